@@ -1,0 +1,1 @@
+//! The per-cluster agent: runs UpgradeConfig.

@@ -1,0 +1,2 @@
+//! The `drydock-agent` process.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Wire types of Drydock and of the systems it meets: Open Cluster Management, OpenShift.

@@ -1,0 +1,2 @@
+//! The `kubectl drydock` plugin.
+fn main() {}

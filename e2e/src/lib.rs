@@ -1,0 +1,1 @@
+//! Suites that run on the sandbox and on a real control plane.

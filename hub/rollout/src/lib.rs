@@ -1,0 +1,1 @@
+//! Decides what a fleet upgrade does next; cannot do I/O.

@@ -1,0 +1,2 @@
+//! The `drydock-hub` process.
+fn main() {}
