@@ -1,1 +1,13 @@
 //! An in-memory Kubernetes API server, stand-ins for Open Cluster Management, and simulated OpenShift clusters.
+//! Binds to loopback only; every run is deterministic from its seed.
+
+pub mod access;
+pub mod apply;
+pub mod bed;
+pub mod cluster;
+pub mod ocm;
+pub mod openapi;
+pub mod schema;
+pub mod server;
+pub mod store;
+pub mod table;

@@ -1,0 +1,1 @@
+//! Server-side apply: managed fields, conflicts, merge by schema.

@@ -1,0 +1,1 @@
+//! The whole bed: a hub, its spokes, OCM's part and the simulated clusters.

@@ -1,0 +1,1 @@
+//! A model of an OpenShift cluster: version operator, machine config operator, nodes, jobs.

@@ -1,0 +1,1 @@
+//! Stand-ins for Open Cluster Management: placement, work agent, registration, add-ons.

@@ -1,0 +1,1 @@
+//! The API server: typed operations, and their thin translation to HTTP.

@@ -1,0 +1,1 @@
+//! Objects, resource versions, and the events that watchers read.
