@@ -1,1 +1,8 @@
 //! Stand-ins for Open Cluster Management: placement, work agent, registration, add-ons.
+
+pub mod cel;
+pub mod condition;
+pub mod names;
+pub mod object;
+pub mod placement;
+pub mod selector;

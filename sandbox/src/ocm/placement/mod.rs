@@ -1,0 +1,10 @@
+//! The placement controller: which clusters a Placement selects, in which groups and pages (fleet reference 1.2–1.4).
+//! [`schedule::schedule`] decides; [`controller::run`] observes and writes.
+
+pub mod filter;
+pub mod groups;
+pub mod observed;
+pub mod schedule;
+pub mod score;
+#[cfg(test)]
+mod tests;
