@@ -1,0 +1,148 @@
+//! The command line, parsed once into what the commands need.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use drydock_api::names::ClusterName;
+use drydock_sandbox::cluster::Fault;
+
+use crate::pace::Pace;
+
+/// Upgrades fleets of OpenShift-style clusters from one place, safely.
+#[derive(Debug, Parser)]
+#[command(name = "kubectl-drydock", bin_name = "kubectl drydock", version, propagate_version = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Upgrade a simulated fleet and watch it: no cluster needed
+    #[command(after_help = DEMO_EXAMPLES)]
+    Demo(DemoArguments),
+    /// Start a hub and simulated clusters for your own kubectl, and wait
+    #[command(after_help = SANDBOX_EXAMPLES)]
+    Sandbox(SandboxArguments),
+}
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  # twelve clusters, one canary, three at a time
+  kubectl drydock demo
+
+  # a larger fleet, without waiting
+  kubectl drydock demo --clusters 50 --canaries 2 --max-concurrency 10 --as-fast-as-possible
+
+  # dev3 gets a cluster operator that becomes unavailable, dev5 a release that cannot be verified
+  kubectl drydock demo --fault dev3=F2 --fault dev5=F5
+
+  # for a script
+  kubectl drydock demo --as-fast-as-possible --output json";
+
+const SANDBOX_EXAMPLES: &str = "\
+Examples:
+  # five clusters; the first line printed is the path of a kubeconfig
+  kubectl drydock sandbox --clusters 5
+
+  # then, in another terminal
+  export KUBECONFIG=<that path>
+  kubectl get managedclusters
+  kubectl apply -f manifests/samples/
+  kubectl get mcu -w";
+
+/// Flags of `demo`.
+#[derive(Args, Debug)]
+pub struct DemoArguments {
+    /// The bed the demo runs on.
+    #[command(flatten)]
+    pub bed: BedArguments,
+    /// Clusters that go first: dev1, dev2, …
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub canaries: usize,
+    /// Clusters in flight at the same time
+    #[arg(long, default_value = "3", value_name = "N")]
+    pub max_concurrency: NonZeroUsize,
+    /// Do not hold virtual time to a speed
+    #[arg(long, conflicts_with = "speed")]
+    pub as_fast_as_possible: bool,
+    /// What to print at the end
+    #[arg(long, short, value_enum, default_value_t = Output::Table)]
+    pub output: Output,
+    /// Stay up after the end, for kubectl, until Ctrl-C
+    #[arg(long)]
+    pub keep: bool,
+}
+
+impl DemoArguments {
+    /// How fast virtual time goes.
+    pub fn pace(&self) -> Pace {
+        if self.as_fast_as_possible { Pace::AsFastAsPossible } else { self.bed.pace() }
+    }
+}
+
+/// Flags of `sandbox`.
+#[derive(Args, Debug)]
+pub struct SandboxArguments {
+    /// The bed to start.
+    #[command(flatten)]
+    pub bed: BedArguments,
+}
+
+/// Flags that say what bed to make.
+#[derive(Args, Debug)]
+pub struct BedArguments {
+    /// Simulated clusters: dev1, dev2, …
+    #[arg(long, default_value = "12", value_name = "N")]
+    pub clusters: NonZeroUsize,
+    /// The same seed gives the same run
+    #[arg(long, default_value_t = 1, value_name = "S")]
+    pub seed: u64,
+    /// Virtual seconds that pass in a second
+    #[arg(long, default_value = "600", value_name = "X")]
+    pub speed: NonZeroU32,
+    /// Give a cluster a failure mode; repeatable
+    #[arg(long = "fault", value_name = "CLUSTER=MODE")]
+    pub faults: Vec<ClusterFault>,
+}
+
+impl BedArguments {
+    /// How fast virtual time goes.
+    pub fn pace(&self) -> Pace {
+        Pace::VirtualSecondsASecond(self.speed)
+    }
+}
+
+/// What `demo` prints at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// A table for people.
+    Table,
+    /// One JSON object.
+    Json,
+}
+
+/// `CLUSTER=MODE`: a cluster and the failure mode it gets.
+#[derive(Clone, Debug)]
+pub struct ClusterFault {
+    /// The cluster.
+    pub cluster: ClusterName,
+    /// Its failure mode.
+    pub fault: Fault,
+}
+
+impl FromStr for ClusterFault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (cluster, mode) =
+            text.split_once('=').ok_or_else(|| format!("`{text}` is not CLUSTER=MODE, as in dev3=F2"))?;
+        Ok(Self {
+            cluster: cluster.parse().map_err(|error| format!("the cluster's name: {error}"))?,
+            fault: mode.parse().map_err(|error| format!("the failure mode: {error}"))?,
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! Transitions that a user can see: each becomes an Event, a metric and a log line with the same words.
+//!
+//! kube's recorder merges events of the same reason and keeps the first note only, and takes its times from the wall
+//! clock; here every transition is an Event of its own, at the clock's time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::Clock;
+
+/// Events that may wait to be written; beyond, they are dropped and counted, and the log line stays.
+const WAITING_EVENTS: usize = 4096;
+/// The longest note that the API accepts, in bytes.
+const LONGEST_MESSAGE: usize = 1024;
+
+/// Whether a transition is as wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// As wanted.
+    Normal,
+    /// Somebody should look.
+    Warning,
+}
+
+impl Severity {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// Something that happened to an object and that a user wants to know.
+#[derive(Clone, Debug)]
+pub struct Transition {
+    /// The object it happened to.
+    pub object: ObjectReference,
+    /// Another object that takes part, such as the managed cluster.
+    pub related: Option<ObjectReference>,
+    /// Whether it is as wanted.
+    pub severity: Severity,
+    /// Why, in CamelCase, for machines.
+    pub reason: &'static str,
+    /// What was being done, in CamelCase.
+    pub action: &'static str,
+    /// What happened, for people.
+    pub message: String,
+}
+
+/// Takes transitions; never blocks the one who tells them.
+#[derive(Clone, Debug)]
+pub struct Publisher {
+    queue: mpsc::Sender<Event>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    clock: Clock,
+    component: &'static str,
+    sequence: AtomicU64,
+    transitions: IntCounterVec,
+    dropped: IntCounter,
+}
+
+/// The part that writes the Events; run it as a task of the process.
+pub struct Writer {
+    queue: mpsc::Receiver<Event>,
+    client: Client,
+    dropped: IntCounter,
+}
+
+/// A publisher that speaks as `component`, and the writer behind it.
+///
+/// # Errors
+/// If `registry` has the metrics already.
+pub fn publisher(
+    client: Client,
+    clock: Clock,
+    component: &'static str,
+    registry: &Registry,
+) -> Result<(Publisher, Writer), prometheus::Error> {
+    let transitions = IntCounterVec::new(
+        Opts::new(
+            "drydock_transitions_total",
+            "What happened, by the reason that its Event has.",
+        ),
+        &["kind", "reason", "type"],
+    )?;
+    let dropped = IntCounter::new(
+        "drydock_events_dropped_total",
+        "Events that could not be written.",
+    )?;
+    registry.register(Box::new(transitions.clone()))?;
+    registry.register(Box::new(dropped.clone()))?;
+    let (sender, receiver) = mpsc::channel(WAITING_EVENTS);
+    let shared = Arc::new(Shared {
+        clock,
+        component,
+        sequence: AtomicU64::new(0),
+        transitions,
+        dropped: dropped.clone(),
+    });
+    Ok((
+        Publisher {
+            queue: sender,
+            shared,
+        },
+        Writer {
+            queue: receiver,
+            client,
+            dropped,
+        },
+    ))
+}
+
+impl Publisher {
+    /// Tells a transition: counts it, logs it, and has its Event written in the background.
+    pub fn publish(&self, transition: &Transition) {
+        let kind = transition.object.kind.as_deref().unwrap_or("Unknown");
+        self.shared
+            .transitions
+            .with_label_values(&[kind, transition.reason, transition.severity.as_str()])
+            .inc();
+        log(transition);
+        if self.queue.try_send(self.event(transition)).is_err() {
+            self.shared.dropped.inc();
+        }
+    }
+
+    fn event(&self, transition: &Transition) -> Event {
+        let now = self.shared.clock.now();
+        let sequence = self.shared.sequence.fetch_add(1, Ordering::Relaxed);
+        let object = transition.object.name.clone().unwrap_or_default();
+        let moment = now.as_nanosecond().unsigned_abs() as u64;
+        Event {
+            metadata: ObjectMeta {
+                // The time tells two processes apart, the number two events of one moment.
+                name: Some(format!("{object}.{moment:x}{:x}", sequence & 0xfff)),
+                namespace: Some(
+                    transition
+                        .object
+                        .namespace
+                        .clone()
+                        .unwrap_or_else(|| "default".to_owned()),
+                ),
+                ..ObjectMeta::default()
+            },
+            involved_object: transition.object.clone(),
+            related: transition.related.clone(),
+            type_: Some(transition.severity.as_str().to_owned()),
+            reason: Some(transition.reason.to_owned()),
+            action: Some(transition.action.to_owned()),
+            message: Some(bounded(&transition.message).to_owned()),
+            first_timestamp: Some(Time(now)),
+            last_timestamp: Some(Time(now)),
+            event_time: Some(MicroTime(now)),
+            count: Some(1),
+            reporting_component: Some(self.shared.component.to_owned()),
+            reporting_instance: Some(self.shared.component.to_owned()),
+            source: Some(EventSource {
+                component: Some(self.shared.component.to_owned()),
+                host: None,
+            }),
+            ..Event::default()
+        }
+    }
+}
+
+fn log(transition: &Transition) {
+    let object = format!(
+        "{}/{}/{}",
+        transition.object.kind.as_deref().unwrap_or_default(),
+        transition.object.namespace.as_deref().unwrap_or_default(),
+        transition.object.name.as_deref().unwrap_or_default()
+    );
+    let related = transition
+        .related
+        .as_ref()
+        .and_then(|related| related.name.as_deref())
+        .unwrap_or_default();
+    let (reason, action) = (transition.reason, transition.action);
+    match transition.severity {
+        Severity::Normal => tracing::info!(object, related, reason, action, "{}", transition.message),
+        Severity::Warning => tracing::warn!(object, related, reason, action, "{}", transition.message),
+    }
+}
+
+/// The beginning of `message` that an Event can hold, cut between characters.
+fn bounded(message: &str) -> &str {
+    let mut end = message.len().min(LONGEST_MESSAGE);
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    &message[..end]
+}
+
+impl Writer {
+    /// Writes Events until `shutdown`, then those that still wait. An Event that cannot be written is counted and
+    /// logged: no upgrade waits for it.
+    ///
+    /// # Errors
+    /// Never before `shutdown`; the result fits the other tasks of a process.
+    pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), std::convert::Infallible> {
+        loop {
+            let event = tokio::select! {
+                biased;
+                event = self.queue.recv() => event,
+                () = shutdown.cancelled() => break,
+            };
+            match event {
+                Some(event) => self.write(event).await,
+                None => shutdown.cancelled().await,
+            }
+        }
+        self.queue.close();
+        while let Ok(event) = self.queue.try_recv() {
+            self.write(event).await;
+        }
+        Ok(())
+    }
+
+    async fn write(&self, event: Event) {
+        let namespace = event.metadata.namespace.clone().unwrap_or_default();
+        let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
+        if let Err(error) = api.create(&PostParams::default(), &event).await {
+            self.dropped.inc();
+            let reason = event.reason.as_deref().unwrap_or_default();
+            tracing::debug!(
+                namespace,
+                reason,
+                error = &error as &dyn std::error::Error,
+                "an Event was not written"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_is_cut_between_characters() {
+        let message = "é".repeat(1000);
+        let cut = bounded(&message);
+        assert!(cut.len() <= LONGEST_MESSAGE && cut.chars().all(|c| c == 'é'));
+        assert_eq!(bounded("short"), "short");
+    }
+}
