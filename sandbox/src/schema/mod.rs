@@ -1,1 +1,3 @@
 //! Structural schemas: pruning, defaulting, validation, CEL rules.
+
+pub mod jsonpath;
