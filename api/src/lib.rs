@@ -1,1 +1,30 @@
 //! Wire types of Drydock and of the systems it meets: Open Cluster Management, OpenShift.
+//!
+//! Ours ([`mcu`], [`upgradeconfig`]) carry the schema from which `crds/` is generated. Foreign kinds ([`ocm`],
+//! [`openshift`]) are lenient: they name the fields that Drydock reads and keep all others, so that one odd object
+//! never blinds a watch and what is written back is whole. No I/O and no decisions here.
+
+pub mod cluster_name;
+pub mod conditions;
+mod crd;
+pub mod duration;
+mod foreign;
+mod foreign_crds;
+pub mod int_or_percent;
+pub mod list;
+pub mod mcu;
+pub mod names;
+pub mod ocm;
+pub mod openshift;
+pub mod release;
+pub mod selector;
+pub mod upgradeconfig;
+
+pub use cluster_name::ClusterName;
+pub use crd::crds;
+pub use duration::GoDuration;
+pub use foreign::Fields;
+pub use foreign_crds::foreign_crds;
+pub use int_or_percent::IntOrPercent;
+pub use list::{List, Nullable};
+pub use release::{ReleaseImage, ReleaseVersion};

@@ -1,0 +1,31 @@
+//! ManagedClustersUpgrade (short `mcu`): one object that upgrades a fleet (hub 1).
+//!
+//! Fields that are more than text (durations, versions, percentages) are text here and are parsed where they are
+//! used: an object that a server without our rules has let through must be readable, so that its status can say what
+//! is wrong with it.
+
+mod spec;
+mod status;
+mod strategy;
+
+pub use spec::{
+    Action, ClusterSelector, ClusterVersion, ManagedClustersUpgrade, ManagedClustersUpgradeSpec,
+    ManifestWorkTemplate, OcpOperators, OperatorReference, PlacementReference,
+};
+pub use status::{
+    ActionSummary, ClusterStatus, ClustersSummary, ManagedClustersUpgradeStatus, condition, reason,
+};
+pub use strategy::{AgentSettings, CanaryClusters, StartWindow, UpgradeStrategy, UpgradeVia};
+
+use crate::GoDuration;
+
+/// How long the platform upgrade of a cluster may take, if `clusterUpgradeTimeout` does not say.
+pub const DEFAULT_CLUSTER_UPGRADE_TIMEOUT: GoDuration = GoDuration::from_hours(3);
+/// How long the operator upgrades of a cluster may take, if `operatorsUpgradeTimeout` does not say.
+pub const DEFAULT_OPERATORS_UPGRADE_TIMEOUT: GoDuration = GoDuration::from_mins(10);
+/// How long an action may take, if its `timeout` does not say.
+pub const DEFAULT_ACTION_TIMEOUT: GoDuration = GoDuration::from_hours(1);
+/// The size limit of a status, in bytes of JSON.
+pub const STATUS_LIMIT: usize = 64 * 1024;
+/// The most clusters that a status lists.
+pub const STATUS_CLUSTERS_LIMIT: usize = 100;

@@ -1,0 +1,173 @@
+//! How far an upgrade of a fleet has come.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How far an upgrade of a fleet has come: counts, and the clusters that move or need attention.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ManagedClustersUpgradeStatus {
+    /// The `metadata.generation` of which the status speaks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// The reason of the newest true condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Upgraded clusters of the selected ones, such as `12/40`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+    /// How many clusters are selected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selected_clusters: Option<i64>,
+    /// When the first cluster started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<Time>,
+    /// When the last cluster completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_time: Option<Time>,
+    /// When the last cluster is expected to complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_completion_time: Option<Time>,
+    /// The pre-upgrade actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pre_upgrade_action_summary: Option<ActionSummary>,
+    /// The canaries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary_clusters_summery: Option<ClustersSummary>,
+    /// All selected clusters, canaries included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clusters_summery: Option<ClustersSummary>,
+    /// The post-upgrade actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub post_upgrade_action_summary: Option<ActionSummary>,
+    /// The clusters that need attention or are moving: failed and in flight first, at most 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 100))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    pub clusters: Option<Vec<ClusterStatus>>,
+    /// Selected, Applied, InProgress, Complete, Failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 16))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Option<Vec<Condition>>,
+}
+
+/// How many clusters an action has reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ActionSummary {
+    /// Clusters on which the action was started.
+    #[serde(default)]
+    pub total: i64,
+    /// Clusters on which its objects are applied.
+    #[serde(default)]
+    pub applied: i64,
+    /// Clusters on which it has succeeded.
+    #[serde(default)]
+    pub available: i64,
+    /// Clusters on which it is under way.
+    #[serde(default)]
+    pub progressing: i64,
+    /// Clusters on which it has failed.
+    #[serde(default)]
+    pub degraded: i64,
+}
+
+/// How far clusters are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClustersSummary {
+    /// Selected clusters.
+    #[serde(default)]
+    pub total: i64,
+    /// Clusters whose upgrade was started, finished ones included.
+    #[serde(default)]
+    pub initialized: i64,
+    /// Clusters whose upgrade is under way.
+    #[serde(default)]
+    pub partial_upgrade: i64,
+    /// Clusters that are upgraded.
+    #[serde(default)]
+    pub complete: i64,
+    /// Clusters that have failed.
+    #[serde(default)]
+    pub failed: i64,
+    /// Selected clusters that are not yet started.
+    #[serde(default)]
+    pub pending: i64,
+}
+
+/// One cluster that moves or needs attention.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClusterStatus {
+    /// Its name.
+    #[schemars(length(max = 253))]
+    pub name: String,
+    /// Is it a canary?
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary: Option<bool>,
+    /// `NotStarted`, `PreAction`, `Initialized`, `PartialUpgrade`, `Operators`, `PostAction`, `Complete` or `Failed`.
+    pub state: String,
+    /// The version that it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Why it is where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Since when it is in this state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
+}
+
+/// The types of conditions (hub 3).
+pub mod condition {
+    /// At least one cluster is selected.
+    pub const SELECTED: &str = "Selected";
+    /// At least one work is applied.
+    pub const APPLIED: &str = "Applied";
+    /// Clusters are being upgraded.
+    pub const IN_PROGRESS: &str = "InProgress";
+    /// All selected clusters are upgraded.
+    pub const COMPLETE: &str = "Complete";
+    /// A cluster has failed, or the spec is invalid.
+    pub const FAILED: &str = "Failed";
+}
+
+/// The reasons of conditions (hub 3).
+pub mod reason {
+    /// Selected: there are clusters.
+    pub const SELECTED: &str = "ManagedClustersSelected";
+    /// Not selected: there are none.
+    pub const NO_CLUSTERS: &str = "NoClustersSelected";
+    /// Not selected: a placement does not exist.
+    pub const PLACEMENT_NOT_FOUND: &str = "PlacementNotFound";
+    /// Not selected: a placement has found no clusters.
+    pub const PLACEMENT_UNSATISFIED: &str = "PlacementUnsatisfied";
+    /// Not selected: a placement may not be read.
+    pub const PLACEMENT_FORBIDDEN: &str = "PlacementForbidden";
+    /// Applied: works are applied.
+    pub const APPLIED: &str = "ManagedClustersUpgradeApplied";
+    /// In progress.
+    pub const IN_PROGRESS: &str = "ManagedClustersUpgradeInProgress";
+    /// Complete, and therefore not in progress.
+    pub const COMPLETE: &str = "ManagedClustersUpgradeComplete";
+    /// Not in progress: the user has paused it.
+    pub const PAUSED: &str = "Paused";
+    /// Not in progress: a canary has failed.
+    pub const CANARY_FAILED: &str = "CanaryFailed";
+    /// Not in progress: the canary selector matches no selected cluster.
+    pub const NO_CANARY_MATCHED: &str = "NoCanaryMatched";
+    /// Not in progress: the canaries must stay healthy for a while.
+    pub const CANARY_SOAKING: &str = "CanarySoaking";
+    /// Not in progress: too many clusters have failed.
+    pub const FAILURE_BUDGET_SPENT: &str = "FailureBudgetSpent";
+    /// Not in progress: no start window is open.
+    pub const AWAITING_START_WINDOW: &str = "AwaitingStartWindow";
+    /// Not in progress: nothing has started yet.
+    pub const NOT_STARTED: &str = "NotStarted";
+    /// Failed: at least one cluster has.
+    pub const CLUSTER_FAILED: &str = "ClusterUpgradeFailed";
+    /// Failed: the spec cannot be acted on.
+    pub const INVALID_SPEC: &str = "InvalidSpec";
+}

@@ -1,0 +1,180 @@
+//! In which order clusters are upgraded, how many at a time, and how long each may take.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::KubeSchema;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::{selector::LabelMatch, upgradeconfig::UpgradeType};
+
+/// In which order, how many at a time, and how long.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpgradeStrategy {
+    /// Clusters that are upgraded first; all of them must complete before any other starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary_clusters: Option<CanaryClusters>,
+    /// How many clusters may be in flight at a time: a number of at least 1, or a percentage of the selected
+    /// clusters, rounded up. Default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "at_least_one")]
+    pub max_concurrency: Option<IntOrString>,
+    /// How long the platform upgrade of a cluster may take. Default 3h.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32))]
+    #[x_kube(
+        validation = Rule::new(r"self.matches('^([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(self) > duration('0s')")
+            .message("clusterUpgradeTimeout must be a positive duration, for example 2h, 1h30m or 90s")
+    )]
+    pub cluster_upgrade_timeout: Option<String>,
+    /// How long the operator upgrades of a cluster may take. Default 10m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32))]
+    #[x_kube(
+        validation = Rule::new(r"self.matches('^([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(self) > duration('0s')")
+            .message("operatorsUpgradeTimeout must be a positive duration, for example 2h, 1h30m or 90s")
+    )]
+    pub operators_upgrade_timeout: Option<String>,
+    /// How many failures of clusters that are not canaries stop the start of further ones: a number, or a percentage
+    /// of the selected clusters, rounded up. Default: none does. The failure of a canary always does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "at_least_zero")]
+    pub max_failures: Option<IntOrString>,
+    /// Clusters are started only inside one of these windows. Default: always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub start_windows: Option<Vec<StartWindow>>,
+    /// By what clusters are upgraded: `Agent` (an UpgradeConfig for Drydock's agent), `ClusterVersion` (directly), or
+    /// `Auto` (by the agent where its add-on is available). Default Auto.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["Auto", "Agent", "ClusterVersion"]))]
+    pub upgrade_via: Option<String>,
+    /// What the agent is told, where it does the upgrade.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentSettings>,
+}
+
+/// Clusters that are upgraded first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CanaryClusters {
+    /// Which of the selected clusters are canaries. If it matches none of them, nothing starts.
+    pub cluster_selector: LabelMatch,
+    /// How long the canaries must stay healthy before any other cluster starts. Default 0s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32))]
+    #[x_kube(
+        validation = Rule::new(r"self == '0' || (self.matches('^([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(self) >= duration('0s'))")
+            .message("soakTime must be a duration, for example 30m or 1h30m")
+    )]
+    pub soak_time: Option<String>,
+}
+
+/// A recurring time in which clusters may be started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StartWindow {
+    /// When the window opens: five cron fields (minute, hour, day of month, month, day of week).
+    #[schemars(length(min = 9, max = 256))]
+    #[x_kube(
+        validation = Rule::new(r"self.matches('^[^ ]+( +[^ ]+){4}$')")
+            .message("cron must have five fields: minute, hour, day of month, month, day of week; for example 0 22 * * 1-5")
+    )]
+    pub cron: String,
+    /// How long it stays open.
+    #[schemars(length(max = 32))]
+    #[x_kube(
+        validation = Rule::new(r"self.matches('^([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(self) > duration('0s')")
+            .message("duration must be a positive duration, for example 6h")
+    )]
+    pub duration: String,
+    /// The time zone of the cron fields, by its IANA name. Default UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub time_zone: Option<String>,
+}
+
+/// What the agent is told about an upgrade.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSettings {
+    /// The list of steps that the agent runs: `OSD` or `ARO`. Default OSD.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["OSD", "ARO"]))]
+    pub upgrade_type: Option<String>,
+    /// How many minutes a PodDisruptionBudget may hold up the drain of a node before it is forced. Default 60.
+    #[serde(
+        rename = "PDBForceDrainTimeout",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 0))]
+    pub pdb_force_drain_timeout: Option<i32>,
+    /// Are extra workers added for the time of the upgrade? Default false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_reservation: Option<bool>,
+    /// The namespace of the agent and its UpgradeConfig on the clusters. Default openshift-managed-upgrade-operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub namespace: Option<String>,
+}
+
+impl AgentSettings {
+    /// The list of steps; `OSD` if nothing (or something unknown) is said.
+    pub fn steps(&self) -> UpgradeType {
+        match self.upgrade_type.as_deref() {
+            Some("ARO") => UpgradeType::Aro,
+            _ => UpgradeType::Osd,
+        }
+    }
+}
+
+/// By what a cluster is upgraded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UpgradeVia {
+    /// By the agent where its add-on is available, else directly.
+    #[default]
+    Auto,
+    /// By the agent, through an UpgradeConfig.
+    Agent,
+    /// Directly, through the ClusterVersion.
+    ClusterVersion,
+}
+
+/// Why a text does not say by what clusters are upgraded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a way to upgrade: write Auto, Agent or ClusterVersion")]
+pub struct InvalidUpgradeVia(String);
+
+impl std::str::FromStr for UpgradeVia {
+    type Err = InvalidUpgradeVia;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "Auto" => Ok(Self::Auto),
+            "Agent" => Ok(Self::Agent),
+            "ClusterVersion" => Ok(Self::ClusterVersion),
+            _ => Err(InvalidUpgradeVia(text.to_owned())),
+        }
+    }
+}
+
+/// In an int-or-string, `minimum` holds for numbers and `pattern` for text.
+fn int_or_percent(minimum: u32, percent: &str) -> Schema {
+    json_schema!({
+        "x-kubernetes-int-or-string": true,
+        "anyOf": [{ "type": "integer" }, { "type": "string" }],
+        "minimum": minimum,
+        "maxLength": 4,
+        "pattern": percent,
+    })
+}
+
+fn at_least_one(_: &mut SchemaGenerator) -> Schema {
+    int_or_percent(1, "^(100|[1-9][0-9]?)%$")
+}
+
+fn at_least_zero(_: &mut SchemaGenerator) -> Schema {
+    int_or_percent(0, "^(100|[1-9]?[0-9])%$")
+}

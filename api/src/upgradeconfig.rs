@@ -1,0 +1,197 @@
+//! UpgradeConfig: one cluster's upgrade, for the agent (agent 1). Accepts every object that the original accepts.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// When a cluster is upgraded, to what, and how.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
+#[kube(
+    group = "upgrade.managed.openshift.io",
+    version = "v1alpha1",
+    kind = "UpgradeConfig",
+    plural = "upgradeconfigs",
+    singular = "upgradeconfig",
+    shortname = "upgrade",
+    namespaced,
+    status = "UpgradeConfigStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    doc = "UpgradeConfig is the upgrade of one cluster, run by the agent on that cluster.",
+    printcolumn(
+        name = "desired_version",
+        type_ = "string",
+        json_path = ".spec.desired.version"
+    ),
+    printcolumn(name = "phase", type_ = "string", json_path = ".status.history[0].phase"),
+    printcolumn(
+        name = "stage",
+        type_ = "string",
+        json_path = ".status.history[0].conditions[0].type"
+    ),
+    printcolumn(
+        name = "status",
+        type_ = "string",
+        json_path = ".status.history[0].conditions[0].status"
+    ),
+    printcolumn(
+        name = "reason",
+        type_ = "string",
+        json_path = ".status.history[0].conditions[0].reason"
+    ),
+    printcolumn(
+        name = "message",
+        type_ = "string",
+        json_path = ".status.history[0].conditions[0].message"
+    )
+)]
+#[serde(rename_all = "camelCase")]
+pub struct UpgradeConfigSpec {
+    /// The list of steps that the agent runs.
+    #[serde(rename = "type")]
+    pub upgrade_type: UpgradeType,
+    /// When the upgrade starts (RFC 3339).
+    pub upgrade_at: String,
+    /// How many minutes a PodDisruptionBudget may hold up the drain of a node before it is forced. With 0 it is
+    /// forced as soon as the expected time of a drain is over.
+    #[serde(rename = "PDBForceDrainTimeout")]
+    #[schemars(range(min = 0))]
+    pub pdb_force_drain_timeout: i32,
+    /// Are extra workers added for the time of the upgrade? Default false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_reservation: Option<bool>,
+    /// The release to upgrade to.
+    pub desired: Desired,
+}
+
+/// The list of steps that the agent runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum UpgradeType {
+    /// OpenShift Dedicated and ROSA.
+    #[default]
+    #[serde(rename = "OSD")]
+    Osd,
+    /// Azure Red Hat OpenShift.
+    #[serde(rename = "ARO")]
+    Aro,
+}
+
+/// The release to upgrade to: version and channel, or an image by digest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Desired {
+    /// Its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The channel that has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// Its image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+}
+
+/// What the agent has done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UpgradeConfigStatus {
+    /// One entry a desired version, newest first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<Vec<UpgradeHistory>>,
+}
+
+/// The upgrade to one version.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpgradeHistory {
+    /// The version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The version before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preceding_version: Option<String>,
+    /// How far it is.
+    pub phase: UpgradePhase,
+    /// The steps, newest first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Vec<UpgradeCondition>>,
+    /// When it started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<Time>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub complete_time: Option<Time>,
+    /// When the first worker node was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker_start_time: Option<Time>,
+    /// When the last worker node was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker_complete_time: Option<Time>,
+}
+
+/// How far an upgrade is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum UpgradePhase {
+    /// Just seen.
+    New,
+    /// Waits for its time.
+    Pending,
+    /// Under way.
+    Upgrading,
+    /// Done.
+    Upgraded,
+    /// Given up before it commenced.
+    Failed,
+    /// Not known.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+impl UpgradePhase {
+    /// The phase's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "New",
+            Self::Pending => "Pending",
+            Self::Upgrading => "Upgrading",
+            Self::Upgraded => "Upgraded",
+            Self::Failed => "Failed",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+impl std::fmt::Display for UpgradePhase {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+/// How far one step is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpgradeCondition {
+    /// The step's condition type.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// Why, in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Why, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// When the step started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<Time>,
+    /// When the step was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub complete_time: Option<Time>,
+    /// When the step was last looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_probe_time: Option<Time>,
+    /// When the status last changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_transition_time: Option<Time>,
+}
