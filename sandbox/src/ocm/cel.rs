@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use kube_cel::{
     KubeCelExt,
-    cel::{Context, ExecutionError, Program, Value as CelValue, extractors::This},
+    cel::{Context, ExecutionError, Program, extractors::This},
 };
 use serde_json::Value;
 use thiserror::Error;
+
+pub use kube_cel::cel::Value as CelValue;
 
 /// Why an expression gave no answer.
 #[derive(Debug, Error)]

@@ -6,3 +6,4 @@ pub mod names;
 pub mod object;
 pub mod placement;
 pub mod selector;
+pub mod work;

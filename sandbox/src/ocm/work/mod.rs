@@ -1,0 +1,9 @@
+//! The work agent, one a spoke: applies the works of its namespace on the hub, and reports (fleet reference 1.5, 1.6).
+
+pub mod feedback;
+pub mod ignore_fields;
+pub mod manifest;
+pub mod merge;
+pub mod rules;
+pub mod status;
+pub mod wire;
