@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use drydock_api::names::ClusterName;
 use drydock_sandbox::cluster::Fault;
 
-use crate::pace::Pace;
+use drydock_sandbox::pace::Pace;
 
 /// Upgrades fleets of OpenShift-style clusters from one place, safely.
 #[derive(Debug, Parser)]

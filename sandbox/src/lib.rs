@@ -7,6 +7,7 @@ pub mod bed;
 pub mod cluster;
 pub mod ocm;
 pub mod openapi;
+pub mod pace;
 pub mod schema;
 pub mod server;
 pub mod store;

@@ -25,7 +25,9 @@ impl Pace {
     /// While a blocking task runs, tokio does not advance a paused clock: everything that is due still happens, and
     /// requests over the network are served, but no timer fires early.
     pub async fn hold(self, stop: CancellationToken) {
-        let Self::VirtualSecondsASecond(speed) = self else { return };
+        let Self::VirtualSecondsASecond(speed) = self else {
+            return;
+        };
         let step = TICK * speed.get();
         while !stop.is_cancelled() {
             tokio::time::sleep(step).await;
@@ -36,7 +38,10 @@ impl Pace {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the pacer is where virtual time meets real time")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the pacer is where virtual time meets real time"
+)]
 fn wait_a_tick() {
     std::thread::sleep(TICK);
 }
