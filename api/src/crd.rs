@@ -3,20 +3,27 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
-use kube::core::CustomResourceExt;
+use kube::core::{CustomResourceExt, schema::StructuralSchemaRewriter};
+use schemars::{SchemaGenerator, generate::SchemaSettings};
+use serde_json::Value;
 
-use crate::{mcu::ManagedClustersUpgrade, upgradeconfig::UpgradeConfig};
+use crate::{
+    mcu::ManagedClustersUpgrade, ocm::manifest_work::ManifestWorkSpec, upgradeconfig::UpgradeConfig,
+};
 
 /// The CustomResourceDefinitions of our kinds, in the order in which they are to be installed.
 pub fn crds() -> Vec<CustomResourceDefinition> {
     let mut definitions = vec![ManagedClustersUpgrade::crd(), UpgradeConfig::crd()];
     for definition in &mut definitions {
+        let names = &mut definition.spec.names;
+        names.list_kind = Some(format!("{}List", names.kind));
         for version in &mut definition.spec.versions {
             let schema = version
                 .schema
                 .as_mut()
                 .and_then(|validation| validation.open_api_v3_schema.as_mut());
             if let Some(schema) = schema {
+                schema.title = None;
                 forbid_null(schema);
             }
         }
@@ -24,14 +31,35 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
     definitions
 }
 
+/// A definition as YAML, as it stands in `crds/`.
+///
+/// # Errors
+/// When the definition cannot be written as YAML.
+pub fn to_yaml(definition: &CustomResourceDefinition) -> Result<String, RenderError> {
+    let mut value = serde_json::to_value(definition)?;
+    whole_numbers(&mut value);
+    Ok(format!("---\n{}", serde_saphyr::to_string(&value)?))
+}
+
+/// Why a definition could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// It is not JSON.
+    #[error("turning a CustomResourceDefinition into JSON")]
+    Json(#[from] serde_json::Error),
+    /// It is not YAML.
+    #[error("turning a CustomResourceDefinition into YAML")]
+    Yaml(#[from] serde_saphyr::ser::Error),
+}
+
 /// Rust's `Option` is generated as nullable, but what is optional here is left out, never `null`.
-fn forbid_null(schema: &mut JSONSchemaProps) {
+pub(crate) fn forbid_null(schema: &mut JSONSchemaProps) {
     schema.nullable = None;
-    schema
+    let fields = schema
         .properties
         .iter_mut()
-        .flat_map(|fields| fields.values_mut())
-        .for_each(forbid_null);
+        .flat_map(|fields| fields.values_mut());
+    fields.for_each(forbid_null);
     match &mut schema.items {
         Some(JSONSchemaPropsOrArray::Schema(item)) => forbid_null(item),
         Some(JSONSchemaPropsOrArray::Schemas(items)) => items.iter_mut().for_each(forbid_null),
@@ -40,4 +68,33 @@ fn forbid_null(schema: &mut JSONSchemaProps) {
     if let Some(JSONSchemaPropsOrBool::Schema(values)) = &mut schema.additional_properties {
         forbid_null(values);
     }
+}
+
+/// Limits are floating-point numbers in the type, but `minimum: 0.0` is nothing that a person would write.
+fn whole_numbers(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(whole_numbers),
+        Value::Number(number) => {
+            let whole = number.as_f64().filter(|float| float.fract() == 0.0);
+            if let (false, Some(float)) = (number.is_i64(), whole) {
+                *value = Value::from(float as i64);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+/// The structural schema of a ManifestWork's spec.
+pub(crate) fn manifest_work_spec() -> Value {
+    let settings = SchemaSettings::openapi3().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let generator = SchemaGenerator::new(settings.with_transform(StructuralSchemaRewriter));
+    let mut schema = generator.into_root_schema_for::<ManifestWorkSpec>().to_value();
+    if let Some(fields) = schema.as_object_mut() {
+        fields.remove("title");
+    }
+    schema
 }

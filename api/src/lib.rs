@@ -21,7 +21,7 @@ pub mod selector;
 pub mod upgradeconfig;
 
 pub use cluster_name::ClusterName;
-pub use crd::crds;
+pub use crd::{RenderError, crds, to_yaml};
 pub use duration::GoDuration;
 pub use foreign::Fields;
 pub use foreign_crds::foreign_crds;

@@ -19,32 +19,12 @@ use serde::{Deserialize, Serialize};
     derive = "PartialEq",
     derive = "Default",
     doc = "UpgradeConfig is the upgrade of one cluster, run by the agent on that cluster.",
-    printcolumn(
-        name = "desired_version",
-        type_ = "string",
-        json_path = ".spec.desired.version"
-    ),
-    printcolumn(name = "phase", type_ = "string", json_path = ".status.history[0].phase"),
-    printcolumn(
-        name = "stage",
-        type_ = "string",
-        json_path = ".status.history[0].conditions[0].type"
-    ),
-    printcolumn(
-        name = "status",
-        type_ = "string",
-        json_path = ".status.history[0].conditions[0].status"
-    ),
-    printcolumn(
-        name = "reason",
-        type_ = "string",
-        json_path = ".status.history[0].conditions[0].reason"
-    ),
-    printcolumn(
-        name = "message",
-        type_ = "string",
-        json_path = ".status.history[0].conditions[0].message"
-    )
+    printcolumn = r#"{"name": "desired_version", "type": "string", "jsonPath": ".spec.desired.version"}"#,
+    printcolumn = r#"{"name": "phase", "type": "string", "jsonPath": ".status.history[0].phase"}"#,
+    printcolumn = r#"{"name": "stage", "type": "string", "jsonPath": ".status.history[0].conditions[0].type"}"#,
+    printcolumn = r#"{"name": "status", "type": "string", "jsonPath": ".status.history[0].conditions[0].status"}"#,
+    printcolumn = r#"{"name": "reason", "type": "string", "jsonPath": ".status.history[0].conditions[0].reason"}"#,
+    printcolumn = r#"{"name": "message", "type": "string", "jsonPath": ".status.history[0].conditions[0].message"}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct UpgradeConfigSpec {

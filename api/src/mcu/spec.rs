@@ -21,37 +21,12 @@ use crate::{ocm::manifest_work::ManifestWorkSpec, selector::LabelRequirement};
     derive = "PartialEq",
     derive = "Default",
     doc = "ManagedClustersUpgrade upgrades a group of managed clusters: canaries first, then the others, so many at a time.",
-    printcolumn(
-        name = "Selected",
-        type_ = "integer",
-        json_path = ".status.selectedClusters",
-        description = "How many clusters are selected"
-    ),
-    printcolumn(
-        name = "Complete",
-        type_ = "integer",
-        json_path = ".status.clustersSummery.complete",
-        description = "How many clusters are upgraded"
-    ),
-    printcolumn(
-        name = "Failed",
-        type_ = "integer",
-        json_path = ".status.clustersSummery.failed",
-        description = "How many clusters have failed"
-    ),
-    printcolumn(
-        name = "Progress",
-        type_ = "string",
-        json_path = ".status.progress",
-        description = "Upgraded clusters of the selected ones"
-    ),
-    printcolumn(
-        name = "Phase",
-        type_ = "string",
-        json_path = ".status.phase",
-        description = "The reason of the newest true condition"
-    ),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn = r#"{"name": "Selected", "type": "integer", "jsonPath": ".status.selectedClusters", "description": "How many clusters are selected"}"#,
+    printcolumn = r#"{"name": "Complete", "type": "integer", "jsonPath": ".status.clustersSummery.complete", "description": "How many clusters are upgraded"}"#,
+    printcolumn = r#"{"name": "Failed", "type": "integer", "jsonPath": ".status.clustersSummery.failed", "description": "How many clusters have failed"}"#,
+    printcolumn = r#"{"name": "Progress", "type": "string", "jsonPath": ".status.progress", "description": "Upgraded clusters of the selected ones"}"#,
+    printcolumn = r#"{"name": "Phase", "type": "string", "jsonPath": ".status.phase", "description": "The reason of the newest true condition"}"#,
+    printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
@@ -207,8 +182,10 @@ pub struct Action {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("has(self.workload) != has(self.spec)")
-        .message("manifestWork needs either workload or spec.workload: the objects to apply on the cluster")
+    validation = Rule::new("has(self.spec) ? has(self.spec.workload) && has(self.spec.workload.manifests) && size(self.spec.workload.manifests) > 0 : has(self.workload) && has(self.workload.manifests) && size(self.workload.manifests) > 0")
+        .message("manifestWork needs workload.manifests (or spec.workload.manifests): the objects to apply on the cluster"),
+    validation = Rule::new("!has(self.spec) || !(has(self.workload) || has(self.deleteOption) || has(self.manifestConfigs) || has(self.executor))")
+        .message("manifestWork takes its fields inline or under spec, not both")
 )]
 pub struct ManifestWorkTemplate {
     /// The spec, inline.

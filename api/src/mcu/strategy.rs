@@ -164,7 +164,6 @@ impl std::str::FromStr for UpgradeVia {
 fn int_or_percent(minimum: u32, percent: &str) -> Schema {
     json_schema!({
         "x-kubernetes-int-or-string": true,
-        "anyOf": [{ "type": "integer" }, { "type": "string" }],
         "minimum": minimum,
         "maxLength": 4,
         "pattern": percent,

@@ -1,0 +1,13 @@
+//! Writes our CustomResourceDefinitions to `crds/`, one file a kind: `cargo run -p drydock-api --bin crds`.
+
+use std::{fs, path::Path};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crds");
+    fs::create_dir_all(&folder)?;
+    for definition in drydock_api::crds() {
+        let file = folder.join(format!("{}.yaml", definition.spec.names.plural));
+        fs::write(file, drydock_api::to_yaml(&definition)?)?;
+    }
+    Ok(())
+}
