@@ -1,0 +1,198 @@
+//! What is wrong with a field, worded as the API server words it.
+
+use serde_json::{Value, json};
+use std::fmt;
+
+/// The kind of an error (`k8s.io/apimachinery/pkg/util/validation/field`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorType {
+    /// The value is not found where it is referred to.
+    NotFound,
+    /// A required value is missing.
+    Required,
+    /// A value that must be unique is not.
+    Duplicate,
+    /// The value breaks a rule.
+    Invalid,
+    /// The value is none of those allowed.
+    NotSupported,
+    /// The field must not be set like this.
+    Forbidden,
+    /// The text is too long.
+    TooLong,
+    /// The list has too many items.
+    TooMany,
+    /// The list has too few items, or the object too few properties.
+    TooFew,
+    /// The value has the wrong type.
+    TypeInvalid,
+    /// The server could not tell.
+    InternalError,
+}
+
+impl ErrorType {
+    /// The `reason` of the cause in a Status.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::NotFound => "FieldValueNotFound",
+            Self::Required => "FieldValueRequired",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Invalid | Self::TooFew => "FieldValueInvalid",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+            Self::InternalError => "InternalError",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::NotFound => "Not found",
+            Self::Required => "Required value",
+            Self::Duplicate => "Duplicate value",
+            Self::Invalid | Self::TypeInvalid | Self::TooFew => "Invalid value",
+            Self::NotSupported => "Unsupported value",
+            Self::Forbidden => "Forbidden",
+            Self::TooLong => "Too long",
+            Self::TooMany => "Too many",
+            Self::InternalError => "Internal error",
+        }
+    }
+
+    fn shows_value(self) -> bool {
+        !matches!(
+            self,
+            Self::Required | Self::Forbidden | Self::TooLong | Self::TooMany | Self::InternalError
+        )
+    }
+}
+
+/// One thing that is wrong with an object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldError {
+    /// The path of the field, as `spec.items[0].name`.
+    pub field: String,
+    /// What kind of error it is.
+    pub error_type: ErrorType,
+    /// The value that is wrong, where the message shows it.
+    pub value: Option<Value>,
+    /// The rest of the message.
+    pub detail: String,
+}
+
+impl FieldError {
+    /// An error at `field`.
+    pub fn new(
+        field: impl Into<String>,
+        error_type: ErrorType,
+        value: Option<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            field: field.into(),
+            error_type,
+            value,
+            detail: detail.into(),
+        }
+    }
+
+    /// `Required value` at `field`.
+    pub fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(field, ErrorType::Required, None, detail)
+    }
+
+    /// `Invalid value` at `field`.
+    pub fn invalid(field: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self::new(field, ErrorType::Invalid, Some(value.into()), detail)
+    }
+
+    /// `Forbidden` at `field`.
+    pub fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(field, ErrorType::Forbidden, None, detail)
+    }
+
+    /// `Unsupported value`, with the values that are supported.
+    pub fn not_supported(field: impl Into<String>, value: impl Into<Value>, supported: &[&str]) -> Self {
+        let quoted: Vec<String> = supported.iter().map(|word| go_quote(word)).collect();
+        let detail = format!("supported values: {}", quoted.join(", "));
+        Self::new(field, ErrorType::NotSupported, Some(value.into()), detail)
+    }
+
+    /// The message without the field, as a cause carries it.
+    pub fn message(&self) -> String {
+        let mut message = self.error_type.words().to_owned();
+        if self.error_type.shows_value() {
+            message.push_str(": ");
+            message.push_str(&self.value.as_ref().map_or("null".to_owned(), shown));
+        }
+        if !self.detail.is_empty() {
+            message.push_str(": ");
+            message.push_str(&self.detail);
+        }
+        message
+    }
+
+    /// The entry in `details.causes` of a Status.
+    pub fn cause(&self) -> Value {
+        json!({"reason": self.error_type.reason(), "message": self.message(), "field": self.field})
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.field, self.message())
+    }
+}
+
+/// A string in Go's quotes.
+pub fn go_quote(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+fn shown(value: &Value) -> String {
+    value.to_string()
+}
+
+/// The Status that refuses an object: 422, with a cause for each error.
+pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Value {
+    let qualified = if group.is_empty() {
+        kind.to_owned()
+    } else {
+        format!("{kind}.{group}")
+    };
+    let mut details = json!({"name": name, "group": group, "kind": kind});
+    for empty in ["name", "group"] {
+        if details[empty] == "" {
+            details.as_object_mut().map(|fields| fields.remove(empty));
+        }
+    }
+    details["causes"] = errors.iter().map(FieldError::cause).collect();
+    json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": format!("{qualified} {} is invalid: {}", go_quote(name), aggregate(errors)),
+        "reason": "Invalid",
+        "details": details,
+        "code": 422,
+    })
+}
+
+/// The errors in one line: alone as it is, several in brackets, repeated ones once.
+fn aggregate(errors: &[FieldError]) -> String {
+    let mut messages: Vec<String> = Vec::new();
+    for error in errors {
+        let message = error.to_string();
+        if !messages.contains(&message) {
+            messages.push(message);
+        }
+    }
+    match messages.as_slice() {
+        [] => "<nil>".to_owned(),
+        [only] => only.clone(),
+        several => format!("[{}]", several.join(", ")),
+    }
+}
