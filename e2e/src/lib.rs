@@ -1,1 +1,7 @@
-//! Suites that run on the sandbox and on a real control plane.
+//! What the suites of this folder share: a real control plane, the programs as processes, and scenarios that run
+//! unchanged on the sandbox and on real API servers.
+
+pub mod control_plane;
+pub mod manifests;
+pub mod process;
+pub mod program;
