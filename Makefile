@@ -1,0 +1,64 @@
+# The one list of commands. `make help` prints it.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CARGO ?= cargo
+CLUSTERS ?= 12
+
+.PHONY: help
+help: ## Print this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Upgrade a simulated fleet and watch it; DEMO="--clusters 50 …" passes flags
+	@$(CARGO) build --release --quiet --package drydock-cli
+	@target/release/kubectl-drydock demo $(DEMO)
+
+.PHONY: sandbox
+sandbox: ## Start a hub and simulated clusters for your own kubectl (CLUSTERS=12)
+	@$(CARGO) build --release --quiet --package drydock-cli
+	@target/release/kubectl-drydock sandbox --clusters $(CLUSTERS)
+
+.PHONY: build
+build: ## Build the programs: drydock-hub, drydock-agent, kubectl-drydock
+	$(CARGO) build --release --workspace --bins
+
+.PHONY: install
+install: ## Put kubectl-drydock where `kubectl drydock` finds it
+	$(CARGO) install --locked --path cli
+
+.PHONY: test
+test: ## Run all tests that need only the toolchains
+	$(CARGO) test --workspace
+
+.PHONY: control-plane
+control-plane: ## Build kube-apiserver, kube-controller-manager and etcd, unless KUBEBUILDER_ASSETS names them
+	@[ -n "$${KUBEBUILDER_ASSETS:-}" ] || e2e/control-plane/build
+
+.PHONY: e2e
+e2e: control-plane ## Run the suites that need a real API server
+	$(CARGO) build --package drydock-hub --package drydock-agent --bins
+	$(CARGO) test --package drydock-e2e --features control-plane
+
+.PHONY: lint
+lint: ## Check format, lints and dependencies
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
+	$(CARGO) deny --log-level error check bans licenses sources
+
+.PHONY: format
+format: ## Format the code
+	$(CARGO) fmt --all
+
+.PHONY: crds
+crds: ## Generate crds/ from the types
+	$(CARGO) run --quiet --package drydock-api --bin crds
+
+.PHONY: book
+book: ## Build docs/ into target/book
+	mdbook build docs --dest-dir ../target/book
+
+.PHONY: audit
+audit: ## Look dependencies up in the RustSec advisory database (needs GitHub)
+	$(CARGO) deny check advisories
