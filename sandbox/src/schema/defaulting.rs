@@ -63,7 +63,9 @@ fn drop_nulls(node: &Node, value: &mut Value) {
         }),
         Value::Array(items) => {
             if let Some(schema) = &node.items {
-                items.iter_mut().for_each(|item| drop_nulls(schema, item));
+                for item in items {
+                    drop_nulls(schema, item);
+                }
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}

@@ -60,13 +60,6 @@ impl ErrorType {
             Self::InternalError => "Internal error",
         }
     }
-
-    fn shows_value(self) -> bool {
-        !matches!(
-            self,
-            Self::Required | Self::Forbidden | Self::TooLong | Self::TooMany | Self::InternalError
-        )
-    }
 }
 
 /// One thing that is wrong with an object.
@@ -76,7 +69,7 @@ pub struct FieldError {
     pub field: String,
     /// What kind of error it is.
     pub error_type: ErrorType,
-    /// The value that is wrong, where the message shows it.
+    /// The value that is wrong, if the message shows it.
     pub value: Option<Value>,
     /// The rest of the message.
     pub detail: String,
@@ -123,9 +116,9 @@ impl FieldError {
     /// The message without the field, as a cause carries it.
     pub fn message(&self) -> String {
         let mut message = self.error_type.words().to_owned();
-        if self.error_type.shows_value() {
+        if let Some(value) = &self.value {
             message.push_str(": ");
-            message.push_str(&self.value.as_ref().map_or("null".to_owned(), shown));
+            message.push_str(&shown(value));
         }
         if !self.detail.is_empty() {
             message.push_str(": ");
@@ -146,13 +139,48 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// A string in Go's quotes.
+/// A string in Go's quotes (`%q`).
 pub fn go_quote(text: &str) -> String {
-    Value::from(text).to_string()
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            '\r' => quoted.push_str("\\r"),
+            '\u{7}' => quoted.push_str("\\a"),
+            '\u{8}' => quoted.push_str("\\b"),
+            '\u{b}' => quoted.push_str("\\v"),
+            '\u{c}' => quoted.push_str("\\f"),
+            control if control.is_ascii_control() => {
+                write_code(&mut quoted, 'x', 2, control);
+            }
+            control if control.is_control() => write_code(&mut quoted, 'u', 4, control),
+            printable => quoted.push(printable),
+        }
+    }
+    quoted.push('"');
+    quoted
 }
 
+fn write_code(quoted: &mut String, letter: char, digits: usize, character: char) {
+    quoted.extend(['\\', letter]);
+    quoted.extend(format!("{:0digits$x}", u32::from(character)).chars());
+}
+
+/// A value as a message shows it: a string in Go's quotes, anything else as Go writes JSON.
 fn shown(value: &Value) -> String {
-    value.to_string()
+    match value {
+        Value::String(text) => go_quote(text),
+        other => {
+            let json = other.to_string();
+            json.replace('<', "\\u003c")
+                .replace('>', "\\u003e")
+                .replace('&', "\\u0026")
+        }
+    }
 }
 
 /// The Status that refuses an object: 422, with a cause for each error.

@@ -1,6 +1,6 @@
 //! One place of a schema: what may stand there, and how it merges.
 
-use super::rule::Rule;
+use super::cel::Rule;
 use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -161,6 +161,10 @@ pub struct Node {
     pub checks: Checks,
     /// CEL rules (`x-kubernetes-validations`).
     pub rules: Vec<Arc<Rule>>,
+    /// Whether there are CEL rules here or anywhere below.
+    pub rules_within: bool,
+    /// Whether there is an embedded resource, or a list whose items are unique, here or anywhere below.
+    pub invariants_within: bool,
     /// How a strategic merge patch treats it.
     pub patch: PatchStrategy,
 }
@@ -172,5 +176,14 @@ impl Node {
             Additional::Values(values) => Some(values),
             Additional::Unspecified | Additional::Any | Additional::Nothing => None,
         })
+    }
+
+    /// The schemas of everything this value may hold.
+    pub fn children(&self) -> impl Iterator<Item = &Arc<Self>> {
+        let values = match &self.additional {
+            Additional::Values(values) => Some(values),
+            Additional::Unspecified | Additional::Any | Additional::Nothing => None,
+        };
+        self.properties.values().chain(values).chain(&self.items)
     }
 }

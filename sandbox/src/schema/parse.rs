@@ -1,9 +1,9 @@
 //! From `JSONSchemaProps` to a [`Node`].
 
+use super::cel::Rule;
 use super::field_error::{ErrorType, FieldError};
 use super::node::{Additional, Checks, ListType, Node, PatchStrategy, ValueType};
 use super::object_meta::add_type_and_object_meta;
-use super::rule::Rule;
 use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -34,27 +34,9 @@ impl<'d> Parser<'d> {
                 .get(name)
                 .cloned()
                 .unwrap_or_else(|| Arc::new(anything()));
-            return self.with_own_extensions(node, schema);
+            return with_own_extensions(node, schema);
         }
         Arc::new(self.own(schema, path))
-    }
-
-    /// A `$ref` may come with its own default, patch strategy or map type.
-    fn with_own_extensions(&self, node: Arc<Node>, schema: &Value) -> Arc<Node> {
-        let patch = patch_strategy(schema);
-        let default = schema
-            .get("default")
-            .filter(|default| !is_empty_object(default))
-            .cloned();
-        let atomic_map = schema["x-kubernetes-map-type"] == "atomic";
-        if patch == PatchStrategy::default() && default.is_none() && !atomic_map {
-            return node;
-        }
-        let mut changed = Node::clone(&node);
-        changed.patch = patch;
-        changed.default = default;
-        changed.atomic_map |= atomic_map;
-        Arc::new(changed)
     }
 
     fn own(&mut self, schema: &Value, path: &str) -> Node {
@@ -62,6 +44,10 @@ impl<'d> Parser<'d> {
         if node.embedded_resource {
             add_type_and_object_meta(&mut node);
         }
+        node.rules_within = !node.rules.is_empty() || node.children().any(|child| child.rules_within);
+        node.invariants_within = node.embedded_resource
+            || matches!(node.list_type, ListType::Set | ListType::Map(_))
+            || node.children().any(|child| child.invariants_within);
         node
     }
 
@@ -87,6 +73,8 @@ impl<'d> Parser<'d> {
             default: schema.get("default").cloned(),
             checks: self.checks(schema, path),
             rules: self.rules(schema, path),
+            rules_within: false,
+            invariants_within: false,
             patch: patch_strategy(schema),
         }
     }
@@ -193,6 +181,24 @@ impl<'d> Parser<'d> {
                 .map(|not| Box::new(self.own(not, &format!("{path}.not")))),
         }
     }
+}
+
+/// A `$ref` may come with its own default, patch strategy or map type.
+fn with_own_extensions(node: Arc<Node>, schema: &Value) -> Arc<Node> {
+    let patch = patch_strategy(schema);
+    let default = schema
+        .get("default")
+        .filter(|default| !is_empty_object(default))
+        .cloned();
+    let atomic_map = schema["x-kubernetes-map-type"] == "atomic";
+    if patch == PatchStrategy::default() && default.is_none() && !atomic_map {
+        return node;
+    }
+    let mut changed = Node::clone(&node);
+    changed.patch = patch;
+    changed.default = default;
+    changed.atomic_map |= atomic_map;
+    Arc::new(changed)
 }
 
 /// The definition that a schema names, if that is all it does.

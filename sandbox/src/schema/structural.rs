@@ -1,11 +1,12 @@
 //! The compiled schema of one kind in one version.
 
 use super::defaulting;
-use super::field_error::FieldError;
+use super::field_error::{ErrorType, FieldError};
 use super::node::{Node, ValueType};
 use super::object_meta::add_type_and_object_meta;
 use super::parse::Parser;
-use super::prune;
+use super::path::Path;
+use super::{cel, invariant, prune, validate};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,6 +78,24 @@ impl Structural {
         defaulting::default(&self.node, object);
     }
 
+    /// What is wrong with `new`, which follows `old` if that is given (`old` defaulted and pruned as well).
+    /// What was wrong already, and did not change, is not told.
+    pub fn validate(&self, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let mut errors = validate::validate(&self.node, new, old, &Path::Root).errors;
+        errors.extend(invariant::check(&self.node, new, old));
+        if !self.node.rules_within {
+            return errors;
+        }
+        if errors.iter().any(|error| blocks_rules(error.error_type)) {
+            let detail = "some validation rules were not checked because the object was invalid; correct the \
+                          existing errors to complete validation";
+            errors.push(FieldError::invalid("<nil>", Value::Null, detail));
+        } else {
+            cel::check(&self.node, new, old, &Path::Root, &mut errors);
+        }
+        errors
+    }
+
     /// The root of the schema: what apply and strategic merge walk.
     pub fn node(&self) -> &Arc<Node> {
         &self.node
@@ -94,4 +113,16 @@ fn root_of(schema: &Node) -> Node {
     root.value_type.get_or_insert(ValueType::Object);
     add_type_and_object_meta(&mut root);
     root
+}
+
+/// Rules are not asked about values that are not even of their type.
+fn blocks_rules(error: ErrorType) -> bool {
+    matches!(
+        error,
+        ErrorType::Required
+            | ErrorType::TooLong
+            | ErrorType::TooMany
+            | ErrorType::TypeInvalid
+            | ErrorType::NotSupported
+    )
 }

@@ -183,8 +183,8 @@ fn equal(left: &Value, right: &Value) -> Result<bool, JsonPathError> {
         (Value::Bool(left), Value::Bool(right)) => Ok(left == right),
         (Value::String(left), Value::String(right)) => Ok(left == right),
         (Value::Number(left), Value::Number(right)) if left.is_f64() == right.is_f64() => Ok(left == right),
-        (Value::Null | Value::Array(_) | Value::Object(_), _) => Err(not_comparable()),
-        (_, Value::Null | Value::Array(_) | Value::Object(_)) => Err(not_comparable()),
+        (Value::Null | Value::Array(_) | Value::Object(_), _)
+        | (_, Value::Null | Value::Array(_) | Value::Object(_)) => Err(not_comparable()),
         _ => Err(incompatible()),
     }
 }

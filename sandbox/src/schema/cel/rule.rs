@@ -1,8 +1,8 @@
 //! One CEL rule of a schema, compiled.
 
-use super::field_error::{ErrorType, FieldError, go_quote};
+use crate::schema::field_error::{ErrorType, FieldError};
 use kube_cel::cel::Program;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt;
 
 /// A rule of `x-kubernetes-validations`.
@@ -34,15 +34,15 @@ impl fmt::Debug for Rule {
 
 impl Rule {
     /// Compiles the rule that stands at `path`.
-    pub(super) fn compile(rule: &Value, path: &str) -> Result<Self, FieldError> {
+    pub(in crate::schema) fn compile(rule: &Value, path: &str) -> Result<Self, FieldError> {
         let word = |key: &str| rule.get(key).and_then(Value::as_str).map(str::to_owned);
         let text = word("rule").unwrap_or_default();
-        let program = compiled(&text, &format!("{path}.rule"), &text)?;
+        let program = compiled(&text, &format!("{path}.rule"), rule)?;
         let message_program = match word("messageExpression") {
             None => None,
             Some(expression) => {
                 let field = format!("{path}.messageExpression");
-                Some(compiled(&expression, &field, &expression)?)
+                Some(compiled(&expression, &field, rule)?)
             }
         };
         let uses_old_self = program.references().has_variable("oldSelf");
@@ -71,24 +71,32 @@ impl Rule {
             Some(_) | None => format!("failed rule: {}", self.text.trim()),
         }
     }
-}
 
-fn compiled(expression: &str, field: &str, value: &str) -> Result<Program, FieldError> {
-    Program::compile(expression).map_err(|error| {
-        let detail = format!("compilation failed: {error}");
-        FieldError::new(field, ErrorType::Invalid, Some(Value::from(value)), detail)
-    })
-}
-
-/// The rule in an error about its evaluation.
-pub(super) fn rule_in_error(rule: &Rule) -> String {
-    match &rule.message {
-        Some(message) if !message.is_empty() => message.trim().to_owned(),
-        Some(_) | None => rule.text.trim().to_owned(),
+    /// What names the rule when it cannot be evaluated.
+    pub(super) fn message_or_text(&self) -> &str {
+        match &self.message {
+            Some(message) if !message.is_empty() => message.trim(),
+            Some(_) | None => self.text.trim(),
+        }
     }
 }
 
-/// A word in Go's quotes, where a message of the CEL library quotes one.
-pub(super) fn quoted(word: &str) -> String {
-    go_quote(word)
+fn compiled(expression: &str, field: &str, rule: &Value) -> Result<Program, FieldError> {
+    Program::compile(expression).map_err(|error| {
+        let detail = format!("compilation failed: {error}");
+        FieldError::invalid(field, as_go_shows_it(rule), detail)
+    })
+}
+
+/// A rule as the API server's messages show it: its Go structure, written as JSON.
+fn as_go_shows_it(rule: &Value) -> Value {
+    let text = |key: &str| rule.get(key).cloned().unwrap_or_else(|| "".into());
+    json!({
+        "Rule": text("rule"),
+        "Message": text("message"),
+        "MessageExpression": text("messageExpression"),
+        "Reason": rule.get("reason"),
+        "FieldPath": text("fieldPath"),
+        "OptionalOldSelf": rule.get("optionalOldSelf"),
+    })
 }
