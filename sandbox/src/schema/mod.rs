@@ -1,6 +1,7 @@
 //! Structural schemas over JSON: pruning, defaulting, validation with CEL rules, and the built-in kinds' own.
 //! Messages are worded as kube-apiserver words them, because people and controllers read them.
 
+pub mod builtin;
 mod cel;
 mod correlate;
 mod defaulting;

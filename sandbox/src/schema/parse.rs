@@ -190,14 +190,16 @@ fn with_own_extensions(node: Arc<Node>, schema: &Value) -> Arc<Node> {
         .get("default")
         .filter(|default| !is_empty_object(default))
         .cloned();
-    let atomic_map = schema["x-kubernetes-map-type"] == "atomic";
-    if patch == PatchStrategy::default() && default.is_none() && !atomic_map {
+    let map_type = schema.get("x-kubernetes-map-type");
+    if patch == PatchStrategy::default() && default.is_none() && map_type.is_none() {
         return node;
     }
     let mut changed = Node::clone(&node);
     changed.patch = patch;
     changed.default = default;
-    changed.atomic_map |= atomic_map;
+    if let Some(map_type) = map_type {
+        changed.atomic_map = map_type == "atomic";
+    }
     Arc::new(changed)
 }
 
