@@ -167,6 +167,8 @@ pub struct Node {
     pub invariants_within: bool,
     /// How a strategic merge patch treats it.
     pub patch: PatchStrategy,
+    /// The name of the definition it comes from (`io.k8s.api.core.v1.PodSpec`), if it has one.
+    pub definition: Option<Arc<str>>,
 }
 
 impl Node {

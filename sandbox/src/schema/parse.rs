@@ -76,6 +76,7 @@ impl<'d> Parser<'d> {
             rules_within: false,
             invariants_within: false,
             patch: patch_strategy(schema),
+            definition: None,
         }
     }
 

@@ -120,7 +120,11 @@ impl Definitions {
     pub fn nodes(&self) -> BTreeMap<String, Arc<Node>> {
         let mut nodes = BTreeMap::new();
         let metadata = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
-        nodes.insert(metadata.to_owned(), Arc::clone(object_meta()));
+        let object_meta = Node {
+            definition: Some(metadata.into()),
+            ..Node::clone(object_meta())
+        };
+        nodes.insert(metadata.to_owned(), Arc::new(object_meta));
         for name in self.schemas.keys() {
             self.parse(name, &mut nodes, &mut Vec::new());
         }
@@ -146,12 +150,13 @@ impl Definitions {
             self.parse(other, nodes, within);
         }
         within.pop();
-        let node = if is_open(schema) || referred.contains(&name) {
-            Arc::new(anything())
+        let mut node = if is_open(schema) || referred.contains(&name) {
+            anything()
         } else {
-            Parser::new(nodes).node(schema, name)
+            Node::clone(&Parser::new(nodes).node(schema, name))
         };
-        nodes.insert(name.to_owned(), node);
+        node.definition = Some(name.into());
+        nodes.insert(name.to_owned(), Arc::new(node));
     }
 }
 

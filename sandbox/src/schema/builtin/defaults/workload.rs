@@ -1,0 +1,168 @@
+//! Defaults of what runs pods: `apps` and `batch`.
+
+use super::{fill, items, pod};
+use serde_json::{Map, Value, json};
+
+pub(super) fn default(kind: &str, object: &mut Value) {
+    if let Some(fields) = object.as_object_mut().filter(|_| kind != "ControllerRevision") {
+        fill(fields, "spec", json!({}));
+        fill(fields, "status", json!({}));
+    }
+    match kind {
+        "CronJob" => cron_job(object),
+        "Job" => job(object),
+        "Deployment" | "DaemonSet" | "ReplicaSet" | "ReplicationController" | "StatefulSet" => {
+            pod::template_of(&mut object["spec"]);
+            replicated(kind, object);
+        }
+        _ => {}
+    }
+}
+
+fn job(object: &mut Value) {
+    let spec = &mut object["spec"];
+    pod::template_of(spec);
+    for rule in spec
+        .get_mut("podFailurePolicy")
+        .into_iter()
+        .flat_map(|policy| items(policy, "rules"))
+    {
+        for pattern in items(rule, "onPodConditions").filter_map(Value::as_object_mut) {
+            fill(pattern, "status", "True");
+        }
+    }
+    let Some(fields) = spec.as_object_mut() else {
+        return;
+    };
+    if !fields.contains_key("completions") && !fields.contains_key("parallelism") {
+        fill(fields, "completions", 1);
+    }
+    fill(fields, "parallelism", 1);
+    let limit_per_index = fields.contains_key("backoffLimitPerIndex");
+    fill(fields, "backoffLimit", if limit_per_index { i32::MAX } else { 6 });
+    fill(fields, "completionMode", "NonIndexed");
+    fill(fields, "suspend", false);
+    fill(fields, "manualSelector", false);
+    let replaces_failed = fields.contains_key("podFailurePolicy");
+    fill(
+        fields,
+        "podReplacementPolicy",
+        if replaces_failed {
+            "Failed"
+        } else {
+            "TerminatingOrFailed"
+        },
+    );
+    labels_of_template(object);
+}
+
+/// An object without labels has those of its template.
+fn labels_of_template(object: &mut Value) {
+    let labels = object.pointer("/spec/template/metadata/labels").cloned();
+    let Some(labels) = labels.filter(|labels| labels.as_object().is_some_and(|labels| !labels.is_empty()))
+    else {
+        return;
+    };
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        if metadata
+            .get("labels")
+            .and_then(Value::as_object)
+            .is_none_or(Map::is_empty)
+        {
+            metadata.insert("labels".to_owned(), labels);
+        }
+    }
+}
+
+fn cron_job(object: &mut Value) {
+    if let Some(template) = object.pointer_mut("/spec/jobTemplate") {
+        if let Some(fields) = template.as_object_mut() {
+            fill(fields, "metadata", json!({}));
+        }
+        pod::template_of(&mut template["spec"]);
+    }
+    let Some(spec) = object["spec"].as_object_mut() else {
+        return;
+    };
+    fill(spec, "concurrencyPolicy", "Allow");
+    fill(spec, "suspend", false);
+    fill(spec, "successfulJobsHistoryLimit", 3);
+    fill(spec, "failedJobsHistoryLimit", 1);
+}
+
+fn replicated(kind: &str, object: &mut Value) {
+    let Some(spec) = object["spec"].as_object_mut() else {
+        return;
+    };
+    match kind {
+        "Deployment" => {
+            fill(spec, "replicas", 1);
+            fill(spec, "revisionHistoryLimit", 10);
+            fill(spec, "progressDeadlineSeconds", 600);
+            rolling(
+                spec,
+                "strategy",
+                &json!({"maxUnavailable": "25%", "maxSurge": "25%"}),
+            );
+        }
+        "StatefulSet" => {
+            fill(spec, "replicas", 1);
+            fill(spec, "revisionHistoryLimit", 10);
+            fill(spec, "podManagementPolicy", "OrderedReady");
+            fill(
+                spec,
+                "persistentVolumeClaimRetentionPolicy",
+                json!({"whenDeleted": "Retain", "whenScaled": "Retain"}),
+            );
+            rolling(spec, "updateStrategy", &json!({"partition": 0}));
+            claim_templates(&mut object["spec"]);
+        }
+        "DaemonSet" => {
+            fill(spec, "revisionHistoryLimit", 10);
+            rolling(
+                spec,
+                "updateStrategy",
+                &json!({"maxUnavailable": 1, "maxSurge": 0}),
+            );
+        }
+        "ReplicationController" => {
+            fill(spec, "replicas", 1);
+            let labels = spec["template"]["metadata"].get("labels").cloned();
+            if let Some(labels) = labels {
+                fill(spec, "selector", labels);
+            }
+            labels_of_template(object);
+        }
+        _ => fill(spec, "replicas", 1),
+    }
+}
+
+fn rolling(spec: &mut Map<String, Value>, name: &str, parameters: &Value) {
+    fill(spec, name, json!({}));
+    let Some(strategy) = spec.get_mut(name).and_then(Value::as_object_mut) else {
+        return;
+    };
+    fill(strategy, "type", "RollingUpdate");
+    if strategy["type"] != "RollingUpdate" {
+        return;
+    }
+    fill(strategy, "rollingUpdate", json!({}));
+    let given = strategy.get_mut("rollingUpdate").and_then(Value::as_object_mut);
+    let (Some(given), Some(parameters)) = (given, parameters.as_object()) else {
+        return;
+    };
+    for (name, default) in parameters {
+        fill(given, name, default.clone());
+    }
+}
+
+fn claim_templates(spec: &mut Value) {
+    for claim in items(spec, "volumeClaimTemplates").filter_map(Value::as_object_mut) {
+        fill(claim, "apiVersion", "v1");
+        fill(claim, "kind", "PersistentVolumeClaim");
+        fill(claim, "status", json!({"phase": "Pending"}));
+        if let Some(spec) = claim.get_mut("spec").and_then(Value::as_object_mut) {
+            fill(spec, "volumeMode", "Filesystem");
+        }
+    }
+}
