@@ -9,10 +9,14 @@ pub const KIND_LABEL: &str = "drydock.dev/kind";
 pub const STATE_LABEL: &str = "drydock.dev/state";
 /// Annotation on every work: `namespace/name` of the ManagedClustersUpgrade that made it.
 pub const UPGRADE_ANNOTATION: &str = "drydock.dev/upgrade";
+/// Annotation on a work that has ended: why, as one CamelCase word.
+pub const STATE_REASON_ANNOTATION: &str = "drydock.dev/state-reason";
 /// Annotation on a cluster-upgrade work that has ended: why, in words.
 pub const STATE_MESSAGE_ANNOTATION: &str = "drydock.dev/state-message";
 /// Annotation on a cluster-upgrade work that has ended: when (RFC 3339).
 pub const STATE_SINCE_ANNOTATION: &str = "drydock.dev/state-since";
+/// Annotation on every work: what it was made for (target, way, timeout, start), as JSON.
+pub const REVISION_ANNOTATION: &str = "drydock.dev/revision";
 /// Annotation on every work: the cluster was a canary of its upgrade (`true`).
 pub const CANARY_ANNOTATION: &str = "drydock.dev/canary";
 /// Annotation on a ManagedClustersUpgrade: clusters that failed before this moment (RFC 3339) start over.

@@ -1,1 +1,83 @@
-//! The hub controller: reconciles ManagedClustersUpgrade.
+//! The hub controller: reconciles ManagedClustersUpgrade. [`run`] is the whole process; the binary, the sandbox and the
+//! tests call it alike.
+
+mod controller;
+mod metrics;
+mod settings;
+mod view;
+pub mod works;
+
+use drydock_runtime::admin::{self, Readiness};
+use drydock_runtime::backoff::Backoff;
+use drydock_runtime::events::publisher;
+use drydock_runtime::tasks::{TaskEnded, Tasks};
+use drydock_runtime::Clock;
+use kube::Client;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+pub use settings::Settings;
+
+use controller::Context;
+use metrics::Metrics;
+use view::{View, Wakes, Watching};
+
+/// Why the hub ended.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The metrics have names that the registry has already.
+    #[error("registering the hub's metrics")]
+    Metrics(#[from] prometheus::Error),
+    /// The admin address cannot be had.
+    #[error("listening on {address} for probes and metrics: choose another --admin-address")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A part ended early.
+    #[error(transparent)]
+    Task(#[from] TaskEnded),
+}
+
+/// Runs the hub until `shutdown`.
+///
+/// # Errors
+/// If it cannot start, or a part of it ends early.
+pub async fn run(
+    settings: Settings,
+    client: Client,
+    clock: Clock,
+    shutdown: CancellationToken,
+) -> Result<(), Error> {
+    let readiness = Readiness::default();
+    let mut tasks = Tasks::new(shutdown.clone());
+    if let Some(address) = settings.admin_address {
+        let listener =
+            TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
+        let router = admin::router(settings.registry.clone(), readiness.clone());
+        tasks.spawn("admin", admin::serve(listener, router, shutdown.clone()));
+    }
+    let (publisher, writer) = publisher(client.clone(), clock.clone(), "drydock-hub", &settings.registry)?;
+    tasks.spawn("events", writer.run(shutdown.clone()));
+    let (view, wakes) = (View::default(), Wakes::default());
+    let watching = Watching { client: &client, readiness: &readiness, shutdown: &shutdown };
+    view.follow(&watching, &wakes, &mut tasks);
+    let context = Context {
+        metrics: Metrics::register(&settings.registry)?,
+        client,
+        clock,
+        view,
+        publisher,
+        same_namespace_placements: settings.same_namespace_placements,
+        grant_cluster_admin: settings.grant_cluster_admin,
+        backoff: Backoff::default(),
+        obstructions: controller::Obstructions::default(),
+        latest: controller::Latest::default(),
+        drifts: controller::Drifts::default(),
+    };
+    tasks.spawn("controller", controller::run(context, wakes, shutdown));
+    Ok(tasks.finished().await?)
+}

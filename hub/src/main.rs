@@ -1,2 +1,49 @@
 //! The `drydock-hub` process.
-fn main() {}
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Parser;
+use drydock_hub::Settings;
+use drydock_runtime::client::{self, RequestMetrics};
+use drydock_runtime::telemetry::{self, LogFormat};
+use drydock_runtime::{Clock, shutdown};
+
+/// Upgrades fleets of OpenShift-style clusters: reconciles ManagedClustersUpgrade on an Open Cluster Management hub.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    /// How to reach the hub's API server; else KUBECONFIG, or the pod's service account
+    #[arg(long, env = "DRYDOCK_KUBECONFIG", value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Where to serve /metrics, /healthz and /readyz
+    #[arg(long, env = "DRYDOCK_ADMIN_ADDRESS", default_value = "0.0.0.0:8080", value_name = "ADDRESS")]
+    admin_address: SocketAddr,
+    /// Refuse Placements of other namespaces than the upgrade's own
+    #[arg(long, env = "DRYDOCK_SAME_NAMESPACE_PLACEMENTS")]
+    same_namespace_placements: bool,
+    /// Make the work agent cluster admin on the clusters, instead of granting ClusterVersion only
+    #[arg(long, env = "DRYDOCK_GRANT_CLUSTER_ADMIN")]
+    grant_cluster_admin: bool,
+    /// How a log line looks: json or text
+    #[arg(long, env = "DRYDOCK_LOG_FORMAT", default_value = "json", value_name = "FORMAT")]
+    log_format: LogFormat,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    telemetry::start(arguments.log_format, "info").context("starting logs")?;
+    let settings = Settings {
+        admin_address: Some(arguments.admin_address),
+        same_namespace_placements: arguments.same_namespace_placements,
+        grant_cluster_admin: arguments.grant_cluster_admin,
+        ..Settings::default()
+    };
+    let metrics = RequestMetrics::register(&settings.registry).context("registering request metrics")?;
+    let shutdown = shutdown::on_signals().context("listening for signals")?;
+    let client = client::from_environment(arguments.kubeconfig.as_deref(), "drydock-hub", &metrics).await?;
+    drydock_hub::run(settings, client, Clock::system(), shutdown).await?;
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! The invariants of a plan, computed apart from the decision. The hub refuses to act on a plan that breaks one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drydock_api::ClusterName;
+use drydock_api::names::WorkKind;
+use thiserror::Error;
+
+use crate::{Action, Observed, Plan, Spec, Uid, Work};
+
+/// A rule that a plan would break.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Violation {
+    /// More clusters would be in flight than `maxConcurrency` allows.
+    #[error("{in_flight} clusters would be in flight, {limit} are allowed")]
+    TooMany {
+        /// How many would be.
+        in_flight: usize,
+        /// How many may be.
+        limit: usize,
+    },
+    /// A cluster that is no canary would start before all canaries are complete.
+    #[error("{0} would start before the canaries are complete")]
+    BeforeCanaries(ClusterName),
+    /// A cluster would start although nothing may.
+    #[error("{0} would start although {1}")]
+    MustNotStart(ClusterName, &'static str),
+    /// A work would be created where one is.
+    #[error("the work {1:?} of {0} exists")]
+    Exists(ClusterName, WorkKind),
+    /// A cluster would start while another upgrade is at work on it.
+    #[error("{0} is another upgrade's")]
+    NotOurs(ClusterName),
+    /// A work would be deleted or finished that is not the observed one, or is another upgrade's and not finished.
+    #[error("the work {1:?} of {0} must not be touched")]
+    MustNotTouch(ClusterName, WorkKind),
+}
+
+/// Says which rules the plan would break.
+pub fn check(observed: &Observed, plan: &Plan) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let starts: BTreeSet<&ClusterName> = plan
+        .actions
+        .iter()
+        .filter_map(Action::creates)
+        .filter(|order| !in_flight(observed, &order.cluster))
+        .map(|order| &order.cluster)
+        .collect();
+    for name in &starts {
+        check_start(observed, name, &mut violations);
+    }
+    if let (Ok(spec), false) = (&observed.spec, starts.is_empty()) {
+        let limit = spec.strategy.slots(selected(observed).len());
+        let running = observed.works.keys().filter(|name| in_flight(observed, name)).count();
+        if running + starts.len() > limit {
+            violations.push(Violation::TooMany {
+                in_flight: running + starts.len(),
+                limit,
+            });
+        }
+    }
+    for action in &plan.actions {
+        check_action(observed, action, &mut violations);
+    }
+    violations
+}
+
+fn check_start(observed: &Observed, name: &ClusterName, violations: &mut Vec<Violation>) {
+    let selected = selected(observed);
+    let why = match &observed.spec {
+        Err(_) => Some("the spec is invalid"),
+        Ok(spec) if spec.paused => Some("it is paused"),
+        Ok(_) if observed.upgrade.deleting => Some("the upgrade is being deleted"),
+        Ok(_) if !observed.caught_up => Some("the view is behind our own writes"),
+        Ok(_) if !selected.contains(name) => Some("it is not selected"),
+        Ok(_) if !observed.upgrade.finalizer => Some("the upgrade has no finalizer yet"),
+        Ok(_) => None,
+    };
+    if let Some(why) = why {
+        violations.push(Violation::MustNotStart(name.clone(), why));
+    }
+    if works(observed, name).any(|(_, work)| work.owner.uid != observed.upgrade.uid) {
+        violations.push(Violation::NotOurs(name.clone()));
+    }
+    if let Ok(spec) = &observed.spec
+        && let Some(canaries) = &spec.strategy.canaries
+    {
+        let is_canary = |name: &ClusterName| {
+            let cluster = observed.clusters.get(name);
+            cluster.is_some_and(|cluster| canaries.matches(&cluster.labels))
+        };
+        let waiting = selected
+            .iter()
+            .any(|name| is_canary(name) && !is_complete(observed, spec, name));
+        if !is_canary(name) && waiting {
+            violations.push(Violation::BeforeCanaries(name.clone()));
+        }
+    }
+}
+
+fn check_action(observed: &Observed, action: &Action, violations: &mut Vec<Violation>) {
+    match action {
+        Action::AddFinalizer | Action::RemoveFinalizer | Action::ApplyPlacement | Action::DeletePlacement => {}
+        Action::CreateWork(order) => {
+            if works(observed, &order.cluster).any(|(kind, _)| kind == order.kind) {
+                violations.push(Violation::Exists(order.cluster.clone(), order.kind));
+            }
+        }
+        Action::FinishWork { cluster, kind, uid, .. } => {
+            if find(observed, cluster, *kind, uid).is_none_or(|work| work.owner.uid != observed.upgrade.uid) {
+                violations.push(Violation::MustNotTouch(cluster.clone(), *kind));
+            }
+        }
+        Action::DeleteWork { cluster, kind, uid } => {
+            let allowed = find(observed, cluster, *kind, uid).is_some_and(|work| {
+                work.owner.uid == observed.upgrade.uid || !owner_at_work(observed, cluster, &work.owner.uid)
+            });
+            if !allowed {
+                violations.push(Violation::MustNotTouch(cluster.clone(), *kind));
+            }
+        }
+    }
+}
+
+fn selected(observed: &Observed) -> BTreeSet<&ClusterName> {
+    let sources = &observed.selection.sources;
+    sources.iter().flat_map(|source| source.outcome.iter().flat_map(BTreeMap::keys)).collect()
+}
+
+fn works<'a>(observed: &'a Observed, name: &ClusterName) -> impl Iterator<Item = (WorkKind, &'a Work)> {
+    observed.works.get(name).into_iter().flatten().map(|(kind, work)| (*kind, work))
+}
+
+fn find<'a>(observed: &'a Observed, name: &ClusterName, kind: WorkKind, uid: &Uid) -> Option<&'a Work> {
+    works(observed, name)
+        .find(|(other, work)| *other == kind && work.uid == *uid)
+        .map(|(_, work)| work)
+}
+
+/// Whether an upgrade has works on the cluster without having recorded an outcome there.
+fn owner_at_work(observed: &Observed, name: &ClusterName, owner: &Uid) -> bool {
+    let theirs = || works(observed, name).filter(|(_, work)| work.owner.uid == *owner && !work.deleting);
+    let works_here = theirs().any(|(kind, _)| matches!(kind, WorkKind::Pre | WorkKind::Cluster));
+    works_here && theirs().all(|(_, work)| work.record.is_none())
+}
+
+fn in_flight(observed: &Observed, name: &ClusterName) -> bool {
+    let own = || works(observed, name).filter(|(_, work)| work.owner.uid == observed.upgrade.uid);
+    let started = own().any(|(kind, _)| matches!(kind, WorkKind::Pre | WorkKind::Cluster));
+    started && own().all(|(_, work)| work.record.is_none())
+}
+
+fn is_complete(observed: &Observed, spec: &Spec, name: &ClusterName) -> bool {
+    let claims = observed.clusters.get(name).and_then(|cluster| cluster.version.as_ref());
+    let reached = works(observed, name).any(|(kind, work)| {
+        let version = match &work.feedback {
+            crate::WorkFeedback::ClusterVersion(feedback) | crate::WorkFeedback::Agent(feedback) => {
+                feedback.version.as_ref()
+            }
+            _ => None,
+        };
+        let recorded = work.owner.uid == observed.upgrade.uid
+            && work.record.as_ref().is_some_and(|record| record.state == crate::ClusterState::Complete)
+            && work.revision.as_ref().is_none_or(|revision| revision.target == spec.target);
+        kind == WorkKind::Cluster
+            && (recorded || version.is_some_and(|version| spec.target.version.as_ref().is_some_and(|t| version >= t)))
+    });
+    reached || claims.is_some_and(|version| spec.target.version.as_ref().is_some_and(|target| version >= target))
+}

@@ -1,0 +1,98 @@
+//! Which clusters take part, which are canaries, and in which order they start.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drydock_api::ClusterName;
+use jiff::Timestamp;
+
+use crate::cluster::{Member, survey};
+use crate::report::SelectionReport;
+use crate::{Observed, Spec, Toleration, Works};
+
+/// Where a cluster stands in the selection.
+#[derive(Clone, Debug)]
+pub(crate) struct Place<'a> {
+    /// The first Placement that selects it, and its decision group there.
+    pub order: (usize, u32),
+    /// The tolerations of each Placement that selects it.
+    pub tolerations: Vec<&'a [Toleration]>,
+}
+
+/// What all clusters' surveys share.
+pub(crate) struct Context<'a> {
+    pub observed: &'a Observed,
+    pub spec: Option<&'a Spec>,
+    pub selected: BTreeMap<&'a ClusterName, Place<'a>>,
+    /// When this rollout began, or begins with the first start.
+    pub rollout_since: Timestamp,
+    pub now: Timestamp,
+}
+
+impl<'a> Context<'a> {
+    pub fn new(observed: &'a Observed, now: Timestamp) -> Self {
+        Self {
+            observed,
+            spec: observed.spec.as_ref().ok(),
+            selected: selected(observed),
+            rollout_since: persisted_start(observed).unwrap_or(now),
+            now,
+        }
+    }
+
+    /// The clusters that take part: the selected ones, and those that have started.
+    pub fn members(&self) -> BTreeMap<ClusterName, Member> {
+        let none = Works::new();
+        let names: BTreeSet<&ClusterName> =
+            self.selected.keys().copied().chain(self.observed.works.keys()).collect();
+        names
+            .into_iter()
+            .filter_map(|name| {
+                let works = self.observed.works.get(name).unwrap_or(&none);
+                survey(self, name, works).map(|member| (name.clone(), member))
+            })
+            .collect()
+    }
+
+    pub fn is_canary(&self, name: &ClusterName) -> bool {
+        let selector = self.spec.and_then(|spec| spec.strategy.canaries.as_ref());
+        let labels = self.observed.clusters.get(name).map(|cluster| &cluster.labels);
+        match (selector, labels) {
+            (Some(selector), Some(labels)) => selector.matches(labels),
+            _ => false,
+        }
+    }
+
+    pub fn selection_report(&self) -> SelectionReport {
+        SelectionReport {
+            selected: self.selected.len(),
+            problem: self.observed.selection.sources.iter().find_map(|source| {
+                let problem = source.outcome.as_ref().err()?;
+                Some((source.placement.clone(), problem.clone()))
+            }),
+        }
+    }
+}
+
+/// When the rollout began, if it has: an upgrade that was complete and then edited begins a new one.
+pub(crate) fn persisted_start(observed: &Observed) -> Option<Timestamp> {
+    let previous = &observed.previous;
+    let over = previous.complete && previous.observed_generation != Some(observed.upgrade.generation);
+    previous.start_time.filter(|_| !over)
+}
+
+fn selected(observed: &Observed) -> BTreeMap<&ClusterName, Place<'_>> {
+    let mut selected: BTreeMap<&ClusterName, Place<'_>> = BTreeMap::new();
+    for (index, source) in observed.selection.sources.iter().enumerate() {
+        for (name, group) in source.outcome.iter().flatten() {
+            selected
+                .entry(name)
+                .or_insert_with(|| Place {
+                    order: (index, *group),
+                    tolerations: Vec::new(),
+                })
+                .tolerations
+                .push(&source.tolerations);
+        }
+    }
+    selected
+}

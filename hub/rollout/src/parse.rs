@@ -1,0 +1,248 @@
+//! From the object's spec to values, or to a message that says which field is wrong and what to write instead.
+
+use drydock_api::mcu::{UpgradeVia,
+    self, Action, ClusterVersion, ManagedClustersUpgradeSpec, OcpOperators, UpgradeStrategy,
+};
+use drydock_api::ocm::manifest_work::Manifest;
+use drydock_api::selector::LabelMatch;
+use drydock_api::{GoDuration, IntOrPercent, ReleaseImage, ReleaseVersion};
+use jiff::SignedDuration;
+use thiserror::Error;
+
+use crate::{ActionSpec, PlacementKey, Selector, Spec, Strategy, Target};
+
+/// OCM's limit on the manifests of a work, in bytes, less what the hub adds.
+const LARGEST_ACTION: usize = 500 * 1024;
+
+/// The spec cannot be acted on. The message names the field and says what to do.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{field}: {problem}")]
+pub struct InvalidSpec {
+    /// The field, from `spec` down.
+    pub field: String,
+    /// What is wrong and what to do.
+    pub problem: String,
+}
+
+fn invalid(field: &str, problem: impl ToString) -> InvalidSpec {
+    InvalidSpec {
+        field: field.to_owned(),
+        problem: problem.to_string(),
+    }
+}
+
+fn unsupported(field: &str) -> InvalidSpec {
+    invalid(field, "this release does not act on the field yet: remove it")
+}
+
+/// Reads the spec of an upgrade.
+///
+/// # Errors
+/// The first field that cannot be used, in the order of the reference (hub 1).
+pub fn parse_spec(spec: &ManagedClustersUpgradeSpec) -> Result<Spec, InvalidSpec> {
+    let ManagedClustersUpgradeSpec {
+        placement,
+        cluster_selector,
+        cluster_version,
+        ocp_operators,
+        upgrade_strategy,
+        pre_upgrade_action,
+        post_upgrade_action,
+        paused,
+    } = spec;
+    let placements: Vec<PlacementKey> = placement
+        .iter()
+        .flatten()
+        .map(|reference| PlacementKey::new(&reference.namespace, &reference.name))
+        .collect();
+    if placements.is_empty() && cluster_selector.is_none() {
+        return Err(invalid("spec", "placement or clusterSelector is required: say which clusters to upgrade"));
+    }
+    if let Some(selector) = cluster_selector {
+        parse_selector(
+            "spec.clusterSelector",
+            &LabelMatch {
+                match_expressions: selector.match_expressions.clone(),
+                match_labels: selector.match_labels.clone(),
+            },
+        )?;
+    }
+    refuse_operators(ocp_operators.as_ref())?;
+    let target = match cluster_version {
+        Some(version) => parse_target(version)?,
+        None => return Err(invalid("spec.clusterVersion", "is required: say which release to upgrade to")),
+    };
+    let strategy = parse_strategy(upgrade_strategy.as_ref(), &target)?;
+    Ok(Spec {
+        placements,
+        has_selector: cluster_selector.is_some(),
+        target,
+        strategy,
+        pre_action: parse_action("spec.preUpgradeAction", pre_upgrade_action.as_ref())?,
+        post_action: parse_action("spec.postUpgradeAction", post_upgrade_action.as_ref())?,
+        paused: paused.unwrap_or(false),
+    })
+}
+
+/// `approveAllUpgrades: false` with nothing included asks for nothing, which is what this release does.
+fn refuse_operators(operators: Option<&OcpOperators>) -> Result<(), InvalidSpec> {
+    let asks = operators.is_some_and(|operators| {
+        operators.approve_all_upgrades == Some(true) || operators.include.as_ref().is_some_and(|list| !list.is_empty())
+    });
+    if asks { Err(unsupported("spec.ocpOperators")) } else { Ok(()) }
+}
+
+fn parse_target(version: &ClusterVersion) -> Result<Target, InvalidSpec> {
+    let ClusterVersion { channel, version, upstream, image, force } = version;
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let version = given(version)
+        .map(|text| text.parse::<ReleaseVersion>())
+        .transpose()
+        .map_err(|error| invalid("spec.clusterVersion.version", error))?;
+    let image = given(image)
+        .map(|text| text.parse::<ReleaseImage>())
+        .transpose()
+        .map_err(|error| invalid("spec.clusterVersion.image", error))?;
+    if version.is_none() && image.is_none() {
+        return Err(invalid("spec.clusterVersion", "version or image is required: say which release to upgrade to"));
+    }
+    Ok(Target {
+        channel: given(channel),
+        version: version.map(|version| version.as_semver().clone()),
+        image: image.map(|image| image.to_string()),
+        upstream: given(upstream),
+        force: force.unwrap_or(false),
+    })
+}
+
+fn parse_strategy(strategy: Option<&UpgradeStrategy>, target: &Target) -> Result<Strategy, InvalidSpec> {
+    let default = UpgradeStrategy::default();
+    let UpgradeStrategy {
+        canary_clusters,
+        max_concurrency,
+        cluster_upgrade_timeout,
+        operators_upgrade_timeout,
+        max_failures,
+        start_windows,
+        upgrade_via,
+        agent: _,
+    } = strategy.unwrap_or(&default);
+    let canaries = match canary_clusters {
+        None => None,
+        Some(canaries) => {
+            if let Some(soak) = &canaries.soak_time
+                && !parse_timeout("spec.upgradeStrategy.canaryClusters.soakTime", soak, true)?.is_zero()
+            {
+                return Err(unsupported("spec.upgradeStrategy.canaryClusters.soakTime"));
+            }
+            let field = "spec.upgradeStrategy.canaryClusters.clusterSelector";
+            Some(parse_selector(field, &canaries.cluster_selector)?)
+        }
+    };
+    let max_concurrency = match max_concurrency {
+        None => IntOrPercent::Count(1),
+        Some(limit) => IntOrPercent::try_from(limit)
+            .map_err(|error| invalid("spec.upgradeStrategy.maxConcurrency", error))?,
+    };
+    if max_concurrency.is_zero() {
+        return Err(invalid(
+            "spec.upgradeStrategy.maxConcurrency",
+            "must be at least 1 or 1%; to stop further clusters from starting set spec.paused",
+        ));
+    }
+    if max_failures.is_some() {
+        return Err(unsupported("spec.upgradeStrategy.maxFailures"));
+    }
+    if start_windows.as_ref().is_some_and(|windows| !windows.is_empty()) {
+        return Err(unsupported("spec.upgradeStrategy.startWindows"));
+    }
+    let cluster_timeout = match cluster_upgrade_timeout {
+        Some(text) => parse_timeout("spec.upgradeStrategy.clusterUpgradeTimeout", text, false)?,
+        None => mcu::DEFAULT_CLUSTER_UPGRADE_TIMEOUT.signed(),
+    };
+    if let Some(text) = operators_upgrade_timeout {
+        parse_timeout("spec.upgradeStrategy.operatorsUpgradeTimeout", text, false)?;
+    }
+    Ok(Strategy {
+        canaries,
+        max_concurrency,
+        cluster_timeout,
+        via: parse_via(upgrade_via.as_deref(), target)?,
+    })
+}
+
+fn parse_via(via: Option<&str>, target: &Target) -> Result<UpgradeVia, InvalidSpec> {
+    let field = "spec.upgradeStrategy.upgradeVia";
+    let via = via
+        .map(str::parse)
+        .transpose()
+        .map_err(|error| invalid(field, error))?
+        .unwrap_or_default();
+    if via == UpgradeVia::Agent && !target.fits_agent() {
+        return Err(invalid(
+            field,
+            "the agent knows neither force nor upstream, and needs a channel with a version: add the channel, drop the \
+             others, or write ClusterVersion",
+        ));
+    }
+    Ok(via)
+}
+
+fn parse_timeout(field: &str, text: &str, zero: bool) -> Result<SignedDuration, InvalidSpec> {
+    let duration: SignedDuration = text
+        .parse::<GoDuration>()
+        .map_err(|error| invalid(field, error))?
+        .signed();
+    // A century keeps every deadline within the calendar.
+    if duration.is_negative() || (duration.is_zero() && !zero) || duration > SignedDuration::from_hours(876_000) {
+        return Err(invalid(field, format!("{text:?} must be longer than nothing, for example 2h, 1h30m or 90s")));
+    }
+    Ok(duration)
+}
+
+fn parse_selector(field: &str, labels: &LabelMatch) -> Result<Selector, InvalidSpec> {
+    let mut selector = Selector::labels(labels.match_labels.as_ref().unwrap_or(&std::collections::BTreeMap::new()));
+    for requirement in labels.match_expressions.iter().flatten() {
+        selector
+            .require(
+                &requirement.key,
+                &requirement.operator,
+                requirement.values.as_deref().unwrap_or_default(),
+            )
+            .map_err(|error| invalid(field, error))?;
+    }
+    Ok(selector)
+}
+
+fn parse_action(field: &str, action: Option<&Action>) -> Result<Option<ActionSpec>, InvalidSpec> {
+    let Some(action) = action else {
+        return Ok(None);
+    };
+    let timeout = match &action.timeout {
+        Some(text) => parse_timeout(&format!("{field}.timeout"), text, false)?,
+        None => mcu::DEFAULT_ACTION_TIMEOUT.signed(),
+    };
+    let field = format!("{field}.manifestWork");
+    let workload = action.manifest_work.work_spec().workload.as_ref();
+    let manifests: &[Manifest] = workload.map_or(&[], |workload| &workload.manifests);
+    if manifests.is_empty() {
+        return Err(invalid(&field, "workload.manifests is empty: give the objects to apply, or remove the action"));
+    }
+    let mut size = 0;
+    for (index, Manifest(object)) in manifests.iter().enumerate() {
+        let text = |path: &str| object.pointer(path).and_then(|value| value.as_str()).unwrap_or_default();
+        for (path, name) in [("/apiVersion", "apiVersion"), ("/kind", "kind"), ("/metadata/name", "metadata.name")] {
+            if text(path).is_empty() {
+                return Err(invalid(&field, format!("workload.manifests[{index}] needs {name}")));
+            }
+        }
+        size += object.to_string().len();
+    }
+    if size > LARGEST_ACTION {
+        return Err(invalid(
+            &field,
+            format!("the manifests have {size} bytes, a ManifestWork holds {LARGEST_ACTION}: make them smaller"),
+        ));
+    }
+    Ok(Some(ActionSpec { timeout }))
+}

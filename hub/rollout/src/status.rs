@@ -1,0 +1,125 @@
+//! The status of an upgrade, rendered from the report (hub 1). Never more than 64 KiB: it counts clusters and names
+//! only those that move or need attention.
+
+use drydock_api::conditions::{AnyCondition, Condition};
+use drydock_api::mcu::{ActionSummary, ClusterStatus, ClustersSummary, ManagedClustersUpgradeStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use jiff::Timestamp;
+
+use crate::{ClusterState, Counts, Reason, Report, Standing, conditions};
+
+/// The most clusters that the status names.
+const NAMED_CLUSTERS: usize = 100;
+/// The longest message of a cluster, in characters.
+const MESSAGE: usize = 128;
+
+/// What the status of the upgrade should be.
+///
+/// `before` is what it is: times of conditions that have not changed stay, and the status of a complete upgrade is
+/// frozen until its spec changes.
+pub fn render_status(
+    report: &Report,
+    generation: i64,
+    before: &ManagedClustersUpgradeStatus,
+    now: Timestamp,
+) -> ManagedClustersUpgradeStatus {
+    if report.frozen || report.owing.is_some() {
+        return before.clone();
+    }
+    let counts = report.counts();
+    let conditions = conditions::render(report, generation, before.conditions.as_deref().unwrap_or_default(), now);
+    let completion = report.complete().then(|| completion(report, before, now));
+    ManagedClustersUpgradeStatus {
+        observed_generation: Some(generation),
+        phase: phase(&conditions),
+        progress: Some(format!("{}/{}", counts.complete, counts.total)),
+        selected_clusters: Some(number(report.selection.selected)),
+        start_time: report.rollout_since.map(Time),
+        completion_time: completion.map(Time),
+        estimated_completion_time: report.estimated_completion.map(Time),
+        pre_upgrade_action_summary: used(report.pre_actions),
+        canary_clusters_summery: Some(report.count(|standing| standing.canary))
+            .filter(|canaries| canaries.total > 0)
+            .map(summary),
+        clusters_summery: Some(summary(counts)),
+        post_upgrade_action_summary: used(report.post_actions),
+        clusters: Some(named(report)).filter(|named| !named.is_empty()),
+        conditions: Some(conditions),
+    }
+}
+
+/// When the last cluster was done. One that needed nothing has no time: then it is now.
+fn completion(report: &Report, before: &ManagedClustersUpgradeStatus, now: Timestamp) -> Timestamp {
+    let last = report.clusters.values().filter_map(|standing| standing.finished).max();
+    last.or(before.completion_time.as_ref().map(|time| time.0)).unwrap_or(now)
+}
+
+/// The reason of the newest true condition; of several of one moment, the last.
+fn phase(conditions: &[Condition]) -> Option<String> {
+    let newest = conditions
+        .iter()
+        .filter(|condition| condition.is_true())
+        .max_by_key(|condition| condition.last_transition_time.0);
+    let newest = newest.or_else(|| conditions.iter().find(|condition| !condition.is_true()))?;
+    Some(newest.reason.clone())
+}
+
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn summary(counts: Counts) -> ClustersSummary {
+    ClustersSummary {
+        total: number(counts.total),
+        initialized: number(counts.initialized),
+        partial_upgrade: number(counts.partial),
+        complete: number(counts.complete),
+        failed: number(counts.failed),
+        pending: number(counts.pending),
+    }
+}
+
+fn used(summary: ActionSummary) -> Option<ActionSummary> {
+    (summary != ActionSummary::default()).then_some(summary)
+}
+
+/// Failed clusters, then those in flight, then those that something keeps from starting.
+fn named(report: &Report) -> Vec<ClusterStatus> {
+    let mut named: Vec<_> = report
+        .clusters
+        .iter()
+        .filter_map(|(name, standing)| Some((urgency(standing)?, name, standing)))
+        .collect();
+    named.sort_by_key(|(urgency, name, _)| (*urgency, *name));
+    named
+        .into_iter()
+        .take(NAMED_CLUSTERS)
+        .map(|(_, name, standing)| ClusterStatus {
+            name: name.to_string(),
+            canary: standing.canary.then_some(true),
+            state: standing.state.as_str().to_owned(),
+            version: standing.version.clone(),
+            message: Some(bounded(&standing.reason.to_string())),
+            since: standing.since.map(Time),
+        })
+        .collect()
+}
+
+fn urgency(standing: &Standing) -> Option<u8> {
+    match (standing.state, &standing.reason) {
+        (ClusterState::Failed, _) => Some(0),
+        (ClusterState::Complete, _) => None,
+        (ClusterState::NotStarted, Reason::WaitingForSlot { .. } | Reason::WaitingForCanaries | Reason::Halted) => None,
+        (ClusterState::NotStarted, Reason::Starting) => None,
+        (ClusterState::NotStarted, _) => Some(2),
+        _ => Some(1),
+    }
+}
+
+fn bounded(message: &str) -> String {
+    if message.chars().count() <= MESSAGE {
+        return message.to_owned();
+    }
+    let cut: String = message.chars().take(MESSAGE - 1).collect();
+    format!("{cut}…")
+}

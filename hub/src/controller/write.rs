@@ -1,0 +1,277 @@
+//! Carrying out a plan: each action is one idempotent write. There is no decision here.
+
+use std::collections::BTreeMap;
+
+use drydock_api::ClusterName;
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::names::{
+    EndState, HUB_MANAGER, STATE_LABEL, STATE_MESSAGE_ANNOTATION, STATE_REASON_ANNOTATION, STATE_SINCE_ANNOTATION,
+    UPGRADE_FINALIZER, UPGRADE_UID_LABEL, WorkKind,
+};
+use drydock_api::ocm::{ManifestWork, Placement};
+use drydock_rollout::{Action, Uid, UpgradeKey, WorkOrder};
+use drydock_runtime::Clock;
+use drydock_runtime::digest_index::ObjectKey;
+use futures::StreamExt;
+use jiff::Timestamp;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::view::{View, own_placement};
+use crate::works::{BuildError, Template, build};
+
+/// Writes under way at once for one upgrade.
+const WRITES_AT_ONCE: usize = 16;
+
+/// A write that did not succeed.
+#[derive(Debug, Error)]
+pub(crate) enum WriteError {
+    /// The server refused it or could not be reached.
+    #[error("{doing} {object}")]
+    Request {
+        /// What was being done.
+        doing: &'static str,
+        /// To which object.
+        object: String,
+        /// Why not.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// The name of a work is taken by an object that is not ours.
+    #[error("creating ManifestWork {object}: an object that is not Drydock's has this name: delete or rename it")]
+    NameTaken {
+        /// The work.
+        object: String,
+        /// Its cluster.
+        cluster: ClusterName,
+        /// Its kind.
+        kind: WorkKind,
+    },
+    /// The work cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+impl WriteError {
+    fn request(doing: &'static str, object: impl ToString, source: kube::Error) -> Self {
+        Self::Request { doing, object: object.to_string(), source: Box::new(source) }
+    }
+
+    /// Whether somebody else wrote first: to look again at once is all it takes.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Self::Request { source, .. } if matches!(&**source, kube::Error::Api(status) if status.code == 409))
+    }
+}
+
+/// Writes for one upgrade.
+pub(crate) struct Writer<'a> {
+    pub client: &'a Client,
+    pub clock: &'a Clock,
+    pub view: &'a View,
+    pub upgrade: &'a ManagedClustersUpgrade,
+    pub grant_cluster_admin: bool,
+}
+
+impl Writer<'_> {
+    /// Carries out the actions, some at once: a plan is safe whichever of its writes succeed. Returns all errors.
+    /// `carried_out` is told each that did.
+    pub async fn carry_out(&self, actions: &[Action], carried_out: impl Fn(&Action)) -> Vec<WriteError> {
+        let writes: Vec<_> = actions.iter().map(|action| self.write(action)).collect();
+        let outcomes: Vec<_> = futures::stream::iter(writes).buffered(WRITES_AT_ONCE).collect().await;
+        let mut errors = Vec::new();
+        for (action, outcome) in actions.iter().zip(outcomes) {
+            match outcome {
+                Ok(()) => carried_out(action),
+                Err(error) => errors.push(error),
+            }
+        }
+        errors
+    }
+
+    async fn write(&self, action: &Action) -> Result<(), WriteError> {
+        match action {
+            Action::AddFinalizer => self.set_finalizer(true).await,
+            Action::RemoveFinalizer => self.set_finalizer(false).await,
+            Action::ApplyPlacement => self.apply_placement().await,
+            Action::DeletePlacement => self.delete_placement().await,
+            Action::CreateWork(order) => self.create_work(order).await,
+            Action::FinishWork { cluster, kind, uid, outcome, reason, message, at, .. } => {
+                let record = Record { outcome: *outcome, reason, message, at: *at };
+                self.finish_work(cluster, *kind, uid, &record).await
+            }
+            Action::DeleteWork { cluster, kind, uid } => self.delete_work(cluster, *kind, uid).await,
+        }
+    }
+
+    fn upgrades(&self) -> Api<ManagedClustersUpgrade> {
+        Api::namespaced(self.client.clone(), &self.upgrade.namespace().unwrap_or_default())
+    }
+
+    fn works(&self, cluster: &ClusterName) -> Api<ManifestWork> {
+        Api::namespaced(self.client.clone(), cluster.as_str())
+    }
+
+    fn key(&self) -> UpgradeKey {
+        UpgradeKey::new(self.upgrade.namespace().unwrap_or_default(), self.upgrade.name_any())
+    }
+
+    /// The whole list is replaced, if the object still is the one that was read.
+    async fn set_finalizer(&self, wanted: bool) -> Result<(), WriteError> {
+        let others = self.upgrade.finalizers().iter().filter(|name| *name != UPGRADE_FINALIZER).cloned();
+        let list: Vec<String> = others.chain(wanted.then(|| UPGRADE_FINALIZER.to_owned())).collect();
+        let patch = json!({"metadata": {
+            "uid": self.upgrade.metadata.uid,
+            "resourceVersion": self.upgrade.metadata.resource_version,
+            "finalizers": list,
+        }});
+        let doing = if wanted { "adding the finalizer to" } else { "removing the finalizer from" };
+        let parameters = PatchParams { field_manager: Some(HUB_MANAGER.to_owned()), ..PatchParams::default() };
+        match self.upgrades().patch(&self.upgrade.name_any(), &parameters, &Patch::Merge(patch)).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.is_not_found() && !wanted => Ok(()),
+            Err(error) => Err(WriteError::request(doing, self.key(), error)),
+        }
+    }
+
+    async fn apply_placement(&self) -> Result<(), WriteError> {
+        let Some(selector) = &self.upgrade.spec.cluster_selector else {
+            return Ok(());
+        };
+        let placement = own_placement(self.upgrade, selector);
+        let api: Api<Placement> = Api::namespaced(self.client.clone(), &placement.namespace().unwrap_or_default());
+        let name = placement.name_any();
+        api.patch(&name, &PatchParams::apply(HUB_MANAGER).force(), &Patch::Apply(&placement))
+            .await
+            .map(|_| ())
+            .map_err(|error| WriteError::request("applying Placement", name, error))
+    }
+
+    async fn delete_placement(&self) -> Result<(), WriteError> {
+        let placement = own_placement(self.upgrade, &drydock_api::mcu::ClusterSelector::default());
+        let api: Api<Placement> = Api::namespaced(self.client.clone(), &placement.namespace().unwrap_or_default());
+        let name = placement.name_any();
+        match api.delete(&name, &DeleteParams::default()).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(error) => Err(WriteError::request("deleting Placement", name, error)),
+        }
+    }
+
+    async fn create_work(&self, order: &WorkOrder) -> Result<(), WriteError> {
+        let uid = Uid::new(self.upgrade.uid().unwrap_or_default());
+        let template = Template {
+            upgrade: &self.key(),
+            uid: &uid,
+            spec: &self.upgrade.spec,
+            grant_cluster_admin: self.grant_cluster_admin,
+        };
+        let work = build(&template, order, self.clock.now())?;
+        let key = ObjectKey::of(&work);
+        let parameters = PostParams { field_manager: Some(HUB_MANAGER.to_owned()), ..PostParams::default() };
+        match self.works(&order.cluster).create(&parameters, &work).await {
+            Ok(created) => {
+                self.view.works.wrote(key, created.metadata.resource_version.as_deref());
+                Ok(())
+            }
+            Err(kube::Error::Api(status)) if status.is_already_exists() => self.adopt(order, key, &uid).await,
+            Err(error) => Err(WriteError::request("creating ManifestWork", key, error)),
+        }
+    }
+
+    /// A work that exists is ours if an earlier request came through whose answer was lost.
+    async fn adopt(&self, order: &WorkOrder, key: ObjectKey, uid: &Uid) -> Result<(), WriteError> {
+        let found = self
+            .works(&order.cluster)
+            .get_metadata(&key.name)
+            .await
+            .map_err(|error| WriteError::request("reading ManifestWork", &key, error))?;
+        if found.labels().get(UPGRADE_UID_LABEL).map(String::as_str) == Some(uid.as_str()) {
+            self.view.works.wrote(key, found.metadata.resource_version.as_deref());
+            return Ok(());
+        }
+        Err(WriteError::NameTaken {
+            object: key.to_string(),
+            cluster: order.cluster.clone(),
+            kind: order.kind,
+        })
+    }
+
+    /// Records the outcome on the work and, in the same write, stops enforcing what it holds (hub 2).
+    async fn finish_work(
+        &self,
+        cluster: &ClusterName,
+        kind: WorkKind,
+        uid: &Uid,
+        record: &Record<'_>,
+    ) -> Result<(), WriteError> {
+        let key = ObjectKey::new(cluster.as_str(), kind.work_name(cluster));
+        let patch: json_patch::Patch = serde_json::from_value(record.operations(kind, uid))
+            .map_err(|error| WriteError::request("recording the outcome on ManifestWork", &key, kube::Error::SerdeError(error)))?;
+        let parameters = PatchParams { field_manager: Some(HUB_MANAGER.to_owned()), ..PatchParams::default() };
+        match self.works(cluster).patch(&key.name, &parameters, &Patch::Json::<()>(patch)).await {
+            Ok(written) => {
+                self.view.works.wrote(key, written.metadata.resource_version.as_deref());
+                Ok(())
+            }
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(error) => Err(WriteError::request("recording the outcome on ManifestWork", key, error)),
+        }
+    }
+
+    async fn delete_work(&self, cluster: &ClusterName, kind: WorkKind, uid: &Uid) -> Result<(), WriteError> {
+        let key = ObjectKey::new(cluster.as_str(), kind.work_name(cluster));
+        let parameters = DeleteParams {
+            preconditions: Some(Preconditions { uid: Some(uid.to_string()), resource_version: None }),
+            ..DeleteParams::default()
+        };
+        match self.works(cluster).delete(&key.name, &parameters).await {
+            Ok(answer) => {
+                // A work that waits for the work agent comes back; one that is gone at once does not.
+                if let Some(work) = answer.left() {
+                    self.view.works.wrote(key, work.metadata.resource_version.as_deref());
+                }
+                Ok(())
+            }
+            // It is gone, or it is another one by now.
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
+            Err(error) => Err(WriteError::request("deleting ManifestWork", key, error)),
+        }
+    }
+}
+
+/// How a cluster has ended, to be written on its work.
+struct Record<'a> {
+    outcome: EndState,
+    reason: &'a str,
+    message: &'a str,
+    at: Timestamp,
+}
+
+impl Record<'_> {
+    fn operations(&self, kind: WorkKind, uid: &Uid) -> Value {
+        let path = |map: &str, key: &str| format!("/metadata/{map}/{}", key.replace('~', "~0").replace('/', "~1"));
+        let annotations = BTreeMap::from([
+            (STATE_REASON_ANNOTATION, self.reason.to_owned()),
+            (STATE_MESSAGE_ANNOTATION, self.message.to_owned()),
+            (STATE_SINCE_ANNOTATION, self.at.to_string()),
+        ]);
+        let mut operations = vec![
+            json!({"op": "test", "path": "/metadata/uid", "value": uid.as_str()}),
+            json!({"op": "add", "path": path("labels", STATE_LABEL), "value": self.outcome.as_str()}),
+        ];
+        for (key, value) in annotations {
+            operations.push(json!({"op": "add", "path": path("annotations", key), "value": value}));
+        }
+        if kind == WorkKind::Cluster {
+            // Ours is the first one of the work.
+            operations.push(json!({
+                "op": "add",
+                "path": "/spec/manifestConfigs/0/updateStrategy",
+                "value": {"type": "ReadOnly"},
+            }));
+        }
+        Value::Array(operations)
+    }
+}

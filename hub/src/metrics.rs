@@ -1,0 +1,117 @@
+//! The hub's metrics (hub 5). None has a label a cluster: a fleet of 10,000 would be 10,000 series.
+
+use std::time::Duration;
+
+use drydock_rollout::{Action, ClusterState, Report, Upgrade};
+use prometheus::{
+    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, exponential_buckets,
+};
+
+use crate::controller::ReconcileError;
+
+/// How long upgrades of clusters take: from ten minutes to half a day.
+const UPGRADE_SECONDS: [f64; 9] =
+    [600.0, 1800.0, 2700.0, 3600.0, 5400.0, 7200.0, 10_800.0, 21_600.0, 43_200.0];
+
+/// The metrics. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Metrics {
+    clusters: IntGaugeVec,
+    info: IntGaugeVec,
+    duration: HistogramVec,
+    works: IntCounterVec,
+    failures: IntCounterVec,
+    reconciles: Histogram,
+    errors: IntCounterVec,
+}
+
+impl Metrics {
+    /// Registers all of them.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let counter = |name: &str, help: &str, labels: &[&str]| -> Result<IntCounterVec, prometheus::Error> {
+            let metric = IntCounterVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(metric.clone()))?;
+            Ok(metric)
+        };
+        let gauge = |name: &str, help: &str, labels: &[&str]| -> Result<IntGaugeVec, prometheus::Error> {
+            let metric = IntGaugeVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(metric.clone()))?;
+            Ok(metric)
+        };
+        let duration = HistogramVec::new(
+            HistogramOpts::new("drydock_cluster_upgrade_duration_seconds", "How long the upgrades of clusters took.")
+                .buckets(UPGRADE_SECONDS.to_vec()),
+            &["outcome", "stage"],
+        )?;
+        registry.register(Box::new(duration.clone()))?;
+        let reconciles = Histogram::with_opts(
+            HistogramOpts::new("drydock_reconcile_duration_seconds", "How long reconciles took.")
+                .buckets(exponential_buckets(0.001, 4.0, 8)?),
+        )?;
+        registry.register(Box::new(reconciles.clone()))?;
+        Ok(Self {
+            clusters: gauge(
+                "drydock_upgrade_clusters",
+                "Clusters of an upgrade, by the state they are in.",
+                &["namespace", "name", "state"],
+            )?,
+            info: gauge("drydock_upgrade_info", "What an upgrade upgrades to.", &["namespace", "name", "target"])?,
+            duration,
+            works: counter("drydock_works_total", "ManifestWorks created, by what they are for.", &["kind"])?,
+            failures: counter("drydock_cluster_failures_total", "Clusters that failed, by reason.", &["reason"])?,
+            reconciles,
+            errors: counter("drydock_reconcile_errors_total", "Reconciles that failed, by reason.", &["reason"])?,
+        })
+    }
+
+    /// A reconcile took so long, and ended so.
+    pub fn reconciled(&self, took: Duration, error: Option<&ReconcileError>) {
+        self.reconciles.observe(took.as_secs_f64());
+        if let Some(error) = error {
+            self.errors.with_label_values(&[error.reason()]).inc();
+        }
+    }
+
+    /// An upgrade stands so. One that is being deleted is no longer shown.
+    pub fn observed(&self, upgrade: &Upgrade, report: &Report) {
+        let (namespace, name) = (upgrade.key.namespace.as_str(), upgrade.key.name.as_str());
+        for state in ClusterState::ALL {
+            if upgrade.deleting {
+                // An absent series is what is wanted.
+                let _ = self.clusters.remove_label_values(&[namespace, name, state.as_str()]);
+                continue;
+            }
+            let clusters = report.clusters.values().filter(|standing| standing.state == state).count();
+            let gauge = self.clusters.with_label_values(&[namespace, name, state.as_str()]);
+            gauge.set(i64::try_from(clusters).unwrap_or(i64::MAX));
+        }
+        let drifted = report.clusters.values().filter(|standing| standing.drifted).count();
+        if upgrade.deleting {
+            let _ = self.clusters.remove_label_values(&[namespace, name, "Drifted"]);
+            let _ = self.info.remove_label_values(&[namespace, name, &report.target]);
+        } else {
+            let gauge = self.clusters.with_label_values(&[namespace, name, "Drifted"]);
+            gauge.set(i64::try_from(drifted).unwrap_or(i64::MAX));
+            self.info.with_label_values(&[namespace, name, &report.target]).set(1);
+        }
+    }
+
+    /// An action was carried out.
+    pub fn carried_out(&self, action: &Action) {
+        match action {
+            Action::CreateWork(order) => self.works.with_label_values(&[order.kind.as_str()]).inc(),
+            Action::FinishWork { kind, outcome, reason, started_at, at, .. } => {
+                let seconds = at.duration_since(*started_at).as_secs_f64();
+                self.duration.with_label_values(&[outcome.as_str(), kind.as_str()]).observe(seconds);
+                if *outcome == drydock_api::names::EndState::Failed {
+                    self.failures.with_label_values(&[reason]).inc();
+                }
+            }
+            Action::AddFinalizer
+            | Action::RemoveFinalizer
+            | Action::ApplyPlacement
+            | Action::DeletePlacement
+            | Action::DeleteWork { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! How the hub is started.
+
+use std::net::SocketAddr;
+
+/// What the hub can be told at its start.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Where probes and metrics are served; nowhere if not given.
+    pub admin_address: Option<SocketAddr>,
+    /// Where metrics are kept; those of the client should be there, too.
+    pub registry: prometheus::Registry,
+    /// Refuse Placements of other namespaces than the upgrade's own (hub 1): for hubs without the admission policy.
+    pub same_namespace_placements: bool,
+    /// Make the work agent cluster admin on the clusters, as the founding document does (hub 4).
+    pub grant_cluster_admin: bool,
+}
