@@ -51,8 +51,13 @@ pub(crate) fn choose(
     members: &mut BTreeMap<ClusterName, Member>,
     halt: Option<&Halt>,
 ) -> Batch {
-    let limit = context.spec.map_or(0, |spec| spec.strategy.slots(context.selected.len()));
-    let in_flight = members.values().filter(|member| member.standing.state.in_flight()).count();
+    let limit = context
+        .spec
+        .map_or(0, |spec| spec.strategy.slots(context.selected.len()));
+    let in_flight = members
+        .values()
+        .filter(|member| member.standing.state.in_flight())
+        .count();
     let canaries_done = members
         .values()
         .filter(|member| member.standing.canary)

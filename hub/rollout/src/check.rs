@@ -51,7 +51,11 @@ pub fn check(observed: &Observed, plan: &Plan) -> Vec<Violation> {
     }
     if let (Ok(spec), false) = (&observed.spec, starts.is_empty()) {
         let limit = spec.strategy.slots(selected(observed).len());
-        let running = observed.works.keys().filter(|name| in_flight(observed, name)).count();
+        let running = observed
+            .works
+            .keys()
+            .filter(|name| in_flight(observed, name))
+            .count();
         if running + starts.len() > limit {
             violations.push(Violation::TooMany {
                 in_flight: running + starts.len(),
@@ -100,13 +104,16 @@ fn check_start(observed: &Observed, name: &ClusterName, violations: &mut Vec<Vio
 
 fn check_action(observed: &Observed, action: &Action, violations: &mut Vec<Violation>) {
     match action {
-        Action::AddFinalizer | Action::RemoveFinalizer | Action::ApplyPlacement | Action::DeletePlacement => {}
+        Action::AddFinalizer | Action::RemoveFinalizer | Action::ApplyPlacement | Action::DeletePlacement => {
+        }
         Action::CreateWork(order) => {
             if works(observed, &order.cluster).any(|(kind, _)| kind == order.kind) {
                 violations.push(Violation::Exists(order.cluster.clone(), order.kind));
             }
         }
-        Action::FinishWork { cluster, kind, uid, .. } => {
+        Action::FinishWork {
+            cluster, kind, uid, ..
+        } => {
             if find(observed, cluster, *kind, uid).is_none_or(|work| work.owner.uid != observed.upgrade.uid) {
                 violations.push(Violation::MustNotTouch(cluster.clone(), *kind));
             }
@@ -124,11 +131,19 @@ fn check_action(observed: &Observed, action: &Action, violations: &mut Vec<Viola
 
 fn selected(observed: &Observed) -> BTreeSet<&ClusterName> {
     let sources = &observed.selection.sources;
-    sources.iter().flat_map(|source| source.outcome.iter().flat_map(BTreeMap::keys)).collect()
+    sources
+        .iter()
+        .flat_map(|source| source.outcome.iter().flat_map(BTreeMap::keys))
+        .collect()
 }
 
 fn works<'a>(observed: &'a Observed, name: &ClusterName) -> impl Iterator<Item = (WorkKind, &'a Work)> {
-    observed.works.get(name).into_iter().flatten().map(|(kind, work)| (*kind, work))
+    observed
+        .works
+        .get(name)
+        .into_iter()
+        .flatten()
+        .map(|(kind, work)| (*kind, work))
 }
 
 fn find<'a>(observed: &'a Observed, name: &ClusterName, kind: WorkKind, uid: &Uid) -> Option<&'a Work> {
@@ -151,7 +166,10 @@ fn in_flight(observed: &Observed, name: &ClusterName) -> bool {
 }
 
 fn is_complete(observed: &Observed, spec: &Spec, name: &ClusterName) -> bool {
-    let claims = observed.clusters.get(name).and_then(|cluster| cluster.version.as_ref());
+    let claims = observed
+        .clusters
+        .get(name)
+        .and_then(|cluster| cluster.version.as_ref());
     let reached = works(observed, name).any(|(kind, work)| {
         let version = match &work.feedback {
             crate::WorkFeedback::ClusterVersion(feedback) | crate::WorkFeedback::Agent(feedback) => {
@@ -160,10 +178,23 @@ fn is_complete(observed: &Observed, spec: &Spec, name: &ClusterName) -> bool {
             _ => None,
         };
         let recorded = work.owner.uid == observed.upgrade.uid
-            && work.record.as_ref().is_some_and(|record| record.state == crate::ClusterState::Complete)
-            && work.revision.as_ref().is_none_or(|revision| revision.target == spec.target);
+            && work
+                .record
+                .as_ref()
+                .is_some_and(|record| record.state == crate::ClusterState::Complete)
+            && work
+                .revision
+                .as_ref()
+                .is_none_or(|revision| revision.target == spec.target);
         kind == WorkKind::Cluster
-            && (recorded || version.is_some_and(|version| spec.target.version.as_ref().is_some_and(|t| version >= t)))
+            && (recorded
+                || version.is_some_and(|version| spec.target.version.as_ref().is_some_and(|t| version >= t)))
     });
-    reached || claims.is_some_and(|version| spec.target.version.as_ref().is_some_and(|target| version >= target))
+    reached
+        || claims.is_some_and(|version| {
+            spec.target
+                .version
+                .as_ref()
+                .is_some_and(|target| version >= target)
+        })
 }

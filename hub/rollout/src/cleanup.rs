@@ -9,7 +9,11 @@ use crate::{Action, Observed};
 pub(crate) fn action_works(observed: &Observed) -> Vec<Action> {
     let mut actions = Vec::new();
     for (cluster, works) in &observed.works {
-        let own = |kind| works.get(&kind).filter(|work| work.owner.uid == observed.upgrade.uid);
+        let own = |kind| {
+            works
+                .get(&kind)
+                .filter(|work| work.owner.uid == observed.upgrade.uid)
+        };
         for kind in [WorkKind::Pre, WorkKind::Post] {
             let Some(work) = own(kind).filter(|work| !work.deleting) else {
                 continue;

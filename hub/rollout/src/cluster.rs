@@ -9,8 +9,8 @@ use semver::Version;
 use crate::members::{Context, Place};
 use crate::upgrade::{Progress, action_progress, upgrade_progress};
 use crate::{
-    Action, Cluster, ClusterState, ConditionStatus, Deadline, FailureReason, Reason, Record, Revision, Standing,
-    Target, Via, Work, WorkFeedback, WorkOrder, Works,
+    Action, Cluster, ClusterState, ConditionStatus, Deadline, FailureReason, Reason, Record, Revision,
+    Standing, Target, Via, Work, WorkFeedback, WorkOrder, Works,
 };
 
 /// A cluster of the rollout.
@@ -24,7 +24,7 @@ pub(crate) struct Member {
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// It may start, if there is a slot.
-    Startable(Start),
+    Startable(Box<Start>),
     /// These writes go on whatever the other clusters do. Without any, it waits.
     GoOn(Vec<Action>),
 }
@@ -43,7 +43,8 @@ pub(crate) struct Start {
     pub place: (usize, u32),
 }
 
-const WAITS_TO_START: Deadline = Deadline::Never("it waits for its turn, or for the user; the reason says for what");
+const WAITS_TO_START: Deadline =
+    Deadline::Never("it waits for its turn, or for the user; the reason says for what");
 const IS_FINAL: Deadline = Deadline::Never("it is the end");
 const FOLLOWS_AT_ONCE: Deadline = Deadline::Never("the next step follows at once");
 const WAITS_FOR_SPEC: Deadline =
@@ -106,7 +107,9 @@ impl<'a> Survey<'a> {
             selected: self.place.is_some(),
             version: self.known_version().map(|version| version.to_string()),
             since: None,
-            started: revised.map(|revision| revision.started_at).or(first.map(|work| work.created)),
+            started: revised
+                .map(|revision| revision.started_at)
+                .or(first.map(|work| work.created)),
             finished: None,
             deadline,
             initialized: own(WorkKind::Cluster).is_some(),
@@ -151,7 +154,10 @@ impl<'a> Survey<'a> {
     }
 
     fn is_beyond(&self, work: &Work) -> bool {
-        let target = work.revision.as_ref().and_then(|revision| revision.target.version.as_ref());
+        let target = work
+            .revision
+            .as_ref()
+            .and_then(|revision| revision.target.version.as_ref());
         match (target, self.known_version()) {
             (Some(target), Some(version)) => version > *target,
             _ => false,
@@ -159,7 +165,11 @@ impl<'a> Survey<'a> {
     }
 
     fn pre_action(&self, work: &'a Work) -> Member {
-        let spec_timeout = self.context.spec.and_then(|spec| spec.pre_action).map(|action| action.timeout);
+        let spec_timeout = self
+            .context
+            .spec
+            .and_then(|spec| spec.pre_action)
+            .map(|action| action.timeout);
         let deadline = deadline(work, spec_timeout);
         let progress = action_progress(work, WorkKind::Pre, deadline, self.context.now);
         match progress {
@@ -192,7 +202,11 @@ impl<'a> Survey<'a> {
     }
 
     fn post_action(&self, work: &'a Work, post: &Work) -> Member {
-        let spec_timeout = self.context.spec.and_then(|spec| spec.post_action).map(|action| action.timeout);
+        let spec_timeout = self
+            .context
+            .spec
+            .and_then(|spec| spec.post_action)
+            .map(|action| action.timeout);
         let deadline = deadline(post, spec_timeout);
         match action_progress(post, WorkKind::Post, deadline, self.context.now) {
             Progress::Going(state, reason) => self.going(state, reason, deadline, Some(post.created)),
@@ -210,7 +224,13 @@ impl<'a> Survey<'a> {
         revised.or(self.context.spec.map(|spec| &spec.target))
     }
 
-    fn going(&self, state: ClusterState, reason: Reason, deadline: Timestamp, since: Option<Timestamp>) -> Member {
+    fn going(
+        &self,
+        state: ClusterState,
+        reason: Reason,
+        deadline: Timestamp,
+        since: Option<Timestamp>,
+    ) -> Member {
         let mut standing = self.standing(state, reason, Deadline::At(deadline));
         standing.since = since;
         Member {
@@ -228,7 +248,14 @@ impl<'a> Survey<'a> {
 
     fn completes(&self, work: &Work, target: &Target) -> Member {
         let message = format!("upgraded to {target}");
-        self.ends(ClusterState::PostAction, WorkKind::Cluster, work, EndState::Complete, "Upgraded", message)
+        self.ends(
+            ClusterState::PostAction,
+            WorkKind::Cluster,
+            work,
+            EndState::Complete,
+            "Upgraded",
+            message,
+        )
     }
 
     fn fails(&self, kind: WorkKind, work: &Work, reason: FailureReason, message: String) -> Member {
@@ -279,12 +306,18 @@ impl<'a> Survey<'a> {
             return self.waits_for_spec(state);
         };
         let (reason, actions) = match self.works.get(&kind) {
-            None => (Reason::ActionDone, vec![Action::CreateWork(self.order(kind, revision))]),
+            None => (
+                Reason::ActionDone,
+                vec![Action::CreateWork(self.order(kind, revision))],
+            ),
             Some(taken) if taken.deleting => (Reason::ReplacingOldWork, Vec::new()),
             Some(taken) if taken.record.is_some() || self.is_own(taken) || self.foreign_finished(taken) => {
                 (Reason::ReplacingOldWork, vec![self.delete(kind, taken)])
             }
-            Some(taken) => (Reason::OwnedByAnotherUpgrade(taken.owner.upgrade.clone()), Vec::new()),
+            Some(taken) => (
+                Reason::OwnedByAnotherUpgrade(taken.owner.upgrade.clone()),
+                Vec::new(),
+            ),
         };
         Member {
             standing: self.standing(state, reason, FOLLOWS_AT_ONCE),
@@ -365,12 +398,12 @@ impl<'a> Survey<'a> {
         standing.initialized = false;
         Member {
             standing,
-            step: Step::Startable(Start {
+            step: Step::Startable(Box::new(Start {
                 clear: self.clear(),
                 order,
                 again: self.own(WorkKind::Cluster).is_some(),
                 place: place.order,
-            }),
+            })),
         }
     }
 
@@ -392,13 +425,18 @@ impl<'a> Survey<'a> {
     /// The newest version that the cluster is known to have reached, by its claim or by a finished work's feedback.
     fn known_version(&self) -> Option<Version> {
         let claimed = self.cluster.and_then(|cluster| cluster.version.clone());
-        let fed_back = self.works.get(&WorkKind::Cluster).and_then(|work| match &work.feedback {
-            WorkFeedback::ClusterVersion(feedback) if feedback.state.as_deref() == Some("Completed") => {
-                feedback.version.clone()
-            }
-            WorkFeedback::Agent(feedback) if feedback.state.as_deref() == Some("Upgraded") => feedback.version.clone(),
-            _ => None,
-        });
+        let fed_back = self
+            .works
+            .get(&WorkKind::Cluster)
+            .and_then(|work| match &work.feedback {
+                WorkFeedback::ClusterVersion(feedback) if feedback.state.as_deref() == Some("Completed") => {
+                    feedback.version.clone()
+                }
+                WorkFeedback::Agent(feedback) if feedback.state.as_deref() == Some("Upgraded") => {
+                    feedback.version.clone()
+                }
+                _ => None,
+            });
         claimed.max(fed_back)
     }
 
@@ -431,13 +469,21 @@ impl<'a> Survey<'a> {
         if let Some(owner) = self.other_owner() {
             return Some(Reason::OwnedByAnotherUpgrade(owner));
         }
-        let agent_only = self.context.spec.is_some_and(|spec| spec.strategy.via == UpgradeVia::Agent);
+        let agent_only = self
+            .context
+            .spec
+            .is_some_and(|spec| spec.strategy.via == UpgradeVia::Agent);
         if agent_only && !cluster.agent {
             return Some(Reason::AgentNotAvailable);
         }
         WorkKind::ALL
             .into_iter()
-            .find(|kind| self.context.observed.obstructed.contains(&(self.name.clone(), *kind)))
+            .find(|kind| {
+                self.context
+                    .observed
+                    .obstructed
+                    .contains(&(self.name.clone(), *kind))
+            })
             .map(|kind| Reason::NameTaken(kind.work_name(self.name)))
     }
 
@@ -459,7 +505,11 @@ impl<'a> Survey<'a> {
 
     /// Whether the upgrade that made this work is done with the cluster.
     fn foreign_finished(&self, work: &Work) -> bool {
-        let theirs = |kind| self.works.get(&kind).filter(|other| other.owner.uid == work.owner.uid);
+        let theirs = |kind| {
+            self.works
+                .get(&kind)
+                .filter(|other| other.owner.uid == work.owner.uid)
+        };
         match theirs(WorkKind::Cluster) {
             Some(cluster_work) => cluster_work.record.is_some() || cluster_work.deleting,
             None => theirs(WorkKind::Pre).is_none_or(|pre| pre.record.is_some() || pre.deleting),

@@ -16,11 +16,20 @@ struct Verdict {
 }
 
 fn verdict(status: &'static str, reason: &'static str, message: impl Into<String>) -> Verdict {
-    Verdict { status, reason, message: message.into() }
+    Verdict {
+        status,
+        reason,
+        message: message.into(),
+    }
 }
 
 /// Sets all five conditions.
-pub(crate) fn render(report: &Report, generation: i64, before: &[Condition], now: Timestamp) -> Vec<Condition> {
+pub(crate) fn render(
+    report: &Report,
+    generation: i64,
+    before: &[Condition],
+    now: Timestamp,
+) -> Vec<Condition> {
     let in_progress = in_progress(report);
     let complete = complete(report, &in_progress);
     let all = [
@@ -72,17 +81,27 @@ fn selected(report: &Report) -> Verdict {
             reason::PLACEMENT_UNSATISFIED,
             format!("Placement {placement} finds no clusters: {why}"),
         ),
-        SelectionProblem::Pending => {
-            verdict(UNKNOWN, reason::NO_CLUSTERS, format!("waiting until Placement {placement} is decided"))
-        }
+        SelectionProblem::Pending => verdict(
+            UNKNOWN,
+            reason::NO_CLUSTERS,
+            format!("waiting until Placement {placement} is decided"),
+        ),
     }
 }
 
 fn applied(report: &Report) -> Verdict {
-    let applied = report.clusters.values().filter(|standing| standing.applied || standing.initialized).count();
+    let applied = report
+        .clusters
+        .values()
+        .filter(|standing| standing.applied || standing.initialized)
+        .count();
     match applied {
         0 => verdict(FALSE, reason::NOT_STARTED, "no work is applied yet"),
-        applied => verdict(TRUE, reason::APPLIED, format!("works are applied on {}", clusters(applied))),
+        applied => verdict(
+            TRUE,
+            reason::APPLIED,
+            format!("works are applied on {}", clusters(applied)),
+        ),
     }
 }
 
@@ -90,7 +109,10 @@ fn in_progress(report: &Report) -> Verdict {
     let counts = report.counts();
     let moving = counts.in_flight + report.starting;
     let halted = report.halt.as_ref().map(|halt| halt_words(halt, report));
-    let so_far = format!("{moving} in flight, {} of {} complete", counts.complete, counts.total);
+    let so_far = format!(
+        "{moving} in flight, {} of {} complete",
+        counts.complete, counts.total
+    );
     match halted {
         // What runs goes on without a valid spec or a selection; otherwise the halt is the news.
         Some((reason::NOT_STARTED, _)) | None if moving > 0 => {
@@ -101,13 +123,20 @@ fn in_progress(report: &Report) -> Verdict {
         None => {}
     }
     if report.complete() {
-        return verdict(FALSE, reason::COMPLETE, format!("{} upgraded to {}", clusters(counts.complete), report.target));
+        return verdict(
+            FALSE,
+            reason::COMPLETE,
+            format!("{} upgraded to {}", clusters(counts.complete), report.target),
+        );
     }
     if counts.total == 0 {
         return verdict(FALSE, reason::NOT_STARTED, "no cluster is selected");
     }
     if counts.pending == 0 {
-        let message = format!("{} of {} complete, {} failed", counts.complete, counts.total, counts.failed);
+        let message = format!(
+            "{} of {} complete, {} failed",
+            counts.complete, counts.total, counts.failed
+        );
         return verdict(FALSE, reason::CLUSTER_FAILED, message);
     }
     let message = format!("{} waiting: {}", clusters(counts.pending), first_wait(report));
@@ -148,9 +177,17 @@ fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
 fn complete(report: &Report, in_progress: &Verdict) -> Verdict {
     let counts = report.counts();
     if report.complete() {
-        return verdict(TRUE, reason::COMPLETE, format!("all {} upgraded to {}", clusters(counts.total), report.target));
+        return verdict(
+            TRUE,
+            reason::COMPLETE,
+            format!("all {} upgraded to {}", clusters(counts.total), report.target),
+        );
     }
-    verdict(FALSE, in_progress.reason, format!("{} of {} complete", counts.complete, counts.total))
+    verdict(
+        FALSE,
+        in_progress.reason,
+        format!("{} of {} complete", counts.complete, counts.total),
+    )
 }
 
 fn failed(report: &Report) -> Verdict {
@@ -166,11 +203,19 @@ fn failed(report: &Report) -> Verdict {
         .iter()
         .filter(|(_, standing)| standing.state == ClusterState::Failed)
         .map(|(name, standing)| format!("{name} ({})", standing.reason));
-    verdict(TRUE, reason::CLUSTER_FAILED, format!("{} failed: {}", clusters(failed), some_names(names, failed)))
+    verdict(
+        TRUE,
+        reason::CLUSTER_FAILED,
+        format!("{} failed: {}", clusters(failed), some_names(names, failed)),
+    )
 }
 
 fn clusters(count: usize) -> String {
-    if count == 1 { "1 cluster".to_owned() } else { format!("{count} clusters") }
+    if count == 1 {
+        "1 cluster".to_owned()
+    } else {
+        format!("{count} clusters")
+    }
 }
 
 fn some_names(names: impl Iterator<Item = String>, all: usize) -> String {

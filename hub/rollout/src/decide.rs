@@ -8,7 +8,8 @@ use crate::batch::{choose, halt};
 use crate::cluster::{Member, Step};
 use crate::members::{Context, persisted_start};
 use crate::{
-    Action, ClusterState, Deadline, FailureReason, Observed, OwnPlacement, Plan, Report, cleanup, deletion, estimate,
+    Action, ClusterState, Deadline, FailureReason, Observed, OwnPlacement, Plan, Report, cleanup, deletion,
+    estimate,
 };
 
 /// Decides what is to be done about an upgrade.
@@ -45,25 +46,39 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
         actions = vec![Action::AddFinalizer];
     }
 
-    let starting = if actions.iter().any(|action| action.creates().is_some()) { batch.starting } else { 0 };
-    let wake = members.values().filter_map(|member| deadline(member)).min();
+    let starting = if actions.iter().any(|action| action.creates().is_some()) {
+        batch.starting
+    } else {
+        0
+    };
+    let wake = members.values().filter_map(deadline).min();
     let mut report = Report {
         selection: context.selection_report(),
         invalid: observed.spec.as_ref().err().cloned(),
         halt,
         starting,
         limit: batch.limit,
-        target: context.spec.map(|spec| spec.target.to_string()).unwrap_or_default(),
+        target: context
+            .spec
+            .map(|spec| spec.target.to_string())
+            .unwrap_or_default(),
         pre_actions: pre_actions(&context, &members),
         post_actions: post_actions(&context, &members),
         rollout_since: persisted_start(observed).or((starting > 0).then_some(now)),
         frozen,
         retry_ignored: observed.upgrade.retry_asked,
-        clusters: members.into_iter().map(|(name, member)| (name, member.standing)).collect(),
+        clusters: members
+            .into_iter()
+            .map(|(name, member)| (name, member.standing))
+            .collect(),
         ..Report::default()
     };
     report.estimated_completion = estimate::completion(&report, now);
-    Plan { actions, report, wake }
+    Plan {
+        actions,
+        report,
+        wake,
+    }
 }
 
 /// A complete upgrade no longer follows the fleet, until its spec changes.
@@ -95,7 +110,9 @@ type Members = std::collections::BTreeMap<drydock_api::ClusterName, Member>;
 fn failure(context: &Context<'_>, name: &drydock_api::ClusterName) -> Option<FailureReason> {
     let works = context.observed.works.get(name)?;
     [WorkKind::Cluster, WorkKind::Pre].into_iter().find_map(|kind| {
-        let work = works.get(&kind).filter(|work| work.owner.uid == context.observed.upgrade.uid)?;
+        let work = works
+            .get(&kind)
+            .filter(|work| work.owner.uid == context.observed.upgrade.uid)?;
         FailureReason::parse(&work.record.as_ref()?.reason)
     })
 }
@@ -131,7 +148,11 @@ fn post_actions(context: &Context<'_>, members: &Members) -> ActionSummary {
     }
     for (name, member) in members {
         let standing = &member.standing;
-        let post = context.observed.works.get(name).and_then(|works| works.get(&WorkKind::Post));
+        let post = context
+            .observed
+            .works
+            .get(name)
+            .and_then(|works| works.get(&WorkKind::Post));
         let acting = standing.state == ClusterState::PostAction;
         let complete = standing.state == ClusterState::Complete && standing.initialized;
         let failed = failure(context, name).is_some_and(FailureReason::after_upgrade);

@@ -15,7 +15,9 @@ pub(crate) fn completion(report: &Report, now: Timestamp) -> Option<Timestamp> {
         .filter(|standing| standing.state == ClusterState::Complete)
         .filter_map(|standing| Some(standing.finished?.duration_since(standing.started?).as_secs()))
         .collect();
-    let samples = i64::try_from(durations.len()).ok().filter(|samples| *samples > 0)?;
+    let samples = i64::try_from(durations.len())
+        .ok()
+        .filter(|samples| *samples > 0)?;
     let mean = durations.iter().sum::<i64>() / samples;
     let latest = report
         .clusters

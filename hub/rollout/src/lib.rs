@@ -27,7 +27,6 @@ mod status;
 pub mod transition;
 mod upgrade;
 
-
 pub use check::{Violation, check};
 pub use decide::decide;
 pub use observed::{

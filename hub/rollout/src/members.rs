@@ -42,8 +42,12 @@ impl<'a> Context<'a> {
     /// The clusters that take part: the selected ones, and those that have started.
     pub fn members(&self) -> BTreeMap<ClusterName, Member> {
         let none = Works::new();
-        let names: BTreeSet<&ClusterName> =
-            self.selected.keys().copied().chain(self.observed.works.keys()).collect();
+        let names: BTreeSet<&ClusterName> = self
+            .selected
+            .keys()
+            .copied()
+            .chain(self.observed.works.keys())
+            .collect();
         names
             .into_iter()
             .filter_map(|name| {

@@ -1,7 +1,7 @@
 //! From the object's spec to values, or to a message that says which field is wrong and what to write instead.
 
-use drydock_api::mcu::{UpgradeVia,
-    self, Action, ClusterVersion, ManagedClustersUpgradeSpec, OcpOperators, UpgradeStrategy,
+use drydock_api::mcu::{
+    self, Action, ClusterVersion, ManagedClustersUpgradeSpec, OcpOperators, UpgradeStrategy, UpgradeVia,
 };
 use drydock_api::ocm::manifest_work::Manifest;
 use drydock_api::selector::LabelMatch;
@@ -24,7 +24,7 @@ pub struct InvalidSpec {
     pub problem: String,
 }
 
-fn invalid(field: &str, problem: impl ToString) -> InvalidSpec {
+fn invalid(field: &str, problem: impl std::fmt::Display) -> InvalidSpec {
     InvalidSpec {
         field: field.to_owned(),
         problem: problem.to_string(),
@@ -56,7 +56,10 @@ pub fn parse_spec(spec: &ManagedClustersUpgradeSpec) -> Result<Spec, InvalidSpec
         .map(|reference| PlacementKey::new(&reference.namespace, &reference.name))
         .collect();
     if placements.is_empty() && cluster_selector.is_none() {
-        return Err(invalid("spec", "placement or clusterSelector is required: say which clusters to upgrade"));
+        return Err(invalid(
+            "spec",
+            "placement or clusterSelector is required: say which clusters to upgrade",
+        ));
     }
     if let Some(selector) = cluster_selector {
         parse_selector(
@@ -70,7 +73,12 @@ pub fn parse_spec(spec: &ManagedClustersUpgradeSpec) -> Result<Spec, InvalidSpec
     refuse_operators(ocp_operators.as_ref())?;
     let target = match cluster_version {
         Some(version) => parse_target(version)?,
-        None => return Err(invalid("spec.clusterVersion", "is required: say which release to upgrade to")),
+        None => {
+            return Err(invalid(
+                "spec.clusterVersion",
+                "is required: say which release to upgrade to",
+            ));
+        }
     };
     let strategy = parse_strategy(upgrade_strategy.as_ref(), &target)?;
     Ok(Spec {
@@ -87,13 +95,24 @@ pub fn parse_spec(spec: &ManagedClustersUpgradeSpec) -> Result<Spec, InvalidSpec
 /// `approveAllUpgrades: false` with nothing included asks for nothing, which is what this release does.
 fn refuse_operators(operators: Option<&OcpOperators>) -> Result<(), InvalidSpec> {
     let asks = operators.is_some_and(|operators| {
-        operators.approve_all_upgrades == Some(true) || operators.include.as_ref().is_some_and(|list| !list.is_empty())
+        operators.approve_all_upgrades == Some(true)
+            || operators.include.as_ref().is_some_and(|list| !list.is_empty())
     });
-    if asks { Err(unsupported("spec.ocpOperators")) } else { Ok(()) }
+    if asks {
+        Err(unsupported("spec.ocpOperators"))
+    } else {
+        Ok(())
+    }
 }
 
 fn parse_target(version: &ClusterVersion) -> Result<Target, InvalidSpec> {
-    let ClusterVersion { channel, version, upstream, image, force } = version;
+    let ClusterVersion {
+        channel,
+        version,
+        upstream,
+        image,
+        force,
+    } = version;
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let version = given(version)
         .map(|text| text.parse::<ReleaseVersion>())
@@ -104,7 +123,10 @@ fn parse_target(version: &ClusterVersion) -> Result<Target, InvalidSpec> {
         .transpose()
         .map_err(|error| invalid("spec.clusterVersion.image", error))?;
     if version.is_none() && image.is_none() {
-        return Err(invalid("spec.clusterVersion", "version or image is required: say which release to upgrade to"));
+        return Err(invalid(
+            "spec.clusterVersion",
+            "version or image is required: say which release to upgrade to",
+        ));
     }
     Ok(Target {
         channel: given(channel),
@@ -194,14 +216,25 @@ fn parse_timeout(field: &str, text: &str, zero: bool) -> Result<SignedDuration, 
         .map_err(|error| invalid(field, error))?
         .signed();
     // A century keeps every deadline within the calendar.
-    if duration.is_negative() || (duration.is_zero() && !zero) || duration > SignedDuration::from_hours(876_000) {
-        return Err(invalid(field, format!("{text:?} must be longer than nothing, for example 2h, 1h30m or 90s")));
+    if duration.is_negative()
+        || (duration.is_zero() && !zero)
+        || duration > SignedDuration::from_hours(876_000)
+    {
+        return Err(invalid(
+            field,
+            format!("{text:?} must be longer than nothing, for example 2h, 1h30m or 90s"),
+        ));
     }
     Ok(duration)
 }
 
 fn parse_selector(field: &str, labels: &LabelMatch) -> Result<Selector, InvalidSpec> {
-    let mut selector = Selector::labels(labels.match_labels.as_ref().unwrap_or(&std::collections::BTreeMap::new()));
+    let mut selector = Selector::labels(
+        labels
+            .match_labels
+            .as_ref()
+            .unwrap_or(&std::collections::BTreeMap::new()),
+    );
     for requirement in labels.match_expressions.iter().flatten() {
         selector
             .require(
@@ -226,14 +259,29 @@ fn parse_action(field: &str, action: Option<&Action>) -> Result<Option<ActionSpe
     let workload = action.manifest_work.work_spec().workload.as_ref();
     let manifests: &[Manifest] = workload.map_or(&[], |workload| &workload.manifests);
     if manifests.is_empty() {
-        return Err(invalid(&field, "workload.manifests is empty: give the objects to apply, or remove the action"));
+        return Err(invalid(
+            &field,
+            "workload.manifests is empty: give the objects to apply, or remove the action",
+        ));
     }
     let mut size = 0;
     for (index, Manifest(object)) in manifests.iter().enumerate() {
-        let text = |path: &str| object.pointer(path).and_then(|value| value.as_str()).unwrap_or_default();
-        for (path, name) in [("/apiVersion", "apiVersion"), ("/kind", "kind"), ("/metadata/name", "metadata.name")] {
+        let text = |path: &str| {
+            object
+                .pointer(path)
+                .and_then(|value| value.as_str())
+                .unwrap_or_default()
+        };
+        for (path, name) in [
+            ("/apiVersion", "apiVersion"),
+            ("/kind", "kind"),
+            ("/metadata/name", "metadata.name"),
+        ] {
             if text(path).is_empty() {
-                return Err(invalid(&field, format!("workload.manifests[{index}] needs {name}")));
+                return Err(invalid(
+                    &field,
+                    format!("workload.manifests[{index}] needs {name}"),
+                ));
             }
         }
         size += object.to_string().len();
@@ -241,7 +289,9 @@ fn parse_action(field: &str, action: Option<&Action>) -> Result<Option<ActionSpe
     if size > LARGEST_ACTION {
         return Err(invalid(
             &field,
-            format!("the manifests have {size} bytes, a ManifestWork holds {LARGEST_ACTION}: make them smaller"),
+            format!(
+                "the manifests have {size} bytes, a ManifestWork holds {LARGEST_ACTION}: make them smaller"
+            ),
         ));
     }
     Ok(Some(ActionSpec { timeout }))

@@ -148,9 +148,14 @@ impl fmt::Display for Reason {
             Self::NotJoined => f.write_str("the cluster has not joined the hub"),
             Self::NotAvailable => f.write_str("the cluster is not Available; it starts when it is"),
             Self::Tainted(taint) => {
-                write!(f, "the cluster has the taint {taint}, which its placement does not tolerate")
+                write!(
+                    f,
+                    "the cluster has the taint {taint}, which its placement does not tolerate"
+                )
             }
-            Self::OwnedByAnotherUpgrade(upgrade) => write!(f, "OwnedByAnotherUpgrade: the cluster is {upgrade}'s"),
+            Self::OwnedByAnotherUpgrade(upgrade) => {
+                write!(f, "OwnedByAnotherUpgrade: the cluster is {upgrade}'s")
+            }
             Self::AgentNotAvailable => f.write_str(
                 "upgradeVia is Agent, and the add-on drydock-agent is not Available on the cluster",
             ),

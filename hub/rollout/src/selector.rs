@@ -102,7 +102,10 @@ mod tests {
     use super::*;
 
     fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+        pairs
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect()
     }
 
     #[test]
@@ -117,7 +120,11 @@ mod tests {
             let mut selector = Selector::default();
             selector.require("name", operator, values).expect(operator);
             assert_eq!(selector.matches(&labels(&[("name", "dev1")])), with, "{operator}");
-            assert_eq!(selector.matches(&labels(&[])), without, "{operator} without the label");
+            assert_eq!(
+                selector.matches(&labels(&[])),
+                without,
+                "{operator} without the label"
+            );
         }
         assert!(Selector::default().matches(&labels(&[])));
     }
@@ -131,7 +138,9 @@ mod tests {
             ("name", "Exists", &value[..]),
             ("", "Exists", &[]),
         ] {
-            Selector::default().require(key, operator, values).expect_err(operator);
+            Selector::default()
+                .require(key, operator, values)
+                .expect_err(operator);
         }
     }
 }

@@ -92,13 +92,25 @@ mod tests {
         let (first, second) = (page(0, &["a", "b"]), page(1, &["c"]));
         let both = [("p-1", first.clone()), ("p-2", second.clone())];
         assert!(whole(&status(3, &["p-1", "p-2"]), &both));
-        assert!(!whole(&status(3, &["p-1", "p-2"]), &both[..1]), "a page is missing");
-        assert!(!whole(&status(2, &["p-1"]), &both), "a page that the status does not name");
+        assert!(
+            !whole(&status(3, &["p-1", "p-2"]), &both[..1]),
+            "a page is missing"
+        );
+        assert!(
+            !whole(&status(2, &["p-1"]), &both),
+            "a page that the status does not name"
+        );
         assert!(!whole(&status(4, &["p-1", "p-2"]), &both), "the numbers differ");
         let twice = [("p-1", first), ("p-2", page(1, &["b", "c"]))];
-        assert!(!whole(&status(3, &["p-1", "p-2"]), &twice), "a cluster is in two pages");
+        assert!(
+            !whole(&status(3, &["p-1", "p-2"]), &twice),
+            "a cluster is in two pages"
+        );
         assert!(!whole(&PlacementStatus::default(), &[]), "nothing was decided");
-        assert!(whole(&status(0, &["p-1"]), &[("p-1", page(0, &[]))]), "nothing is selected");
+        assert!(
+            whole(&status(0, &["p-1"]), &[("p-1", page(0, &[]))]),
+            "nothing is selected"
+        );
         assert!(whole(&status(3, &[]), &both), "an OCM that names no pages");
     }
 }

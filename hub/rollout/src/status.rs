@@ -3,8 +3,8 @@
 
 use drydock_api::conditions::{AnyCondition, Condition};
 use drydock_api::mcu::{ActionSummary, ClusterStatus, ClustersSummary, ManagedClustersUpgradeStatus};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::{ClusterState, Counts, Reason, Report, Standing, conditions};
 
@@ -27,7 +27,12 @@ pub fn render_status(
         return before.clone();
     }
     let counts = report.counts();
-    let conditions = conditions::render(report, generation, before.conditions.as_deref().unwrap_or_default(), now);
+    let conditions = conditions::render(
+        report,
+        generation,
+        before.conditions.as_deref().unwrap_or_default(),
+        now,
+    );
     let completion = report.complete().then(|| completion(report, before, now));
     ManagedClustersUpgradeStatus {
         observed_generation: Some(generation),
@@ -50,8 +55,13 @@ pub fn render_status(
 
 /// When the last cluster was done. One that needed nothing has no time: then it is now.
 fn completion(report: &Report, before: &ManagedClustersUpgradeStatus, now: Timestamp) -> Timestamp {
-    let last = report.clusters.values().filter_map(|standing| standing.finished).max();
-    last.or(before.completion_time.as_ref().map(|time| time.0)).unwrap_or(now)
+    let last = report
+        .clusters
+        .values()
+        .filter_map(|standing| standing.finished)
+        .max();
+    last.or(before.completion_time.as_ref().map(|time| time.0))
+        .unwrap_or(now)
 }
 
 /// The reason of the newest true condition; of several of one moment, the last.
@@ -105,13 +115,16 @@ fn named(report: &Report) -> Vec<ClusterStatus> {
         .collect()
 }
 
+/// How much a cluster needs attention; none at all if it is done or waits for its turn.
 fn urgency(standing: &Standing) -> Option<u8> {
-    match (standing.state, &standing.reason) {
-        (ClusterState::Failed, _) => Some(0),
-        (ClusterState::Complete, _) => None,
-        (ClusterState::NotStarted, Reason::WaitingForSlot { .. } | Reason::WaitingForCanaries | Reason::Halted) => None,
-        (ClusterState::NotStarted, Reason::Starting) => None,
-        (ClusterState::NotStarted, _) => Some(2),
+    let waits_its_turn = matches!(
+        standing.reason,
+        Reason::WaitingForSlot { .. } | Reason::WaitingForCanaries | Reason::Halted | Reason::Starting
+    );
+    match standing.state {
+        ClusterState::Failed => Some(0),
+        ClusterState::NotStarted if !waits_its_turn => Some(2),
+        ClusterState::NotStarted | ClusterState::Complete => None,
         _ => Some(1),
     }
 }

@@ -5,7 +5,7 @@ use drydock_api::conditions::{self, AnyCondition, Condition};
 use drydock_api::mcu::{ManagedClustersUpgradeStatus, condition, reason};
 use drydock_api::names::{EndState, WorkKind};
 
-use crate::{Action, Observed};
+use crate::{Action, Observed, WorkOrder};
 
 /// Something that happened to an upgrade, or to one of its clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,74 +32,102 @@ const HALTS: [&str; 6] = [
 
 /// What an action that was carried out means for its cluster, if users want to know.
 pub fn of_action(observed: &Observed, action: &Action) -> Option<Transition> {
-    let on = |cluster: &ClusterName, warning, reason, message| {
-        Some(Transition { cluster: Some(cluster.clone()), warning, reason, message })
-    };
     match action {
-        Action::CreateWork(order) => {
-            let works = observed.works.get(&order.cluster);
-            let had_own = works.is_some_and(|works| {
-                works.values().any(|work| work.owner.uid == observed.upgrade.uid && work.record.is_none())
-            });
-            let target = &order.revision.target;
-            let cluster = &order.cluster;
-            match order.kind {
-                WorkKind::Pre => on(cluster, false, "ClusterStarted", format!("{cluster}: the pre-upgrade action starts")),
-                WorkKind::Cluster if had_own => {
-                    on(cluster, false, "ClusterUpgrading", format!("{cluster}: the upgrade to {target} starts"))
-                }
-                WorkKind::Cluster => {
-                    on(cluster, false, "ClusterStarted", format!("{cluster}: the upgrade to {target} starts"))
-                }
-                WorkKind::Operators => None,
-                WorkKind::Post => {
-                    on(cluster, false, "ClusterPostAction", format!("{cluster}: the post-upgrade action starts"))
-                }
-            }
-        }
-        Action::FinishWork { cluster, outcome: EndState::Complete, message, .. } => {
-            on(cluster, false, "ClusterCompleted", format!("{cluster}: {message}"))
-        }
-        Action::FinishWork { cluster, outcome: EndState::Failed, message, .. } => {
-            on(cluster, true, "ClusterFailed", format!("{cluster}: {message}"))
-        }
-        Action::RemoveFinalizer => {
-            let owing: Vec<String> = observed
-                .works
-                .iter()
-                .filter(|(_, works)| works.values().any(|work| work.owner.uid == observed.upgrade.uid))
-                .map(|(cluster, _)| cluster.to_string())
-                .collect();
-            (!owing.is_empty()).then(|| Transition {
-                cluster: None,
-                warning: false,
-                reason: "WorksTerminating",
-                message: format!(
-                    "the upgrade goes; works still terminate on {} clusters, the first: {}",
-                    owing.len(),
-                    owing.iter().take(5).cloned().collect::<Vec<_>>().join(", ")
-                ),
+        Action::CreateWork(order) => created(observed, order),
+        Action::FinishWork {
+            cluster,
+            outcome,
+            message,
+            ..
+        } => {
+            let (warning, reason) = match outcome {
+                EndState::Complete => (false, "ClusterCompleted"),
+                EndState::Failed => (true, "ClusterFailed"),
+            };
+            Some(Transition {
+                cluster: Some(cluster.clone()),
+                warning,
+                reason,
+                message: format!("{cluster}: {message}"),
             })
         }
-        Action::AddFinalizer | Action::ApplyPlacement | Action::DeletePlacement | Action::DeleteWork { .. } => None,
+        Action::RemoveFinalizer => terminating(observed),
+        Action::AddFinalizer
+        | Action::ApplyPlacement
+        | Action::DeletePlacement
+        | Action::DeleteWork { .. } => None,
     }
 }
 
+fn created(observed: &Observed, order: &WorkOrder) -> Option<Transition> {
+    let (cluster, target) = (&order.cluster, &order.revision.target);
+    let works = observed.works.get(cluster).into_iter().flatten();
+    let under_way = works
+        .into_iter()
+        .any(|(_, work)| work.owner.uid == observed.upgrade.uid && work.record.is_none());
+    let (reason, what) = match (order.kind, under_way) {
+        (WorkKind::Pre, _) => ("ClusterStarted", "the pre-upgrade action starts".to_owned()),
+        (WorkKind::Cluster, false) => ("ClusterStarted", format!("the upgrade to {target} starts")),
+        (WorkKind::Cluster, true) => ("ClusterUpgrading", format!("the upgrade to {target} starts")),
+        (WorkKind::Post, _) => ("ClusterPostAction", "the post-upgrade action starts".to_owned()),
+        (WorkKind::Operators, _) => return None,
+    };
+    Some(Transition {
+        cluster: Some(cluster.clone()),
+        warning: false,
+        reason,
+        message: format!("{cluster}: {what}"),
+    })
+}
+
+/// The upgrade does not wait for the clusters, so it says which of them are not done with its works (hub 4).
+fn terminating(observed: &Observed) -> Option<Transition> {
+    let owing: Vec<String> = observed
+        .works
+        .iter()
+        .filter(|(_, works)| works.values().any(|work| work.owner.uid == observed.upgrade.uid))
+        .map(|(cluster, _)| cluster.to_string())
+        .collect();
+    let first = owing.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    (!owing.is_empty()).then(|| Transition {
+        cluster: None,
+        warning: false,
+        reason: "WorksTerminating",
+        message: format!(
+            "the upgrade goes; works still terminate on {} clusters, the first: {first}",
+            owing.len()
+        ),
+    })
+}
+
 /// What the change of a status means for the upgrade as a whole.
-pub fn of_status(before: &ManagedClustersUpgradeStatus, after: &ManagedClustersUpgradeStatus) -> Vec<Transition> {
+pub fn of_status(
+    before: &ManagedClustersUpgradeStatus,
+    after: &ManagedClustersUpgradeStatus,
+) -> Vec<Transition> {
     let (old, new) = (list(before), list(after));
     let mut transitions = Vec::new();
     let mut say = |warning, reason, message: &str| {
-        transitions.push(Transition { cluster: None, warning, reason, message: message.to_owned() });
+        transitions.push(Transition {
+            cluster: None,
+            warning,
+            reason,
+            message: message.to_owned(),
+        });
     };
-    let halted = |conditions| halt(conditions);
-    match (halted(old), halted(new)) {
-        (was, Some((reason, message))) if was.map(|(reason, _)| reason) != Some(reason) => say(true, reason, message),
+    match (halt(old), halt(new)) {
+        (was, Some((reason, message))) if was.map(|(reason, _)| reason) != Some(reason) => {
+            say(true, reason, message);
+        }
         (Some(_), None) => say(false, "Resumed", "clusters start again"),
         _ => {}
     }
     let became_true = |type_| conditions::is_true(new, type_) && !conditions::is_true(old, type_);
-    let message = |type_| conditions::find(new, type_).map(AnyCondition::message).unwrap_or_default();
+    let message = |type_| {
+        conditions::find(new, type_)
+            .map(AnyCondition::message)
+            .unwrap_or_default()
+    };
     if became_true(condition::COMPLETE) {
         say(false, reason::COMPLETE, message(condition::COMPLETE));
     }

@@ -4,7 +4,8 @@ use drydock_api::names::WorkKind;
 use jiff::Timestamp;
 
 use crate::{
-    ClusterFeedback, ClusterState, ConditionStatus, FailureReason, Reason, RunState, Target, Work, WorkFeedback,
+    ClusterFeedback, ClusterState, ConditionStatus, FailureReason, Reason, RunState, Target, Work,
+    WorkFeedback,
 };
 
 /// How far a work is.
@@ -65,7 +66,12 @@ pub(crate) fn action_progress(work: &Work, kind: WorkKind, deadline: Timestamp, 
 }
 
 /// How far a cluster's upgrade is.
-pub(crate) fn upgrade_progress(work: &Work, target: &Target, deadline: Timestamp, now: Timestamp) -> Progress {
+pub(crate) fn upgrade_progress(
+    work: &Work,
+    target: &Target,
+    deadline: Timestamp,
+    now: Timestamp,
+) -> Progress {
     let progress = match &work.feedback {
         WorkFeedback::ClusterVersion(feedback) => by_cluster_version(work, feedback, target),
         WorkFeedback::Agent(feedback) => by_agent(work, feedback, target),
@@ -97,8 +103,7 @@ fn by_cluster_version(work: &Work, feedback: &ClusterFeedback, target: &Target) 
     }
     let completed = feedback.state.as_deref() == Some("Completed");
     match shows(feedback, target) {
-        Shows::Target if completed => Progress::Done,
-        Shows::Beyond if completed => Progress::Done,
+        Shows::Target | Shows::Beyond if completed => Progress::Done,
         Shows::Target => Progress::Going(
             ClusterState::PartialUpgrade,
             Reason::Progressing(feedback.hindrance.clone().or_else(|| feedback.progress.clone())),
@@ -107,7 +112,9 @@ fn by_cluster_version(work: &Work, feedback: &ClusterFeedback, target: &Target) 
             FailureReason::InvalidTarget,
             format!("the image is version {version}, not {target}: correct spec.clusterVersion"),
         ),
-        Shows::Beyond | Shows::Other => Progress::Going(ClusterState::Initialized, not_taken_up(work, feedback)),
+        Shows::Beyond | Shows::Other => {
+            Progress::Going(ClusterState::Initialized, not_taken_up(work, feedback))
+        }
     }
 }
 
@@ -117,7 +124,10 @@ fn by_agent(work: &Work, feedback: &ClusterFeedback, target: &Target) -> Progres
     match feedback.state.as_deref() {
         Some("Upgraded") if ours => Progress::Done,
         Some("Failed") if ours => {
-            let why = feedback.hindrance.clone().unwrap_or_else(|| "it does not say why".to_owned());
+            let why = feedback
+                .hindrance
+                .clone()
+                .unwrap_or_else(|| "it does not say why".to_owned());
             Progress::Failed(
                 FailureReason::AgentFailed,
                 format!("the agent could not upgrade to {target}: {why}"),
@@ -173,5 +183,8 @@ fn concerns(message: &str, target: &Target) -> bool {
         .version
         .as_ref()
         .is_some_and(|version| message.contains(&version.to_string()))
-        || target.image.as_ref().is_some_and(|image| message.contains(image.as_str()))
+        || target
+            .image
+            .as_ref()
+            .is_some_and(|image| message.contains(image.as_str()))
 }
