@@ -7,11 +7,11 @@ mod settings;
 mod view;
 pub mod works;
 
+use drydock_runtime::Clock;
 use drydock_runtime::admin::{self, Readiness};
 use drydock_runtime::backoff::Backoff;
 use drydock_runtime::events::publisher;
 use drydock_runtime::tasks::{TaskEnded, Tasks};
-use drydock_runtime::Clock;
 use kube::Client;
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -55,15 +55,20 @@ pub async fn run(
     let readiness = Readiness::default();
     let mut tasks = Tasks::new(shutdown.clone());
     if let Some(address) = settings.admin_address {
-        let listener =
-            TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(|source| Error::Listen { address, source })?;
         let router = admin::router(settings.registry.clone(), readiness.clone());
         tasks.spawn("admin", admin::serve(listener, router, shutdown.clone()));
     }
     let (publisher, writer) = publisher(client.clone(), clock.clone(), "drydock-hub", &settings.registry)?;
     tasks.spawn("events", writer.run(shutdown.clone()));
     let (view, wakes) = (View::default(), Wakes::default());
-    let watching = Watching { client: &client, readiness: &readiness, shutdown: &shutdown };
+    let watching = Watching {
+        client: &client,
+        readiness: &readiness,
+        shutdown: &shutdown,
+    };
     view.follow(&watching, &wakes, &mut tasks);
     let context = Context {
         metrics: Metrics::register(&settings.registry)?,

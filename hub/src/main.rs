@@ -18,7 +18,12 @@ struct Arguments {
     #[arg(long, env = "DRYDOCK_KUBECONFIG", value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// Where to serve /metrics, /healthz and /readyz
-    #[arg(long, env = "DRYDOCK_ADMIN_ADDRESS", default_value = "0.0.0.0:8080", value_name = "ADDRESS")]
+    #[arg(
+        long,
+        env = "DRYDOCK_ADMIN_ADDRESS",
+        default_value = "0.0.0.0:8080",
+        value_name = "ADDRESS"
+    )]
     admin_address: SocketAddr,
     /// Refuse Placements of other namespaces than the upgrade's own
     #[arg(long, env = "DRYDOCK_SAME_NAMESPACE_PLACEMENTS")]
@@ -27,7 +32,12 @@ struct Arguments {
     #[arg(long, env = "DRYDOCK_GRANT_CLUSTER_ADMIN")]
     grant_cluster_admin: bool,
     /// How a log line looks: json or text
-    #[arg(long, env = "DRYDOCK_LOG_FORMAT", default_value = "json", value_name = "FORMAT")]
+    #[arg(
+        long,
+        env = "DRYDOCK_LOG_FORMAT",
+        default_value = "json",
+        value_name = "FORMAT"
+    )]
     log_format: LogFormat,
 }
 

@@ -10,8 +10,9 @@ use prometheus::{
 use crate::controller::ReconcileError;
 
 /// How long upgrades of clusters take: from ten minutes to half a day.
-const UPGRADE_SECONDS: [f64; 9] =
-    [600.0, 1800.0, 2700.0, 3600.0, 5400.0, 7200.0, 10_800.0, 21_600.0, 43_200.0];
+const UPGRADE_SECONDS: [f64; 9] = [
+    600.0, 1800.0, 2700.0, 3600.0, 5400.0, 7200.0, 10_800.0, 21_600.0, 43_200.0,
+];
 
 /// The metrics. Cheap to clone.
 #[derive(Clone)]
@@ -39,8 +40,11 @@ impl Metrics {
             Ok(metric)
         };
         let duration = HistogramVec::new(
-            HistogramOpts::new("drydock_cluster_upgrade_duration_seconds", "How long the upgrades of clusters took.")
-                .buckets(UPGRADE_SECONDS.to_vec()),
+            HistogramOpts::new(
+                "drydock_cluster_upgrade_duration_seconds",
+                "How long the upgrades of clusters took.",
+            )
+            .buckets(UPGRADE_SECONDS.to_vec()),
             &["outcome", "stage"],
         )?;
         registry.register(Box::new(duration.clone()))?;
@@ -55,12 +59,28 @@ impl Metrics {
                 "Clusters of an upgrade, by the state they are in.",
                 &["namespace", "name", "state"],
             )?,
-            info: gauge("drydock_upgrade_info", "What an upgrade upgrades to.", &["namespace", "name", "target"])?,
+            info: gauge(
+                "drydock_upgrade_info",
+                "What an upgrade upgrades to.",
+                &["namespace", "name", "target"],
+            )?,
             duration,
-            works: counter("drydock_works_total", "ManifestWorks created, by what they are for.", &["kind"])?,
-            failures: counter("drydock_cluster_failures_total", "Clusters that failed, by reason.", &["reason"])?,
+            works: counter(
+                "drydock_works_total",
+                "ManifestWorks created, by what they are for.",
+                &["kind"],
+            )?,
+            failures: counter(
+                "drydock_cluster_failures_total",
+                "Clusters that failed, by reason.",
+                &["reason"],
+            )?,
             reconciles,
-            errors: counter("drydock_reconcile_errors_total", "Reconciles that failed, by reason.", &["reason"])?,
+            errors: counter(
+                "drydock_reconcile_errors_total",
+                "Reconciles that failed, by reason.",
+                &["reason"],
+            )?,
         })
     }
 
@@ -78,21 +98,35 @@ impl Metrics {
         for state in ClusterState::ALL {
             if upgrade.deleting {
                 // An absent series is what is wanted.
-                let _ = self.clusters.remove_label_values(&[namespace, name, state.as_str()]);
+                let _ = self
+                    .clusters
+                    .remove_label_values(&[namespace, name, state.as_str()]);
                 continue;
             }
-            let clusters = report.clusters.values().filter(|standing| standing.state == state).count();
-            let gauge = self.clusters.with_label_values(&[namespace, name, state.as_str()]);
+            let clusters = report
+                .clusters
+                .values()
+                .filter(|standing| standing.state == state)
+                .count();
+            let gauge = self
+                .clusters
+                .with_label_values(&[namespace, name, state.as_str()]);
             gauge.set(i64::try_from(clusters).unwrap_or(i64::MAX));
         }
-        let drifted = report.clusters.values().filter(|standing| standing.drifted).count();
+        let drifted = report
+            .clusters
+            .values()
+            .filter(|standing| standing.drifted)
+            .count();
         if upgrade.deleting {
             let _ = self.clusters.remove_label_values(&[namespace, name, "Drifted"]);
             let _ = self.info.remove_label_values(&[namespace, name, &report.target]);
         } else {
             let gauge = self.clusters.with_label_values(&[namespace, name, "Drifted"]);
             gauge.set(i64::try_from(drifted).unwrap_or(i64::MAX));
-            self.info.with_label_values(&[namespace, name, &report.target]).set(1);
+            self.info
+                .with_label_values(&[namespace, name, &report.target])
+                .set(1);
         }
     }
 
@@ -100,9 +134,18 @@ impl Metrics {
     pub fn carried_out(&self, action: &Action) {
         match action {
             Action::CreateWork(order) => self.works.with_label_values(&[order.kind.as_str()]).inc(),
-            Action::FinishWork { kind, outcome, reason, started_at, at, .. } => {
+            Action::FinishWork {
+                kind,
+                outcome,
+                reason,
+                started_at,
+                at,
+                ..
+            } => {
                 let seconds = at.duration_since(*started_at).as_secs_f64();
-                self.duration.with_label_values(&[outcome.as_str(), kind.as_str()]).observe(seconds);
+                self.duration
+                    .with_label_values(&[outcome.as_str(), kind.as_str()])
+                    .observe(seconds);
                 if *outcome == drydock_api::names::EndState::Failed {
                     self.failures.with_label_values(&[reason]).inc();
                 }

@@ -37,7 +37,12 @@ pub(super) async fn write_status(
 }
 
 /// Tells what an action that was carried out means.
-pub(super) fn carried_out(context: &Context, upgrade: &ManagedClustersUpgrade, observed: &Observed, action: &Action) {
+pub(super) fn carried_out(
+    context: &Context,
+    upgrade: &ManagedClustersUpgrade,
+    observed: &Observed,
+    action: &Action,
+) {
     if let Some(transition) = transition::of_action(observed, action) {
         tell(context, upgrade, &transition);
     }
@@ -53,7 +58,11 @@ fn tell(context: &Context, upgrade: &ManagedClustersUpgrade, transition: &Transi
     context.publisher.publish(&events::Transition {
         object: upgrade.object_ref(&()),
         related,
-        severity: if transition.warning { Severity::Warning } else { Severity::Normal },
+        severity: if transition.warning {
+            Severity::Warning
+        } else {
+            Severity::Normal
+        },
         reason: transition.reason,
         action: "Upgrading",
         message: transition.message.clone(),
@@ -74,9 +83,21 @@ impl Drifts {
             if told.insert((uid.clone(), cluster.clone())) {
                 drop(told);
                 let version = standing.version.as_deref().unwrap_or("a newer version");
-                let message = format!("{cluster}: runs {version}, which is beyond the target {}", report.target);
+                let message = format!(
+                    "{cluster}: runs {version}, which is beyond the target {}",
+                    report.target
+                );
                 let cluster = Some(cluster.clone());
-                tell(context, upgrade, &Transition { cluster, warning: false, reason: "ClusterDrifted", message });
+                tell(
+                    context,
+                    upgrade,
+                    &Transition {
+                        cluster,
+                        warning: false,
+                        reason: "ClusterDrifted",
+                        message,
+                    },
+                );
             }
         }
     }

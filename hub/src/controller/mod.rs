@@ -7,7 +7,6 @@ mod status;
 mod write;
 
 use std::convert::Infallible;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,7 +49,11 @@ pub(crate) struct Context {
 }
 
 /// Runs until `shutdown`, then lets reconciles under way finish.
-pub(crate) async fn run(context: Context, wakes: Wakes, shutdown: CancellationToken) -> Result<(), Infallible> {
+pub(crate) async fn run(
+    context: Context,
+    wakes: Wakes,
+    shutdown: CancellationToken,
+) -> Result<(), Infallible> {
     let (reader, writer) = reflector::store();
     let api: Api<ManagedClustersUpgrade> = Api::all(context.client.clone());
     // Every upgrade is the hub's: there is no label to select by.
@@ -60,7 +63,9 @@ pub(crate) async fn run(context: Context, wakes: Wakes, shutdown: CancellationTo
         .reflect(writer)
         .touched_objects()
         .predicate_filter(
-            predicates::generation.combine(predicates::finalizers).combine(being_deleted),
+            predicates::generation
+                .combine(predicates::finalizers)
+                .combine(being_deleted),
             PredicateConfig::default(),
         );
     let context = Arc::new(context);
@@ -72,27 +77,34 @@ pub(crate) async fn run(context: Context, wakes: Wakes, shutdown: CancellationTo
         .run(reconcile, on_error, context)
         .for_each(|outcome| async move {
             if let Err(error) = outcome {
-                tracing::debug!(error = &error as &dyn std::error::Error, "a reconcile ended with an error");
+                tracing::debug!(
+                    error = &error as &dyn std::error::Error,
+                    "a reconcile ended with an error"
+                );
             }
         })
         .await;
     Ok(())
 }
 
-/// A predicate: whether the upgrade is being deleted.
+/// A predicate: when the deletion of the upgrade was asked for.
 fn being_deleted(upgrade: &ManagedClustersUpgrade) -> Option<u64> {
-    let mut hasher = DefaultHasher::new();
-    upgrade.metadata.deletion_timestamp.is_some().hash(&mut hasher);
-    Some(hasher.finish())
+    let deletion = upgrade.metadata.deletion_timestamp.as_ref()?;
+    Some(deletion.0.as_second().unsigned_abs())
 }
 
-async fn reconcile(upgrade: Arc<ManagedClustersUpgrade>, context: Arc<Context>) -> Result<Action, ReconcileError> {
+async fn reconcile(
+    upgrade: Arc<ManagedClustersUpgrade>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
     let started = Instant::now();
     let outcome = match caught(reconcile::reconcile(&upgrade, &context)).await {
         Ok(outcome) => outcome,
         Err(panicked) => Err(ReconcileError::Panicked(panicked)),
     };
-    context.metrics.reconciled(started.elapsed(), outcome.as_ref().err());
+    context
+        .metrics
+        .reconciled(started.elapsed(), outcome.as_ref().err());
     if outcome.is_ok() {
         context.backoff.succeeded(&ObjectKey::of(&*upgrade));
     }

@@ -10,7 +10,7 @@ use drydock_api::names::WorkKind;
 use tokio::time::Instant;
 
 /// How long a name counts as taken.
-pub(super) const REMEMBERED: Duration = Duration::from_secs(60);
+pub(super) const REMEMBERED: Duration = Duration::from_mins(1);
 
 /// The names that are known to be taken.
 #[derive(Debug, Default)]

@@ -103,9 +103,15 @@ fn settle(context: &Context, errors: Vec<WriteError>) -> Result<(), ReconcileErr
 fn next_look(plan: &Plan, now: Timestamp, caught_up: bool, obstructed: bool) -> Action {
     let deadline = plan.wake.map(|wake| {
         let left = wake.duration_since(now);
-        Duration::try_from(left).unwrap_or_default().max(Duration::from_millis(1))
+        Duration::try_from(left)
+            .unwrap_or_default()
+            .max(Duration::from_millis(1))
     });
     let soon = (!caught_up).then_some(CATCH_UP);
     let later = obstructed.then_some(REMEMBERED);
-    [deadline, soon, later].into_iter().flatten().min().map_or_else(Action::await_change, Action::requeue)
+    [deadline, soon, later]
+        .into_iter()
+        .flatten()
+        .min()
+        .map_or_else(Action::await_change, Action::requeue)
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::names::{
-    EndState, HUB_MANAGER, STATE_LABEL, STATE_MESSAGE_ANNOTATION, STATE_REASON_ANNOTATION, STATE_SINCE_ANNOTATION,
-    UPGRADE_FINALIZER, UPGRADE_UID_LABEL, WorkKind,
+    EndState, HUB_MANAGER, STATE_LABEL, STATE_MESSAGE_ANNOTATION, STATE_REASON_ANNOTATION,
+    STATE_SINCE_ANNOTATION, UPGRADE_FINALIZER, UPGRADE_UID_LABEL, WorkKind,
 };
 use drydock_api::ocm::{ManifestWork, Placement};
 use drydock_rollout::{Action, Uid, UpgradeKey, WorkOrder};
@@ -40,7 +40,9 @@ pub(crate) enum WriteError {
         source: Box<kube::Error>,
     },
     /// The name of a work is taken by an object that is not ours.
-    #[error("creating ManifestWork {object}: an object that is not Drydock's has this name: delete or rename it")]
+    #[error(
+        "creating ManifestWork {object}: an object that is not Drydock's has this name: delete or rename it"
+    )]
     NameTaken {
         /// The work.
         object: String,
@@ -55,8 +57,12 @@ pub(crate) enum WriteError {
 }
 
 impl WriteError {
-    fn request(doing: &'static str, object: impl ToString, source: kube::Error) -> Self {
-        Self::Request { doing, object: object.to_string(), source: Box::new(source) }
+    fn request(doing: &'static str, object: impl std::fmt::Display, source: kube::Error) -> Self {
+        Self::Request {
+            doing,
+            object: object.to_string(),
+            source: Box::new(source),
+        }
     }
 
     /// Whether somebody else wrote first: to look again at once is all it takes.
@@ -79,7 +85,10 @@ impl Writer<'_> {
     /// `carried_out` is told each that did.
     pub async fn carry_out(&self, actions: &[Action], carried_out: impl Fn(&Action)) -> Vec<WriteError> {
         let writes: Vec<_> = actions.iter().map(|action| self.write(action)).collect();
-        let outcomes: Vec<_> = futures::stream::iter(writes).buffered(WRITES_AT_ONCE).collect().await;
+        let outcomes: Vec<_> = futures::stream::iter(writes)
+            .buffered(WRITES_AT_ONCE)
+            .collect()
+            .await;
         let mut errors = Vec::new();
         for (action, outcome) in actions.iter().zip(outcomes) {
             match outcome {
@@ -97,8 +106,22 @@ impl Writer<'_> {
             Action::ApplyPlacement => self.apply_placement().await,
             Action::DeletePlacement => self.delete_placement().await,
             Action::CreateWork(order) => self.create_work(order).await,
-            Action::FinishWork { cluster, kind, uid, outcome, reason, message, at, .. } => {
-                let record = Record { outcome: *outcome, reason, message, at: *at };
+            Action::FinishWork {
+                cluster,
+                kind,
+                uid,
+                outcome,
+                reason,
+                message,
+                at,
+                ..
+            } => {
+                let record = Record {
+                    outcome: *outcome,
+                    reason,
+                    message,
+                    at: *at,
+                };
                 self.finish_work(cluster, *kind, uid, &record).await
             }
             Action::DeleteWork { cluster, kind, uid } => self.delete_work(cluster, *kind, uid).await,
@@ -114,21 +137,42 @@ impl Writer<'_> {
     }
 
     fn key(&self) -> UpgradeKey {
-        UpgradeKey::new(self.upgrade.namespace().unwrap_or_default(), self.upgrade.name_any())
+        UpgradeKey::new(
+            self.upgrade.namespace().unwrap_or_default(),
+            self.upgrade.name_any(),
+        )
     }
 
     /// The whole list is replaced, if the object still is the one that was read.
     async fn set_finalizer(&self, wanted: bool) -> Result<(), WriteError> {
-        let others = self.upgrade.finalizers().iter().filter(|name| *name != UPGRADE_FINALIZER).cloned();
-        let list: Vec<String> = others.chain(wanted.then(|| UPGRADE_FINALIZER.to_owned())).collect();
+        let others = self
+            .upgrade
+            .finalizers()
+            .iter()
+            .filter(|name| *name != UPGRADE_FINALIZER)
+            .cloned();
+        let list: Vec<String> = others
+            .chain(wanted.then(|| UPGRADE_FINALIZER.to_owned()))
+            .collect();
         let patch = json!({"metadata": {
             "uid": self.upgrade.metadata.uid,
             "resourceVersion": self.upgrade.metadata.resource_version,
             "finalizers": list,
         }});
-        let doing = if wanted { "adding the finalizer to" } else { "removing the finalizer from" };
-        let parameters = PatchParams { field_manager: Some(HUB_MANAGER.to_owned()), ..PatchParams::default() };
-        match self.upgrades().patch(&self.upgrade.name_any(), &parameters, &Patch::Merge(patch)).await {
+        let doing = if wanted {
+            "adding the finalizer to"
+        } else {
+            "removing the finalizer from"
+        };
+        let parameters = PatchParams {
+            field_manager: Some(HUB_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        match self
+            .upgrades()
+            .patch(&self.upgrade.name_any(), &parameters, &Patch::Merge(patch))
+            .await
+        {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.is_not_found() && !wanted => Ok(()),
             Err(error) => Err(WriteError::request(doing, self.key(), error)),
@@ -140,17 +184,23 @@ impl Writer<'_> {
             return Ok(());
         };
         let placement = own_placement(self.upgrade, selector);
-        let api: Api<Placement> = Api::namespaced(self.client.clone(), &placement.namespace().unwrap_or_default());
+        let api: Api<Placement> =
+            Api::namespaced(self.client.clone(), &placement.namespace().unwrap_or_default());
         let name = placement.name_any();
-        api.patch(&name, &PatchParams::apply(HUB_MANAGER).force(), &Patch::Apply(&placement))
-            .await
-            .map(|_| ())
-            .map_err(|error| WriteError::request("applying Placement", name, error))
+        api.patch(
+            &name,
+            &PatchParams::apply(HUB_MANAGER).force(),
+            &Patch::Apply(&placement),
+        )
+        .await
+        .map(|_| ())
+        .map_err(|error| WriteError::request("applying Placement", name, error))
     }
 
     async fn delete_placement(&self) -> Result<(), WriteError> {
         let placement = own_placement(self.upgrade, &drydock_api::mcu::ClusterSelector::default());
-        let api: Api<Placement> = Api::namespaced(self.client.clone(), &placement.namespace().unwrap_or_default());
+        let api: Api<Placement> =
+            Api::namespaced(self.client.clone(), &placement.namespace().unwrap_or_default());
         let name = placement.name_any();
         match api.delete(&name, &DeleteParams::default()).await {
             Ok(_) => Ok(()),
@@ -169,10 +219,15 @@ impl Writer<'_> {
         };
         let work = build(&template, order, self.clock.now())?;
         let key = ObjectKey::of(&work);
-        let parameters = PostParams { field_manager: Some(HUB_MANAGER.to_owned()), ..PostParams::default() };
+        let parameters = PostParams {
+            field_manager: Some(HUB_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
         match self.works(&order.cluster).create(&parameters, &work).await {
             Ok(created) => {
-                self.view.works.wrote(key, created.metadata.resource_version.as_deref());
+                self.view
+                    .works
+                    .wrote(key, created.metadata.resource_version.as_deref());
                 Ok(())
             }
             Err(kube::Error::Api(status)) if status.is_already_exists() => self.adopt(order, key, &uid).await,
@@ -188,7 +243,9 @@ impl Writer<'_> {
             .await
             .map_err(|error| WriteError::request("reading ManifestWork", &key, error))?;
         if found.labels().get(UPGRADE_UID_LABEL).map(String::as_str) == Some(uid.as_str()) {
-            self.view.works.wrote(key, found.metadata.resource_version.as_deref());
+            self.view
+                .works
+                .wrote(key, found.metadata.resource_version.as_deref());
             return Ok(());
         }
         Err(WriteError::NameTaken {
@@ -207,30 +264,54 @@ impl Writer<'_> {
         record: &Record<'_>,
     ) -> Result<(), WriteError> {
         let key = ObjectKey::new(cluster.as_str(), kind.work_name(cluster));
-        let patch: json_patch::Patch = serde_json::from_value(record.operations(kind, uid))
-            .map_err(|error| WriteError::request("recording the outcome on ManifestWork", &key, kube::Error::SerdeError(error)))?;
-        let parameters = PatchParams { field_manager: Some(HUB_MANAGER.to_owned()), ..PatchParams::default() };
-        match self.works(cluster).patch(&key.name, &parameters, &Patch::Json::<()>(patch)).await {
+        let patch: json_patch::Patch =
+            serde_json::from_value(record.operations(kind, uid)).map_err(|error| {
+                WriteError::request(
+                    "recording the outcome on ManifestWork",
+                    &key,
+                    kube::Error::SerdeError(error),
+                )
+            })?;
+        let parameters = PatchParams {
+            field_manager: Some(HUB_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        match self
+            .works(cluster)
+            .patch(&key.name, &parameters, &Patch::Json::<()>(patch))
+            .await
+        {
             Ok(written) => {
-                self.view.works.wrote(key, written.metadata.resource_version.as_deref());
+                self.view
+                    .works
+                    .wrote(key, written.metadata.resource_version.as_deref());
                 Ok(())
             }
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(error) => Err(WriteError::request("recording the outcome on ManifestWork", key, error)),
+            Err(error) => Err(WriteError::request(
+                "recording the outcome on ManifestWork",
+                key,
+                error,
+            )),
         }
     }
 
     async fn delete_work(&self, cluster: &ClusterName, kind: WorkKind, uid: &Uid) -> Result<(), WriteError> {
         let key = ObjectKey::new(cluster.as_str(), kind.work_name(cluster));
         let parameters = DeleteParams {
-            preconditions: Some(Preconditions { uid: Some(uid.to_string()), resource_version: None }),
+            preconditions: Some(Preconditions {
+                uid: Some(uid.to_string()),
+                resource_version: None,
+            }),
             ..DeleteParams::default()
         };
         match self.works(cluster).delete(&key.name, &parameters).await {
             Ok(answer) => {
                 // A work that waits for the work agent comes back; one that is gone at once does not.
                 if let Some(work) = answer.left() {
-                    self.view.works.wrote(key, work.metadata.resource_version.as_deref());
+                    self.view
+                        .works
+                        .wrote(key, work.metadata.resource_version.as_deref());
                 }
                 Ok(())
             }
@@ -251,7 +332,8 @@ struct Record<'a> {
 
 impl Record<'_> {
     fn operations(&self, kind: WorkKind, uid: &Uid) -> Value {
-        let path = |map: &str, key: &str| format!("/metadata/{map}/{}", key.replace('~', "~0").replace('/', "~1"));
+        let path =
+            |map: &str, key: &str| format!("/metadata/{map}/{}", key.replace('~', "~0").replace('/', "~1"));
         let annotations = BTreeMap::from([
             (STATE_REASON_ANNOTATION, self.reason.to_owned()),
             (STATE_MESSAGE_ANNOTATION, self.message.to_owned()),

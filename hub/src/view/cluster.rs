@@ -25,7 +25,9 @@ pub(super) fn digest(cluster: &ManagedCluster) -> Cluster {
         joined: is(JOINED),
         available: is(AVAILABLE),
         taints: taints.collect(),
-        version: cluster.claim(CLUSTER_VERSION_CLAIM).and_then(|text| Version::parse(text).ok()),
+        version: cluster
+            .claim(CLUSTER_VERSION_CLAIM)
+            .and_then(|text| Version::parse(text).ok()),
         cluster_id: id.map(str::to_owned),
         agent: false,
     }

@@ -56,15 +56,43 @@ impl View {
     pub fn follow(&self, watching: &Watching<'_>, wakes: &Wakes, tasks: &mut Tasks) {
         let every = watcher::Config::default;
         let owners = wakes.clone();
-        watching.start(tasks, "works", &self.works, every().labels(KIND_LABEL), works::digest, move |change| {
-            wake_owners(&owners, &change);
-        });
+        watching.start(
+            tasks,
+            "works",
+            &self.works,
+            every().labels(KIND_LABEL),
+            works::digest,
+            move |change| {
+                wake_owners(&owners, &change);
+            },
+        );
         // ManagedClusters have no label that says that an upgrade may concern them.
-        watching.start(tasks, "clusters", &self.clusters, every(), cluster::digest, all(wakes));
+        watching.start(
+            tasks,
+            "clusters",
+            &self.clusters,
+            every(),
+            cluster::digest,
+            all(wakes),
+        );
         let agents = every().fields(&format!("metadata.name={AGENT_ADDON}"));
-        watching.start(tasks, "addons", &self.addons, agents, ManagedClusterAddOn::is_available, all(wakes));
+        watching.start(
+            tasks,
+            "addons",
+            &self.addons,
+            agents,
+            ManagedClusterAddOn::is_available,
+            all(wakes),
+        );
         // Placements belong to the users, who do not label them for us.
-        watching.start(tasks, "placements", &self.placements, every(), placement::digest, all(wakes));
+        watching.start(
+            tasks,
+            "placements",
+            &self.placements,
+            every(),
+            placement::digest,
+            all(wakes),
+        );
         watching.start(
             tasks,
             "decisions",
@@ -119,7 +147,14 @@ impl Watching<'_> {
         let api = Api::<K>::all(self.client.clone());
         tasks.spawn(part, async move {
             index
-                .follow(api, config, digest, changed, move || readiness.ready(part), shutdown)
+                .follow(
+                    api,
+                    config,
+                    digest,
+                    changed,
+                    move || readiness.ready(part),
+                    shutdown,
+                )
                 .await;
             Ok::<_, std::convert::Infallible>(())
         });

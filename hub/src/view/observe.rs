@@ -8,8 +8,8 @@ use drydock_api::conditions;
 use drydock_api::mcu::{ManagedClustersUpgrade, condition};
 use drydock_api::names::{RETRY_ANNOTATION, UPGRADE_FINALIZER, WorkKind};
 use drydock_rollout::{
-    Cluster, Decisions, Observed, OwnPlacement, Page, PlacementKey, Previous, Selection, SelectionProblem, Snapshot,
-    Source, Uid, Upgrade, UpgradeKey, Works, parse_spec, read_snapshot,
+    Cluster, Decisions, Observed, OwnPlacement, Page, PlacementKey, Previous, Selection, SelectionProblem,
+    Snapshot, Source, Uid, Upgrade, UpgradeKey, Works, parse_spec, read_snapshot,
 };
 use drydock_runtime::digest_index::ObjectKey;
 use kube::ResourceExt;
@@ -27,7 +27,11 @@ pub(crate) struct Circumstances {
 }
 
 /// Everything that a decision about this upgrade may know.
-pub(crate) fn observe(view: &View, upgrade: &ManagedClustersUpgrade, circumstances: &Circumstances) -> Observed {
+pub(crate) fn observe(
+    view: &View,
+    upgrade: &ManagedClustersUpgrade,
+    circumstances: &Circumstances,
+) -> Observed {
     let uid = Uid::new(upgrade.uid().unwrap_or_default());
     let selection = selection(view, upgrade, circumstances);
     let works = works(view, &uid, &selection);
@@ -79,8 +83,9 @@ fn own(view: &View, upgrade: &ManagedClustersUpgrade) -> OwnPlacement {
 fn selection(view: &View, upgrade: &ManagedClustersUpgrade, circumstances: &Circumstances) -> Selection {
     let namespace = upgrade.namespace().unwrap_or_default();
     let named = upgrade.spec.placement.iter().flatten();
-    let mut keys: Vec<PlacementKey> =
-        named.map(|reference| PlacementKey::new(&reference.namespace, &reference.name)).collect();
+    let mut keys: Vec<PlacementKey> = named
+        .map(|reference| PlacementKey::new(&reference.namespace, &reference.name))
+        .collect();
     let own = upgrade.spec.cluster_selector.as_ref().map(|_| own_key(upgrade));
     keys.extend(own.clone());
     let pages = pages(view, &keys);
@@ -119,7 +124,11 @@ fn source(view: &View, key: PlacementKey, pages: &Pages, refused: bool, is_own: 
     }
     let Some(found) = view.placements.get(&ObjectKey::new(&key.namespace, &key.name)) else {
         // The hub's own is about to be made.
-        return problem(if is_own { SelectionProblem::Pending } else { SelectionProblem::NotFound });
+        return problem(if is_own {
+            SelectionProblem::Pending
+        } else {
+            SelectionProblem::NotFound
+        });
     };
     let none = BTreeMap::new();
     let read = read_snapshot(&found.status, pages.get(&key).unwrap_or(&none));
@@ -150,8 +159,11 @@ fn standing(view: &View, key: &PlacementKey, read: Decisions) -> Option<Snapshot
 
 /// Our works, and all works on selected clusters.
 fn works(view: &View, uid: &Uid, selection: &Selection) -> BTreeMap<ClusterName, Works> {
-    let selected: BTreeSet<&ClusterName> =
-        selection.sources.iter().flat_map(|source| source.outcome.iter().flat_map(BTreeMap::keys)).collect();
+    let selected: BTreeSet<&ClusterName> = selection
+        .sources
+        .iter()
+        .flat_map(|source| source.outcome.iter().flat_map(BTreeMap::keys))
+        .collect();
     let mut works: BTreeMap<ClusterName, Works> = BTreeMap::new();
     view.works.for_each(|_, digest| {
         if let Some(digest) = digest
@@ -169,7 +181,10 @@ fn clusters(
     selection: &Selection,
     works: &BTreeMap<ClusterName, Works>,
 ) -> BTreeMap<ClusterName, Cluster> {
-    let selected = selection.sources.iter().flat_map(|source| source.outcome.iter().flat_map(BTreeMap::keys));
+    let selected = selection
+        .sources
+        .iter()
+        .flat_map(|source| source.outcome.iter().flat_map(BTreeMap::keys));
     let names: BTreeSet<&ClusterName> = selected.chain(works.keys()).collect();
     names
         .into_iter()

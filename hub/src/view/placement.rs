@@ -42,30 +42,45 @@ pub(super) fn digest(placement: &Placement) -> PlacementDigest {
     let status = placement.status.as_ref();
     let conditions = status.map_or(&[][..], |status| &status.conditions);
     let selected = status.and_then(|status| status.number_of_selected_clusters);
-    let pages = status.into_iter().flat_map(|status| status.decision_groups.iter());
-    let misconfigured = conditions::find(conditions, "PlacementMisconfigured").filter(|found| found.is_true());
+    let pages = status
+        .into_iter()
+        .flat_map(|status| status.decision_groups.iter());
+    let misconfigured =
+        conditions::find(conditions, "PlacementMisconfigured").filter(|found| found.is_true());
     let unsatisfied = conditions::find(conditions, "PlacementSatisfied").filter(|found| found.is_false());
     PlacementDigest {
         spec: placement.spec.clone(),
         kept_for: placement.labels().get(UPGRADE_UID_LABEL).cloned(),
         status: PlacementStatus {
             decided: selected.is_some() || !conditions.is_empty(),
-            selected: selected.and_then(|number| usize::try_from(number).ok()).unwrap_or_default(),
+            selected: selected
+                .and_then(|number| usize::try_from(number).ok())
+                .unwrap_or_default(),
             pages: pages.flat_map(|group| group.decisions.iter().cloned()).collect(),
         },
-        unsatisfied: misconfigured.or(unsatisfied).map(|found| found.message().to_owned()),
+        unsatisfied: misconfigured
+            .or(unsatisfied)
+            .map(|found| found.message().to_owned()),
     }
 }
 
 /// Reads a page.
 pub(super) fn page(decision: &PlacementDecision) -> PageDigest {
-    let label = |name: &str| decision.labels().get(name).map(String::as_str).unwrap_or_default();
+    let label = |name: &str| {
+        decision
+            .labels()
+            .get(name)
+            .map(String::as_str)
+            .unwrap_or_default()
+    };
     let decisions = decision.status.iter().flat_map(|status| status.decisions.iter());
     PageDigest {
         placement: PlacementKey::new(decision.namespace().unwrap_or_default(), label(PLACEMENT_LABEL)),
         page: Page {
             group: label(DECISION_GROUP_INDEX_LABEL).parse().unwrap_or_default(),
-            clusters: decisions.map(|decision| ClusterName::from(decision.cluster_name.as_str())).collect(),
+            clusters: decisions
+                .map(|decision| ClusterName::from(decision.cluster_name.as_str()))
+                .collect(),
         },
     }
 }
@@ -139,7 +154,10 @@ fn own_spec(selector: &ClusterSelector) -> PlacementSpec {
     PlacementSpec {
         cluster_sets: selector.cluster_sets.clone().unwrap_or_default().into(),
         predicates: predicates.into(),
-        tolerations: [UNAVAILABLE_TAINT, UNREACHABLE_TAINT].map(tolerated).to_vec().into(),
+        tolerations: [UNAVAILABLE_TAINT, UNREACHABLE_TAINT]
+            .map(tolerated)
+            .to_vec()
+            .into(),
         ..PlacementSpec::default()
     }
 }

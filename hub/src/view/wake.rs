@@ -56,7 +56,12 @@ impl Wakes {
     pub fn upgrades(&self) -> impl Stream<Item = ObjectRef<ManagedClustersUpgrade>> + Send + 'static {
         let upgrades = Arc::clone(&self.upgrades);
         let batches = unfold(upgrades, |upgrades| async move {
-            let batch: Vec<ObjectRef<_>> = upgrades.gathered().await.iter().filter_map(|key| object(key)).collect();
+            let batch: Vec<ObjectRef<_>> = upgrades
+                .gathered()
+                .await
+                .iter()
+                .filter_map(|key| object(key))
+                .collect();
             Some((futures::stream::iter(batch), upgrades))
         });
         futures::StreamExt::flatten(batches)
@@ -95,9 +100,15 @@ mod tests {
         let start = tokio::time::Instant::now();
         for _ in 0..3 {
             let object = upgrades.next().await.expect("the stream does not end");
-            assert_eq!((object.namespace.as_deref(), object.name.as_str()), (Some("hub"), "fleet"));
+            assert_eq!(
+                (object.namespace.as_deref(), object.name.as_str()),
+                (Some("hub"), "fleet")
+            );
         }
         let seconds = start.elapsed().as_secs();
-        assert!((2..=4).contains(&seconds), "three looks in {seconds} virtual seconds");
+        assert!(
+            (2..=4).contains(&seconds),
+            "three looks in {seconds} virtual seconds"
+        );
     }
 }

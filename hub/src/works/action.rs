@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use drydock_api::ocm::ManifestWork;
-use drydock_api::ocm::manifest_work::{
-    ManifestConfig, ManifestStatus, ManifestWorkSpec, ResourceIdentifier,
-};
+use drydock_api::ocm::manifest_work::{ManifestConfig, ManifestStatus, ManifestWorkSpec, ResourceIdentifier};
 use drydock_rollout::RunState;
 use serde_json::Value;
 
@@ -33,7 +31,12 @@ enum Run {
 impl Run {
     /// What a manifest is, if it runs. A Pod that is restarted for ever comes to no end, so nobody waits for it.
     fn of(manifest: &Value) -> Option<Self> {
-        let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text = |pointer: &str| {
+            manifest
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         let group = text("/apiVersion").split_once('/').map_or("", |(group, _)| group);
         match (group, text("/kind")) {
             ("batch", "Job") => Some(Self::Job),
@@ -65,8 +68,14 @@ impl Run {
 
     fn state(self, status: &ManifestStatus) -> RunState {
         let (succeeded, failed) = match self {
-            Self::Job => (feedback::is(status, COMPLETE, "True"), feedback::is(status, FAILED, "True")),
-            Self::Pod => (feedback::is(status, PHASE, "Succeeded"), feedback::is(status, PHASE, "Failed")),
+            Self::Job => (
+                feedback::is(status, COMPLETE, "True"),
+                feedback::is(status, FAILED, "True"),
+            ),
+            Self::Pod => (
+                feedback::is(status, PHASE, "Succeeded"),
+                feedback::is(status, PHASE, "Failed"),
+            ),
         };
         match (succeeded, failed) {
             (_, true) => RunState::Failed,
@@ -77,7 +86,12 @@ impl Run {
 }
 
 fn name_of(manifest: &Value) -> (&str, &str) {
-    let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let text = |pointer: &str| {
+        manifest
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     (text("/metadata/namespace"), text("/metadata/name"))
 }
 
@@ -85,7 +99,11 @@ fn name_of(manifest: &Value) -> (&str, &str) {
 pub(super) fn spec(template: &ManifestWorkSpec) -> ManifestWorkSpec {
     let mut spec = template.clone();
     let mut configs: Vec<ManifestConfig> = spec.manifest_configs.to_vec();
-    for manifest in spec.workload.iter().flat_map(|workload| workload.manifests.iter()) {
+    for manifest in spec
+        .workload
+        .iter()
+        .flat_map(|workload| workload.manifests.iter())
+    {
         if let Some(run) = Run::of(&manifest.0) {
             feed_back(&mut configs, run, name_of(&manifest.0));
         }
@@ -133,7 +151,11 @@ fn feed_back(configs: &mut Vec<ManifestConfig>, run: Run, (namespace, name): (&s
 
 /// How far each Job and Pod of an action is, by `Kind namespace/name`.
 pub(super) fn runs(work: &ManifestWork) -> BTreeMap<String, RunState> {
-    let manifests = work.spec.workload.iter().flat_map(|workload| workload.manifests.iter());
+    let manifests = work
+        .spec
+        .workload
+        .iter()
+        .flat_map(|workload| workload.manifests.iter());
     manifests
         .filter_map(|manifest| Some((Run::of(&manifest.0)?, name_of(&manifest.0))))
         .map(|(run, (namespace, name))| {

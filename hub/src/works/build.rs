@@ -71,7 +71,9 @@ pub fn build(template: &Template<'_>, order: &WorkOrder, now: Timestamp) -> Resu
             Via::Agent => {
                 let none = AgentSettings::default();
                 let strategy = template.spec.upgrade_strategy.as_ref();
-                let settings = strategy.and_then(|strategy| strategy.agent.as_ref()).unwrap_or(&none);
+                let settings = strategy
+                    .and_then(|strategy| strategy.agent.as_ref())
+                    .unwrap_or(&none);
                 upgrade_config::spec(&order.revision.target, settings, now)
             }
         },
@@ -112,7 +114,10 @@ fn metadata(template: &Template<'_>, order: &WorkOrder) -> Result<ObjectMeta, Bu
         annotations.push((CANARY_ANNOTATION, "true".to_owned()));
     }
     let map = |pairs: Vec<(&str, String)>| -> BTreeMap<String, String> {
-        pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+        pairs
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect()
     };
     Ok(ObjectMeta {
         name: Some(order.kind.work_name(&order.cluster)),

@@ -22,18 +22,37 @@ const PATHS: [(&str, &str); 11] = [
     ("state", ".status.history[0].state"),
     ("verified", ".status.history[0].verified"),
     ("image", ".status.history[0].image"),
-    ("message", r#".status.conditions[?(@.type=="Progressing")].message"#),
+    (
+        "message",
+        r#".status.conditions[?(@.type=="Progressing")].message"#,
+    ),
     ("failing", r#".status.conditions[?(@.type=="Failing")].status"#),
-    ("failingMessage", r#".status.conditions[?(@.type=="Failing")].message"#),
+    (
+        "failingMessage",
+        r#".status.conditions[?(@.type=="Failing")].message"#,
+    ),
     ("invalid", r#".status.conditions[?(@.type=="Invalid")].status"#),
-    ("invalidMessage", r#".status.conditions[?(@.type=="Invalid")].message"#),
-    ("releaseAccepted", r#".status.conditions[?(@.type=="ReleaseAccepted")].status"#),
-    ("releaseAcceptedMessage", r#".status.conditions[?(@.type=="ReleaseAccepted")].message"#),
+    (
+        "invalidMessage",
+        r#".status.conditions[?(@.type=="Invalid")].message"#,
+    ),
+    (
+        "releaseAccepted",
+        r#".status.conditions[?(@.type=="ReleaseAccepted")].status"#,
+    ),
+    (
+        "releaseAcceptedMessage",
+        r#".status.conditions[?(@.type=="ReleaseAccepted")].message"#,
+    ),
 ];
 
 /// The work that asks a cluster for the target. ClusterVersion stays when the work goes.
 pub(super) fn spec(target: &Target, cluster_id: Option<&str>, grant_cluster_admin: bool) -> ManifestWorkSpec {
-    let rights = if grant_cluster_admin { cluster_admin() } else { role() };
+    let rights = if grant_cluster_admin {
+        cluster_admin()
+    } else {
+        role()
+    };
     ManifestWorkSpec {
         workload: Some(Workload {
             manifests: vec![Manifest(cluster_version(target, cluster_id)), Manifest(rights)].into(),
@@ -48,7 +67,11 @@ pub(super) fn spec(target: &Target, cluster_id: Option<&str>, grant_cluster_admi
             ..DeleteOption::default()
         }),
         // The first one: the end of enforcement finds it there.
-        manifest_configs: vec![feedback::enforced(identifier(), &PATHS), rights_config(grant_cluster_admin)].into(),
+        manifest_configs: vec![
+            feedback::enforced(identifier(), &PATHS),
+            rights_config(grant_cluster_admin),
+        ]
+        .into(),
         ..ManifestWorkSpec::default()
     }
 }
@@ -148,7 +171,10 @@ pub(super) fn read(work: &ManifestWork) -> Option<ClusterFeedback> {
     let status = super::read::manifest(work, GROUP, RESOURCE, "", CLUSTER_VERSION)?;
     let is = |name, value| feedback::is(status, name, value);
     let hindrance = if is("releaseAccepted", "False") {
-        Some(text(status, "releaseAcceptedMessage").unwrap_or_else(|| "the release is not accepted".to_owned()))
+        Some(
+            text(status, "releaseAcceptedMessage")
+                .unwrap_or_else(|| "the release is not accepted".to_owned()),
+        )
     } else if is("failing", "True") {
         Some(text(status, "failingMessage").unwrap_or_else(|| "the cluster is failing".to_owned()))
     } else {
@@ -179,8 +205,14 @@ mod tests {
     #[test]
     fn progress_is_made_coarse() {
         let cases = [
-            ("Working towards 4.14.12: 106 of 859 done (12% complete), waiting on etcd", Some("about 10 % done")),
-            ("Working towards 4.14.12: 859 of 859 done (100% complete)", Some("about 100 % done")),
+            (
+                "Working towards 4.14.12: 106 of 859 done (12% complete), waiting on etcd",
+                Some("about 10 % done"),
+            ),
+            (
+                "Working towards 4.14.12: 859 of 859 done (100% complete)",
+                Some("about 100 % done"),
+            ),
             ("Cluster version is 4.14.12", None),
             ("%", None),
         ];

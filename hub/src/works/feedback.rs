@@ -1,7 +1,8 @@
 //! Feedback rules: what the work agent reads of an object for us, and under which names.
 
 use drydock_api::ocm::manifest_work::{
-    FeedbackRule, JsonPath, ManifestConfig, ManifestStatus, ResourceIdentifier, ServerSideApply, UpdateStrategy,
+    FeedbackRule, JsonPath, ManifestConfig, ManifestStatus, ResourceIdentifier, ServerSideApply,
+    UpdateStrategy,
 };
 
 /// A rule that reads each `(name, path)`. A path without a value is left out of the feedback, silently (hub 4).

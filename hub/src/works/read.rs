@@ -4,14 +4,12 @@
 use drydock_api::ClusterName;
 use drydock_api::conditions::{self, AnyCondition, ForeignCondition};
 use drydock_api::names::{
-    EndState, KIND_LABEL, REVISION_ANNOTATION, STATE_LABEL, STATE_MESSAGE_ANNOTATION, STATE_REASON_ANNOTATION,
-    STATE_SINCE_ANNOTATION, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL, WorkKind,
+    EndState, KIND_LABEL, REVISION_ANNOTATION, STATE_LABEL, STATE_MESSAGE_ANNOTATION,
+    STATE_REASON_ANNOTATION, STATE_SINCE_ANNOTATION, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL, WorkKind,
 };
 use drydock_api::ocm::ManifestWork;
 use drydock_api::ocm::manifest_work::ManifestStatus;
-use drydock_rollout::{
-    ClusterState, ConditionStatus, Owner, Record, Revision, Uid, Via, Work, WorkFeedback,
-};
+use drydock_rollout::{ClusterState, ConditionStatus, Owner, Record, Revision, Uid, Via, Work, WorkFeedback};
 use jiff::Timestamp;
 use kube::ResourceExt;
 
@@ -49,7 +47,9 @@ pub fn digest(work: &ManifestWork) -> Option<WorkDigest> {
                 uid: Uid::new(label(UPGRADE_UID_LABEL).unwrap_or_default()),
                 upgrade: annotation(UPGRADE_ANNOTATION).unwrap_or_default(),
             },
-            created: work.creation_timestamp().map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+            created: work
+                .creation_timestamp()
+                .map_or(Timestamp::UNIX_EPOCH, |time| time.0),
             deleting: work.metadata.deletion_timestamp.is_some(),
             revision,
             record: record(work),
@@ -81,7 +81,9 @@ fn conditions_of(work: &ManifestWork) -> &[ForeignCondition] {
 
 /// A condition about an older generation says nothing.
 fn is_current(work: &ManifestWork, condition: &ForeignCondition) -> bool {
-    condition.observed_generation.is_none_or(|generation| Some(generation) == work.metadata.generation)
+    condition
+        .observed_generation
+        .is_none_or(|generation| Some(generation) == work.metadata.generation)
 }
 
 fn condition(work: &ManifestWork, type_: &str) -> ConditionStatus {
@@ -96,13 +98,18 @@ fn condition(work: &ManifestWork, type_: &str) -> ConditionStatus {
 /// A rule of the user's own says that an object, or all of them, is degraded.
 fn degraded(work: &ManifestWork) -> Option<String> {
     let status = work.status.as_ref()?;
-    let manifests = status.resource_status.iter().flat_map(|resources| resources.manifests.iter());
+    let manifests = status
+        .resource_status
+        .iter()
+        .flat_map(|resources| resources.manifests.iter());
     let of_manifests = manifests.flat_map(|manifest| manifest.conditions.iter());
     status
         .conditions
         .iter()
         .chain(of_manifests)
-        .find(|condition| condition.type_() == "Degraded" && condition.is_true() && is_current(work, condition))
+        .find(|condition| {
+            condition.type_() == "Degraded" && condition.is_true() && is_current(work, condition)
+        })
         .map(|condition| condition.message().to_owned())
 }
 

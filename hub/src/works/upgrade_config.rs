@@ -60,7 +60,10 @@ fn upgrade_config(target: &Target, settings: &AgentSettings, namespace: &str, st
             desired.insert("image".to_owned(), image.clone().into());
         }
         (None, version) => {
-            desired.insert("version".to_owned(), version.as_ref().map(Version::to_string).into());
+            desired.insert(
+                "version".to_owned(),
+                version.as_ref().map(Version::to_string).into(),
+            );
             desired.insert("channel".to_owned(), target.channel.clone().into());
         }
     }
