@@ -1,1 +1,81 @@
-//! The per-cluster agent: runs UpgradeConfig.
+//! The per-cluster agent: reconciles UpgradeConfig. [`run`] is the whole process; the binary, the sandbox and the tests
+//! call it alike.
+
+pub mod configuration;
+mod controller;
+mod engine;
+mod facts;
+mod health;
+mod metrics;
+mod phase;
+mod settings;
+mod steps;
+mod upgrader;
+mod validation;
+
+use drydock_runtime::Clock;
+use drydock_runtime::admin::{self, Readiness};
+use drydock_runtime::backoff::Backoff;
+use drydock_runtime::events::publisher;
+use drydock_runtime::tasks::{TaskEnded, Tasks};
+use kube::Client;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+pub use settings::Settings;
+
+use controller::Context;
+use metrics::Metrics;
+
+/// Why the agent ended.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The metrics have names that the registry has already.
+    #[error("registering the agent's metrics")]
+    Metrics(#[from] prometheus::Error),
+    /// The admin address cannot be had.
+    #[error("listening on {address} for probes and metrics: choose another --admin-address")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A part ended early.
+    #[error(transparent)]
+    Task(#[from] TaskEnded),
+}
+
+/// Runs the agent until `shutdown`.
+///
+/// # Errors
+/// If it cannot start, or a part of it ends early.
+pub async fn run(
+    settings: Settings,
+    client: Client,
+    clock: Clock,
+    shutdown: CancellationToken,
+) -> Result<(), Error> {
+    let readiness = Readiness::default();
+    let mut tasks = Tasks::new(shutdown.clone());
+    if let Some(address) = settings.admin_address {
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(|source| Error::Listen { address, source })?;
+        let router = admin::router(settings.registry.clone(), readiness.clone());
+        tasks.spawn("admin", admin::serve(listener, router, shutdown.clone()));
+    }
+    let (publisher, writer) = publisher(client.clone(), clock.clone(), "drydock-agent", &settings.registry)?;
+    tasks.spawn("events", writer.run(shutdown.clone()));
+    let context = Context {
+        metrics: Metrics::register(&settings.registry)?,
+        namespace: settings.namespace,
+        client,
+        clock,
+        publisher,
+        backoff: Backoff::default(),
+    };
+    tasks.spawn("controller", controller::run(context, readiness, shutdown));
+    Ok(tasks.finished().await?)
+}

@@ -4,14 +4,19 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use drydock_api::names::ClusterName;
+use drydock_api::ClusterName;
 use drydock_sandbox::cluster::Fault;
 
 use drydock_sandbox::pace::Pace;
 
 /// Upgrades fleets of OpenShift-style clusters from one place, safely.
 #[derive(Debug, Parser)]
-#[command(name = "kubectl-drydock", bin_name = "kubectl drydock", version, propagate_version = true)]
+#[command(
+    name = "kubectl-drydock",
+    bin_name = "kubectl drydock",
+    version,
+    propagate_version = true
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -80,7 +85,16 @@ pub struct DemoArguments {
 impl DemoArguments {
     /// How fast virtual time goes.
     pub fn pace(&self) -> Pace {
-        if self.as_fast_as_possible { Pace::AsFastAsPossible } else { self.bed.pace() }
+        if self.as_fast_as_possible {
+            Pace::AsFastAsPossible
+        } else {
+            self.bed.pace()
+        }
+    }
+
+    /// How many virtual seconds pass while a frame is shown for one real second.
+    pub fn frame_scale(&self) -> u32 {
+        self.bed.speed.get()
     }
 }
 
@@ -138,11 +152,14 @@ impl FromStr for ClusterFault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (cluster, mode) =
-            text.split_once('=').ok_or_else(|| format!("`{text}` is not CLUSTER=MODE, as in dev3=F2"))?;
+        let (cluster, mode) = text
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}` is not CLUSTER=MODE, as in dev3=F2"))?;
         Ok(Self {
-            cluster: cluster.parse().map_err(|error| format!("the cluster's name: {error}"))?,
-            fault: mode.parse().map_err(|error| format!("the failure mode: {error}"))?,
+            cluster: ClusterName::from(cluster),
+            fault: mode
+                .parse()
+                .map_err(|error| format!("the failure mode: {error}"))?,
         })
     }
 }

@@ -1,2 +1,39 @@
 //! The `kubectl drydock` plugin.
-fn main() {}
+
+mod arguments;
+mod demo;
+mod kubeconfig;
+mod sandbox;
+mod yard;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+use drydock_runtime::telemetry::{self, LogFormat};
+
+use arguments::{Arguments, Command};
+
+/// The exit code of an interrupted program.
+const INTERRUPTED: u8 = 130;
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments = Arguments::parse();
+    telemetry::start(LogFormat::Text, "off").context("starting logs")?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .context("starting the runtime")?;
+    match arguments.command {
+        Command::Demo(arguments) => Ok(match runtime.block_on(demo::run(&arguments))? {
+            demo::End::Complete => ExitCode::SUCCESS,
+            demo::End::Failed => ExitCode::FAILURE,
+            demo::End::Interrupted => ExitCode::from(INTERRUPTED),
+        }),
+        Command::Sandbox(arguments) => {
+            runtime.block_on(sandbox::run(&arguments))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

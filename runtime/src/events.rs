@@ -217,10 +217,12 @@ impl Writer {
                 event = self.queue.recv() => event,
                 () = shutdown.cancelled() => break,
             };
-            match event {
-                Some(event) => self.write(event).await,
-                None => shutdown.cancelled().await,
-            }
+            let Some(event) = event else {
+                // Nobody is left who could publish.
+                shutdown.cancelled().await;
+                return Ok(());
+            };
+            self.write(event).await;
         }
         self.queue.close();
         while let Ok(event) = self.queue.try_recv() {
@@ -248,6 +250,22 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_writer_ends_though_everybody_who_publishes_has_ended_before_the_shutdown() {
+        let transport = tower::service_fn(|_: http::Request<kube::client::Body>| async {
+            Err::<http::Response<kube::client::Body>, _>(std::io::Error::from(
+                std::io::ErrorKind::ConnectionRefused,
+            ))
+        });
+        let client = Client::new(transport, "default");
+        let clock = Clock::simulated(jiff::Timestamp::UNIX_EPOCH);
+        let (publisher, writer) = publisher(client, clock, "test", &prometheus::Registry::new()).unwrap();
+        drop(publisher);
+        let shutdown = CancellationToken::new();
+        shutdown.cancel();
+        writer.run(shutdown).await.unwrap();
+    }
 
     #[test]
     fn a_long_message_is_cut_between_characters() {

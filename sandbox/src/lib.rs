@@ -5,6 +5,7 @@ pub mod access;
 pub mod apply;
 pub mod bed;
 pub mod cluster;
+pub mod http;
 pub mod ocm;
 pub mod openapi;
 pub mod pace;

@@ -1,5 +1,266 @@
 //! The whole bed: a hub, its spokes, OCM's part and the simulated clusters.
 
+mod hub;
+mod place;
 mod settings;
 
+pub use place::Place;
 pub use settings::{BedSettings, ClusterSettings};
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use drydock_runtime::Clock;
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::access::AccessError;
+use crate::cluster::{self, Shape};
+use crate::ocm::connection::Connection;
+use crate::ocm::placement::controller::{self, PlacementSettings};
+use crate::ocm::work::agent::{self, Timing, WorkAgentSettings};
+use crate::ocm::{kinds, registration};
+use crate::server::{ApiServer, ServerSettings, Types, TypesError};
+
+/// Why a bed could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum BedError {
+    /// A definition that comes with the project is not usable.
+    #[error("installing the kinds of the bed: {0}")]
+    Types(#[from] TypesError),
+    /// A definition cannot be written.
+    #[error("writing a CustomResourceDefinition as JSON: {0}")]
+    Definition(#[from] serde_json::Error),
+    /// An object of the bed cannot be made.
+    #[error("preparing {what}: {source}")]
+    Access {
+        /// Which part of the bed.
+        what: String,
+        /// The server's answer.
+        #[source]
+        source: Box<AccessError>,
+    },
+    /// A cluster has no API server.
+    #[error("cluster {0} has no API server: give a place for it")]
+    NoPlace(String),
+}
+
+/// A running bed.
+pub struct Bed {
+    hub: Place,
+    spokes: BTreeMap<String, Place>,
+    connections: BTreeMap<String, Connection>,
+    names: Vec<String>,
+    tasks: JoinSet<()>,
+    stop: CancellationToken,
+}
+
+impl Bed {
+    /// Starts a bed whose API servers are all in this process.
+    ///
+    /// # Errors
+    /// If a part cannot be made, which for settings with different names is a mistake of the sandbox.
+    pub async fn start(settings: BedSettings, clock: Clock) -> Result<Self, BedError> {
+        let hub = ApiServer::new(ServerSettings::new(
+            "hub",
+            clock.clone(),
+            settings.seed,
+            hub_types()?,
+        ));
+        let types = spoke_types()?;
+        let spoke = |name: &str| {
+            ApiServer::new(ServerSettings::new(
+                name,
+                clock.clone(),
+                settings.seed,
+                Arc::clone(&types),
+            ))
+        };
+        let spokes = settings
+            .clusters
+            .iter()
+            .map(|cluster| (cluster.name.clone(), Place::Memory(spoke(&cluster.name))))
+            .collect();
+        Self::over(settings, clock, Place::Memory(hub), spokes).await
+    }
+
+    /// Starts a bed over API servers that are there, and have the kinds of [`hub_types`] and [`spoke_types`].
+    ///
+    /// # Errors
+    /// If a server refuses a part of it.
+    pub async fn over(
+        settings: BedSettings,
+        clock: Clock,
+        hub: Place,
+        spokes: BTreeMap<String, Place>,
+    ) -> Result<Self, BedError> {
+        let mut bed = Self {
+            names: settings
+                .clusters
+                .iter()
+                .map(|cluster| cluster.name.clone())
+                .collect(),
+            hub,
+            spokes,
+            connections: BTreeMap::new(),
+            tasks: JoinSet::new(),
+            stop: CancellationToken::new(),
+        };
+        let admin = bed.hub.access("sandbox");
+        hub::prepare(&admin, &settings).await.map_err(failed("the hub"))?;
+        bed.tasks.spawn(controller::run(
+            PlacementSettings::default(),
+            bed.hub.access("ocm-placement"),
+            clock.clone(),
+            bed.stop.clone(),
+        ));
+        for cluster in &settings.clusters {
+            bed.join(&settings, cluster, &clock).await?;
+        }
+        Ok(bed)
+    }
+
+    /// Installs one cluster, lets it join, and starts what plays it.
+    async fn join(
+        &mut self,
+        settings: &BedSettings,
+        cluster: &ClusterSettings,
+        clock: &Clock,
+    ) -> Result<(), BedError> {
+        let name = cluster.name.as_str();
+        let place = self
+            .spokes
+            .get(name)
+            .ok_or_else(|| BedError::NoPlace(name.to_owned()))?;
+        let connection = Connection::default();
+        let outage = {
+            let (place, connection) = (place.clone(), connection.clone());
+            Box::new(move |reachable| {
+                place.set_reachable(reachable);
+                connection.set(reachable);
+            })
+        };
+        let shape = Shape {
+            name: name.to_owned(),
+            seed: settings.seed,
+            version: cluster.version.clone(),
+            channel: cluster.channel.clone(),
+            masters: cluster.masters,
+            workers: cluster.workers,
+            faults: cluster.faults.clone(),
+        };
+        let spoke = place.access("openshift");
+        if cluster.agent {
+            let namespace = hub::namespace_of(drydock_api::names::AGENT_NAMESPACE, None);
+            hub::ensure(&spoke, &kinds::NAMESPACE, namespace)
+                .await
+                .map_err(failed(name))?;
+        }
+        let played = cluster::install(&shape, spoke, clock.clone(), outage)
+            .await
+            .map_err(failed(name))?;
+        self.tasks.spawn(played.run(self.stop.clone()));
+        hub::join(&self.hub.access("sandbox"), settings, cluster)
+            .await
+            .map_err(failed(name))?;
+        self.tasks.spawn(registration::run(
+            name.to_owned(),
+            self.hub.access("ocm-registration"),
+            place.access("ocm-registration"),
+            clock.clone(),
+            connection.clone(),
+            self.stop.clone(),
+        ));
+        let work_agent = WorkAgentSettings {
+            cluster: name.to_owned(),
+            hub_url: "https://hub.sandbox".to_owned(),
+            agent_id: format!("agent-{name}"),
+            seed: settings.seed,
+            timing: Timing::default(),
+        };
+        self.tasks.spawn(agent::run(
+            work_agent,
+            self.hub.access("ocm-work-agent"),
+            place.access("ocm-work-agent"),
+            clock.clone(),
+            connection.clone(),
+            self.stop.clone(),
+        ));
+        self.connections.insert(name.to_owned(), connection);
+        Ok(())
+    }
+
+    /// The hub's API server, if it is in this process.
+    pub fn hub_server(&self) -> Option<&ApiServer> {
+        match &self.hub {
+            Place::Memory(server) => Some(server),
+            Place::Remote(_) => None,
+        }
+    }
+
+    /// A cluster's API server, if there is such a cluster and its server is in this process.
+    pub fn spoke(&self, name: &str) -> Option<&ApiServer> {
+        match self.spokes.get(name)? {
+            Place::Memory(server) => Some(server),
+            Place::Remote(_) => None,
+        }
+    }
+
+    /// Cuts a cluster's agents off from the hub (F15's other half), or restores them. False if there is no such cluster.
+    pub fn set_connected(&self, name: &str, connected: bool) -> bool {
+        let connection = self.connections.get(name);
+        if let Some(connection) = connection {
+            connection.set(connected);
+        }
+        connection.is_some()
+    }
+
+    /// The clusters, in the order of the settings.
+    pub fn cluster_names(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    /// Stops everything and waits until it has stopped.
+    pub async fn shut_down(mut self) {
+        self.stop.cancel();
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+fn failed(what: &str) -> impl FnOnce(AccessError) -> BedError {
+    let what = what.to_owned();
+    move |source| BedError::Access {
+        what,
+        source: Box::new(source),
+    }
+}
+
+/// The kinds of a hub: Kubernetes', OCM's and ManagedClustersUpgrade.
+///
+/// # Errors
+/// If a definition that comes with the project is not usable.
+pub fn hub_types() -> Result<Arc<Types>, BedError> {
+    types(|group| group.ends_with("open-cluster-management.io"), Vec::new())
+}
+
+/// The kinds of a spoke: Kubernetes', OpenShift's, UpgradeConfig and what the work agent keeps.
+///
+/// # Errors
+/// If a definition that comes with the project is not usable.
+pub fn spoke_types() -> Result<Arc<Types>, BedError> {
+    types(
+        |group| !group.ends_with("open-cluster-management.io"),
+        vec![crate::ocm::work::definition::applied_manifest_work()],
+    )
+}
+
+fn types(belongs: impl Fn(&str) -> bool, more: Vec<serde_json::Value>) -> Result<Arc<Types>, BedError> {
+    let mut definitions = more;
+    for definition in drydock_api::crds().into_iter().chain(drydock_api::foreign_crds()) {
+        if belongs(&definition.spec.group) {
+            definitions.push(json!(definition));
+        }
+    }
+    Ok(Types::with_definition_values(definitions)?)
+}

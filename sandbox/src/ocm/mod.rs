@@ -2,8 +2,11 @@
 
 pub mod cel;
 pub mod condition;
+pub mod connection;
+pub mod kinds;
 pub mod names;
 pub mod object;
 pub mod placement;
+pub mod registration;
 pub mod selector;
 pub mod work;

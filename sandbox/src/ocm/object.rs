@@ -1,8 +1,13 @@
 //! Reading objects as the API serves them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
+
+use crate::access::Object;
+
+/// An object that is shared with everybody who reads it.
+pub type Shared = Arc<Object>;
 
 /// `metadata.<field>` as a string, empty where it is absent.
 fn metadata<'a>(object: &'a Value, field: &str) -> &'a str {

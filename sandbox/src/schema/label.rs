@@ -12,9 +12,6 @@ const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower ca
 const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
      '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex \
      used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
-const DNS_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and \
-     must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
-     '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const DNS_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
      alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
      validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
@@ -84,14 +81,6 @@ pub(super) fn subdomain(name: &str) -> Option<String> {
     }
     let valid = name.split('.').all(is_dns_label);
     (!valid).then(|| SUBDOMAIN.to_owned())
-}
-
-/// What is wrong with a DNS-1123 label.
-pub(super) fn dns_label(name: &str) -> Option<String> {
-    if name.len() > 63 {
-        return Some("must be no more than 63 bytes".to_owned());
-    }
-    (!is_dns_label(name)).then(|| DNS_LABEL.to_owned())
 }
 
 /// What is wrong with a DNS-1035 label.

@@ -14,10 +14,6 @@ pub(super) enum Truth {
 }
 
 impl Truth {
-    pub(super) fn of(value: bool) -> Self {
-        if value { Self::True } else { Self::False }
-    }
-
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -86,14 +82,6 @@ impl Conditions {
     /// Removes a condition.
     pub(super) fn remove(&mut self, kind: &str) {
         self.0.retain(|entry| entry.kind != kind);
-    }
-
-    /// What a condition says.
-    pub(super) fn get(&self, kind: &str) -> Option<&Verdict> {
-        self.0
-            .iter()
-            .find(|entry| entry.kind == kind)
-            .map(|entry| &entry.verdict)
     }
 
     /// As on the wire; ClusterVersion and ClusterOperator leave empty texts out.

@@ -69,16 +69,6 @@ impl History {
         }
     }
 
-    /// Whether the newest release has been applied.
-    pub(super) fn is_complete(&self) -> bool {
-        self.0.first().is_some_and(|entry| entry.completed)
-    }
-
-    /// The release that was completed last.
-    pub(super) fn last_completed(&self) -> Option<&Entry> {
-        self.0.iter().find(|entry| entry.completed)
-    }
-
     fn trim(&mut self, limit: usize) {
         if self.0.len() <= limit {
             return;
@@ -188,7 +178,7 @@ mod tests {
             let mut history = History::installed(release(10, 0), at(0), at(1));
             for (minute, (minor, patch, complete)) in steps.into_iter().enumerate() {
                 let now = at(10 + minute as i64);
-                let newest_completed = history.last_completed().cloned();
+                let newest_completed = history.entries().iter().find(|entry| entry.completed).cloned();
                 history.begin(release(minor, patch), true, String::new(), now);
                 prop_assert!(history.entries().contains(&newest_completed.unwrap()));
                 if complete {

@@ -1,12 +1,147 @@
 //! The model of one OpenShift cluster, without I/O: state and seeded durations; what is read and the time go in, what is
 //! to be written and the next moment of interest come out.
 
+mod agenda;
 mod condition;
 mod duration;
 mod history;
+mod job;
+mod machines;
+mod node;
+mod operator;
 mod operators;
+mod pool;
 mod precondition;
+mod progress;
 mod release;
+mod shape;
+mod update;
+mod version_operator;
 mod walk;
+mod write;
 
+pub use job::{JobKey, JobSpec};
+pub use pool::MaxUnavailable;
 pub use release::release_image;
+pub use shape::Shape;
+pub use version_operator::{DesiredUpdate, VersionSpec};
+use write::Part;
+pub use write::{Change, Kind, ObjectRef, Write};
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::Fault;
+use agenda::{Agenda, Event};
+use duration::Durations;
+use job::Jobs;
+use node::Node;
+use operator::Operator;
+use pool::Pool;
+use version_operator::VersionOperator;
+
+/// Something that was read from the cluster's API server.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// ClusterVersion `version`.
+    Version(VersionSpec),
+    /// A MachineConfigPool: its name, its generation, and what a person may set of it.
+    Pool {
+        /// `metadata.name`.
+        name: String,
+        /// `metadata.generation`.
+        generation: i64,
+        /// `spec.paused`.
+        paused: bool,
+        /// `spec.maxUnavailable`.
+        max_unavailable: MaxUnavailable,
+    },
+    /// A Job is there, or has changed.
+    Job(JobSpec),
+    /// A Job is gone.
+    JobGone(JobKey),
+}
+
+/// The state of a cluster.
+#[derive(Debug)]
+pub struct Model {
+    durations: Durations,
+    faults: BTreeSet<Fault>,
+    agenda: Agenda,
+    version: VersionOperator,
+    operators: Vec<Operator>,
+    nodes: Vec<Node>,
+    pools: [Pool; 2],
+    jobs: Jobs,
+    reachable: bool,
+    /// What was written last, so that only changes are written.
+    written: BTreeMap<(ObjectRef, Part), Value>,
+    changed_nodes: BTreeSet<usize>,
+}
+
+impl Model {
+    /// Takes in what was read.
+    pub fn observe(&mut self, input: Input, now: Timestamp) {
+        match input {
+            Input::Version(spec) => self.take_spec(spec, now),
+            Input::Pool {
+                name,
+                generation,
+                paused,
+                max_unavailable,
+            } => {
+                if let Some(pool) = self.pools.iter_mut().find(|pool| pool.name == name) {
+                    pool.generation = generation;
+                    pool.paused = paused;
+                    pool.max_unavailable = max_unavailable;
+                    self.agenda.enter(now, Event::PoolsDue);
+                }
+            }
+            Input::Job(spec) => self.jobs.seen(spec, now, self.durations, &mut self.agenda),
+            Input::JobGone(key) => self.jobs.gone(&key),
+        }
+    }
+
+    /// The next moment at which something happens by itself.
+    pub fn next(&self) -> Option<Timestamp> {
+        self.agenda.next()
+    }
+
+    /// Whether the control plane can be reached (F15).
+    pub fn is_reachable(&self) -> bool {
+        self.reachable
+    }
+
+    /// Lets everything happen that is due, and says what is to be written.
+    pub fn run(&mut self, now: Timestamp) -> Vec<Write> {
+        while let Some((at, event)) = self.agenda.pop(now) {
+            // Dated when it happened, even if it is looked at later.
+            self.happen(&event, at);
+        }
+        self.writes(now)
+    }
+
+    fn happen(&mut self, event: &Event, now: Timestamp) {
+        match event {
+            Event::PayloadRetrieved { candidate } => self.payload_retrieved(*candidate, now),
+            Event::SelfReplaced { walk } => self.self_replaced(*walk, now),
+            Event::LevelApplied { walk, level } => self.level_applied(*walk, *level, now),
+            Event::RolledOut { walk, operator } => self.rolled_out(*walk, *operator, now),
+            Event::Deadline | Event::StatusDue => {}
+            Event::PoolsDue => self.select_nodes(now),
+            Event::NodeMoves { node } => self.node_moves(*node, now),
+            Event::DrainGivesUp { node } => self.drain_gives_up(*node, now),
+            Event::FaultShows(fault) => self.fault_shows(*fault, now),
+            Event::FaultHeals(fault) => self.fault_heals(*fault, now),
+            Event::Job(key, event) => self
+                .jobs
+                .happen(key, event, now, self.durations, &mut self.agenda),
+        }
+    }
+
+    fn has(&self, fault: Fault) -> bool {
+        self.faults.contains(&fault)
+    }
+}

@@ -73,13 +73,13 @@ pub(super) fn check(case: &Case<'_>, force: bool) -> Outcome {
 }
 
 impl Objection {
-    fn blocking(check: &'static str, reason: &str, message: String) -> Option<Self> {
-        Some(Self {
+    fn blocking(check: &'static str, reason: &str, message: String) -> Self {
+        Self {
             check,
             reason: reason.to_owned(),
             message,
             blocks: true,
-        })
+        }
     }
 
     fn text(&self) -> String {
@@ -117,7 +117,11 @@ fn rollback(case: &Case<'_>) -> Option<Objection> {
              are not recommended"
         ),
     };
-    Objection::blocking("ClusterVersionRollback", "LowDesiredVersion", message)
+    Some(Objection::blocking(
+        "ClusterVersionRollback",
+        "LowDesiredVersion",
+        message,
+    ))
 }
 
 fn giant_hop(case: &Case<'_>) -> Option<Objection> {
@@ -132,7 +136,7 @@ fn giant_hop(case: &Case<'_>) -> Option<Objection> {
              within the current major version are supported.",
             target.major, current.major
         );
-        return Objection::blocking(check, "MajorVersionUpdate", message);
+        return Some(Objection::blocking(check, "MajorVersionUpdate", message));
     }
     if target.minor <= current.minor + 1 {
         return None;
@@ -142,7 +146,7 @@ fn giant_hop(case: &Case<'_>) -> Option<Objection> {
          updates within the current minor version or to the next minor version are supported.",
         target.major, target.minor, current.major, current.minor
     );
-    Objection::blocking(check, "MultipleMinorVersionsUpdate", message)
+    Some(Objection::blocking(check, "MultipleMinorVersionsUpdate", message))
 }
 
 fn upgradeable(case: &Case<'_>) -> Option<Objection> {
@@ -151,7 +155,11 @@ fn upgradeable(case: &Case<'_>) -> Option<Objection> {
         return None;
     }
     let (reason, message) = case.not_upgradeable.as_ref()?;
-    Objection::blocking("ClusterVersionUpgradeable", reason, message.clone())
+    Some(Objection::blocking(
+        "ClusterVersionUpgradeable",
+        reason,
+        message.clone(),
+    ))
 }
 
 fn recommended(case: &Case<'_>) -> Option<Objection> {

@@ -132,7 +132,7 @@ pub(super) fn offer(current: &Release, channel: &str) -> Offer {
 pub(super) fn find_by_image(current: &Release, image: &str) -> Option<Release> {
     MINORS
         .flat_map(|minor| (0..PATCHES).map(move |patch| Version::new(4, minor, patch)))
-        .chain((0..PATCHES_AHEAD + 1).map(|ahead| {
+        .chain((0..=PATCHES_AHEAD).map(|ahead| {
             let version = &current.version;
             Version::new(version.major, version.minor, version.patch + ahead)
         }))

@@ -1,6 +1,7 @@
 //! The placement controller: which clusters a Placement selects, in which groups and pages (fleet reference 1.2–1.4).
 //! [`schedule::schedule`] decides; [`controller::run`] observes and writes.
 
+pub mod controller;
 pub mod filter;
 pub mod groups;
 pub mod observed;

@@ -1,6 +1,6 @@
 //! What the placement controller sees, parsed once.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::{
     super::{
         cel::{CelError, Expression},
-        names, object,
+        names,
+        object::{self, Shared},
         selector::{Selector, SelectorError},
     },
     filter::Toleration,
@@ -29,7 +30,7 @@ pub struct Taint {
 }
 
 /// A ManagedCluster, as far as placement reads it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Cluster {
     /// Its name.
     pub name: String,
@@ -42,12 +43,12 @@ pub struct Cluster {
     /// True once its deletion was asked for.
     pub deleting: bool,
     /// The whole object, for CEL.
-    pub object: Arc<Value>,
+    pub object: Shared,
 }
 
 impl Cluster {
     /// Reads a ManagedCluster.
-    pub fn parse(object: Arc<Value>) -> Self {
+    pub fn parse(object: Shared) -> Self {
         let claims = object::list(&object["status"]["clusterClaims"])
             .iter()
             .filter_map(|claim| {
@@ -194,12 +195,12 @@ pub struct Placement {
     /// `spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup`.
     pub clusters_per_group: Value,
     /// The whole object.
-    pub object: Arc<Value>,
+    pub object: Shared,
 }
 
 impl Placement {
     /// Reads a Placement.
-    pub fn parse(object: Arc<Value>) -> Self {
+    pub fn parse(object: Shared) -> Self {
         let spec = &object["spec"];
         let strategy = &spec["decisionStrategy"]["groupStrategy"];
         Self {
@@ -232,19 +233,19 @@ impl Placement {
 }
 
 /// A PlacementDecision that exists.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Page {
     /// The Placement that its label names.
     pub placement: String,
     /// The clusters in it.
     pub clusters: Vec<String>,
     /// The whole object.
-    pub object: Arc<Value>,
+    pub object: Shared,
 }
 
 impl Page {
     /// Reads a PlacementDecision.
-    pub fn parse(object: Arc<Value>) -> Self {
+    pub fn parse(object: Shared) -> Self {
         Self {
             placement: object["metadata"]["labels"][names::PLACEMENT_LABEL]
                 .as_str()

@@ -5,11 +5,17 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::access::Object;
+
 use super::{
     super::{condition::Status, names},
     observed::{Cluster, ClusterSet, Observed, Page, Placement},
     schedule::{Plan, schedule},
 };
+
+fn shared(object: Value) -> Arc<Object> {
+    Arc::new(Object::new(object, 0))
+}
 
 fn cluster(name: &str, patch: &Value) -> (String, Cluster) {
     let mut object = json!({
@@ -17,7 +23,7 @@ fn cluster(name: &str, patch: &Value) -> (String, Cluster) {
         "spec": {}, "status": {},
     });
     json_patch::merge(&mut object, patch);
-    (name.to_owned(), Cluster::parse(Arc::new(object)))
+    (name.to_owned(), Cluster::parse(shared(object)))
 }
 
 /// Six clusters of set `dev`, bound to namespace `dev`.
@@ -39,7 +45,7 @@ fn fleet() -> Observed {
 }
 
 fn placement(spec: &Value) -> Placement {
-    Placement::parse(Arc::new(
+    Placement::parse(shared(
         json!({"metadata": {"namespace": "dev", "name": "p"}, "spec": spec}),
     ))
 }
@@ -197,7 +203,7 @@ fn balance_then_steady_choose() {
             .iter()
             .map(|cluster| json!({"clusterName": cluster}))
             .collect();
-        let page = Page::parse(Arc::new(json!({
+        let page = Page::parse(shared(json!({
             "metadata": {"namespace": "dev", "name": name, "labels": {names::PLACEMENT_LABEL: name}},
             "status": {"decisions": decisions}})));
         observed.pages.insert(("dev".into(), name.into()), page);
@@ -208,7 +214,7 @@ fn balance_then_steady_choose() {
         "metadata": {"namespace": "dev", "name": "p-decision-1", "labels": {names::PLACEMENT_LABEL: "p"}},
         "status": {"decisions": [{"clusterName": "dev1"}, {"clusterName": "dev2"}]}});
     let key = ("dev".to_owned(), "p-decision-1".to_owned());
-    observed.pages.insert(key, Page::parse(Arc::new(page)));
+    observed.pages.insert(key, Page::parse(shared(page)));
     assert_eq!(
         names_of(&schedule(&observed, &two, now())),
         ["dev1", "dev2"],

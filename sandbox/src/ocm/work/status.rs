@@ -1,22 +1,25 @@
 //! What the status of a work should be, from what is on the spoke: pure.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
-    super::condition::{self, Condition, Status},
+    super::{
+        condition::{self, Condition, Status},
+        object::Shared,
+    },
     feedback, manifest,
     rules::{self, REASON_PREFIX},
     wire::{ManifestStatus, ResourceMeta, WorkStatus},
 };
 
 /// What a look at a manifest's resource found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Seen {
     /// The object.
-    Object(Arc<Value>),
+    Object(Shared),
     /// Nothing of that name.
     NotFound,
     /// The server did not answer.

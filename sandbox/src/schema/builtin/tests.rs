@@ -2,15 +2,12 @@
 
 use super::*;
 use crate::schema::ListType;
-use serde_json::json;
 
 #[derive(serde::Deserialize)]
 struct Refused {
     object: Value,
     code: u16,
     message: String,
-    #[serde(default)]
-    causes: Vec<Value>,
 }
 
 fn kind_of(object: &Value) -> GroupVersionKind {

@@ -48,7 +48,7 @@ pub(super) fn default(kind: &GroupVersionKind, object: &mut Value) {
             status(object, none);
         }
         ("scheduling.k8s.io", "PriorityClass") => {
-            set(object, &[("preemptionPolicy", "PreemptLowerPriority")])
+            set(object, &[("preemptionPolicy", "PreemptLowerPriority")]);
         }
         ("storage.k8s.io", "StorageClass") => {
             set(

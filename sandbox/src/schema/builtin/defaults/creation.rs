@@ -29,10 +29,10 @@ fn protect(object: &mut Value, finalizer: &str) {
         return;
     };
     fill(metadata, "finalizers", json!([]));
-    if let Some(finalizers) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) {
-        if !finalizers.iter().any(|known| known == finalizer) {
-            finalizers.push(finalizer.into());
-        }
+    if let Some(finalizers) = metadata.get_mut("finalizers").and_then(Value::as_array_mut)
+        && !finalizers.iter().any(|known| known == finalizer)
+    {
+        finalizers.push(finalizer.into());
     }
 }
 

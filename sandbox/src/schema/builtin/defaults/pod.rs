@@ -18,9 +18,9 @@ pub(super) fn pod(object: &mut Value) {
             .cloned()
             .unwrap_or_default();
         for (name, limit) in limits {
-            resources["requests"]
-                .as_object_mut()
-                .map(|requests| fill(requests, &name, limit.clone()));
+            if let Some(requests) = resources["requests"].as_object_mut() {
+                fill(requests, &name, limit.clone());
+            }
             if resources.get("requests").is_none_or(Value::is_null) {
                 resources["requests"] = json!({name: limit});
             }

@@ -63,14 +63,13 @@ fn labels_of_template(object: &mut Value) {
     else {
         return;
     };
-    if let Some(metadata) = object["metadata"].as_object_mut() {
-        if metadata
+    if let Some(metadata) = object["metadata"].as_object_mut()
+        && metadata
             .get("labels")
             .and_then(Value::as_object)
             .is_none_or(Map::is_empty)
-        {
-            metadata.insert("labels".to_owned(), labels);
-        }
+    {
+        metadata.insert("labels".to_owned(), labels);
     }
 }
 

@@ -1,0 +1,337 @@
+//! The ConfigMap `managed-upgrade-operator-config`, key `config.yaml` (agent 5): read once, checked, with its defaults.
+
+#[cfg(test)]
+mod tests;
+
+use jiff::SignedDuration;
+use serde::Deserialize;
+use thiserror::Error;
+
+/// The name of the ConfigMap.
+pub const CONFIG_MAP: &str = "managed-upgrade-operator-config";
+/// The key in it.
+pub const KEY: &str = "config.yaml";
+
+/// Why a configuration is refused.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ConfigurationError {
+    /// The ConfigMap has no such key.
+    #[error(
+        "the ConfigMap {CONFIG_MAP} has no key {KEY}: add it, or delete the ConfigMap to get the defaults"
+    )]
+    NoKey,
+    /// It is not YAML of the right form.
+    #[error("{KEY} of the ConfigMap {CONFIG_MAP} cannot be read: {0}")]
+    Unreadable(String),
+    /// A number makes no sense.
+    #[error("{field} in the ConfigMap {CONFIG_MAP} is {value}: it must be {rule}")]
+    OutOfRange {
+        /// The field, as a path.
+        field: &'static str,
+        /// Its value.
+        value: i64,
+        /// What it must be.
+        rule: &'static str,
+    },
+}
+
+/// Where upgrade policies come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Source {
+    /// From OpenShift Cluster Manager.
+    #[serde(rename = "OCM")]
+    Ocm,
+    /// The UpgradeConfig on the cluster is the policy.
+    #[default]
+    #[serde(rename = "LOCAL")]
+    Local,
+}
+
+/// The whole configuration.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Configuration {
+    /// The default type of upgrade.
+    pub upgrade_type: UpgraderType,
+    /// Where policies come from.
+    pub config_manager: ConfigManager,
+    /// How targets are checked.
+    pub validation: Validation,
+    /// What kind of environment it is.
+    pub environment: Environment,
+    /// Maintenance windows.
+    pub maintenance: Maintenance,
+    /// Extra capacity.
+    pub scale: Scale,
+    /// How long an upgrade may take to commence.
+    pub upgrade_window: UpgradeWindow,
+    /// Drains of nodes.
+    pub node_drain: NodeDrain,
+    /// What health checks pass over.
+    pub health_check: HealthCheck,
+    /// What else must be reachable.
+    pub ext_dependency_availability_checks: ExternalDependencies,
+    /// Features that are off by default.
+    pub feature_gate: FeatureGate,
+}
+
+/// The list of steps by name; ARO is the original's default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum UpgraderType {
+    /// OpenShift Dedicated.
+    #[serde(rename = "OSD")]
+    Osd,
+    /// Azure Red Hat OpenShift.
+    #[default]
+    #[serde(rename = "ARO")]
+    Aro,
+}
+
+/// `configManager`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ConfigManager {
+    /// Where policies come from.
+    pub source: Source,
+    /// The address of OpenShift Cluster Manager.
+    pub ocm_base_url: Option<String>,
+    /// The local policy's name.
+    pub local_config_name: Option<String>,
+    /// Minutes between two looks at the policies.
+    pub watch_interval: i64,
+}
+
+impl Default for ConfigManager {
+    fn default() -> Self {
+        Self {
+            source: Source::default(),
+            ocm_base_url: None,
+            local_config_name: None,
+            watch_interval: 60,
+        }
+    }
+}
+
+/// `validation`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Validation {
+    /// Ask the update graph about targets of other channels.
+    pub cincinnati: bool,
+}
+
+/// `environment`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Environment {
+    /// Whether it is a FedRAMP environment.
+    pub fedramp: bool,
+}
+
+/// `maintenance`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Maintenance {
+    /// Minutes that a control plane may take.
+    pub control_plane_time: i64,
+    /// Alerts that are silenced.
+    pub ignored_alerts: IgnoredAlerts,
+}
+
+impl Default for Maintenance {
+    fn default() -> Self {
+        Self {
+            control_plane_time: 90,
+            ignored_alerts: IgnoredAlerts::default(),
+        }
+    }
+}
+
+/// `maintenance.ignoredAlerts`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct IgnoredAlerts {
+    /// Critical alerts that fire while a control plane is upgraded.
+    pub control_plane_criticals: Vec<String>,
+}
+
+/// `scale`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Scale {
+    /// Minutes until missing extra capacity is gone without.
+    pub time_out: i64,
+    /// Globs of further machine pools.
+    pub extra_machine_pools: Vec<String>,
+}
+
+impl Default for Scale {
+    fn default() -> Self {
+        Self {
+            time_out: 30,
+            extra_machine_pools: Vec::new(),
+        }
+    }
+}
+
+/// `upgradeWindow`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct UpgradeWindow {
+    /// Minutes until a delay is told; 0 is never.
+    pub delay_trigger: i64,
+    /// Minutes until an upgrade that has not commenced is given up; 0 is never.
+    pub time_out: i64,
+}
+
+impl Default for UpgradeWindow {
+    fn default() -> Self {
+        Self {
+            delay_trigger: 30,
+            time_out: 120,
+        }
+    }
+}
+
+impl UpgradeWindow {
+    /// After so long a delay is told.
+    pub fn delay(&self) -> Option<SignedDuration> {
+        (self.delay_trigger > 0).then(|| SignedDuration::from_mins(self.delay_trigger))
+    }
+
+    /// After so long an upgrade that has not commenced is given up.
+    pub fn limit(&self) -> Option<SignedDuration> {
+        (self.time_out > 0).then(|| SignedDuration::from_mins(self.time_out))
+    }
+}
+
+/// `nodeDrain`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeDrain {
+    /// Minutes until pods without a budget are deleted.
+    pub time_out: i64,
+    /// Minutes that a drain usually takes.
+    pub expected_node_drain_time: i64,
+    /// Only measure.
+    pub disable_drain_strategies: bool,
+    /// Regular expressions of namespaces whose pods are left alone.
+    pub ignored_namespace_patterns: Vec<String>,
+}
+
+impl Default for NodeDrain {
+    fn default() -> Self {
+        Self {
+            time_out: 45,
+            expected_node_drain_time: 8,
+            disable_drain_strategies: false,
+            ignored_namespace_patterns: Vec::new(),
+        }
+    }
+}
+
+/// `healthCheck`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HealthCheck {
+    /// Critical alerts that do not fail the check.
+    pub ignored_criticals: Vec<String>,
+    /// Namespaces whose alerts do not fail the check.
+    pub ignored_namespaces: Vec<String>,
+}
+
+/// `extDependencyAvailabilityChecks`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ExternalDependencies {
+    /// By HTTP.
+    pub http: HttpDependencies,
+}
+
+/// `extDependencyAvailabilityChecks.http`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HttpDependencies {
+    /// Seconds that an answer may take.
+    pub timeout: i64,
+    /// What must answer 200.
+    pub urls: Vec<String>,
+}
+
+impl Default for HttpDependencies {
+    fn default() -> Self {
+        Self {
+            timeout: 10,
+            urls: Vec::new(),
+        }
+    }
+}
+
+/// `featureGate`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct FeatureGate {
+    /// The features that are on.
+    pub enabled: Vec<String>,
+}
+
+impl FeatureGate {
+    /// Whether health is checked hours before the upgrade, too.
+    pub fn pre_health_check(&self) -> bool {
+        self.enabled.iter().any(|feature| feature == "PreHealthCheck")
+    }
+}
+
+/// Reads `config.yaml`.
+///
+/// # Errors
+/// If it is not of the right form, or a number makes no sense.
+pub fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
+    if text.trim().is_empty() {
+        return Ok(Configuration::default());
+    }
+    let configuration: Configuration =
+        serde_saphyr::from_str(text).map_err(|error| ConfigurationError::Unreadable(error.to_string()))?;
+    configuration.check()?;
+    Ok(configuration)
+}
+
+impl Configuration {
+    fn check(&self) -> Result<(), ConfigurationError> {
+        let positive = [
+            ("configManager.watchInterval", self.config_manager.watch_interval),
+            (
+                "maintenance.controlPlaneTime",
+                self.maintenance.control_plane_time,
+            ),
+            ("scale.timeOut", self.scale.time_out),
+            ("nodeDrain.timeOut", self.node_drain.time_out),
+            (
+                "nodeDrain.expectedNodeDrainTime",
+                self.node_drain.expected_node_drain_time,
+            ),
+            (
+                "extDependencyAvailabilityChecks.http.timeout",
+                self.ext_dependency_availability_checks.http.timeout,
+            ),
+        ];
+        let not_negative = [
+            ("upgradeWindow.delayTrigger", self.upgrade_window.delay_trigger),
+            ("upgradeWindow.timeOut", self.upgrade_window.time_out),
+        ];
+        let wrong = |least: i64, rule: &'static str| {
+            move |(field, value): &(&'static str, i64)| {
+                (*value < least).then_some(ConfigurationError::OutOfRange {
+                    field,
+                    value: *value,
+                    rule,
+                })
+            }
+        };
+        let mut wrong = positive
+            .iter()
+            .filter_map(wrong(1, "more than 0"))
+            .chain(not_negative.iter().filter_map(wrong(0, "0 or more")));
+        wrong.next().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,75 @@
+use super::*;
+
+#[test]
+fn an_empty_configuration_has_the_defaults_of_the_reference() {
+    let configuration = parse("").unwrap();
+    assert_eq!(configuration.upgrade_type, UpgraderType::Aro);
+    assert_eq!(configuration.config_manager.watch_interval, 60);
+    assert_eq!(configuration.maintenance.control_plane_time, 90);
+    assert_eq!(configuration.scale.time_out, 30);
+    assert_eq!(
+        configuration.upgrade_window.delay(),
+        Some(SignedDuration::from_mins(30))
+    );
+    assert_eq!(
+        configuration.upgrade_window.limit(),
+        Some(SignedDuration::from_mins(120))
+    );
+    assert_eq!(configuration.node_drain.time_out, 45);
+    assert_eq!(configuration.node_drain.expected_node_drain_time, 8);
+    assert_eq!(configuration.ext_dependency_availability_checks.http.timeout, 10);
+    assert!(!configuration.feature_gate.pre_health_check());
+}
+
+#[test]
+fn every_key_of_the_original_is_read() {
+    let text = "
+upgradeType: OSD
+configManager: {source: OCM, ocmBaseUrl: https://api.example.com, localConfigName: x, watchInterval: 5}
+validation: {cincinnati: true}
+environment: {fedramp: true}
+maintenance:
+  controlPlaneTime: 70
+  ignoredAlerts: {controlPlaneCriticals: [ClusterOperatorDown]}
+scale: {timeOut: 20, extraMachinePools: ['gpu-*']}
+upgradeWindow: {delayTrigger: 0, timeOut: 0}
+nodeDrain: {timeOut: 10, expectedNodeDrainTime: 4, disableDrainStrategies: true, ignoredNamespacePatterns: ['^x']}
+healthCheck: {ignoredCriticals: [A], ignoredNamespaces: [b]}
+extDependencyAvailabilityChecks: {http: {timeout: 3, urls: [https://example.com]}}
+featureGate: {enabled: [PreHealthCheck, ServiceLogNotification]}
+";
+    let configuration = parse(text).unwrap();
+    assert_eq!(configuration.config_manager.source, Source::Ocm);
+    assert_eq!(
+        configuration.maintenance.ignored_alerts.control_plane_criticals,
+        ["ClusterOperatorDown"]
+    );
+    assert_eq!(
+        (
+            configuration.upgrade_window.delay(),
+            configuration.upgrade_window.limit()
+        ),
+        (None, None)
+    );
+    assert!(
+        configuration.node_drain.disable_drain_strategies && configuration.feature_gate.pre_health_check()
+    );
+    assert_eq!(configuration.health_check.ignored_namespaces, ["b"]);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_the_field_that_is_wrong() {
+    let table = [
+        (
+            "scale: {timeOut: 0}",
+            "scale.timeOut in the ConfigMap managed-upgrade-operator-config is 0",
+        ),
+        ("upgradeWindow: {timeOut: -1}", "upgradeWindow.timeOut"),
+        ("upgradeType: XYZ", "cannot be read"),
+        ("scale: [", "cannot be read"),
+    ];
+    for (text, expected) in table {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}

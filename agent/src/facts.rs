@@ -1,0 +1,217 @@
+//! What decisions look at, read once from the objects of the cluster.
+
+use drydock_api::conditions::AnyCondition;
+use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
+use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeType};
+use jiff::Timestamp;
+use kube::ResourceExt;
+use semver::Version;
+
+use crate::configuration::Configuration;
+
+/// Everything that one decision depends on.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    pub spec: UpgradeConfigSpec,
+    pub cluster: Cluster,
+    /// The pool of the workers; none on a cluster without one.
+    pub workers: Option<Workers>,
+    /// The operators that are ill; none if they were not read.
+    pub ill: Option<Vec<IllOperator>>,
+    pub configuration: Configuration,
+    pub now: Timestamp,
+}
+
+/// What ClusterVersion says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Cluster {
+    pub channel: String,
+    /// `spec.desiredUpdate`: version and image.
+    pub asked: Option<Release>,
+    /// `status.history`, newest first.
+    pub history: Vec<Past>,
+    /// `status.desired.version`.
+    pub desired: Option<String>,
+    /// The releases that are offered, conditionally or not.
+    pub offered: Vec<Release>,
+    /// Reason and message of `Upgradeable=False`.
+    pub not_upgradeable: Option<(String, String)>,
+}
+
+/// A release: what of it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Release {
+    pub version: String,
+    pub image: String,
+}
+
+/// An entry of ClusterVersion's history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Past {
+    pub version: String,
+    pub completed: bool,
+    pub started: Option<Timestamp>,
+}
+
+/// The pool of the workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Workers {
+    pub machines: i64,
+    pub updated: i64,
+}
+
+impl Workers {
+    pub fn are_updated(self) -> bool {
+        self.updated == self.machines
+    }
+}
+
+/// An operator that does not serve, or not well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct IllOperator {
+    pub name: String,
+    pub why: String,
+}
+
+/// The release that an UpgradeConfig asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A version of a channel.
+    Version { version: String, channel: String },
+    /// An image, and its version once that is known.
+    Image { image: String, version: Option<String> },
+}
+
+impl Target {
+    /// The version, if it is known.
+    pub fn version(&self) -> Option<&str> {
+        match self {
+            Self::Version { version, .. } => Some(version),
+            Self::Image { version, .. } => version.as_deref(),
+        }
+    }
+}
+
+impl Facts {
+    /// What is asked for; `None` if neither an image nor a version with its channel is.
+    pub fn target(&self) -> Option<Target> {
+        let given = |field: &Option<String>| field.clone().filter(|text| !text.trim().is_empty());
+        let desired = &self.spec.desired;
+        if let Some(image) = given(&desired.image) {
+            let known = self.cluster.offered.iter().find(|offered| offered.image == image);
+            let version = given(&desired.version).or_else(|| known.map(|release| release.version.clone()));
+            return Some(Target::Image { image, version });
+        }
+        Some(Target::Version {
+            version: given(&desired.version)?,
+            channel: given(&desired.channel)?,
+        })
+    }
+
+    /// Whether the cluster has been told to go to `target`: from then on there is no way back.
+    pub fn has_commenced(&self, target: &Target) -> bool {
+        let Some(asked) = &self.cluster.asked else {
+            return false;
+        };
+        match target {
+            Target::Version { version, .. } => asked.version == *version,
+            Target::Image { image, .. } => asked.image == *image,
+        }
+    }
+
+    /// The newest release that was applied completely.
+    pub fn current(&self) -> Option<&str> {
+        let newest = self.cluster.history.iter().find(|past| past.completed);
+        newest.map(|past| past.version.as_str())
+    }
+
+    /// The current release, if it is a version.
+    pub fn current_version(&self) -> Option<Version> {
+        Version::parse(self.current()?).ok()
+    }
+
+    /// When the steps of the upgrade start.
+    pub fn upgrade_at(&self) -> Option<Timestamp> {
+        self.spec.upgrade_at.parse().ok()
+    }
+
+    pub fn is_osd(&self) -> bool {
+        self.spec.upgrade_type == UpgradeType::Osd
+    }
+}
+
+/// Reads ClusterVersion.
+pub(crate) fn cluster(version: &ClusterVersion) -> Cluster {
+    let text = |field: &Option<String>| field.clone().unwrap_or_default();
+    let release = |version: &Option<String>, image: &Option<String>| Release {
+        version: text(version),
+        image: text(image),
+    };
+    let status = version.status.clone().unwrap_or_default();
+    let available = status.available_updates.iter();
+    let conditional = status.conditional_updates.iter().map(|update| &update.release);
+    Cluster {
+        channel: text(&version.spec.channel),
+        asked: version
+            .spec
+            .desired_update
+            .as_ref()
+            .map(|update| release(&update.version, &update.image)),
+        history: status
+            .history
+            .iter()
+            .map(|entry| Past {
+                version: text(&entry.version),
+                completed: entry.is_completed(),
+                started: entry.started_time.as_ref().and_then(|time| time.parse().ok()),
+            })
+            .collect(),
+        desired: status
+            .desired
+            .as_ref()
+            .and_then(|desired| desired.version.clone()),
+        offered: available
+            .chain(conditional)
+            .map(|offered| release(&offered.version, &offered.image))
+            .collect(),
+        not_upgradeable: status
+            .conditions
+            .iter()
+            .find(|condition| condition.type_() == "Upgradeable" && condition.is_false())
+            .map(|condition| (condition.reason().to_owned(), condition.message().to_owned())),
+    }
+}
+
+/// Reads the pool of the workers.
+pub(crate) fn workers(pool: &MachineConfigPool) -> Workers {
+    let status = pool.status.clone().unwrap_or_default();
+    Workers {
+        machines: status.machine_count.unwrap_or_default(),
+        updated: status.updated_machine_count.unwrap_or_default(),
+    }
+}
+
+/// The operators that are ill: degraded, or not available (agent 3, step 4 b).
+pub(crate) fn ill(operators: &[ClusterOperator]) -> Vec<IllOperator> {
+    let mut ill: Vec<IllOperator> = operators
+        .iter()
+        .filter_map(|operator| {
+            let conditions = operator.status.as_ref().map(|status| &status.conditions)?;
+            let bad = conditions.iter().find(|condition| {
+                (condition.type_() == "Degraded" && condition.is_true())
+                    || (condition.type_() == "Available" && condition.is_false())
+            })?;
+            let state = if bad.type_() == "Degraded" {
+                "degraded"
+            } else {
+                "not available"
+            };
+            Some(IllOperator {
+                name: operator.name_any(),
+                why: format!("{state}: {}", bad.message()),
+            })
+        })
+        .collect();
+    ill.sort_by(|one, other| one.name.cmp(&other.name));
+    ill
+}

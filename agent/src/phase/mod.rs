@@ -1,0 +1,232 @@
+//! The state machine of an UpgradeConfig (agent 2): from what is observed to the status it should have, and what is next.
+
+#[cfg(test)]
+mod tests;
+mod transition;
+mod upgrading;
+
+use std::time::Duration;
+
+use drydock_api::conditions::{FALSE, TRUE};
+use drydock_api::upgradeconfig::{UpgradeConfigStatus, UpgradeHistory, UpgradePhase};
+use jiff::SignedDuration;
+
+use crate::engine::condition;
+use crate::facts::{Facts, Target};
+use crate::health::{self, Health};
+use crate::steps::{Command, Need};
+use crate::validation::{self, Outcome};
+
+pub(crate) use transition::{Transition, of as transitions};
+
+/// How often an upgrade under way, or just seen, is looked at.
+const EACH_MINUTE: Duration = Duration::from_mins(1);
+/// How often one that waits for its time, or for its user, is looked at.
+const RESYNC: Duration = Duration::from_mins(5);
+/// An upgrade so far ahead is worth a health check now.
+const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(2);
+
+/// Says whether what is asked for can be.
+pub(crate) const VALIDATED: &str = "UpgradeConfigValidated";
+/// Says that a change of the spec came too late.
+pub(crate) const ACCEPTED: &str = "UpgradeConfigAccepted";
+/// Says how a check hours before the upgrade went.
+pub(crate) const EARLY_HEALTH: &str = "ClusterHealthyAhead";
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Decision {
+    /// The status as it should be.
+    pub status: UpgradeConfigStatus,
+    /// What comes next.
+    pub next: Next,
+}
+
+/// What comes after the status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A write; then decide again.
+    Write(Command),
+    /// Something must be read; then decide again.
+    Read(Need),
+    /// Look again after this time, or when something changes.
+    Rest(Option<Duration>),
+}
+
+/// Decides.
+pub(crate) fn decide(facts: &Facts, status: &UpgradeConfigStatus) -> Decision {
+    let mut history = status.history.clone().unwrap_or_default();
+    let next = if let Some(target) = running_elsewhere(facts, &history) {
+        let entry = &mut history[0];
+        refuse_change(facts, entry);
+        upgrading::run(facts, &target, entry)
+    } else {
+        let entry = entry(facts, &mut history);
+        advance(facts, entry)
+    };
+    Decision {
+        status: UpgradeConfigStatus {
+            history: Some(history),
+        },
+        next,
+    }
+}
+
+/// The target of an upgrade that has commenced and goes on although the spec asks for another by now.
+fn running_elsewhere(facts: &Facts, history: &[UpgradeHistory]) -> Option<Target> {
+    let entry = history.first()?;
+    let version = entry.version.clone()?;
+    let asked = facts.cluster.asked.as_ref()?;
+    let is_running = entry.phase == UpgradePhase::Upgrading && asked.version == version;
+    let wanted = key(facts);
+    (is_running && wanted != version).then(|| Target::Version {
+        version,
+        channel: facts.cluster.channel.clone(),
+    })
+}
+
+fn refuse_change(facts: &Facts, entry: &mut UpgradeHistory) {
+    let version = entry.version.clone().unwrap_or_default();
+    let message = format!(
+        "the upgrade to {version} has commenced, and there is no way back: the change to {} waits until it has ended",
+        key(facts)
+    );
+    let conditions = entry.conditions.get_or_insert_default();
+    condition::set(conditions, ACCEPTED, FALSE, "InvalidChange", message, facts.now);
+}
+
+/// By what a desired release is known in the history.
+fn key(facts: &Facts) -> String {
+    let desired = &facts.spec.desired;
+    let known = facts
+        .target()
+        .and_then(|target| target.version().map(str::to_owned));
+    known
+        .or_else(|| desired.version.clone())
+        .or_else(|| desired.image.clone())
+        .unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// The entry of the desired release, at the front of the history.
+fn entry<'a>(facts: &Facts, history: &'a mut Vec<UpgradeHistory>) -> &'a mut UpgradeHistory {
+    let version = key(facts);
+    if history
+        .first()
+        .is_none_or(|entry| entry.version.as_deref() != Some(&version))
+    {
+        history.retain(|entry| entry.version.as_deref() != Some(&version));
+        let commenced = facts.target().is_some_and(|target| facts.has_commenced(&target));
+        let entry = UpgradeHistory {
+            preceding_version: preceding(facts, &version),
+            version: Some(version),
+            phase: if commenced {
+                UpgradePhase::Upgrading
+            } else {
+                UpgradePhase::New
+            },
+            start_time: commenced.then_some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(facts.now)),
+            ..UpgradeHistory::default()
+        };
+        history.insert(0, entry);
+    }
+    &mut history[0]
+}
+
+/// The version before the desired one: what the cluster is about, or, if that is the desired one, what it ran before.
+fn preceding(facts: &Facts, version: &str) -> Option<String> {
+    let desired = facts.cluster.desired.as_deref();
+    if desired.is_some_and(|desired| desired != version) {
+        return desired.map(str::to_owned);
+    }
+    let mut past = facts.cluster.history.iter();
+    let before = past.find(|past| past.completed && !past.version.is_empty() && past.version != version);
+    before
+        .map(|past| past.version.clone())
+        .or_else(|| desired.map(str::to_owned))
+}
+
+fn advance(facts: &Facts, entry: &mut UpgradeHistory) -> Next {
+    match entry.phase {
+        UpgradePhase::New => look_ahead(facts, entry),
+        UpgradePhase::Pending => pending(facts, entry),
+        UpgradePhase::Upgrading => {
+            if let Ok(target) = may_go_on(facts) {
+                upgrading::run(facts, &target, entry)
+            } else {
+                entry.phase = UpgradePhase::Pending;
+                entry.start_time = None;
+                pending(facts, entry)
+            }
+        }
+        UpgradePhase::Upgraded | UpgradePhase::Failed | UpgradePhase::Unknown => Next::Rest(None),
+    }
+}
+
+/// Just seen: hours before its time the cluster's health is worth a word, and blocks nothing.
+fn look_ahead(facts: &Facts, entry: &mut UpgradeHistory) -> Next {
+    let is_far = facts
+        .upgrade_at()
+        .is_some_and(|at| at.duration_since(facts.now) > FAR_AHEAD);
+    if is_far && facts.configuration.feature_gate.pre_health_check() {
+        let conditions = entry.conditions.get_or_insert_default();
+        match health::check(facts) {
+            Health::Unknown => return Next::Read(Need::Operators),
+            Health::Good => condition::done(conditions, EARLY_HEALTH, facts.now),
+            Health::Bad(why) => {
+                condition::set(
+                    conditions,
+                    EARLY_HEALTH,
+                    FALSE,
+                    health::OPERATORS_DEGRADED,
+                    why,
+                    facts.now,
+                );
+            }
+        }
+    }
+    entry.phase = UpgradePhase::Pending;
+    Next::Rest(Some(EACH_MINUTE))
+}
+
+/// Before commencement an edit of the spec counts at once: the target, unless it has to wait or be mended.
+fn may_go_on(facts: &Facts) -> Result<Target, ()> {
+    if let Some(target) = facts.target().filter(|target| facts.has_commenced(target)) {
+        return Ok(target);
+    }
+    let is_time = facts.upgrade_at().is_some_and(|at| at <= facts.now);
+    match validation::validate(facts) {
+        Outcome::Valid(target) if is_time => Ok(target),
+        _ => Err(()),
+    }
+}
+
+/// Waits for its time, or for the user.
+fn pending(facts: &Facts, entry: &mut UpgradeHistory) -> Next {
+    let conditions = entry.conditions.get_or_insert_default();
+    let (reason, message) = match validation::validate(facts) {
+        Outcome::Valid(target) => {
+            if condition::find(conditions, VALIDATED).is_some() {
+                let message = "what is asked for can be".to_owned();
+                condition::set(conditions, VALIDATED, TRUE, "Valid", message, facts.now);
+            }
+            return start(facts, &target, entry);
+        }
+        Outcome::NoUpgrade(message) => ("NotAnUpgrade", message),
+        Outcome::Invalid(message) => ("InvalidUpgradeConfig", message),
+    };
+    condition::set(conditions, VALIDATED, FALSE, reason, message, facts.now);
+    Next::Rest(Some(RESYNC))
+}
+
+fn start(facts: &Facts, target: &Target, entry: &mut UpgradeHistory) -> Next {
+    let wait = facts
+        .upgrade_at()
+        .map(|at| at.duration_since(facts.now))
+        .filter(SignedDuration::is_positive);
+    if let Some(wait) = wait {
+        return Next::Rest(Some(wait.unsigned_abs().min(RESYNC)));
+    }
+    entry.phase = UpgradePhase::Upgrading;
+    entry.start_time = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(facts.now));
+    upgrading::run(facts, target, entry)
+}

@@ -1,0 +1,26 @@
+//! How the agent is started.
+
+use std::net::SocketAddr;
+
+use drydock_api::names::AGENT_NAMESPACE;
+
+/// What the agent can be told at its start.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where probes and metrics are served; nowhere if not given.
+    pub admin_address: Option<SocketAddr>,
+    /// Where metrics are kept; those of the client should be there, too.
+    pub registry: prometheus::Registry,
+    /// The agent's own namespace, where its UpgradeConfig and its ConfigMap are.
+    pub namespace: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            admin_address: None,
+            registry: prometheus::Registry::default(),
+            namespace: AGENT_NAMESPACE.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! SendCompletedNotification: says that the upgrade is completed, once, by the condition becoming True.
+
+use super::{Step, Verdict};
+
+pub(crate) const STEP: Step = Step {
+    condition: "CompletedNotificationSent",
+    precedes_commencement: false,
+    decide: |_| Verdict::Done,
+};

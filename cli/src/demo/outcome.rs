@@ -1,0 +1,139 @@
+//! What the demo says at its end: a table for people, one JSON object for scripts.
+
+use comfy_table::{ContentArrangement, Table, presets};
+use drydock_api::names::EndState;
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use super::progress::{ClusterProgress, Fleet, Stage};
+
+/// The end of a demo.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    clusters: Vec<ClusterOutcome>,
+    /// The most clusters that were in flight at one time.
+    max_in_flight: usize,
+    /// Virtual seconds from the start of the upgrade to its end.
+    virtual_duration: f64,
+    /// Real seconds.
+    wall_duration: f64,
+    #[serde(skip)]
+    begun: Timestamp,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ClusterOutcome {
+    name: String,
+    canary: bool,
+    started_at: Option<Timestamp>,
+    completed_at: Option<Timestamp>,
+    state: &'static str,
+    message: String,
+}
+
+impl Outcome {
+    /// The outcome of `fleet`, whose upgrade was asked for at `begun` and over at `ended`, both virtual.
+    pub fn new(fleet: &Fleet, begun: Timestamp, ended: Timestamp, wall: std::time::Duration) -> Self {
+        Self {
+            clusters: fleet
+                .clusters()
+                .into_iter()
+                .map(|(name, progress)| cluster(name.as_str(), progress))
+                .collect(),
+            max_in_flight: fleet.most_in_flight(),
+            virtual_duration: ended.duration_since(begun).as_secs_f64(),
+            wall_duration: wall.as_secs_f64(),
+            begun,
+        }
+    }
+
+    /// Whether every cluster is complete.
+    pub fn complete(&self) -> bool {
+        self.count(EndState::Complete) == self.clusters.len()
+    }
+
+    /// One JSON object.
+    ///
+    /// # Errors
+    /// Never for the values it holds; the writer's error is passed on.
+    pub fn json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
+
+    /// A table with a row for each cluster, and a line that sums up.
+    pub fn table(&self) -> String {
+        let mut table = Table::new();
+        table
+            .load_style(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_header(["CLUSTER", "CANARY", "START", "DURATION", "OUTCOME"]);
+        for cluster in &self.clusters {
+            table.add_row([
+                cluster.name.clone(),
+                if cluster.canary {
+                    "yes".to_owned()
+                } else {
+                    String::new()
+                },
+                cluster.started_at.map_or_else(
+                    || "-".to_owned(),
+                    |at| format!("+{}", clock(at.duration_since(self.begun))),
+                ),
+                duration(cluster).map_or_else(|| "-".to_owned(), clock),
+                outcome(cluster),
+            ]);
+        }
+        format!(
+            "{table}\n\n{} of {} clusters complete, {} failed; at most {} in flight; {} of cluster time in {:.1} s",
+            self.count(EndState::Complete),
+            self.clusters.len(),
+            self.count(EndState::Failed),
+            self.max_in_flight,
+            clock(SignedDuration::from_secs(self.virtual_duration as i64)),
+            self.wall_duration,
+        )
+    }
+
+    fn count(&self, state: EndState) -> usize {
+        self.clusters
+            .iter()
+            .filter(|cluster| cluster.state == state.as_str())
+            .count()
+    }
+}
+
+fn cluster(name: &str, progress: &ClusterProgress) -> ClusterOutcome {
+    let ended = matches!(progress.stage, Stage::Ended(_));
+    ClusterOutcome {
+        name: name.to_owned(),
+        canary: progress.canary,
+        started_at: progress.started,
+        completed_at: progress.ended,
+        state: if ended {
+            progress.stage.as_str()
+        } else {
+            "NotStarted"
+        },
+        message: progress.message.clone(),
+    }
+}
+
+fn duration(cluster: &ClusterOutcome) -> Option<SignedDuration> {
+    Some(cluster.completed_at?.duration_since(cluster.started_at?))
+}
+
+fn outcome(cluster: &ClusterOutcome) -> String {
+    if cluster.message.is_empty() || cluster.state == EndState::Complete.as_str() {
+        cluster.state.to_owned()
+    } else {
+        format!("{}: {}", cluster.state, cluster.message)
+    }
+}
+
+/// `1:02:03`.
+pub fn clock(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs().max(0);
+    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}

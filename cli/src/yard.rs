@@ -1,0 +1,191 @@
+//! A bed with Drydock in it: the hub, the simulated clusters, and the real `drydock-hub` and `drydock-agent` running
+//! on them, all in one runtime under virtual time.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use drydock_api::ClusterName;
+use drydock_runtime::Clock;
+use drydock_runtime::client::{self, RequestMetrics};
+use drydock_runtime::tasks::Tasks;
+use drydock_sandbox::bed::{Bed, BedSettings};
+use drydock_sandbox::cluster::Fault;
+use drydock_sandbox::pace::Pace;
+use drydock_sandbox::server::ApiServer;
+use jiff::Timestamp;
+use kube::Client;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::arguments::BedArguments;
+use crate::kubeconfig::{self, Addresses};
+
+/// When virtual time begins: always the same, so that the same seed gives the same run.
+const EPOCH: Timestamp = Timestamp::constant(1_767_600_000, 0);
+
+/// A bed, and what runs in it.
+pub struct Yard {
+    /// The hub, the clusters and OCM's part.
+    pub bed: Bed,
+    /// Virtual time.
+    pub clock: Clock,
+    tasks: Tasks,
+    stop: CancellationToken,
+}
+
+/// A bed that listens for kubectl.
+pub struct Served {
+    /// The path of the kubeconfig.
+    pub kubeconfig: PathBuf,
+    _folder: TempDir,
+}
+
+impl Yard {
+    /// Starts the bed that was asked for, the hub controller on its hub and an agent on each cluster that has one.
+    ///
+    /// # Errors
+    /// If a fault names a cluster that is not there, or a part cannot start.
+    pub async fn start(arguments: &BedArguments, pace: Pace) -> anyhow::Result<Self> {
+        let clock = Clock::simulated(EPOCH);
+        let stop = CancellationToken::new();
+        let settings = settings(arguments)?;
+        let with_agent: Vec<String> = settings
+            .clusters
+            .iter()
+            .filter(|cluster| cluster.agent)
+            .map(|cluster| cluster.name.clone())
+            .collect();
+        let bed = Bed::start(settings, clock.clone())
+            .await
+            .context("starting the sandbox")?;
+        let mut tasks = Tasks::new(stop.clone());
+        let held = stop.clone();
+        tasks.spawn("pace", async move {
+            pace.hold(held.clone()).await;
+            held.cancelled().await;
+            Ok::<_, std::convert::Infallible>(())
+        });
+        let hub = client(hub_of(&bed)?, drydock_api::names::HUB_MANAGER)?;
+        tasks.spawn(
+            "hub",
+            drydock_hub::run(drydock_hub::Settings::default(), hub, clock.clone(), stop.clone()),
+        );
+        for name in with_agent {
+            let spoke = bed
+                .spoke(&name)
+                .with_context(|| format!("the bed has no cluster {name}"))?;
+            let agent = client(spoke, drydock_api::names::AGENT_MANAGER)?;
+            let settings = drydock_agent::Settings::default();
+            tasks.spawn(
+                "agent",
+                drydock_agent::run(settings, agent, clock.clone(), stop.clone()),
+            );
+        }
+        Ok(Self {
+            bed,
+            clock,
+            tasks,
+            stop,
+        })
+    }
+
+    /// A client of the hub for the command itself.
+    ///
+    /// # Errors
+    /// If its metrics cannot be registered, which a new registry rules out.
+    pub fn client(&self) -> anyhow::Result<Client> {
+        client(hub_of(&self.bed)?, "kubectl-drydock")
+    }
+
+    /// Lets kubectl in: the hub and every cluster listen on loopback, each on a port of its own.
+    ///
+    /// # Errors
+    /// If a port or the kubeconfig cannot be had.
+    pub async fn serve(&mut self) -> anyhow::Result<Served> {
+        let hub = self.listen(hub_of(&self.bed)?.clone()).await?;
+        let mut clusters = Vec::new();
+        for name in self.bed.cluster_names() {
+            if let Some(spoke) = self.bed.spoke(&name).cloned() {
+                clusters.push((name, self.listen(spoke).await?));
+            }
+        }
+        let folder = tempfile::Builder::new()
+            .prefix("drydock-")
+            .tempdir()
+            .context("making a folder for the kubeconfig")?;
+        let kubeconfig = kubeconfig::write(folder.path(), &Addresses { hub, clusters })?;
+        Ok(Served {
+            kubeconfig,
+            _folder: folder,
+        })
+    }
+
+    async fn listen(&mut self, server: ApiServer) -> anyhow::Result<std::net::SocketAddr> {
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .context("binding a port on loopback")?;
+        let address = listener.local_addr().context("reading the port that was bound")?;
+        let stop = self.stop.clone();
+        self.tasks
+            .spawn("serve", async move { server.serve(listener, stop).await });
+        Ok(address)
+    }
+
+    /// Stops everything and waits until it has stopped.
+    ///
+    /// # Errors
+    /// If a part had ended early.
+    pub async fn shut_down(self) -> anyhow::Result<()> {
+        self.stop.cancel();
+        self.bed.shut_down().await;
+        self.tasks.finished().await.context("running the sandbox")
+    }
+}
+
+fn hub_of(bed: &Bed) -> anyhow::Result<&ApiServer> {
+    bed.hub_server().context("the bed's hub is not in this process")
+}
+
+fn client(server: &ApiServer, user_agent: &str) -> anyhow::Result<Client> {
+    let metrics =
+        RequestMetrics::register(&prometheus::Registry::new()).context("registering request metrics")?;
+    Ok(client::from_service(
+        server.service(user_agent),
+        "default",
+        &metrics,
+    ))
+}
+
+/// The demo's bed with these faults.
+fn settings(arguments: &BedArguments) -> anyhow::Result<BedSettings> {
+    let mut settings = BedSettings::demo(arguments.clusters.get(), arguments.seed);
+    let mut faults: BTreeMap<&ClusterName, Vec<Fault>> = BTreeMap::new();
+    for given in &arguments.faults {
+        faults.entry(&given.cluster).or_default().push(given.fault);
+    }
+    for (name, faults) in faults {
+        let Some(cluster) = settings
+            .clusters
+            .iter_mut()
+            .find(|cluster| cluster.name == name.as_str())
+        else {
+            bail!(
+                "--fault {name}=…: there is no such cluster; they are {}",
+                range(arguments.clusters)
+            );
+        };
+        cluster.faults.extend(faults);
+    }
+    Ok(settings)
+}
+
+fn range(clusters: NonZeroUsize) -> String {
+    if clusters.get() == 1 {
+        "dev1".to_owned()
+    } else {
+        format!("dev1 to dev{clusters}")
+    }
+}

@@ -1,1 +1,0 @@
-//! What a stand-in needs of an API server: the in-memory one, or a real one.

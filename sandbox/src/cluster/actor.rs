@@ -1,0 +1,248 @@
+//! Plays the model on an API server: what is read goes in, what is to be written comes out.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use drydock_runtime::Clock;
+use futures::StreamExt;
+use futures::stream::{BoxStream, SelectAll};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::model::{
+    self, Change, Input, JobKey, JobSpec, MaxUnavailable, Model, ObjectRef, Shape, VersionSpec, Write,
+};
+use crate::access::{Access, AccessError, Key, Kind, Removal, Selection, WatchEvent};
+use crate::store::Object;
+
+static CLUSTER_VERSION: Kind = Kind::new(
+    "config.openshift.io",
+    "v1",
+    "ClusterVersion",
+    "clusterversions",
+    false,
+);
+static CLUSTER_OPERATOR: Kind = Kind::new(
+    "config.openshift.io",
+    "v1",
+    "ClusterOperator",
+    "clusteroperators",
+    false,
+);
+static POOL: Kind = Kind::new(
+    "machineconfiguration.openshift.io",
+    "v1",
+    "MachineConfigPool",
+    "machineconfigpools",
+    false,
+);
+static NODE: Kind = Kind::new("", "v1", "Node", "nodes", false);
+static POD: Kind = Kind::new("", "v1", "Pod", "pods", true);
+static JOB: Kind = Kind::new("batch", "v1", "Job", "jobs", true);
+
+/// How long to wait before a write that failed is tried again.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// Cuts the cluster's control plane off (false), or restores it.
+pub type Outage = Box<dyn Fn(bool) + Send + Sync>;
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Version,
+    Pools,
+    Jobs,
+}
+
+struct Actor {
+    model: Model,
+    access: Access,
+    clock: Clock,
+    outage: Outage,
+    reachable: bool,
+    /// Writes that are still to be made, in their order.
+    pending: VecDeque<Write>,
+    retry_at: Option<Instant>,
+}
+
+/// Installs a cluster on an API server that has OpenShift's kinds, and returns what plays it.
+///
+/// # Errors
+/// If one of its objects cannot be made.
+pub async fn install(
+    shape: &Shape,
+    access: Access,
+    clock: Clock,
+    outage: Outage,
+) -> Result<Cluster, AccessError> {
+    let now = clock.now();
+    let mut model = Model::installed(shape, now);
+    let mut actor = Actor {
+        pending: model.install(now).into(),
+        model,
+        access,
+        clock,
+        outage,
+        reachable: true,
+        retry_at: None,
+    };
+    while let Some(write) = actor.pending.pop_front() {
+        actor.write(&write).await?;
+    }
+    Ok(Cluster(actor))
+}
+
+/// An installed cluster.
+pub struct Cluster(Actor);
+
+impl Cluster {
+    /// Plays the cluster until `shutdown`.
+    pub async fn run(self, shutdown: CancellationToken) {
+        let mut actor = self.0;
+        let mut events = actor.watches();
+        loop {
+            actor.step().await;
+            let wake = actor.wake();
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return,
+                Some((source, event)) = events.next() => actor.on_event(source, event),
+                () = until(wake) => {}
+            }
+        }
+    }
+}
+
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl Actor {
+    fn watches(&self) -> SelectAll<BoxStream<'static, (Source, WatchEvent)>> {
+        let mut events = SelectAll::new();
+        let version = Selection::one(&Key::cluster("version"));
+        for (source, kind, selection) in [
+            (Source::Version, &CLUSTER_VERSION, version),
+            (Source::Pools, &POOL, Selection::everything()),
+            (Source::Jobs, &JOB, Selection::everything()),
+        ] {
+            let watch = self.access.watch(kind, &selection);
+            events.push(watch.map(move |event| (source, event)).boxed());
+        }
+        events
+    }
+
+    /// Lets happen what is due, and writes what came of it.
+    async fn step(&mut self) {
+        let writes = self.model.run(self.clock.now());
+        self.pending.extend(writes);
+        if self.model.is_reachable() != self.reachable {
+            self.reachable = self.model.is_reachable();
+            (self.outage)(self.reachable);
+        }
+        self.retry_at = None;
+        while self.reachable && self.retry_at.is_none() {
+            let Some(write) = self.pending.pop_front() else {
+                return;
+            };
+            match self.write(&write).await {
+                Ok(()) => {}
+                Err(error) if error.is_unreachable() || error.code() >= 500 || error.code() == 429 => {
+                    tracing::debug!(%error, "the cluster's write is tried again");
+                    self.pending.push_front(write);
+                    self.retry_at = Some(Instant::now() + RETRY);
+                }
+                // Somebody deleted the object, or it is there already: the cluster lives with it.
+                Err(error) => tracing::debug!(%error, "the cluster's write was refused"),
+            }
+        }
+    }
+
+    /// When something happens by itself.
+    fn wake(&self) -> Option<Instant> {
+        let now = self.clock.now();
+        let event = self.model.next().map(|at| Instant::now() + wait(now, at));
+        [event, self.retry_at].into_iter().flatten().min()
+    }
+
+    fn on_event(&mut self, source: Source, event: WatchEvent) {
+        match event {
+            WatchEvent::Applied(object) => self.on_object(source, &object),
+            WatchEvent::Resync(objects) => {
+                for object in objects {
+                    self.on_object(source, &object);
+                }
+            }
+            WatchEvent::Deleted(object) => {
+                if matches!(source, Source::Jobs) {
+                    let key = JobKey {
+                        namespace: object.namespace().unwrap_or_default().to_owned(),
+                        name: object.name().to_owned(),
+                    };
+                    self.model.observe(Input::JobGone(key), self.clock.now());
+                }
+            }
+        }
+    }
+
+    fn on_object(&mut self, source: Source, object: &Object) {
+        let input = match source {
+            Source::Version => Input::Version(VersionSpec::read(object)),
+            Source::Pools => Input::Pool {
+                name: object.name().to_owned(),
+                generation: object.generation(),
+                paused: object["spec"]["paused"].as_bool().unwrap_or_default(),
+                max_unavailable: MaxUnavailable::parse(&object["spec"]["maxUnavailable"]),
+            },
+            Source::Jobs => Input::Job(JobSpec::read(object)),
+        };
+        self.model.observe(input, self.clock.now());
+    }
+
+    async fn write(&self, write: &Write) -> Result<(), AccessError> {
+        let (kind, key) = place(&write.object);
+        match &write.change {
+            Change::Create(object) => match self.access.create(kind, object.clone()).await {
+                Err(error) if !error.is_already_exists() => Err(error),
+                _ => Ok(()),
+            },
+            Change::Patch(patch) => self.access.merge_patch(kind, &key, patch.clone()).await.map(drop),
+            Change::Status(status) => {
+                let patch: Value = json!({"status": status});
+                self.access.merge_patch_status(kind, &key, patch).await.map(drop)
+            }
+            Change::Delete => {
+                let at_once = Removal {
+                    grace_period: Some(0),
+                    ..Removal::default()
+                };
+                self.access.delete(kind, &key, &at_once).await
+            }
+        }
+    }
+}
+
+fn wait(now: Timestamp, at: Timestamp) -> Duration {
+    at.duration_since(now).max(SignedDuration::ZERO).unsigned_abs()
+}
+
+fn place(object: &ObjectRef) -> (&'static Kind, Key) {
+    let kind = match object.kind {
+        model::Kind::ClusterVersion => &CLUSTER_VERSION,
+        model::Kind::ClusterOperator => &CLUSTER_OPERATOR,
+        model::Kind::MachineConfigPool => &POOL,
+        model::Kind::Node => &NODE,
+        model::Kind::Job => &JOB,
+        model::Kind::Pod => &POD,
+    };
+    let key = if kind.namespaced {
+        Key::namespaced(object.namespace.as_str(), object.name.as_str())
+    } else {
+        Key::cluster(object.name.as_str())
+    };
+    (kind, key)
+}

@@ -1,0 +1,261 @@
+//! What the model wants written, and which parts of the state that is.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value};
+
+use super::agenda::Event;
+use super::condition::Truth;
+use super::progress::{self, Situation};
+use super::{Model, condition};
+
+/// At most one status of ClusterVersion in this time, except at edges (reference 3.4 "CVO cadence").
+const STATUS_PERIOD: SignedDuration = SignedDuration::from_secs(15);
+
+/// The kinds that the model writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// `config.openshift.io/v1` ClusterVersion
+    ClusterVersion,
+    /// `config.openshift.io/v1` ClusterOperator
+    ClusterOperator,
+    /// `machineconfiguration.openshift.io/v1` MachineConfigPool
+    MachineConfigPool,
+    /// `v1` Node
+    Node,
+    /// `batch/v1` Job
+    Job,
+    /// `v1` Pod
+    Pod,
+}
+
+/// An object of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectRef {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its namespace; empty for cluster-scoped kinds.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl ObjectRef {
+    pub(super) fn cluster(kind: Kind, name: &str) -> Self {
+        Self {
+            kind,
+            namespace: String::new(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+/// A part of an object that is written by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    /// Metadata and spec.
+    Desired,
+    /// The status.
+    Status,
+}
+
+/// What is written to an object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// It is made, without status.
+    Create(Value),
+    /// A merge patch of the object.
+    Patch(Value),
+    /// A merge patch of the status: the value of `status`.
+    Status(Value),
+    /// It is deleted.
+    Delete,
+}
+
+/// One write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Write {
+    /// The object.
+    pub object: ObjectRef,
+    /// What is done to it.
+    pub change: Change,
+}
+
+impl Model {
+    /// The objects of the cluster as they are made at its installation, each before its status.
+    pub fn install(&mut self, now: Timestamp) -> Vec<Write> {
+        let create = |kind: Kind, object: Value| Write {
+            object: ObjectRef::cluster(kind, object["metadata"]["name"].as_str().unwrap_or_default()),
+            change: Change::Create(object),
+        };
+        let mut writes = vec![create(Kind::ClusterVersion, self.version.object())];
+        writes.extend(
+            self.operators
+                .iter()
+                .map(|operator| create(Kind::ClusterOperator, operator.object())),
+        );
+        writes.extend(
+            self.pools
+                .iter()
+                .map(|pool| create(Kind::MachineConfigPool, pool.object())),
+        );
+        writes.extend(self.nodes.iter().map(|node| create(Kind::Node, node.object())));
+        self.changed_nodes = (0..self.nodes.len()).collect();
+        self.version.write_now = true;
+        writes.extend(self.writes(now));
+        writes
+    }
+
+    /// What differs from what was written last.
+    pub(super) fn writes(&mut self, now: Timestamp) -> Vec<Write> {
+        let mut writes = self.jobs.take_writes();
+        for operator in &mut self.operators {
+            operator.refresh(now);
+        }
+        let statuses: Vec<(ObjectRef, Value)> = self
+            .operators
+            .iter()
+            .map(|operator| {
+                (
+                    ObjectRef::cluster(Kind::ClusterOperator, operator.facts.name),
+                    operator.status(),
+                )
+            })
+            .collect();
+        for (object, status) in statuses {
+            writes.extend(self.changed(object, status));
+        }
+        writes.extend(self.node_writes());
+        for index in 0..self.pools.len() {
+            let (nodes, pool) = (&self.nodes, &mut self.pools[index]);
+            pool.refresh(nodes, now);
+            let object = ObjectRef::cluster(Kind::MachineConfigPool, self.pools[index].name);
+            writes.extend(self.pool_spec(index));
+            let status = self.pools[index].status();
+            writes.extend(self.changed(object, status));
+        }
+        writes.extend(self.version_status(now));
+        writes
+    }
+
+    /// The rendered configuration that the pool now wants, if that has changed.
+    fn pool_spec(&mut self, index: usize) -> Option<Write> {
+        let pool = &self.pools[index];
+        let key = (
+            ObjectRef::cluster(Kind::MachineConfigPool, pool.name),
+            Part::Desired,
+        );
+        let target = Value::from(pool.target.as_str());
+        let before = self.written.insert(key, target.clone())?;
+        (before != target).then(|| Write {
+            object: ObjectRef::cluster(Kind::MachineConfigPool, pool.name),
+            change: Change::Patch(serde_json::json!({"spec": {"configuration": {"name": target}}})),
+        })
+    }
+
+    fn node_writes(&mut self) -> Vec<Write> {
+        let mut writes = Vec::new();
+        for index in std::mem::take(&mut self.changed_nodes) {
+            let Some(node) = self.nodes.get(index) else {
+                continue;
+            };
+            let (name, patch, status) = (node.name.clone(), node.patch(), node.status());
+            let key = (ObjectRef::cluster(Kind::Node, &name), Part::Desired);
+            if self
+                .written
+                .insert(key, patch.clone())
+                .is_some_and(|before| before != patch)
+            {
+                writes.push(Write {
+                    object: ObjectRef::cluster(Kind::Node, &name),
+                    change: Change::Patch(patch),
+                });
+            }
+            writes.extend(self.changed(ObjectRef::cluster(Kind::Node, &name), status));
+        }
+        writes
+    }
+
+    /// A write of the status, as a merge patch, if it is another than before.
+    fn changed(&mut self, object: ObjectRef, status: Value) -> Option<Write> {
+        let key = (object.clone(), Part::Status);
+        let before = self.written.get(&key);
+        let patch = match before {
+            None => status.clone(),
+            Some(before) if *before == status => return None,
+            Some(before) => difference(before, &status),
+        };
+        self.written.insert(key, status);
+        Some(Write {
+            object,
+            change: Change::Status(patch),
+        })
+    }
+
+    fn version_status(&mut self, now: Timestamp) -> Option<Write> {
+        let waits = self.waits();
+        let version = self.version.release.version.to_string();
+        let situation = Situation {
+            version: &version,
+            phase: self.phase(),
+            invalid: self.version.invalid.is_some(),
+            waits: &waits,
+            now,
+        };
+        let failing = progress::failing(&situation);
+        let judgement = progress::judge(&situation);
+        let not_upgradeable = self.not_upgradeable();
+        self.version.refresh(judgement, not_upgradeable, now);
+        if failing != self.version.shown_failing {
+            self.version.shown_failing = failing;
+            self.version.write_now = true;
+        }
+        let status = self.version.status();
+        if self
+            .version
+            .written
+            .as_ref()
+            .is_some_and(|(written, _)| *written == status)
+        {
+            return None;
+        }
+        let due = self.version.written.as_ref().map(|(_, at)| *at + STATUS_PERIOD);
+        if let Some(due) = due.filter(|due| *due > now && !self.version.write_now) {
+            if !std::mem::replace(&mut self.version.write_scheduled, true) {
+                self.agenda.enter(due, Event::StatusDue);
+            }
+            return None;
+        }
+        self.version.write_now = false;
+        self.version.write_scheduled = false;
+        self.version.written = Some((status.clone(), now));
+        self.changed(ObjectRef::cluster(Kind::ClusterVersion, "version"), status)
+    }
+
+    fn not_upgradeable(&self) -> Option<condition::Verdict> {
+        self.objection_to_minors()
+            .map(|(reason, message)| condition::Verdict::new(Truth::False, reason, message))
+    }
+}
+
+/// The merge patch (RFC 7386) that makes `after` of `before`.
+fn difference(before: &Value, after: &Value) -> Value {
+    let (Value::Object(old), Value::Object(new)) = (before, after) else {
+        return after.clone();
+    };
+    let mut patch = Map::new();
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        patch.insert(name.clone(), Value::Null);
+    }
+    for (name, value) in new {
+        match old.get(name) {
+            Some(known) if known == value => {}
+            Some(known @ Value::Object(_)) if value.is_object() => {
+                patch.insert(name.clone(), difference(known, value));
+            }
+            _ => {
+                patch.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    Value::Object(patch)
+}

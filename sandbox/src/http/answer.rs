@@ -1,0 +1,201 @@
+//! Answers: objects, lists, tables and errors as HTTP.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
+use serde_json::{Value, json};
+
+use super::body::AnswerBody;
+use super::media::Form;
+use crate::server::{ApiServer, Deletion, KindType, List, Origin, Outcome, Status};
+use crate::store::Object;
+use crate::table::{Columns, IncludeObject};
+
+/// How the objects of one request are written.
+#[derive(Clone)]
+pub(super) struct Writer {
+    pub(super) kind: Arc<KindType>,
+    pub(super) form: Form,
+    pub(super) include: IncludeObject,
+    pub(super) server: ApiServer,
+}
+
+impl Writer {
+    /// One object.
+    pub(super) fn object(&self, object: &Object) -> Bytes {
+        match self.form {
+            Form::Object => plain(object),
+            Form::Metadata => metadata_of(object).to_string().into(),
+            Form::Table => {
+                let meta = json!({"resourceVersion": object.resource_version()});
+                self.table(&[object.value()], &meta).to_string().into()
+            }
+        }
+    }
+
+    fn table(&self, objects: &[&Value], meta: &Value) -> Value {
+        let columns = match &self.kind.definition {
+            Some(version) => Columns::for_crd_version(version),
+            None => Columns::for_builtin(&self.kind.group, &self.kind.version, &self.kind.kind),
+        };
+        columns.table(objects, meta, self.include, self.server.clock().now())
+    }
+
+    /// Objects of one moment.
+    pub(super) fn list(&self, list: &List) -> Bytes {
+        let mut meta = json!({"resourceVersion": list.revision.to_string()});
+        if let Some(token) = &list.continue_token {
+            meta["continue"] = token.as_str().into();
+        }
+        if let Some(remaining) = list.remaining {
+            meta["remainingItemCount"] = remaining.into();
+        }
+        match self.form {
+            Form::Table => {
+                let objects: Vec<&Value> = list.items.iter().map(|object| object.value()).collect();
+                self.table(&objects, &meta).to_string().into()
+            }
+            Form::Metadata => {
+                let items: Vec<Value> = list.items.iter().map(|object| metadata_of(object)).collect();
+                json!({
+                    "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
+                    "metadata": meta, "items": items,
+                })
+                .to_string()
+                .into()
+            }
+            Form::Object => self.plain_list(list, &meta),
+        }
+    }
+
+    /// The items' texts are shared between answers; those of built-in kinds do not repeat their type.
+    fn plain_list(&self, list: &List, meta: &Value) -> Bytes {
+        let api_version = self.kind.api_version();
+        let mut text = Vec::with_capacity(256 + list.items.len() * 1024);
+        let head = format!(
+            "{{\"kind\":\"{}\",\"apiVersion\":\"{api_version}\",\"metadata\":{meta},\"items\":[",
+            self.kind.list_kind
+        );
+        text.extend_from_slice(head.as_bytes());
+        let type_meta =
+            (self.kind.origin == Origin::Custom).then_some((api_version.as_str(), self.kind.kind.as_str()));
+        for (at, object) in list.items.iter().enumerate() {
+            if at > 0 {
+                text.push(b',');
+            }
+            object.write_text(&mut text, type_meta);
+        }
+        text.extend_from_slice(b"]}");
+        text.into()
+    }
+
+    /// What a write did.
+    pub(super) fn outcome(&self, outcome: &Outcome) -> Response<AnswerBody> {
+        let code = if outcome.created {
+            StatusCode::CREATED
+        } else {
+            StatusCode::OK
+        };
+        let mut response = json(code, self.object(&outcome.object));
+        for warning in &outcome.warnings {
+            let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
+            if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+                response.headers_mut().append(http::header::WARNING, value);
+            }
+        }
+        response
+    }
+
+    /// What a delete did.
+    pub(super) fn deletion(&self, deletion: &Deletion) -> Response<AnswerBody> {
+        match deletion {
+            Deletion::Pending(object) => json(StatusCode::OK, self.object(object)),
+            Deletion::Gone(object) if self.answers_with_object() => json(StatusCode::OK, self.object(object)),
+            Deletion::Gone(object) => {
+                let status = json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+                    "details": {
+                        "name": object.name(), "group": self.kind.group, "kind": self.kind.plural,
+                        "uid": object.uid(),
+                    },
+                });
+                json(StatusCode::OK, status.to_string())
+            }
+        }
+    }
+
+    /// The kinds whose deletion is answered with the object, even when it is gone.
+    fn answers_with_object(&self) -> bool {
+        self.kind.group.is_empty()
+            && matches!(
+                self.kind.kind.as_str(),
+                "Pod"
+                    | "Service"
+                    | "ServiceAccount"
+                    | "PersistentVolume"
+                    | "PersistentVolumeClaim"
+                    | "PodTemplate"
+                    | "ResourceQuota"
+            )
+    }
+}
+
+/// A `Scale`, a `Status` or the object itself says its own type.
+fn plain(object: &Object) -> Bytes {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    object.text(text("apiVersion"), text("kind"))
+}
+
+/// An object's metadata alone.
+pub(super) fn metadata_of(object: &Object) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+        "metadata": object["metadata"],
+    })
+}
+
+/// JSON text.
+pub(super) fn json(code: StatusCode, text: impl Into<Bytes>) -> Response<AnswerBody> {
+    typed(code, "application/json", text)
+}
+
+/// Text of any type.
+pub(super) fn typed(
+    code: StatusCode,
+    media_type: &'static str,
+    text: impl Into<Bytes>,
+) -> Response<AnswerBody> {
+    let mut response = Response::new(AnswerBody::text(text));
+    *response.status_mut() = code;
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
+/// An error.
+pub(super) fn failure(status: &Status) -> Response<AnswerBody> {
+    let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = json(code, status.to_value().to_string());
+    let wait = status
+        .details
+        .as_ref()
+        .map_or(0, |details| details.retry_after_seconds);
+    if wait > 0 {
+        response
+            .headers_mut()
+            .insert(http::header::RETRY_AFTER, HeaderValue::from(wait));
+    }
+    response
+}
+
+/// The events of a watch.
+pub(super) fn events(events: futures::stream::BoxStream<'static, Bytes>) -> Response<AnswerBody> {
+    let mut response = Response::new(AnswerBody::events(events));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

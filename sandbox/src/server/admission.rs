@@ -1,0 +1,176 @@
+//! What every written object goes through: unknown fields, defaults, validation, and who manages which field.
+
+use serde_json::{Value, json};
+
+use super::{
+    Cause, FieldValidation, Identity, KindType, Origin, Status, Subresource, WriteOptions, definitions,
+    metadata,
+};
+use crate::apply::{self, Manager, ResetFields};
+use crate::schema::{FieldError, builtin};
+
+/// How the write came about, for `managedFields`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writer {
+    /// Create, update, or a patch that is no apply: what changed now belongs to the writer.
+    Update,
+    /// An apply, whose merge has already set the managers.
+    Apply,
+}
+
+/// A write on its way into the store.
+pub(super) struct Change<'a> {
+    pub(super) kind: &'a KindType,
+    pub(super) identity: &'a Identity,
+    pub(super) options: &'a WriteOptions,
+    pub(super) subresource: Option<Subresource>,
+    pub(super) now: &'a str,
+    pub(super) writer: Writer,
+}
+
+/// Reads a body as its kind: refuses what cannot be one, drops what the kind does not know, fills in defaults.
+///
+/// # Errors
+/// 400 for a value of the wrong type, and in strict mode for unknown fields.
+pub(super) fn decode(
+    kind: &KindType,
+    body: &mut Value,
+    validation: FieldValidation,
+) -> Result<Vec<String>, Status> {
+    let gvk = kind.group_version_kind();
+    if kind.origin == Origin::BuiltIn {
+        builtin::decode(&gvk, body).map_err(Status::bad_request)?;
+    }
+    let unknown = kind.schema().map_or_else(Vec::new, |schema| schema.prune(body));
+    match kind.origin {
+        Origin::BuiltIn => builtin::default(&gvk, body),
+        Origin::Custom => {
+            if let Some(schema) = kind.schema() {
+                schema.default(body);
+            }
+        }
+    }
+    let warnings: Vec<String> = unknown
+        .iter()
+        .map(|path| format!("unknown field {}", crate::schema::go_quote(path)))
+        .collect();
+    match validation {
+        FieldValidation::Ignore => Ok(Vec::new()),
+        FieldValidation::Strict if !warnings.is_empty() => Err(Status::bad_request(format!(
+            "{name} in version \"{}\" cannot be handled as a {name}: strict decoding error: {}",
+            kind.version,
+            warnings.join(", "),
+            name = kind.kind,
+        ))),
+        FieldValidation::Warn | FieldValidation::Strict => Ok(warnings),
+    }
+}
+
+impl Change<'_> {
+    /// Validates, and records the manager.
+    pub(super) fn complete(&self, body: &mut Value, live: Option<&Value>) -> Result<(), Status> {
+        self.validate(body, live)?;
+        if self.writer == Writer::Update
+            && let Some(schema) = self.kind.schema()
+        {
+            let none = json!({"apiVersion": body["apiVersion"], "kind": body["kind"]});
+            let manager = self.manager();
+            apply::record_update(
+                schema.node(),
+                live.unwrap_or(&none),
+                body,
+                &manager.borrowed(),
+                &self.reset(),
+            );
+        }
+        Ok(())
+    }
+
+    fn validate(&self, body: &mut Value, live: Option<&Value>) -> Result<(), Status> {
+        let mut causes = metadata::validate(self.kind, body);
+        if self.kind.collection == definitions::collection() && self.subresource.is_none() {
+            definitions::complete(body, live)?;
+        }
+        if self.kind.origin == Origin::Custom
+            && let Some(schema) = self.kind.schema()
+        {
+            causes.extend(schema.validate(body, live).iter().map(cause_of));
+        }
+        if causes.is_empty() {
+            return Ok(());
+        }
+        let name = body["metadata"]["name"].as_str().unwrap_or_default();
+        Err(Status::invalid(self.kind, name, causes))
+    }
+
+    /// Merges an applied configuration into the live object.
+    ///
+    /// # Errors
+    /// 409 with the fields that others manage, 400 and 500 for what cannot be merged.
+    pub(super) fn apply(&self, applied: &Value, live: Option<&Value>) -> Result<Value, Status> {
+        let none = json!({"apiVersion": applied["apiVersion"], "kind": applied["kind"]});
+        let Some(schema) = self.kind.schema() else {
+            return Err(Status::internal(format!("{} has no schema", self.kind.kind)));
+        };
+        let manager = self.manager();
+        let merged = apply::apply(
+            schema.node(),
+            live.unwrap_or(&none),
+            applied,
+            &manager.borrowed(),
+            self.options.force,
+            &self.reset(),
+        );
+        merged.map_err(|refused| Status::from_value(&refused.status()))
+    }
+
+    fn manager(&self) -> OwnedManager<'_> {
+        OwnedManager {
+            name: self
+                .options
+                .field_manager
+                .as_deref()
+                .filter(|name| !name.is_empty())
+                .unwrap_or_else(|| self.identity.name()),
+            api_version: self.kind.api_version(),
+            subresource: self.subresource.map(Subresource::as_str),
+            time: self.now,
+        }
+    }
+
+    fn reset(&self) -> ResetFields {
+        match (self.subresource, self.kind.origin) {
+            (Some(Subresource::Status), Origin::Custom) => ResetFields::status(),
+            (Some(Subresource::Status), Origin::BuiltIn) => ResetFields::built_in_status(),
+            _ => ResetFields::main(self.kind.status),
+        }
+    }
+}
+
+struct OwnedManager<'a> {
+    name: &'a str,
+    api_version: String,
+    subresource: Option<&'a str>,
+    time: &'a str,
+}
+
+impl OwnedManager<'_> {
+    fn borrowed(&self) -> Manager<'_> {
+        Manager {
+            name: self.name,
+            api_version: &self.api_version,
+            subresource: self.subresource,
+            time: self.time,
+        }
+    }
+}
+
+/// A schema's finding, as a `Status` tells it.
+pub(super) fn cause_of(error: &FieldError) -> Cause {
+    Cause::new(error.error_type.reason(), error.field.as_str(), error.message())
+}
+
+/// Whether a write would change nothing but the times at which fields were managed.
+pub(super) fn unchanged(before: &Value, after: &Value) -> bool {
+    apply::equal_but_for_times(before, after)
+}

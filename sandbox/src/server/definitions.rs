@@ -1,0 +1,266 @@
+//! CustomResourceDefinitions: what makes one valid, which kinds it serves, and what its status says.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::kinds::{KindType, Origin, Registry, ScalePaths};
+use super::{Cause, Status};
+use crate::schema::{FieldError, GroupVersionKind, Structural, builtin};
+use crate::store::CollectionId;
+
+/// Keeps a definition until its objects are gone.
+pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// The collection of the definitions.
+pub(super) fn collection() -> CollectionId {
+    CollectionId::new("apiextensions.k8s.io", "customresourcedefinitions")
+}
+
+/// Fills in a definition's defaults and checks it.
+///
+/// # Errors
+/// 422 with what is wrong.
+pub(super) fn complete(definition: &mut Value, live: Option<&Value>) -> Result<(), Status> {
+    let kind = GroupVersionKind::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    builtin::default(&kind, definition);
+    let singular = text(&definition["spec"]["names"]["kind"]).to_lowercase();
+    let list_kind = format!("{}List", text(&definition["spec"]["names"]["kind"]));
+    if let Some(names) = definition["spec"]["names"].as_object_mut() {
+        names.entry("singular").or_insert_with(|| singular.into());
+        names.entry("listKind").or_insert_with(|| list_kind.into());
+    }
+    if let Some(spec) = definition["spec"].as_object_mut() {
+        spec.entry("conversion")
+            .or_insert_with(|| json!({"strategy": "None"}));
+    }
+    let causes = check(definition, live);
+    if causes.is_empty() {
+        return Ok(());
+    }
+    let name = text(&definition["metadata"]["name"]);
+    Err(Status::invalid_of(
+        "apiextensions.k8s.io",
+        "CustomResourceDefinition",
+        name,
+        causes,
+    ))
+}
+
+fn check(definition: &Value, live: Option<&Value>) -> Vec<Cause> {
+    let spec = &definition["spec"];
+    let mut causes = Vec::new();
+    for (path, field) in [
+        ("spec.group", &spec["group"]),
+        ("spec.names.plural", &spec["names"]["plural"]),
+        ("spec.names.kind", &spec["names"]["kind"]),
+        ("spec.scope", &spec["scope"]),
+    ] {
+        if text(field).is_empty() {
+            causes.push(Cause::required(path, ""));
+        }
+    }
+    let name = format!("{}.{}", text(&spec["names"]["plural"]), text(&spec["group"]));
+    if text(&definition["metadata"]["name"]) != name {
+        causes.push(Cause::invalid(
+            "metadata.name",
+            &definition["metadata"]["name"],
+            "must be spec.names.plural+\".\"+spec.group",
+        ));
+    }
+    if !matches!(text(&spec["scope"]), "" | "Cluster" | "Namespaced") {
+        causes.push(Cause::new(
+            "FieldValueNotSupported",
+            "spec.scope",
+            format!(
+                "Unsupported value: {}: supported values: \"Cluster\", \"Namespaced\"",
+                spec["scope"]
+            ),
+        ));
+    }
+    if let Some(live) = live {
+        for field in ["group", "scope"] {
+            if live["spec"][field] != spec[field] {
+                causes.push(Cause::invalid(
+                    format!("spec.{field}"),
+                    &spec[field],
+                    "field is immutable",
+                ));
+            }
+        }
+    }
+    causes.extend(check_versions(spec));
+    causes
+}
+
+fn check_versions(spec: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let versions = versions(spec);
+    let stored = versions
+        .iter()
+        .filter(|version| version["storage"] == true)
+        .count();
+    if stored != 1 {
+        causes.push(Cause::invalid(
+            "spec.versions",
+            &spec["versions"],
+            "must have exactly one version marked as storage version",
+        ));
+    }
+    for (at, version) in versions.iter().enumerate() {
+        let path = format!("spec.versions[{at}].schema.openAPIV3Schema");
+        let schema = &version["schema"]["openAPIV3Schema"];
+        if !schema.is_object() {
+            causes.push(Cause::required(path, "schemas are required"));
+            continue;
+        }
+        if let Err(errors) = Structural::compile(schema, &kind_of(spec, version)) {
+            causes.extend(
+                errors
+                    .into_iter()
+                    .map(|error| FieldError {
+                        field: format!("{path}.{}", error.field),
+                        ..error
+                    })
+                    .map(|error| {
+                        Cause::new(error.error_type.reason(), error.field.as_str(), error.message())
+                    }),
+            );
+        }
+    }
+    causes
+}
+
+/// Makes a registry serve the kinds of a complete definition, and no longer those it had before.
+///
+/// # Errors
+/// 422 if its schemas cannot be compiled.
+pub(super) fn register(registry: &mut Registry, definition: &Value) -> Result<(), Status> {
+    let spec = &definition["spec"];
+    let resource = CollectionId::new(text(&spec["group"]), text(&spec["names"]["plural"]));
+    registry.remove_resource(&resource);
+    for version in versions(spec).iter().filter(|version| version["served"] == true) {
+        registry.insert(Arc::new(kind_type(spec, version, &resource)?));
+    }
+    Ok(())
+}
+
+fn kind_type(spec: &Value, version: &Value, resource: &CollectionId) -> Result<KindType, Status> {
+    let names = &spec["names"];
+    let kind = kind_of(spec, version);
+    let schema = &version["schema"]["openAPIV3Schema"];
+    let compiled = Structural::compile(schema, &kind)
+        .map_err(|_| Status::internal(format!("the schema of {} is not structural", kind.kind)))?;
+    let storage = versions(spec)
+        .iter()
+        .find(|version| version["storage"] == true)
+        .map(|version| kind_of(spec, version).api_version());
+    let subresources = &version["subresources"];
+    Ok(KindType {
+        storage_api_version: storage.unwrap_or_else(|| kind.api_version()),
+        group: kind.group,
+        version: kind.version,
+        kind: kind.kind,
+        list_kind: text(&names["listKind"]).to_owned(),
+        plural: text(&names["plural"]).to_owned(),
+        singular: text(&names["singular"]).to_owned(),
+        short_names: texts(&names["shortNames"]),
+        categories: texts(&names["categories"]),
+        namespaced: spec["scope"] == "Namespaced",
+        collection: resource.clone(),
+        resource: resource.clone(),
+        origin: Origin::Custom,
+        status: subresources["status"].is_object(),
+        scale: scale_of(&subresources["scale"]),
+        generation: true,
+        definition: Some(Arc::new(version.clone())),
+        schema: Some(Arc::new(compiled)),
+        selectable_fields: version["selectableFields"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|field| text(&field["jsonPath"]).trim_start_matches('.').to_owned())
+            .collect(),
+    })
+}
+
+fn scale_of(scale: &Value) -> Option<ScalePaths> {
+    scale.is_object().then(|| ScalePaths {
+        spec: text(&scale["specReplicasPath"]).to_owned(),
+        status: text(&scale["statusReplicasPath"]).to_owned(),
+        selector: scale["labelSelectorPath"].as_str().map(str::to_owned),
+    })
+}
+
+/// Says in the status that the definition is served, as the real server's controllers do a moment after it was made.
+/// What it already says stays. Returns whether anything changed.
+pub(super) fn establish(definition: &mut Value, now: &str) -> bool {
+    let before = definition.clone();
+    let condition = |kind: &str, reason: &str, message: &str| {
+        json!({
+            "type": kind, "status": "True", "reason": reason, "message": message,
+            "lastTransitionTime": now,
+        })
+    };
+    let names = definition["spec"]["names"].clone();
+    let storage: Vec<Value> = versions(&definition["spec"])
+        .iter()
+        .filter(|version| version["storage"] == true)
+        .map(|version| version["name"].clone())
+        .collect();
+    let finalizers = super::metadata::of(definition)
+        .entry("finalizers")
+        .or_insert_with(|| json!([]));
+    if let Some(finalizers) = finalizers.as_array_mut()
+        && before["metadata"]["deletionTimestamp"].is_null()
+        && !finalizers.iter().any(|known| known == CLEANUP)
+    {
+        finalizers.push(CLEANUP.into());
+    }
+    let status = &mut definition["status"];
+    status["acceptedNames"] = names;
+    if !status["conditions"].is_array() {
+        status["conditions"] = json!([
+            condition("NamesAccepted", "NoConflicts", "no conflicts found"),
+            condition(
+                "Established",
+                "InitialNamesAccepted",
+                "the initial names have been accepted"
+            ),
+        ]);
+    }
+    let mut stored: Vec<Value> = status["storedVersions"].as_array().cloned().unwrap_or_default();
+    for version in storage {
+        if !stored.contains(&version) {
+            stored.push(version);
+        }
+    }
+    status["storedVersions"] = stored.into();
+    *definition != before
+}
+
+fn kind_of(spec: &Value, version: &Value) -> GroupVersionKind {
+    GroupVersionKind::new(
+        text(&spec["group"]),
+        text(&version["name"]),
+        text(&spec["names"]["kind"]),
+    )
+}
+
+fn versions(spec: &Value) -> &[Value] {
+    spec["versions"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
+}

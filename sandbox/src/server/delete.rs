@@ -1,0 +1,213 @@
+//! Deleting: preconditions, finalizers, grace periods and propagation.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::state::State;
+use super::{
+    Call, DeleteOptions, Deletion, KindType, List, ListOptions, Propagation, Status, conversion, definitions,
+    metadata,
+};
+use crate::store::{Key, Object};
+
+/// Keeps an owner until its dependents are gone.
+pub(super) const FOREGROUND: &str = "foregroundDeletion";
+/// Keeps an owner until its dependents have forgotten it.
+pub(super) const ORPHAN: &str = "orphan";
+
+impl State {
+    pub(super) fn delete(&mut self, call: &Call, options: &DeleteOptions) -> Result<Deletion, Status> {
+        if call.subresource.is_some() {
+            return Err(Status::method_not_allowed());
+        }
+        let live = Arc::clone(self.live(call)?);
+        check_preconditions(call, &live, options)?;
+        if call.kind.is("", "Namespace")
+            && matches!(call.name.as_str(), "default" | "kube-system" | "kube-public")
+        {
+            let why = "this namespace may not be deleted";
+            return Err(Status::forbidden(&call.kind, &call.name, why));
+        }
+        if options.dry_run {
+            return Ok(Deletion::Gone(self.presented(&call.kind, &live)));
+        }
+        let last = self.begin_deletion(&call.kind, &call.key(), options.propagation, options.grace_period);
+        Ok(match self.store.get(&call.kind.collection, &call.key()) {
+            Some(waiting) if waiting.uid() == live.uid() => {
+                Deletion::Pending(conversion::presented(&call.kind, waiting))
+            }
+            Some(_) | None => Deletion::Gone(self.presented(&call.kind, &last.unwrap_or(live))),
+        })
+    }
+
+    pub(super) fn delete_collection(
+        &mut self,
+        call: &Call,
+        list: &ListOptions,
+        options: &DeleteOptions,
+    ) -> Result<List, Status> {
+        let selected = self.list(call, list)?;
+        for object in &selected.items {
+            let one = Call::about(call.identity.clone(), Arc::clone(&call.kind), &object.key());
+            match self.delete(&one, options) {
+                Ok(_) => {}
+                Err(status) if status.code == 404 => {}
+                Err(status) => return Err(status),
+            }
+        }
+        Ok(selected)
+    }
+
+    /// Marks an object for deletion, or removes it if nothing keeps it. Returns its last version if it is gone.
+    pub(super) fn begin_deletion(
+        &mut self,
+        kind: &KindType,
+        key: &Key,
+        propagation: Option<Propagation>,
+        grace_period: Option<i64>,
+    ) -> Option<Arc<Object>> {
+        let live = self.store.get(&kind.collection, key).map(Arc::clone)?;
+        let mut value = live.value().clone();
+        let grace = grace_of(kind, &live, grace_period);
+        keep_for(&mut value, propagation);
+        let waits =
+            grace > 0 || crate::store::finalizers(&value).next().is_some() || kind.is("", "Namespace");
+        if !waits {
+            return self.remove(kind, key);
+        }
+        self.mark(kind, &mut value, grace);
+        if value != *live.value() {
+            self.store.put(&kind.collection, key, value);
+        }
+        self.go_on_deleting(kind, key)
+    }
+
+    /// Sets the time of the deletion; a shorter grace period than before counts.
+    fn mark(&self, kind: &KindType, value: &mut Value, grace: i64) {
+        let before = value["metadata"]["deletionGracePeriodSeconds"].as_i64();
+        if value["metadata"]["deletionTimestamp"].is_string() && before.is_none_or(|before| before <= grace) {
+            return;
+        }
+        let first = value["metadata"]["deletionTimestamp"].is_null();
+        let at = self.timestamp() + jiff::SignedDuration::from_secs(grace);
+        let fields = metadata::of(value);
+        fields.insert("deletionTimestamp".to_owned(), metadata::time(at).into());
+        fields.insert("deletionGracePeriodSeconds".to_owned(), grace.into());
+        if kind.generation && first {
+            metadata::count_generation(value);
+        }
+        if kind.is("", "Namespace") {
+            value["status"]["phase"] = json!("Terminating");
+        }
+    }
+
+    /// Does what the finalizers of the server itself wait for, and removes the object when nothing keeps it any longer.
+    /// Returns its last version if it is gone.
+    pub(super) fn go_on_deleting(&mut self, kind: &KindType, key: &Key) -> Option<Arc<Object>> {
+        let live = self.store.get(&kind.collection, key).map(Arc::clone)?;
+        if !live.is_deleting() {
+            return None;
+        }
+        if kind.is("", "Namespace") {
+            self.empty_namespace(key);
+        }
+        if live.has_finalizer(definitions::CLEANUP) {
+            self.empty_definition(&live);
+        }
+        if live.has_finalizer(ORPHAN) {
+            self.release_dependents(&live);
+            self.drop_finalizer(kind, key, ORPHAN);
+        }
+        if live.has_finalizer(FOREGROUND) && !self.delete_blocking_dependents(&live) {
+            self.drop_finalizer(kind, key, FOREGROUND);
+        }
+        let live = self.store.get(&kind.collection, key).map(Arc::clone)?;
+        let grace = live["metadata"]["deletionGracePeriodSeconds"]
+            .as_i64()
+            .unwrap_or(0);
+        let namespace_is_kept = kind.is("", "Namespace")
+            && live["spec"]["finalizers"]
+                .as_array()
+                .is_some_and(|kept| !kept.is_empty());
+        if crate::store::finalizers(&live).next().is_some() || grace > 0 || namespace_is_kept {
+            return None;
+        }
+        self.remove(kind, key)
+    }
+
+    /// Takes an object out of the store, and whatever depends on that.
+    fn remove(&mut self, kind: &KindType, key: &Key) -> Option<Arc<Object>> {
+        let last = self.store.remove(&kind.collection, key)?;
+        if kind.collection == definitions::collection() {
+            let names = &last["spec"];
+            let resource = crate::store::CollectionId::new(
+                names["group"].as_str().unwrap_or_default(),
+                names["names"]["plural"].as_str().unwrap_or_default(),
+            );
+            Arc::make_mut(&mut self.registry).remove_resource(&resource);
+        }
+        self.collect_dependents(&last);
+        self.after_removal(kind, key, &last);
+        Some(last)
+    }
+
+    pub(super) fn drop_finalizer(&mut self, kind: &KindType, key: &Key, finalizer: &str) {
+        let Some(live) = self.store.get(&kind.collection, key) else {
+            return;
+        };
+        let mut value = live.value().clone();
+        if let Some(finalizers) = value["metadata"]["finalizers"].as_array_mut() {
+            finalizers.retain(|known| known != finalizer);
+            if finalizers.is_empty() {
+                metadata::of(&mut value).remove("finalizers");
+            }
+            self.store.put(&kind.collection, key, value);
+        }
+    }
+}
+
+/// Seconds that an object gets to end: only pods that run somewhere have any.
+fn grace_of(kind: &KindType, live: &Object, asked: Option<i64>) -> i64 {
+    if !kind.is("", "Pod") || live["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() {
+        return 0;
+    }
+    if matches!(live["status"]["phase"].as_str(), Some("Succeeded" | "Failed")) {
+        return 0;
+    }
+    let own = live["spec"]["terminationGracePeriodSeconds"]
+        .as_i64()
+        .unwrap_or(30);
+    asked.unwrap_or(own).max(0)
+}
+
+fn keep_for(value: &mut Value, propagation: Option<Propagation>) {
+    let finalizer = match propagation {
+        Some(Propagation::Orphan) => ORPHAN,
+        Some(Propagation::Foreground) => FOREGROUND,
+        Some(Propagation::Background) | None => return,
+    };
+    let finalizers = metadata::of(value)
+        .entry("finalizers")
+        .or_insert_with(|| json!([]));
+    if let Some(finalizers) = finalizers.as_array_mut()
+        && !finalizers.iter().any(|known| known == finalizer)
+    {
+        finalizers.push(finalizer.into());
+    }
+}
+
+fn check_preconditions(call: &Call, live: &Object, options: &DeleteOptions) -> Result<(), Status> {
+    let refused = |what: &str, asked: &str, present: &str| {
+        let why =
+            format!("Precondition failed: {what} in precondition: {asked}, {what} in object meta: {present}");
+        Err(Status::conflict(&call.kind, &call.name, &why))
+    };
+    match (&options.uid, &options.resource_version) {
+        (Some(uid), _) if uid != live.uid() => refused("UID", uid, live.uid()),
+        (_, Some(version)) if version != live.resource_version() => {
+            refused("ResourceVersion", version, live.resource_version())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,310 @@
+//! The fields of `metadata` that the server owns or checks.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::selectors::{is_label_value, is_qualified_name};
+use super::{Call, Cause, KindType, Status};
+
+/// A time as objects carry it: UTC, whole seconds.
+pub(super) fn time(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The object's metadata, made if it is not there.
+pub(super) fn of(value: &mut Value) -> &mut Map<String, Value> {
+    let metadata = &mut value["metadata"];
+    if !metadata.is_object() {
+        *metadata = json!({});
+    }
+    match metadata {
+        Value::Object(fields) => fields,
+        _ => unreachable_metadata(),
+    }
+}
+
+#[expect(clippy::panic, reason = "the value was made an object one line above")]
+fn unreachable_metadata() -> ! {
+    panic!("metadata is an object")
+}
+
+/// Gives a new object what the server decides.
+pub(super) fn stamp_new(value: &mut Value, uid: &str, now: &str, generation: bool) {
+    let metadata = of(value);
+    for owned in [
+        "resourceVersion",
+        "selfLink",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+    ] {
+        metadata.remove(owned);
+    }
+    metadata.insert("uid".to_owned(), uid.into());
+    metadata.insert("creationTimestamp".to_owned(), now.into());
+    if generation {
+        metadata.insert("generation".to_owned(), 1.into());
+    }
+}
+
+/// Gives a changed object what the server keeps from the version before.
+pub(super) fn keep_owned(value: &mut Value, live: &Value) {
+    let metadata = of(value);
+    metadata.remove("selfLink");
+    for owned in [
+        "uid",
+        "creationTimestamp",
+        "generation",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "resourceVersion",
+    ] {
+        match live["metadata"].get(owned) {
+            Some(kept) => metadata.insert(owned.to_owned(), kept.clone()),
+            None => metadata.remove(owned),
+        };
+    }
+    // What the object was generated from stays as it was made.
+    if let Some(kept) = live["metadata"].get("generateName") {
+        metadata.insert("generateName".to_owned(), kept.clone());
+    }
+}
+
+/// Counts a change of the desired state.
+pub(super) fn count_generation(value: &mut Value) {
+    let generation = value["metadata"]["generation"].as_i64().unwrap_or(0);
+    of(value).insert("generation".to_owned(), (generation + 1).into());
+}
+
+/// Checks that a body is of the kind and place of its path, and fills in what the path says.
+pub(super) fn check_place(call: &Call, body: &mut Value) -> Result<(), Status> {
+    let kind = &call.kind;
+    if !body.is_object() {
+        return Err(Status::bad_request(
+            "the body of the request must be a JSON object",
+        ));
+    }
+    check_type(kind, body)?;
+    if !body["metadata"].is_object() && !body["metadata"].is_null() {
+        return Err(Status::bad_request(
+            "json: cannot unmarshal metadata: it must be an object",
+        ));
+    }
+    let metadata = of(body);
+    metadata.retain(|_, field| !field.is_null());
+    let namespace = metadata.get("namespace").and_then(Value::as_str).unwrap_or("");
+    match &call.namespace {
+        Some(wanted) if namespace.is_empty() => {
+            metadata.insert("namespace".to_owned(), wanted.as_str().into());
+        }
+        Some(wanted) if wanted != namespace => {
+            return Err(Status::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+        None if kind.namespaced => {
+            return Err(Status::bad_request(format!(
+                "an empty namespace may not be set when a resource of the kind {} is written",
+                kind.kind
+            )));
+        }
+        None if !namespace.is_empty() => {
+            return Err(Status::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+        Some(_) | None => {}
+    }
+    Ok(())
+}
+
+fn check_type(kind: &KindType, body: &mut Value) -> Result<(), Status> {
+    let (api_version, name) = (kind.api_version(), kind.kind.as_str());
+    let text = |field: &str| body[field].as_str().unwrap_or_default();
+    if kind.origin == super::Origin::Custom && text("kind").is_empty() {
+        return Err(Status::bad_request(format!(
+            "Object 'Kind' is missing in '{body}'"
+        )));
+    }
+    let (sent_version, sent_kind) = (text("apiVersion"), text("kind"));
+    if !sent_kind.is_empty() && sent_kind != name {
+        let sent = group_version_kind(sent_version, sent_kind);
+        let wanted = group_version_kind(&api_version, name);
+        return Err(Status::bad_request(format!(
+            "{sent_kind} in version {sent_version:?} cannot be handled as a {name}: {sent} is not {wanted}"
+        )));
+    }
+    if !sent_version.is_empty() && sent_version != api_version {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({sent_version}) does not match the expected API version ({api_version})"
+        )));
+    }
+    body["apiVersion"] = api_version.into();
+    body["kind"] = name.into();
+    Ok(())
+}
+
+fn group_version_kind(api_version: &str, kind: &str) -> String {
+    format!("{api_version}, Kind={kind}")
+}
+
+/// Checks name, labels, annotations and owners, as for every kind.
+pub(super) fn validate(kind: &KindType, value: &Value) -> Vec<Cause> {
+    let metadata = &value["metadata"];
+    let mut causes = Vec::new();
+    if let Some(why) = bad_name(kind, metadata["name"].as_str().unwrap_or_default()) {
+        causes.push(Cause::invalid("metadata.name", &metadata["name"], &why));
+    }
+    causes.extend(validate_labels(&metadata["labels"]));
+    causes.extend(validate_annotations(&metadata["annotations"]));
+    causes.extend(validate_owners(&metadata["ownerReferences"]));
+    for finalizer in crate::store::finalizers(value) {
+        let known = matches!(finalizer, "orphan" | "foregroundDeletion" | "kubernetes");
+        if !is_qualified_name(finalizer) || (!known && !finalizer.contains('/')) {
+            causes.push(Cause::invalid(
+                "metadata.finalizers",
+                &Value::from(finalizer),
+                "name is neither a standard finalizer name nor is it fully qualified",
+            ));
+        }
+    }
+    causes
+}
+
+const LABEL: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
+     start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
+     validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and \
+     must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const DNS_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start \
+     and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
+     '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+
+fn validate_labels(labels: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for (key, value) in labels.as_object().into_iter().flatten() {
+        if !is_qualified_name(key) {
+            causes.push(Cause::invalid(
+                "metadata.labels",
+                &Value::from(key.as_str()),
+                QUALIFIED,
+            ));
+        }
+        if let Some(text) = value.as_str()
+            && !is_label_value(text)
+        {
+            let why = if text.len() > 63 {
+                "must be no more than 63 bytes"
+            } else {
+                LABEL
+            };
+            causes.push(Cause::invalid("metadata.labels", value, why));
+        }
+    }
+    causes
+}
+
+fn validate_annotations(annotations: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let mut size = 0;
+    for (key, value) in annotations.as_object().into_iter().flatten() {
+        size += key.len() + value.as_str().map_or(0, str::len);
+        if !is_qualified_name(&key.to_lowercase()) {
+            causes.push(Cause::invalid(
+                "metadata.annotations",
+                &Value::from(key.as_str()),
+                QUALIFIED,
+            ));
+        }
+    }
+    if size > 256 * 1024 {
+        causes.push(Cause::new(
+            "FieldValueTooLong",
+            "metadata.annotations",
+            "Too long: may not be more than 262144 bytes",
+        ));
+    }
+    causes
+}
+
+fn validate_owners(owners: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let mut controllers = 0;
+    for (at, owner) in owners.as_array().into_iter().flatten().enumerate() {
+        for (field, why) in [
+            ("apiVersion", "version must not be empty"),
+            ("kind", "must not be empty"),
+            ("name", "must not be empty"),
+            ("uid", "must not be empty"),
+        ] {
+            if owner[field].as_str().unwrap_or_default().is_empty() {
+                let path = format!("metadata.ownerReferences[{at}].{field}");
+                causes.push(Cause::invalid(path, &Value::from(""), why));
+            }
+        }
+        if owner["controller"] == true {
+            controllers += 1;
+        }
+    }
+    if controllers > 1 {
+        causes.push(Cause::invalid(
+            "metadata.ownerReferences",
+            owners,
+            "Only one reference can have Controller set to true.",
+        ));
+    }
+    causes
+}
+
+/// Why a name cannot be one of this kind.
+fn bad_name(kind: &KindType, name: &str) -> Option<String> {
+    let label = |name: &str| {
+        !name.is_empty()
+            && !name.starts_with('-')
+            && !name.ends_with('-')
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    // RBAC names are only path segments.
+    if kind.group == "rbac.authorization.k8s.io" {
+        return (name == "." || name == ".." || name.contains(['/', '%']))
+            .then(|| "may not contain '/' or '%'".to_owned());
+    }
+    if kind.is("", "Namespace") || kind.is("", "Service") {
+        if name.len() > 63 {
+            return Some("must be no more than 63 bytes".to_owned());
+        }
+        return (!label(name)).then(|| DNS_LABEL.to_owned());
+    }
+    if name.len() > 253 {
+        return Some("must be no more than 253 bytes".to_owned());
+    }
+    (!name.split('.').all(label)).then(|| SUBDOMAIN.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked_as_their_kind_demands() {
+        let registry = super::super::builtin::registry();
+        let find = |group, plural| registry.find(group, "v1", plural).unwrap();
+        let table = [
+            (find("", "configmaps"), "a.b-c", true),
+            (find("", "configmaps"), "A", false),
+            (find("", "configmaps"), "-a", false),
+            (find("", "namespaces"), "a.b", false),
+            (find("rbac.authorization.k8s.io", "roles"), "system:node", true),
+            (find("rbac.authorization.k8s.io", "roles"), "a/b", false),
+        ];
+        for (kind, name, good) in table {
+            assert_eq!(bad_name(kind, name).is_none(), good, "{name}");
+        }
+    }
+}

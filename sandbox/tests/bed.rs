@@ -1,0 +1,151 @@
+//! A bed without Drydock in it: clusters that are upgraded by hand, and OCM's part between hub and spokes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends by panicking"
+)]
+
+use std::time::Duration;
+
+use drydock_runtime::Clock;
+use drydock_sandbox::access::{Access, Key, Kind};
+use drydock_sandbox::bed::{Bed, BedSettings};
+use drydock_sandbox::cluster::Fault;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+const CLUSTER_VERSION: Kind = Kind::new(
+    "config.openshift.io",
+    "v1",
+    "ClusterVersion",
+    "clusterversions",
+    false,
+);
+const POOL: Kind = Kind::new(
+    "machineconfiguration.openshift.io",
+    "v1",
+    "MachineConfigPool",
+    "machineconfigpools",
+    false,
+);
+
+fn clock() -> Clock {
+    Clock::simulated(Timestamp::constant(1_767_600_000, 0))
+}
+
+async fn bed(clusters: usize, faults: &[(usize, Fault)]) -> Bed {
+    let mut settings = BedSettings::demo(clusters, 7);
+    for (cluster, fault) in faults {
+        settings.clusters[cluster - 1].faults.insert(*fault);
+    }
+    Bed::start(settings, clock()).await.unwrap()
+}
+
+fn user(bed: &Bed, cluster: &str) -> Access {
+    Access::memory(bed.spoke(cluster).unwrap(), "user")
+}
+
+async fn ask_for(access: &Access, version: &str) {
+    let patch = json!({"spec": {"desiredUpdate": {"version": version}}});
+    access
+        .merge_patch(&CLUSTER_VERSION, &Key::cluster("version"), patch)
+        .await
+        .unwrap();
+}
+
+async fn cluster_version(access: &Access) -> Value {
+    let object = access
+        .get(&CLUSTER_VERSION, &Key::cluster("version"))
+        .await
+        .unwrap();
+    object.value().clone()
+}
+
+fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
+    object["status"]["conditions"]
+        .as_array()
+        .and_then(|conditions| conditions.iter().find(|condition| condition["type"] == kind))
+        .unwrap_or(&Value::Null)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_walks_an_update_to_its_end_control_plane_and_workers() {
+    let bed = bed(1, &[]).await;
+    let access = user(&bed, "dev1");
+    let before = cluster_version(&access).await;
+    ask_for(&access, "4.14.12").await;
+    tokio::time::sleep(Duration::from_mins(20)).await;
+    let during = cluster_version(&access).await;
+    assert_eq!(during["status"]["desired"]["version"], "4.14.12");
+    assert_eq!(condition(&during, "Progressing")["status"], "True", "{during}");
+    let message = condition(&during, "Progressing")["message"].as_str().unwrap();
+    assert!(message.starts_with("Working towards 4.14.12: "), "{message}");
+    assert_eq!(during["status"]["history"][0]["state"], "Partial");
+    tokio::time::sleep(Duration::from_hours(4)).await;
+    let after = cluster_version(&access).await;
+    assert_eq!(after["status"]["history"][0]["state"], "Completed", "{after}");
+    assert_eq!(
+        condition(&after, "Progressing")["message"],
+        "Cluster version is 4.14.12"
+    );
+    assert_eq!(after["metadata"]["uid"], before["metadata"]["uid"]);
+    let workers = access.get(&POOL, &Key::cluster("worker")).await.unwrap();
+    assert_eq!(workers["status"]["updatedMachineCount"], 3, "{}", workers.value());
+    bed.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_failure_modes_of_an_update_show_as_on_real_clusters() {
+    let table = [
+        (
+            Fault::OperatorUnavailable,
+            "Failing",
+            "True",
+            "ClusterOperatorNotAvailable",
+        ),
+        (
+            Fault::SignatureNotVerified,
+            "ReleaseAccepted",
+            "False",
+            "RetrievePayload",
+        ),
+        (Fault::UnknownUpdate, "Invalid", "True", "InvalidClusterVersion"),
+    ];
+    let faults: Vec<_> = table
+        .iter()
+        .enumerate()
+        .map(|(at, row)| (at + 1, row.0))
+        .collect();
+    let bed = bed(table.len(), &faults).await;
+    for cluster in bed.cluster_names() {
+        ask_for(&user(&bed, &cluster), "4.14.12").await;
+    }
+    tokio::time::sleep(Duration::from_hours(3)).await;
+    for (cluster, (fault, kind, status, reason)) in bed.cluster_names().iter().zip(table) {
+        let version = cluster_version(&user(&bed, cluster)).await;
+        let condition = condition(&version, kind);
+        assert_eq!(
+            (condition["status"].as_str(), condition["reason"].as_str()),
+            (Some(status), Some(reason)),
+            "{fault}: {version}"
+        );
+    }
+    bed.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreachable_control_plane_answers_nobody_and_comes_back_with_its_update_done() {
+    let bed = bed(1, &[(1, Fault::ControlPlaneUnreachable)]).await;
+    let access = user(&bed, "dev1");
+    ask_for(&access, "4.14.12").await;
+    tokio::time::sleep(Duration::from_mins(25)).await;
+    let refused = access.get(&CLUSTER_VERSION, &Key::cluster("version")).await;
+    assert!(refused.is_err_and(|error| error.is_unreachable()));
+    tokio::time::sleep(Duration::from_hours(4)).await;
+    assert_eq!(
+        cluster_version(&access).await["status"]["history"][0]["state"],
+        "Completed"
+    );
+    bed.shut_down().await;
+}
