@@ -2,6 +2,8 @@
 //! unchanged on the sandbox and on real API servers.
 
 pub mod control_plane;
+pub mod fleet;
 pub mod manifests;
 pub mod process;
 pub mod program;
+pub mod yard;

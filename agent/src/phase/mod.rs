@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use drydock_api::conditions::{FALSE, TRUE};
 use drydock_api::upgradeconfig::{UpgradeConfigStatus, UpgradeHistory, UpgradePhase};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::engine::condition;
 use crate::facts::{Facts, Target};
@@ -21,6 +21,8 @@ pub(crate) use transition::{Transition, of as transitions};
 
 /// How often an upgrade under way, or just seen, is looked at.
 const EACH_MINUTE: Duration = Duration::from_mins(1);
+/// How soon one that was just seen, and whose time has come, is looked at again.
+const AT_ONCE: Duration = Duration::from_secs(1);
 /// How often one that waits for its time, or for its user, is looked at.
 const RESYNC: Duration = Duration::from_mins(5);
 /// An upgrade so far ahead is worth a health check now.
@@ -185,7 +187,17 @@ fn look_ahead(facts: &Facts, entry: &mut UpgradeHistory) -> Next {
         }
     }
     entry.phase = UpgradePhase::Pending;
-    Next::Rest(Some(EACH_MINUTE))
+    let wait = facts
+        .upgrade_at()
+        .map_or(EACH_MINUTE, |at| until(facts, at).min(EACH_MINUTE));
+    Next::Rest(Some(wait.max(AT_ONCE)))
+}
+
+/// How long it is until `at`.
+fn until(facts: &Facts, at: Timestamp) -> Duration {
+    at.duration_since(facts.now)
+        .max(SignedDuration::ZERO)
+        .unsigned_abs()
 }
 
 /// Before commencement an edit of the spec counts at once: the target, unless it has to wait or be mended.
@@ -219,12 +231,8 @@ fn pending(facts: &Facts, entry: &mut UpgradeHistory) -> Next {
 }
 
 fn start(facts: &Facts, target: &Target, entry: &mut UpgradeHistory) -> Next {
-    let wait = facts
-        .upgrade_at()
-        .map(|at| at.duration_since(facts.now))
-        .filter(SignedDuration::is_positive);
-    if let Some(wait) = wait {
-        return Next::Rest(Some(wait.unsigned_abs().min(RESYNC)));
+    if let Some(at) = facts.upgrade_at().filter(|at| *at > facts.now) {
+        return Next::Rest(Some(until(facts, at).min(RESYNC)));
     }
     entry.phase = UpgradePhase::Upgrading;
     entry.start_time = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(facts.now));
