@@ -82,11 +82,11 @@ pub async fn until(
         if done(&upgrade) {
             return Ok(upgrade);
         }
-        let status = json!(upgrade.status);
-        anyhow::ensure!(
-            Instant::now() < deadline,
-            "{what}: not within {limit:?}; the status is {status}"
-        );
+        if Instant::now() >= deadline {
+            let works: Vec<Value> = works(hub).await?.iter().map(|work| json!(work.status)).collect();
+            let status = json!({"upgrade": upgrade.status, "works": works});
+            anyhow::bail!("{what}: not within {limit:?}; {status:#}");
+        }
         tokio::time::sleep(Duration::from_secs(30)).await;
     }
 }

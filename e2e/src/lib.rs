@@ -6,4 +6,5 @@ pub mod fleet;
 pub mod manifests;
 pub mod process;
 pub mod program;
+pub mod real;
 pub mod yard;

@@ -96,6 +96,10 @@ impl Change<'_> {
         {
             causes.extend(schema.validate(body, live).iter().map(cause_of));
         }
+        if let Some(live) = live.filter(|_| self.kind.origin == Origin::BuiltIn) {
+            let changed = builtin::validate_update(&self.kind.group_version_kind(), body, live);
+            causes.extend(changed.iter().map(cause_of));
+        }
         if causes.is_empty() {
             return Ok(());
         }

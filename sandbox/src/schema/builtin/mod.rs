@@ -3,12 +3,14 @@
 mod decode;
 mod defaults;
 mod definitions;
+mod immutable;
 mod merge;
 
 use super::{GroupVersionKind, Node, Structural};
 pub use decode::decode;
 pub use defaults::{default, prepare_for_create};
 use definitions::Definitions;
+pub use immutable::validate_update;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
