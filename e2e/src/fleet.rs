@@ -115,6 +115,26 @@ pub async fn works(hub: &Client) -> anyhow::Result<Vec<ManifestWork>> {
     Ok(works)
 }
 
+/// Waits until nothing but the records is left of the works: one a cluster.
+///
+/// # Errors
+/// If that takes longer than `limit`, in the time of the bed.
+pub async fn until_tidy(hub: &Client, clusters: usize, limit: Duration) -> anyhow::Result<()> {
+    let deadline = Instant::now() + limit;
+    loop {
+        let left = works(hub).await?;
+        if left.len() == clusters {
+            return Ok(());
+        }
+        anyhow::ensure!(
+            Instant::now() < deadline,
+            "{} works are left after {limit:?}",
+            left.len()
+        );
+        tokio::time::sleep(Duration::from_secs(30)).await;
+    }
+}
+
 /// What is left at the end, without what differs from run to run: the conditions' types, status and reasons, the counts,
 /// and each work's kind and end.
 ///

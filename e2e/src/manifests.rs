@@ -110,7 +110,7 @@ pub async fn install(client: &Client, definitions: &[CustomResourceDefinition]) 
     for definition in definitions {
         let name = definition.name_any();
         let established = await_condition(api.clone(), &name, conditions::is_crd_established());
-        tokio::time::timeout(std::time::Duration::from_secs(60), established)
+        tokio::time::timeout(std::time::Duration::from_mins(1), established)
             .await
             .with_context(|| format!("{name} was not established within a minute"))?
             .with_context(|| format!("watching {name}"))?;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use drydock_runtime::Clock;
+use drydock_runtime::{Clock, telemetry};
 use drydock_sandbox::bed::{self, Bed, BedSettings, Place};
 use drydock_sandbox::pace::Pace;
 use drydock_sandbox::server::{ApiServer, ServerSettings};
@@ -47,6 +47,8 @@ impl RealFleet {
     /// # Errors
     /// If a part cannot start.
     pub async fn start(settings: BedSettings) -> anyhow::Result<Self> {
+        // RUST_LOG=drydock_sandbox=debug shows what the stand-ins do; the second fleet of a run finds it done.
+        let _done = telemetry::start(telemetry::LogFormat::Text, "off");
         let etcd = Etcd::start()?;
         let (hub, spoke) = (Settings::named("hub"), Settings::named(REAL_SPOKE));
         let (hub, spoke) = tokio::try_join!(

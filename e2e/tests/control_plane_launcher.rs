@@ -1,4 +1,10 @@
 //! The launcher of real control planes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends by panicking"
+)]
 
 use drydock_e2e::control_plane::{ADMIN, ControlPlane, Etcd, Settings, client_by};
 use drydock_e2e::manifests;
@@ -89,7 +95,7 @@ async fn one_control_plane_has_rbac_real_kinds_and_a_garbage_collector() -> anyh
     api.delete("owner", &DeleteParams::default()).await?;
     let gone = kube::runtime::wait::conditions::is_deleted(owned.metadata.uid.as_deref().unwrap_or_default());
     tokio::time::timeout(
-        std::time::Duration::from_secs(60),
+        std::time::Duration::from_mins(1),
         kube::runtime::wait::await_condition(api, "owned", gone),
     )
     .await??;

@@ -15,7 +15,7 @@ use kube::api::DeleteParams;
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
-const HOURS: Duration = Duration::from_secs(3600);
+const HOURS: Duration = Duration::from_hours(1);
 
 async fn version(cluster: &Client) -> ClusterVersion {
     Api::all(cluster.clone()).get("version").await.unwrap()

@@ -68,7 +68,7 @@ where
         }
         Ok(())
     };
-    tokio::time::timeout(Duration::from_secs(120), waiting)
+    tokio::time::timeout(Duration::from_mins(2), waiting)
         .await
         .with_context(|| format!("{what} was not ready within 2 minutes"))?
 }

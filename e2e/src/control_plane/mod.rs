@@ -47,9 +47,13 @@ impl Settings {
         Self {
             name: name.to_owned(),
             users: Vec::new(),
-            controllers: ["garbage-collector-controller", "namespace-controller"]
-                .map(str::to_owned)
-                .to_vec(),
+            controllers: [
+                "garbage-collector-controller",
+                "namespace-controller",
+                "serviceaccount-controller",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
         }
     }
 }
@@ -228,7 +232,7 @@ fn write_tokens(workplace: &Workplace, settings: &Settings) -> anyhow::Result<Ve
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>();
-        lines += &format!("{token},{user},{user},\"{}\"\n", groups.join(","));
+        lines = format!("{lines}{token},{user},{user},\"{}\"\n", groups.join(","));
         tokens.push((user, token));
     }
     workplace.write("tokens.csv", &lines)?;

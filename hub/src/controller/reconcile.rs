@@ -55,12 +55,12 @@ pub(super) async fn reconcile(
     if !context.view.synced() {
         return Ok(Action::requeue(CATCH_UP));
     }
-    let upgrade = &*context.latest.of(upgrade);
+    let upgrade = context.latest.of(upgrade);
     let circumstances = Circumstances {
         same_namespace_placements: context.same_namespace_placements,
         obstructed: context.obstructions.current(),
     };
-    let observed = observe(&context.view, upgrade, &circumstances);
+    let observed = observe(&context.view, &upgrade, &circumstances);
     let now = context.clock.now();
     let plan = decide(&observed, now);
     let violations = check(&observed, &plan);
@@ -68,17 +68,19 @@ pub(super) async fn reconcile(
         return Err(ReconcileError::Invariant(violations));
     }
     context.metrics.observed(&observed.upgrade, &plan.report);
-    announce::write_status(context, upgrade, &observed, &plan, now).await?;
+    announce::write_status(context, &upgrade, &observed, &plan, now).await?;
+    // The status that was just written is another version of the object.
+    let upgrade = context.latest.of(&upgrade);
     let writer = Writer {
         client: &context.client,
         clock: &context.clock,
         view: &context.view,
-        upgrade,
+        upgrade: &upgrade,
         grant_cluster_admin: context.grant_cluster_admin,
     };
     let carried_out = |action: &rollout::Action| {
         context.metrics.carried_out(action);
-        announce::carried_out(context, upgrade, &observed, action);
+        announce::carried_out(context, &upgrade, &observed, action);
     };
     let errors = writer.carry_out(&plan.actions, carried_out).await;
     settle(context, errors)?;

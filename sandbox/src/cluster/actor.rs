@@ -7,7 +7,7 @@ use drydock_runtime::Clock;
 use futures::StreamExt;
 use futures::stream::{BoxStream, SelectAll};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -42,6 +42,8 @@ static NODE: Kind = Kind::new("", "v1", "Node", "nodes", false);
 static POD: Kind = Kind::new("", "v1", "Pod", "pods", true);
 static JOB: Kind = Kind::new("batch", "v1", "Job", "jobs", true);
 
+/// How often a status is written again when somebody else wrote in between.
+const ATTEMPTS: usize = 5;
 /// How long to wait before a write that failed is tried again.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -211,10 +213,7 @@ impl Actor {
                 _ => Ok(()),
             },
             Change::Patch(patch) => self.access.merge_patch(kind, &key, patch.clone()).await.map(drop),
-            Change::Status(status) => {
-                let patch: Value = json!({"status": status});
-                self.access.merge_patch_status(kind, &key, patch).await.map(drop)
-            }
+            Change::Status(status) => self.replace_status(kind, &key, status).await,
             Change::Delete => {
                 let at_once = Removal {
                     grace_period: Some(0),
@@ -223,6 +222,25 @@ impl Actor {
                 self.access.delete(kind, &key, &at_once).await
             }
         }
+    }
+}
+
+impl Actor {
+    /// A merge patch could not say `null`, which ClusterVersion's history has to.
+    async fn replace_status(&self, kind: &Kind, key: &Key, status: &Value) -> Result<(), AccessError> {
+        for _ in 1..ATTEMPTS {
+            match self.replace_status_once(kind, key, status).await {
+                Err(error) if error.is_conflict() => {}
+                other => return other,
+            }
+        }
+        self.replace_status_once(kind, key, status).await
+    }
+
+    async fn replace_status_once(&self, kind: &Kind, key: &Key, status: &Value) -> Result<(), AccessError> {
+        let mut object = self.access.get(kind, key).await?.value().clone();
+        object["status"] = status.clone();
+        self.access.replace_status(kind, object).await.map(drop)
     }
 }
 

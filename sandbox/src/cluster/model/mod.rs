@@ -100,7 +100,14 @@ impl Model {
                 }
             }
             Input::Job(spec) => self.jobs.seen(spec, now, self.durations, &mut self.agenda),
-            Input::JobGone(key) => self.jobs.gone(&key),
+            Input::JobGone(key) => {
+                self.jobs.gone(&key);
+                self.forget(ObjectRef {
+                    kind: Kind::Job,
+                    namespace: key.namespace,
+                    name: key.name,
+                });
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! What the model wants written, and which parts of the state that is.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::agenda::Event;
 use super::condition::Truth;
@@ -65,7 +65,7 @@ pub enum Change {
     Create(Value),
     /// A merge patch of the object.
     Patch(Value),
-    /// A merge patch of the status: the value of `status`.
+    /// The status is replaced.
     Status(Value),
     /// It is deleted.
     Delete,
@@ -107,7 +107,7 @@ impl Model {
 
     /// What differs from what was written last.
     pub(super) fn writes(&mut self, now: Timestamp) -> Vec<Write> {
-        let mut writes = self.jobs.take_writes();
+        let mut writes = self.job_writes();
         for operator in &mut self.operators {
             operator.refresh(now);
         }
@@ -135,6 +135,27 @@ impl Model {
         }
         writes.extend(self.version_status(now));
         writes
+    }
+
+    /// The writes of Jobs and their pods.
+    fn job_writes(&mut self) -> Vec<Write> {
+        let mut writes = Vec::new();
+        for write in self.jobs.take_writes() {
+            match write.change {
+                Change::Status(status) => writes.extend(self.changed(write.object, status)),
+                Change::Create(_) | Change::Delete => {
+                    self.written.remove(&(write.object.clone(), Part::Status));
+                    writes.push(write);
+                }
+                Change::Patch(_) => writes.push(write),
+            }
+        }
+        writes
+    }
+
+    /// Forgets what was written of an object that is gone.
+    pub(super) fn forget(&mut self, object: ObjectRef) {
+        self.written.remove(&(object, Part::Status));
     }
 
     /// The rendered configuration that the pool now wants, if that has changed.
@@ -175,19 +196,14 @@ impl Model {
         writes
     }
 
-    /// A write of the status, as a merge patch, if it is another than before.
+    /// A write of the status if it is another than before.
     fn changed(&mut self, object: ObjectRef, status: Value) -> Option<Write> {
-        let key = (object.clone(), Part::Status);
-        let before = self.written.get(&key);
-        let patch = match before {
-            None => status.clone(),
-            Some(before) if *before == status => return None,
-            Some(before) => difference(before, &status),
-        };
-        self.written.insert(key, status);
-        Some(Write {
+        let before = self
+            .written
+            .insert((object.clone(), Part::Status), status.clone());
+        (before.as_ref() != Some(&status)).then_some(Write {
             object,
-            change: Change::Status(patch),
+            change: Change::Status(status),
         })
     }
 
@@ -235,27 +251,4 @@ impl Model {
         self.objection_to_minors()
             .map(|(reason, message)| condition::Verdict::new(Truth::False, reason, message))
     }
-}
-
-/// The merge patch (RFC 7386) that makes `after` of `before`.
-fn difference(before: &Value, after: &Value) -> Value {
-    let (Value::Object(old), Value::Object(new)) = (before, after) else {
-        return after.clone();
-    };
-    let mut patch = Map::new();
-    for name in old.keys().filter(|name| !new.contains_key(*name)) {
-        patch.insert(name.clone(), Value::Null);
-    }
-    for (name, value) in new {
-        match old.get(name) {
-            Some(known) if known == value => {}
-            Some(known @ Value::Object(_)) if value.is_object() => {
-                patch.insert(name.clone(), difference(known, value));
-            }
-            _ => {
-                patch.insert(name.clone(), value.clone());
-            }
-        }
-    }
-    Value::Object(patch)
 }
