@@ -1,0 +1,458 @@
+//! Properties of the decision, over fleets to which anything happens in any order: a small world carries out what is
+//! planned, and works go on, fail or hang as the test says.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends by panicking"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drydock_api::mcu::UpgradeVia;
+use drydock_api::names::{EndState, WorkKind};
+use drydock_api::{ClusterName, IntOrPercent};
+use drydock_rollout::{
+    Action, ActionSpec, Cluster, ClusterFeedback, ClusterState, ConditionStatus, Observed, OwnPlacement,
+    Owner, PlacementKey, Plan, Previous, Record, RunState, Selection, Selector, Source, Spec,
+    Strategy as Walk, Target, Uid, Upgrade, UpgradeKey, Via, Work, WorkFeedback, WorkOrder, check, decide,
+};
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use semver::Version;
+
+const UID: &str = "ours";
+
+/// Something that happens to a fleet.
+#[derive(Clone, Debug)]
+enum Event {
+    /// The newest work of a cluster goes on.
+    Progress(usize),
+    /// It fails.
+    Failure(usize),
+    /// Time passes.
+    Minutes(i64),
+    /// A cluster becomes available, or ceases to be.
+    Available(usize, bool),
+    /// A cluster comes into the selection, or leaves it.
+    Selected(usize, bool),
+    /// The user pauses or resumes.
+    Paused(bool),
+}
+
+#[derive(Clone, Debug)]
+struct Fleet {
+    clusters: usize,
+    canaries: usize,
+    limit: IntOrPercent,
+    pre: bool,
+    post: bool,
+    agents: BTreeSet<usize>,
+}
+
+struct World {
+    observed: Observed,
+    now: Timestamp,
+    works: u64,
+}
+
+fn name(number: usize) -> ClusterName {
+    ClusterName::from(format!("c{number}").as_str())
+}
+
+fn placement() -> PlacementKey {
+    PlacementKey::new("default", "all")
+}
+
+impl World {
+    fn new(fleet: &Fleet) -> Self {
+        let canary = BTreeMap::from([("canary".to_owned(), "yes".to_owned())]);
+        let cluster = |number: usize| Cluster {
+            labels: if number < fleet.canaries {
+                canary.clone()
+            } else {
+                BTreeMap::new()
+            },
+            accepted: true,
+            joined: true,
+            available: true,
+            version: Some(Version::new(4, 14, 9)),
+            agent: fleet.agents.contains(&number),
+            ..Cluster::default()
+        };
+        let action = |wanted: bool| {
+            wanted.then_some(ActionSpec {
+                timeout: SignedDuration::from_hours(1),
+            })
+        };
+        let spec = Spec {
+            placements: vec![placement()],
+            has_selector: false,
+            target: Target {
+                channel: Some("stable-4.14".to_owned()),
+                version: Some(Version::new(4, 14, 12)),
+                image: None,
+                upstream: None,
+                force: false,
+            },
+            strategy: Walk {
+                canaries: (fleet.canaries > 0).then(|| Selector::labels(&canary)),
+                max_concurrency: fleet.limit,
+                cluster_timeout: SignedDuration::from_hours(3),
+                via: UpgradeVia::Auto,
+            },
+            pre_action: action(fleet.pre),
+            post_action: action(fleet.post),
+            paused: false,
+        };
+        let snapshot = (0..fleet.clusters).map(|number| (name(number), 0)).collect();
+        let observed = Observed {
+            upgrade: Upgrade {
+                key: UpgradeKey::new("default", "upgrade"),
+                uid: Uid::new(UID),
+                generation: 1,
+                deleting: false,
+                finalizer: false,
+                retry_asked: false,
+            },
+            spec: Ok(spec),
+            previous: Previous::default(),
+            selection: Selection {
+                sources: vec![Source {
+                    placement: placement(),
+                    tolerations: Vec::new(),
+                    outcome: Ok(snapshot),
+                }],
+            },
+            own_placement: OwnPlacement::Absent,
+            clusters: (0..fleet.clusters)
+                .map(|number| (name(number), cluster(number)))
+                .collect(),
+            works: BTreeMap::new(),
+            obstructed: BTreeSet::new(),
+            caught_up: true,
+        };
+        Self {
+            observed,
+            now: Timestamp::from_second(1_767_600_000).unwrap(),
+            works: 0,
+        }
+    }
+
+    /// The cluster's work that has not come to its end: the last one that was made.
+    fn newest(&mut self, number: usize) -> Option<(WorkKind, &mut Work)> {
+        let works = self.observed.works.get_mut(&name(number))?;
+        if works.values().any(|work| work.record.is_some()) {
+            return None;
+        }
+        works.iter_mut().next_back().map(|(kind, work)| (*kind, work))
+    }
+
+    fn happen(&mut self, event: &Event) {
+        match event {
+            Event::Minutes(minutes) => self.now += SignedDuration::from_mins(*minutes),
+            Event::Available(number, available) => {
+                if let Some(cluster) = self.observed.clusters.get_mut(&name(*number)) {
+                    cluster.available = *available;
+                }
+            }
+            Event::Selected(number, selected) => {
+                let known = self.observed.clusters.contains_key(&name(*number));
+                if let Ok(snapshot) = &mut self.observed.selection.sources[0].outcome {
+                    if *selected && known {
+                        snapshot.insert(name(*number), 0);
+                    } else {
+                        snapshot.remove(&name(*number));
+                    }
+                }
+            }
+            Event::Paused(paused) => {
+                if let Ok(spec) = &mut self.observed.spec {
+                    spec.paused = *paused;
+                }
+            }
+            Event::Progress(number) => {
+                if let Some((_, work)) = self.newest(*number) {
+                    progress(work);
+                }
+            }
+            Event::Failure(number) => {
+                if let Some((_, work)) = self.newest(*number) {
+                    fail(work);
+                }
+            }
+        }
+    }
+
+    fn carry_out(&mut self, plan: &Plan) {
+        for action in &plan.actions {
+            match action {
+                Action::AddFinalizer => self.observed.upgrade.finalizer = true,
+                Action::RemoveFinalizer => self.observed.upgrade.finalizer = false,
+                Action::ApplyPlacement => self.observed.own_placement = OwnPlacement::Current,
+                Action::DeletePlacement => self.observed.own_placement = OwnPlacement::Absent,
+                Action::CreateWork(order) => self.create(order),
+                Action::FinishWork {
+                    cluster,
+                    kind,
+                    outcome,
+                    reason,
+                    message,
+                    at,
+                    ..
+                } => {
+                    let work = self
+                        .observed
+                        .works
+                        .get_mut(cluster)
+                        .unwrap()
+                        .get_mut(kind)
+                        .unwrap();
+                    work.record = Some(Record {
+                        state: match outcome {
+                            EndState::Complete => ClusterState::Complete,
+                            EndState::Failed => ClusterState::Failed,
+                        },
+                        reason: reason.clone(),
+                        message: message.clone(),
+                        at: Some(*at),
+                    });
+                }
+                Action::DeleteWork { cluster, kind, .. } => {
+                    self.observed.works.get_mut(cluster).unwrap().remove(kind);
+                }
+            }
+        }
+        // As the status would say it.
+        self.observed.previous.observed_generation = Some(self.observed.upgrade.generation);
+        self.observed.previous.start_time = plan.report.rollout_since;
+        self.observed.previous.complete = plan.report.complete();
+        self.observed.works.retain(|_, works| !works.is_empty());
+    }
+
+    fn create(&mut self, order: &WorkOrder) {
+        self.works += 1;
+        let feedback = match (order.kind, order.revision.via) {
+            (WorkKind::Pre | WorkKind::Post | WorkKind::Operators, _) => {
+                WorkFeedback::Action(BTreeMap::from([("Job a/b".to_owned(), RunState::Running)]))
+            }
+            (WorkKind::Cluster, Via::Agent) => WorkFeedback::Agent(ClusterFeedback::default()),
+            (WorkKind::Cluster, Via::ClusterVersion) => {
+                WorkFeedback::ClusterVersion(ClusterFeedback::default())
+            }
+        };
+        let work = Work {
+            uid: Uid::new(format!("work-{}", self.works)),
+            owner: Owner {
+                uid: Uid::new(UID),
+                upgrade: "default/upgrade".to_owned(),
+            },
+            created: self.now,
+            deleting: false,
+            revision: Some(order.revision.clone()),
+            record: None,
+            applied: ConditionStatus::Absent,
+            available: ConditionStatus::Absent,
+            degraded: None,
+            feedback,
+        };
+        let works = self.observed.works.entry(order.cluster.clone()).or_default();
+        assert!(
+            works.insert(order.kind, work).is_none(),
+            "{order:?} is there already"
+        );
+    }
+
+    /// Clusters with a work of ours and no recorded end.
+    fn in_flight(&self) -> usize {
+        let ended = |works: &BTreeMap<WorkKind, Work>| works.values().any(|work| work.record.is_some());
+        self.observed.works.values().filter(|works| !ended(works)).count()
+    }
+
+    fn selected(&self) -> BTreeSet<ClusterName> {
+        let outcome = self.observed.selection.sources[0].outcome.as_ref();
+        outcome
+            .map(|snapshot| snapshot.keys().cloned().collect())
+            .unwrap_or_default()
+    }
+
+    fn is_complete(&self, name: &ClusterName) -> bool {
+        let works = self.observed.works.get(name);
+        let work = works.and_then(|works| works.get(&WorkKind::Cluster));
+        work.and_then(|work| work.record.as_ref())
+            .is_some_and(|record| record.state == ClusterState::Complete)
+    }
+
+    fn is_canary(&self, name: &ClusterName) -> bool {
+        self.observed.clusters[name].labels.contains_key("canary")
+    }
+
+    /// Decides and carries out until there is nothing to do; every plan on the way keeps the rules.
+    fn settle(&mut self) {
+        for _ in 0..20 {
+            let plan = decide(&self.observed, self.now);
+            assert_eq!(
+                plan,
+                decide(&self.observed.clone(), self.now),
+                "the same gives the same"
+            );
+            assert_eq!(check(&self.observed, &plan), []);
+            if plan.actions.is_empty() {
+                return;
+            }
+            self.keeps_the_rules(&plan);
+            self.carry_out(&plan);
+        }
+        panic!(
+            "it never comes to rest: {:?}",
+            decide(&self.observed, self.now).actions
+        );
+    }
+
+    /// The rules again, computed in another way than the hub's own check.
+    fn keeps_the_rules(&self, plan: &Plan) {
+        let starts: Vec<&ClusterName> = plan
+            .actions
+            .iter()
+            .filter_map(Action::creates)
+            .map(|order| &order.cluster)
+            .filter(|cluster| !self.observed.works.contains_key(*cluster))
+            .collect();
+        let spec = self.observed.spec.as_ref().unwrap();
+        let selected = self.selected();
+        if starts.is_empty() {
+            return;
+        }
+        assert!(!spec.paused, "nothing starts while it is paused");
+        let limit = spec.strategy.max_concurrency.of(selected.len()).max(1);
+        assert!(
+            self.in_flight() + starts.len() <= limit,
+            "never more in flight than allowed"
+        );
+        for name in starts {
+            assert!(selected.contains(name), "{name} is not selected");
+            if spec.strategy.canaries.is_some() && !self.is_canary(name) {
+                let open = selected
+                    .iter()
+                    .find(|other| self.is_canary(other) && !self.is_complete(other));
+                assert_eq!(open, None, "{name} starts before this canary is complete");
+            }
+        }
+    }
+}
+
+fn progress(work: &mut Work) {
+    if work.applied != ConditionStatus::True {
+        work.applied = ConditionStatus::True;
+        work.available = ConditionStatus::True;
+        return;
+    }
+    match &mut work.feedback {
+        WorkFeedback::Action(runs) => runs.values_mut().for_each(|run| *run = RunState::Succeeded),
+        WorkFeedback::ClusterVersion(feedback) => go_on(feedback, "Partial", "Completed"),
+        WorkFeedback::Agent(feedback) => go_on(feedback, "Upgrading", "Upgraded"),
+        WorkFeedback::Unreadable(_) => {}
+    }
+}
+
+fn go_on(feedback: &mut ClusterFeedback, running: &str, done: &str) {
+    let next = if feedback.state.as_deref() == Some(running) {
+        done
+    } else {
+        running
+    };
+    feedback.version = Some(Version::new(4, 14, 12));
+    feedback.state = Some(next.to_owned());
+}
+
+fn fail(work: &mut Work) {
+    match &mut work.feedback {
+        WorkFeedback::Action(runs) => runs.values_mut().for_each(|run| *run = RunState::Failed),
+        WorkFeedback::ClusterVersion(feedback) => feedback.invalid = Some("4.14.12 is unknown".to_owned()),
+        WorkFeedback::Agent(feedback) => feedback.state = Some("Failed".to_owned()),
+        WorkFeedback::Unreadable(_) => {}
+    }
+}
+
+fn fleets() -> impl Strategy<Value = Fleet> {
+    let limit = prop_oneof![
+        (1_u32..6).prop_map(IntOrPercent::Count),
+        (1_u8..=100).prop_map(IntOrPercent::Percent)
+    ];
+    (
+        1_usize..10,
+        0_usize..3,
+        limit,
+        any::<bool>(),
+        any::<bool>(),
+        proptest::collection::btree_set(0_usize..10, 0..5),
+    )
+        .prop_map(|(clusters, canaries, limit, pre, post, agents)| Fleet {
+            clusters,
+            canaries: canaries.min(clusters),
+            limit,
+            pre,
+            post,
+            agents,
+        })
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let event = prop_oneof![
+        8 => (0_usize..10).prop_map(Event::Progress),
+        1 => (0_usize..10).prop_map(Event::Failure),
+        2 => (1_i64..90).prop_map(Event::Minutes),
+        1 => (0_usize..10, any::<bool>()).prop_map(|(number, yes)| Event::Available(number, yes)),
+        1 => (0_usize..10, any::<bool>()).prop_map(|(number, yes)| Event::Selected(number, yes)),
+        1 => any::<bool>().prop_map(Event::Paused),
+    ];
+    proptest::collection::vec(event, 0..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_the_rules_hold_and_a_plan_that_was_carried_out_is_not_given_again(
+        fleet in fleets(), events in events()
+    ) {
+        let mut world = World::new(&fleet);
+        world.settle();
+        for event in &events {
+            world.happen(event);
+            world.settle();
+            let again = decide(&world.observed, world.now);
+            prop_assert_eq!(again.actions, vec![], "the same observation twice gives no action");
+        }
+    }
+
+    #[test]
+    fn a_fleet_to_which_nothing_bad_happens_is_upgraded(fleet in fleets()) {
+        let mut world = World::new(&fleet);
+        world.settle();
+        for round in 0..1000 {
+            world.happen(&Event::Progress(round % fleet.clusters));
+            world.settle();
+        }
+        let report = decide(&world.observed, world.now).report;
+        prop_assert!(report.complete(), "{report:?}");
+        let kinds: BTreeSet<WorkKind> = world.observed.works.values().flat_map(BTreeMap::keys).copied().collect();
+        prop_assert_eq!(kinds, BTreeSet::from([WorkKind::Cluster]), "the works of actions are gone, the records stay");
+    }
+
+    #[test]
+    fn a_failed_canary_keeps_all_others_from_starting(mut fleet in fleets(), events in events()) {
+        fleet.canaries = 1;
+        fleet.pre = true;
+        let mut world = World::new(&fleet);
+        world.settle();
+        world.happen(&Event::Failure(0));
+        world.settle();
+        for event in events.iter().filter(|event| !matches!(event, Event::Selected(..))) {
+            world.happen(event);
+            world.settle();
+        }
+        let started: Vec<ClusterName> = world.observed.works.keys().cloned().collect();
+        prop_assert_eq!(started, vec![name(0)]);
+    }
+}
