@@ -126,11 +126,9 @@ pub async fn until_tidy(hub: &Client, clusters: usize, limit: Duration) -> anyho
         if left.len() == clusters {
             return Ok(());
         }
-        anyhow::ensure!(
-            Instant::now() < deadline,
-            "{} works are left after {limit:?}",
-            left.len()
-        );
+        if Instant::now() >= deadline {
+            anyhow::bail!("{} works are left after {limit:?}: {:#}", left.len(), json!(left));
+        }
         tokio::time::sleep(Duration::from_secs(30)).await;
     }
 }

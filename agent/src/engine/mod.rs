@@ -1,8 +1,6 @@
 //! Runs steps in their order, each pass from the first: what is done passes, the first that is not ends the pass.
 
 pub(crate) mod condition;
-#[cfg(test)]
-mod tests;
 
 use drydock_api::upgradeconfig::UpgradeCondition;
 use jiff::Timestamp;

@@ -1,6 +1,8 @@
 //! The state machine of an UpgradeConfig (agent 2): from what is observed to the status it should have, and what is next.
 
 #[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
 mod tests;
 mod transition;
 mod upgrading;

@@ -10,9 +10,6 @@ pub(crate) mod started_notification;
 pub(crate) mod upgradeable;
 pub(crate) mod workers;
 
-#[cfg(test)]
-mod tests;
-
 use crate::facts::{Facts, Target};
 
 /// A step of an upgrade.

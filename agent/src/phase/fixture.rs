@@ -1,0 +1,66 @@
+//! Facts for tests: a cluster on 4.14.9 that is asked to go to 4.14.12, which it is offered.
+
+use drydock_api::upgradeconfig::{Desired, UpgradeConfigSpec, UpgradeType};
+use jiff::Timestamp;
+
+use crate::configuration::Configuration;
+use crate::facts::{Cluster, Facts, Past, Release, Workers};
+
+/// When the tests' upgrade may start.
+pub(crate) const START: Timestamp = Timestamp::constant(1_767_600_000, 0);
+
+pub(crate) fn facts() -> Facts {
+    let release = |version: &str| Release {
+        version: version.to_owned(),
+        image: format!("quay.io/x/y@sha256:{version}"),
+    };
+    Facts {
+        spec: UpgradeConfigSpec {
+            upgrade_type: UpgradeType::Osd,
+            upgrade_at: START.to_string(),
+            pdb_force_drain_timeout: 60,
+            capacity_reservation: None,
+            desired: Desired {
+                version: Some("4.14.12".to_owned()),
+                channel: Some("stable-4.14".to_owned()),
+                image: None,
+            },
+        },
+        cluster: Cluster {
+            channel: "stable-4.14".to_owned(),
+            asked: None,
+            history: vec![Past {
+                version: "4.14.9".to_owned(),
+                completed: true,
+                started: None,
+            }],
+            desired: Some("4.14.9".to_owned()),
+            offered: vec![release("4.14.13"), release("4.14.12")],
+            not_upgradeable: None,
+        },
+        workers: Some(Workers {
+            machines: 3,
+            updated: 3,
+        }),
+        ill: None,
+        configuration: Configuration::default(),
+        now: START,
+    }
+}
+
+/// The cluster has been told to go to 4.14.12.
+pub(crate) fn commence(facts: &mut Facts) {
+    facts.cluster.asked = Some(Release {
+        version: "4.14.12".to_owned(),
+        image: String::new(),
+    });
+    facts.cluster.desired = Some("4.14.12".to_owned());
+    facts.cluster.history.insert(
+        0,
+        Past {
+            version: "4.14.12".to_owned(),
+            completed: false,
+            started: Some(facts.now),
+        },
+    );
+}
