@@ -149,3 +149,49 @@ async fn an_unreachable_control_plane_answers_nobody_and_comes_back_with_its_upd
     );
     bed.shut_down().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_work_that_is_deleted_at_any_moment_of_its_life_goes() {
+    const WORK: Kind = Kind::new(
+        "work.open-cluster-management.io",
+        "v1",
+        "ManifestWork",
+        "manifestworks",
+        true,
+    );
+    let bed = bed(1, &[]).await;
+    let hub = bed.hub_server().unwrap();
+    // Each of the agent's status writes takes a while, so that the deletion falls into some of them.
+    hub.set_fault_hook(Some(std::sync::Arc::new(|asked| {
+        let is_agents =
+            asked.identity.name() == "ocm-work-agent" && asked.verb == drydock_sandbox::server::Verb::Patch;
+        if is_agents {
+            drydock_sandbox::server::Verdict::Delay(Duration::from_secs(2))
+        } else {
+            drydock_sandbox::server::Verdict::Pass
+        }
+    })));
+    let user = Access::memory(hub, "user");
+    for half_seconds in 0..40_u64 {
+        let key = Key::namespaced("dev1", format!("work-{half_seconds}"));
+        let work = json!({
+            "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+            "metadata": {"namespace": "dev1", "name": key.name},
+            "spec": {"workload": {"manifests": [{
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": key.name},
+            }]}},
+        });
+        user.create(&WORK, work).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(500 * half_seconds)).await;
+        user.delete(&WORK, &key, &drydock_sandbox::access::Removal::default())
+            .await
+            .unwrap();
+        tokio::time::sleep(Duration::from_mins(20)).await;
+        let left = user.find(&WORK, &key).await.unwrap();
+        assert!(
+            left.is_none(),
+            "deleted after {half_seconds} half seconds: {left:?}"
+        );
+    }
+    bed.shut_down().await;
+}

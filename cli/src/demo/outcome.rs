@@ -7,6 +7,14 @@ use serde::Serialize;
 
 use super::progress::{ClusterProgress, Fleet, Stage};
 
+/// The width of the table where standard output is no terminal.
+const WIDTH: u16 = 120;
+
+fn terminal_width() -> u16 {
+    // comfy-table finds the terminal's width by itself, but not that there is none.
+    Table::new().width().unwrap_or(WIDTH)
+}
+
 /// The end of a demo.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -68,6 +76,7 @@ impl Outcome {
         table
             .load_style(presets::NOTHING)
             .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(terminal_width())
             .set_header(["CLUSTER", "CANARY", "START", "DURATION", "OUTCOME"]);
         for cluster in &self.clusters {
             table.add_row([

@@ -207,6 +207,14 @@ impl Work {
         WorkStatus::parse(&self.object)
     }
 
+    /// Whether it is being deleted, or has changed, and nothing has come of that yet.
+    fn is_owed_a_reaction(&self) -> bool {
+        if object::is_deleting(&self.object) {
+            return self.cleanup_due.is_none();
+        }
+        self.applied_for.as_ref() != Some(&self.revision()) && self.apply_due.is_none()
+    }
+
     /// What must be applied again when it changes.
     pub(super) fn revision(&self) -> (i64, Value) {
         (
@@ -249,9 +257,11 @@ impl Agent {
     async fn on_work(&mut self, object: Shared) {
         let name = object::name(&object).to_owned();
         match self.works.get_mut(&name) {
-            // Our own write, or older.
+            // Our own write, or older; the answer to our write may have brought what the event is about.
             Some(known) if object::resource_version(&known.object) >= object::resource_version(&object) => {
-                return;
+                if !known.is_owed_a_reaction() {
+                    return;
+                }
             }
             Some(known) if object::uid(&known.object) == object::uid(&object) => known.object = object,
             _ => {
