@@ -112,7 +112,10 @@ impl ClusterProgress {
     pub fn percent(&self) -> u64 {
         match self.stage {
             Stage::Waiting | Stage::PreAction => 0,
-            Stage::Upgrading => percent_in(&self.message).unwrap_or(1).min(99),
+            Stage::Upgrading => percent_in(&self.message)
+                .or_else(|| percent_of_step(&self.message))
+                .unwrap_or(1)
+                .min(99),
             Stage::PostAction => 99,
             Stage::Ended(_) => 100,
         }
@@ -124,6 +127,20 @@ impl ClusterProgress {
             Stage::PreAction | Stage::Upgrading | Stage::PostAction
         )
     }
+}
+
+/// An agent names the step that it waits for; this is about when each begins.
+fn percent_of_step(message: &str) -> Option<u64> {
+    const STEPS: [(&str, u64); 4] = [
+        ("UpgradeCommenced", 3),
+        ("ControlPlaneUpgraded", 5),
+        ("WorkerNodesUpgraded", 80),
+        ("ClusterHealthyAfterUpgrade", 95),
+    ];
+    STEPS
+        .iter()
+        .find(|(step, _)| message.starts_with(step))
+        .map(|(_, percent)| *percent)
 }
 
 /// `45` of `Working towards 4.14.12: 390 of 862 done (45% complete)`.
