@@ -16,12 +16,15 @@ use serde_json::{Value, json};
 
 const HOUR: Duration = Duration::from_hours(1);
 
+/// Fields of the spec, by their pointers, and what they become.
+type Changes<'a> = &'a [(&'a str, Value)];
+
 fn resource() -> ApiResource {
     ApiResource::erase::<ManagedClustersUpgrade>(&())
 }
 
 /// The sample for the bed with some fields of its spec replaced; null takes one away.
-fn sample(settings: &drydock_sandbox::bed::BedSettings, changes: &[(&str, Value)]) -> Value {
+fn sample(settings: &drydock_sandbox::bed::BedSettings, changes: Changes<'_>) -> Value {
     let mut object = json!(fleet::upgrade(&settings.clusters).unwrap());
     for (pointer, value) in changes {
         let (parent, field) = pointer.rsplit_once('/').unwrap();
@@ -46,7 +49,7 @@ async fn what_the_definition_can_say_is_refused_by_the_server() {
     let hub = yard.user().unwrap();
     let api: Api<DynamicObject> = Api::namespaced_with(hub.clone(), "default", &resource());
     let no_values = json!({"matchExpressions": [{"key": "name", "operator": "In", "values": []}]});
-    let table: [(&[(&str, Value)], &str); 9] = [
+    let table: [(Changes<'_>, &str); 9] = [
         (
             &[("/placement", json!(null)), ("/clusterSelector", json!(null))],
             "placement or clusterSelector is required",
@@ -109,7 +112,7 @@ async fn what_only_the_hub_can_see_becomes_a_condition_and_starts_nothing() {
     let settings = fleet::three_clusters(3);
     let unknown = json!([{"name": "nothing", "namespace": "dev"}]);
     let operators = json!({"approveAllUpgrades": true});
-    let table: [(&[(&str, Value)], &str, &str); 2] = [
+    let table: [(Changes<'_>, &str, &str); 2] = [
         (
             &[("/placement", unknown), ("/clusterSelector", json!(null))],
             "Selected",

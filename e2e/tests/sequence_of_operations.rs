@@ -32,9 +32,9 @@ fn clusters(count: usize) -> BedSettings {
 }
 
 /// The sample for a bed, changed by a merge patch of its spec.
-fn upgrade(settings: &BedSettings, change: Value) -> ManagedClustersUpgrade {
+fn upgrade(settings: &BedSettings, change: &Value) -> ManagedClustersUpgrade {
     let mut object = json!(fleet::upgrade(&settings.clusters).unwrap());
-    merge(&mut object["spec"], &change);
+    merge(&mut object["spec"], change);
     serde_json::from_value(object).unwrap()
 }
 
@@ -157,7 +157,7 @@ impl Run {
 async fn rule_1_a_cluster_is_upgraded_only_after_its_pre_action_has_succeeded() {
     let settings = clusters(1);
     let change = json!({"upgradeStrategy": all_at_once(1), "preUpgradeAction": action("slow", "hang")});
-    let run = Run::start(settings.clone(), &upgrade(&settings, change)).await;
+    let run = Run::start(settings.clone(), &upgrade(&settings, &change)).await;
     tokio::time::sleep(HOUR).await;
     // The objects of the action exist, and OCM calls that Available; the Job has not succeeded.
     let api: Api<ManifestWork> = Api::namespaced(run.hub.clone(), "dev1");
@@ -191,7 +191,7 @@ async fn rule_2_a_failed_pre_action_of_one_cluster_does_not_keep_the_others() {
                 Verdict::Pass
             }
         })));
-    fleet::start(&hub, &upgrade(&settings, change)).await.unwrap();
+    fleet::start(&hub, &upgrade(&settings, &change)).await.unwrap();
     let run = Run { yard, hub };
     assert_eq!(run.until_ended("dev1").await, "Complete");
     assert_eq!(run.until_ended("dev3").await, "Complete");
@@ -207,7 +207,7 @@ async fn rule_3_works_of_pre_actions_are_deleted_after_all_clusters_are_done() {
     let settings = clusters(2);
     let run = Run::start(
         settings.clone(),
-        &upgrade(&settings, json!({"upgradeStrategy": {"maxConcurrency": 1}})),
+        &upgrade(&settings, &json!({"upgradeStrategy": {"maxConcurrency": 1}})),
     )
     .await;
     assert_eq!(run.until_ended("dev1").await, "Complete");
@@ -223,7 +223,7 @@ async fn rule_4_canaries_are_complete_before_any_other_cluster_starts() {
     let settings = clusters(4);
     let run = Run::start(
         settings.clone(),
-        &upgrade(&settings, json!({"upgradeStrategy": {"maxConcurrency": 4}})),
+        &upgrade(&settings, &json!({"upgradeStrategy": {"maxConcurrency": 4}})),
     )
     .await;
     for _ in 0..2_000 {
@@ -247,7 +247,7 @@ async fn rule_4_canaries_are_complete_before_any_other_cluster_starts() {
 async fn rule_5_after_a_failed_canary_nothing_else_starts() {
     let mut settings = clusters(3);
     settings.clusters[0].faults.insert(Fault::UnknownUpdate);
-    let run = Run::start(settings.clone(), &upgrade(&settings, json!({}))).await;
+    let run = Run::start(settings.clone(), &upgrade(&settings, &json!({}))).await;
     assert_eq!(run.until_ended("dev1").await, "Failed");
     tokio::time::sleep(12 * HOUR).await;
     assert!(run.works("dev2").await.is_empty() && run.works("dev3").await.is_empty());
@@ -269,7 +269,7 @@ async fn rule_6_operators_of_the_platform_are_at_the_target_before_what_comes_af
     let settings = clusters(1);
     let run = Run::start(
         settings.clone(),
-        &upgrade(&settings, json!({"upgradeStrategy": all_at_once(1)})),
+        &upgrade(&settings, &json!({"upgradeStrategy": all_at_once(1)})),
     )
     .await;
     for _ in 0..2_000 {
@@ -296,7 +296,7 @@ async fn rule_7a_a_cluster_in_flight_that_leaves_the_selection_is_upgraded_to_th
     let settings = clusters(2);
     let run = Run::start(
         settings.clone(),
-        &upgrade(&settings, json!({"upgradeStrategy": all_at_once(2)})),
+        &upgrade(&settings, &json!({"upgradeStrategy": all_at_once(2)})),
     )
     .await;
     for _ in 0..2_000 {
@@ -317,7 +317,7 @@ async fn rule_7a_a_cluster_in_flight_that_leaves_the_selection_is_upgraded_to_th
 #[tokio::test(start_paused = true)]
 async fn rule_7b_a_cluster_that_has_not_started_and_leaves_the_selection_is_left_alone() {
     let settings = clusters(3);
-    let run = Run::start(settings.clone(), &upgrade(&settings, json!({}))).await;
+    let run = Run::start(settings.clone(), &upgrade(&settings, &json!({}))).await;
     tokio::time::sleep(10 * MINUTE).await;
     run.label(
         "dev3",
@@ -335,7 +335,7 @@ async fn rule_8_never_more_clusters_are_in_flight_than_max_concurrency() {
     let settings = clusters(7);
     let run = Run::start(
         settings.clone(),
-        &upgrade(&settings, json!({"upgradeStrategy": all_at_once(3)})),
+        &upgrade(&settings, &json!({"upgradeStrategy": all_at_once(3)})),
     )
     .await;
     let mut most = 0;
@@ -358,7 +358,7 @@ async fn rule_9_the_post_action_is_applied_when_the_cluster_has_reached_the_targ
     let settings = clusters(1);
     let run = Run::start(
         settings.clone(),
-        &upgrade(&settings, json!({"upgradeStrategy": all_at_once(1)})),
+        &upgrade(&settings, &json!({"upgradeStrategy": all_at_once(1)})),
     )
     .await;
     let cluster = run.yard.user_of("dev1").unwrap();
@@ -381,7 +381,7 @@ async fn rule_9_the_post_action_is_applied_when_the_cluster_has_reached_the_targ
 async fn rule_10_a_failed_post_action_makes_the_cluster_failed() {
     let settings = clusters(2);
     let change = json!({"upgradeStrategy": all_at_once(2), "postUpgradeAction": action("check", "fail")});
-    let run = Run::start(settings.clone(), &upgrade(&settings, change)).await;
+    let run = Run::start(settings.clone(), &upgrade(&settings, &change)).await;
     assert_eq!(run.until_ended("dev1").await, "Failed");
     assert_eq!(run.until_ended("dev2").await, "Failed");
     tokio::time::sleep(MINUTE).await;
@@ -404,7 +404,7 @@ async fn rule_11_works_of_post_actions_are_deleted_after_all_clusters_are_done()
     let settings = clusters(2);
     let run = Run::start(
         settings.clone(),
-        &upgrade(&settings, json!({"upgradeStrategy": {"maxConcurrency": 1}})),
+        &upgrade(&settings, &json!({"upgradeStrategy": {"maxConcurrency": 1}})),
     )
     .await;
     assert_eq!(run.until_ended("dev1").await, "Complete");

@@ -65,7 +65,7 @@ fn a_new_upgrade_waits_for_its_time_and_then_tells_the_cluster_channel_and_relea
     assert_eq!(agent.entry().preceding_version.as_deref(), Some("4.14.9"));
     assert_eq!(
         agent.look(),
-        Next::Rest(Some(Duration::from_secs(180))),
+        Next::Rest(Some(Duration::from_mins(3))),
         "at its time exactly"
     );
     agent.facts.now = START;

@@ -2,6 +2,8 @@ use super::*;
 use crate::facts::{Cluster, Past, Release};
 use crate::phase::fixture::facts;
 
+type Change = fn(&mut Facts);
+
 fn outcome(change: impl FnOnce(&mut Facts)) -> Outcome {
     let mut facts = facts();
     change(&mut facts);
@@ -26,7 +28,7 @@ fn an_offered_patch_of_the_same_channel_is_valid() {
 
 #[test]
 fn what_cannot_be_says_what_to_do_about_it() {
-    let table: [(fn(&mut Facts), &str); 7] = [
+    let table: [(Change, &str); 7] = [
         (
             |facts| facts.spec.upgrade_at = "tomorrow".to_owned(),
             "is not a time of RFC 3339",

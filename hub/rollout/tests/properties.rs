@@ -80,11 +80,8 @@ impl World {
             agent: fleet.agents.contains(&number),
             ..Cluster::default()
         };
-        let action = |wanted: bool| {
-            wanted.then_some(ActionSpec {
-                timeout: SignedDuration::from_hours(1),
-            })
-        };
+        let hour = SignedDuration::from_hours(1);
+        let action = |wanted: bool| wanted.then_some(ActionSpec { timeout: hour });
         let spec = Spec {
             placements: vec![placement()],
             has_selector: false,
