@@ -62,12 +62,6 @@ impl Yard {
             .await
             .context("starting the sandbox")?;
         let mut tasks = Tasks::new(stop.clone());
-        let held = stop.clone();
-        tasks.spawn("pace", async move {
-            pace.hold(held.clone()).await;
-            held.cancelled().await;
-            Ok::<_, std::convert::Infallible>(())
-        });
         let hub = client(hub_of(&bed)?, drydock_api::names::HUB_MANAGER)?;
         tasks.spawn(
             "hub",
@@ -84,12 +78,24 @@ impl Yard {
                 drydock_agent::run(settings, agent, clock.clone(), stop.clone()),
             );
         }
-        Ok(Self {
+        let mut yard = Self {
             bed,
             clock,
             tasks,
             stop,
-        })
+        };
+        yard.hold(pace);
+        Ok(yard)
+    }
+
+    /// Holds virtual time to this pace from now on; of several the slowest counts.
+    pub fn hold(&mut self, pace: Pace) {
+        let stop = self.stop.clone();
+        self.tasks.spawn("pace", async move {
+            pace.hold(stop.clone()).await;
+            stop.cancelled().await;
+            Ok::<_, std::convert::Infallible>(())
+        });
     }
 
     /// A client of the hub for the command itself.

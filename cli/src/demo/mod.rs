@@ -77,6 +77,8 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
             "still up: export KUBECONFIG={}; Ctrl-C ends it",
             served.kubeconfig.display()
         );
+        // Whatever the pace was, from now on somebody looks.
+        yard.hold(arguments.bed.pace());
         signal.cancelled().await;
     }
     yard.shut_down().await?;
