@@ -1,6 +1,7 @@
 //! What the suites of this folder share: a real control plane, the programs as processes, and scenarios that run
 //! unchanged on the sandbox and on real API servers.
 
+pub mod conformance;
 pub mod control_plane;
 pub mod fleet;
 pub mod manifests;

@@ -46,8 +46,7 @@ async fn failing_requests_lost_answers_and_broken_watches_change_nothing_about_t
     let upgrade = fleet::upgrade(&settings.clusters).unwrap();
     let mut ends = Vec::new();
     for troubled in [false, true] {
-        let yard = Yard::without_hub(settings.clone()).await.unwrap();
-        let mut yard = yard;
+        let mut yard = Yard::without_hub(settings.clone()).await.unwrap();
         if troubled {
             trouble(yard.hub_server().unwrap());
             for cluster in yard.bed.cluster_names() {
@@ -60,7 +59,10 @@ async fn failing_requests_lost_answers_and_broken_watches_change_nothing_about_t
         let server = yard.hub_server().unwrap().clone();
         let breaks = tokio::spawn(async move {
             // Watches break, and what they would resume from is gone.
-            while troubled {
+            if !troubled {
+                return;
+            }
+            loop {
                 tokio::time::sleep(Duration::from_mins(11)).await;
                 server.cut_watches(|_, _| true);
                 server.compact();

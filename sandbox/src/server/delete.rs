@@ -198,15 +198,21 @@ fn keep_for(value: &mut Value, propagation: Option<Propagation>) {
 }
 
 fn check_preconditions(call: &Call, live: &Object, options: &DeleteOptions) -> Result<(), Status> {
-    let refused = |what: &str, asked: &str, present: &str| {
-        let why =
-            format!("Precondition failed: {what} in precondition: {asked}, {what} in object meta: {present}");
-        Err(Status::conflict(&call.kind, &call.name, &why))
+    // Here the real server names the kind, not the resource.
+    let refused = |what: &str, asked: &str, present: &str, perhaps: &str| {
+        let why = format!(
+            "Operation cannot be fulfilled on {} \"{}\": the {what} in the precondition ({asked}) does not match the {what} \
+             in record ({present}). The object might have been {perhaps}",
+            call.kind.kind, call.name
+        );
+        let mut status = Status::conflict(&call.kind, &call.name, "");
+        status.message = why;
+        Err(status)
     };
     match (&options.uid, &options.resource_version) {
-        (Some(uid), _) if uid != live.uid() => refused("UID", uid, live.uid()),
+        (Some(uid), _) if uid != live.uid() => refused("UID", uid, live.uid(), "deleted and then recreated"),
         (_, Some(version)) if version != live.resource_version() => {
-            refused("ResourceVersion", version, live.resource_version())
+            refused("ResourceVersion", version, live.resource_version(), "modified")
         }
         _ => Ok(()),
     }
