@@ -1,6 +1,6 @@
 //! What decisions look at, read once from the objects of the cluster.
 
-use drydock_api::conditions::AnyCondition;
+use drydock_api::conditions::{AnyCondition, FALSE, ForeignCondition, TRUE};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeType};
 use jiff::Timestamp;
@@ -36,6 +36,8 @@ pub(crate) struct Cluster {
     pub offered: Vec<Release>,
     /// Reason and message of `Upgradeable=False`.
     pub not_upgradeable: Option<(String, String)>,
+    /// Why the cluster refuses what it was asked for, or makes no progress, in its own words.
+    pub trouble: Option<String>,
 }
 
 /// A release: what of it is known.
@@ -140,6 +142,18 @@ impl Facts {
     }
 }
 
+/// The conditions of ClusterVersion by which it says that an update does not go on, the gravest first.
+const TROUBLES: [(&str, &str); 3] = [("Invalid", TRUE), ("ReleaseAccepted", FALSE), ("Failing", TRUE)];
+
+fn trouble(conditions: &[ForeignCondition]) -> Option<String> {
+    let found = TROUBLES.iter().find_map(|(type_, status)| {
+        conditions
+            .iter()
+            .find(|condition| condition.type_() == *type_ && condition.status() == *status)
+    })?;
+    Some(format!("{}: {}", found.reason(), found.message()))
+}
+
 /// Reads ClusterVersion.
 pub(crate) fn cluster(version: &ClusterVersion) -> Cluster {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
@@ -179,6 +193,7 @@ pub(crate) fn cluster(version: &ClusterVersion) -> Cluster {
             .iter()
             .find(|condition| condition.type_() == "Upgradeable" && condition.is_false())
             .map(|condition| (condition.reason().to_owned(), condition.message().to_owned())),
+        trouble: trouble(&status.conditions),
     }
 }
 

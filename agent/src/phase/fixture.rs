@@ -37,6 +37,7 @@ pub(crate) fn facts() -> Facts {
             desired: Some("4.14.9".to_owned()),
             offered: vec![release("4.14.13"), release("4.14.12")],
             not_upgradeable: None,
+            trouble: None,
         },
         workers: Some(Workers {
             machines: 3,

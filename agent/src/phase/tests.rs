@@ -171,6 +171,30 @@ fn an_ill_operator_holds_the_upgrade_until_its_window_is_over() {
 }
 
 #[test]
+fn a_cluster_that_does_not_go_on_says_why_in_the_condition_of_the_step_that_waits() {
+    let mut agent = Agent::new();
+    agent.look();
+    agent.look();
+    commence(&mut agent.facts);
+    agent.facts.cluster.trouble = Some("InvalidClusterVersion: no such release".to_owned());
+    agent.look();
+    let (status, message) = agent.says("ControlPlaneUpgraded");
+    assert_eq!(
+        (status.as_str(), message.as_str()),
+        (
+            "False",
+            "the cluster does not go on: InvalidClusterVersion: no such release"
+        )
+    );
+    agent.facts.cluster.trouble = None;
+    agent.look();
+    assert_eq!(
+        agent.says("ControlPlaneUpgraded").1,
+        "ControlPlaneUpgraded still in progress"
+    );
+}
+
+#[test]
 fn an_upgrade_of_aro_has_no_window() {
     let mut agent = Agent::new();
     agent.facts.spec.upgrade_type = UpgradeType::Aro;

@@ -15,8 +15,8 @@ fn decide(situation: &Situation<'_>) -> Verdict {
         .iter()
         .any(|past| past.completed && Some(past.version.as_str()) == version);
     if is_completed {
-        Verdict::Done
-    } else {
-        Verdict::Waiting(None)
+        return Verdict::Done;
     }
+    let trouble = situation.facts.cluster.trouble.as_ref();
+    Verdict::Waiting(trouble.map(|why| format!("the cluster does not go on: {why}")))
 }
