@@ -10,6 +10,8 @@ mod merge;
 mod reset;
 mod shape;
 mod strategic;
+#[cfg(test)]
+mod tests;
 mod typed;
 
 pub use error::{ApplyError, Conflict};
