@@ -57,7 +57,7 @@ crds: ## Generate crds/ from the types
 
 .PHONY: book
 book: ## Build docs/ into target/book
-	mdbook build docs --dest-dir ../target/book
+	mdbook build docs
 
 .PHONY: audit
 audit: ## Look dependencies up in the RustSec advisory database (needs GitHub)

@@ -91,6 +91,17 @@ fn schema_of(kind: &KindType) -> Option<(String, Value)> {
         return Some((name.to_owned(), builtin::definitions().get(name)?.clone()));
     }
     let mut schema = kind.definition.as_ref()?["schema"]["openAPIV3Schema"].clone();
+    complete_embedded(&mut schema);
+    add_object_fields(&mut schema);
+    let reversed: Vec<&str> = kind.group.split('.').rev().collect();
+    Some((
+        format!("{}.{}.{}", reversed.join("."), kind.version, kind.kind),
+        schema,
+    ))
+}
+
+/// Gives a schema the fields that every object has.
+fn add_object_fields(schema: &mut Value) {
     let text = |description: &str| json!({"type": "string", "description": description});
     let properties = &mut schema["properties"];
     properties["apiVersion"] =
@@ -101,11 +112,28 @@ fn schema_of(kind: &KindType) -> Option<(String, Value)> {
         "description": "Standard object's metadata.",
         "allOf": [{"$ref": format!("{REFERENCE}{OBJECT_META}")}],
     });
-    let reversed: Vec<&str> = kind.group.split('.').rev().collect();
-    Some((
-        format!("{}.{}.{}", reversed.join("."), kind.version, kind.kind),
-        schema,
-    ))
+}
+
+/// Objects inside of objects are shown with the fields that every object has.
+fn complete_embedded(schema: &mut Value) {
+    if schema["x-kubernetes-embedded-resource"] == true {
+        add_object_fields(schema);
+        let mut required = schema["required"].as_array().cloned().unwrap_or_default();
+        for field in ["apiVersion", "kind"] {
+            if !required.iter().any(|known| known == field) {
+                required.push(field.into());
+            }
+        }
+        schema["required"] = required.into();
+    }
+    match schema {
+        Value::Object(fields) => fields
+            .values_mut()
+            .filter(|field| !field.is_string())
+            .for_each(complete_embedded),
+        Value::Array(items) => items.iter_mut().for_each(complete_embedded),
+        _ => {}
+    }
 }
 
 /// Adds the definitions that a schema refers to, and those that they refer to.
