@@ -68,7 +68,7 @@ async fn a_fleet_is_upgraded_though_the_hub_is_killed_midway_and_ends_as_in_the_
     real.start_hub().unwrap();
     let hub = real.user().await.unwrap();
     fleet::start(&hub, &upgrade).await.unwrap();
-    let started = fleet::until(&hub, "started", 2 * HOURS, |upgrade| {
+    let started = fleet::until(&hub, "started", 24 * HOURS, |upgrade| {
         fleet::is_true(upgrade, "InProgress")
     })
     .await;
@@ -78,7 +78,7 @@ async fn a_fleet_is_upgraded_though_the_hub_is_killed_midway_and_ends_as_in_the_
     real.kill_hub();
     tokio::time::sleep(HOURS / 4).await;
     real.start_hub().unwrap();
-    let ended = fleet::until(&hub, "complete", 9 * HOURS, |upgrade| {
+    let ended = fleet::until(&hub, "complete", 24 * HOURS, |upgrade| {
         fleet::is_true(upgrade, "Complete")
     })
     .await;
@@ -91,7 +91,7 @@ async fn a_fleet_is_upgraded_though_the_hub_is_killed_midway_and_ends_as_in_the_
             "{name}"
         );
     }
-    fleet::until_tidy(&hub, 3, 9 * HOURS).await.unwrap();
+    fleet::until_tidy(&hub, 3, 24 * HOURS).await.unwrap();
     assert_eq!(fleet::end_state(&hub).await.unwrap(), end_in_the_sandbox());
     real.shut_down().await;
 }
@@ -107,7 +107,7 @@ async fn an_upgrade_that_is_deleted_midway_leaves_cluster_version_as_it_was() {
     real.start_hub().unwrap();
     let hub = real.user().await.unwrap();
     fleet::start(&hub, &upgrade).await.unwrap();
-    let deadline = tokio::time::Instant::now() + 9 * HOURS;
+    let deadline = tokio::time::Instant::now() + 24 * HOURS;
     while version(&cluster).await.spec.desired_update.is_none() {
         assert!(
             tokio::time::Instant::now() < deadline,
@@ -134,7 +134,7 @@ async fn an_upgrade_that_is_deleted_midway_leaves_cluster_version_as_it_was() {
         tokio::time::sleep(Duration::from_secs(30)).await;
     }
     // The upgrade goes when the deletions are accepted; the clusters' agents follow.
-    fleet::until_tidy(&hub, 0, 9 * HOURS).await.unwrap();
+    fleet::until_tidy(&hub, 0, 24 * HOURS).await.unwrap();
     while newest(&version(&cluster).await) != ("Completed".to_owned(), Some("4.14.12".to_owned())) {
         assert!(
             tokio::time::Instant::now() < deadline,
