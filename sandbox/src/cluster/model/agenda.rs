@@ -17,7 +17,7 @@ pub(super) enum Event {
     /// Everything in the level that does not wait has been applied.
     LevelApplied { walk: u64, level: usize },
     /// An operator has come to the end of its rollout.
-    RolledOut { walk: u64, operator: usize },
+    RolledOut { operator: usize },
     /// A deadline of an operator that is waited for has passed.
     Deadline,
     /// The version operator may write its status again.

@@ -21,6 +21,7 @@ impl Model {
         for pool in &mut self.pools {
             pool.target = rendered(pool.name, &release);
         }
+        self.pools_changed = true;
         for (index, node) in self.nodes.iter_mut().enumerate() {
             let target = self
                 .pools
@@ -125,6 +126,7 @@ impl Model {
             .all(|node| node.current == masters.target);
         if at_release && is_new {
             self.operators[index].finish();
+            self.changed_operators.insert(index);
             self.go_on(now);
         }
     }

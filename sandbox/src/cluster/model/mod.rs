@@ -78,7 +78,10 @@ pub struct Model {
     reachable: bool,
     /// What was written last, so that only changes are written.
     written: BTreeMap<(ObjectRef, Part), Value>,
+    /// What may have another status than the one that was written.
     changed_nodes: BTreeSet<usize>,
+    changed_operators: BTreeSet<usize>,
+    pools_changed: bool,
 }
 
 impl Model {
@@ -96,6 +99,7 @@ impl Model {
                     pool.generation = generation;
                     pool.paused = paused;
                     pool.max_unavailable = max_unavailable;
+                    self.pools_changed = true;
                     self.agenda.enter(now, Event::PoolsDue);
                 }
             }
@@ -135,7 +139,7 @@ impl Model {
             Event::PayloadRetrieved { candidate } => self.payload_retrieved(*candidate, now),
             Event::SelfReplaced { walk } => self.self_replaced(*walk, now),
             Event::LevelApplied { walk, level } => self.level_applied(*walk, *level, now),
-            Event::RolledOut { walk, operator } => self.rolled_out(*walk, *operator, now),
+            Event::RolledOut { operator } => self.rolled_out(*operator, now),
             Event::Deadline | Event::StatusDue => {}
             Event::PoolsDue => self.select_nodes(now),
             Event::NodeMoves { node } => self.node_moves(*node, now),

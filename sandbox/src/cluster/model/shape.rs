@@ -69,6 +69,8 @@ impl Model {
             reachable: true,
             written: BTreeMap::new(),
             changed_nodes: BTreeSet::new(),
+            changed_operators: BTreeSet::new(),
+            pools_changed: false,
         };
         model.query_updates(born);
         model

@@ -252,15 +252,11 @@ impl Model {
             self.version.waited.entry(operator.facts.name).or_insert(now);
             if operator.target.as_ref() != Some(&release) {
                 operator.begin(&release);
+                self.changed_operators.insert(index);
                 let minutes = OPERATORS[index].minutes;
                 let wait = self.durations.sample(name, number, Spread::minutes(minutes));
-                self.agenda.enter(
-                    now + wait,
-                    Event::RolledOut {
-                        walk: number,
-                        operator: index,
-                    },
-                );
+                self.agenda
+                    .enter(now + wait, Event::RolledOut { operator: index });
             }
             self.agenda.enter(now + slow_after(name), Event::Deadline);
             self.agenda.enter(now + DEGRADED_PATIENCE, Event::Deadline);
@@ -281,18 +277,18 @@ impl Model {
         }
     }
 
-    pub(super) fn rolled_out(&mut self, number: u64, index: usize, now: Timestamp) {
+    pub(super) fn rolled_out(&mut self, index: usize, now: Timestamp) {
         let name = self.operators[index].facts.name;
         let is_wanted = self.operators[index].target.as_ref() == Some(&self.version.release);
         if !is_wanted || (name == VICTIM && self.has(Fault::OperatorSlow)) {
             return;
         }
-        let _ = number;
         if name == MACHINE_CONFIG {
             // Its own pods are new; the gate opens when the control plane's nodes are, too.
             self.roll_out_machines(now);
         } else {
             self.operators[index].finish();
+            self.changed_operators.insert(index);
         }
         self.go_on(now);
     }
@@ -393,6 +389,7 @@ impl Model {
 
     pub(super) fn fault_shows(&mut self, fault: Fault, now: Timestamp) {
         let victim = operators::position(VICTIM);
+        self.changed_operators.extend(victim);
         match fault {
             Fault::OperatorUnavailable => {
                 if let Some(index) = victim {
@@ -424,6 +421,7 @@ impl Model {
             Fault::OperatorDegraded => {
                 if let Some(index) = operators::position(VICTIM) {
                     self.operators[index].ailment = None;
+                    self.changed_operators.insert(index);
                 }
                 self.go_on(now);
             }

@@ -100,6 +100,8 @@ impl Model {
         );
         writes.extend(self.nodes.iter().map(|node| create(Kind::Node, node.object())));
         self.changed_nodes = (0..self.nodes.len()).collect();
+        self.changed_operators = (0..self.operators.len()).collect();
+        self.pools_changed = true;
         self.version.write_now = true;
         writes.extend(self.writes(now));
         writes
@@ -108,24 +110,18 @@ impl Model {
     /// What differs from what was written last.
     pub(super) fn writes(&mut self, now: Timestamp) -> Vec<Write> {
         let mut writes = self.job_writes();
-        for operator in &mut self.operators {
+        for index in std::mem::take(&mut self.changed_operators) {
+            let operator = &mut self.operators[index];
             operator.refresh(now);
-        }
-        let statuses: Vec<(ObjectRef, Value)> = self
-            .operators
-            .iter()
-            .map(|operator| {
-                (
-                    ObjectRef::cluster(Kind::ClusterOperator, operator.facts.name),
-                    operator.status(),
-                )
-            })
-            .collect();
-        for (object, status) in statuses {
+            let object = ObjectRef::cluster(Kind::ClusterOperator, operator.facts.name);
+            let status = operator.status();
             writes.extend(self.changed(object, status));
         }
+        // A pool's status follows from its nodes.
+        let pools_changed = std::mem::take(&mut self.pools_changed) || !self.changed_nodes.is_empty();
         writes.extend(self.node_writes());
-        for index in 0..self.pools.len() {
+        let pools = if pools_changed { 0..self.pools.len() } else { 0..0 };
+        for index in pools {
             let (nodes, pool) = (&self.nodes, &mut self.pools[index]);
             pool.refresh(nodes, now);
             let object = ObjectRef::cluster(Kind::MachineConfigPool, self.pools[index].name);
