@@ -5,6 +5,8 @@ SHELL := bash
 
 CARGO ?= cargo
 CLUSTERS ?= 12
+MINUTES ?= 30
+SEED ?= 1
 
 .PHONY: help
 help: ## Print this list
@@ -40,6 +42,15 @@ control-plane: ## Build kube-apiserver, kube-controller-manager and etcd, unless
 e2e: control-plane ## Run the suites that need a real API server
 	$(CARGO) build --package drydock-hub --package drydock-agent --bins
 	$(CARGO) test --package drydock-e2e --features control-plane
+
+.PHONY: conformance
+conformance: control-plane ## Compare the sandbox with a real API server, case by case; CASES=word picks some
+	@$(CARGO) test --quiet --package drydock-e2e --features control-plane --test conformance -- $(CASES)
+
+.PHONY: fuzz
+fuzz: control-plane ## Compare the sandbox with a real API server by random requests (MINUTES=30, SEED=1)
+	@FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) $(CARGO) test --quiet --package drydock-e2e \
+		--features control-plane --test fuzz -- --nocapture
 
 .PHONY: lint
 lint: ## Check format, lints and dependencies

@@ -3,6 +3,7 @@
 
 pub mod conformance;
 pub mod control_plane;
+pub mod differential;
 pub mod fleet;
 pub mod manifests;
 pub mod process;

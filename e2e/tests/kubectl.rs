@@ -33,6 +33,25 @@ kind: ConfigMap
 metadata: {name: a, namespace: default, labels: {app: web}}
 data: {x: '1', z: '3'}
 ";
+const OTHER_MAP: &str = "
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b, namespace: default}
+data: {x: '1'}
+";
+const LIST: &str = "
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: c, namespace: default}
+";
+const NODE: &str = "
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+";
 const UPGRADE: &str = "
 apiVersion: cluster.open-cluster-management.io/v1beta1
 kind: ManagedClustersUpgrade
@@ -91,6 +110,20 @@ const COMMANDS: &[(&str, &str)] = &[
     ("label configmap a tier=data", ""),
     ("annotate configmap a note=here", ""),
     ("get configmap a -o jsonpath={.metadata.labels}", ""),
+    ("annotate configmap a --overwrite note=there", ""),
+    ("label configmap a tier-", ""),
+    ("describe configmap a", ""),
+    ("create -f -", OTHER_MAP),
+    ("create -f -", OTHER_MAP),
+    ("replace -f -", OTHER_MAP),
+    ("get configmaps --sort-by=.metadata.name -o name", ""),
+    ("create -f -", LIST),
+    ("delete configmap b c", ""),
+    ("create -f -", NODE),
+    ("cordon n1", ""),
+    ("uncordon n1", ""),
+    ("taint nodes n1 a=b:NoSchedule", ""),
+    ("delete node n1", ""),
     ("apply -f -", UPGRADE),
     ("apply -f -", UPGRADE),
     ("apply -f -", UPGRADE_UNKNOWN_FIELD),
@@ -111,6 +144,10 @@ const COMMANDS: &[(&str, &str)] = &[
         "",
     ),
     ("set image deployment/d c=example.com/c:2", ""),
+    ("set env deployment/d A=1", ""),
+    ("rollout pause deployment/d", ""),
+    ("rollout resume deployment/d", ""),
+    ("get deployment d -o wide --no-headers", ""),
     (
         "wait --for=jsonpath={.spec.replicas}=5 deployment/d --timeout=5s",
         "",

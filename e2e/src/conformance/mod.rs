@@ -24,6 +24,69 @@ use serde_json::{Value, json};
 /// How long a real cluster's controllers get for what the sandbox does at once.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// Runs every case on one server, and gives the name and the outcome of each.
+pub async fn all(client: &Client) -> Vec<(&'static str, anyhow::Result<()>)> {
+    vec![
+        (
+            "outdated_writes_conflict_and_empty_ones_do_nothing",
+            outdated_writes_conflict_and_empty_ones_do_nothing(client.clone()).await,
+        ),
+        (
+            "names_are_unique_generated_and_checked",
+            names_are_unique_generated_and_checked(client.clone()).await,
+        ),
+        (
+            "a_dry_run_writes_nothing",
+            a_dry_run_writes_nothing(client.clone()).await,
+        ),
+        (
+            "a_job_cannot_be_sent_as_a_whole_again",
+            a_job_cannot_be_sent_as_a_whole_again(client.clone()).await,
+        ),
+        (
+            "a_custom_kind_is_validated_pruned_and_has_a_status_of_its_own",
+            a_custom_kind_is_validated_pruned_and_has_a_status_of_its_own(client.clone()).await,
+        ),
+        (
+            "pages_of_a_list_show_one_moment",
+            pages_of_a_list_show_one_moment(client.clone()).await,
+        ),
+        ("selectors_select", selectors_select(client.clone()).await),
+        (
+            "a_watch_tells_what_comes_and_what_leaves",
+            a_watch_tells_what_comes_and_what_leaves(client.clone()).await,
+        ),
+        (
+            "discovery_names_the_kinds",
+            discovery_names_the_kinds(client.clone()).await,
+        ),
+        (
+            "merge_and_json_patches_change_what_they_say",
+            merge_and_json_patches_change_what_they_say(client.clone()).await,
+        ),
+        (
+            "a_strategic_merge_patch_merges_lists_by_their_keys",
+            a_strategic_merge_patch_merges_lists_by_their_keys(client.clone()).await,
+        ),
+        (
+            "appliers_share_an_object",
+            appliers_share_an_object(client.clone()).await,
+        ),
+        (
+            "dependents_go_with_their_owner_and_finalizers_hold_it",
+            dependents_go_with_their_owner_and_finalizers_hold_it(client.clone()).await,
+        ),
+        (
+            "propagation_and_preconditions_are_honoured",
+            propagation_and_preconditions_are_honoured(client.clone()).await,
+        ),
+        (
+            "a_namespace_takes_its_content_with_it",
+            a_namespace_takes_its_content_with_it(client.clone()).await,
+        ),
+    ]
+}
+
 /// A client and the namespace of a case.
 pub(crate) struct Case {
     client: Client,

@@ -119,15 +119,21 @@ fn owned_before_first_apply(
 /// Records who changed what when an object is created, updated or patched in any other way than by apply.
 ///
 /// `live` is an empty object on creation. Owners are taken from `new` where the request may set them, else from `live`.
-pub fn record_update(node: &Node, live: &Value, new: &mut Value, manager: &Manager<'_>, reset: &ResetFields) {
+pub fn record_update(
+    node: &Node,
+    mut live: Value,
+    new: &mut Value,
+    manager: &Manager<'_>,
+    reset: &ResetFields,
+) {
     let decoded = if manager.subresource.is_some() {
-        Managed::decode(live)
+        Managed::decode(&live)
     } else if managed::asks_to_forget(new) {
         None
     } else {
         Managed::decode(new)
             .filter(|managed| !managed.0.is_empty())
-            .or_else(|| Managed::decode(live))
+            .or_else(|| Managed::decode(&live))
     };
     let managed = decoded.unwrap_or_default();
     managed::clear(new);
@@ -135,7 +141,6 @@ pub fn record_update(node: &Node, live: &Value, new: &mut Value, manager: &Manag
     if managed.0.is_empty() && !is_creation {
         return;
     }
-    let mut live = live.clone();
     managed::clear(&mut live);
     if let Ok(managed) = updated(node, &live, new, managed, manager, reset) {
         managed.write_to(new);
@@ -149,11 +154,13 @@ fn typed(node: &Node, object: &Value, what: &str, duplicates_allowed: bool) -> R
 
 fn identity(object: &Value) -> String {
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    let group_is_empty = !api_version.contains('/');
+    let slash = if group_is_empty { "/" } else { "" };
     let kind = object["kind"].as_str().unwrap_or_default();
     let metadata = &object["metadata"];
     let namespace = metadata["namespace"].as_str().unwrap_or_default();
     format!(
-        "{namespace}/{}; {api_version}, Kind={kind}",
+        "{namespace}/{}; {slash}{api_version}, Kind={kind}",
         metadata["name"].as_str().unwrap_or_default()
     )
 }

@@ -196,6 +196,15 @@ impl ListShape<'_> {
         let mut found = BTreeMap::new();
         for key in keys {
             let default = || match self.element {
+                // A string of a built-in type that is no pointer is empty when it is missing.
+                Type::Declared(node, _) if node.definition.is_some() => {
+                    let property = node.properties.get(key)?;
+                    let is_text = property.value_type == Some(ValueType::String);
+                    property
+                        .default
+                        .clone()
+                        .or_else(|| is_text.then(|| Value::from("")))
+                }
                 Type::Declared(node, _) => node.properties.get(key)?.default.clone(),
                 Type::Deduced | Type::Whole => None,
             };

@@ -119,6 +119,7 @@ fn merge_lists(
     patch: &[Value],
     key: Option<&str>,
 ) -> Result<Vec<Value>, StrategicError> {
+    let server: Vec<Value> = items.clone();
     let Some(key) = key else {
         // A set of scalars.
         for value in patch {
@@ -126,7 +127,7 @@ fn merge_lists(
                 items.push(value.clone());
             }
         }
-        return Ok(items);
+        return Ok(ordered(items, &server, patch, None));
     };
     if patch.iter().any(|item| item[DIRECTIVE] == "replace") {
         return Ok(patch
@@ -141,7 +142,7 @@ fn merge_lists(
         };
         let Some(identity) = change.get(key) else {
             return Err(StrategicError::NoMergeKey {
-                item: value.to_string(),
+                item: go_map(change),
                 key: key.to_owned(),
             });
         };
@@ -162,7 +163,54 @@ fn merge_lists(
             None => items.push(Value::Object(merge_maps(item, Map::new(), change)?)),
         }
     }
-    Ok(items)
+    Ok(ordered(items, &server, patch, Some(key)))
+}
+
+/// A map as Go prints it: `map[a:1 b:x]`.
+fn go_map(map: &Map<String, Value>) -> String {
+    let fields: Vec<String> = map
+        .iter()
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name}:{text}"),
+            Value::Object(inner) => format!("{name}:{}", go_map(inner)),
+            other => format!("{name}:{other}"),
+        })
+        .collect();
+    format!("map[{}]", fields.join(" "))
+}
+
+/// The merged items in the order of the API server: those of the patch in the patch's order, and each of the others
+/// before the first of the patch that it came before on the server.
+fn ordered(merged: Vec<Value>, server: &[Value], patch: &[Value], key: Option<&str>) -> Vec<Value> {
+    let place = |list: &[Value], item: &Value| {
+        list.iter().position(|other| match key {
+            Some(key) => other[key] == item[key],
+            None => other == item,
+        })
+    };
+    let (mut patched, others): (Vec<Value>, Vec<Value>) =
+        merged.into_iter().partition(|item| place(patch, item).is_some());
+    patched.sort_by_key(|item| place(patch, item));
+    let (mut patched, mut others) = (patched.into_iter().peekable(), others.into_iter().peekable());
+    let mut list = Vec::new();
+    loop {
+        let other_is_next = match (others.peek(), patched.peek()) {
+            (Some(_), None) => true,
+            (Some(other), Some(item)) => {
+                matches!((place(server, other), place(server, item)), (Some(one), Some(two)) if one < two)
+            }
+            (None, _) => false,
+        };
+        let next = if other_is_next {
+            others.next()
+        } else {
+            patched.next()
+        };
+        match next {
+            Some(item) => list.push(item),
+            None => return list,
+        }
+    }
 }
 
 fn delete_from(original: &mut Map<String, Value>, list: &str, gone: &Value) {

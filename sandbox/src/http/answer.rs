@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderValue};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, VARY};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -52,6 +54,10 @@ impl Writer {
         if let Some(remaining) = list.remaining {
             meta["remainingItemCount"] = remaining.into();
         }
+        let is_custom = self.kind.origin == Origin::Custom && self.form == Form::Object;
+        if is_custom && list.continue_token.is_none() {
+            meta["continue"] = "".into();
+        }
         match self.form {
             Form::Table => {
                 let objects: Vec<&Value> = list.items.iter().map(|object| object.value()).collect();
@@ -98,14 +104,11 @@ impl Writer {
         } else {
             StatusCode::OK
         };
-        let mut response = json(code, self.object(&outcome.object));
-        for warning in &outcome.warnings {
-            let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
-            if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
-                response.headers_mut().append(http::header::WARNING, value);
-            }
-        }
-        response
+        let response = json(code, self.object(&outcome.object));
+        outcome
+            .warnings
+            .iter()
+            .fold(response, |response, warning| warned(response, warning))
     }
 
     /// What a delete did.
@@ -114,13 +117,13 @@ impl Writer {
             Deletion::Pending(object) => json(StatusCode::OK, self.object(object)),
             Deletion::Gone(object) if self.answers_with_object() => json(StatusCode::OK, self.object(object)),
             Deletion::Gone(object) => {
-                let status = json!({
+                let mut status = json!({
                     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
-                    "details": {
-                        "name": object.name(), "group": self.kind.group, "kind": self.kind.plural,
-                        "uid": object.uid(),
-                    },
+                    "details": {"name": object.name(), "kind": self.kind.plural, "uid": object.uid()},
                 });
+                if !self.kind.group.is_empty() {
+                    status["details"]["group"] = self.kind.group.as_str().into();
+                }
                 json(StatusCode::OK, status.to_string())
             }
         }
@@ -169,9 +172,9 @@ pub(super) fn typed(
 ) -> Response<AnswerBody> {
     let mut response = Response::new(AnswerBody::text(text));
     *response.status_mut() = code;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     response
 }
 
@@ -191,11 +194,62 @@ pub(super) fn failure(status: &Status) -> Response<AnswerBody> {
     response
 }
 
+/// The answer with a warning for people.
+pub(super) fn warned(mut response: Response<AnswerBody>, warning: &str) -> Response<AnswerBody> {
+    let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
+    if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+        response.headers_mut().append(http::header::WARNING, value);
+    }
+    response
+}
+
+/// 404 for a path that is of no group, version or anything else.
+pub(super) fn no_such_page() -> Response<AnswerBody> {
+    let text = "404 page not found\n";
+    typed(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", text)
+}
+
+/// Texts shorter than this are not worth compressing.
+const LEAST_COMPRESSED: usize = 128 * 1024;
+
+/// The answer, compressed if it is long.
+pub(super) fn compressed(mut response: Response<AnswerBody>) -> Response<AnswerBody> {
+    let Some(text) = response.body().long_text(LEAST_COMPRESSED) else {
+        return response;
+    };
+    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 4), Compression::fast());
+    if std::io::Write::write_all(&mut encoder, text).is_ok()
+        && let Ok(packed) = encoder.finish()
+    {
+        *response.body_mut() = AnswerBody::text(packed);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    }
+    response
+}
+
+/// The same in YAML, if it is JSON.
+pub(super) fn as_yaml(mut response: Response<AnswerBody>) -> Response<AnswerBody> {
+    let value = response
+        .body()
+        .long_text(0)
+        .and_then(|text| serde_json::from_slice::<Value>(text).ok());
+    if let Some(value) = value
+        && let Ok(text) = serde_saphyr::to_string(&value)
+    {
+        *response.body_mut() = AnswerBody::text(text);
+        let yaml = HeaderValue::from_static("application/yaml");
+        response.headers_mut().insert(CONTENT_TYPE, yaml);
+    }
+    response
+}
+
 /// The events of a watch.
 pub(super) fn events(events: futures::stream::BoxStream<'static, Bytes>) -> Response<AnswerBody> {
     let mut response = Response::new(AnswerBody::events(events));
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     response
 }

@@ -21,6 +21,14 @@ impl AnswerBody {
         Self(Content::Text(Some(text.into())))
     }
 
+    /// Its text, if it is text of at least this length.
+    pub(super) fn long_text(&self, least: usize) -> Option<&Bytes> {
+        match &self.0 {
+            Content::Text(Some(text)) => Some(text).filter(|text| text.len() >= least),
+            Content::Text(None) | Content::Events(_) => None,
+        }
+    }
+
     pub(super) fn events(events: BoxStream<'static, Bytes>) -> Self {
         Self(Content::Events(events))
     }

@@ -12,6 +12,8 @@ use crate::server::{ApiServer, Status};
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
+const OPENAPI_V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
 /// Answers a path that is not of objects.
 pub(super) fn answer(server: &ApiServer, route: &Route, request: &Request<Bytes>) -> Response<AnswerBody> {
     let registry = server.registry();
@@ -21,24 +23,28 @@ pub(super) fn answer(server: &ApiServer, route: &Route, request: &Request<Bytes>
         answer::typed(StatusCode::OK, AGGREGATED, text)
     };
     match route {
-        Route::Health => answer::typed(StatusCode::OK, "text/plain", "ok"),
+        Route::Health => answer::typed(StatusCode::OK, "text/plain; charset=utf-8", "ok"),
         Route::Version => found(Some(openapi::version())),
         Route::CoreVersions if aggregated => whole(true),
         Route::Groups if aggregated => whole(false),
         Route::CoreVersions => found(Some(openapi::versions())),
         Route::Groups => found(Some(openapi::groups(&registry))),
         Route::Group(name) => found(openapi::group(&registry, name)),
+        Route::Resources { group, version } if group.is_empty() && version != "v1" => {
+            answer::failure(&Status::no_such_path())
+        }
         Route::Resources { group, version } => found(openapi::resources(&registry, group, version)),
         Route::OpenApiIndex => found(Some(openapi::index(&registry))),
         Route::OpenApi { group, version } => found(openapi::document(&registry, group, version)),
-        // Clients that ask for version 2 ask for version 3 first, and get it.
-        Route::OpenApiV2 | Route::Objects(_) => answer::failure(&Status::no_such_path()),
+        // Everything is in version 3; kubectl asks for this one too before it sends a list, and takes an empty document.
+        Route::OpenApiV2 => answer::typed(StatusCode::OK, OPENAPI_V2, Bytes::new()),
+        Route::Objects(_) => answer::failure(&Status::no_such_path()),
     }
 }
 
 fn found(value: Option<Value>) -> Response<AnswerBody> {
     match value {
         Some(value) => answer::json(StatusCode::OK, value.to_string()),
-        None => answer::failure(&Status::no_such_path()),
+        None => answer::no_such_page(),
     }
 }

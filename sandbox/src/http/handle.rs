@@ -8,12 +8,19 @@ use serde_json::Value;
 
 use super::answer::{self, Writer};
 use super::body::AnswerBody;
+use super::media::{Encoding, Form};
 use super::query::Query;
 use super::route::{self, Objects, Route};
 use super::{ConnectionError, discovery, media, watch};
 use crate::server::{
-    ApiServer, Asked, Call, Identity, KindType, Passage, Patch, Refusal, Status, Subresource, Verb,
+    ApiServer, Asked, Call, Identity, KindType, Origin, Passage, Patch, Refusal, Status, Subresource, Verb,
+    WriteOptions,
 };
+use crate::table::IncludeObject;
+
+/// What whoever deletes a Job is told.
+const CHILD_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to \
+     remove them or set propagationPolicy=Orphan to suppress this warning";
 
 /// Answers one request.
 pub(super) async fn handle(
@@ -21,8 +28,26 @@ pub(super) async fn handle(
     identity: Identity,
     request: Request<Bytes>,
 ) -> Result<Response<AnswerBody>, ConnectionError> {
+    let accepts_gzip = media::accepts_gzip(request.headers());
+    let wants_yaml = matches!(media::form(request.headers()), Ok((_, Encoding::Yaml)));
+    let mut response = answered(server, identity, request).await?;
+    if wants_yaml {
+        response = answer::as_yaml(response);
+    }
+    if accepts_gzip {
+        response = answer::compressed(response);
+    }
+    Ok(response)
+}
+
+async fn answered(
+    server: &ApiServer,
+    identity: Identity,
+    request: Request<Bytes>,
+) -> Result<Response<AnswerBody>, ConnectionError> {
     match route::parse(request.uri().path()) {
         Some(Route::Objects(place)) => objects(server, identity, &place, &request).await,
+        Some(_) if request.method() != Method::GET => Ok(answer::failure(&Status::method_not_allowed())),
         Some(route) => {
             let asked = Asked {
                 identity: &identity,
@@ -37,7 +62,7 @@ pub(super) async fn handle(
                 Err(refusal) => refused(refusal),
             }
         }
-        None => Ok(answer::failure(&Status::no_such_path())),
+        None => Ok(answer::no_such_page()),
     }
 }
 
@@ -57,6 +82,15 @@ async fn objects(
     let query = Query::of(request.uri());
     let verb = verb_of(request.method(), place, &query);
     let kind = server.kind(&place.group, &place.version, &place.plural);
+    let group_is_built_in = place.group.is_empty() || place.group == "apps" || place.group == "batch";
+    let is_misplaced = kind
+        .as_ref()
+        .is_ok_and(|kind| kind.origin == Origin::Custom && !kind.namespaced && place.namespace.is_some());
+    if is_misplaced
+        || kind.is_err() && !group_is_built_in && !server.has_version(&place.group, &place.version)
+    {
+        return Ok(answer::no_such_page());
+    }
     let subresource = place.subresource.as_deref().and_then(subresource);
     let asked = Asked {
         identity: &identity,
@@ -66,6 +100,7 @@ async fn objects(
         name: place.name.as_deref().unwrap_or_default(),
         subresource,
     };
+    let warning = kind.as_ref().ok().and_then(|kind| deprecation(server, kind));
     let passage = match server.pass(&asked).await {
         Ok(passage) => passage,
         Err(refusal) => return refused(refusal),
@@ -77,18 +112,49 @@ async fn objects(
             operate(server, &call, verb, place, &query, request)
         })
         .unwrap_or_else(|status| answer::failure(&status));
+    let answer = match warning {
+        Some(warning) => answer::warned(answer, &warning),
+        None => answer,
+    };
     match passage {
         Passage::Answered => Ok(answer),
         Passage::Dropped => Err(ConnectionError::Reset),
     }
 }
 
+/// What whoever uses a deprecated version of a custom kind is told.
+fn deprecation(server: &ApiServer, kind: &KindType) -> Option<String> {
+    let version = kind
+        .definition
+        .as_ref()
+        .filter(|version| version["deprecated"] == true)?;
+    if let Some(own) = version["deprecationWarning"].as_str() {
+        return Some(own.to_owned());
+    }
+    let name = |kind: &KindType| format!("{} {}", kind.api_version(), kind.kind);
+    let registry = server.registry();
+    let newer = registry
+        .kinds()
+        .filter(|other| other.collection == kind.collection)
+        .find(|other| {
+            other
+                .definition
+                .as_ref()
+                .is_some_and(|version| version["deprecated"] != true)
+        });
+    Some(match newer {
+        Some(newer) => format!("{} is deprecated; use {}", name(kind), name(newer)),
+        None => format!("{} is deprecated", name(kind)),
+    })
+}
+
 fn verb_of(method: &Method, place: &Objects, query: &Query) -> Option<Verb> {
     let one = place.name.is_some();
     Some(match *method {
-        Method::GET if place.watch || query.flag("watch") => Verb::Watch,
+        Method::GET if place.watch || (query.flag("watch") && !one) => Verb::Watch,
         Method::GET if one => Verb::Get,
         Method::GET => Verb::List,
+        Method::POST if one && place.subresource.is_none() => return None,
         Method::POST => Verb::Create,
         Method::PUT if one => Verb::Update,
         Method::PATCH if one => Verb::Patch,
@@ -104,6 +170,7 @@ fn subresource(word: &str) -> Option<Subresource> {
         Subresource::Scale,
         Subresource::Eviction,
         Subresource::Binding,
+        Subresource::Finalize,
     ]
     .into_iter()
     .find(|part| part.as_str() == word)
@@ -118,9 +185,13 @@ fn call(identity: Identity, place: &Objects, kind: Arc<KindType>) -> Result<Call
                 Subresource::Status => kind.status,
                 Subresource::Scale => kind.scale.is_some(),
                 Subresource::Eviction | Subresource::Binding => kind.is("", "Pod"),
+                Subresource::Finalize => kind.is("", "Namespace"),
             };
             if !is_served {
-                return Err(Status::no_such_path());
+                return Err(match kind.origin {
+                    Origin::Custom => Status::not_found(&kind, place.name.as_deref().unwrap_or_default()),
+                    Origin::BuiltIn => Status::no_such_path(),
+                });
             }
             Some(part)
         }
@@ -148,10 +219,15 @@ fn operate(
     query: &Query,
     request: &Request<Bytes>,
 ) -> Result<Response<AnswerBody>, Status> {
+    let (form, _) = media::form(request.headers())?;
     let writer = Writer {
         kind: Arc::clone(&call.kind),
-        form: media::form(request.headers())?,
-        include: media::include(query.get("includeObject")),
+        form,
+        include: if form == Form::Table {
+            media::include(query.get("includeObject"))?
+        } else {
+            IncludeObject::Metadata
+        },
         server: server.clone(),
     };
     match verb {
@@ -173,20 +249,25 @@ fn operate(
             Ok(answer::events(events))
         }
         Verb::Create => {
-            let body = body_of(request)?;
-            Ok(writer.outcome(&server.create(call, body, &query.write()?)?))
+            let (body, options) = body_of(request, query, "CreateOptions")?;
+            Ok(writer.outcome(&server.create(call, body, &options)?))
         }
         Verb::Update => {
-            let body = body_of(request)?;
-            Ok(writer.outcome(&server.update(call, body, &query.write()?)?))
+            let (body, options) = body_of(request, query, "UpdateOptions")?;
+            Ok(writer.outcome(&server.update(call, body, &options)?))
         }
         Verb::Patch => {
-            let patch = patch_of(request)?;
-            Ok(writer.outcome(&server.patch(call, &patch, &query.write()?)?))
+            let mut options = query.write("PatchOptions")?;
+            let patch = patch_of(request, &mut options)?;
+            Ok(writer.outcome(&server.patch(call, &patch, &options)?))
         }
         Verb::Delete => {
             let options = query.delete(optional_body(request)?.as_ref())?;
-            Ok(writer.deletion(&server.delete(call, &options)?))
+            let answer = writer.deletion(&server.delete(call, &options)?);
+            if call.kind.is("batch", "Job") && options.propagation.is_none() {
+                return Ok(answer::warned(answer, CHILD_PODS));
+            }
+            Ok(answer)
         }
         Verb::DeleteCollection => {
             let options = query.delete(optional_body(request)?.as_ref())?;
@@ -200,48 +281,81 @@ fn optional_body(request: &Request<Bytes>) -> Result<Option<Value>, Status> {
     if request.body().is_empty() {
         return Ok(None);
     }
-    body_of(request).map(Some)
+    Ok(Some(read_body(request)?.0))
 }
 
-fn body_of(request: &Request<Bytes>) -> Result<Value, Status> {
+/// The body of a write and its options.
+fn body_of(request: &Request<Bytes>, query: &Query, options: &str) -> Result<(Value, WriteOptions), Status> {
+    let mut options = query.write(options)?;
+    let (body, duplicates) = read_body(request)?;
+    options.duplicates = duplicates;
+    Ok((body, options))
+}
+
+/// A body, and the paths of the fields that it has more than once.
+fn read_body(request: &Request<Bytes>) -> Result<(Value, Vec<String>), Status> {
     match media::content_type(request.headers()) {
         "application/yaml" => yaml(request.body()),
         "application/vnd.kubernetes.protobuf" => Err(Status::unsupported_media_type(&[
             "application/json",
             "application/yaml",
         ])),
-        _ => json(request.body()),
+        "application/json" | "" => json(request.body()),
+        _ => Err(Status::unsupported_media_type(&[
+            "application/json",
+            "application/yaml",
+            "application/vnd.kubernetes.protobuf",
+        ])),
     }
 }
 
-fn json(text: &[u8]) -> Result<Value, Status> {
-    serde_json::from_slice(text)
+fn json(text: &[u8]) -> Result<(Value, Vec<String>), Status> {
+    super::json::read(text)
         .map_err(|error| Status::bad_request(format!("the body of the request is not valid JSON: {error}")))
 }
 
-fn yaml(text: &[u8]) -> Result<Value, Status> {
+fn yaml(text: &[u8]) -> Result<(Value, Vec<String>), Status> {
     // Most clients send JSON under this name, which is read faster.
-    if let Ok(value) = serde_json::from_slice(text) {
-        return Ok(value);
+    if let Ok(read) = super::json::read(text) {
+        return Ok(read);
     }
     let text = std::str::from_utf8(text)
         .map_err(|_| Status::bad_request("the body of the request is not valid UTF-8"))?;
-    serde_saphyr::from_str(text).map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))
+    serde_saphyr::from_str(text)
+        .map(|value| (value, Vec::new()))
+        .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))
 }
 
-fn patch_of(request: &Request<Bytes>) -> Result<Patch, Status> {
+fn patch_of(request: &Request<Bytes>, options: &mut WriteOptions) -> Result<Patch, Status> {
+    let mut document = |read: Result<(Value, Vec<String>), Status>| {
+        let (value, duplicates) = read?;
+        options.duplicates = duplicates;
+        if value.is_object() {
+            return Ok(value);
+        }
+        Err(Status::bad_request(format!(
+            "error decoding patch: json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+            crate::schema::builtin::json_name(&value)
+        )))
+    };
     match media::content_type(request.headers()) {
-        "application/merge-patch+json" => Ok(Patch::Merge(json(request.body())?)),
-        "application/strategic-merge-patch+json" => Ok(Patch::Strategic(json(request.body())?)),
-        "application/apply-patch+yaml" => Ok(Patch::Apply(yaml(request.body())?)),
-        "application/json-patch+json" => serde_json::from_slice(request.body())
-            .map(Patch::Json)
-            .map_err(|error| Status::bad_request(format!("error decoding patch: {error}"))),
-        _ => Err(Status::unsupported_media_type(&[
-            "application/json-patch+json",
-            "application/merge-patch+json",
-            "application/strategic-merge-patch+json",
-            "application/apply-patch+yaml",
-        ])),
+        "application/merge-patch+json" => Ok(Patch::Merge(document(json(request.body()))?)),
+        "application/strategic-merge-patch+json" => Ok(Patch::Strategic(document(json(request.body()))?)),
+        "application/apply-patch+yaml" => Ok(Patch::Apply(document(yaml(request.body()))?)),
+        "application/json-patch+json" => match serde_json::from_slice::<Value>(request.body()) {
+            Ok(list @ Value::Array(_)) => serde_json::from_value(list)
+                .map(Patch::Json)
+                .map_err(|_| Status::rejected()),
+            Ok(other) => Err(Status::bad_request(format!(
+                "error decoding patch: json: cannot unmarshal {} into Go value of type []handlers.jsonPatchOp",
+                crate::schema::builtin::json_name(&other)
+            ))),
+            Err(error) => Err(Status::bad_request(format!("error decoding patch: {error}"))),
+        },
+        _ => {
+            let mut status = Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+            status.details = Some(Box::default());
+            Err(status)
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! In which form a client wants its answer, and in which it sends a patch.
 
 use http::HeaderMap;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
 
 use crate::server::Status;
 use crate::table::IncludeObject;
@@ -17,34 +17,65 @@ pub(super) enum Form {
     Table,
 }
 
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Json,
+    Yaml,
+}
+
+/// What a client accepts that names no form: what every server lists when it has nothing acceptable.
+const SERVED: &[&str] = &[
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+];
+
 /// Chooses among what the client accepts, in its order.
-pub(super) fn form(headers: &HeaderMap) -> Result<Form, Status> {
+pub(super) fn form(headers: &HeaderMap) -> Result<(Form, Encoding), Status> {
     let accepted = accepted(headers);
     if accepted.is_empty() {
-        return Ok(Form::Object);
+        return Ok((Form::Object, Encoding::Json));
     }
     for range in &accepted {
         let (media_type, parameters) = split(range);
-        if !matches!(
-            media_type,
-            "application/json" | "*/*" | "application/*" | "text/html"
-        ) {
-            continue;
-        }
+        let encoding = match media_type {
+            "application/json" | "*/*" => Encoding::Json,
+            "application/yaml" => Encoding::Yaml,
+            _ => continue,
+        };
         let parameter = |name: &str| {
             parameters
                 .iter()
                 .find(|(known, _)| *known == name)
                 .map(|(_, value)| *value)
         };
+        let meta = parameter("g") == Some("meta.k8s.io") && parameter("v") == Some("v1");
         match parameter("as") {
-            None => return Ok(Form::Object),
-            Some("Table") if parameter("g") == Some("meta.k8s.io") => return Ok(Form::Table),
-            Some("PartialObjectMetadata" | "PartialObjectMetadataList") => return Ok(Form::Metadata),
+            None => return Ok((Form::Object, encoding)),
+            Some("Table") if meta => return Ok((Form::Table, encoding)),
+            Some("PartialObjectMetadata" | "PartialObjectMetadataList") if meta => {
+                return Ok((Form::Metadata, encoding));
+            }
             Some(_) => {}
         }
     }
-    Err(Status::not_acceptable(&["application/json"]))
+    // Types that the server does not know at all are refused before it looks at the parameters.
+    if accepted.iter().any(|range| SERVED.contains(&split(range).0)) {
+        return Err(Status::not_acceptable(SERVED));
+    }
+    let streams = ["json", "vnd.kubernetes.protobuf"].map(|name| format!("application/{name};stream=watch"));
+    let mut status = Status::new(
+        406,
+        "NotAcceptable",
+        format!(
+            "406: Not Acceptable\n\nAvailable representations: {}, {}",
+            SERVED.join(", "),
+            streams.join(", ")
+        ),
+    );
+    status.details = Some(Box::default());
+    Err(status)
 }
 
 /// Whether the client accepts aggregated discovery.
@@ -82,11 +113,24 @@ pub(super) fn content_type(headers: &HeaderMap) -> &str {
         .map_or("", |value| split(value).0)
 }
 
+/// Whether the client reads compressed answers.
+pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|encoding| split(encoding.trim()).0 == "gzip")
+}
+
 /// What the rows of a table carry besides their cells.
-pub(super) fn include(word: Option<&str>) -> IncludeObject {
+pub(super) fn include(word: Option<&str>) -> Result<IncludeObject, Status> {
     match word {
-        Some("None") => IncludeObject::None,
-        Some("Object") => IncludeObject::Object,
-        _ => IncludeObject::Metadata,
+        Some("None") => Ok(IncludeObject::None),
+        Some("Object") => Ok(IncludeObject::Object),
+        Some("Metadata") | None => Ok(IncludeObject::Metadata),
+        Some(other) => Err(Status::bad_request(format!(
+            "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', 'Object', 'None', or empty"
+        ))),
     }
 }

@@ -5,6 +5,7 @@ mod answer;
 mod body;
 mod discovery;
 mod handle;
+mod json;
 mod listen;
 mod media;
 mod query;

@@ -6,8 +6,9 @@ use std::time::Duration;
 use http::Uri;
 use serde_json::Value;
 
+use crate::schema::go_quote;
 use crate::server::{
-    DeleteOptions, FieldSelector, FieldValidation, LabelSelector, ListOptions, Propagation, Status,
+    Cause, DeleteOptions, FieldSelector, FieldValidation, LabelSelector, ListOptions, Propagation, Status,
     VersionMatch, WatchOptions, WriteOptions,
 };
 
@@ -71,17 +72,26 @@ impl Query {
             None => Ok(None),
             Some("NotOlderThan") => Ok(Some(VersionMatch::NotOlderThan)),
             Some("Exact") => Ok(Some(VersionMatch::Exact)),
-            Some(other) => Err(Status::bad_request(format!(
-                "resourceVersionMatch: Unsupported value: \"{other}\": supported values: \"Exact\", \"NotOlderThan\""
-            ))),
+            Some(other) => {
+                let why = format!(
+                    "Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\", \"\""
+                );
+                let cause = Cause::new("FieldValueNotSupported", "resourceVersionMatch", why);
+                Err(Status::invalid_of("meta.k8s.io", "ListOptions", "", vec![cause]))
+            }
         }
     }
 
     pub(super) fn list(&self) -> Result<ListOptions, Status> {
+        if self.0.contains_key("sendInitialEvents") {
+            let why = "Forbidden: sendInitialEvents is forbidden for list";
+            let cause = Cause::new("FieldValueForbidden", "sendInitialEvents", why);
+            refuse("ListOptions", vec![cause])?;
+        }
         Ok(ListOptions {
             labels: self.labels()?,
             fields: self.fields()?,
-            limit: self.number::<usize>("limit")?.unwrap_or(0),
+            limit: usize::try_from(self.number::<i64>("limit")?.unwrap_or(0)).unwrap_or(0),
             continue_token: self.text("continue").map(str::to_owned),
             resource_version: self.text("resourceVersion").map(str::to_owned),
             version_match: self.version_match()?,
@@ -106,32 +116,43 @@ impl Query {
         })
     }
 
-    fn dry_run(&self) -> Result<bool, Status> {
-        match self.text("dryRun") {
-            None => Ok(false),
-            Some("All") => Ok(true),
-            Some(other) => Err(Status::bad_request(format!(
-                "dryRun: Unsupported value: \"{other}\": supported values: \"All\""
-            ))),
+    fn dry_run(&self, causes: &mut Vec<Cause>) -> bool {
+        match self.0.get("dryRun").map(String::as_str) {
+            None => false,
+            Some("All") => true,
+            Some(other) => {
+                let why = format!("Unsupported value: [{other:?}]: supported values: \"All\"");
+                causes.push(Cause::new("FieldValueNotSupported", "dryRun", why));
+                false
+            }
         }
     }
 
-    pub(super) fn write(&self) -> Result<WriteOptions, Status> {
+    /// Options of a write; `options` is the name of their kind, for what is wrong with them.
+    pub(super) fn write(&self, options: &str) -> Result<WriteOptions, Status> {
+        let mut causes = Vec::new();
+        let field_manager = self.text("fieldManager");
+        causes.extend(field_manager.and_then(check_manager));
+        let dry_run = self.dry_run(&mut causes);
         let field_validation = match self.text("fieldValidation") {
             None | Some("Warn") => FieldValidation::Warn,
             Some("Ignore") => FieldValidation::Ignore,
             Some("Strict") => FieldValidation::Strict,
             Some(other) => {
-                return Err(Status::bad_request(format!(
-                    "fieldValidation: Unsupported value: \"{other}\": supported values: \"Ignore\", \"Warn\", \"Strict\""
-                )));
+                let why = format!(
+                    "Unsupported value: {other:?}: supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""
+                );
+                causes.push(Cause::new("FieldValueNotSupported", "fieldValidation", why));
+                FieldValidation::Warn
             }
         };
+        refuse(options, causes)?;
         Ok(WriteOptions {
-            field_manager: self.text("fieldManager").map(str::to_owned),
+            field_manager: field_manager.map(str::to_owned),
             field_validation,
-            dry_run: self.dry_run()?,
+            dry_run,
             force: self.flag("force"),
+            duplicates: Vec::new(),
         })
     }
 
@@ -151,15 +172,27 @@ impl Query {
             None => self.number("gracePeriodSeconds")?,
         };
         let orphan = body.and_then(|body| body["orphanDependents"].as_bool());
+        let mut causes = Vec::new();
+        if let Some(body) = body {
+            check_options_kind(body)?;
+        }
+        if orphan.is_some() && text("propagationPolicy").is_some() {
+            causes.push(Cause::invalid(
+                "propagationPolicy",
+                &Value::from(text("propagationPolicy")),
+                "orphanDependents and deletionPropagation cannot be both set",
+            ));
+        }
         let propagation = match text("propagationPolicy").as_deref() {
             Some("Orphan") => Some(Propagation::Orphan),
             Some("Background") => Some(Propagation::Background),
             Some("Foreground") => Some(Propagation::Foreground),
             Some(other) => {
-                return Err(Status::bad_request(format!(
-                    "propagationPolicy: Unsupported value: \"{other}\": supported values: \"Foreground\", \
-                     \"Background\", \"Orphan\""
-                )));
+                let why = format!(
+                    "Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
+                );
+                causes.push(Cause::new("FieldValueNotSupported", "propagationPolicy", why));
+                None
             }
             None => orphan.map(|orphan| {
                 if orphan {
@@ -169,7 +202,8 @@ impl Query {
                 }
             }),
         };
-        let dry_run = body.is_some_and(|body| body["dryRun"][0] == "All") || self.dry_run()?;
+        let dry_run = body.is_some_and(|body| body["dryRun"][0] == "All") || self.dry_run(&mut causes);
+        refuse("DeleteOptions", causes)?;
         Ok(DeleteOptions {
             grace_period,
             propagation,
@@ -178,4 +212,42 @@ impl Query {
             dry_run,
         })
     }
+}
+
+/// 422 for options that are not what they may be.
+fn refuse(options: &str, causes: Vec<Cause>) -> Result<(), Status> {
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid_of("meta.k8s.io", options, "", causes))
+}
+
+/// The body of a delete is `DeleteOptions`, or does not say what it is.
+fn check_options_kind(body: &Value) -> Result<(), Status> {
+    let kind = body["kind"].as_str().unwrap_or("DeleteOptions");
+    if kind == "DeleteOptions" {
+        return Ok(());
+    }
+    let version = body["apiVersion"].as_str().unwrap_or_default();
+    Err(Status::bad_request(format!(
+        "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+    )))
+}
+
+/// What is wrong with the name of a manager.
+fn check_manager(name: &str) -> Option<Cause> {
+    if name.len() > 128 {
+        return Some(Cause::new(
+            "FieldValueTooLong",
+            "fieldManager",
+            "Too long: may not be more than 128 bytes",
+        ));
+    }
+    let (at, unprintable) = name.chars().enumerate().find(|(_, letter)| letter.is_control())?;
+    let message = format!(
+        "Invalid value: {}: invalid character U+{:04X} (at position {at})",
+        go_quote(name),
+        u32::from(unprintable)
+    );
+    Some(Cause::new("FieldValueInvalid", "fieldManager", message))
 }

@@ -50,7 +50,8 @@ pub(super) fn parse(path: &str) -> Option<Route> {
     let parts = parts?;
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     Some(match parts.as_slice() {
-        ["healthz" | "livez" | "readyz", ..] => Route::Health,
+        ["healthz" | "livez" | "readyz"] => Route::Health,
+        ["healthz" | "livez" | "readyz", "ping" | "etcd" | "log"] => Route::Health,
         ["version"] => Route::Version,
         ["api"] => Route::CoreVersions,
         ["apis"] => Route::Groups,

@@ -6,6 +6,7 @@ use futures::stream::BoxStream;
 use serde_json::json;
 
 use super::answer::Writer;
+use super::media::Form;
 use crate::server::{Watch, WatchFrame};
 use crate::store::ChangeKind;
 
@@ -32,9 +33,12 @@ fn line(frame: &WatchFrame, writer: &Writer) -> Bytes {
             revision,
             initial_events_end,
         } => {
+            let (kind, api_version) = match writer.form {
+                Form::Metadata => ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned()),
+                Form::Object | Form::Table => (writer.kind.kind.as_str(), writer.kind.api_version()),
+            };
             let mut object = json!({
-                "kind": writer.kind.kind, "apiVersion": writer.kind.api_version(),
-                "metadata": {"resourceVersion": revision.to_string(), "creationTimestamp": null},
+                "kind": kind, "apiVersion": api_version, "metadata": {"resourceVersion": revision.to_string()},
             });
             if *initial_events_end {
                 object["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});

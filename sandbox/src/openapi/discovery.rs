@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{VERBS, parts};
+use super::{parts, verbs};
 use crate::server::{KindType, Registry};
 
 /// `/api`
@@ -93,7 +93,7 @@ pub fn resources(registry: &Registry, group: &str, version: &str) -> Option<Valu
     for kind in &kinds {
         let mut resource = json!({
             "name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced,
-            "kind": kind.kind, "verbs": VERBS,
+            "kind": kind.kind, "verbs": verbs(kind),
         });
         if !kind.short_names.is_empty() {
             resource["shortNames"] = json!(kind.short_names);
@@ -103,11 +103,15 @@ pub fn resources(registry: &Registry, group: &str, version: &str) -> Option<Valu
         }
         resources.push(resource);
         for part in parts(kind) {
-            resources.push(json!({
+            let mut resource = json!({
                 "name": format!("{}/{}", kind.plural, part.name), "singularName": "",
-                "namespaced": kind.namespaced, "group": part.group, "version": part.version,
-                "kind": part.kind, "verbs": part.verbs,
-            }));
+                "namespaced": kind.namespaced, "kind": part.kind, "verbs": part.verbs,
+            });
+            if part.group != kind.group || part.version != kind.version {
+                resource["group"] = part.group.into();
+                resource["version"] = part.version.into();
+            }
+            resources.push(resource);
         }
     }
     Some(json!({
@@ -152,7 +156,7 @@ fn aggregated_resource(kind: &KindType) -> Value {
         "resource": kind.plural, "singularResource": kind.singular,
         "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
         "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
-        "verbs": VERBS,
+        "verbs": verbs(kind),
     });
     if !kind.short_names.is_empty() {
         resource["shortNames"] = json!(kind.short_names);

@@ -9,7 +9,7 @@ mod tests;
 pub use discovery::{aggregated, group, groups, resources, versions};
 pub use document::{document, index};
 
-use crate::server::{KindType, Subresource};
+use crate::server::{KindType, Origin, Subresource};
 
 /// The version of Kubernetes whose behaviour is shown.
 pub const KUBERNETES: &str = "v1.36.3";
@@ -25,6 +25,25 @@ const VERBS: [&str; 8] = [
     "update",
     "watch",
 ];
+
+/// The same of a custom kind, in the order in which they are given.
+const CUSTOM_VERBS: [&str; 8] = [
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
+
+fn verbs(kind: &KindType) -> [&'static str; 8] {
+    match kind.origin {
+        Origin::Custom => CUSTOM_VERBS,
+        Origin::BuiltIn => VERBS,
+    }
+}
 
 /// What `/version` answers.
 pub fn version() -> serde_json::Value {
@@ -73,7 +92,10 @@ fn parts(kind: &KindType) -> Vec<Part> {
         ));
     }
     if kind.status {
-        parts.push(own(Subresource::Status));
+        match kind.origin {
+            Origin::Custom => parts.insert(0, own(Subresource::Status)),
+            Origin::BuiltIn => parts.push(own(Subresource::Status)),
+        }
     }
     parts
 }

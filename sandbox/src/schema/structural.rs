@@ -96,6 +96,11 @@ impl Structural {
         errors
     }
 
+    /// What is wrong with a value for one place of a schema; the errors' fields are relative to it.
+    pub fn misfits(node: &Node, value: &Value) -> Vec<FieldError> {
+        validate::validate(node, value, None, &Path::Root).errors
+    }
+
     /// The root of the schema: what apply and strategic merge walk.
     pub fn node(&self) -> &Arc<Node> {
         &self.node

@@ -12,8 +12,10 @@ use crate::schema::{FieldError, builtin};
 /// How the write came about, for `managedFields`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Writer {
-    /// Create, update, or a patch that is no apply: what changed now belongs to the writer.
+    /// Create or update: what changed now belongs to the writer.
     Update,
+    /// A patch that is no apply: as an update, but what is wrong is wrong with the patch.
+    Patch,
     /// An apply, whose merge has already set the managers.
     Apply,
 }
@@ -35,7 +37,7 @@ pub(super) struct Change<'a> {
 pub(super) fn decode(
     kind: &KindType,
     body: &mut Value,
-    validation: FieldValidation,
+    options: &WriteOptions,
 ) -> Result<Vec<String>, Status> {
     let gvk = kind.group_version_kind();
     if kind.origin == Origin::BuiltIn {
@@ -50,11 +52,12 @@ pub(super) fn decode(
             }
         }
     }
-    let warnings: Vec<String> = unknown
-        .iter()
-        .map(|path| format!("unknown field {}", crate::schema::go_quote(path)))
+    let told = |what: &str, path: &String| format!("{what} field {}", crate::schema::go_quote(path));
+    let duplicates = options.duplicates.iter().map(|path| told("duplicate", path));
+    let warnings: Vec<String> = duplicates
+        .chain(unknown.iter().map(|path| told("unknown", path)))
         .collect();
-    match validation {
+    match options.field_validation {
         FieldValidation::Ignore => Ok(Vec::new()),
         FieldValidation::Strict if !warnings.is_empty() => Err(Status::bad_request(format!(
             "{name} in version \"{}\" cannot be handled as a {name}: strict decoding error: {}",
@@ -66,35 +69,56 @@ pub(super) fn decode(
     }
 }
 
+/// A refusal of [`decode`] as a patch is refused for it: with the patched document in the words of 422.
+pub(super) fn refused_patch(refusal: Status, document: &Value) -> Status {
+    let why = refusal
+        .message
+        .split_once(" cannot be handled as a ")
+        .and_then(|(_, rest)| rest.split_once(": "))
+        .map_or(refusal.message.as_str(), |(_, why)| why);
+    let cause = Cause::invalid("patch", &Value::from(document.to_string()), why);
+    Status::invalid_of("", "", "", vec![cause])
+}
+
 impl Change<'_> {
-    /// Validates, and records the manager.
-    pub(super) fn complete(&self, body: &mut Value, live: Option<&Value>) -> Result<(), Status> {
-        self.validate(body, live)?;
-        if self.writer == Writer::Update
+    /// Records who manages what the body changes: before the server adds anything of its own.
+    ///
+    /// # Errors
+    /// If a definition cannot be completed.
+    pub(super) fn record(&self, body: &mut Value, live: Option<&Value>) -> Result<(), Status> {
+        if self.kind.collection == definitions::collection() && self.subresource.is_none() {
+            definitions::complete(body, live)?;
+        }
+        if self.writer != Writer::Apply
             && let Some(schema) = self.kind.schema()
         {
-            let none = json!({"apiVersion": body["apiVersion"], "kind": body["kind"]});
+            let mut before = match live {
+                Some(live) => live.clone(),
+                None => json!({"apiVersion": body["apiVersion"], "kind": body["kind"]}),
+            };
+            if self.kind.origin == Origin::BuiltIn {
+                builtin::complete_empty(&self.kind.group_version_kind(), &mut before);
+            }
             let manager = self.manager();
-            apply::record_update(
-                schema.node(),
-                live.unwrap_or(&none),
-                body,
-                &manager.borrowed(),
-                &self.reset(),
-            );
+            apply::record_update(schema.node(), before, body, &manager.borrowed(), &self.reset());
         }
         Ok(())
     }
 
-    fn validate(&self, body: &mut Value, live: Option<&Value>) -> Result<(), Status> {
+    /// Checks the object as it is to be stored.
+    ///
+    /// # Errors
+    /// 422 with everything that is wrong.
+    pub(super) fn validate(&self, body: &Value, live: Option<&Value>) -> Result<(), Status> {
         let mut causes = metadata::validate(self.kind, body);
-        if self.kind.collection == definitions::collection() && self.subresource.is_none() {
-            definitions::complete(body, live)?;
-        }
         if self.kind.origin == Origin::Custom
             && let Some(schema) = self.kind.schema()
         {
             causes.extend(schema.validate(body, live).iter().map(cause_of));
+        }
+        if self.kind.origin == Origin::BuiltIn && self.subresource.is_none() {
+            let gvk = self.kind.group_version_kind();
+            causes.extend(builtin::validate(&gvk, body).iter().map(cause_of));
         }
         if let Some(live) = live.filter(|_| self.kind.origin == Origin::BuiltIn) {
             let changed = builtin::validate_update(&self.kind.group_version_kind(), body, live);
@@ -104,7 +128,13 @@ impl Change<'_> {
             return Ok(());
         }
         let name = body["metadata"]["name"].as_str().unwrap_or_default();
-        Err(Status::invalid(self.kind, name, causes))
+        // Both groups' Events are checked as those of the core group.
+        let group = if self.kind.kind == "Event" {
+            ""
+        } else {
+            &self.kind.group
+        };
+        Err(Status::invalid_of(group, &self.kind.kind, name, causes))
     }
 
     /// Merges an applied configuration into the live object.

@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 
+use super::definitions::TakenNames;
 use super::state::State;
 use super::{KindType, definitions};
-use crate::store::{Key, Object};
+use crate::apply::{self, Manager, ResetFields};
+use crate::schema::builtin;
+use crate::store::{Key, Object, Scope};
 
 impl State {
     /// Follows up the write of one object.
@@ -25,14 +28,57 @@ impl State {
         }
     }
 
-    fn serve_definition(&mut self, kind: &KindType, key: &Key, object: &Object) {
+    /// Gives a definition its names and serves its kinds, and says so in its status.
+    pub(super) fn serve_definition(&mut self, kind: &KindType, key: &Key, object: &Object) {
         let mut definition = object.value().clone();
-        if definitions::register(Arc::make_mut(&mut self.registry), &definition).is_err() {
+        let now = self.now();
+        let is_served = definitions::establish(&mut definition, &self.taken_names(object), &now);
+        if is_served && definitions::register(Arc::make_mut(&mut self.registry), &definition).is_err() {
             return;
         }
-        let now = self.now();
-        if definitions::establish(&mut definition, &now) {
-            self.store.put(&kind.collection, key, definition);
+        if definition == *object.value() {
+            return;
+        }
+        if let Some(schema) = kind.schema() {
+            let mut before = object.value().clone();
+            builtin::complete_empty(&kind.group_version_kind(), &mut before);
+            let manager = Manager {
+                name: "kube-apiserver",
+                api_version: &kind.api_version(),
+                subresource: Some("status"),
+                time: &now,
+            };
+            let reset = ResetFields::built_in_status();
+            apply::record_update(schema.node(), before, &mut definition, &manager, &reset);
+        }
+        self.store.put(&kind.collection, key, definition);
+    }
+
+    /// The names that the other definitions of the group have.
+    fn taken_names(&self, definition: &Object) -> TakenNames {
+        let mut taken = TakenNames::default();
+        for other in self.store.objects(&definitions::collection(), &Scope::Everything) {
+            if other.name() != definition.name() && other["spec"]["group"] == definition["spec"]["group"] {
+                taken.add(&other);
+            }
+        }
+        taken
+    }
+
+    /// Looks again at the definitions of a group of which one is gone: another may have its names now.
+    pub(super) fn accept_names_again(&mut self, group: &str) {
+        let collection = definitions::collection();
+        let Ok(kind) = self
+            .registry
+            .find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+            .map(Arc::clone)
+        else {
+            return;
+        };
+        for other in self.store.objects(&collection, &Scope::Everything) {
+            if other["spec"]["group"] == group && !other.is_deleting() {
+                self.serve_definition(&kind, &other.key(), &other);
+            }
         }
     }
 }

@@ -88,7 +88,7 @@ const BUILT_IN: &[BuiltIn] = &[
         .short(&["pv"])
         .cluster()
         .status(),
-    kind("", "Pod", "pods").short(&["po"]).all().status(),
+    kind("", "Pod", "pods").short(&["po"]).all().status().generation(),
     kind("", "PodTemplate", "podtemplates"),
     kind("", "ReplicationController", "replicationcontrollers")
         .short(&["rc"])

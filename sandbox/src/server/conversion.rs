@@ -1,5 +1,5 @@
 //! Between the form in which an object is stored and the one in which it is asked for: another version of a custom
-//! kind differs only by `apiVersion`; the two groups' Events name their fields differently.
+//! kind differs by `apiVersion` and by the fields that it knows; the two groups' Events name their fields differently.
 
 use std::sync::Arc;
 
@@ -37,15 +37,23 @@ pub(super) fn presented(kind: &KindType, object: &Arc<Object>) -> Arc<Object> {
     if kind.is("events.k8s.io", "Event") {
         rename(&mut value, |(core, new)| (core, new));
     }
+    if let Some(schema) = &kind.schema {
+        schema.prune(&mut value);
+    }
     Arc::new(Object::new(value, object.revision()))
 }
 
-/// A value that a client sent in the version of `kind`, in the form in which it is stored.
-pub(super) fn stored(kind: &KindType, mut value: Value) -> Value {
+/// A value that a client sent in the version of `kind`, in the form in which it is stored; `storage` is the custom kind's
+/// version for that, where it is another one.
+pub(super) fn stored(kind: &KindType, storage: Option<&KindType>, mut value: Value) -> Value {
     if kind.storage_api_version != kind.api_version() {
         value["apiVersion"] = Value::from(kind.storage_api_version.as_str());
         if kind.is("events.k8s.io", "Event") {
             rename(&mut value, |(core, new)| (new, core));
+        }
+        if let Some(schema) = storage.and_then(|storage| storage.schema.as_ref()) {
+            schema.prune(&mut value);
+            schema.default(&mut value);
         }
     }
     value
@@ -76,7 +84,7 @@ mod tests {
         let registry = super::super::builtin::registry();
         let new = registry.find("events.k8s.io", "v1", "events").unwrap();
         let sent = json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "note": "n", "regarding": {"kind": "Pod"}});
-        let kept = stored(new, sent.clone());
+        let kept = stored(new, None, sent.clone());
         assert_eq!(
             kept,
             json!({"apiVersion": "v1", "kind": "Event", "message": "n", "involvedObject": {"kind": "Pod"}})

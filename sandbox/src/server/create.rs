@@ -4,9 +4,7 @@ use serde_json::Value;
 
 use super::admission::{self, Change};
 use super::state::State;
-use super::{
-    Call, Cause, KindType, Origin, Outcome, Status, Subresource, WriteOptions, conversion, metadata,
-};
+use super::{Call, Cause, KindType, Origin, Outcome, Status, Subresource, WriteOptions, metadata};
 use crate::schema::builtin;
 use crate::store::{CollectionId, Key};
 
@@ -41,22 +39,18 @@ impl State {
         let kind = &call.kind;
         metadata::check_place(call, &mut body)?;
         let version = body["metadata"]["resourceVersion"].as_str().unwrap_or_default();
-        if !version.is_empty() {
+        if !version.is_empty() && writer != admission::Writer::Apply {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::new(500, "", why));
         }
         self.name(kind, call, &mut body)?;
         self.check_namespace(call, &body)?;
-        let warnings = admission::decode(kind, &mut body, options.field_validation)?;
+        let warnings = admission::decode(kind, &mut body, options)?;
         let uid = self.new_uid();
         let now = self.now();
         metadata::stamp_new(&mut body, &uid, &now, kind.generation);
-        match kind.origin {
-            Origin::Custom if kind.status => {
-                remove(&mut body, "status");
-            }
-            Origin::Custom => {}
-            Origin::BuiltIn => builtin::prepare_for_create(&kind.group_version_kind(), &mut body),
+        if kind.origin == Origin::Custom && kind.status {
+            remove(&mut body, "status");
         }
         let change = Change {
             kind,
@@ -66,15 +60,23 @@ impl State {
             now: &now,
             writer,
         };
-        change.complete(&mut body, None)?;
+        change.record(&mut body, None)?;
+        if kind.origin == Origin::BuiltIn {
+            builtin::prepare_for_create(&kind.group_version_kind(), &mut body);
+        }
+        change.validate(&body, None)?;
         let key = Key {
             namespace: call.namespace.clone(),
             name: body["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
         };
-        if self.store.get(&kind.collection, &key).is_some() {
-            return Err(Status::already_exists(kind, &key.name));
+        if let Some(live) = self.store.get(&kind.collection, &key) {
+            let mut status = Status::already_exists(kind, &key.name);
+            if live.is_deleting() {
+                status.message = format!("object is being deleted: {}", status.message);
+            }
+            return Err(status);
         }
-        let stored = conversion::stored(kind, body);
+        let stored = self.to_store(kind, body);
         let written = self.write(kind, &key, stored, options.dry_run);
         if !options.dry_run {
             self.after_write(kind, &key);
@@ -88,6 +90,13 @@ impl State {
 
     fn name(&mut self, kind: &KindType, call: &Call, body: &mut Value) -> Result<(), Status> {
         let fields = metadata::of(body);
+        // What is no text is refused for that, in a moment.
+        if fields
+            .get("name")
+            .is_some_and(|name| !name.is_string() && !name.is_null())
+        {
+            return Ok(());
+        }
         let name = fields
             .get("name")
             .and_then(Value::as_str)

@@ -1,11 +1,12 @@
 //! CustomResourceDefinitions: what makes one valid, which kinds it serves, and what its status says.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::kinds::{KindType, Origin, Registry, ScalePaths};
-use super::{Cause, Status};
+use super::{Cause, Status, structure};
 use crate::schema::{FieldError, GroupVersionKind, Structural, builtin};
 use crate::store::CollectionId;
 
@@ -107,25 +108,40 @@ fn check_versions(spec: &Value) -> Vec<Cause> {
             "must have exactly one version marked as storage version",
         ));
     }
+    // A schema that all versions share is reported where older clients write it.
+    let schema_of = |version: &Value| version["schema"]["openAPIV3Schema"].clone();
+    let shared = versions
+        .iter()
+        .all(|version| schema_of(version) == schema_of(&versions[0]));
     for (at, version) in versions.iter().enumerate() {
-        let path = format!("spec.versions[{at}].schema.openAPIV3Schema");
         let schema = &version["schema"]["openAPIV3Schema"];
         if !schema.is_object() {
-            causes.push(Cause::required(path, "schemas are required"));
+            causes.push(Cause::required(
+                format!("spec.versions[{at}].schema.openAPIV3Schema"),
+                "",
+            ));
             continue;
         }
-        if let Err(errors) = Structural::compile(schema, &kind_of(spec, version)) {
-            causes.extend(
-                errors
-                    .into_iter()
-                    .map(|error| FieldError {
-                        field: format!("{path}.{}", error.field),
-                        ..error
-                    })
-                    .map(|error| {
-                        Cause::new(error.error_type.reason(), error.field.as_str(), error.message())
-                    }),
-            );
+        let path = if shared {
+            "spec.validation.openAPIV3Schema".to_owned()
+        } else {
+            format!("spec.versions[{at}].schema.openAPIV3Schema")
+        };
+        let mut found = structure::check(schema, &path);
+        match Structural::compile(schema, &kind_of(spec, version)) {
+            Err(errors) => found.extend(errors.into_iter().map(|error| FieldError {
+                field: format!("{path}.{}", error.field.trim_start_matches('.')),
+                ..error
+            })),
+            Ok(compiled) => found.extend(structure::check_defaults(compiled.node(), &path)),
+        }
+        causes.extend(
+            found
+                .iter()
+                .map(|error| Cause::new(error.error_type.reason(), error.field.as_str(), error.message())),
+        );
+        if shared {
+            break;
         }
     }
     causes
@@ -192,42 +208,91 @@ fn scale_of(scale: &Value) -> Option<ScalePaths> {
     })
 }
 
-/// Says in the status that the definition is served, as the real server's controllers do a moment after it was made.
-/// What it already says stays. Returns whether anything changed.
-pub(super) fn establish(definition: &mut Value, now: &str) -> bool {
-    let before = definition.clone();
-    let condition = |kind: &str, reason: &str, message: &str| {
-        json!({
-            "type": kind, "status": "True", "reason": reason, "message": message,
-            "lastTransitionTime": now,
-        })
-    };
-    let names = definition["spec"]["names"].clone();
+/// The names that one definition has taken from the others of its group.
+#[derive(Debug, Default)]
+pub(super) struct TakenNames {
+    resources: BTreeSet<String>,
+    kinds: BTreeSet<String>,
+}
+
+impl TakenNames {
+    /// Adds what another definition has been given.
+    pub(super) fn add(&mut self, other: &Value) {
+        let names = &other["status"]["acceptedNames"];
+        for field in ["plural", "singular"] {
+            self.resources.insert(text(&names[field]).to_owned());
+        }
+        self.resources.extend(texts(&names["shortNames"]));
+        for field in ["kind", "listKind"] {
+            self.kinds.insert(text(&names[field]).to_owned());
+        }
+    }
+
+    /// The names that a definition may have, and why it may not have all that it asks for.
+    fn accept(&self, names: &Value) -> (Value, Option<(&'static str, String)>) {
+        let mut accepted = names.clone();
+        let mut conflict = None;
+        for (field, reason, taken) in [
+            ("plural", "PluralConflict", &self.resources),
+            ("singular", "SingularConflict", &self.resources),
+            ("shortNames", "ShortNamesConflict", &self.resources),
+            ("kind", "KindConflict", &self.kinds),
+            ("listKind", "ListKindConflict", &self.kinds),
+        ] {
+            let wanted = match &names[field] {
+                Value::String(name) => vec![name.clone()],
+                list => texts(list),
+            };
+            let clashes: Vec<String> = wanted
+                .iter()
+                .filter(|name| taken.contains(*name))
+                .map(|name| format!("{name:?} is already in use"))
+                .collect();
+            if clashes.is_empty() {
+                continue;
+            }
+            conflict = Some((reason, clashes.join(", ")));
+            match field {
+                "plural" | "kind" => accepted[field] = "".into(),
+                _ => {
+                    accepted.as_object_mut().map(|accepted| accepted.remove(field));
+                }
+            }
+        }
+        (accepted, conflict)
+    }
+}
+
+/// Says in the status which names a definition has been given and whether it is served, as the real server's controllers
+/// do a moment after it was made. Returns whether it is served.
+pub(super) fn establish(definition: &mut Value, taken: &TakenNames, now: &str) -> bool {
+    let (accepted, conflict) = taken.accept(&definition["spec"]["names"]);
     let storage: Vec<Value> = versions(&definition["spec"])
         .iter()
         .filter(|version| version["storage"] == true)
         .map(|version| version["name"].clone())
         .collect();
-    let finalizers = super::metadata::of(definition)
-        .entry("finalizers")
-        .or_insert_with(|| json!([]));
-    if let Some(finalizers) = finalizers.as_array_mut()
-        && before["metadata"]["deletionTimestamp"].is_null()
-        && !finalizers.iter().any(|known| known == CLEANUP)
-    {
-        finalizers.push(CLEANUP.into());
-    }
     let status = &mut definition["status"];
-    status["acceptedNames"] = names;
-    if !status["conditions"].is_array() {
-        status["conditions"] = json!([
-            condition("NamesAccepted", "NoConflicts", "no conflicts found"),
-            condition(
-                "Established",
-                "InitialNamesAccepted",
-                "the initial names have been accepted"
-            ),
-        ]);
+    status["acceptedNames"] = accepted;
+    match &conflict {
+        None => set_condition(
+            status,
+            "NamesAccepted",
+            true,
+            "NoConflicts",
+            "no conflicts found",
+            now,
+        ),
+        Some((reason, why)) => set_condition(status, "NamesAccepted", false, reason, why, now),
+    }
+    let was_established = is_true(status, "Established");
+    let is_served = was_established || conflict.is_none();
+    if !was_established && is_served {
+        let why = "the initial names have been accepted";
+        set_condition(status, "Established", true, "InitialNamesAccepted", why, now);
+    } else if !is_served {
+        let why = "not all names are accepted";
+        set_condition(status, "Established", false, "NotAccepted", why, now);
     }
     let mut stored: Vec<Value> = status["storedVersions"].as_array().cloned().unwrap_or_default();
     for version in storage {
@@ -236,7 +301,36 @@ pub(super) fn establish(definition: &mut Value, now: &str) -> bool {
         }
     }
     status["storedVersions"] = stored.into();
-    *definition != before
+    is_served
+}
+
+fn is_true(status: &Value, kind: &str) -> bool {
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    conditions
+        .into_iter()
+        .any(|condition| condition["type"] == kind && condition["status"] == "True")
+}
+
+fn set_condition(status: &mut Value, kind: &str, holds: bool, reason: &str, why: &str, now: &str) {
+    let word = if holds { "True" } else { "False" };
+    if !status["conditions"].is_array() {
+        status["conditions"] = json!([]);
+    }
+    let Some(conditions) = status["conditions"].as_array_mut() else {
+        return;
+    };
+    let known = conditions.iter().position(|condition| condition["type"] == kind);
+    let since = match known {
+        Some(at) if conditions[at]["status"] == word => conditions[at]["lastTransitionTime"].clone(),
+        _ => now.into(),
+    };
+    let condition = json!({
+        "type": kind, "status": word, "reason": reason, "message": why, "lastTransitionTime": since,
+    });
+    match known {
+        Some(at) => conditions[at] = condition,
+        None => conditions.push(condition),
+    }
 }
 
 fn kind_of(spec: &Value, version: &Value) -> GroupVersionKind {

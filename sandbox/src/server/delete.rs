@@ -32,12 +32,27 @@ impl State {
         if options.dry_run {
             return Ok(Deletion::Gone(self.presented(&call.kind, &live)));
         }
-        let last = self.begin_deletion(&call.kind, &call.key(), options.propagation, options.grace_period);
-        Ok(match self.store.get(&call.kind.collection, &call.key()) {
-            Some(waiting) if waiting.uid() == live.uid() => {
-                Deletion::Pending(conversion::presented(&call.kind, waiting))
+        let leaves_dependents = call.kind.is("batch", "Job") || call.kind.is("", "ReplicationController");
+        let propagation = options
+            .propagation
+            .or(leaves_dependents.then_some(Propagation::Orphan));
+        let begun = self.begin_deletion(&call.kind, &call.key(), propagation, options.grace_period);
+        Ok(match begun {
+            Some(Deletion::Pending(waiting)) => {
+                Deletion::Pending(conversion::presented(&call.kind, &waiting))
             }
-            Some(_) | None => Deletion::Gone(self.presented(&call.kind, &last.unwrap_or(live))),
+            Some(Deletion::Gone(last)) if call.kind.is("", "Pod") => {
+                let mut value = last.value().clone();
+                if !last.is_deleting() {
+                    metadata::count_generation(&mut value);
+                }
+                let fields = metadata::of(&mut value);
+                fields.insert("deletionTimestamp".to_owned(), self.now().into());
+                fields.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
+                Deletion::Gone(Arc::new(Object::new(value, last.revision())))
+            }
+            Some(Deletion::Gone(last)) => Deletion::Gone(self.presented(&call.kind, &last)),
+            None => Deletion::Gone(self.presented(&call.kind, &live)),
         })
     }
 
@@ -59,28 +74,34 @@ impl State {
         Ok(selected)
     }
 
-    /// Marks an object for deletion, or removes it if nothing keeps it. Returns its last version if it is gone.
+    /// Marks an object for deletion, or removes it if nothing keeps it. Returns it as it was marked, even if what kept it
+    /// is over at once, or its last version.
     pub(super) fn begin_deletion(
         &mut self,
         kind: &KindType,
         key: &Key,
         propagation: Option<Propagation>,
         grace_period: Option<i64>,
-    ) -> Option<Arc<Object>> {
+    ) -> Option<Deletion> {
         let live = self.store.get(&kind.collection, key).map(Arc::clone)?;
         let mut value = live.value().clone();
         let grace = grace_of(kind, &live, grace_period);
         keep_for(&mut value, propagation);
-        let waits =
-            grace > 0 || crate::store::finalizers(&value).next().is_some() || kind.is("", "Namespace");
+        let waits = grace > 0
+            || crate::store::finalizers(&value).next().is_some()
+            || kind.is("", "Namespace")
+            || kind.collection == definitions::collection();
         if !waits {
-            return self.remove(kind, key);
+            return self.remove(kind, key).map(Deletion::Gone);
         }
         self.mark(kind, &mut value, grace);
-        if value != *live.value() {
-            self.store.put(&kind.collection, key, value);
-        }
-        self.go_on_deleting(kind, key)
+        let marked = if value == *live.value() {
+            live
+        } else {
+            self.store.put(&kind.collection, key, value)
+        };
+        self.go_on_deleting(kind, key);
+        Some(Deletion::Pending(marked))
     }
 
     /// Sets the time of the deletion; a shorter grace period than before counts.
@@ -93,8 +114,26 @@ impl State {
         let at = self.timestamp() + jiff::SignedDuration::from_secs(grace);
         let fields = metadata::of(value);
         fields.insert("deletionTimestamp".to_owned(), metadata::time(at).into());
-        fields.insert("deletionGracePeriodSeconds".to_owned(), grace.into());
-        if kind.generation && first {
+        let is_definition = kind.collection == definitions::collection();
+        if !is_definition && !kind.is("", "Namespace") {
+            fields.insert("deletionGracePeriodSeconds".to_owned(), grace.into());
+        }
+        if is_definition {
+            let kept = fields.entry("finalizers").or_insert_with(|| json!([]));
+            if let Some(kept) = kept.as_array_mut()
+                && !kept.iter().any(|known| known == definitions::CLEANUP)
+            {
+                kept.push(definitions::CLEANUP.into());
+            }
+        }
+        if is_definition && let Some(conditions) = value["status"]["conditions"].as_array_mut() {
+            conditions.push(json!({
+                "type": "Terminating", "status": "True", "reason": "InstanceDeletionPending",
+                "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+                "lastTransitionTime": self.now(),
+            }));
+        }
+        if kind.generation && first && kind.collection != definitions::collection() {
             metadata::count_generation(value);
         }
         if kind.is("", "Namespace") {
@@ -103,11 +142,12 @@ impl State {
     }
 
     /// Does what the finalizers of the server itself wait for, and removes the object when nothing keeps it any longer.
-    /// Returns its last version if it is gone.
-    pub(super) fn go_on_deleting(&mut self, kind: &KindType, key: &Key) -> Option<Arc<Object>> {
-        let live = self.store.get(&kind.collection, key).map(Arc::clone)?;
+    pub(super) fn go_on_deleting(&mut self, kind: &KindType, key: &Key) {
+        let Some(live) = self.store.get(&kind.collection, key).map(Arc::clone) else {
+            return;
+        };
         if !live.is_deleting() {
-            return None;
+            return;
         }
         if kind.is("", "Namespace") {
             self.empty_namespace(key);
@@ -122,7 +162,9 @@ impl State {
         if live.has_finalizer(FOREGROUND) && !self.delete_blocking_dependents(&live) {
             self.drop_finalizer(kind, key, FOREGROUND);
         }
-        let live = self.store.get(&kind.collection, key).map(Arc::clone)?;
+        let Some(live) = self.store.get(&kind.collection, key).map(Arc::clone) else {
+            return;
+        };
         let grace = live["metadata"]["deletionGracePeriodSeconds"]
             .as_i64()
             .unwrap_or(0);
@@ -130,14 +172,13 @@ impl State {
             && live["spec"]["finalizers"]
                 .as_array()
                 .is_some_and(|kept| !kept.is_empty());
-        if crate::store::finalizers(&live).next().is_some() || grace > 0 || namespace_is_kept {
-            return None;
+        if crate::store::finalizers(&live).next().is_none() && grace == 0 && !namespace_is_kept {
+            self.remove(kind, key);
         }
-        self.remove(kind, key)
     }
 
     /// Takes an object out of the store, and whatever depends on that.
-    fn remove(&mut self, kind: &KindType, key: &Key) -> Option<Arc<Object>> {
+    pub(super) fn remove(&mut self, kind: &KindType, key: &Key) -> Option<Arc<Object>> {
         let last = self.store.remove(&kind.collection, key)?;
         if kind.collection == definitions::collection() {
             let names = &last["spec"];
@@ -146,6 +187,7 @@ impl State {
                 names["names"]["plural"].as_str().unwrap_or_default(),
             );
             Arc::make_mut(&mut self.registry).remove_resource(&resource);
+            self.accept_names_again(names["group"].as_str().unwrap_or_default());
         }
         self.collect_dependents(&last);
         self.after_removal(kind, key, &last);
@@ -160,6 +202,11 @@ impl State {
         if let Some(finalizers) = value["metadata"]["finalizers"].as_array_mut() {
             finalizers.retain(|known| known != finalizer);
             if finalizers.is_empty() {
+                let grace = value["metadata"]["deletionGracePeriodSeconds"].as_i64();
+                if value["metadata"]["deletionTimestamp"].is_string() && grace.unwrap_or(0) == 0 {
+                    self.remove(kind, key);
+                    return;
+                }
                 metadata::of(&mut value).remove("finalizers");
             }
             self.store.put(&kind.collection, key, value);
@@ -207,6 +254,9 @@ fn check_preconditions(call: &Call, live: &Object, options: &DeleteOptions) -> R
         );
         let mut status = Status::conflict(&call.kind, &call.name, "");
         status.message = why;
+        if let Some(details) = &mut status.details {
+            details.kind.clone_from(&call.kind.kind);
+        }
         Err(status)
     };
     match (&options.uid, &options.resource_version) {

@@ -176,6 +176,17 @@ impl Status {
         Self::new(400, "BadRequest", message)
     }
 
+    /// 422 without any reason: what the server says to a patch that it cannot apply.
+    pub fn rejected() -> Self {
+        let mut status = Self::new(
+            422,
+            "Invalid",
+            "the server rejected our request due to an error in our request",
+        );
+        status.details = Some(Box::default());
+        status
+    }
+
     /// 403 for an object, `why` as the real server words it.
     pub fn forbidden(kind: &KindType, name: &str, why: &str) -> Self {
         let message = format!("{} \"{name}\" is forbidden: {why}", kind.collection);
@@ -236,7 +247,7 @@ impl Status {
         let mut status = Self::new(
             504,
             "Timeout",
-            format!("Too large resource version: {asked}, current: {current}"),
+            format!("Timeout: Too large resource version: {asked}, current: {current}"),
         );
         status.details = Some(Box::new(Details {
             causes: vec![Cause {

@@ -134,6 +134,13 @@ impl Registry {
         self.by_plural.values().any(|kind| kind.group == group)
     }
 
+    /// Whether a version of a group is served.
+    pub fn has_version(&self, group: &str, version: &str) -> bool {
+        self.by_plural
+            .values()
+            .any(|kind| kind.group == group && kind.version == version)
+    }
+
     /// The kind in whose version the objects of a collection are stored.
     pub fn storage_of(&self, collection: &CollectionId) -> Option<&Arc<KindType>> {
         self.by_plural

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::selectors::{FieldSelector, LabelSelector, labels_of};
 use super::state::State;
-use super::{Call, List, ListOptions, Status, VersionMatch};
+use super::{Call, Cause, List, ListOptions, Status, VersionMatch};
 use crate::store::{Key, Object, Scope};
 
 const TOKEN_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without \
@@ -51,7 +51,8 @@ impl State {
             .filter(after)
             .filter(|object| selects(&options.labels, &options.fields, object))
             .map(|object| self.presented(&call.kind, &object));
-        let limit = if options.limit == 0 {
+        // Any version will do: the real server answers from its cache, which has no pages.
+        let limit = if options.limit == 0 || options.resource_version.as_deref() == Some("0") {
             usize::MAX
         } else {
             options.limit
@@ -87,18 +88,18 @@ impl State {
         };
         let Some(asked) = asked else {
             return match options.version_match {
-                Some(_) => Err(Status::bad_request(
+                Some(_) => Err(forbidden_match(
                     "resourceVersionMatch is forbidden unless resourceVersion is provided",
                 )),
                 None => Ok(newest),
             };
         };
-        let version = parse_version(asked)?;
+        let version = asked_version(asked)?;
         let exact = options.version_match == Some(VersionMatch::Exact)
             || (options.version_match.is_none() && options.limit > 0 && version > 0);
         if exact && version == 0 {
-            return Err(Status::bad_request(
-                "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"",
+            return Err(forbidden_match(
+                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
             ));
         }
         if version > current {
@@ -145,16 +146,28 @@ pub(super) fn selects(labels: &LabelSelector, fields: &FieldSelector, object: &O
     (labels.is_empty() || labels.matches(labels_of(object))) && fields.matches(object)
 }
 
+fn forbidden_match(why: &str) -> Status {
+    let cause = Cause::new(
+        "FieldValueForbidden",
+        "resourceVersionMatch",
+        format!("Forbidden: {why}"),
+    );
+    Status::invalid_of("meta.k8s.io", "ListOptions", "", vec![cause])
+}
+
 /// Reads a resource version.
 pub(super) fn parse_version(text: &str) -> Result<u64, Status> {
-    text.parse().map_err(|_| {
-        Status::new(
-            400,
-            "BadRequest",
-            format!(
-                "invalid resource version \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
-            ),
-        )
+    let why = || format!("strconv.ParseUint: parsing \"{text}\": invalid syntax");
+    text.parse().map_err(|_| Status::new(500, "", why()))
+}
+
+/// Reads the resource version that a list asks for.
+fn asked_version(text: &str) -> Result<u64, Status> {
+    parse_version(text).map_err(|status| {
+        Status::bad_request(format!(
+            "invalid resource version: resourceVersion: Invalid value: \"{text}\": {}",
+            status.message
+        ))
     })
 }
 

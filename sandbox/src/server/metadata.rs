@@ -36,7 +36,6 @@ pub(super) fn stamp_new(value: &mut Value, uid: &str, now: &str, generation: boo
         "selfLink",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
-        "generation",
     ] {
         metadata.remove(owned);
     }
@@ -79,6 +78,9 @@ pub(super) fn count_generation(value: &mut Value) {
 /// Checks that a body is of the kind and place of its path, and fills in what the path says.
 pub(super) fn check_place(call: &Call, body: &mut Value) -> Result<(), Status> {
     let kind = &call.kind;
+    if body.is_null() && kind.origin == super::Origin::BuiltIn {
+        *body = json!({});
+    }
     if !body.is_object() {
         return Err(Status::bad_request(
             "the body of the request must be a JSON object",
@@ -102,11 +104,10 @@ pub(super) fn check_place(call: &Call, body: &mut Value) -> Result<(), Status> {
                 "the namespace of the provided object does not match the namespace sent on the request",
             ));
         }
-        None if kind.namespaced => {
-            return Err(Status::bad_request(format!(
-                "an empty namespace may not be set when a resource of the kind {} is written",
-                kind.kind
-            )));
+        None if kind.namespaced => return Err(Status::method_not_allowed()),
+        // What lives in no namespace and is defined by somebody may name one: it is dropped.
+        None if !namespace.is_empty() && kind.origin == super::Origin::Custom => {
+            metadata.remove("namespace");
         }
         None if !namespace.is_empty() => {
             return Err(Status::bad_request(
@@ -118,21 +119,17 @@ pub(super) fn check_place(call: &Call, body: &mut Value) -> Result<(), Status> {
     Ok(())
 }
 
-fn check_type(kind: &KindType, body: &mut Value) -> Result<(), Status> {
+pub(super) fn check_type(kind: &KindType, body: &mut Value) -> Result<(), Status> {
     let (api_version, name) = (kind.api_version(), kind.kind.as_str());
     let text = |field: &str| body[field].as_str().unwrap_or_default();
     if kind.origin == super::Origin::Custom && text("kind").is_empty() {
         return Err(Status::bad_request(format!(
-            "Object 'Kind' is missing in '{body}'"
+            "the object provided is unrecognized (must be of type {name}): Object 'Kind' is missing in '{body}' ({body})"
         )));
     }
     let (sent_version, sent_kind) = (text("apiVersion"), text("kind"));
     if !sent_kind.is_empty() && sent_kind != name {
-        let sent = group_version_kind(sent_version, sent_kind);
-        let wanted = group_version_kind(&api_version, name);
-        return Err(Status::bad_request(format!(
-            "{sent_kind} in version {sent_version:?} cannot be handled as a {name}: {sent} is not {wanted}"
-        )));
+        return Err(another_kind(kind, sent_version, sent_kind, body));
     }
     if !sent_version.is_empty() && sent_version != api_version {
         return Err(Status::bad_request(format!(
@@ -144,25 +141,57 @@ fn check_type(kind: &KindType, body: &mut Value) -> Result<(), Status> {
     Ok(())
 }
 
-fn group_version_kind(api_version: &str, kind: &str) -> String {
-    format!("{api_version}, Kind={kind}")
+fn another_kind(kind: &KindType, sent_version: &str, sent_kind: &str, body: &Value) -> Status {
+    if kind.origin == super::Origin::Custom && sent_version == kind.api_version() {
+        let cause = Cause::invalid("kind", &Value::from(sent_kind), &format!("must be {}", kind.kind));
+        let name = body["metadata"]["name"].as_str().unwrap_or_default();
+        return Status::invalid_of(&kind.group, sent_kind, name, vec![cause]);
+    }
+    let package = match kind.group.as_str() {
+        "" => "core",
+        group => group.split('.').next().unwrap_or(group),
+    };
+    let short = sent_version.rsplit('/').next().unwrap_or_default();
+    let name = &kind.kind;
+    Status::bad_request(format!(
+        "{sent_kind} in version {sent_version:?} cannot be handled as a {name}: converting ({short}.{sent_kind}) to ({package}.{name}): unknown conversion"
+    ))
 }
 
 /// Checks name, labels, annotations and owners, as for every kind.
 pub(super) fn validate(kind: &KindType, value: &Value) -> Vec<Cause> {
     let metadata = &value["metadata"];
     let mut causes = Vec::new();
+    if let Some(prefix) = metadata["generateName"]
+        .as_str()
+        .filter(|prefix| !prefix.is_empty())
+        && let Some(why) = bad_name(kind, &format!("{}a", prefix.trim_end_matches('-')))
+    {
+        causes.push(Cause::invalid(
+            "metadata.generateName",
+            &metadata["generateName"],
+            &why,
+        ));
+    }
     if let Some(why) = bad_name(kind, metadata["name"].as_str().unwrap_or_default()) {
         causes.push(Cause::invalid("metadata.name", &metadata["name"], &why));
     }
     causes.extend(validate_labels(&metadata["labels"]));
     causes.extend(validate_annotations(&metadata["annotations"]));
     causes.extend(validate_owners(&metadata["ownerReferences"]));
-    for finalizer in crate::store::finalizers(value) {
+    for (at, finalizer) in crate::store::finalizers(value).enumerate() {
         let known = matches!(finalizer, "orphan" | "foregroundDeletion" | "kubernetes");
-        if !is_qualified_name(finalizer) || (!known && !finalizer.contains('/')) {
+        for why in bad_qualified_name(finalizer) {
             causes.push(Cause::invalid(
                 "metadata.finalizers",
+                &Value::from(finalizer),
+                &why,
+            ));
+        }
+        // Definitions have a finalizer of their own, older than this rule.
+        if !known && !finalizer.contains('/') && finalizer != super::definitions::CLEANUP {
+            causes.push(Cause::invalid(
+                format!("metadata.finalizers[{at}]"),
                 &Value::from(finalizer),
                 "name is neither a standard finalizer name nor is it fully qualified",
             ));
@@ -177,6 +206,9 @@ const LABEL: &str = "a valid label must be an empty string or consist of alphanu
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
      alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
      '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const KEY_WITH_PREFIX: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and \
      must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
      '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -184,14 +216,53 @@ const DNS_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case a
      and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
      '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
+/// What is wrong with the key of a label or an annotation, or with a finalizer.
+fn bad_qualified_name(key: &str) -> Vec<String> {
+    let parts: Vec<&str> = key.split('/').collect();
+    let (prefix, name) = match parts.as_slice() {
+        [name] => (None, *name),
+        [prefix, name] => (Some(*prefix), *name),
+        _ => return vec![format!("a valid label key {KEY_WITH_PREFIX}")],
+    };
+    let mut wrong = Vec::new();
+    match prefix {
+        Some("") => wrong.push("prefix part must be non-empty".to_owned()),
+        Some(prefix) if prefix.len() > 253 => {
+            wrong.push("prefix part must be no more than 253 bytes".to_owned())
+        }
+        Some(prefix) if !prefix.split('.').all(is_dns_label) => {
+            wrong.push(format!("prefix part {SUBDOMAIN}"))
+        }
+        Some(_) | None => {}
+    }
+    if name.is_empty() {
+        wrong.push("name part must be non-empty".to_owned());
+    } else if name.len() > 63 {
+        wrong.push("name part must be no more than 63 bytes".to_owned());
+    }
+    if !is_qualified_name(name) && name.len() <= 63 {
+        wrong.push(QUALIFIED.to_owned());
+    }
+    wrong
+}
+
+fn is_dns_label(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
 fn validate_labels(labels: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     for (key, value) in labels.as_object().into_iter().flatten() {
-        if !is_qualified_name(key) {
+        for why in bad_qualified_name(key) {
             causes.push(Cause::invalid(
                 "metadata.labels",
                 &Value::from(key.as_str()),
-                QUALIFIED,
+                &why,
             ));
         }
         if let Some(text) = value.as_str()
@@ -213,11 +284,11 @@ fn validate_annotations(annotations: &Value) -> Vec<Cause> {
     let mut size = 0;
     for (key, value) in annotations.as_object().into_iter().flatten() {
         size += key.len() + value.as_str().map_or(0, str::len);
-        if !is_qualified_name(&key.to_lowercase()) {
+        for why in bad_qualified_name(&key.to_lowercase()) {
             causes.push(Cause::invalid(
                 "metadata.annotations",
                 &Value::from(key.as_str()),
-                QUALIFIED,
+                &why,
             ));
         }
     }
@@ -234,7 +305,7 @@ fn validate_annotations(annotations: &Value) -> Vec<Cause> {
 fn validate_owners(owners: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut controllers = 0;
-    for (at, owner) in owners.as_array().into_iter().flatten().enumerate() {
+    for owner in owners.as_array().into_iter().flatten() {
         for (field, why) in [
             ("apiVersion", "version must not be empty"),
             ("kind", "must not be empty"),
@@ -242,9 +313,13 @@ fn validate_owners(owners: &Value) -> Vec<Cause> {
             ("uid", "must not be empty"),
         ] {
             if owner[field].as_str().unwrap_or_default().is_empty() {
-                let path = format!("metadata.ownerReferences[{at}].{field}");
+                let path = format!("metadata.ownerReferences.{field}");
                 causes.push(Cause::invalid(path, &Value::from(""), why));
             }
+        }
+        if owner["apiVersion"] == "v1" && owner["kind"] == "Event" {
+            let why = "/v1, Kind=Event is disallowed from being an owner";
+            causes.push(Cause::invalid("metadata.ownerReferences", owner, why));
         }
         if owner["controller"] == true {
             controllers += 1;
@@ -262,14 +337,6 @@ fn validate_owners(owners: &Value) -> Vec<Cause> {
 
 /// Why a name cannot be one of this kind.
 fn bad_name(kind: &KindType, name: &str) -> Option<String> {
-    let label = |name: &str| {
-        !name.is_empty()
-            && !name.starts_with('-')
-            && !name.ends_with('-')
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-    };
     // RBAC names are only path segments.
     if kind.group == "rbac.authorization.k8s.io" {
         return (name == "." || name == ".." || name.contains(['/', '%']))
@@ -279,12 +346,15 @@ fn bad_name(kind: &KindType, name: &str) -> Option<String> {
         if name.len() > 63 {
             return Some("must be no more than 63 bytes".to_owned());
         }
-        return (!label(name)).then(|| DNS_LABEL.to_owned());
+        if name.contains('.') && name.split('.').all(is_dns_label) {
+            return Some("must not contain dots".to_owned());
+        }
+        return (!is_dns_label(name)).then(|| DNS_LABEL.to_owned());
     }
     if name.len() > 253 {
-        return Some("must be no more than 253 bytes".to_owned());
+        return Some("must be no more than 253 characters".to_owned());
     }
-    (!name.split('.').all(label)).then(|| SUBDOMAIN.to_owned())
+    (!name.split('.').all(is_dns_label)).then(|| SUBDOMAIN.to_owned())
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod pods;
 mod scale;
 mod selectors;
 mod state;
+mod structure;
 mod types;
 mod update;
 mod watch;
@@ -136,6 +137,11 @@ impl ApiServer {
     /// 404 if it is not served.
     pub fn kind(&self, group: &str, version: &str, plural: &str) -> Result<Arc<KindType>, Status> {
         self.state().registry.find(group, version, plural).map(Arc::clone)
+    }
+
+    /// Whether a version of a group is served.
+    pub fn has_version(&self, group: &str, version: &str) -> bool {
+        self.state().registry.has_version(group, version)
     }
 
     /// Finds a kind by the `apiVersion` and `kind` of an object.

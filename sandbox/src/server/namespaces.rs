@@ -1,12 +1,13 @@
 //! Namespaces: those every cluster has, and what happens to the content of one that is deleted.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::state::State;
-use super::{KindType, definitions, metadata};
-use crate::store::{CollectionId, Key, Object, Scope};
+use super::{Call, KindType, Outcome, WriteOptions, definitions, metadata};
+use crate::store::{CollectionId, Key, Object, Scope, finalizers};
 
 /// The namespaces of every cluster.
 const SEEDED: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -32,6 +33,128 @@ impl State {
         }
     }
 
+    /// Replaces what keeps a namespace (`/finalize`), and goes on with its end if it has begun.
+    pub(super) fn finalize(
+        &mut self,
+        call: &Call,
+        live: &Arc<Object>,
+        body: &Value,
+        options: &WriteOptions,
+    ) -> Outcome {
+        let mut value = live.value().clone();
+        value["spec"] = match body["spec"]["finalizers"].as_array() {
+            Some(kept) if !kept.is_empty() => json!({"finalizers": kept}),
+            _ => json!({}),
+        };
+        let written = self.write(&call.kind, &call.key(), value, options.dry_run);
+        if !options.dry_run {
+            self.go_on_deleting(&call.kind, &call.key());
+        }
+        Outcome {
+            object: written,
+            created: false,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Says in a namespace's status what its end waits for.
+    fn tell_remaining(&mut self, key: &Key) {
+        let scope = Scope::Namespace(key.name.clone());
+        let (mut remaining, mut waiting) = (BTreeMap::new(), BTreeMap::new());
+        for kind in self.stored_kinds().into_iter().filter(|kind| kind.namespaced) {
+            for object in self.store.objects(&kind.collection, &scope) {
+                *remaining
+                    .entry(format!("{}.{}", kind.plural, kind.group))
+                    .or_insert(0_usize) += 1;
+                for finalizer in finalizers(&object) {
+                    *waiting.entry(finalizer.to_owned()).or_insert(0_usize) += 1;
+                }
+            }
+        }
+        let list = |counts: &BTreeMap<String, usize>, what: &str| {
+            let parts: Vec<String> = counts
+                .iter()
+                .map(|(name, count)| format!("{name} {what} {count} resource instances"))
+                .collect();
+            parts.join(", ")
+        };
+        let now = self.now();
+        let condition = |kind: &str, status: bool, reason: &str, message: String| {
+            json!({
+                "type": kind, "status": if status { "True" } else { "False" }, "reason": reason,
+                "message": message, "lastTransitionTime": now,
+            })
+        };
+        let mut conditions = vec![
+            condition(
+                "NamespaceDeletionDiscoveryFailure",
+                false,
+                "ResourcesDiscovered",
+                "All resources successfully discovered".to_owned(),
+            ),
+            condition(
+                "NamespaceDeletionGroupVersionParsingFailure",
+                false,
+                "ParsedGroupVersions",
+                "All legacy kube types successfully parsed".to_owned(),
+            ),
+            condition(
+                "NamespaceDeletionContentFailure",
+                false,
+                "ContentDeleted",
+                "All content successfully deleted, may be waiting on finalization".to_owned(),
+            ),
+        ];
+        conditions.push(if remaining.is_empty() {
+            condition(
+                "NamespaceContentRemaining",
+                false,
+                "ContentRemoved",
+                "All content successfully removed".to_owned(),
+            )
+        } else {
+            condition(
+                "NamespaceContentRemaining",
+                true,
+                "SomeResourcesRemain",
+                format!("Some resources are remaining: {}", list(&remaining, "has")),
+            )
+        });
+        conditions.push(if waiting.is_empty() {
+            condition(
+                "NamespaceFinalizersRemaining",
+                false,
+                "ContentHasNoFinalizers",
+                "All content-preserving finalizers finished".to_owned(),
+            )
+        } else {
+            condition(
+                "NamespaceFinalizersRemaining",
+                true,
+                "SomeFinalizersRemain",
+                format!(
+                    "Some content in the namespace has finalizers remaining: {}",
+                    list(&waiting, "in")
+                ),
+            )
+        });
+        let Some(live) = self.store.get(&collection(), key) else {
+            return;
+        };
+        let mut value = live.value().clone();
+        let told = |value: &Value| -> Vec<(Value, Value)> {
+            let conditions = value["status"]["conditions"].as_array().into_iter().flatten();
+            conditions
+                .map(|told| (told["type"].clone(), told["message"].clone()))
+                .collect()
+        };
+        let before = told(&value);
+        value["status"]["conditions"] = conditions.into();
+        if told(&value) != before {
+            self.store.put(&collection(), key, value);
+        }
+    }
+
     /// Deletes everything in a namespace that is ending; when nothing is left, nothing keeps it any longer.
     pub(super) fn empty_namespace(&mut self, key: &Key) {
         let scope = Scope::Namespace(key.name.clone());
@@ -46,7 +169,7 @@ impl State {
             left |= !self.store.objects(&kind.collection, &scope).is_empty();
         }
         if left {
-            return;
+            return self.tell_remaining(key);
         }
         if let Some(live) = self.store.get(&collection(), key)
             && live["spec"]["finalizers"]
@@ -58,10 +181,14 @@ impl State {
                 .as_array_mut()
                 .into_iter()
                 .for_each(|kept| kept.retain(|finalizer| finalizer != "kubernetes"));
-            if value["spec"]["finalizers"] == json!([]) {
+            let is_free = value["spec"]["finalizers"] == json!([]);
+            if is_free {
                 value["spec"] = json!({});
             }
             self.store.put(&collection(), key, value);
+            if !is_free {
+                self.tell_remaining(key);
+            }
         }
     }
 

@@ -57,6 +57,8 @@ pub enum Subresource {
     Eviction,
     /// `/binding` of a pod
     Binding,
+    /// `/finalize` of a namespace
+    Finalize,
 }
 
 impl Subresource {
@@ -67,6 +69,7 @@ impl Subresource {
             Self::Scale => "scale",
             Self::Eviction => "eviction",
             Self::Binding => "binding",
+            Self::Finalize => "finalize",
         }
     }
 }
@@ -205,6 +208,8 @@ pub struct WriteOptions {
     pub dry_run: bool,
     /// For apply: take over fields that others manage.
     pub force: bool,
+    /// The paths of fields that the body gave more than once; the last one counted.
+    pub duplicates: Vec<String>,
 }
 
 /// A patch, by its content type.

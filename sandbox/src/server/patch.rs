@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
 
 use super::admission::{Change, Writer};
@@ -17,6 +18,16 @@ impl State {
         options: &WriteOptions,
     ) -> Result<Outcome, Status> {
         check_options(patch, options)?;
+        if call.subresource == Some(Subresource::Finalize) {
+            return Err(Status::method_not_allowed());
+        }
+        if matches!(patch, Patch::Strategic(_)) && call.kind.origin == Origin::Custom {
+            return Err(Status::unsupported_media_type(&[
+                "application/json-patch+json",
+                "application/merge-patch+json",
+                "application/apply-patch+yaml",
+            ]));
+        }
         if let Patch::Apply(applied) = patch {
             return self.apply(call, applied, options);
         }
@@ -37,7 +48,7 @@ impl State {
                 call.name
             )));
         }
-        self.replace(call, &live, body, options, Writer::Update)
+        self.replace(call, &live, body, options, Writer::Patch)
     }
 
     /// Writes an object whose scale was changed, on its main endpoint.
@@ -47,12 +58,8 @@ impl State {
         body: Value,
         options: &WriteOptions,
     ) -> Result<Outcome, Status> {
-        let main = Call {
-            subresource: None,
-            ..call.clone()
-        };
-        let live: Arc<Object> = Arc::clone(self.live(&main)?);
-        let outcome = self.replace(&main, &live, body, options, Writer::Update)?;
+        let live: Arc<Object> = Arc::clone(self.live(call)?);
+        let outcome = self.replace(call, &live, body, options, Writer::Update)?;
         Ok(Outcome {
             object: scale::read(&call.kind, &outcome.object)?,
             ..outcome
@@ -65,19 +72,9 @@ fn patched(call: &Call, patch: &Patch, before: &Value) -> Result<Value, Status> 
     let mut body = before.clone();
     match patch {
         Patch::Merge(patch) => json_patch::merge(&mut body, patch),
-        Patch::Json(patch) => json_patch::patch(&mut body, patch).map_err(|_| {
-            Status::new(
-                422,
-                "Invalid",
-                "the server rejected our request due to an error in our request",
-            )
-        })?,
-        Patch::Strategic(_) if call.kind.origin == Origin::Custom => {
-            return Err(Status::unsupported_media_type(&[
-                "application/json-patch+json",
-                "application/merge-patch+json",
-                "application/apply-patch+yaml",
-            ]));
+        Patch::Json(patch) => {
+            let patch = lenient(patch, before);
+            json_patch::patch(&mut body, &patch).map_err(|_| Status::rejected())?;
         }
         Patch::Strategic(patch) => {
             let schema = call
@@ -85,11 +82,31 @@ fn patched(call: &Call, patch: &Patch, before: &Value) -> Result<Value, Status> 
                 .schema()
                 .ok_or_else(|| Status::unsupported_media_type(&[]))?;
             body = crate::apply::strategic_merge(schema.node(), &body, patch)
-                .map_err(|error| Status::bad_request(error.to_string()))?;
+                .map_err(|error| Status::new(500, "", error.to_string()))?;
         }
         Patch::Apply(_) => {}
     }
     Ok(body)
+}
+
+/// The server's JSON patch takes the replacement of a field that is not there for its addition.
+fn lenient(patch: &json_patch::Patch, before: &Value) -> json_patch::Patch {
+    let adds = |path: &str| {
+        let parent = path
+            .rsplit_once('/')
+            .and_then(|(parent, _)| before.pointer(parent));
+        before.pointer(path).is_none() && parent.is_some_and(Value::is_object)
+    };
+    let operations = patch.0.iter().map(|operation| match operation {
+        PatchOperation::Replace(replace) if adds(replace.path.as_str()) => {
+            PatchOperation::Add(AddOperation {
+                path: replace.path.clone(),
+                value: replace.value.clone(),
+            })
+        }
+        other => other.clone(),
+    });
+    json_patch::Patch(operations.collect())
 }
 
 fn check_options(patch: &Patch, options: &WriteOptions) -> Result<(), Status> {
@@ -108,8 +125,15 @@ fn check_options(patch: &Patch, options: &WriteOptions) -> Result<(), Status> {
 impl State {
     fn apply(&mut self, call: &Call, applied: &Value, options: &WriteOptions) -> Result<Outcome, Status> {
         let mut applied = applied.clone();
-        super::metadata::check_place(call, &mut applied)?;
-        check_applied_name(call, &mut applied)?;
+        let text = |field: &str| applied[field].as_str().unwrap_or_default();
+        let is_of_kind = text("kind") == call.kind.kind && text("apiVersion") == call.kind.api_version();
+        if !is_of_kind && call.subresource != Some(Subresource::Scale) {
+            let slash = if text("apiVersion").contains('/') { "" } else { "/" };
+            let sent = format!("{slash}{}, Kind={}", text("apiVersion"), text("kind"));
+            return Err(Status::bad_request(format!("invalid object type: {sent}")));
+        }
+        super::metadata::check_type(&call.kind, &mut applied)?;
+        check_applied_name(call, &applied)?;
         let live = self.store.get(&call.kind.collection, &call.key()).map(Arc::clone);
         if live.is_none() && call.subresource.is_some() {
             return Err(Status::not_found(&call.kind, &call.name));
@@ -125,7 +149,8 @@ impl State {
             writer: Writer::Apply,
         };
         let uid = applied["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-        let body = change.apply(&applied, before.as_ref().map(|before| before.value()))?;
+        let mut body = change.apply(&applied, before.as_ref().map(|before| before.value()))?;
+        super::metadata::check_place(call, &mut body)?;
         match live {
             Some(live) => self.replace(call, &live, body, options, Writer::Apply),
             None if !uid.is_empty() => {
@@ -139,11 +164,10 @@ impl State {
     }
 }
 
-fn check_applied_name(call: &Call, applied: &mut Value) -> Result<(), Status> {
+fn check_applied_name(call: &Call, applied: &Value) -> Result<(), Status> {
     let name = applied["metadata"]["name"].as_str().unwrap_or_default();
     if name.is_empty() {
-        super::metadata::of(applied).insert("name".to_owned(), call.name.as_str().into());
-        return Ok(());
+        return Err(super::update::undeterminable(call));
     }
     if name == call.name {
         return Ok(());

@@ -16,6 +16,7 @@ impl State {
         body: &Value,
         options: &WriteOptions,
     ) -> Result<Outcome, Status> {
+        check_eviction(call, body)?;
         let pod = Arc::clone(self.live(call)?);
         let ended = matches!(
             pod["status"]["phase"].as_str(),
@@ -63,11 +64,18 @@ impl State {
             [] => return Ok(()),
             [budget] => budget,
             _ => {
-                return Err(Status::internal(
-                    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
-                ));
+                let why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+                return Err(Status::new(500, "", why));
             }
         };
+        let observed = budget["status"]["observedGeneration"].as_i64().unwrap_or(0);
+        if observed < budget["metadata"]["generation"].as_i64().unwrap_or(0) {
+            let why = format!(
+                "The disruption budget {} is still being processed by the server.",
+                budget.name()
+            );
+            return Err(refused_by_budget(why, 10));
+        }
         let allowed = budget["status"]["disruptionsAllowed"].as_i64().unwrap_or(0);
         if allowed <= 0 {
             return Err(over_budget(budget));
@@ -75,6 +83,12 @@ impl State {
         if !dry_run {
             let mut value = budget.value().clone();
             value["status"]["disruptionsAllowed"] = (allowed - 1).into();
+            if allowed == 1 {
+                value["status"]["conditions"] = json!([{
+                    "type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": "",
+                    "observedGeneration": observed, "lastTransitionTime": self.now(),
+                }]);
+            }
             let now = self.now();
             value["status"]["disruptedPods"][pod.name()] = now.into();
             self.store.put(&collection, &budget.key(), value);
@@ -98,7 +112,12 @@ impl State {
         let bound = pod["spec"]["nodeName"].as_str().unwrap_or_default();
         if !bound.is_empty() {
             let why = format!("pod {} is already assigned to node \"{bound}\"", call.name);
-            return Err(Status::conflict(&call.kind, &call.name, &why));
+            let mut status = Status::conflict(&call.kind, &call.name, &why);
+            status.message = status.message.replacen(" on pods ", " on pods/binding ", 1);
+            if let Some(details) = &mut status.details {
+                "pods/binding".clone_into(&mut details.kind);
+            }
+            return Err(status);
         }
         let mut value = pod.value().clone();
         value["spec"]["nodeName"] = node.into();
@@ -120,22 +139,43 @@ impl State {
     }
 }
 
+fn check_eviction(call: &Call, body: &Value) -> Result<(), Status> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (kind, version) = (text(&body["kind"]), text(&body["apiVersion"]));
+    if !matches!(kind.as_str(), "" | "Eviction") {
+        let short = version.rsplit('/').next().unwrap_or_default();
+        return Err(Status::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a Eviction: converting ({short}.{kind}) to (policy.Eviction): unknown conversion"
+        )));
+    }
+    let name = text(&body["metadata"]["name"]);
+    if !name.is_empty() && name != call.name {
+        let why = "name in URL does not match name in Eviction object";
+        return Err(Status::bad_request(why));
+    }
+    Ok(())
+}
+
 fn over_budget(budget: &Object) -> Status {
     let needed = budget["status"]["desiredHealthy"].as_i64().unwrap_or(0);
     let healthy = budget["status"]["currentHealthy"].as_i64().unwrap_or(0);
-    let mut status = Status::too_many_requests(
-        "Cannot evict pod as it would violate the pod's disruption budget.",
-        0,
+    let why = format!(
+        "The disruption budget {} needs {needed} healthy pods and has {healthy} currently",
+        budget.name()
     );
+    refused_by_budget(why, 0)
+}
+
+fn refused_by_budget(why: String, retry_after_seconds: u32) -> Status {
+    let message = "Cannot evict pod as it would violate the pod's disruption budget.";
+    let mut status = Status::too_many_requests(message, retry_after_seconds);
     status.details = Some(Box::new(Details {
         causes: vec![Cause {
             reason: "DisruptionBudget".to_owned(),
-            message: format!(
-                "The disruption budget {} needs {needed} healthy pods and has {healthy} currently",
-                budget.name()
-            ),
+            message: why,
             field: String::new(),
         }],
+        retry_after_seconds,
         ..Details::default()
     }));
     status

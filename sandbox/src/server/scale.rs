@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{KindType, ScalePaths, Status};
+use super::{KindType, Origin, ScalePaths, Status};
 use crate::store::Object;
 
 /// The `Scale` of an object.
@@ -22,9 +22,20 @@ pub(super) fn read(kind: &KindType, object: &Object) -> Result<Arc<Object>, Stat
             "resourceVersion": metadata["resourceVersion"],
             "creationTimestamp": metadata["creationTimestamp"],
         },
-        "spec": {"replicas": number(object, &paths.spec)},
+        "spec": {},
         "status": {"replicas": number(object, &paths.status)},
     });
+    match at(object, &paths.spec).and_then(Value::as_i64) {
+        Some(0) if kind.origin == Origin::BuiltIn => {}
+        Some(wanted) => scale["spec"]["replicas"] = wanted.into(),
+        None if kind.origin == Origin::BuiltIn => {}
+        None => {
+            return Err(Status::internal(format!(
+                "the spec replicas field {:?} does not exist",
+                paths.spec
+            )));
+        }
+    }
     if let Some(namespace) = object.namespace() {
         scale["metadata"]["namespace"] = namespace.into();
     }
@@ -95,9 +106,9 @@ fn number(object: &Value, path: &str) -> i64 {
 /// A selector in text form: that of a replication controller is a map, that of others has `matchLabels`.
 fn selector_text(selector: &Value) -> String {
     let labels = selector.get("matchLabels").unwrap_or(selector);
-    super::label_map(labels)
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
+    let labels = labels.as_object().into_iter().flatten();
+    labels
+        .filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)))
         .collect::<Vec<_>>()
         .join(",")
 }

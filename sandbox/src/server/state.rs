@@ -85,6 +85,17 @@ impl State {
         super::conversion::presented(kind, object)
     }
 
+    /// A value in the form in which its kind is stored.
+    pub(super) fn to_store(&self, kind: &KindType, value: Value) -> Value {
+        let is_stored_so = kind.storage_api_version == kind.api_version();
+        let storage = if is_stored_so || kind.origin == super::Origin::BuiltIn {
+            None
+        } else {
+            self.registry.storage_of(&kind.collection).map(Arc::as_ref)
+        };
+        super::conversion::stored(kind, storage, value)
+    }
+
     /// Writes an object, unless nothing is to be written.
     pub(super) fn write(&mut self, kind: &KindType, key: &Key, value: Value, dry_run: bool) -> Arc<Object> {
         if dry_run {

@@ -99,7 +99,7 @@ impl Types {
                 .map(|(definition, revision)| {
                     let mut value = definition.clone();
                     super::metadata::stamp_new(&mut value, &uid(), &now, true);
-                    definitions::establish(&mut value, &now);
+                    definitions::establish(&mut value, &definitions::TakenNames::default(), &now);
                     value["metadata"]["resourceVersion"] = Value::from(revision.to_string());
                     let object = Object::new(value, revision);
                     (object.key(), Arc::new(object))

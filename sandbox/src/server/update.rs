@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::admission::{self, Change, Writer};
 use super::create::remove;
 use super::state::State;
-use super::{Call, Cause, Origin, Outcome, Status, Subresource, WriteOptions, conversion, metadata, scale};
+use super::{Call, Cause, KindType, Origin, Outcome, Status, Subresource, WriteOptions, metadata, scale};
 use crate::store::{Object, finalizers};
 
 impl State {
@@ -17,13 +17,22 @@ impl State {
         mut body: Value,
         options: &WriteOptions,
     ) -> Result<Outcome, Status> {
+        if call.subresource.is_none() && may_create_on_update(&call.kind) && self.live(call).is_err() {
+            return self.create_object(call, body, options, Writer::Update);
+        }
         let live = Arc::clone(self.live(call)?);
+        if call.subresource == Some(Subresource::Finalize) {
+            return Ok(self.finalize(call, &live, &body, options));
+        }
         if call.subresource == Some(Subresource::Scale) {
             let changed = scale::replaced(&call.kind, &live, &body)?;
             return self.replace_scaled(call, changed, options);
         }
         metadata::check_place(call, &mut body)?;
         let name = body["metadata"]["name"].as_str().unwrap_or_default();
+        if name.is_empty() {
+            return Err(undeterminable(call));
+        }
         if name != call.name {
             return Err(Status::bad_request(format!(
                 "the name of the object ({name}) does not match the name on the URL ({})",
@@ -31,13 +40,21 @@ impl State {
             )));
         }
         let version = body["metadata"]["resourceVersion"].as_str().unwrap_or_default();
-        if version.is_empty() && call.kind.origin == Origin::Custom {
+        if version.is_empty() && !may_update_unconditionally(&call.kind) {
             let cause = Cause::invalid(
                 "metadata.resourceVersion",
                 &Value::from(0),
                 "must be specified for an update",
             );
-            return Err(Status::invalid(&call.kind, &call.name, vec![cause]));
+            let mut status = Status::invalid(&call.kind, &call.name, vec![cause]);
+            if call.kind.origin == Origin::BuiltIn {
+                let (kind, plural) = (&call.kind.kind, &call.kind.plural);
+                status.message = status.message.replacen(kind.as_str(), plural, 1);
+                if let Some(details) = &mut status.details {
+                    details.kind.clone_from(plural);
+                }
+            }
+            return Err(status);
         }
         self.replace(call, &live, body, options, Writer::Update)
     }
@@ -52,9 +69,14 @@ impl State {
         writer: Writer,
     ) -> Result<Outcome, Status> {
         let kind = &call.kind;
-        check_preconditions(call, live, &body)?;
-        let warnings = admission::decode(kind, &mut body, options.field_validation)?;
+        check_preconditions(call, live, &body, writer)?;
+        let sent = (writer == Writer::Patch).then(|| body.clone());
+        let warnings = admission::decode(kind, &mut body, options).map_err(|refusal| match &sent {
+            Some(document) => admission::refused_patch(refusal, document),
+            None => refusal,
+        })?;
         let before = self.presented(kind, live);
+        check_times(call, &before, &body)?;
         keep_other_half(call, &before, &mut body);
         metadata::keep_owned(&mut body, &before);
         check_finalizers(call, &before, &body)?;
@@ -67,7 +89,8 @@ impl State {
             now: &now,
             writer,
         };
-        change.complete(&mut body, Some(before.value()))?;
+        change.record(&mut body, Some(before.value()))?;
+        change.validate(&body, Some(before.value()))?;
         if kind.generation && desired_state_differs(call, &before, &body) {
             metadata::count_generation(&mut body);
         }
@@ -79,7 +102,16 @@ impl State {
             });
         }
         let key = call.key();
-        let written = self.write(kind, &key, conversion::stored(kind, body), options.dry_run);
+        if !options.dry_run && nothing_keeps(kind, &before, &body) {
+            self.remove(kind, &key);
+            return Ok(Outcome {
+                object: Arc::new(Object::new(body, live.revision())),
+                created: false,
+                warnings,
+            });
+        }
+        let stored = self.to_store(kind, body);
+        let written = self.write(kind, &key, stored, options.dry_run);
         if !options.dry_run {
             self.after_write(kind, &key);
         }
@@ -91,9 +123,25 @@ impl State {
     }
 }
 
-fn check_preconditions(call: &Call, live: &Object, body: &Value) -> Result<(), Status> {
+/// Whether an update takes away the last that kept an object which is being deleted: it goes at once, unwritten.
+fn nothing_keeps(kind: &KindType, live: &Object, body: &Value) -> bool {
+    let grace = live["metadata"]["deletionGracePeriodSeconds"]
+        .as_i64()
+        .unwrap_or(0);
+    let is_kept_namespace = kind.is("", "Namespace")
+        && body["spec"]["finalizers"]
+            .as_array()
+            .is_some_and(|kept| !kept.is_empty());
+    live.is_deleting() && grace == 0 && finalizers(body).next().is_none() && !is_kept_namespace
+}
+
+fn check_preconditions(call: &Call, live: &Object, body: &Value, writer: Writer) -> Result<(), Status> {
     let text = |field: &str| body["metadata"][field].as_str().unwrap_or_default();
     let uid = text("uid");
+    if !uid.is_empty() && uid != live.uid() && writer != Writer::Update {
+        let cause = Cause::invalid("metadata.uid", &Value::from(uid), "field is immutable");
+        return Err(Status::invalid(&call.kind, &call.name, vec![cause]));
+    }
     if !uid.is_empty() && uid != live.uid() {
         let why = format!(
             "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
@@ -103,10 +151,37 @@ fn check_preconditions(call: &Call, live: &Object, body: &Value) -> Result<(), S
     }
     let version = text("resourceVersion");
     if !version.is_empty() && version != live.resource_version() {
-        super::list::parse_version(version)?;
+        let asked = super::list::parse_version(version)?;
+        if asked == 0 {
+            return Ok(());
+        }
         return Err(Status::outdated(&call.kind, &call.name));
     }
     Ok(())
+}
+
+/// 400 for a body without the name that the path has.
+pub(super) fn undeterminable(call: &Call) -> Status {
+    Status::bad_request(format!(
+        "the name of the object ({} based on URL) was undeterminable: name must be provided",
+        call.name
+    ))
+}
+
+/// Kinds whose updates need no version: all built-in ones but those that exist to be contended for.
+fn may_update_unconditionally(kind: &KindType) -> bool {
+    kind.origin == Origin::BuiltIn
+        && !matches!(
+            (kind.group.as_str(), kind.kind.as_str()),
+            ("coordination.k8s.io", "Lease")
+                | ("apiextensions.k8s.io", "CustomResourceDefinition")
+                | ("apiregistration.k8s.io", "APIService")
+        )
+}
+
+/// Kinds that an update makes where there is none.
+fn may_create_on_update(kind: &KindType) -> bool {
+    kind.is("coordination.k8s.io", "Lease") || kind.is("", "Event") || kind.is("events.k8s.io", "Event")
 }
 
 /// The main endpoint leaves the status as it is, the status endpoint everything else.
@@ -123,7 +198,7 @@ fn keep_other_half(call: &Call, live: &Value, body: &mut Value) {
             }
         }
         let Some(sent) = sent else { return };
-        if kind.origin == Origin::BuiltIn {
+        if kind.origin == Origin::BuiltIn && !kind.is("apps", "Deployment") {
             // Built-in kinds let the status endpoint change labels and the like, except what ends their life.
             let finalizers = live["metadata"].get("finalizers").cloned();
             body["metadata"] = sent;
@@ -143,6 +218,16 @@ fn keep_other_half(call: &Call, live: &Value, body: &mut Value) {
             }
         }
     }
+}
+
+/// An update may leave out when an object is to go, but not say otherwise.
+fn check_times(call: &Call, live: &Value, body: &Value) -> Result<(), Status> {
+    let sent = &body["metadata"]["deletionTimestamp"];
+    if sent.is_null() || *sent == live["metadata"]["deletionTimestamp"] {
+        return Ok(());
+    }
+    let cause = Cause::invalid("metadata.deletionTimestamp", sent, "field is immutable");
+    Err(Status::invalid(&call.kind, &call.name, vec![cause]))
 }
 
 fn check_finalizers(call: &Call, live: &Object, body: &Value) -> Result<(), Status> {

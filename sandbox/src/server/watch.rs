@@ -15,6 +15,9 @@ use crate::store::{Change, ChangeKind, Object, Subscription};
 /// How often a watch that asks for bookmarks gets one, as the real server's about once a minute.
 const BOOKMARK_PERIOD: Duration = Duration::from_mins(1);
 
+/// How long before its end a watch gets its last bookmark.
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+
 /// One frame of a watch.
 #[derive(Clone, Debug)]
 pub enum WatchFrame {
@@ -55,7 +58,10 @@ impl Watch {
         check_initial_events(options)?;
         let asked = match options.resource_version.as_deref() {
             None | Some("") => None,
-            Some(text) => Some(parse_version(text)?),
+            Some(text) => Some(parse_version(text).map_err(|mut status| {
+                status.message = format!("resourceVersion: Invalid value: {text:?}: {}", status.message);
+                status
+            })?),
         };
         let now = Instant::now();
         let mut watch = Self {
@@ -66,8 +72,9 @@ impl Watch {
             pending: VecDeque::new(),
             subscription: None,
             deadline: options.timeout.map(|timeout| now + timeout),
-            next_bookmark: options.bookmarks.then(|| now + BOOKMARK_PERIOD),
+            next_bookmark: None,
         };
+        watch.next_bookmark = options.bookmarks.then(|| watch.bookmark_after(now)).flatten();
         watch.subscribe(call, options, asked);
         Ok(watch)
     }
@@ -138,11 +145,23 @@ impl Watch {
         }
     }
 
+    /// When the next bookmark is due: once a minute, and shortly before the end.
+    fn bookmark_after(&self, now: Instant) -> Option<Instant> {
+        let last = self
+            .deadline
+            .and_then(|deadline| deadline.checked_sub(LAST_BOOKMARK));
+        [Some(now + BOOKMARK_PERIOD), last]
+            .into_iter()
+            .flatten()
+            .filter(|due| *due > now)
+            .min()
+    }
+
     /// A bookmark is due, or the end.
     fn wake_up(&mut self) {
         let now = Instant::now();
         let ending = self.deadline.is_some_and(|deadline| deadline <= now);
-        if self.next_bookmark.is_some() {
+        if self.next_bookmark.is_some_and(|due| due <= now) {
             // Changes are queued under the same lock, so after this all up to the revision are here.
             let revision = self.server.state().store.revision();
             while let Some(change) = self.subscription.as_mut().and_then(Subscription::try_next) {
@@ -152,7 +171,7 @@ impl Watch {
                 revision,
                 initial_events_end: false,
             });
-            self.next_bookmark = Some(now + BOOKMARK_PERIOD);
+            self.next_bookmark = self.bookmark_after(now);
         }
         if ending {
             self.subscription = None;
@@ -188,19 +207,23 @@ fn left(change: &Change) -> Arc<Object> {
 }
 
 fn check_initial_events(options: &WatchOptions) -> Result<(), Status> {
-    let forbidden = |field: &str, why: &str| {
-        let cause = Cause::new("FieldValueForbidden", field, format!("Forbidden: {why}"));
-        Err(Status::invalid_of("meta.k8s.io", "ListOptions", "", vec![cause]))
-    };
-    match (options.initial_events, options.version_match) {
-        (Some(_), Some(VersionMatch::NotOlderThan)) | (None, None) => Ok(()),
-        (Some(_), _) => forbidden(
-            "resourceVersionMatch",
-            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-        ),
-        (None, Some(_)) => forbidden(
-            "resourceVersionMatch",
+    let field = "resourceVersionMatch";
+    let forbidden = |why: &str| Cause::new("FieldValueForbidden", field, format!("Forbidden: {why}"));
+    let causes = match (options.initial_events, options.version_match) {
+        (Some(_), Some(VersionMatch::NotOlderThan)) | (None, None) => return Ok(()),
+        (Some(_), other) => {
+            let mut causes = vec![forbidden(
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            )];
+            if other == Some(VersionMatch::Exact) {
+                let why = "Unsupported value: \"Exact\": supported values: \"NotOlderThan\"";
+                causes.push(Cause::new("FieldValueNotSupported", field, why));
+            }
+            causes
+        }
+        (None, Some(_)) => vec![forbidden(
             "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-        ),
-    }
+        )],
+    };
+    Err(Status::invalid_of("meta.k8s.io", "ListOptions", "", causes))
 }

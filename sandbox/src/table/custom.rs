@@ -21,14 +21,11 @@ impl Path {
         let first = values[0];
         match self.kind.as_str() {
             "date" => age::since(first, now),
+            "integer" if !first.is_i64() => Value::Null,
+            "number" if !first.is_number() => Value::Null,
+            "boolean" if !first.is_boolean() => Value::Null,
             "integer" | "number" | "boolean" => first.clone(),
-            _ => Value::from(
-                values
-                    .iter()
-                    .map(|value| text(value))
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            ),
+            _ => Value::from(text(first)),
         }
     }
 }
@@ -51,7 +48,10 @@ pub(super) fn columns(version: &Value) -> Vec<Column> {
             "Age",
             "date",
             "",
-            "CreationTimestamp is a timestamp representing the server time when this object was created.",
+            &super::described(
+                "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+                "creationTimestamp",
+            ),
             0,
             ".metadata.creationTimestamp",
         ));

@@ -3,6 +3,7 @@
 mod age;
 mod builtin;
 mod custom;
+mod pod;
 #[cfg(test)]
 mod tests;
 
@@ -89,7 +90,7 @@ impl Columns {
                 Cell::Rule(rule) => rule(object, now),
             })
             .collect();
-        let object = match include {
+        let shown = match include {
             IncludeObject::None => Value::Null,
             IncludeObject::Object => object.clone(),
             IncludeObject::Metadata => json!({
@@ -97,7 +98,11 @@ impl Columns {
                 "metadata": object["metadata"],
             }),
         };
-        json!({"cells": cells, "object": object})
+        let mut row = json!({"cells": cells, "object": shown});
+        if let Some(condition) = pod::completed(object) {
+            row["conditions"] = json!([condition]);
+        }
+        row
     }
 }
 
@@ -106,8 +111,17 @@ fn name_column() -> Column {
         name: "Name".to_owned(),
         kind: "string".to_owned(),
         format: "name".to_owned(),
-        description: "Name must be unique within a namespace.".to_owned(),
+        description: described("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "name"),
         priority: 0,
         cell: Cell::Rule(|object, _| object["metadata"]["name"].clone()),
     }
+}
+
+/// What the definitions say of a field.
+fn described(definition: &str, field: &str) -> String {
+    crate::schema::builtin::definitions()
+        .get(definition)
+        .and_then(|schema| schema["properties"][field]["description"].as_str())
+        .unwrap_or_default()
+        .to_owned()
 }

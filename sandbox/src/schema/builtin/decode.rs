@@ -168,7 +168,8 @@ fn go_type(node: &Node) -> String {
     }
 }
 
-fn json_name(value: &Value) -> &'static str {
+/// What Go's JSON decoder calls a value of this type.
+pub fn json_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

@@ -5,15 +5,19 @@ mod defaults;
 mod definitions;
 mod immutable;
 mod merge;
+mod validate;
+mod zero;
 
 use super::{GroupVersionKind, Node, Structural};
-pub use decode::decode;
+pub use decode::{decode, json_name};
 pub use defaults::{default, prepare_for_create};
 use definitions::Definitions;
 pub use immutable::validate_update;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
+pub use validate::validate;
+pub use zero::complete_empty;
 
 fn all() -> &'static Definitions {
     static DEFINITIONS: LazyLock<Definitions> = LazyLock::new(definitions::collect);

@@ -12,6 +12,18 @@ pub(super) fn default(kind: &GroupVersionKind, object: &mut Value) {
         ("", "Secret") => secret(object),
         ("", "Service") => service(object),
         ("", "Event") => event(object),
+        ("events.k8s.io", "Event") => {
+            if let Some(fields) = object.as_object_mut() {
+                fill(fields, "regarding", json!({}));
+                fill(fields, "deprecatedSource", json!({}));
+                for time in ["eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"] {
+                    fill(fields, time, Value::Null);
+                }
+            }
+        }
+        ("coordination.k8s.io", "Lease") => {
+            made_fields(object, "spec");
+        }
         ("", "Node") => with_spec_and_status(object),
         ("", "Endpoints") => {
             for subset in items(object, "subsets") {
@@ -141,12 +153,11 @@ fn event(object: &mut Value) {
     };
     fill(fields, "involvedObject", json!({}));
     fill(fields, "source", json!({}));
-    let component = fields["source"]
-        .get("component")
-        .cloned()
-        .unwrap_or_else(|| "".into());
-    fill(fields, "reportingComponent", component);
+    fill(fields, "reportingComponent", "");
     fill(fields, "reportingInstance", "");
+    for time in ["eventTime", "firstTimestamp", "lastTimestamp"] {
+        fill(fields, time, Value::Null);
+    }
 }
 
 fn default_ports(object: &mut Value) {

@@ -12,9 +12,35 @@ pub fn prepare_for_create(kind: &GroupVersionKind, object: &mut Value) {
             object["status"] = json!({});
             generate_selector(object);
         }
+        ("apps", "DaemonSet") => {
+            object["status"] = json!({
+                "currentNumberScheduled": 0, "numberMisscheduled": 0, "desiredNumberScheduled": 0, "numberReady": 0,
+            });
+        }
+        ("apps", "ReplicaSet") => object["status"] = json!({"replicas": 0}),
+        ("apps", "StatefulSet") => object["status"] = json!({"replicas": 0, "availableReplicas": 0}),
         ("apps" | "batch", _) => object["status"] = json!({}),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => {
+            let storage: Vec<Value> = object["spec"]["versions"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|version| version["storage"] == true)
+                .map(|version| version["name"].clone())
+                .collect();
+            object["status"] = json!({
+                "conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": storage,
+            });
+        }
         ("", "Namespace") => {
-            object["spec"]["finalizers"] = json!(["kubernetes"]);
+            if let Some(spec) = fields(object, "/spec") {
+                fill(spec, "finalizers", json!([]));
+                if let Some(kept) = spec.get_mut("finalizers").and_then(Value::as_array_mut)
+                    && !kept.iter().any(|name| name == "kubernetes")
+                {
+                    kept.push("kubernetes".into());
+                }
+            }
             object["status"] = json!({"phase": "Active"});
         }
         ("", "Pod") => pod(object),
@@ -82,6 +108,9 @@ fn pod(object: &mut Value) {
     let Some(spec) = object["spec"].as_object_mut() else {
         return;
     };
+    fill(spec, "serviceAccountName", "default");
+    let account = spec["serviceAccountName"].clone();
+    fill(spec, "serviceAccount", account);
     fill(spec, "preemptionPolicy", "PreemptLowerPriority");
     fill(spec, "priority", 0);
     fill(spec, "tolerations", json!([]));

@@ -5,6 +5,7 @@ mod creation;
 mod pod;
 mod quantity;
 mod workload;
+mod written;
 
 use super::structural;
 use crate::schema::GroupVersionKind;
@@ -15,6 +16,7 @@ pub use creation::prepare_for_create;
 /// Fills in what the API server fills in whenever it reads an object of this kind; drops nulls.
 pub fn default(kind: &GroupVersionKind, object: &mut Value) {
     if let Some(structural) = structural(kind) {
+        written::empty_strings(structural.node(), object);
         structural.default(object);
         quantity::make_canonical(structural.node(), object);
     }
@@ -24,6 +26,7 @@ pub fn default(kind: &GroupVersionKind, object: &mut Value) {
         ("apps" | "batch", _) | ("", "ReplicationController") => workload::default(&kind.kind, object),
         _ => core::default(kind, object),
     }
+    written::complete(&kind.kind, object);
 }
 
 /// A place that holds fields, if it is one.
