@@ -12,6 +12,7 @@ static TIME: LazyLock<Regex> =
 static VERSIONS: LazyLock<Regex> = LazyLock::new(|| pattern(r"resource version: \d+( \(\d+\))?"));
 static VERSION_LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"resourceVersion: "\d+""#));
 static CURRENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"current: \d+"));
+static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d+s$"));
 static RECEIVED: LazyLock<Regex> = LazyLock::new(|| pattern(r"the ResourceVersion in record \(\d+\)"));
 
 #[expect(
@@ -83,6 +84,7 @@ fn string(text: &str) -> String {
     let text = UID.replace_all(text, "(uid)");
     let text = VERSION_LINE.replace_all(&text, "resourceVersion: (version)");
     let text = CURRENT.replace_all(&text, "current: (version)");
+    let text = AGE.replace_all(&text, "(age)");
     let text = TIME.replace_all(&text, "(time)");
     let text = VERSIONS.replace_all(&text, "resource version: (version)");
     RECEIVED

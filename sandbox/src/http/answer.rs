@@ -65,6 +65,12 @@ impl Writer {
             }
             Form::Metadata => {
                 let items: Vec<Value> = list.items.iter().map(|object| metadata_of(object)).collect();
+                // An empty list of metadata is null, as Go writes it.
+                let items = if items.is_empty() {
+                    Value::Null
+                } else {
+                    items.into()
+                };
                 json!({
                     "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
                     "metadata": meta, "items": items,

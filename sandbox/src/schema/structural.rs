@@ -81,12 +81,17 @@ impl Structural {
     /// What is wrong with `new`, which follows `old` if that is given (`old` defaulted and pruned as well).
     /// What was wrong already, and did not change, is not told.
     pub fn validate(&self, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        self.validate_unless(new, old, false)
+    }
+
+    /// The same; with `blocked` no rule is evaluated, because something is missing that they may be about.
+    pub fn validate_unless(&self, new: &Value, old: Option<&Value>, blocked: bool) -> Vec<FieldError> {
         let mut errors = validate::validate(&self.node, new, old, &Path::Root).errors;
         errors.extend(invariant::check(&self.node, new, old));
         if !self.node.rules_within {
             return errors;
         }
-        if errors.iter().any(|error| blocks_rules(error.error_type)) {
+        if blocked || errors.iter().any(|error| blocks_rules(error.error_type)) {
             let detail = "some validation rules were not checked because the object was invalid; correct the \
                           existing errors to complete validation";
             errors.push(FieldError::invalid("<nil>", Value::Null, detail));

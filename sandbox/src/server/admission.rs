@@ -8,6 +8,7 @@ use super::{
 };
 use crate::apply::{self, Manager, ResetFields};
 use crate::schema::{FieldError, builtin};
+use crate::store::finalizers;
 
 /// How the write came about, for `managedFields`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +41,9 @@ pub(super) fn decode(
     options: &WriteOptions,
 ) -> Result<Vec<String>, Status> {
     let gvk = kind.group_version_kind();
-    if kind.origin == Origin::BuiltIn {
-        builtin::decode(&gvk, body).map_err(Status::bad_request)?;
+    match kind.origin {
+        Origin::BuiltIn => builtin::decode(&gvk, body).map_err(Status::bad_request)?,
+        Origin::Custom => builtin::decode_metadata(&gvk, body).map_err(Status::bad_request)?,
     }
     let unknown = kind.schema().map_or_else(Vec::new, |schema| schema.prune(body));
     match kind.origin {
@@ -54,18 +56,29 @@ pub(super) fn decode(
     }
     let told = |what: &str, path: &String| format!("{what} field {}", crate::schema::go_quote(path));
     let duplicates = options.duplicates.iter().map(|path| told("duplicate", path));
+    let unqualified = (kind.origin == Origin::Custom)
+        .then(|| finalizers(body))
+        .into_iter()
+        .flatten()
+        .filter(|name| !name.contains('/'))
+        .map(|name| {
+            format!(
+                "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
+            )
+        })
+        .collect::<Vec<_>>();
     let warnings: Vec<String> = duplicates
         .chain(unknown.iter().map(|path| told("unknown", path)))
         .collect();
     match options.field_validation {
-        FieldValidation::Ignore => Ok(Vec::new()),
+        FieldValidation::Ignore => Ok(unqualified),
         FieldValidation::Strict if !warnings.is_empty() => Err(Status::bad_request(format!(
             "{name} in version \"{}\" cannot be handled as a {name}: strict decoding error: {}",
             kind.version,
             warnings.join(", "),
             name = kind.kind,
         ))),
-        FieldValidation::Warn | FieldValidation::Strict => Ok(warnings),
+        FieldValidation::Warn | FieldValidation::Strict => Ok([unqualified, warnings].concat()),
     }
 }
 
@@ -114,7 +127,8 @@ impl Change<'_> {
         if self.kind.origin == Origin::Custom
             && let Some(schema) = self.kind.schema()
         {
-            causes.extend(schema.validate(body, live).iter().map(cause_of));
+            let blocked = causes.iter().any(|cause| cause.reason == "FieldValueRequired");
+            causes.extend(schema.validate_unless(body, live, blocked).iter().map(cause_of));
         }
         if self.kind.origin == Origin::BuiltIn && self.subresource.is_none() {
             let gvk = self.kind.group_version_kind();

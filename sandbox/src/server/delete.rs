@@ -30,7 +30,7 @@ impl State {
             return Err(Status::forbidden(&call.kind, &call.name, why));
         }
         if options.dry_run {
-            return Ok(Deletion::Gone(self.presented(&call.kind, &live)));
+            return Ok(self.rehearsed(call, &live, options));
         }
         let leaves_dependents = call.kind.is("batch", "Job") || call.kind.is("", "ReplicationController");
         let propagation = options
@@ -54,6 +54,19 @@ impl State {
             Some(Deletion::Gone(last)) => Deletion::Gone(self.presented(&call.kind, &last)),
             None => Deletion::Gone(self.presented(&call.kind, &live)),
         })
+    }
+
+    /// What a deletion would answer.
+    fn rehearsed(&self, call: &Call, live: &Arc<Object>, options: &DeleteOptions) -> Deletion {
+        let mut value = live.value().clone();
+        let grace = grace_of(&call.kind, live, options.grace_period);
+        keep_for(&mut value, options.propagation);
+        if !waits(&call.kind, &value, grace) {
+            return Deletion::Gone(self.presented(&call.kind, live));
+        }
+        self.mark(&call.kind, &mut value, grace);
+        let marked = Arc::new(Object::new(value, live.revision()));
+        Deletion::Pending(self.presented(&call.kind, &marked))
     }
 
     pub(super) fn delete_collection(
@@ -87,11 +100,7 @@ impl State {
         let mut value = live.value().clone();
         let grace = grace_of(kind, &live, grace_period);
         keep_for(&mut value, propagation);
-        let waits = grace > 0
-            || crate::store::finalizers(&value).next().is_some()
-            || kind.is("", "Namespace")
-            || kind.collection == definitions::collection();
-        if !waits {
+        if !waits(kind, &value, grace) {
             return self.remove(kind, key).map(Deletion::Gone);
         }
         self.mark(kind, &mut value, grace);
@@ -212,6 +221,14 @@ impl State {
             self.store.put(&kind.collection, key, value);
         }
     }
+}
+
+/// Whether an object is marked first, and goes later.
+fn waits(kind: &KindType, value: &Value, grace: i64) -> bool {
+    grace > 0
+        || crate::store::finalizers(value).next().is_some()
+        || kind.is("", "Namespace")
+        || kind.collection == definitions::collection()
 }
 
 /// Seconds that an object gets to end: only pods that run somewhere have any.

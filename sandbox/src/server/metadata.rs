@@ -173,7 +173,13 @@ pub(super) fn validate(kind: &KindType, value: &Value) -> Vec<Cause> {
             &why,
         ));
     }
-    if let Some(why) = bad_name(kind, metadata["name"].as_str().unwrap_or_default()) {
+    let name = metadata["name"].as_str().unwrap_or_default();
+    if name.is_empty() {
+        causes.push(Cause::required(
+            "metadata.name",
+            "name or generateName is required",
+        ));
+    } else if let Some(why) = bad_name(kind, name) {
         causes.push(Cause::invalid("metadata.name", &metadata["name"], &why));
     }
     causes.extend(validate_labels(&metadata["labels"]));
@@ -189,7 +195,8 @@ pub(super) fn validate(kind: &KindType, value: &Value) -> Vec<Cause> {
             ));
         }
         // Definitions have a finalizer of their own, older than this rule.
-        if !known && !finalizer.contains('/') && finalizer != super::definitions::CLEANUP {
+        let is_checked = kind.origin == super::Origin::BuiltIn;
+        if is_checked && !known && !finalizer.contains('/') && finalizer != super::definitions::CLEANUP {
             causes.push(Cause::invalid(
                 format!("metadata.finalizers[{at}]"),
                 &Value::from(finalizer),

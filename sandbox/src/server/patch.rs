@@ -89,7 +89,8 @@ fn patched(call: &Call, patch: &Patch, before: &Value) -> Result<Value, Status> 
     Ok(body)
 }
 
-/// The server's JSON patch takes the replacement of a field that is not there for its addition.
+/// The server's JSON patch takes the replacement of a field that is not there for its addition, and what is not there for
+/// null.
 fn lenient(patch: &json_patch::Patch, before: &Value) -> json_patch::Patch {
     let adds = |path: &str| {
         let parent = path
@@ -97,14 +98,15 @@ fn lenient(patch: &json_patch::Patch, before: &Value) -> json_patch::Patch {
             .and_then(|(parent, _)| before.pointer(parent));
         before.pointer(path).is_none() && parent.is_some_and(Value::is_object)
     };
-    let operations = patch.0.iter().map(|operation| match operation {
+    let operations = patch.0.iter().filter_map(|operation| match operation {
         PatchOperation::Replace(replace) if adds(replace.path.as_str()) => {
-            PatchOperation::Add(AddOperation {
+            Some(PatchOperation::Add(AddOperation {
                 path: replace.path.clone(),
                 value: replace.value.clone(),
-            })
+            }))
         }
-        other => other.clone(),
+        PatchOperation::Test(test) if adds(test.path.as_str()) && test.value.is_null() => None,
+        other => Some(other.clone()),
     });
     json_patch::Patch(operations.collect())
 }
@@ -133,7 +135,6 @@ impl State {
             return Err(Status::bad_request(format!("invalid object type: {sent}")));
         }
         super::metadata::check_type(&call.kind, &mut applied)?;
-        check_applied_name(call, &applied)?;
         let live = self.store.get(&call.kind.collection, &call.key()).map(Arc::clone);
         if live.is_none() && call.subresource.is_some() {
             return Err(Status::not_found(&call.kind, &call.name));
@@ -150,6 +151,7 @@ impl State {
         };
         let uid = applied["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
         let mut body = change.apply(&applied, before.as_ref().map(|before| before.value()))?;
+        check_applied_name(call, &body)?;
         super::metadata::check_place(call, &mut body)?;
         match live {
             Some(live) => self.replace(call, &live, body, options, Writer::Apply),

@@ -20,7 +20,17 @@ impl State {
         if call.subresource.is_none() && may_create_on_update(&call.kind) && self.live(call).is_err() {
             return self.create_object(call, body, options, Writer::Update);
         }
-        let live = Arc::clone(self.live(call)?);
+        let live = match self.live(call) {
+            Ok(live) => Arc::clone(live),
+            // A body that cannot be read is refused first.
+            Err(missing) => {
+                if call.subresource != Some(Subresource::Scale) {
+                    admission::decode(&call.kind, &mut body, options)?;
+                    check_name(call, &mut body)?;
+                }
+                return Err(missing);
+            }
+        };
         if call.subresource == Some(Subresource::Finalize) {
             return Ok(self.finalize(call, &live, &body, options));
         }
@@ -28,17 +38,7 @@ impl State {
             let changed = scale::replaced(&call.kind, &live, &body)?;
             return self.replace_scaled(call, changed, options);
         }
-        metadata::check_place(call, &mut body)?;
-        let name = body["metadata"]["name"].as_str().unwrap_or_default();
-        if name.is_empty() {
-            return Err(undeterminable(call));
-        }
-        if name != call.name {
-            return Err(Status::bad_request(format!(
-                "the name of the object ({name}) does not match the name on the URL ({})",
-                call.name
-            )));
-        }
+        check_name(call, &mut body)?;
         let version = body["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         if version.is_empty() && !may_update_unconditionally(&call.kind) {
             let cause = Cause::invalid(
@@ -47,12 +47,10 @@ impl State {
                 "must be specified for an update",
             );
             let mut status = Status::invalid(&call.kind, &call.name, vec![cause]);
-            if call.kind.origin == Origin::BuiltIn {
-                let (kind, plural) = (&call.kind.kind, &call.kind.plural);
-                status.message = status.message.replacen(kind.as_str(), plural, 1);
-                if let Some(details) = &mut status.details {
-                    details.kind.clone_from(plural);
-                }
+            let (kind, plural) = (&call.kind.kind, &call.kind.plural);
+            status.message = status.message.replacen(kind.as_str(), plural, 1);
+            if let Some(details) = &mut status.details {
+                details.kind.clone_from(plural);
             }
             return Err(status);
         }
@@ -160,6 +158,22 @@ fn check_preconditions(call: &Call, live: &Object, body: &Value, writer: Writer)
     Ok(())
 }
 
+/// Checks that a body is of its path, by kind, namespace and name.
+fn check_name(call: &Call, body: &mut Value) -> Result<(), Status> {
+    metadata::check_place(call, body)?;
+    let name = body["metadata"]["name"].as_str().unwrap_or_default();
+    if name.is_empty() {
+        return Err(undeterminable(call));
+    }
+    if name != call.name {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({})",
+            call.name
+        )));
+    }
+    Ok(())
+}
+
 /// 400 for a body without the name that the path has.
 pub(super) fn undeterminable(call: &Call) -> Status {
     Status::bad_request(format!(
@@ -245,8 +259,9 @@ fn check_finalizers(call: &Call, live: &Object, body: &Value) -> Result<(), Stat
         "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
         added.join(", ")
     );
-    let cause = Cause::new("FieldValueForbidden", "metadata.finalizers", why);
-    Err(Status::invalid(&call.kind, &call.name, vec![cause]))
+    let mut causes = vec![Cause::new("FieldValueForbidden", "metadata.finalizers", why)];
+    causes.extend(metadata::validate(&call.kind, body));
+    Err(Status::invalid(&call.kind, &call.name, causes))
 }
 
 /// Whether what counts as a new generation has changed: all but metadata, and but status where that is an endpoint.
@@ -260,5 +275,8 @@ fn desired_state_differs(call: &Call, before: &Value, after: &Value) -> bool {
             .map(|(field, value)| (field.clone(), value.clone()))
             .collect()
     };
+    // A Deployment's annotations are for its controller.
+    let annotations = |value: &Value| value["metadata"].get("annotations").cloned();
     part(before) != part(after)
+        || (call.kind.is("apps", "Deployment") && annotations(before) != annotations(after))
 }

@@ -3,7 +3,7 @@
 
 use super::structural;
 use crate::schema::node::{Additional, Node, ValueType};
-use crate::schema::{GroupVersionKind, format, go_quote};
+use crate::schema::{GroupVersionKind, format, go_quote, object_meta};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use regex::Regex;
@@ -29,6 +29,30 @@ pub fn decode(kind: &GroupVersionKind, object: &Value) -> Result<(), String> {
             go_quote(version)
         )
     })
+}
+
+/// Checks the metadata of a custom object, which is a Go structure too, and drops what is empty in it.
+///
+/// # Errors
+/// The message of the API server's 400.
+pub fn decode_metadata(kind: &GroupVersionKind, object: &mut Value) -> Result<(), String> {
+    let Some(metadata) = object.get_mut("metadata") else {
+        return Ok(());
+    };
+    let place = Place {
+        structure: "ObjectMeta",
+        path: "metadata".to_owned(),
+    };
+    read(object_meta(), metadata, &place).map_err(|why| {
+        let (version, name) = (&kind.version, &kind.kind);
+        format!(
+            "{name} in version {} cannot be handled as a {name}: {why}",
+            go_quote(version)
+        )
+    })?;
+    super::defaults::empty_strings(object_meta(), metadata);
+    super::defaults::without_empty(object_meta(), metadata);
+    Ok(())
 }
 
 /// A field of a Go structure, and the way to it.

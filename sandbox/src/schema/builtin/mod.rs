@@ -9,7 +9,7 @@ mod validate;
 mod zero;
 
 use super::{GroupVersionKind, Node, Structural};
-pub use decode::{decode, json_name};
+pub use decode::{decode, decode_metadata, json_name};
 pub use defaults::{default, prepare_for_create};
 use definitions::Definitions;
 pub use immutable::validate_update;

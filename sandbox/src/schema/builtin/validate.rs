@@ -154,7 +154,11 @@ fn pod_spec(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
         let name = text(&container["name"]);
         if name.is_empty() {
             errors.push(FieldError::required(format!("{place}.name"), ""));
-        } else if seen.contains(&name) {
+        }
+        if path == "spec.template.spec" && text(&container["image"]).is_empty() {
+            errors.push(FieldError::required(format!("{place}.image"), ""));
+        }
+        if !name.is_empty() && seen.contains(&name) {
             let field = format!("{place}.name");
             errors.push(FieldError::new(
                 field,
@@ -164,9 +168,6 @@ fn pod_spec(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
             ));
         }
         seen.push(name);
-        if path == "spec.template.spec" && text(&container["image"]).is_empty() {
-            errors.push(FieldError::required(format!("{place}.image"), ""));
-        }
     }
 }
 

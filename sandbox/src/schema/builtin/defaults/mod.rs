@@ -12,6 +12,7 @@ use crate::schema::GroupVersionKind;
 use serde_json::{Map, Value};
 
 pub use creation::prepare_for_create;
+pub(super) use written::{empty_strings, without_empty};
 
 /// Fills in what the API server fills in whenever it reads an object of this kind; drops nulls.
 pub fn default(kind: &GroupVersionKind, object: &mut Value) {
@@ -27,6 +28,9 @@ pub fn default(kind: &GroupVersionKind, object: &mut Value) {
         _ => core::default(kind, object),
     }
     written::complete(&kind.kind, object);
+    if let Some(structural) = structural(kind) {
+        written::without_empty(structural.node(), object);
+    }
 }
 
 /// A place that holds fields, if it is one.

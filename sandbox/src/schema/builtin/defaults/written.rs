@@ -104,7 +104,7 @@ fn pod(object: &mut Value) {
 }
 
 /// In a map of strings null is the empty string.
-pub(super) fn empty_strings(node: &Node, value: &mut Value) {
+pub(in crate::schema::builtin) fn empty_strings(node: &Node, value: &mut Value) {
     let Value::Object(fields) = value else { return };
     if let Additional::Values(values) = &node.additional
         && values.value_type == Some(ValueType::String)
@@ -122,5 +122,38 @@ pub(super) fn empty_strings(node: &Node, value: &mut Value) {
         if let Some(below) = node.properties.get(name) {
             empty_strings(below, field);
         }
+    }
+}
+
+/// Lists that Go writes even when they are empty: as null.
+const NULL_WHEN_EMPTY: &[&str] = &["rules", "containers"];
+
+/// Empty maps and lists are not written.
+pub(in crate::schema::builtin) fn without_empty(node: &Node, value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, field| {
+                let Some(below) = node.properties.get(name) else {
+                    return true;
+                };
+                without_empty(below, field);
+                let is_map = matches!(below.additional, Additional::Values(_)) && below.properties.is_empty();
+                match field {
+                    Value::Object(map) if map.is_empty() && is_map => false,
+                    Value::Array(list) if list.is_empty() => {
+                        let is_kept = NULL_WHEN_EMPTY.contains(&name.as_str());
+                        *field = Value::Null;
+                        is_kept
+                    }
+                    _ => true,
+                }
+            });
+        }
+        Value::Array(list) => {
+            if let Some(item) = &node.items {
+                list.iter_mut().for_each(|value| without_empty(item, value));
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
