@@ -77,7 +77,10 @@ fn ocm() -> Vec<CustomResourceDefinition> {
             cluster_scoped: false,
             short_names: &[],
             columns: PLACEMENT_COLUMNS,
-            spec: Some(open(&json!({}))),
+            spec: Some(open(&json!({
+                "scoreRateLimit": { "type": "string", "default": "1m" },
+                "sortBy": { "type": "string", "default": "ClusterName" },
+            }))),
             status: open(&json!({ "conditions": conditions() })),
         }),
         definition::<PlacementDecision>(Shape {
@@ -100,7 +103,7 @@ fn ocm() -> Vec<CustomResourceDefinition> {
             cluster_scoped: false,
             short_names: &[],
             columns: &[],
-            spec: Some(manifest_work_spec()),
+            spec: Some(work_spec()),
             status: open(&json!({ "conditions": conditions() })),
         }),
     ]
@@ -148,6 +151,14 @@ fn conditions() -> Value {
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["type"],
     })
+}
+
+/// The spec of a work, with how feedback is read unless it says so.
+fn work_spec() -> Value {
+    let mut spec = manifest_work_spec();
+    spec["properties"]["manifestConfigs"]["items"]["properties"]["feedbackScrapeType"] =
+        json!({ "type": "string", "enum": ["Poll", "Watch"], "default": "Poll" });
+    spec
 }
 
 fn cluster_set_spec() -> Value {
