@@ -13,11 +13,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_e2e::control_plane::{ADMIN, ControlPlane};
 use drydock_e2e::differential::{Difference, Pair, Request, Script, Step};
 use drydock_e2e::manifests;
 use drydock_runtime::Clock;
 use drydock_sandbox::server::{ApiServer, ServerSettings, Types};
+use kube::Api;
+use kube::api::ListParams;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
@@ -103,6 +106,11 @@ async fn start() -> anyhow::Result<Pair> {
     let control_plane = ControlPlane::start().await?;
     let client = control_plane.client(ADMIN).await?;
     manifests::install(&client, &drydock_api::crds()).await?;
+    // A definition that has just been made is served in a moment.
+    let upgrades: Api<ManagedClustersUpgrade> = Api::all(client);
+    while upgrades.list(&ListParams::default().limit(1)).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     let types = Types::with_definitions(&drydock_api::crds())?;
     let sandbox = ApiServer::new(ServerSettings::new("hub", Clock::system(), 1, types));
     Pair::start(sandbox, control_plane).await

@@ -42,6 +42,7 @@ const WATCHED: &[(&str, &str, &str)] = &[
 /// Where what follows is a matter of chance: a poll, whose moment is drawn, falls into a deletion or just before it. Before
 /// these events all is the same.
 const DRAWN: &[(&str, &str, usize)] = &[
+    ("work-clusterversion-ssa-conflict", "ManifestWork dev1/w4", 8),
     ("work-configmap-lifecycle", "ManifestWork dev1/w1", 12),
     ("work-job-available-before-it-ran", "ManifestWork dev1/w6", 6),
 ];

@@ -69,10 +69,13 @@ impl State {
         let kind = &call.kind;
         check_preconditions(call, live, &body, writer)?;
         let sent = (writer == Writer::Patch).then(|| body.clone());
-        let warnings = admission::decode(kind, &mut body, options).map_err(|refusal| match &sent {
+        let mut warnings = admission::decode(kind, &mut body, options).map_err(|refusal| match &sent {
             Some(document) => admission::refused_patch(refusal, document),
             None => refusal,
         })?;
+        // An update warns of the finalizers that it adds.
+        let adds_finalizers = finalizers(&body).any(|name| !live.has_finalizer(name));
+        warnings.retain(|warning| adds_finalizers || !warning.starts_with("metadata.finalizers: "));
         let before = self.presented(kind, live);
         check_times(call, &before, &body)?;
         keep_other_half(call, &before, &mut body);
