@@ -1,9 +1,11 @@
 //! The whole bed: a hub, its spokes, OCM's part and the simulated clusters.
 
 mod hub;
+mod injection;
 mod place;
 mod settings;
 
+pub use injection::FAULT_ANNOTATION;
 pub use place::Place;
 pub use settings::{BedSettings, ClusterSettings};
 
@@ -12,6 +14,7 @@ use std::sync::Arc;
 
 use drydock_runtime::Clock;
 use serde_json::json;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -160,7 +163,15 @@ impl Bed {
         let played = cluster::install(&shape, spoke, clock.clone(), outage)
             .await
             .map_err(failed(name))?;
-        self.tasks.spawn(played.run(self.stop.clone()));
+        let (faults, seen) = watch::channel(cluster.faults.clone());
+        self.tasks.spawn(played.run(seen, self.stop.clone()));
+        self.tasks.spawn(injection::follow(
+            name.to_owned(),
+            self.hub.access("sandbox"),
+            cluster.faults.clone(),
+            faults,
+            self.stop.clone(),
+        ));
         hub::join(&self.hub.access("sandbox"), settings, cluster)
             .await
             .map_err(failed(name))?;

@@ -1,16 +1,18 @@
 //! Plays the model on an API server: what is read goes in, what is to be written comes out.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use drydock_runtime::Clock;
 use futures::StreamExt;
 use futures::stream::{BoxStream, SelectAll};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::Fault;
 use super::model::{
     self, Change, Input, JobKey, JobSpec, MaxUnavailable, Model, ObjectRef, Shape, VersionSpec, Write,
 };
@@ -99,8 +101,8 @@ pub async fn install(
 pub struct Cluster(Actor);
 
 impl Cluster {
-    /// Plays the cluster until `shutdown`.
-    pub async fn run(self, shutdown: CancellationToken) {
+    /// Plays the cluster until `shutdown`, with the failure modes that `faults` says at each time.
+    pub async fn run(self, mut faults: watch::Receiver<BTreeSet<Fault>>, shutdown: CancellationToken) {
         let mut actor = self.0;
         let mut events = actor.watches();
         loop {
@@ -109,6 +111,10 @@ impl Cluster {
             tokio::select! {
                 biased;
                 () = shutdown.cancelled() => return,
+                Ok(()) = faults.changed() => {
+                    let faults = faults.borrow_and_update().clone();
+                    actor.set_faults(&faults).await;
+                }
                 Some((source, event)) = events.next() => actor.on_event(source, event),
                 () = until(wake) => {}
             }
@@ -161,6 +167,19 @@ impl Actor {
                 // Somebody deleted the object, or it is there already: the cluster lives with it.
                 Err(error) => tracing::debug!(%error, "the cluster's write was refused"),
             }
+        }
+    }
+
+    async fn set_faults(&mut self, faults: &BTreeSet<Fault>) {
+        self.model.set_faults(faults, self.clock.now());
+        // Whoever pauses a pool sets its spec, and so does this failure mode.
+        let patch = json!({"spec": {"paused": faults.contains(&Fault::PausedPool)}});
+        if let Err(error) = self
+            .access
+            .merge_patch(&POOL, &Key::cluster("worker"), patch)
+            .await
+        {
+            tracing::debug!(%error, "the worker pool could not be paused or resumed");
         }
     }
 

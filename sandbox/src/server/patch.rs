@@ -153,6 +153,7 @@ impl State {
         let mut body = change.apply(&applied, before.as_ref().map(|before| before.value()))?;
         check_applied_name(call, &body)?;
         super::metadata::check_place(call, &mut body)?;
+        refuse_emptied(call, &body, &applied)?;
         match live {
             Some(live) => self.replace(call, &live, body, options, Writer::Apply),
             None if !uid.is_empty() => {
@@ -163,6 +164,42 @@ impl State {
             }
             None => self.create_object(call, body, options, Writer::Apply),
         }
+    }
+}
+
+/// What an apply no longer names in a custom object and nobody else has is null, as a whole, if nothing is left of it: null
+/// must be allowed there.
+fn refuse_emptied(call: &Call, merged: &Value, applied: &Value) -> Result<(), Status> {
+    let Some(schema) = call
+        .kind
+        .schema
+        .as_ref()
+        .filter(|_| has_new_null(merged, applied))
+    else {
+        return Ok(());
+    };
+    let errors = schema.validate(merged, None);
+    let causes: Vec<Cause> = errors.iter().map(super::admission::cause_of).collect();
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(&call.kind, &call.name, causes))
+}
+
+/// Whether the merged object has a null that the applied one has not.
+fn has_new_null(merged: &Value, applied: &Value) -> bool {
+    match merged {
+        Value::Null => !applied.is_null(),
+        Value::Object(fields) => {
+            fields
+                .iter()
+                .filter(|(name, _)| *name != "metadata")
+                .any(|(name, value)| match applied.get(name) {
+                    Some(below) => has_new_null(value, below),
+                    None => value.is_null() || has_new_null(value, &Value::Bool(false)),
+                })
+        }
+        Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 

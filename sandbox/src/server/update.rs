@@ -41,6 +41,7 @@ impl State {
         check_name(call, &mut body)?;
         let version = body["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         if version.is_empty() && !may_update_unconditionally(&call.kind) {
+            admission::decode(&call.kind, &mut body.clone(), options)?;
             let cause = Cause::invalid(
                 "metadata.resourceVersion",
                 &Value::from(0),

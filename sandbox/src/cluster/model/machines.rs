@@ -74,7 +74,11 @@ impl Model {
     }
 
     pub(super) fn node_moves(&mut self, index: usize, now: Timestamp) {
-        match self.stuck(index) {
+        let stuck = self.stuck(index);
+        if stuck.is_some() {
+            self.held_nodes.insert(index);
+        }
+        match stuck {
             Some(Fault::DrainStuck) => {
                 self.agenda
                     .enter(now + DRAIN_PATIENCE, Event::DrainGivesUp { node: index });

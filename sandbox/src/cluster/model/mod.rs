@@ -5,6 +5,7 @@ mod agenda;
 mod condition;
 mod duration;
 mod history;
+mod injection;
 mod job;
 mod machines;
 mod node;
@@ -79,6 +80,8 @@ pub struct Model {
     /// What was written last, so that only changes are written.
     written: BTreeMap<(ObjectRef, Part), Value>,
     /// What may have another status than the one that was written.
+    /// Nodes that a failure mode holds in their stage.
+    held_nodes: BTreeSet<usize>,
     changed_nodes: BTreeSet<usize>,
     changed_operators: BTreeSet<usize>,
     pools_changed: bool,

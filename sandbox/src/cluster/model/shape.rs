@@ -68,6 +68,7 @@ impl Model {
             jobs: Jobs::default(),
             reachable: true,
             written: BTreeMap::new(),
+            held_nodes: BTreeSet::new(),
             changed_nodes: BTreeSet::new(),
             changed_operators: BTreeSet::new(),
             pools_changed: false,

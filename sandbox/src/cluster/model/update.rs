@@ -16,7 +16,7 @@ use super::walk::LEVELS;
 use super::{Fault, Model};
 
 /// The operator that fails in the failure modes of operators.
-const VICTIM: &str = "monitoring";
+pub(super) const VICTIM: &str = "monitoring";
 /// How long an outage of the control plane lasts.
 const OUTAGE: SignedDuration = SignedDuration::from_mins(40);
 /// How long an operator stays degraded.
