@@ -52,6 +52,17 @@ fuzz: control-plane ## Compare the sandbox with a real API server by random requ
 	@FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) $(CARGO) test --quiet --package drydock-e2e \
 		--features control-plane --test fuzz -- --nocapture
 
+.PHONY: bench
+bench: control-plane ## Measure: the sandbox beside a real API server, and rollouts as fast as possible
+	@$(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench api_server
+	@$(CARGO) build --release --quiet --package drydock-cli
+	@for clusters in 25 50 100; do \
+		began=$$(date +%s%N); \
+		target/release/kubectl-drydock demo --clusters $$clusters --as-fast-as-possible -o json >/dev/null; \
+		ended=$$(date +%s%N); \
+		echo "rollout of $$clusters clusters: $$(( (ended - began) / 1000000 )) ms"; \
+	done
+
 .PHONY: lint
 lint: ## Check format, lints and dependencies
 	$(CARGO) fmt --all --check

@@ -14,6 +14,10 @@ use drydock_runtime::telemetry::{self, LogFormat};
 
 use arguments::{Arguments, Command};
 
+/// A simulated fleet is millions of small JSON values: the allocator is a good part of what a rehearsal costs.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The exit code of an interrupted program.
 const INTERRUPTED: u8 = 130;
 

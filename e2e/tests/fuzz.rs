@@ -4,10 +4,12 @@
 //! `FUZZ_MINUTES` is how long to go on (a tenth of a minute unless told), `FUZZ_SEED` where to begin.
 #![allow(
     clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::struct_field_names,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "it reports to a person, and ends by panicking"
+    reason = "it reports to a person, runs for a real time, and ends by panicking"
 )]
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -179,6 +179,7 @@ fn case(fault: Fault, shows: &'static [&'static str], never: &'static [&'static 
 
 const DONE: &str = "ClusterVersion/version history 2=4.14.12 Completed";
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn cases() -> Vec<Case> {
     vec![
         case(

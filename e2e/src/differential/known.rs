@@ -34,7 +34,7 @@ impl Known {
             serde_saphyr::from_str(&text).with_context(|| format!("parsing {}", path.display()))?;
         let compiled: Result<Vec<_>, regex::Error> = all
             .into_iter()
-            .map(|known| Ok((regex::Regex::new(&known.at).map(|at| (known, at)))?))
+            .map(|known| regex::Regex::new(&known.at).map(|at| (known, at)))
             .collect();
         Ok(Self(compiled.context("reading the places of known differences")?))
     }

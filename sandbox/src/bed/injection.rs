@@ -60,7 +60,7 @@ fn annotated(cluster: &str, object: &Object) -> BTreeSet<Fault> {
                 faults.insert(fault);
             }
             Err(error) => {
-                tracing::warn!(cluster, %error, "the annotation {FAULT_ANNOTATION} is not understood")
+                tracing::warn!(cluster, %error, "the annotation {FAULT_ANNOTATION} is not understood");
             }
         }
     }

@@ -26,6 +26,10 @@ use crate::ocm::work::agent::{self, Timing, WorkAgentSettings};
 use crate::ocm::{kinds, registration};
 use crate::server::{ApiServer, ServerSettings, Types, TypesError};
 
+/// How many changes of a collection a cluster's server keeps for watches that resume: there are many clusters, each with
+/// a few watchers that are never far behind.
+const SPOKE_HISTORY: usize = 100;
+
 /// Why a bed could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum BedError {
@@ -73,12 +77,10 @@ impl Bed {
         ));
         let types = spoke_types()?;
         let spoke = |name: &str| {
-            ApiServer::new(ServerSettings::new(
-                name,
-                clock.clone(),
-                settings.seed,
-                Arc::clone(&types),
-            ))
+            ApiServer::new(ServerSettings {
+                history: SPOKE_HISTORY,
+                ..ServerSettings::new(name, clock.clone(), settings.seed, Arc::clone(&types))
+            })
         };
         let spokes = settings
             .clusters
@@ -183,13 +185,7 @@ impl Bed {
             connection.clone(),
             self.stop.clone(),
         ));
-        let work_agent = WorkAgentSettings {
-            cluster: name.to_owned(),
-            hub_url: "https://hub.sandbox".to_owned(),
-            agent_id: format!("agent-{name}"),
-            seed: settings.seed,
-            timing: Timing::default(),
-        };
+        let work_agent = work_agent_of(name, settings.seed);
         self.tasks.spawn(agent::run(
             work_agent,
             self.hub.access("ocm-work-agent"),
@@ -236,6 +232,16 @@ impl Bed {
     pub async fn shut_down(mut self) {
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+fn work_agent_of(cluster: &str, seed: u64) -> WorkAgentSettings {
+    WorkAgentSettings {
+        cluster: cluster.to_owned(),
+        hub_url: "https://hub.sandbox".to_owned(),
+        agent_id: format!("agent-{cluster}"),
+        seed,
+        timing: Timing::default(),
     }
 }
 

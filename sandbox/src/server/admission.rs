@@ -83,7 +83,7 @@ pub(super) fn decode(
 }
 
 /// A refusal of [`decode`] as a patch is refused for it: with the patched document in the words of 422.
-pub(super) fn refused_patch(refusal: Status, document: &Value) -> Status {
+pub(super) fn refused_patch(refusal: &Status, document: &Value) -> Status {
     let why = refusal
         .message
         .split_once(" cannot be handled as a ")

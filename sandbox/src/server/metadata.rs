@@ -235,10 +235,10 @@ fn bad_qualified_name(key: &str) -> Vec<String> {
     match prefix {
         Some("") => wrong.push("prefix part must be non-empty".to_owned()),
         Some(prefix) if prefix.len() > 253 => {
-            wrong.push("prefix part must be no more than 253 bytes".to_owned())
+            wrong.push("prefix part must be no more than 253 bytes".to_owned());
         }
         Some(prefix) if !prefix.split('.').all(is_dns_label) => {
-            wrong.push(format!("prefix part {SUBDOMAIN}"))
+            wrong.push(format!("prefix part {SUBDOMAIN}"));
         }
         Some(_) | None => {}
     }

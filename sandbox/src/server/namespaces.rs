@@ -16,6 +16,94 @@ fn collection() -> CollectionId {
     CollectionId::new("", "namespaces")
 }
 
+/// What is left of the content of a namespace that ends: objects by resource and by finalizer.
+#[derive(Default)]
+struct Remaining {
+    resources: BTreeMap<String, usize>,
+    finalizers: BTreeMap<String, usize>,
+}
+
+impl Remaining {
+    fn count(&mut self, kind: &KindType, object: &Object) {
+        let resource = format!("{}.{}", kind.plural, kind.group);
+        *self.resources.entry(resource).or_default() += 1;
+        for finalizer in finalizers(object) {
+            *self.finalizers.entry(finalizer.to_owned()).or_default() += 1;
+        }
+    }
+
+    fn conditions(&self, now: &str) -> Value {
+        let condition = |kind: &str, holds: bool, reason: &str, message: &str| {
+            json!({
+                "type": kind, "status": if holds { "True" } else { "False" }, "reason": reason,
+                "message": message, "lastTransitionTime": now,
+            })
+        };
+        let content = "All content successfully deleted, may be waiting on finalization";
+        let resources = format!(
+            "Some resources are remaining: {}",
+            counted(&self.resources, "has")
+        );
+        let waiting = counted(&self.finalizers, "in");
+        let waiting = format!("Some content in the namespace has finalizers remaining: {waiting}");
+        json!([
+            condition(
+                "NamespaceDeletionDiscoveryFailure",
+                false,
+                "ResourcesDiscovered",
+                "All resources successfully discovered"
+            ),
+            condition(
+                "NamespaceDeletionGroupVersionParsingFailure",
+                false,
+                "ParsedGroupVersions",
+                "All legacy kube types successfully parsed"
+            ),
+            condition(
+                "NamespaceDeletionContentFailure",
+                false,
+                "ContentDeleted",
+                content
+            ),
+            if self.resources.is_empty() {
+                let why = "All content successfully removed";
+                condition("NamespaceContentRemaining", false, "ContentRemoved", why)
+            } else {
+                condition(
+                    "NamespaceContentRemaining",
+                    true,
+                    "SomeResourcesRemain",
+                    &resources,
+                )
+            },
+            if self.finalizers.is_empty() {
+                let why = "All content-preserving finalizers finished";
+                condition(
+                    "NamespaceFinalizersRemaining",
+                    false,
+                    "ContentHasNoFinalizers",
+                    why,
+                )
+            } else {
+                condition(
+                    "NamespaceFinalizersRemaining",
+                    true,
+                    "SomeFinalizersRemain",
+                    &waiting,
+                )
+            },
+        ])
+    }
+}
+
+fn counted(counts: &BTreeMap<String, usize>, what: &str) -> String {
+    let parts: Vec<String> = counts
+        .iter()
+        .map(|(name, count)| format!("{name} {what} {count} resource instances"))
+        .collect();
+    parts.join(", ")
+}
+
 impl State {
     /// Makes the namespaces that every cluster has.
     pub(super) fn seed_namespaces(&mut self) {
@@ -60,84 +148,13 @@ impl State {
     /// Says in a namespace's status what its end waits for.
     fn tell_remaining(&mut self, key: &Key) {
         let scope = Scope::Namespace(key.name.clone());
-        let (mut remaining, mut waiting) = (BTreeMap::new(), BTreeMap::new());
+        let mut left = Remaining::default();
         for kind in self.stored_kinds().into_iter().filter(|kind| kind.namespaced) {
             for object in self.store.objects(&kind.collection, &scope) {
-                *remaining
-                    .entry(format!("{}.{}", kind.plural, kind.group))
-                    .or_insert(0_usize) += 1;
-                for finalizer in finalizers(&object) {
-                    *waiting.entry(finalizer.to_owned()).or_insert(0_usize) += 1;
-                }
+                left.count(&kind, &object);
             }
         }
-        let list = |counts: &BTreeMap<String, usize>, what: &str| {
-            let parts: Vec<String> = counts
-                .iter()
-                .map(|(name, count)| format!("{name} {what} {count} resource instances"))
-                .collect();
-            parts.join(", ")
-        };
         let now = self.now();
-        let condition = |kind: &str, status: bool, reason: &str, message: String| {
-            json!({
-                "type": kind, "status": if status { "True" } else { "False" }, "reason": reason,
-                "message": message, "lastTransitionTime": now,
-            })
-        };
-        let mut conditions = vec![
-            condition(
-                "NamespaceDeletionDiscoveryFailure",
-                false,
-                "ResourcesDiscovered",
-                "All resources successfully discovered".to_owned(),
-            ),
-            condition(
-                "NamespaceDeletionGroupVersionParsingFailure",
-                false,
-                "ParsedGroupVersions",
-                "All legacy kube types successfully parsed".to_owned(),
-            ),
-            condition(
-                "NamespaceDeletionContentFailure",
-                false,
-                "ContentDeleted",
-                "All content successfully deleted, may be waiting on finalization".to_owned(),
-            ),
-        ];
-        conditions.push(if remaining.is_empty() {
-            condition(
-                "NamespaceContentRemaining",
-                false,
-                "ContentRemoved",
-                "All content successfully removed".to_owned(),
-            )
-        } else {
-            condition(
-                "NamespaceContentRemaining",
-                true,
-                "SomeResourcesRemain",
-                format!("Some resources are remaining: {}", list(&remaining, "has")),
-            )
-        });
-        conditions.push(if waiting.is_empty() {
-            condition(
-                "NamespaceFinalizersRemaining",
-                false,
-                "ContentHasNoFinalizers",
-                "All content-preserving finalizers finished".to_owned(),
-            )
-        } else {
-            condition(
-                "NamespaceFinalizersRemaining",
-                true,
-                "SomeFinalizersRemain",
-                format!(
-                    "Some content in the namespace has finalizers remaining: {}",
-                    list(&waiting, "in")
-                ),
-            )
-        });
         let Some(live) = self.store.get(&collection(), key) else {
             return;
         };
@@ -149,7 +166,7 @@ impl State {
                 .collect()
         };
         let before = told(&value);
-        value["status"]["conditions"] = conditions.into();
+        value["status"]["conditions"] = left.conditions(&now);
         if told(&value) != before {
             self.store.put(&collection(), key, value);
         }

@@ -73,8 +73,10 @@ fn patched(call: &Call, patch: &Patch, before: &Value) -> Result<Value, Status> 
     match patch {
         Patch::Merge(patch) => json_patch::merge(&mut body, patch),
         Patch::Json(patch) => {
-            let patch = lenient(patch, before);
-            json_patch::patch(&mut body, &patch).map_err(|_| Status::rejected())?;
+            for operation in &patch.0 {
+                let operation = lenient(operation, &body);
+                json_patch::patch(&mut body, &operation).map_err(|_| Status::rejected())?;
+            }
         }
         Patch::Strategic(patch) => {
             let schema = call
@@ -91,24 +93,23 @@ fn patched(call: &Call, patch: &Patch, before: &Value) -> Result<Value, Status> 
 
 /// The server's JSON patch takes the replacement of a field that is not there for its addition, and what is not there for
 /// null.
-fn lenient(patch: &json_patch::Patch, before: &Value) -> json_patch::Patch {
-    let adds = |path: &str| {
+fn lenient(operation: &PatchOperation, present: &Value) -> Vec<PatchOperation> {
+    let is_missing = |path: &str| {
         let parent = path
             .rsplit_once('/')
-            .and_then(|(parent, _)| before.pointer(parent));
-        before.pointer(path).is_none() && parent.is_some_and(Value::is_object)
+            .and_then(|(parent, _)| present.pointer(parent));
+        present.pointer(path).is_none() && parent.is_some_and(Value::is_object)
     };
-    let operations = patch.0.iter().filter_map(|operation| match operation {
-        PatchOperation::Replace(replace) if adds(replace.path.as_str()) => {
-            Some(PatchOperation::Add(AddOperation {
+    match operation {
+        PatchOperation::Replace(replace) if is_missing(replace.path.as_str()) => {
+            vec![PatchOperation::Add(AddOperation {
                 path: replace.path.clone(),
                 value: replace.value.clone(),
-            }))
+            })]
         }
-        PatchOperation::Test(test) if adds(test.path.as_str()) && test.value.is_null() => None,
-        other => Some(other.clone()),
-    });
-    json_patch::Patch(operations.collect())
+        PatchOperation::Test(test) if is_missing(test.path.as_str()) && test.value.is_null() => Vec::new(),
+        other => vec![other.clone()],
+    }
 }
 
 fn check_options(patch: &Patch, options: &WriteOptions) -> Result<(), Status> {

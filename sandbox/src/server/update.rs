@@ -69,10 +69,10 @@ impl State {
     ) -> Result<Outcome, Status> {
         let kind = &call.kind;
         check_preconditions(call, live, &body, writer)?;
-        let sent = (writer == Writer::Patch).then(|| body.clone());
-        let mut warnings = admission::decode(kind, &mut body, options).map_err(|refusal| match &sent {
-            Some(document) => admission::refused_patch(refusal, document),
-            None => refusal,
+        let decoded = admission::decode(kind, &mut body, options);
+        let mut warnings = decoded.map_err(|refusal| match writer {
+            Writer::Patch => admission::refused_patch(&refusal, &body),
+            Writer::Update | Writer::Apply => refusal,
         })?;
         // An update warns of the finalizers that it adds.
         let adds_finalizers = finalizers(&body).any(|name| !live.has_finalizer(name));
@@ -270,17 +270,15 @@ fn check_finalizers(call: &Call, live: &Object, body: &Value) -> Result<(), Stat
 
 /// Whether what counts as a new generation has changed: all but metadata, and but status where that is an endpoint.
 fn desired_state_differs(call: &Call, before: &Value, after: &Value) -> bool {
-    let part = |value: &'_ Value| -> Vec<(String, Value)> {
-        value
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(field, _)| *field != "metadata" && !(call.kind.status && *field == "status"))
-            .map(|(field, value)| (field.clone(), value.clone()))
-            .collect()
-    };
+    let counts = |field: &str| field != "metadata" && !(call.kind.status && field == "status");
     // A Deployment's annotations are for its controller.
     let annotations = |value: &Value| value["metadata"].get("annotations").cloned();
-    part(before) != part(after)
-        || (call.kind.is("apps", "Deployment") && annotations(before) != annotations(after))
+    let differs = match (before.as_object(), after.as_object()) {
+        (Some(one), Some(two)) => {
+            let names = one.keys().chain(two.keys()).filter(|name| counts(name));
+            names.into_iter().any(|name| one.get(name) != two.get(name))
+        }
+        _ => before != after,
+    };
+    differs || (call.kind.is("apps", "Deployment") && annotations(before) != annotations(after))
 }
