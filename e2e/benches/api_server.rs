@@ -13,6 +13,9 @@ use bytes::Bytes;
 use drydock_e2e::control_plane::ControlPlane;
 use drydock_e2e::differential::{Pair, Target};
 use drydock_runtime::Clock;
+use drydock_sandbox::access::Access;
+use drydock_sandbox::bed::hub_types;
+use drydock_sandbox::ocm::kinds;
 use drydock_sandbox::server::{ApiServer, ServerSettings, Types};
 use serde_json::{Value, json};
 
@@ -38,7 +41,49 @@ async fn main() -> anyhow::Result<()> {
     for ((what, ours), (_, theirs)) in ours.iter().zip(&theirs) {
         row(what, *ours, *theirs);
     }
-    pair.stop().await
+    pair.stop().await?;
+    fill().await
+}
+
+/// What a fleet of ten thousand costs in memory: a ManagedCluster and a ManifestWork each.
+async fn fill() -> anyhow::Result<()> {
+    let clusters = 10_000;
+    let before = resident()?;
+    let settings = ServerSettings::new("hub", Clock::system(), 1, hub_types()?);
+    let server = ApiServer::new(settings);
+    let access = Access::memory(&server, "bench");
+    for number in 0..clusters {
+        let name = format!("cluster{number}");
+        let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        access.create(&kinds::NAMESPACE, space).await?;
+        let cluster = json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+            "metadata": {"name": name, "labels": {"name": name, "vendor": "OpenShift"}},
+            "spec": {"hubAcceptsClient": true},
+        });
+        access.create(&kinds::MANAGED_CLUSTER, cluster).await?;
+        let work = json!({
+            "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+            "metadata": {"name": "work", "namespace": name, "labels": {"app": "bench"}},
+            "spec": {"workload": {"manifests": [map("a", number)]}},
+        });
+        access.create(&kinds::MANIFEST_WORK, work).await?;
+    }
+    let used = resident()?.saturating_sub(before);
+    println!(
+        "{clusters} ManagedClusters and ManifestWorks, with their namespaces: {} MB",
+        used / 1024
+    );
+    drop(server);
+    Ok(())
+}
+
+/// What this process has in memory, in KiB.
+fn resident() -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").context("reading this process's memory")?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1));
+    number.context("no VmRSS")?.parse().context("reading VmRSS")
 }
 
 fn row(what: &str, sandbox: Duration, real: Duration) {
