@@ -191,12 +191,44 @@ impl PathSet {
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut joined = self.clone();
-        joined.members.extend(other.members.iter().cloned());
-        for (step, theirs) in &other.children {
-            let child = joined.children.entry(step.clone()).or_default();
-            *child = child.union(theirs);
-        }
+        joined.absorb(other);
         joined
+    }
+
+    /// Adds the paths of another set.
+    pub fn absorb(&mut self, other: &Self) {
+        self.members.extend(other.members.iter().cloned());
+        for (step, theirs) in &other.children {
+            match self.children.get_mut(step) {
+                Some(child) => child.absorb(theirs),
+                None => {
+                    self.children.insert(step.clone(), theirs.clone());
+                }
+            }
+        }
+    }
+
+    /// Whether a path is in both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let (few, many) = if self.members.len() < other.members.len() {
+            (&self.members, &other.members)
+        } else {
+            (&other.members, &self.members)
+        };
+        few.iter().any(|step| many.contains(step))
+            || self.children.iter().any(|(step, child)| {
+                let theirs = other.children.get(step);
+                theirs.is_some_and(|theirs| child.overlaps(theirs))
+            })
+    }
+
+    /// Whether all paths of `other` are in this set.
+    pub fn covers(&self, other: &Self) -> bool {
+        other.members.iter().all(|step| self.members.contains(step))
+            && other.children.iter().all(|(step, theirs)| {
+                let child = self.children.get(step);
+                child.map_or_else(|| theirs.is_empty(), |child| child.covers(theirs))
+            })
     }
 
     /// The paths of both.

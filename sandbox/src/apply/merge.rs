@@ -24,6 +24,9 @@ impl Comparison {
 
     /// The same without the fields that this endpoint resets.
     pub(super) fn without(self, reset: &PathSet) -> Self {
+        if reset.is_empty() {
+            return self;
+        }
         Self {
             removed: self.removed.recursive_difference(reset),
             modified: self.modified.recursive_difference(reset),

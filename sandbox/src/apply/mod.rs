@@ -177,34 +177,30 @@ fn updated(
     typed(node, new, "convert new object to smd typed", true)?;
     typed(node, live, "convert live object to smd typed", true)?;
     let comparison = Comparison::of(node, live, new).without(reset.paths());
-    for owned in managed.0.values_mut() {
-        let taken = comparison
-            .modified
-            .union(&comparison.added)
-            .union(&comparison.removed);
-        owned.fields = owned.fields.difference(&taken);
+    let touched = comparison.modified.union(&comparison.added);
+    let changed = reset::without_identity(&touched.recursive_difference(reset.paths()));
+    let mut taken = touched;
+    taken.absorb(&comparison.removed);
+    let owner = manager.owner(Operation::Update);
+    for (other, owned) in &mut managed.0 {
+        // Most writes change values of fields that the writer has already: nobody's fields differ then.
+        let keeps_all = *other == owner && owned.fields.covers(&changed) && taken == changed;
+        if !keeps_all && owned.fields.overlaps(&taken) {
+            owned.fields = owned.fields.difference(&taken);
+        }
     }
     managed.0.retain(|_, owned| !owned.fields.is_empty());
-    let changed = comparison
-        .modified
-        .union(&comparison.added)
-        .recursive_difference(reset.paths());
-    let changed = reset::without_identity(&changed);
     if !changed.is_empty() {
-        let owner = manager.owner(Operation::Update);
-        let before = managed
-            .0
-            .get(&owner)
-            .map(|owned| owned.fields.clone())
-            .unwrap_or_default();
-        managed.0.insert(
-            owner,
-            Owned {
-                fields: changed.union(&before),
-                version: manager.api_version.to_owned(),
-                time: Some(manager.time.to_owned()),
-            },
-        );
+        let owned = managed.0.entry(owner).or_insert_with(|| Owned {
+            fields: PathSet::default(),
+            version: String::new(),
+            time: None,
+        });
+        if !owned.fields.covers(&changed) {
+            owned.fields.absorb(&changed);
+        }
+        manager.api_version.clone_into(&mut owned.version);
+        owned.time = Some(manager.time.to_owned());
     }
     managed.cap_updaters();
     Ok(managed)
