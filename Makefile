@@ -58,7 +58,7 @@ bench: control-plane ## Measure: the sandbox beside a real API server, and rollo
 	@$(CARGO) build --release --quiet --package drydock-cli
 	@for clusters in 25 50 100; do \
 		began=$$(date +%s%N); \
-		target/release/kubectl-drydock demo --clusters $$clusters --as-fast-as-possible -o json >/dev/null; \
+		target/release/kubectl-drydock demo --clusters $$clusters --as-fast-as-possible -o json >/dev/null 2>&1; \
 		ended=$$(date +%s%N); \
 		echo "rollout of $$clusters clusters: $$(( (ended - began) / 1000000 )) ms"; \
 	done

@@ -12,23 +12,9 @@ use drydock_runtime::Clock;
 use drydock_sandbox::access::{Access, Key, Kind};
 use drydock_sandbox::bed::{Bed, BedSettings};
 use drydock_sandbox::cluster::Fault;
+use drydock_sandbox::cluster::kinds::{CLUSTER_VERSION, POOL};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-
-const CLUSTER_VERSION: Kind = Kind::new(
-    "config.openshift.io",
-    "v1",
-    "ClusterVersion",
-    "clusterversions",
-    false,
-);
-const POOL: Kind = Kind::new(
-    "machineconfiguration.openshift.io",
-    "v1",
-    "MachineConfigPool",
-    "machineconfigpools",
-    false,
-);
 
 fn clock() -> Clock {
     Clock::simulated(Timestamp::constant(1_767_600_000, 0))

@@ -12,21 +12,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use drydock_runtime::Clock;
-use drydock_sandbox::access::{Access, Key, Kind};
+use drydock_sandbox::access::{Access, Key};
 use drydock_sandbox::bed::{Bed, BedSettings, FAULT_ANNOTATION};
 use drydock_sandbox::cluster::Fault;
+use drydock_sandbox::cluster::kinds::CLUSTER_VERSION;
 use drydock_sandbox::ocm::kinds::MANAGED_CLUSTER;
 use drydock_sandbox::server::{ApiServer, Call, Identity, WatchFrame, WatchOptions};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-
-const CLUSTER_VERSION: Kind = Kind::new(
-    "config.openshift.io",
-    "v1",
-    "ClusterVersion",
-    "clusterversions",
-    false,
-);
 
 const WATCHED: &[(&str, &str, &str)] = &[
     ("config.openshift.io", "v1", "clusterversions"),

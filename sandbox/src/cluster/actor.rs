@@ -13,36 +13,12 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::Fault;
+use super::kinds::{CLUSTER_OPERATOR, CLUSTER_VERSION, JOB, NODE, POD, POOL};
 use super::model::{
     self, Change, Input, JobKey, JobSpec, MaxUnavailable, Model, ObjectRef, Shape, VersionSpec, Write,
 };
 use crate::access::{Access, AccessError, Key, Kind, Removal, Selection, WatchEvent};
 use crate::store::Object;
-
-static CLUSTER_VERSION: Kind = Kind::new(
-    "config.openshift.io",
-    "v1",
-    "ClusterVersion",
-    "clusterversions",
-    false,
-);
-static CLUSTER_OPERATOR: Kind = Kind::new(
-    "config.openshift.io",
-    "v1",
-    "ClusterOperator",
-    "clusteroperators",
-    false,
-);
-static POOL: Kind = Kind::new(
-    "machineconfiguration.openshift.io",
-    "v1",
-    "MachineConfigPool",
-    "machineconfigpools",
-    false,
-);
-static NODE: Kind = Kind::new("", "v1", "Node", "nodes", false);
-static POD: Kind = Kind::new("", "v1", "Pod", "pods", true);
-static JOB: Kind = Kind::new("batch", "v1", "Job", "jobs", true);
 
 /// How often a status is written again when somebody else wrote in between.
 const ATTEMPTS: usize = 5;
@@ -171,9 +147,14 @@ impl Actor {
     }
 
     async fn set_faults(&mut self, faults: &BTreeSet<Fault>) {
+        let was_paused = self.model.has(Fault::PausedPool);
         self.model.set_faults(faults, self.clock.now());
+        let is_paused = self.model.has(Fault::PausedPool);
+        if is_paused == was_paused {
+            return;
+        }
         // Whoever pauses a pool sets its spec, and so does this failure mode.
-        let patch = json!({"spec": {"paused": faults.contains(&Fault::PausedPool)}});
+        let patch = json!({"spec": {"paused": is_paused}});
         if let Err(error) = self
             .access
             .merge_patch(&POOL, &Key::cluster("worker"), patch)

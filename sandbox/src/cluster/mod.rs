@@ -2,6 +2,7 @@
 
 mod actor;
 pub mod fault;
+pub mod kinds;
 pub mod model;
 
 pub use actor::{Cluster, Outage, install};

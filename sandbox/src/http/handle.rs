@@ -29,9 +29,9 @@ pub(super) async fn handle(
     request: Request<Bytes>,
 ) -> Result<Response<AnswerBody>, ConnectionError> {
     let accepts_gzip = media::accepts_gzip(request.headers());
-    let wants_yaml = matches!(media::form(request.headers()), Ok((_, Encoding::Yaml)));
-    let mut response = answered(server, identity, request).await?;
-    if wants_yaml {
+    let asked = media::form(request.headers());
+    let mut response = answered(server, identity, &request, &asked).await?;
+    if matches!(asked, Ok((_, Encoding::Yaml))) {
         response = answer::as_yaml(response);
     }
     if accepts_gzip {
@@ -43,27 +43,30 @@ pub(super) async fn handle(
 async fn answered(
     server: &ApiServer,
     identity: Identity,
-    request: Request<Bytes>,
+    request: &Request<Bytes>,
+    form: &Result<(Form, Encoding), Status>,
 ) -> Result<Response<AnswerBody>, ConnectionError> {
-    match route::parse(request.uri().path()) {
-        Some(Route::Objects(place)) => objects(server, identity, &place, &request).await,
-        Some(_) if request.method() != Method::GET => Ok(answer::failure(&Status::method_not_allowed())),
-        Some(route) => {
-            let asked = Asked {
-                identity: &identity,
-                verb: Verb::Get,
-                kind: None,
-                namespace: None,
-                name: "",
-                subresource: None,
-            };
-            match server.pass(&asked).await {
-                Ok(_) => Ok(discovery::answer(server, &route, &request)),
-                Err(refusal) => refused(refusal),
-            }
-        }
-        None => Ok(answer::no_such_page()),
+    let route = route::parse(request.uri().path());
+    if let Some(Route::Objects(place)) = &route {
+        return objects(server, identity, place, request, form).await;
     }
+    let asked = Asked {
+        identity: &identity,
+        verb: Verb::Get,
+        kind: None,
+        namespace: None,
+        name: "",
+        subresource: None,
+    };
+    match server.pass(&asked).await {
+        Ok(_) => {}
+        Err(refusal) => return refused(refusal),
+    }
+    Ok(match route {
+        None => answer::no_such_page(),
+        Some(_) if request.method() != Method::GET => answer::failure(&Status::method_not_allowed()),
+        Some(route) => discovery::answer(server, &route, request),
+    })
 }
 
 fn refused(refusal: Refusal) -> Result<Response<AnswerBody>, ConnectionError> {
@@ -78,19 +81,11 @@ async fn objects(
     identity: Identity,
     place: &Objects,
     request: &Request<Bytes>,
+    form: &Result<(Form, Encoding), Status>,
 ) -> Result<Response<AnswerBody>, ConnectionError> {
     let query = Query::of(request.uri());
     let verb = verb_of(request.method(), place, &query);
     let kind = server.kind(&place.group, &place.version, &place.plural);
-    let group_is_built_in = place.group.is_empty() || place.group == "apps" || place.group == "batch";
-    let is_misplaced = kind
-        .as_ref()
-        .is_ok_and(|kind| kind.origin == Origin::Custom && !kind.namespaced && place.namespace.is_some());
-    if is_misplaced
-        || kind.is_err() && !group_is_built_in && !server.has_version(&place.group, &place.version)
-    {
-        return Ok(answer::no_such_page());
-    }
     let subresource = place.subresource.as_deref().and_then(subresource);
     let asked = Asked {
         identity: &identity,
@@ -105,13 +100,18 @@ async fn objects(
         Ok(passage) => passage,
         Err(refusal) => return refused(refusal),
     };
-    let answer = kind
-        .and_then(|kind| call(identity, place, kind))
-        .and_then(|call| {
-            let verb = verb.ok_or_else(Status::method_not_allowed)?;
-            operate(server, &call, verb, place, &query, request)
-        })
-        .unwrap_or_else(|status| answer::failure(&status));
+    let answer = match kind {
+        Ok(kind) if is_misplaced(&kind, place) => answer::no_such_page(),
+        Err(_) if !server.answers_for(&place.group, &place.version) => answer::no_such_page(),
+        kind => kind
+            .and_then(|kind| call(identity, place, kind))
+            .and_then(|call| {
+                let verb = verb.ok_or_else(Status::method_not_allowed)?;
+                let (form, _) = form.clone()?;
+                operate(server, &call, verb, place, &query, request, form)
+            })
+            .unwrap_or_else(|status| answer::failure(&status)),
+    };
     let answer = match warning {
         Some(warning) => answer::warned(answer, &warning),
         None => answer,
@@ -120,6 +120,11 @@ async fn objects(
         Passage::Answered => Ok(answer),
         Passage::Dropped => Err(ConnectionError::Reset),
     }
+}
+
+/// Whether a custom kind that lives in no namespace is asked for in one.
+fn is_misplaced(kind: &KindType, place: &Objects) -> bool {
+    kind.origin == Origin::Custom && !kind.namespaced && place.namespace.is_some()
 }
 
 /// What whoever uses a deprecated version of a custom kind is told.
@@ -218,8 +223,8 @@ fn operate(
     place: &Objects,
     query: &Query,
     request: &Request<Bytes>,
+    form: Form,
 ) -> Result<Response<AnswerBody>, Status> {
-    let (form, _) = media::form(request.headers())?;
     let writer = Writer {
         kind: Arc::clone(&call.kind),
         form,

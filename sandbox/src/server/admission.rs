@@ -143,7 +143,7 @@ impl Change<'_> {
         }
         let name = body["metadata"]["name"].as_str().unwrap_or_default();
         // Both groups' Events are checked as those of the core group.
-        let group = if self.kind.kind == "Event" {
+        let group = if self.kind.is("events.k8s.io", "Event") {
             ""
         } else {
             &self.kind.group

@@ -103,13 +103,10 @@ impl State {
             .unwrap_or("")
             .to_owned();
         if !name.is_empty() {
-            if !call.name.is_empty() && call.name != name {
-                return Err(Status::bad_request(format!(
-                    "the name of the object ({name}) does not match the name on the URL ({})",
-                    call.name
-                )));
-            }
-            return Ok(());
+            return match call.name.as_str() {
+                "" => Ok(()),
+                _ => metadata::check_name(call, body),
+            };
         }
         if !call.name.is_empty() {
             fields.insert("name".to_owned(), call.name.as_str().into());

@@ -134,11 +134,12 @@ impl Registry {
         self.by_plural.values().any(|kind| kind.group == group)
     }
 
-    /// Whether a version of a group is served.
-    pub fn has_version(&self, group: &str, version: &str) -> bool {
+    /// Whether paths of a group and version are answered: of the built-in groups in every version, of others in those that
+    /// are served.
+    pub fn answers_for(&self, group: &str, version: &str) -> bool {
         self.by_plural
             .values()
-            .any(|kind| kind.group == group && kind.version == version)
+            .any(|kind| kind.group == group && (kind.origin == Origin::BuiltIn || kind.version == version))
     }
 
     /// The kind in whose version the objects of a collection are stored.

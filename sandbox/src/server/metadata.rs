@@ -119,6 +119,25 @@ pub(super) fn check_place(call: &Call, body: &mut Value) -> Result<(), Status> {
     Ok(())
 }
 
+/// Checks that a body has the name of its path.
+pub(super) fn check_name(call: &Call, body: &Value) -> Result<(), Status> {
+    let name = body["metadata"]["name"].as_str().unwrap_or_default();
+    if name == call.name {
+        return Ok(());
+    }
+    Err(Status::bad_request(if name.is_empty() {
+        format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            call.name
+        )
+    } else {
+        format!(
+            "the name of the object ({name}) does not match the name on the URL ({})",
+            call.name
+        )
+    }))
+}
+
 pub(super) fn check_type(kind: &KindType, body: &mut Value) -> Result<(), Status> {
     let (api_version, name) = (kind.api_version(), kind.kind.as_str());
     let text = |field: &str| body[field].as_str().unwrap_or_default();

@@ -139,9 +139,9 @@ impl ApiServer {
         self.state().registry.find(group, version, plural).map(Arc::clone)
     }
 
-    /// Whether a version of a group is served.
-    pub fn has_version(&self, group: &str, version: &str) -> bool {
-        self.state().registry.has_version(group, version)
+    /// Whether paths of a group and version are this server's to answer, even if it has no such kind there.
+    pub fn answers_for(&self, group: &str, version: &str) -> bool {
+        self.state().registry.answers_for(group, version)
     }
 
     /// Finds a kind by the `apiVersion` and `kind` of an object.

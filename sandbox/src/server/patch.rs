@@ -41,13 +41,7 @@ impl State {
         let before = self.presented(&call.kind, &live);
         let mut body = patched(call, patch, before.value())?;
         super::metadata::check_place(call, &mut body)?;
-        if body["metadata"]["name"] != before["metadata"]["name"] {
-            return Err(Status::bad_request(format!(
-                "the name of the object ({}) does not match the name on the URL ({})",
-                body["metadata"]["name"].as_str().unwrap_or_default(),
-                call.name
-            )));
-        }
+        super::metadata::check_name(call, &body)?;
         self.replace(call, &live, body, options, Writer::Patch)
     }
 
@@ -152,7 +146,7 @@ impl State {
         };
         let uid = applied["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
         let mut body = change.apply(&applied, before.as_ref().map(|before| before.value()))?;
-        check_applied_name(call, &body)?;
+        super::metadata::check_name(call, &body)?;
         super::metadata::check_place(call, &mut body)?;
         refuse_emptied(call, &body, &applied)?;
         match live {
@@ -202,18 +196,4 @@ fn has_new_null(merged: &Value, applied: &Value) -> bool {
         }
         Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
-}
-
-fn check_applied_name(call: &Call, applied: &Value) -> Result<(), Status> {
-    let name = applied["metadata"]["name"].as_str().unwrap_or_default();
-    if name.is_empty() {
-        return Err(super::update::undeterminable(call));
-    }
-    if name == call.name {
-        return Ok(());
-    }
-    Err(Status::bad_request(format!(
-        "the name of the object ({name}) does not match the name on the URL ({})",
-        call.name
-    )))
 }

@@ -26,22 +26,25 @@ impl State {
             Err(missing) => {
                 if call.subresource != Some(Subresource::Scale) {
                     admission::decode(&call.kind, &mut body, options)?;
-                    check_name(call, &mut body)?;
+                    metadata::check_place(call, &mut body)?;
+                    metadata::check_name(call, &body)?;
                 }
                 return Err(missing);
             }
         };
         if call.subresource == Some(Subresource::Finalize) {
+            check_preconditions(call, &live, &body, Writer::Update)?;
             return Ok(self.finalize(call, &live, &body, options));
         }
         if call.subresource == Some(Subresource::Scale) {
             let changed = scale::replaced(&call.kind, &live, &body)?;
             return self.replace_scaled(call, changed, options);
         }
-        check_name(call, &mut body)?;
+        metadata::check_place(call, &mut body)?;
+        metadata::check_name(call, &body)?;
         let version = body["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         if version.is_empty() && !may_update_unconditionally(&call.kind) {
-            admission::decode(&call.kind, &mut body.clone(), options)?;
+            admission::decode(&call.kind, &mut body, options)?;
             let cause = Cause::invalid(
                 "metadata.resourceVersion",
                 &Value::from(0),
@@ -140,11 +143,11 @@ fn nothing_keeps(kind: &KindType, live: &Object, body: &Value) -> bool {
 fn check_preconditions(call: &Call, live: &Object, body: &Value, writer: Writer) -> Result<(), Status> {
     let text = |field: &str| body["metadata"][field].as_str().unwrap_or_default();
     let uid = text("uid");
-    if !uid.is_empty() && uid != live.uid() && writer != Writer::Update {
-        let cause = Cause::invalid("metadata.uid", &Value::from(uid), "field is immutable");
-        return Err(Status::invalid(&call.kind, &call.name, vec![cause]));
-    }
     if !uid.is_empty() && uid != live.uid() {
+        if writer != Writer::Update {
+            let cause = Cause::invalid("metadata.uid", &Value::from(uid), "field is immutable");
+            return Err(Status::invalid(&call.kind, &call.name, vec![cause]));
+        }
         let why = format!(
             "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
             live.uid()
@@ -160,30 +163,6 @@ fn check_preconditions(call: &Call, live: &Object, body: &Value, writer: Writer)
         return Err(Status::outdated(&call.kind, &call.name));
     }
     Ok(())
-}
-
-/// Checks that a body is of its path, by kind, namespace and name.
-fn check_name(call: &Call, body: &mut Value) -> Result<(), Status> {
-    metadata::check_place(call, body)?;
-    let name = body["metadata"]["name"].as_str().unwrap_or_default();
-    if name.is_empty() {
-        return Err(undeterminable(call));
-    }
-    if name != call.name {
-        return Err(Status::bad_request(format!(
-            "the name of the object ({name}) does not match the name on the URL ({})",
-            call.name
-        )));
-    }
-    Ok(())
-}
-
-/// 400 for a body without the name that the path has.
-pub(super) fn undeterminable(call: &Call) -> Status {
-    Status::bad_request(format!(
-        "the name of the object ({} based on URL) was undeterminable: name must be provided",
-        call.name
-    ))
 }
 
 /// Kinds whose updates need no version: all built-in ones but those that exist to be contended for.

@@ -155,7 +155,8 @@ impl Model {
         }
     }
 
-    fn has(&self, fault: Fault) -> bool {
+    /// Whether the cluster has a failure mode.
+    pub fn has(&self, fault: Fault) -> bool {
         self.faults.contains(&fault)
     }
 }

@@ -15,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 use super::condition::{self, Condition, Status};
 use super::connection::Connection;
 use super::{kinds, object};
-use crate::access::{Access, AccessError, Key, Kind, Selection, WatchEvent};
+use crate::access::{Access, AccessError, Key, Selection, WatchEvent};
+use crate::cluster::kinds::CLUSTER_VERSION;
 
 /// After so long without a heartbeat the hub no longer knows whether a cluster is available: five lease durations.
 const SILENCE: Duration = Duration::from_mins(5);
@@ -23,15 +24,6 @@ const SILENCE: Duration = Duration::from_mins(5);
 const RETRY: Duration = Duration::from_secs(5);
 
 const AVAILABLE: &str = "ManagedClusterConditionAvailable";
-
-/// ClusterVersion, from which the claims come.
-const CLUSTER_VERSION: Kind = Kind::new(
-    "config.openshift.io",
-    "v1",
-    "ClusterVersion",
-    "clusterversions",
-    false,
-);
 
 struct Registration {
     cluster: String,

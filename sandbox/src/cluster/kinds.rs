@@ -1,0 +1,34 @@
+//! The kinds of a cluster that is played.
+
+use crate::access::Kind;
+
+/// ClusterVersion.
+pub static CLUSTER_VERSION: Kind = Kind::new(
+    "config.openshift.io",
+    "v1",
+    "ClusterVersion",
+    "clusterversions",
+    false,
+);
+/// ClusterOperator.
+pub static CLUSTER_OPERATOR: Kind = Kind::new(
+    "config.openshift.io",
+    "v1",
+    "ClusterOperator",
+    "clusteroperators",
+    false,
+);
+/// MachineConfigPool.
+pub static POOL: Kind = Kind::new(
+    "machineconfiguration.openshift.io",
+    "v1",
+    "MachineConfigPool",
+    "machineconfigpools",
+    false,
+);
+/// Node.
+pub static NODE: Kind = Kind::new("", "v1", "Node", "nodes", false);
+/// Pod.
+pub static POD: Kind = Kind::new("", "v1", "Pod", "pods", true);
+/// Job.
+pub static JOB: Kind = Kind::new("batch", "v1", "Job", "jobs", true);
