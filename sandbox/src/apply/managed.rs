@@ -13,7 +13,7 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Apply => "Apply",
             Self::Update => "Update",
@@ -120,9 +120,7 @@ impl Managed {
             .into_iter()
             .map(|(owner, owned)| encode(owner, owned))
             .collect();
-        if let Some(metadata) = metadata(object) {
-            metadata.insert("managedFields".to_owned(), Value::Array(entries));
-        }
+        set(object, entries);
     }
 
     /// Joins the oldest updaters into one entry when there are more than ten.
@@ -189,6 +187,13 @@ fn metadata(object: &mut Value) -> Option<&mut Map<String, Value>> {
         .entry("metadata")
         .or_insert_with(|| json!({}))
         .as_object_mut()
+}
+
+/// Puts entries into an object.
+pub(super) fn set(object: &mut Value, entries: Vec<Value>) {
+    if let Some(metadata) = metadata(object) {
+        metadata.insert("managedFields".to_owned(), Value::Array(entries));
+    }
 }
 
 /// Takes the entries out of an object.

@@ -1,6 +1,7 @@
 //! Comparing and merging two objects under their schema.
 
 use super::field_path::{Path, PathSet, Step};
+use super::reset::{self, ResetFields};
 use super::shape::{Items, ListShape, MapShape, Shape, Type, shape};
 use crate::schema::Node;
 use serde_json::{Map, Value};
@@ -34,6 +35,15 @@ impl Comparison {
         }
     }
 
+    /// The fields whose values differ, if nothing came, went or is the server's own.
+    pub(super) fn changed_values(&self, reset: &ResetFields) -> Option<PathSet> {
+        if !self.added.is_empty() || !self.removed.is_empty() {
+            return None;
+        }
+        let changed = reset::without_identity(&self.modified.recursive_difference(reset.paths()));
+        (changed == self.modified).then_some(changed)
+    }
+
     fn values(&mut self, place: Type<'_>, old: Option<&Value>, new: Option<&Value>, path: &mut Path) {
         let old_shape = old.map(|old| shape(place, old));
         let new_shape = new.map(|new| shape(place, new));
@@ -63,7 +73,12 @@ impl Comparison {
                 if map.whole || (is_empty_map(old_fields) && is_empty_map(new_fields)) {
                     return self.leaf(old, new, path);
                 }
+                let is_metadata = matches!(path.as_slice(), [Step::Field(name)] if name == "metadata");
                 for name in names(old_fields, new_fields) {
+                    // Who manages the fields is no field that anybody manages.
+                    if is_metadata && name == "managedFields" {
+                        continue;
+                    }
                     let Some(place) = map.field(name) else { continue };
                     path.push(Step::field(name));
                     self.values(place, get(old_fields, name), get(new_fields, name), path);

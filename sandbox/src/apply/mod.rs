@@ -9,6 +9,7 @@ mod managed;
 mod merge;
 mod reset;
 mod shape;
+mod steady;
 mod strategic;
 #[cfg(test)]
 mod tests;
@@ -22,7 +23,7 @@ pub use strategic::{StrategicError, strategic_merge};
 use crate::schema::Node;
 use managed::{Managed, Operation, Owned, Owner};
 use merge::Comparison;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -111,29 +112,34 @@ fn owned_before_first_apply(
         name: "before-first-apply",
         ..*manager
     };
-    let mut live = live.clone();
-    managed::clear(&mut live);
-    updated(node, &empty, &live, Managed::default(), &before, reset).map_err(ApplyError::Internal)
+    let comparison = compared(node, &empty, live, reset).map_err(ApplyError::Internal)?;
+    Ok(updated(&comparison, Managed::default(), &before, reset))
 }
 
 /// Records who changed what when an object is created, updated or patched in any other way than by apply.
 ///
 /// `live` is an empty object on creation. Owners are taken from `new` where the request may set them, else from `live`.
-pub fn record_update(
-    node: &Node,
-    mut live: Value,
-    new: &mut Value,
-    manager: &Manager<'_>,
-    reset: &ResetFields,
-) {
+pub fn record_update(node: &Node, live: &Value, new: &mut Value, manager: &Manager<'_>, reset: &ResetFields) {
+    let compared = compared(node, live, new, reset);
+    let own_to_set = manager.subresource.is_none() && !new["metadata"]["managedFields"].is_null();
+    let known = live["metadata"]["managedFields"].as_array();
+    if let (Ok(comparison), Some(known)) = (&compared, known)
+        && (!own_to_set || new["metadata"]["managedFields"] == live["metadata"]["managedFields"])
+        && let Some(entries) = comparison
+            .changed_values(reset)
+            .and_then(|changed| steady::entries(known, &changed, manager))
+    {
+        managed::set(new, entries);
+        return;
+    }
     let decoded = if manager.subresource.is_some() {
-        Managed::decode(&live)
+        Managed::decode(live)
     } else if managed::asks_to_forget(new) {
         None
     } else {
         Managed::decode(new)
             .filter(|managed| !managed.0.is_empty())
-            .or_else(|| Managed::decode(&live))
+            .or_else(|| Managed::decode(live))
     };
     let managed = decoded.unwrap_or_default();
     managed::clear(new);
@@ -141,9 +147,8 @@ pub fn record_update(
     if managed.0.is_empty() && !is_creation {
         return;
     }
-    managed::clear(&mut live);
-    if let Ok(managed) = updated(node, &live, new, managed, manager, reset) {
-        managed.write_to(new);
+    if let Ok(comparison) = compared {
+        updated(&comparison, managed, manager, reset).write_to(new);
     }
 }
 
@@ -165,27 +170,27 @@ fn identity(object: &Value) -> String {
     )
 }
 
-/// The owners after an update that turned `live` into `new`.
+/// How an update that turned `live` into `new` changed it, but for what the endpoint resets.
+fn compared(node: &Node, live: &Value, new: &Value, reset: &ResetFields) -> Result<Comparison, String> {
+    typed(node, new, "convert new object to smd typed", true)?;
+    typed(node, live, "convert live object to smd typed", true)?;
+    Ok(Comparison::of(node, live, new).without(reset.paths()))
+}
+
+/// The owners after an update.
 fn updated(
-    node: &Node,
-    live: &Value,
-    new: &Value,
+    comparison: &Comparison,
     mut managed: Managed,
     manager: &Manager<'_>,
     reset: &ResetFields,
-) -> Result<Managed, String> {
-    typed(node, new, "convert new object to smd typed", true)?;
-    typed(node, live, "convert live object to smd typed", true)?;
-    let comparison = Comparison::of(node, live, new).without(reset.paths());
+) -> Managed {
     let touched = comparison.modified.union(&comparison.added);
     let changed = reset::without_identity(&touched.recursive_difference(reset.paths()));
     let mut taken = touched;
     taken.absorb(&comparison.removed);
     let owner = manager.owner(Operation::Update);
-    for (other, owned) in &mut managed.0 {
-        // Most writes change values of fields that the writer has already: nobody's fields differ then.
-        let keeps_all = *other == owner && owned.fields.covers(&changed) && taken == changed;
-        if !keeps_all && owned.fields.overlaps(&taken) {
+    for owned in managed.0.values_mut() {
+        if owned.fields.overlaps(&taken) {
             owned.fields = owned.fields.difference(&taken);
         }
     }
@@ -203,7 +208,7 @@ fn updated(
         owned.time = Some(manager.time.to_owned());
     }
     managed.cap_updaters();
-    Ok(managed)
+    managed
 }
 
 /// One apply.
@@ -345,56 +350,55 @@ fn refresh_last_applied(object: &mut Value, applied: &Value) {
     *annotation = Value::String(format!("{applied}\n"));
 }
 
-/// Whether a write changed nothing but the times of managed fields; if so `new` gets the old times back, so that it equals
-/// `old` and need not be stored.
-pub fn restore_times_if_unchanged(old: &Value, new: &mut Value) -> bool {
-    let times = |object: &Value| -> Option<Vec<Value>> {
-        let entries = object["metadata"]["managedFields"].as_array()?;
-        Some(entries.iter().map(|entry| entry["time"].clone()).collect())
-    };
-    let (Some(old_times), Some(new_times)) = (times(old), times(new)) else {
-        return old == new;
-    };
-    if old_times.len() != new_times.len() {
-        return false;
-    }
-    set_times(new, old_times);
-    if old == new {
-        return true;
-    }
-    set_times(new, new_times);
-    false
-}
-
-fn set_times(object: &mut Value, times: Vec<Value>) {
-    let Some(entries) = object["metadata"]["managedFields"].as_array_mut() else {
-        return;
-    };
-    for (entry, time) in entries.iter_mut().zip(times) {
-        if let Some(fields) = entry.as_object_mut() {
-            match time {
-                Value::Null => fields.remove("time"),
-                time => fields.insert("time".to_owned(), time),
-            };
-        }
-    }
-}
-
 /// Whether two versions of an object differ in nothing but the times at which their fields were managed: then there is
 /// nothing to write.
 pub fn equal_but_for_times(one: &Value, other: &Value) -> bool {
-    let without = |value: &Value| {
-        let mut value = value.clone();
-        for entry in value["metadata"]["managedFields"]
-            .as_array_mut()
-            .into_iter()
-            .flatten()
-        {
-            if let Some(entry) = entry.as_object_mut() {
-                entry.remove("time");
-            }
-        }
-        value
+    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else {
+        return one == other;
     };
-    one == other || without(one) == without(other)
+    same_fields(one, other, &|name, one, other| {
+        if name != "metadata" {
+            return one == other;
+        }
+        let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else {
+            return one == other;
+        };
+        same_fields(one, other, &|name, one, other| {
+            if name == "managedFields" {
+                same_entries(one, other)
+            } else {
+                one == other
+            }
+        })
+    })
+}
+
+fn same_fields(
+    one: &Map<String, Value>,
+    other: &Map<String, Value>,
+    same: &dyn Fn(&str, &Value, &Value) -> bool,
+) -> bool {
+    one.len() == other.len()
+        && one
+            .iter()
+            .zip(other)
+            .all(|((name, one), (as_well, other))| name == as_well && same(name, one, other))
+}
+
+fn same_entries(one: &Value, other: &Value) -> bool {
+    let without_time = |entry: &Value| -> Vec<(String, Value)> {
+        let fields = entry.as_object().into_iter().flatten();
+        let kept = fields.filter(|(name, _)| *name != "time");
+        kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    match (one.as_array(), other.as_array()) {
+        (Some(one), Some(other)) => {
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .all(|(one, other)| one == other || without_time(one) == without_time(other))
+        }
+        _ => one == other,
+    }
 }

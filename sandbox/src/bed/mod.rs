@@ -28,7 +28,7 @@ use crate::server::{ApiServer, ServerSettings, Types, TypesError};
 
 /// How many changes of a collection a cluster's server keeps for watches that resume: there are many clusters, each with
 /// a few watchers that are never far behind.
-const SPOKE_HISTORY: usize = 100;
+const SPOKE_HISTORY: usize = 16;
 
 /// Why a bed could not be made.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,7 @@
 //! What every written object goes through: unknown fields, defaults, validation, and who manages which field.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -106,14 +108,14 @@ impl Change<'_> {
             && let Some(schema) = self.kind.schema()
         {
             let mut before = match live {
-                Some(live) => live.clone(),
-                None => json!({"apiVersion": body["apiVersion"], "kind": body["kind"]}),
+                Some(live) => Cow::Borrowed(live),
+                None => Cow::Owned(json!({"apiVersion": body["apiVersion"], "kind": body["kind"]})),
             };
             if self.kind.origin == Origin::BuiltIn {
-                builtin::complete_empty(&self.kind.group_version_kind(), &mut before);
+                builtin::complete_empty(&self.kind.group_version_kind(), before.to_mut());
             }
             let manager = self.manager();
-            apply::record_update(schema.node(), before, body, &manager.borrowed(), &self.reset());
+            apply::record_update(schema.node(), &before, body, &manager.borrowed(), &self.reset());
         }
         Ok(())
     }

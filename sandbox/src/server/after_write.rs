@@ -49,7 +49,7 @@ impl State {
                 time: &now,
             };
             let reset = ResetFields::built_in_status();
-            apply::record_update(schema.node(), before, &mut definition, &manager, &reset);
+            apply::record_update(schema.node(), &before, &mut definition, &manager, &reset);
         }
         self.store.put(&kind.collection, key, definition);
     }
