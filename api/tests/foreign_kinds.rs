@@ -15,6 +15,7 @@ use drydock_api::{
         ManagedCluster, ManagedClusterAddOn, ManagedClusterSet, ManagedClusterSetBinding, ManifestWork,
         Placement, PlacementDecision,
     },
+    olm::{CatalogSource, ClusterServiceVersion, InstallPlan, Subscription},
     openshift::{ClusterOperator, ClusterVersion, MachineConfigPool},
 };
 use proptest::prelude::*;
@@ -34,6 +35,10 @@ fn through_its_type(object: &Value) -> Option<Result<Value, serde_json::Error>> 
         "ClusterVersion" => through::<ClusterVersion>,
         "ClusterOperator" => through::<ClusterOperator>,
         "MachineConfigPool" => through::<MachineConfigPool>,
+        "CatalogSource" => through::<CatalogSource>,
+        "Subscription" => through::<Subscription>,
+        "InstallPlan" => through::<InstallPlan>,
+        "ClusterServiceVersion" => through::<ClusterServiceVersion>,
         _ => return None,
     };
     Some(through(object.clone()))
@@ -153,6 +158,10 @@ fn an_object_of_nothing_but_its_name_is_read() {
     bare::<ClusterVersion>();
     bare::<ClusterOperator>();
     bare::<MachineConfigPool>();
+    bare::<CatalogSource>();
+    bare::<Subscription>();
+    bare::<InstallPlan>();
+    bare::<ClusterServiceVersion>();
 }
 
 /// Items of a list may lack `apiVersion` and `kind`, and anything may lack a spec.

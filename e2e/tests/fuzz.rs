@@ -427,9 +427,9 @@ fn read(kind: Kind) -> BoxedStrategy<Request> {
             "?labelSelector=k%3Dx",
             "?labelSelector=k%20notin%20(x)",
             "?fieldSelector=metadata.name%3Da",
-            "?resourceVersion=0",
         ][..],
     );
+    // Not `resourceVersion=0`: the real server may answer that from a cache that is behind.
     let many = query.prop_map(move |query| plain("GET", format!("{}{query}", kind.plural), None));
     let form = select(&["Table", "PartialObjectMetadataList"][..]);
     let shown = form.prop_map(move |form| {

@@ -2,11 +2,14 @@
 //! Binds to loopback only; every run is deterministic from its seed.
 
 pub mod access;
+mod alarm;
 pub mod apply;
 pub mod bed;
 pub mod cluster;
+mod fingerprint;
 pub mod http;
 pub mod ocm;
+pub mod olm;
 pub mod openapi;
 pub mod pace;
 pub mod schema;

@@ -78,7 +78,10 @@ fn once(causes: &[Value]) -> Value {
         }
     }
     // The real server goes through the managers in no order.
-    if distinct.iter().all(|cause| cause["reason"] == "FieldManagerConflict") {
+    if distinct
+        .iter()
+        .all(|cause| cause["reason"] == "FieldManagerConflict")
+    {
         distinct.sort_by_key(|cause| cause["message"].to_string());
     }
     Value::Array(distinct)

@@ -24,6 +24,7 @@ use crate::ocm::connection::Connection;
 use crate::ocm::placement::controller::{self, PlacementSettings};
 use crate::ocm::work::agent::{self, Timing, WorkAgentSettings};
 use crate::ocm::{kinds, registration};
+use crate::olm;
 use crate::server::{ApiServer, ServerSettings, Types, TypesError};
 
 /// How many changes of a collection a cluster's server keeps for watches that resume: there are many clusters, each with
@@ -165,6 +166,8 @@ impl Bed {
         let played = cluster::install(&shape, spoke, clock.clone(), outage)
             .await
             .map_err(failed(name))?;
+        self.tasks
+            .spawn(olm::run(place.access("olm"), clock.clone(), self.stop.clone()));
         let (faults, seen) = watch::channel(cluster.faults.clone());
         self.tasks.spawn(played.run(seen, self.stop.clone()));
         self.tasks.spawn(injection::follow(

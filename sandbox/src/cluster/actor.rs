@@ -6,10 +6,9 @@ use std::time::Duration;
 use drydock_runtime::Clock;
 use futures::StreamExt;
 use futures::stream::{BoxStream, SelectAll};
-use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Fault;
@@ -18,6 +17,7 @@ use super::model::{
     self, Change, Input, JobKey, JobSpec, MaxUnavailable, Model, ObjectRef, Shape, VersionSpec, Write,
 };
 use crate::access::{Access, AccessError, Key, Kind, Removal, Selection, WatchEvent};
+use crate::alarm::{until, wait};
 use crate::store::Object;
 
 /// How often a status is written again when somebody else wrote in between.
@@ -95,13 +95,6 @@ impl Cluster {
                 () = until(wake) => {}
             }
         }
-    }
-}
-
-async fn until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
     }
 }
 
@@ -242,10 +235,6 @@ impl Actor {
         object["status"] = status.clone();
         self.access.replace_status(kind, object).await.map(drop)
     }
-}
-
-fn wait(now: Timestamp, at: Timestamp) -> Duration {
-    at.duration_since(now).max(SignedDuration::ZERO).unsigned_abs()
 }
 
 fn place(object: &ObjectRef) -> (&'static Kind, Key) {

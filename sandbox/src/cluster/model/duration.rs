@@ -5,6 +5,8 @@ use jiff::SignedDuration;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use crate::fingerprint::fingerprint;
+
 /// Draws durations for one cluster.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Durations {
@@ -75,13 +77,6 @@ impl Durations {
 
 fn unit(rng: &mut ChaCha8Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-/// FNV-1a of 64 bits.
-pub(super) fn fingerprint(bytes: impl IntoIterator<Item = u8>) -> u64 {
-    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

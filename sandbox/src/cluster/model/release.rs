@@ -3,7 +3,7 @@
 use semver::Version;
 use serde_json::{Map, Value, json};
 
-use super::duration::fingerprint;
+use crate::fingerprint::fingerprint;
 
 /// How many patches of each minor version the graph knows at least.
 const PATCHES: u64 = 16;

@@ -10,7 +10,7 @@ use drydock_runtime::Clock;
 use futures::{FutureExt, StreamExt, stream::SelectAll};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -21,6 +21,7 @@ use super::{
     observed::{Cluster, ClusterSet, Key as Named, Observed, Page, Placement},
     schedule::{Plan, PlannedPage, schedule},
 };
+use crate::alarm::until;
 use crate::{
     access::{Access, AccessError, Kind, Removal, Selection, WatchEvent},
     store::Key,
@@ -109,13 +110,6 @@ pub async fn run(settings: PlacementSettings, hub: Access, clock: Clock, shutdow
                 () = controller.schedule_dirty() => {}
             }
         }
-    }
-}
-
-async fn until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
     }
 }
 

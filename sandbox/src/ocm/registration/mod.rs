@@ -9,13 +9,14 @@ use std::time::Duration;
 use drydock_runtime::Clock;
 use futures::StreamExt;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::condition::{self, Condition, Status};
 use super::connection::Connection;
 use super::{kinds, object};
 use crate::access::{Access, AccessError, Key, Selection, WatchEvent};
+use crate::alarm::until;
 use crate::cluster::kinds::CLUSTER_VERSION;
 
 /// After so long without a heartbeat the hub no longer knows whether a cluster is available: five lease durations.
@@ -87,13 +88,6 @@ pub async fn run(
                 silent_at = None;
             }
         }
-    }
-}
-
-async fn until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
     }
 }
 

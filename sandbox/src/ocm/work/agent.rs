@@ -10,7 +10,7 @@ use futures::{
 };
 use ring::digest;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -23,6 +23,7 @@ use super::{
     pace::{Ticks, seed_of},
     wire::{ResourceMeta, WorkStatus},
 };
+use crate::alarm::until;
 use crate::{
     access::{Access, AccessError, Selection, WatchEvent},
     store::Key,
@@ -167,13 +168,6 @@ pub async fn run(
 }
 
 /// Never, if there is no deadline.
-async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
-}
-
 fn hash_of(url: &str) -> String {
     let digest = digest::digest(&digest::SHA256, url.as_bytes());
     digest

@@ -3,6 +3,8 @@
 //! Scope, names, columns, subresources, list types and the defaults that a client can tell are the real ones'; all
 //! fields are accepted and kept.
 
+mod olm;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
     CustomResourceDefinitionSpec, CustomResourceDefinitionVersion, CustomResourceSubresourceStatus,
@@ -36,6 +38,7 @@ struct Shape {
 pub fn foreign_crds() -> Vec<CustomResourceDefinition> {
     let mut definitions = ocm();
     definitions.extend(openshift());
+    definitions.extend(olm::definitions());
     definitions
 }
 
