@@ -6,6 +6,7 @@ mod controller;
 mod engine;
 mod facts;
 mod health;
+pub mod install_plans;
 mod metrics;
 mod phase;
 mod settings;

@@ -6,12 +6,13 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use drydock_agent::install_plans;
 use drydock_api::ClusterName;
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::tasks::Tasks;
 use drydock_sandbox::bed::{Bed, BedSettings};
-use drydock_sandbox::cluster::Fault;
+use drydock_sandbox::cluster::{Fault, Programs};
 use drydock_sandbox::pace::Pace;
 use drydock_sandbox::server::ApiServer;
 use jiff::Timestamp;
@@ -51,13 +52,14 @@ impl Yard {
     pub async fn start(arguments: &BedArguments, pace: Pace) -> anyhow::Result<Self> {
         let clock = Clock::simulated(EPOCH);
         let stop = CancellationToken::new();
-        let settings = settings(arguments)?;
+        let mut settings = settings(arguments)?;
         let with_agent: Vec<String> = settings
             .clusters
             .iter()
             .filter(|cluster| cluster.agent)
             .map(|cluster| cluster.name.clone())
             .collect();
+        settings.programs = programs();
         let bed = Bed::start(settings, clock.clone())
             .await
             .context("starting the sandbox")?;
@@ -194,4 +196,19 @@ fn range(clusters: NonZeroUsize) -> String {
     } else {
         format!("dev1 to dev{clusters}")
     }
+}
+
+/// What pods run as they would outside: the agent's image with the command of the hub's operators work.
+fn programs() -> Programs {
+    Programs::default().with(
+        &["drydock-agent", "approve-installplans"],
+        |surroundings| async move {
+            let variable = |name: &str| surroundings.environment.get(name).cloned();
+            let outcome = install_plans::run(variable, &surroundings.client, &surroundings.clock).await;
+            if let Err(error) = &outcome {
+                tracing::warn!(%error, "approve-installplans failed");
+            }
+            outcome.is_ok()
+        },
+    )
 }

@@ -1,9 +1,11 @@
 //! A bed in this process with the real hub and agents running in it, under paused time.
 
 use anyhow::Context;
+use drydock_agent::install_plans;
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_sandbox::bed::{Bed, BedSettings};
+use drydock_sandbox::cluster::Programs;
 use drydock_sandbox::server::ApiServer;
 use jiff::Timestamp;
 use kube::Client;
@@ -44,7 +46,7 @@ impl Yard {
     ///
     /// # Errors
     /// If a part cannot start.
-    pub async fn without_hub(settings: BedSettings) -> anyhow::Result<Self> {
+    pub async fn without_hub(mut settings: BedSettings) -> anyhow::Result<Self> {
         let clock = Clock::simulated(EPOCH);
         let stop = CancellationToken::new();
         let with_agent: Vec<String> = settings
@@ -53,6 +55,7 @@ impl Yard {
             .filter(|cluster| cluster.agent)
             .map(|cluster| cluster.name.clone())
             .collect();
+        settings.programs = programs();
         let bed = Bed::start(settings, clock.clone())
             .await
             .context("starting the bed")?;
@@ -167,4 +170,19 @@ fn stack(server: &ApiServer, user_agent: &str) -> anyhow::Result<Client> {
         "default",
         &metrics,
     ))
+}
+
+/// What pods run as they would outside: the agent's image with the command of the hub's operators work.
+fn programs() -> Programs {
+    Programs::default().with(
+        &["drydock-agent", "approve-installplans"],
+        |surroundings| async move {
+            let variable = |name: &str| surroundings.environment.get(name).cloned();
+            let outcome = install_plans::run(variable, &surroundings.client, &surroundings.clock).await;
+            if let Err(error) = &outcome {
+                tracing::warn!(%error, "approve-installplans failed");
+            }
+            outcome.is_ok()
+        },
+    )
 }

@@ -111,14 +111,18 @@ async fn what_the_definition_can_say_is_refused_by_the_server() {
 async fn what_only_the_hub_can_see_becomes_a_condition_and_starts_nothing() {
     let settings = fleet::three_clusters(3);
     let unknown = json!([{"name": "nothing", "namespace": "dev"}]);
-    let operators = json!({"approveAllUpgrades": true});
+    let windows = json!([{"cron": "0 22 30 2 *", "duration": "6h"}]);
     let table: [(Changes<'_>, &str, &str); 2] = [
         (
             &[("/placement", unknown), ("/clusterSelector", json!(null))],
             "Selected",
             "dev/nothing",
         ),
-        (&[("/ocpOperators", operators)], "Failed", "ocpOperators"),
+        (
+            &[("/upgradeStrategy/startWindows", windows)],
+            "Failed",
+            "startWindows[0]",
+        ),
     ];
     for (changes, type_, message) in table {
         let yard = Yard::start(settings.clone()).await.unwrap();
@@ -153,7 +157,8 @@ async fn a_spec_that_becomes_invalid_stops_new_starts_and_what_runs_goes_on() {
         .await
         .unwrap();
     tokio::time::sleep(HOUR / 4).await;
-    let patch = json!({"spec": {"ocpOperators": {"approveAllUpgrades": true}}});
+    let windows = json!([{"cron": "0 22 * * *", "duration": "6h", "timeZone": "Mars/Olympus"}]);
+    let patch = json!({"spec": {"upgradeStrategy": {"startWindows": windows}}});
     let parameters = PatchParams::default();
     fleet::upgrades(&hub)
         .patch(fleet::UPGRADE, &parameters, &Patch::Merge(patch))

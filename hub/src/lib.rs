@@ -78,6 +78,9 @@ pub async fn run(
         publisher,
         same_namespace_placements: settings.same_namespace_placements,
         grant_cluster_admin: settings.grant_cluster_admin,
+        agent_image: settings
+            .agent_image
+            .unwrap_or_else(|| works::default_agent_image().to_owned()),
         backoff: Backoff::default(),
         obstructions: controller::Obstructions::default(),
         latest: controller::Latest::default(),

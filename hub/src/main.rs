@@ -31,6 +31,9 @@ struct Arguments {
     /// Make the work agent cluster admin on the clusters, instead of granting ClusterVersion only
     #[arg(long, env = "DRYDOCK_GRANT_CLUSTER_ADMIN")]
     grant_cluster_admin: bool,
+    /// The image of Drydock's agent, which clusters run to approve upgrades of operators
+    #[arg(long, env = "DRYDOCK_AGENT_IMAGE", value_name = "IMAGE")]
+    agent_image: Option<String>,
     /// How a log line looks: json or text
     #[arg(
         long,
@@ -49,6 +52,7 @@ async fn main() -> anyhow::Result<()> {
         admin_address: Some(arguments.admin_address),
         same_namespace_placements: arguments.same_namespace_placements,
         grant_cluster_admin: arguments.grant_cluster_admin,
+        agent_image: arguments.agent_image,
         ..Settings::default()
     };
     let metrics = RequestMetrics::register(&settings.registry).context("registering request metrics")?;

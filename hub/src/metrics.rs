@@ -154,6 +154,7 @@ impl Metrics {
             | Action::RemoveFinalizer
             | Action::ApplyPlacement
             | Action::DeletePlacement
+            | Action::ReopenWork { .. }
             | Action::DeleteWork { .. } => {}
         }
     }

@@ -11,6 +11,8 @@ pub struct Settings {
     pub registry: prometheus::Registry,
     /// Refuse Placements of other namespaces than the upgrade's own (hub 1): for hubs without the admission policy.
     pub same_namespace_placements: bool,
+    /// The image of this project's agent, of which clusters run `approve-installplans` to upgrade operators.
+    pub agent_image: Option<String>,
     /// Make the work agent cluster admin on the clusters, as the founding document does (hub 4).
     pub grant_cluster_admin: bool,
 }

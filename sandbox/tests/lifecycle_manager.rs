@@ -11,7 +11,7 @@ use std::time::Duration;
 use drydock_runtime::Clock;
 use drydock_sandbox::access::{Access, Key, Kind, Selection};
 use drydock_sandbox::bed::{Bed, BedSettings};
-use drydock_sandbox::olm::FAILS_ANNOTATION;
+use drydock_sandbox::olm::catalog_data as catalog;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -33,31 +33,6 @@ const NAMESPACE: Kind = Kind::new("", "v1", "Namespace", "namespaces", false);
 struct Cluster {
     bed: Bed,
     access: Access,
-}
-
-/// The text of a catalog in which each package has the versions up to a number, each replacing the one before.
-fn catalog(packages: &[(&str, u32)], fails: Option<(&str, &str)>) -> Value {
-    let mut channels = String::new();
-    let mut versions = String::new();
-    for (package, last) in packages {
-        channels += &format!(
-            "- packageName: {package}\n  defaultChannel: stable\n  channels:\n  - {{name: stable, currentCSV: {package}.v{last}}}\n"
-        );
-        for number in 1..=*last {
-            let name = format!("{package}.v{number}");
-            let how = fails.filter(|(version, _)| *version == name);
-            let annotations = how.map_or_else(|| json!({}), |(_, how)| json!({FAILS_ANNOTATION: how}));
-            let mut spec = json!({"version": format!("{number}.0.0"), "displayName": package});
-            if number > 1 {
-                spec["replaces"] = format!("{package}.v{}", number - 1).into();
-            }
-            versions += &format!(
-                "- {}\n",
-                json!({"metadata": {"name": name, "annotations": annotations}, "spec": spec})
-            );
-        }
-    }
-    json!({"packages": channels, "clusterServiceVersions": versions})
 }
 
 impl Cluster {

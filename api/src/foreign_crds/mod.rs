@@ -29,6 +29,7 @@ type Column = (&'static str, &'static str, &'static str);
 struct Shape {
     cluster_scoped: bool,
     short_names: &'static [&'static str],
+    categories: &'static [&'static str],
     columns: &'static [Column],
     spec: Option<Value>,
     status: Value,
@@ -36,17 +37,20 @@ struct Shape {
 
 /// Lenient CustomResourceDefinitions of the foreign kinds.
 pub fn foreign_crds() -> Vec<CustomResourceDefinition> {
-    let mut definitions = ocm();
+    let mut definitions = ocm_clusters();
+    definitions.extend(ocm_namespaced());
     definitions.extend(openshift());
     definitions.extend(olm::definitions());
     definitions
 }
 
-fn ocm() -> Vec<CustomResourceDefinition> {
+/// Clusters and their sets.
+fn ocm_clusters() -> Vec<CustomResourceDefinition> {
     vec![
         definition::<ManagedCluster>(Shape {
             cluster_scoped: true,
             short_names: &["mcl", "mcls"],
+            categories: &[],
             columns: MANAGED_CLUSTER_COLUMNS,
             spec: Some(open(
                 &json!({ "leaseDurationSeconds": { "type": "integer", "format": "int32", "default": 60 } }),
@@ -56,6 +60,7 @@ fn ocm() -> Vec<CustomResourceDefinition> {
         definition::<ManagedClusterSet>(Shape {
             cluster_scoped: true,
             short_names: &["mclset", "mclsets"],
+            categories: &[],
             columns: &[
                 (
                     "Empty",
@@ -70,15 +75,23 @@ fn ocm() -> Vec<CustomResourceDefinition> {
         definition::<ManagedClusterSetBinding>(Shape {
             cluster_scoped: false,
             short_names: &["mclsetbinding", "mclsetbindings"],
+            categories: &[],
             columns: &[],
             spec: Some(open(
                 &json!({ "clusterSet": { "type": "string", "minLength": 1 } }),
             )),
             status: open(&json!({})),
         }),
+    ]
+}
+
+/// Placements, add-ons and works.
+fn ocm_namespaced() -> Vec<CustomResourceDefinition> {
+    vec![
         definition::<Placement>(Shape {
             cluster_scoped: false,
             short_names: &[],
+            categories: &[],
             columns: PLACEMENT_COLUMNS,
             spec: Some(open(&json!({
                 "scoreRateLimit": { "type": "string", "default": "1m" },
@@ -89,6 +102,7 @@ fn ocm() -> Vec<CustomResourceDefinition> {
         definition::<PlacementDecision>(Shape {
             cluster_scoped: false,
             short_names: &[],
+            categories: &[],
             columns: &[],
             spec: None,
             status: open(&json!({})),
@@ -96,6 +110,7 @@ fn ocm() -> Vec<CustomResourceDefinition> {
         definition::<ManagedClusterAddOn>(Shape {
             cluster_scoped: false,
             short_names: &["mca", "mcas"],
+            categories: &[],
             columns: ADDON_COLUMNS,
             spec: Some(open(&json!({
                 "installNamespace": { "type": "string", "default": "open-cluster-management-agent-addon" }
@@ -105,6 +120,7 @@ fn ocm() -> Vec<CustomResourceDefinition> {
         definition::<ManifestWork>(Shape {
             cluster_scoped: false,
             short_names: &[],
+            categories: &[],
             columns: &[],
             spec: Some(work_spec()),
             status: open(&json!({ "conditions": conditions() })),
@@ -118,6 +134,7 @@ fn openshift() -> Vec<CustomResourceDefinition> {
         definition::<ClusterVersion>(Shape {
             cluster_scoped: true,
             short_names: &[],
+            categories: &[],
             columns: CLUSTER_VERSION_COLUMNS,
             spec: Some(cluster_version_spec()),
             status: conditions_status(),
@@ -125,6 +142,7 @@ fn openshift() -> Vec<CustomResourceDefinition> {
         definition::<ClusterOperator>(Shape {
             cluster_scoped: true,
             short_names: &["co"],
+            categories: &[],
             columns: CLUSTER_OPERATOR_COLUMNS,
             spec: Some(open(&json!({}))),
             status: conditions_status(),
@@ -132,6 +150,7 @@ fn openshift() -> Vec<CustomResourceDefinition> {
         definition::<MachineConfigPool>(Shape {
             cluster_scoped: true,
             short_names: &["mcp"],
+            categories: &[],
             columns: POOL_COLUMNS,
             spec: Some(open(&json!({}))),
             status: open(&json!({})),
@@ -209,7 +228,7 @@ fn definition<K: Resource<DynamicType = ()>>(shape: Shape) -> CustomResourceDefi
                 short_names: some(shape.short_names.iter().map(|name| (*name).to_owned()).collect()),
                 kind,
                 plural,
-                categories: None,
+                categories: some(shape.categories.iter().map(|name| (*name).to_owned()).collect()),
             },
             scope: if shape.cluster_scoped {
                 "Cluster"

@@ -20,6 +20,7 @@ pub(super) fn definitions() -> Vec<CustomResourceDefinition> {
         definition::<CatalogSource>(Shape {
             cluster_scoped: false,
             short_names: &["catsrc"],
+            categories: &["olm"],
             columns: CATALOG_COLUMNS,
             spec: Some(open(&json!({}))),
             status: open(&json!({})),
@@ -27,6 +28,7 @@ pub(super) fn definitions() -> Vec<CustomResourceDefinition> {
         definition::<Subscription>(Shape {
             cluster_scoped: false,
             short_names: &["sub", "subs"],
+            categories: &["olm"],
             columns: SUBSCRIPTION_COLUMNS,
             spec: Some(subscription),
             status: open(&json!({})),
@@ -34,6 +36,7 @@ pub(super) fn definitions() -> Vec<CustomResourceDefinition> {
         definition::<InstallPlan>(Shape {
             cluster_scoped: false,
             short_names: &["ip"],
+            categories: &["olm"],
             columns: PLAN_COLUMNS,
             spec: Some(plan),
             status: open(&json!({})),
@@ -41,6 +44,7 @@ pub(super) fn definitions() -> Vec<CustomResourceDefinition> {
         definition::<ClusterServiceVersion>(Shape {
             cluster_scoped: false,
             short_names: &["csv", "csvs"],
+            categories: &["olm"],
             columns: VERSION_COLUMNS,
             spec: Some(open(&json!({}))),
             status: open(&json!({})),

@@ -168,6 +168,8 @@ pub mod reason {
     pub const NOT_STARTED: &str = "NotStarted";
     /// Failed: at least one cluster has.
     pub const CLUSTER_FAILED: &str = "ClusterUpgradeFailed";
+    /// Failed: a retry was asked for in words that cannot be read.
+    pub const INVALID_RETRY: &str = "InvalidRetry";
     /// Failed: the spec cannot be acted on.
     pub const INVALID_SPEC: &str = "InvalidSpec";
 }

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::ClusterName;
+use jiff::Timestamp;
 
 use crate::cluster::{Member, Step};
 use crate::members::Context;
-use crate::{Action, ClusterState, Halt, Reason};
+use crate::window::{Opening, opening};
+use crate::{Action, ClusterState, Halt, Reason, Spec};
 
-/// Why nothing new may start, if so. Soak time, failure budget and start windows are further reasons to come here.
+/// Why nothing new may start, if so; the first of several reasons.
 pub(crate) fn halt(context: &Context<'_>, members: &BTreeMap<ClusterName, Member>) -> Option<Halt> {
     let Some(spec) = context.spec else {
         return Some(Halt::InvalidSpec);
@@ -19,9 +21,28 @@ pub(crate) fn halt(context: &Context<'_>, members: &BTreeMap<ClusterName, Member
     if spec.paused {
         return Some(Halt::Paused);
     }
-    if spec.strategy.canaries.is_none() || members.is_empty() {
+    if members.is_empty() {
         return None;
     }
+    if let Some(halt) = canaries(spec, members) {
+        return Some(halt);
+    }
+    let is_pending = members
+        .values()
+        .any(|member| member.standing.state == ClusterState::NotStarted);
+    if !is_pending {
+        return None;
+    }
+    failure_budget(context, spec, members)
+        .or_else(|| soaking(context, spec, members))
+        .or_else(|| match opening(&spec.strategy.windows, context.now) {
+            Opening::Always | Opening::OpenUntil(_) => None,
+            Opening::ClosedUntil(opens) => Some(Halt::AwaitingStartWindow { opens }),
+        })
+}
+
+fn canaries(spec: &Spec, members: &BTreeMap<ClusterName, Member>) -> Option<Halt> {
+    spec.strategy.canaries.as_ref()?;
     let canaries = || members.iter().filter(|(_, member)| member.standing.canary);
     let failed: BTreeSet<ClusterName> = canaries()
         .filter(|(_, member)| member.standing.state == ClusterState::Failed)
@@ -31,6 +52,67 @@ pub(crate) fn halt(context: &Context<'_>, members: &BTreeMap<ClusterName, Member
         (false, _) => Some(Halt::CanaryFailed(failed)),
         (true, None) => Some(Halt::NoCanaryMatched),
         (true, Some(_)) => None,
+    }
+}
+
+fn failure_budget(
+    context: &Context<'_>,
+    spec: &Spec,
+    members: &BTreeMap<ClusterName, Member>,
+) -> Option<Halt> {
+    let budget = spec.strategy.failure_budget(context.selected.len())?;
+    let failed = members
+        .values()
+        .filter(|member| !member.standing.canary && member.standing.state == ClusterState::Failed)
+        .count();
+    (failed >= budget).then_some(Halt::FailureBudgetSpent { failed, budget })
+}
+
+/// Complete canaries must stay healthy for a while before any other cluster starts. Once one has, the soak is over. It
+/// counts from the moment that the last canary was complete and Available; a canary that is in trouble holds it.
+fn soaking(context: &Context<'_>, spec: &Spec, members: &BTreeMap<ClusterName, Member>) -> Option<Halt> {
+    if spec.strategy.soak.is_zero() {
+        return None;
+    }
+    let canaries = || members.iter().filter(|(_, member)| member.standing.canary);
+    let all_complete = canaries().all(|(_, member)| member.standing.state == ClusterState::Complete);
+    let others_started = members
+        .values()
+        .any(|member| !member.standing.canary && member.standing.started.is_some());
+    if !all_complete || others_started {
+        return None;
+    }
+    let unhealthy: BTreeSet<ClusterName> = canaries()
+        .filter(|(name, _)| !context.is_healthy(name))
+        .map(|(name, _)| name.clone())
+        .collect();
+    if !unhealthy.is_empty() {
+        return Some(Halt::CanarySoaking {
+            until: None,
+            unhealthy,
+        });
+    }
+    // A canary that needed nothing has nothing to show.
+    let since = canaries()
+        .filter_map(|(name, member)| member.standing.finished.max(context.available_since(name)))
+        .max()?;
+    let until = since.saturating_add(spec.strategy.soak).ok()?;
+    (context.now < until).then_some(Halt::CanarySoaking {
+        until: Some(until),
+        unhealthy,
+    })
+}
+
+/// When the halt ends by itself, or a start window closes: time to look again.
+pub(crate) fn wake(context: &Context<'_>, halt: Option<&Halt>) -> Option<Timestamp> {
+    match halt {
+        Some(Halt::CanarySoaking { until, .. }) => *until,
+        Some(Halt::AwaitingStartWindow { opens }) => *opens,
+        Some(_) => None,
+        None => match opening(&context.spec?.strategy.windows, context.now) {
+            Opening::OpenUntil(closes) => Some(closes),
+            Opening::Always | Opening::ClosedUntil(_) => None,
+        },
     }
 }
 
@@ -88,7 +170,7 @@ pub(crate) fn choose(
                 Reason::ReplacingOldWork
             } else {
                 batch.starting += 1;
-                batch.actions.push(Action::CreateWork(start.order.clone()));
+                batch.actions.push(start.first.clone());
                 Reason::Starting
             }
         };

@@ -42,9 +42,8 @@ pub fn check(observed: &Observed, plan: &Plan) -> Vec<Violation> {
     let starts: BTreeSet<&ClusterName> = plan
         .actions
         .iter()
-        .filter_map(Action::creates)
-        .filter(|order| !in_flight(observed, &order.cluster))
-        .map(|order| &order.cluster)
+        .filter_map(Action::starts)
+        .filter(|cluster| !in_flight(observed, cluster))
         .collect();
     for name in &starts {
         check_start(observed, name, &mut violations);
@@ -118,6 +117,16 @@ fn check_action(observed: &Observed, action: &Action, violations: &mut Vec<Viola
                 violations.push(Violation::MustNotTouch(cluster.clone(), *kind));
             }
         }
+        Action::ReopenWork { cluster, uid } => {
+            let allowed = find(observed, cluster, WorkKind::Cluster, uid).is_some_and(|work| {
+                let record = work.record.as_ref();
+                work.owner.uid == observed.upgrade.uid
+                    && record.is_some_and(|record| record.state == crate::ClusterState::Failed)
+            });
+            if !allowed {
+                violations.push(Violation::MustNotTouch(cluster.clone(), WorkKind::Cluster));
+            }
+        }
         Action::DeleteWork { cluster, kind, uid } => {
             let allowed = find(observed, cluster, *kind, uid).is_some_and(|work| {
                 work.owner.uid == observed.upgrade.uid || !owner_at_work(observed, cluster, &work.owner.uid)
@@ -155,13 +164,18 @@ fn find<'a>(observed: &'a Observed, name: &ClusterName, kind: WorkKind, uid: &Ui
 /// Whether an upgrade has works on the cluster without having recorded an outcome there.
 fn owner_at_work(observed: &Observed, name: &ClusterName, owner: &Uid) -> bool {
     let theirs = || works(observed, name).filter(|(_, work)| work.owner.uid == *owner && !work.deleting);
-    let works_here = theirs().any(|(kind, _)| matches!(kind, WorkKind::Pre | WorkKind::Cluster));
+    let works_here = theirs().any(|(kind, _)| starts(kind));
     works_here && theirs().all(|(_, work)| work.record.is_none())
+}
+
+/// Whether a cluster has started when it has such a work.
+fn starts(kind: WorkKind) -> bool {
+    matches!(kind, WorkKind::Pre | WorkKind::Cluster | WorkKind::Operators)
 }
 
 fn in_flight(observed: &Observed, name: &ClusterName) -> bool {
     let own = || works(observed, name).filter(|(_, work)| work.owner.uid == observed.upgrade.uid);
-    let started = own().any(|(kind, _)| matches!(kind, WorkKind::Pre | WorkKind::Cluster));
+    let started = own().any(|(kind, _)| starts(kind));
     started && own().all(|(_, work)| work.record.is_none())
 }
 
@@ -170,14 +184,9 @@ fn is_complete(observed: &Observed, spec: &Spec, name: &ClusterName) -> bool {
         .clusters
         .get(name)
         .and_then(|cluster| cluster.version.as_ref());
-    let reached = works(observed, name).any(|(kind, work)| {
-        let version = match &work.feedback {
-            crate::WorkFeedback::ClusterVersion(feedback) | crate::WorkFeedback::Agent(feedback) => {
-                feedback.version.as_ref()
-            }
-            _ => None,
-        };
-        let recorded = work.owner.uid == observed.upgrade.uid
+    let is_enough = |version| spec.goal.operators.is_none() && spec.goal.platform_reached(version);
+    let recorded = |work: &Work| {
+        work.owner.uid == observed.upgrade.uid
             && work
                 .record
                 .as_ref()
@@ -185,16 +194,17 @@ fn is_complete(observed: &Observed, spec: &Spec, name: &ClusterName) -> bool {
             && work
                 .revision
                 .as_ref()
-                .is_none_or(|revision| revision.target == spec.target);
-        kind == WorkKind::Cluster
-            && (recorded
-                || version.is_some_and(|version| spec.target.version.as_ref().is_some_and(|t| version >= t)))
+                .is_none_or(|revision| revision.goal == spec.goal)
+    };
+    let reached = works(observed, name).any(|(kind, work)| {
+        let version = match &work.feedback {
+            crate::WorkFeedback::ClusterVersion(feedback) | crate::WorkFeedback::Agent(feedback) => {
+                feedback.version.as_ref()
+            }
+            _ => None,
+        };
+        matches!(kind, WorkKind::Cluster | WorkKind::Operators)
+            && (recorded(work) || (version.is_some() && is_enough(version)))
     });
-    reached
-        || claims.is_some_and(|version| {
-            spec.target
-                .version
-                .as_ref()
-                .is_some_and(|target| version >= target)
-        })
+    reached || (claims.is_some() && is_enough(claims))
 }

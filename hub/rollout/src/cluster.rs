@@ -9,7 +9,7 @@ use semver::Version;
 use crate::members::{Context, Place};
 use crate::upgrade::{Progress, action_progress, upgrade_progress};
 use crate::{
-    Action, Cluster, ClusterState, ConditionStatus, Deadline, FailureReason, Reason, Record, Revision,
+    Action, Cluster, ClusterState, ConditionStatus, Deadline, FailureReason, Goal, Reason, Record, Revision,
     Standing, Target, Via, Work, WorkFeedback, WorkOrder, Works,
 };
 
@@ -35,8 +35,8 @@ pub(crate) struct Start {
     /// Finished works of an earlier rollout make room first: those still to be deleted. The cluster-upgrade work goes
     /// last, because it is the record that the cluster is not in flight.
     pub clear: Option<Vec<Action>>,
-    /// The first work.
-    pub order: WorkOrder,
+    /// The first write: a work is created, or one that had failed is taken up again.
+    pub first: Action,
     /// The cluster was upgraded by this object to an earlier target: such go after the rest.
     pub again: bool,
     /// Its place in the selection.
@@ -73,12 +73,11 @@ pub(crate) fn survey(context: &Context<'_>, name: &ClusterName, works: &Works) -
 
 impl<'a> Survey<'a> {
     fn member(&self) -> Option<Member> {
-        let cluster_work = self.own(WorkKind::Cluster);
         let pre = self.own(WorkKind::Pre);
-        match (cluster_work, pre) {
-            (Some(work), _) => match &work.record {
+        match (self.main(), pre) {
+            (Some((kind, work)), _) => match &work.record {
                 Some(record) => self.finished(work, record),
-                None => Some(self.upgrading(work)),
+                None => Some(self.upgrading(kind, work)),
             },
             (None, Some(work)) => match &work.record {
                 Some(record) => self.finished(work, record),
@@ -92,14 +91,23 @@ impl<'a> Survey<'a> {
         self.works.get(&kind).filter(|work| self.is_own(work))
     }
 
+    /// The work on which the outcome is recorded: the one of the platform, or the operators' where the platform is left as
+    /// it is.
+    fn main(&self) -> Option<(WorkKind, &'a Work)> {
+        [WorkKind::Cluster, WorkKind::Operators]
+            .into_iter()
+            .find_map(|kind| Some((kind, self.own(kind)?)))
+    }
+
     fn is_own(&self, work: &Work) -> bool {
         work.owner.uid == self.context.observed.upgrade.uid
     }
 
     fn standing(&self, state: ClusterState, reason: Reason, deadline: Deadline) -> Standing {
         let own = |kind| self.own(kind);
-        let first = own(WorkKind::Pre).or(own(WorkKind::Cluster));
-        let revised = own(WorkKind::Cluster).and_then(|work| work.revision.as_ref());
+        let main = self.main().map(|(_, work)| work);
+        let first = own(WorkKind::Pre).or(main);
+        let revised = main.and_then(|work| work.revision.as_ref());
         Standing {
             state,
             reason,
@@ -112,7 +120,7 @@ impl<'a> Survey<'a> {
                 .or(first.map(|work| work.created)),
             finished: None,
             deadline,
-            initialized: own(WorkKind::Cluster).is_some(),
+            initialized: main.is_some(),
             applied: WorkKind::ALL
                 .into_iter()
                 .filter_map(own)
@@ -127,6 +135,9 @@ impl<'a> Survey<'a> {
             None if outdated => return None,
             Some(place) if outdated && record.state == ClusterState::Complete => {
                 return Some(self.not_started(place));
+            }
+            Some(place) if record.state == ClusterState::Failed && self.is_retried(record) => {
+                return Some(self.retried(place, work));
             }
             _ => {}
         }
@@ -145,10 +156,15 @@ impl<'a> Survey<'a> {
         })
     }
 
-    /// Whether the work was made for another target than the spec's.
+    /// Whether the user has asked for a retry since the cluster failed.
+    fn is_retried(&self, record: &Record) -> bool {
+        matches!((self.context.retry, record.at), (Some(asked), Some(failed)) if failed < asked)
+    }
+
+    /// Whether the work was made for another goal than the spec's.
     fn outdated(&self, work: &Work) -> bool {
         match (self.context.spec, &work.revision) {
-            (Some(spec), Some(revision)) => spec.target != revision.target,
+            (Some(spec), Some(revision)) => spec.goal != revision.goal,
             _ => false,
         }
     }
@@ -157,7 +173,7 @@ impl<'a> Survey<'a> {
         let target = work
             .revision
             .as_ref()
-            .and_then(|revision| revision.target.version.as_ref());
+            .and_then(|revision| revision.goal.target.as_ref()?.version.as_ref());
         match (target, self.known_version()) {
             (Some(target), Some(version)) => version > *target,
             _ => false,
@@ -175,33 +191,75 @@ impl<'a> Survey<'a> {
         match progress {
             Progress::Going(state, reason) => self.going(state, reason, deadline, Some(work.created)),
             Progress::Failed(reason, message) => self.fails(WorkKind::Pre, work, reason, message),
-            Progress::Done => self.next(ClusterState::PreAction, WorkKind::Cluster, work),
+            Progress::Done => self.next(ClusterState::PreAction, self.main_kind(work), work),
         }
     }
 
-    fn upgrading(&self, work: &'a Work) -> Member {
+    /// The kind of work that follows the pre-upgrade action `pre`: a platform that is there already is left alone where
+    /// operators are to be upgraded.
+    fn main_kind(&self, pre: &Work) -> WorkKind {
+        let goal = pre.revision.as_ref().map(|revision| &revision.goal);
+        match goal.or(self.context.spec.map(|spec| &spec.goal)) {
+            Some(goal)
+                if goal.operators.is_some() && goal.platform_reached(self.known_version().as_ref()) =>
+            {
+                WorkKind::Operators
+            }
+            _ => WorkKind::Cluster,
+        }
+    }
+
+    fn upgrading(&self, kind: WorkKind, work: &'a Work) -> Member {
         if let Some(post) = self.own(WorkKind::Post) {
-            return self.post_action(work, post);
+            return self.post_action(kind, work, post);
+        }
+        if let Some(operators) = self.own(WorkKind::Operators) {
+            return self.operators(kind, work, operators);
         }
         let spec_timeout = self.context.spec.map(|spec| spec.strategy.cluster_timeout);
         let deadline = deadline(work, spec_timeout);
-        let Some(target) = self.target_of(work) else {
+        let Some(goal) = self.goal_of(work) else {
+            return self.waits_for_spec(ClusterState::Initialized);
+        };
+        let Some(target) = &goal.target else {
             return self.waits_for_spec(ClusterState::Initialized);
         };
         match upgrade_progress(work, target, deadline, self.context.now) {
             Progress::Going(state, reason) => self.going(state, reason, deadline, Some(work.created)),
-            Progress::Failed(reason, message) => self.fails(WorkKind::Cluster, work, reason, message),
-            Progress::Done => match self.context.spec {
-                None => self.waits_for_spec(ClusterState::PostAction),
-                Some(spec) if spec.post_action.is_some() => {
-                    self.next(ClusterState::PostAction, WorkKind::Post, work)
-                }
-                Some(_) => self.completes(work, target),
+            Progress::Failed(reason, message) => self.fails(kind, work, reason, message),
+            Progress::Done if goal.operators.is_some() => {
+                self.next(ClusterState::Operators, WorkKind::Operators, work)
+            }
+            Progress::Done => self.upgraded(kind, work, goal),
+        }
+    }
+
+    /// The operators follow when the platform is at the target.
+    fn operators(&self, kind: WorkKind, work: &'a Work, operators: &Work) -> Member {
+        let spec_timeout = self.context.spec.map(|spec| spec.strategy.operators_timeout);
+        let deadline = deadline(operators, spec_timeout);
+        match action_progress(operators, WorkKind::Operators, deadline, self.context.now) {
+            Progress::Going(state, reason) => self.going(state, reason, deadline, Some(operators.created)),
+            Progress::Failed(reason, message) => self.fails(kind, work, reason, message),
+            Progress::Done => match self.goal_of(work) {
+                Some(goal) => self.upgraded(kind, work, goal),
+                None => self.waits_for_spec(ClusterState::Operators),
             },
         }
     }
 
-    fn post_action(&self, work: &'a Work, post: &Work) -> Member {
+    /// All that was asked of the cluster is there: what follows is the post-upgrade action.
+    fn upgraded(&self, kind: WorkKind, work: &Work, goal: &Goal) -> Member {
+        match self.context.spec {
+            None => self.waits_for_spec(ClusterState::PostAction),
+            Some(spec) if spec.post_action.is_some() => {
+                self.next(ClusterState::PostAction, WorkKind::Post, work)
+            }
+            Some(_) => self.completes(kind, work, goal),
+        }
+    }
+
+    fn post_action(&self, kind: WorkKind, work: &'a Work, post: &Work) -> Member {
         let spec_timeout = self
             .context
             .spec
@@ -210,18 +268,18 @@ impl<'a> Survey<'a> {
         let deadline = deadline(post, spec_timeout);
         match action_progress(post, WorkKind::Post, deadline, self.context.now) {
             Progress::Going(state, reason) => self.going(state, reason, deadline, Some(post.created)),
-            Progress::Failed(reason, message) => self.fails(WorkKind::Cluster, work, reason, message),
-            Progress::Done => match self.target_of(work) {
-                Some(target) => self.completes(work, target),
+            Progress::Failed(reason, message) => self.fails(kind, work, reason, message),
+            Progress::Done => match self.goal_of(work) {
+                Some(goal) => self.completes(kind, work, goal),
                 None => self.waits_for_spec(ClusterState::PostAction),
             },
         }
     }
 
-    /// What started keeps its target to its end.
-    fn target_of(&self, work: &'a Work) -> Option<&'a Target> {
-        let revised = work.revision.as_ref().map(|revision| &revision.target);
-        revised.or(self.context.spec.map(|spec| &spec.target))
+    /// What started keeps its goal to its end.
+    fn goal_of(&self, work: &'a Work) -> Option<&'a Goal> {
+        let revised = work.revision.as_ref().map(|revision| &revision.goal);
+        revised.or(self.context.spec.map(|spec| &spec.goal))
     }
 
     fn going(
@@ -246,11 +304,11 @@ impl<'a> Survey<'a> {
         }
     }
 
-    fn completes(&self, work: &Work, target: &Target) -> Member {
-        let message = format!("upgraded to {target}");
+    fn completes(&self, kind: WorkKind, work: &Work, goal: &Goal) -> Member {
+        let message = format!("upgraded to {goal}");
         self.ends(
             ClusterState::PostAction,
-            WorkKind::Cluster,
+            kind,
             work,
             EndState::Complete,
             "Upgraded",
@@ -262,6 +320,7 @@ impl<'a> Survey<'a> {
         let state = match reason {
             FailureReason::PreActionFailed | FailureReason::PreActionTimedOut => ClusterState::PreAction,
             FailureReason::PostActionFailed | FailureReason::PostActionTimedOut => ClusterState::PostAction,
+            FailureReason::OperatorsFailed | FailureReason::OperatorsTimedOut => ClusterState::Operators,
             FailureReason::InvalidTarget | FailureReason::AgentFailed | FailureReason::UpgradeTimedOut => {
                 ClusterState::Initialized
             }
@@ -328,7 +387,8 @@ impl<'a> Survey<'a> {
     fn revision_after(&self, previous: &Work, kind: WorkKind) -> Option<Revision> {
         let timeout = match kind {
             WorkKind::Post => self.context.spec?.post_action.map(|action| action.timeout),
-            _ => self.context.spec.map(|spec| spec.strategy.cluster_timeout),
+            WorkKind::Operators => self.context.spec.map(|spec| spec.strategy.operators_timeout),
+            WorkKind::Pre | WorkKind::Cluster => self.context.spec.map(|spec| spec.strategy.cluster_timeout),
         };
         let mut revision = match &previous.revision {
             Some(revision) => revision.clone(),
@@ -340,11 +400,12 @@ impl<'a> Survey<'a> {
 
     fn revision(&self, timeout: SignedDuration) -> Option<Revision> {
         let spec = self.context.spec?;
-        let agent = self.cluster.is_some_and(|cluster| cluster.agent) && spec.target.fits_agent();
+        let fits = spec.goal.target.as_ref().is_some_and(Target::fits_agent);
+        let agent = self.cluster.is_some_and(|cluster| cluster.agent) && fits;
         Some(Revision {
             generation: self.context.observed.upgrade.generation,
             rollout_since: self.context.rollout_since,
-            target: spec.target.clone(),
+            goal: spec.goal.clone(),
             via: match spec.strategy.via {
                 UpgradeVia::Auto if agent => Via::Agent,
                 UpgradeVia::Auto | UpgradeVia::ClusterVersion => Via::ClusterVersion,
@@ -375,7 +436,9 @@ impl<'a> Survey<'a> {
 
     fn not_started(&self, place: &Place<'_>) -> Member {
         if let Some(version) = self.known_version()
-            && self.at_target(&version)
+            && self.context.spec.is_some_and(|spec| {
+                spec.goal.operators.is_none() && spec.goal.platform_reached(Some(&version))
+            })
         {
             let reason = Reason::AlreadyAtTarget(version.to_string());
             return Member {
@@ -383,15 +446,11 @@ impl<'a> Survey<'a> {
                 step: Step::GoOn(Vec::new()),
             };
         }
-        let waits = |reason| Member {
-            standing: self.standing(ClusterState::NotStarted, reason, WAITS_TO_START),
-            step: Step::GoOn(Vec::new()),
-        };
         if let Some(reason) = self.blocker(place) {
-            return waits(reason);
+            return self.waits_to_start(reason);
         }
         let Some(order) = self.first_order() else {
-            return waits(Reason::SpecInvalid);
+            return self.waits_to_start(Reason::SpecInvalid);
         };
         let mut standing = self.standing(ClusterState::NotStarted, Reason::Starting, WAITS_TO_START);
         standing.started = None;
@@ -400,26 +459,67 @@ impl<'a> Survey<'a> {
             standing,
             step: Step::Startable(Box::new(Start {
                 clear: self.clear(),
-                order,
-                again: self.own(WorkKind::Cluster).is_some(),
+                first: Action::CreateWork(order),
+                again: self.main().is_some(),
                 place: place.order,
             })),
         }
     }
 
+    /// A cluster that failed starts over. One on which the platform has come to the target goes on from there: started
+    /// over, it would need nothing, and the stage that failed would be left out.
+    fn retried(&self, place: &Place<'_>, work: &'a Work) -> Member {
+        let goal = self.goal_of(work).and_then(|goal| goal.target.as_ref());
+        let is_platform_done = !self.outdated(work)
+            && self.own(WorkKind::Cluster) == Some(work)
+            && goal.is_some_and(|target| {
+                upgrade_progress(work, target, Timestamp::MAX, self.context.now) == Progress::Done
+            });
+        if !is_platform_done {
+            return self.not_started(place);
+        }
+        if let Some(reason) = self.blocker(place) {
+            return self.waits_to_start(reason);
+        }
+        let stale: Vec<Action> = [WorkKind::Operators, WorkKind::Post]
+            .into_iter()
+            .filter_map(|kind| Some((kind, self.works.get(&kind)?)))
+            .filter(|(_, work)| !work.deleting)
+            .map(|(kind, work)| self.delete(kind, work))
+            .collect();
+        let is_clear = [WorkKind::Operators, WorkKind::Post]
+            .iter()
+            .all(|kind| !self.works.contains_key(kind));
+        Member {
+            standing: self.standing(ClusterState::NotStarted, Reason::Starting, WAITS_TO_START),
+            step: Step::Startable(Box::new(Start {
+                clear: (!is_clear).then_some(stale),
+                first: Action::ReopenWork {
+                    cluster: self.name.clone(),
+                    uid: work.uid.clone(),
+                },
+                again: true,
+                place: place.order,
+            })),
+        }
+    }
+
+    fn waits_to_start(&self, reason: Reason) -> Member {
+        Member {
+            standing: self.standing(ClusterState::NotStarted, reason, WAITS_TO_START),
+            step: Step::GoOn(Vec::new()),
+        }
+    }
+
     fn first_order(&self) -> Option<WorkOrder> {
         let spec = self.context.spec?;
+        let platform_reached = spec.goal.platform_reached(self.known_version().as_ref());
         let (kind, timeout) = match spec.pre_action {
             Some(action) => (WorkKind::Pre, action.timeout),
+            None if platform_reached => (WorkKind::Operators, spec.strategy.operators_timeout),
             None => (WorkKind::Cluster, spec.strategy.cluster_timeout),
         };
         Some(self.order(kind, self.revision(timeout)?))
-    }
-
-    /// A cluster beyond the target needs nothing: asking it for an older version would be a roll back.
-    fn at_target(&self, version: &Version) -> bool {
-        let target = self.context.spec.and_then(|spec| spec.target.version.as_ref());
-        target.is_some_and(|target| version >= target)
     }
 
     /// The newest version that the cluster is known to have reached, by its claim or by a finished work's feedback.
@@ -472,7 +572,7 @@ impl<'a> Survey<'a> {
         let agent_only = self
             .context
             .spec
-            .is_some_and(|spec| spec.strategy.via == UpgradeVia::Agent);
+            .is_some_and(|spec| spec.strategy.via == UpgradeVia::Agent && spec.goal.target.is_some());
         if agent_only && !cluster.agent {
             return Some(Reason::AgentNotAvailable);
         }
@@ -510,22 +610,26 @@ impl<'a> Survey<'a> {
                 .get(&kind)
                 .filter(|other| other.owner.uid == work.owner.uid)
         };
-        match theirs(WorkKind::Cluster) {
-            Some(cluster_work) => cluster_work.record.is_some() || cluster_work.deleting,
+        match theirs(WorkKind::Cluster).or(theirs(WorkKind::Operators)) {
+            Some(main) => main.record.is_some() || main.deleting,
             None => theirs(WorkKind::Pre).is_none_or(|pre| pre.record.is_some() || pre.deleting),
         }
     }
 
+    /// Works of an earlier rollout that have to go; the one with the record last.
     fn clear(&self) -> Option<Vec<Action>> {
         if self.works.is_empty() {
             return None;
         }
-        let others = || self.works.iter().filter(|(kind, _)| **kind != WorkKind::Cluster);
-        let first = others().next().is_some();
+        let is_record = |kind: WorkKind| {
+            kind == WorkKind::Cluster
+                || (kind == WorkKind::Operators && !self.works.contains_key(&WorkKind::Cluster))
+        };
+        let first = self.works.keys().any(|kind| !is_record(*kind));
         let deletions = self
             .works
             .iter()
-            .filter(|(kind, work)| (**kind != WorkKind::Cluster || !first) && !work.deleting)
+            .filter(|(kind, work)| (!is_record(**kind) || !first) && !work.deleting)
             .map(|(kind, work)| self.delete(*kind, work))
             .collect();
         Some(deletions)

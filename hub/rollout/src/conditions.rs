@@ -171,6 +171,33 @@ fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
             let names = some_names(names.iter().map(ToString::to_string), names.len());
             (reason::CANARY_FAILED, format!("a canary failed, no other cluster starts: {names}"))
         }
+        Halt::CanarySoaking { until: Some(until), .. } => (
+            reason::CANARY_SOAKING,
+            format!("the canaries are complete and must stay healthy until {until} before any other cluster starts"),
+        ),
+        Halt::CanarySoaking { until: None, unhealthy } => {
+            let names = some_names(unhealthy.iter().map(ToString::to_string), unhealthy.len());
+            (
+                reason::CANARY_SOAKING,
+                format!("the canaries must stay healthy before any other cluster starts, and are not: {names}"),
+            )
+        }
+        Halt::FailureBudgetSpent { failed, budget } => (
+            reason::FAILURE_BUDGET_SPENT,
+            format!(
+                "{} failed and spec.upgradeStrategy.maxFailures is {budget}: nothing new starts until they are retried or \
+                 more are allowed",
+                clusters(*failed)
+            ),
+        ),
+        Halt::AwaitingStartWindow { opens: Some(opens) } => (
+            reason::AWAITING_START_WINDOW,
+            format!("no start window is open, the next one opens at {opens}"),
+        ),
+        Halt::AwaitingStartWindow { opens: None } => (
+            reason::AWAITING_START_WINDOW,
+            "no start window is open, and none opens any more: correct spec.upgradeStrategy.startWindows".to_owned(),
+        ),
     }
 }
 
@@ -194,6 +221,18 @@ fn failed(report: &Report) -> Verdict {
     if let Some(invalid) = &report.invalid {
         return verdict(TRUE, reason::INVALID_SPEC, invalid.to_string());
     }
+    let clusters = failed_clusters(report);
+    match &report.retry {
+        Some(Err(invalid)) => verdict(
+            TRUE,
+            reason::INVALID_RETRY,
+            format!("{invalid}; {}", clusters.message),
+        ),
+        Some(Ok(_)) | None => clusters,
+    }
+}
+
+fn failed_clusters(report: &Report) -> Verdict {
     let Counts { failed, .. } = report.counts();
     if failed == 0 {
         return verdict(FALSE, "NoClusterFailed", "no cluster has failed");

@@ -4,12 +4,12 @@ use drydock_api::mcu::ActionSummary;
 use drydock_api::names::WorkKind;
 use jiff::Timestamp;
 
-use crate::batch::{choose, halt};
+use crate::batch::{self, choose, halt};
 use crate::cluster::{Member, Step};
 use crate::members::{Context, persisted_start};
 use crate::{
-    Action, ClusterState, Deadline, FailureReason, Observed, OwnPlacement, Plan, Report, cleanup, deletion,
-    estimate,
+    Action, ClusterState, Deadline, FailureReason, Halt, Observed, OwnPlacement, Plan, Report, cleanup,
+    deletion, estimate,
 };
 
 /// Decides what is to be done about an upgrade.
@@ -23,7 +23,7 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
     let mut members = context.members();
     let halt = halt(&context, &members);
     let batch = choose(&context, &mut members, halt.as_ref());
-    let frozen = is_frozen(observed);
+    let frozen = is_frozen(&context);
     let all_finished = members.values().all(|member| member.standing.state.finished());
 
     let mut actions = own_placement(observed);
@@ -38,7 +38,7 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
         actions.extend(cleanup::action_works(observed));
     }
     if frozen {
-        actions.retain(|action| action.creates().is_none());
+        actions.retain(|action| action.starts().is_none());
     }
     if !observed.caught_up {
         actions.clear();
@@ -46,27 +46,24 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
         actions = vec![Action::AddFinalizer];
     }
 
-    let starting = if actions.iter().any(|action| action.creates().is_some()) {
+    let starting = if actions.iter().any(|action| action.starts().is_some()) {
         batch.starting
     } else {
         0
     };
-    let wake = members.values().filter_map(deadline).min();
+    let wake = next_look(&context, &members, halt.as_ref());
     let mut report = Report {
         selection: context.selection_report(),
         invalid: observed.spec.as_ref().err().cloned(),
         halt,
         starting,
         limit: batch.limit,
-        target: context
-            .spec
-            .map(|spec| spec.target.to_string())
-            .unwrap_or_default(),
+        target: context.spec.map(|spec| spec.goal.to_string()).unwrap_or_default(),
         pre_actions: pre_actions(&context, &members),
         post_actions: post_actions(&context, &members),
         rollout_since: persisted_start(observed).or((starting > 0).then_some(now)),
         frozen,
-        retry_ignored: observed.upgrade.retry_asked,
+        retry: observed.upgrade.retry.clone().transpose(),
         clusters: members
             .into_iter()
             .map(|(name, member)| (name, member.standing))
@@ -81,11 +78,28 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
     }
 }
 
-/// A complete upgrade no longer follows the fleet, until its spec changes.
-fn is_frozen(observed: &Observed) -> bool {
+/// A complete upgrade no longer follows the fleet, until its spec changes or a retry is asked for.
+fn is_frozen(context: &Context<'_>) -> bool {
+    let observed = context.observed;
+    let completed = observed.previous.completion_time;
+    let is_retried = context
+        .retry
+        .is_some_and(|asked| completed.is_none_or(|then| then < asked));
     observed.previous.complete
+        && !is_retried
         && observed.spec.is_ok()
         && observed.previous.observed_generation == Some(observed.upgrade.generation)
+}
+
+/// The next moment at which something follows from the time alone.
+fn next_look(context: &Context<'_>, members: &Members, halt: Option<&Halt>) -> Option<Timestamp> {
+    let asked = context.observed.upgrade.retry.as_ref().ok().copied().flatten();
+    members
+        .values()
+        .filter_map(deadline)
+        .chain(batch::wake(context, halt))
+        .chain(asked.filter(|asked| *asked > context.now))
+        .min()
 }
 
 fn own_placement(observed: &Observed) -> Vec<Action> {
@@ -109,12 +123,14 @@ type Members = std::collections::BTreeMap<drydock_api::ClusterName, Member>;
 /// How a cluster failed, read from the record of its works.
 fn failure(context: &Context<'_>, name: &drydock_api::ClusterName) -> Option<FailureReason> {
     let works = context.observed.works.get(name)?;
-    [WorkKind::Cluster, WorkKind::Pre].into_iter().find_map(|kind| {
-        let work = works
-            .get(&kind)
-            .filter(|work| work.owner.uid == context.observed.upgrade.uid)?;
-        FailureReason::parse(&work.record.as_ref()?.reason)
-    })
+    [WorkKind::Cluster, WorkKind::Operators, WorkKind::Pre]
+        .into_iter()
+        .find_map(|kind| {
+            let work = works
+                .get(&kind)
+                .filter(|work| work.owner.uid == context.observed.upgrade.uid)?;
+            FailureReason::parse(&work.record.as_ref()?.reason)
+        })
 }
 
 /// Pre-upgrade actions, counted over all clusters that have started: their works go when the upgrade is done, the counts

@@ -13,6 +13,7 @@ mod conditions;
 mod decide;
 mod deletion;
 mod estimate;
+mod goal;
 mod members;
 mod observed;
 mod parse;
@@ -26,13 +27,15 @@ mod state;
 mod status;
 pub mod transition;
 mod upgrade;
+mod window;
 
 pub use check::{Violation, check};
 pub use decide::decide;
+pub use goal::{Goal, OperatorKey, Operators, Target};
 pub use observed::{
-    Cluster, ClusterFeedback, ConditionStatus, Observed, OwnPlacement, Owner, PlacementKey, Previous, Record,
-    Revision, RunState, Selection, SelectionProblem, Source, Taint, Toleration, Uid, Upgrade, UpgradeKey,
-    Via, Work, WorkFeedback, Works,
+    Cluster, ClusterFeedback, ConditionStatus, InvalidRetry, Observed, OwnPlacement, Owner, PlacementKey,
+    Previous, Record, Revision, RunState, Selection, SelectionProblem, Source, Taint, Toleration, Uid,
+    Upgrade, UpgradeKey, Via, Work, WorkFeedback, Works,
 };
 pub use parse::{InvalidSpec, parse_spec};
 pub use plan::{Action, Plan, WorkOrder};
@@ -40,7 +43,8 @@ pub use reason::{Deadline, FailureReason, Reason};
 pub use report::{Counts, Halt, Report, Standing};
 pub use selector::{InvalidSelector, Selector};
 pub use snapshot::{Decisions, Page, PlacementStatus, Snapshot, read_snapshot};
-pub use spec::{ActionSpec, Spec, Strategy, Target};
+pub use spec::{ActionSpec, Spec, Strategy};
 pub use state::ClusterState;
 pub use status::render_status;
 pub use transition::Transition;
+pub use window::{InvalidWindow, StartWindow};

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::ClusterName;
+use drydock_api::names::WorkKind;
 use jiff::Timestamp;
 
 use crate::cluster::{Member, survey};
 use crate::report::SelectionReport;
-use crate::{Observed, Spec, Toleration, Works};
+use crate::{Observed, Spec, Toleration, WorkFeedback, Works};
 
 /// Where a cluster stands in the selection.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct Context<'a> {
     pub selected: BTreeMap<&'a ClusterName, Place<'a>>,
     /// When this rollout began, or begins with the first start.
     pub rollout_since: Timestamp,
+    /// Clusters that failed before this moment start over. One that is yet to come waits for its time.
+    pub retry: Option<Timestamp>,
     pub now: Timestamp,
 }
 
@@ -35,6 +38,14 @@ impl<'a> Context<'a> {
             spec: observed.spec.as_ref().ok(),
             selected: selected(observed),
             rollout_since: persisted_start(observed).unwrap_or(now),
+            retry: observed
+                .upgrade
+                .retry
+                .as_ref()
+                .ok()
+                .copied()
+                .flatten()
+                .filter(|asked| *asked <= now),
             now,
         }
     }
@@ -64,6 +75,30 @@ impl<'a> Context<'a> {
             (Some(selector), Some(labels)) => selector.matches(labels),
             _ => false,
         }
+    }
+
+    /// Since when a cluster is Available, as its condition says.
+    pub fn available_since(&self, name: &ClusterName) -> Option<Timestamp> {
+        self.observed.clusters.get(name)?.available_since
+    }
+
+    /// Whether a cluster that is complete is well: Available, and its upgrade work feeds back no trouble.
+    pub fn is_healthy(&self, name: &ClusterName) -> bool {
+        let troubled = self
+            .observed
+            .works
+            .get(name)
+            .and_then(|works| works.get(&WorkKind::Cluster))
+            .is_some_and(|work| match &work.feedback {
+                WorkFeedback::ClusterVersion(feedback) => feedback.hindrance.is_some(),
+                WorkFeedback::Agent(_) | WorkFeedback::Action(_) | WorkFeedback::Unreadable(_) => false,
+            });
+        let available = self
+            .observed
+            .clusters
+            .get(name)
+            .is_some_and(|cluster| cluster.available);
+        available && !troubled
     }
 
     pub fn selection_report(&self) -> SelectionReport {

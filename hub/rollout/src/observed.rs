@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use drydock_api::ClusterName;
-use drydock_api::names::WorkKind;
+use drydock_api::names::{RETRY_ANNOTATION, WorkKind};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 
-use crate::{ClusterState, InvalidSpec, Snapshot, Spec, Target};
+use crate::{ClusterState, Goal, InvalidSpec, Snapshot, Spec};
 
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
@@ -96,8 +96,9 @@ pub struct Revision {
     pub generation: i64,
     /// When this rollout began: of two upgrades, the one whose rollout began later supersedes the other's finished works.
     pub rollout_since: Timestamp,
-    /// What the cluster shall run.
-    pub target: Target,
+    /// What the cluster shall come to.
+    #[serde(flatten)]
+    pub goal: Goal,
     /// How it is reached.
     pub via: Via,
     /// Seconds that this stage may take.
@@ -258,6 +259,8 @@ pub struct Cluster {
     pub joined: bool,
     /// `ManagedClusterConditionAvailable` is True.
     pub available: bool,
+    /// Since when that condition says what it says.
+    pub available_since: Option<Timestamp>,
     /// Its taints.
     pub taints: Vec<Taint>,
     /// The OpenShift version that it claims to run.
@@ -299,6 +302,11 @@ pub struct Selection {
     pub sources: Vec<Source>,
 }
 
+/// A retry was asked for in words that cannot be read.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("the annotation {RETRY_ANNOTATION} is {0:?}: write a moment such as 2026-11-20T14:00:00Z")]
+pub struct InvalidRetry(pub String);
+
 /// The object itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
@@ -312,8 +320,8 @@ pub struct Upgrade {
     pub deleting: bool,
     /// Whether our finalizer is on it.
     pub finalizer: bool,
-    /// Whether a retry was asked for, which this release does not act on.
-    pub retry_asked: bool,
+    /// Clusters that failed before this moment start over, if the user asks for a retry; or what cannot be read.
+    pub retry: Result<Option<Timestamp>, InvalidRetry>,
 }
 
 /// What the object's status says already.

@@ -1,7 +1,8 @@
 //! From the object's spec to values, or to a message that says which field is wrong and what to write instead.
 
 use drydock_api::mcu::{
-    self, Action, ClusterVersion, ManagedClustersUpgradeSpec, OcpOperators, UpgradeStrategy, UpgradeVia,
+    self, Action, ClusterVersion, ManagedClustersUpgradeSpec, OcpOperators, OperatorReference,
+    UpgradeStrategy, UpgradeVia,
 };
 use drydock_api::ocm::manifest_work::Manifest;
 use drydock_api::selector::LabelMatch;
@@ -9,7 +10,9 @@ use drydock_api::{GoDuration, IntOrPercent, ReleaseImage, ReleaseVersion};
 use jiff::SignedDuration;
 use thiserror::Error;
 
-use crate::{ActionSpec, PlacementKey, Selector, Spec, Strategy, Target};
+use crate::{
+    ActionSpec, Goal, OperatorKey, Operators, PlacementKey, Selector, Spec, StartWindow, Strategy, Target,
+};
 
 /// OCM's limit on the manifests of a work, in bytes, less what the hub adds.
 const LARGEST_ACTION: usize = 500 * 1024;
@@ -29,10 +32,6 @@ fn invalid(field: &str, problem: impl std::fmt::Display) -> InvalidSpec {
         field: field.to_owned(),
         problem: problem.to_string(),
     }
-}
-
-fn unsupported(field: &str) -> InvalidSpec {
-    invalid(field, "this release does not act on the field yet: remove it")
 }
 
 /// Reads the spec of an upgrade.
@@ -70,21 +69,19 @@ pub fn parse_spec(spec: &ManagedClustersUpgradeSpec) -> Result<Spec, InvalidSpec
             },
         )?;
     }
-    refuse_operators(ocp_operators.as_ref())?;
-    let target = match cluster_version {
-        Some(version) => parse_target(version)?,
-        None => {
-            return Err(invalid(
-                "spec.clusterVersion",
-                "is required: say which release to upgrade to",
-            ));
-        }
-    };
-    let strategy = parse_strategy(upgrade_strategy.as_ref(), &target)?;
+    let operators = parse_operators(ocp_operators.as_ref());
+    let target = cluster_version.as_ref().map(parse_target).transpose()?;
+    if target.is_none() && operators.is_none() {
+        return Err(invalid(
+            "spec.clusterVersion",
+            "is required: say which release to upgrade to, or which operators in spec.ocpOperators",
+        ));
+    }
+    let strategy = parse_strategy(upgrade_strategy.as_ref(), target.as_ref())?;
     Ok(Spec {
         placements,
         has_selector: cluster_selector.is_some(),
-        target,
+        goal: Goal { target, operators },
         strategy,
         pre_action: parse_action("spec.preUpgradeAction", pre_upgrade_action.as_ref())?,
         post_action: parse_action("spec.postUpgradeAction", post_upgrade_action.as_ref())?,
@@ -92,17 +89,34 @@ pub fn parse_spec(spec: &ManagedClustersUpgradeSpec) -> Result<Spec, InvalidSpec
     })
 }
 
-/// `approveAllUpgrades: false` with nothing included asks for nothing, which is what this release does.
-fn refuse_operators(operators: Option<&OcpOperators>) -> Result<(), InvalidSpec> {
-    let asks = operators.is_some_and(|operators| {
-        operators.approve_all_upgrades == Some(true)
-            || operators.include.as_ref().is_some_and(|list| !list.is_empty())
-    });
-    if asks {
-        Err(unsupported("spec.ocpOperators"))
-    } else {
-        Ok(())
-    }
+/// `approveAllUpgrades: false` with nothing included asks for nothing (hub 1).
+fn parse_operators(operators: Option<&OcpOperators>) -> Option<Operators> {
+    let OcpOperators {
+        approve_all_upgrades,
+        include,
+        exclude,
+    } = operators?;
+    let keys = |list: &Option<Vec<OperatorReference>>| -> Vec<OperatorKey> {
+        let mut keys: Vec<OperatorKey> = list
+            .iter()
+            .flatten()
+            .map(|reference| OperatorKey {
+                name: reference.name.clone(),
+                namespace: reference.namespace.clone(),
+            })
+            .collect();
+        keys.sort();
+        keys.dedup();
+        keys
+    };
+    let include = match approve_all_upgrades {
+        Some(true) => None,
+        Some(false) | None => Some(keys(include)).filter(|include| !include.is_empty()),
+    };
+    (include.is_some() || *approve_all_upgrades == Some(true)).then(|| Operators {
+        include,
+        exclude: keys(exclude),
+    })
 }
 
 fn parse_target(version: &ClusterVersion) -> Result<Target, InvalidSpec> {
@@ -137,7 +151,10 @@ fn parse_target(version: &ClusterVersion) -> Result<Target, InvalidSpec> {
     })
 }
 
-fn parse_strategy(strategy: Option<&UpgradeStrategy>, target: &Target) -> Result<Strategy, InvalidSpec> {
+fn parse_strategy(
+    strategy: Option<&UpgradeStrategy>,
+    target: Option<&Target>,
+) -> Result<Strategy, InvalidSpec> {
     let default = UpgradeStrategy::default();
     let UpgradeStrategy {
         canary_clusters,
@@ -149,16 +166,15 @@ fn parse_strategy(strategy: Option<&UpgradeStrategy>, target: &Target) -> Result
         upgrade_via,
         agent: _,
     } = strategy.unwrap_or(&default);
-    let canaries = match canary_clusters {
-        None => None,
+    let (canaries, soak) = match canary_clusters {
+        None => (None, SignedDuration::ZERO),
         Some(canaries) => {
-            if let Some(soak) = &canaries.soak_time
-                && !parse_timeout("spec.upgradeStrategy.canaryClusters.soakTime", soak, true)?.is_zero()
-            {
-                return Err(unsupported("spec.upgradeStrategy.canaryClusters.soakTime"));
-            }
+            let field = "spec.upgradeStrategy.canaryClusters.soakTime";
+            let soak = canaries.soak_time.as_ref();
+            let soak = soak.map(|soak| parse_timeout(field, soak, true)).transpose()?;
             let field = "spec.upgradeStrategy.canaryClusters.clusterSelector";
-            Some(parse_selector(field, &canaries.cluster_selector)?)
+            let selector = parse_selector(field, &canaries.cluster_selector)?;
+            (Some(selector), soak.unwrap_or_default())
         }
     };
     let max_concurrency = match max_concurrency {
@@ -172,35 +188,49 @@ fn parse_strategy(strategy: Option<&UpgradeStrategy>, target: &Target) -> Result
             "must be at least 1 or 1%; to stop further clusters from starting set spec.paused",
         ));
     }
-    if max_failures.is_some() {
-        return Err(unsupported("spec.upgradeStrategy.maxFailures"));
-    }
-    if start_windows.as_ref().is_some_and(|windows| !windows.is_empty()) {
-        return Err(unsupported("spec.upgradeStrategy.startWindows"));
-    }
+    let max_failures = max_failures
+        .as_ref()
+        .map(IntOrPercent::try_from)
+        .transpose()
+        .map_err(|error| invalid("spec.upgradeStrategy.maxFailures", error))?;
     let cluster_timeout = match cluster_upgrade_timeout {
         Some(text) => parse_timeout("spec.upgradeStrategy.clusterUpgradeTimeout", text, false)?,
         None => mcu::DEFAULT_CLUSTER_UPGRADE_TIMEOUT.signed(),
     };
-    if let Some(text) = operators_upgrade_timeout {
-        parse_timeout("spec.upgradeStrategy.operatorsUpgradeTimeout", text, false)?;
-    }
+    let operators_timeout = match operators_upgrade_timeout {
+        Some(text) => parse_timeout("spec.upgradeStrategy.operatorsUpgradeTimeout", text, false)?,
+        None => mcu::DEFAULT_OPERATORS_UPGRADE_TIMEOUT.signed(),
+    };
     Ok(Strategy {
         canaries,
+        soak,
         max_concurrency,
         cluster_timeout,
+        operators_timeout,
+        max_failures,
+        windows: parse_windows(start_windows.as_deref().unwrap_or_default())?,
         via: parse_via(upgrade_via.as_deref(), target)?,
     })
 }
 
-fn parse_via(via: Option<&str>, target: &Target) -> Result<UpgradeVia, InvalidSpec> {
+fn parse_windows(windows: &[mcu::StartWindow]) -> Result<Vec<StartWindow>, InvalidSpec> {
+    let window = |(index, window): (usize, &mcu::StartWindow)| {
+        let field = format!("spec.upgradeStrategy.startWindows[{index}]");
+        let duration = parse_timeout(&format!("{field}.duration"), &window.duration, false)?;
+        StartWindow::parse(&window.cron, duration, window.time_zone.as_deref())
+            .map_err(|error| invalid(&field, error))
+    };
+    windows.iter().enumerate().map(window).collect()
+}
+
+fn parse_via(via: Option<&str>, target: Option<&Target>) -> Result<UpgradeVia, InvalidSpec> {
     let field = "spec.upgradeStrategy.upgradeVia";
     let via = via
         .map(str::parse)
         .transpose()
         .map_err(|error| invalid(field, error))?
         .unwrap_or_default();
-    if via == UpgradeVia::Agent && !target.fits_agent() {
+    if via == UpgradeVia::Agent && target.is_some_and(|target| !target.fits_agent()) {
         return Err(invalid(
             field,
             "the agent knows neither force nor upstream, and needs a channel with a version: add the channel, drop the \

@@ -53,6 +53,13 @@ pub enum Action {
         /// When.
         at: Timestamp,
     },
+    /// Take the outcome off a cluster-upgrade work: what failed after the platform was there goes on.
+    ReopenWork {
+        /// Of which cluster.
+        cluster: ClusterName,
+        /// The work as observed.
+        uid: Uid,
+    },
     /// Delete a work, if it still is the observed one.
     DeleteWork {
         /// Of which cluster.
@@ -65,11 +72,17 @@ pub enum Action {
 }
 
 impl Action {
-    /// The cluster that starts with this action, if one does: its first work is created.
-    pub fn creates(&self) -> Option<&WorkOrder> {
+    /// The cluster that starts with this action, or goes on, if one does.
+    pub fn starts(&self) -> Option<&ClusterName> {
         match self {
-            Self::CreateWork(order) => Some(order),
-            _ => None,
+            Self::CreateWork(order) => Some(&order.cluster),
+            Self::ReopenWork { cluster, .. } => Some(cluster),
+            Self::AddFinalizer
+            | Self::RemoveFinalizer
+            | Self::ApplyPlacement
+            | Self::DeletePlacement
+            | Self::FinishWork { .. }
+            | Self::DeleteWork { .. } => None,
         }
     }
 }

@@ -26,6 +26,10 @@ pub enum FailureReason {
     AgentFailed,
     /// The upgrade took too long.
     UpgradeTimedOut,
+    /// The operators' upgrades failed.
+    OperatorsFailed,
+    /// The operators' upgrades took too long.
+    OperatorsTimedOut,
     /// A Job or Pod of the post-upgrade action failed, or a rule says it is degraded.
     PostActionFailed,
     /// The post-upgrade action took too long.
@@ -34,12 +38,14 @@ pub enum FailureReason {
 
 impl FailureReason {
     /// All reasons.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::PreActionFailed,
         Self::PreActionTimedOut,
         Self::InvalidTarget,
         Self::AgentFailed,
         Self::UpgradeTimedOut,
+        Self::OperatorsFailed,
+        Self::OperatorsTimedOut,
         Self::PostActionFailed,
         Self::PostActionTimedOut,
     ];
@@ -52,6 +58,8 @@ impl FailureReason {
             Self::InvalidTarget => "InvalidTarget",
             Self::AgentFailed => "AgentFailed",
             Self::UpgradeTimedOut => "UpgradeTimedOut",
+            Self::OperatorsFailed => "OperatorsFailed",
+            Self::OperatorsTimedOut => "OperatorsTimedOut",
             Self::PostActionFailed => "PostActionFailed",
             Self::PostActionTimedOut => "PostActionTimedOut",
         }

@@ -6,7 +6,7 @@ use drydock_api::ClusterName;
 use drydock_api::mcu::ActionSummary;
 use jiff::Timestamp;
 
-use crate::{ClusterState, Deadline, InvalidSpec, PlacementKey, Reason, SelectionProblem};
+use crate::{ClusterState, Deadline, InvalidRetry, InvalidSpec, PlacementKey, Reason, SelectionProblem};
 
 /// One cluster of the rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,25 @@ pub enum Halt {
     NoCanaryMatched,
     /// These canaries failed.
     CanaryFailed(BTreeSet<ClusterName>),
+    /// The canaries are complete and must stay healthy for a while.
+    CanarySoaking {
+        /// Until when; not known while one is in trouble.
+        until: Option<Timestamp>,
+        /// Canaries in trouble.
+        unhealthy: BTreeSet<ClusterName>,
+    },
+    /// Too many clusters that are no canaries have failed.
+    FailureBudgetSpent {
+        /// How many have.
+        failed: usize,
+        /// How many stop the rollout.
+        budget: usize,
+    },
+    /// No start window is open.
+    AwaitingStartWindow {
+        /// When one opens.
+        opens: Option<Timestamp>,
+    },
 }
 
 /// How many clusters are in which state.
@@ -109,8 +128,8 @@ pub struct Report {
     pub frozen: bool,
     /// The upgrade is being deleted: clusters whose works are not gone yet.
     pub owing: Option<BTreeSet<ClusterName>>,
-    /// A retry was asked for, which this release does not act on.
-    pub retry_ignored: bool,
+    /// When a retry was asked for, or why that cannot be read.
+    pub retry: Option<Result<Timestamp, InvalidRetry>>,
 }
 
 impl Report {

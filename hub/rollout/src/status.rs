@@ -53,15 +53,23 @@ pub fn render_status(
     }
 }
 
-/// When the last cluster was done. One that needed nothing has no time: then it is now.
+/// When the last cluster was done, or the retry was asked for that found nothing to do. A cluster that needed nothing has
+/// no time: then it is now.
 fn completion(report: &Report, before: &ManagedClustersUpgradeStatus, now: Timestamp) -> Timestamp {
     let last = report
         .clusters
         .values()
         .filter_map(|standing| standing.finished)
         .max();
+    let retried = report.retry.as_ref().and_then(|retry| retry.as_ref().ok());
     last.or(before.completion_time.as_ref().map(|time| time.0))
         .unwrap_or(now)
+        .max(
+            retried
+                .copied()
+                .filter(|asked| *asked <= now)
+                .unwrap_or(Timestamp::MIN),
+        )
 }
 
 /// The reason of the newest true condition; of several of one moment, the last.

@@ -33,7 +33,7 @@ const HALTS: [&str; 6] = [
 /// What an action that was carried out means for its cluster, if users want to know.
 pub fn of_action(observed: &Observed, action: &Action) -> Option<Transition> {
     match action {
-        Action::CreateWork(order) => created(observed, order),
+        Action::CreateWork(order) => Some(created(observed, order)),
         Action::FinishWork {
             cluster,
             outcome,
@@ -51,6 +51,12 @@ pub fn of_action(observed: &Observed, action: &Action) -> Option<Transition> {
                 message: format!("{cluster}: {message}"),
             })
         }
+        Action::ReopenWork { cluster, .. } => Some(Transition {
+            cluster: Some(cluster.clone()),
+            warning: false,
+            reason: "ClusterRetried",
+            message: format!("{cluster}: goes on where it failed, after the platform's upgrade"),
+        }),
         Action::RemoveFinalizer => terminating(observed),
         Action::AddFinalizer
         | Action::ApplyPlacement
@@ -59,25 +65,29 @@ pub fn of_action(observed: &Observed, action: &Action) -> Option<Transition> {
     }
 }
 
-fn created(observed: &Observed, order: &WorkOrder) -> Option<Transition> {
-    let (cluster, target) = (&order.cluster, &order.revision.target);
+fn created(observed: &Observed, order: &WorkOrder) -> Transition {
+    let (cluster, goal) = (&order.cluster, &order.revision.goal);
     let works = observed.works.get(cluster).into_iter().flatten();
     let under_way = works
         .into_iter()
         .any(|(_, work)| work.owner.uid == observed.upgrade.uid && work.record.is_none());
     let (reason, what) = match (order.kind, under_way) {
         (WorkKind::Pre, _) => ("ClusterStarted", "the pre-upgrade action starts".to_owned()),
-        (WorkKind::Cluster, false) => ("ClusterStarted", format!("the upgrade to {target} starts")),
-        (WorkKind::Cluster, true) => ("ClusterUpgrading", format!("the upgrade to {target} starts")),
+        (WorkKind::Cluster, false) => ("ClusterStarted", format!("the upgrade to {goal} starts")),
+        (WorkKind::Cluster, true) => ("ClusterUpgrading", format!("the upgrade to {goal} starts")),
+        (WorkKind::Operators, false) => ("ClusterStarted", "the upgrade of the operators starts".to_owned()),
+        (WorkKind::Operators, true) => (
+            "ClusterOperators",
+            "the upgrade of the operators starts".to_owned(),
+        ),
         (WorkKind::Post, _) => ("ClusterPostAction", "the post-upgrade action starts".to_owned()),
-        (WorkKind::Operators, _) => return None,
     };
-    Some(Transition {
+    Transition {
         cluster: Some(cluster.clone()),
         warning: false,
         reason,
         message: format!("{cluster}: {what}"),
-    })
+    }
 }
 
 /// The upgrade does not wait for the clusters, so it says which of them are not done with its works (hub 4).
@@ -131,8 +141,8 @@ pub fn of_status(
     if became_true(condition::COMPLETE) {
         say(false, reason::COMPLETE, message(condition::COMPLETE));
     }
-    if invalid(new) && !invalid(old) {
-        say(true, reason::INVALID_SPEC, message(condition::FAILED));
+    if let Some(what) = invalid(new).filter(|what| invalid(old) != Some(what)) {
+        say(true, what, message(condition::FAILED));
     }
     if let Some(problem) = selection_problem(new).filter(|problem| selection_problem(old) != Some(problem)) {
         say(true, problem, message(condition::SELECTED));
@@ -150,9 +160,12 @@ fn halt(conditions: &[Condition]) -> Option<(&'static str, &str)> {
     Some((reason, &found.message))
 }
 
-fn invalid(conditions: &[Condition]) -> bool {
-    conditions::find(conditions, condition::FAILED)
-        .is_some_and(|found| found.is_true() && found.reason == reason::INVALID_SPEC)
+/// What the user wrote that cannot be used.
+fn invalid(conditions: &[Condition]) -> Option<&'static str> {
+    let found = conditions::find(conditions, condition::FAILED).filter(|found| found.is_true())?;
+    [reason::INVALID_SPEC, reason::INVALID_RETRY]
+        .into_iter()
+        .find(|reason| *reason == found.reason)
 }
 
 fn selection_problem(conditions: &[Condition]) -> Option<&'static str> {

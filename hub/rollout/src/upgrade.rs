@@ -19,31 +19,36 @@ pub(crate) enum Progress {
     Failed(FailureReason, String),
 }
 
-/// How far a pre- or post-upgrade action is. `Available` only says that its objects exist, so its Jobs must have
+/// How far a pre- or post-upgrade action is, or the Job that approves the operators' upgrades. `Available` only says that its objects exist, so its Jobs must have
 /// succeeded, too (fleet reference 0.4).
 pub(crate) fn action_progress(work: &Work, kind: WorkKind, deadline: Timestamp, now: Timestamp) -> Progress {
-    let (state, failed, timed_out, name) = if kind == WorkKind::Pre {
-        (
+    let (state, failed, timed_out, name) = match kind {
+        WorkKind::Pre => (
             ClusterState::PreAction,
             FailureReason::PreActionFailed,
             FailureReason::PreActionTimedOut,
-            "pre-upgrade",
-        )
-    } else {
-        (
+            "pre-upgrade action",
+        ),
+        WorkKind::Operators => (
+            ClusterState::Operators,
+            FailureReason::OperatorsFailed,
+            FailureReason::OperatorsTimedOut,
+            "upgrade of the operators",
+        ),
+        WorkKind::Post | WorkKind::Cluster => (
             ClusterState::PostAction,
             FailureReason::PostActionFailed,
             FailureReason::PostActionTimedOut,
-            "post-upgrade",
-        )
+            "post-upgrade action",
+        ),
     };
     if let Some(message) = &work.degraded {
-        return Progress::Failed(failed, format!("the {name} action is degraded: {message}"));
+        return Progress::Failed(failed, format!("the {name} is degraded: {message}"));
     }
     let reason = match &work.feedback {
         WorkFeedback::Action(runs) => {
             if let Some((run, _)) = runs.iter().find(|(_, run)| **run == RunState::Failed) {
-                return Progress::Failed(failed, format!("{run} of the {name} action failed"));
+                return Progress::Failed(failed, format!("{run} of the {name} failed"));
             }
             let succeeded = runs.values().filter(|run| **run == RunState::Succeeded).count();
             if work.available == ConditionStatus::True && succeeded == runs.len() {
@@ -60,7 +65,7 @@ pub(crate) fn action_progress(work: &Work, kind: WorkKind, deadline: Timestamp, 
         }
     };
     if now >= deadline {
-        return Progress::Failed(timed_out, format!("the {name} action took too long: {reason}"));
+        return Progress::Failed(timed_out, format!("the {name} took too long: {reason}"));
     }
     Progress::Going(state, reason)
 }

@@ -13,8 +13,8 @@ use drydock_api::mcu::UpgradeVia;
 use drydock_api::names::{EndState, WorkKind};
 use drydock_api::{ClusterName, IntOrPercent};
 use drydock_rollout::{
-    Action, ActionSpec, Cluster, ClusterFeedback, ClusterState, ConditionStatus, Observed, OwnPlacement,
-    Owner, PlacementKey, Plan, Previous, Record, RunState, Selection, Selector, Source, Spec,
+    Action, ActionSpec, Cluster, ClusterFeedback, ClusterState, ConditionStatus, Goal, Observed, Operators,
+    OwnPlacement, Owner, PlacementKey, Plan, Previous, Record, RunState, Selection, Selector, Source, Spec,
     Strategy as Walk, Target, Uid, Upgrade, UpgradeKey, Via, Work, WorkFeedback, WorkOrder, check, decide,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -38,6 +38,8 @@ enum Event {
     Selected(usize, bool),
     /// The user pauses or resumes.
     Paused(bool),
+    /// The user asks for a retry.
+    Retry,
 }
 
 #[derive(Clone, Debug)]
@@ -47,6 +49,9 @@ struct Fleet {
     limit: IntOrPercent,
     pre: bool,
     post: bool,
+    operators: bool,
+    soak_minutes: i64,
+    max_failures: Option<u32>,
     agents: BTreeSet<usize>,
 }
 
@@ -62,6 +67,41 @@ fn name(number: usize) -> ClusterName {
 
 fn placement() -> PlacementKey {
     PlacementKey::new("default", "all")
+}
+
+fn spec(fleet: &Fleet, canary: &BTreeMap<String, String>) -> Spec {
+    let hour = SignedDuration::from_hours(1);
+    let action = |wanted: bool| wanted.then_some(ActionSpec { timeout: hour });
+    Spec {
+        placements: vec![placement()],
+        has_selector: false,
+        goal: Goal {
+            target: Some(Target {
+                channel: Some("stable-4.14".to_owned()),
+                version: Some(Version::new(4, 14, 12)),
+                image: None,
+                upstream: None,
+                force: false,
+            }),
+            operators: fleet.operators.then_some(Operators {
+                include: None,
+                exclude: Vec::new(),
+            }),
+        },
+        strategy: Walk {
+            canaries: (fleet.canaries > 0).then(|| Selector::labels(canary)),
+            soak: SignedDuration::from_mins(fleet.soak_minutes),
+            max_concurrency: fleet.limit,
+            operators_timeout: SignedDuration::from_mins(10),
+            max_failures: fleet.max_failures.map(IntOrPercent::Count),
+            windows: Vec::new(),
+            cluster_timeout: SignedDuration::from_hours(3),
+            via: UpgradeVia::Auto,
+        },
+        pre_action: action(fleet.pre),
+        post_action: action(fleet.post),
+        paused: false,
+    }
 }
 
 impl World {
@@ -80,28 +120,7 @@ impl World {
             agent: fleet.agents.contains(&number),
             ..Cluster::default()
         };
-        let hour = SignedDuration::from_hours(1);
-        let action = |wanted: bool| wanted.then_some(ActionSpec { timeout: hour });
-        let spec = Spec {
-            placements: vec![placement()],
-            has_selector: false,
-            target: Target {
-                channel: Some("stable-4.14".to_owned()),
-                version: Some(Version::new(4, 14, 12)),
-                image: None,
-                upstream: None,
-                force: false,
-            },
-            strategy: Walk {
-                canaries: (fleet.canaries > 0).then(|| Selector::labels(&canary)),
-                max_concurrency: fleet.limit,
-                cluster_timeout: SignedDuration::from_hours(3),
-                via: UpgradeVia::Auto,
-            },
-            pre_action: action(fleet.pre),
-            post_action: action(fleet.post),
-            paused: false,
-        };
+        let spec = spec(fleet, &canary);
         let snapshot = (0..fleet.clusters).map(|number| (name(number), 0)).collect();
         let observed = Observed {
             upgrade: Upgrade {
@@ -110,7 +129,7 @@ impl World {
                 generation: 1,
                 deleting: false,
                 finalizer: false,
-                retry_asked: false,
+                retry: Ok(None),
             },
             spec: Ok(spec),
             previous: Previous::default(),
@@ -168,6 +187,7 @@ impl World {
                     spec.paused = *paused;
                 }
             }
+            Event::Retry => self.observed.upgrade.retry = Ok(Some(self.now)),
             Event::Progress(number) => {
                 if let Some((_, work)) = self.newest(*number) {
                     progress(work);
@@ -215,11 +235,16 @@ impl World {
                         at: Some(*at),
                     });
                 }
+                Action::ReopenWork { cluster, .. } => {
+                    let works = self.observed.works.get_mut(cluster).unwrap();
+                    works.get_mut(&WorkKind::Cluster).unwrap().record = None;
+                }
                 Action::DeleteWork { cluster, kind, .. } => {
                     self.observed.works.get_mut(cluster).unwrap().remove(kind);
                 }
             }
         }
+        self.observed.previous.completion_time = plan.report.complete().then_some(self.now);
         // As the status would say it.
         self.observed.previous.observed_generation = Some(self.observed.upgrade.generation);
         self.observed.previous.start_time = plan.report.rollout_since;
@@ -260,6 +285,11 @@ impl World {
         );
     }
 
+    fn is_under_way(&self, name: &ClusterName) -> bool {
+        let works = self.observed.works.get(name);
+        works.is_some_and(|works| works.values().all(|work| work.record.is_none()))
+    }
+
     /// Clusters with a work of ours and no recorded end.
     fn in_flight(&self) -> usize {
         let ended = |works: &BTreeMap<WorkKind, Work>| works.values().any(|work| work.record.is_some());
@@ -278,6 +308,33 @@ impl World {
         let work = works.and_then(|works| works.get(&WorkKind::Cluster));
         work.and_then(|work| work.record.as_ref())
             .is_some_and(|record| record.state == ClusterState::Complete)
+    }
+
+    fn has_failed(&self, name: &ClusterName) -> bool {
+        let works = self.observed.works.get(name);
+        let mut records = works
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, work)| work.record.as_ref());
+        let retry = *self.observed.upgrade.retry.as_ref().unwrap();
+        records.any(|record| record.state == ClusterState::Failed && record.at >= retry)
+    }
+
+    /// The first cluster that is no canary starts when all canaries have been complete for long enough.
+    fn has_soaked(&self, name: &ClusterName, selected: &BTreeSet<ClusterName>) {
+        let soak = self.observed.spec.as_ref().unwrap().strategy.soak;
+        let others = self.observed.works.keys().any(|other| !self.is_canary(other));
+        if others {
+            return;
+        }
+        for canary in selected.iter().filter(|other| self.is_canary(other)) {
+            let work = &self.observed.works[canary][&WorkKind::Cluster];
+            let completed = work.record.as_ref().unwrap().at.unwrap();
+            assert!(
+                self.now >= completed + soak,
+                "{name} starts before {canary} has soaked"
+            );
+        }
     }
 
     fn is_canary(&self, name: &ClusterName) -> bool {
@@ -311,9 +368,8 @@ impl World {
         let starts: Vec<&ClusterName> = plan
             .actions
             .iter()
-            .filter_map(Action::creates)
-            .map(|order| &order.cluster)
-            .filter(|cluster| !self.observed.works.contains_key(*cluster))
+            .filter_map(Action::starts)
+            .filter(|cluster| !self.is_under_way(cluster))
             .collect();
         let spec = self.observed.spec.as_ref().unwrap();
         let selected = self.selected();
@@ -326,6 +382,14 @@ impl World {
             self.in_flight() + starts.len() <= limit,
             "never more in flight than allowed"
         );
+        let failed = |name: &&ClusterName| self.has_failed(name) && !self.is_canary(name);
+        if let Some(budget) = spec.strategy.max_failures {
+            let failures = self.observed.works.keys().filter(failed).count();
+            assert!(
+                failures < budget.of(selected.len()).max(1),
+                "the failure budget is spent"
+            );
+        }
         for name in starts {
             assert!(selected.contains(name), "{name} is not selected");
             if spec.strategy.canaries.is_some() && !self.is_canary(name) {
@@ -333,6 +397,7 @@ impl World {
                     .iter()
                     .find(|other| self.is_canary(other) && !self.is_complete(other));
                 assert_eq!(open, None, "{name} starts before this canary is complete");
+                self.has_soaked(name, &selected);
             }
         }
     }
@@ -382,16 +447,24 @@ fn fleets() -> impl Strategy<Value = Fleet> {
         limit,
         any::<bool>(),
         any::<bool>(),
+        any::<bool>(),
+        prop_oneof![Just(0_i64), 1_i64..120],
+        proptest::option::of(0_u32..4),
         proptest::collection::btree_set(0_usize..10, 0..5),
     )
-        .prop_map(|(clusters, canaries, limit, pre, post, agents)| Fleet {
-            clusters,
-            canaries: canaries.min(clusters),
-            limit,
-            pre,
-            post,
-            agents,
-        })
+        .prop_map(
+            |(clusters, canaries, limit, pre, post, operators, soak_minutes, max_failures, agents)| Fleet {
+                clusters,
+                canaries: canaries.min(clusters),
+                limit,
+                pre,
+                post,
+                operators,
+                soak_minutes,
+                max_failures,
+                agents,
+            },
+        )
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
@@ -402,6 +475,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         1 => (0_usize..10, any::<bool>()).prop_map(|(number, yes)| Event::Available(number, yes)),
         1 => (0_usize..10, any::<bool>()).prop_map(|(number, yes)| Event::Selected(number, yes)),
         1 => any::<bool>().prop_map(Event::Paused),
+        1 => Just(Event::Retry),
     ];
     proptest::collection::vec(event, 0..60)
 }
@@ -427,14 +501,20 @@ proptest! {
     fn a_fleet_to_which_nothing_bad_happens_is_upgraded(fleet in fleets()) {
         let mut world = World::new(&fleet);
         world.settle();
-        for round in 0..1000 {
+        for round in 0..3000 {
             world.happen(&Event::Progress(round % fleet.clusters));
+            world.happen(&Event::Minutes(i64::from(round % fleet.clusters == 0)));
             world.settle();
+            if decide(&world.observed, world.now).report.complete() {
+                break;
+            }
         }
         let report = decide(&world.observed, world.now).report;
         prop_assert!(report.complete(), "{report:?}");
+        let mut expected = BTreeSet::from([WorkKind::Cluster]);
+        expected.extend(fleet.operators.then_some(WorkKind::Operators));
         let kinds: BTreeSet<WorkKind> = world.observed.works.values().flat_map(BTreeMap::keys).copied().collect();
-        prop_assert_eq!(kinds, BTreeSet::from([WorkKind::Cluster]), "the works of actions are gone, the records stay");
+        prop_assert_eq!(kinds, expected, "the works of actions are gone, the records stay");
     }
 
     #[test]
@@ -445,7 +525,7 @@ proptest! {
         world.settle();
         world.happen(&Event::Failure(0));
         world.settle();
-        for event in events.iter().filter(|event| !matches!(event, Event::Selected(..))) {
+        for event in events.iter().filter(|event| !matches!(event, Event::Selected(..) | Event::Retry)) {
             world.happen(event);
             world.settle();
         }

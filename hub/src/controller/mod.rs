@@ -7,10 +7,12 @@ mod status;
 mod write;
 
 use std::convert::Infallible;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::names::RETRY_ANNOTATION;
 use drydock_runtime::Clock;
 use drydock_runtime::backoff::Backoff;
 use drydock_runtime::digest_index::ObjectKey;
@@ -42,6 +44,7 @@ pub(crate) struct Context {
     pub metrics: Metrics,
     pub same_namespace_placements: bool,
     pub grant_cluster_admin: bool,
+    pub agent_image: String,
     pub backoff: Backoff<ObjectKey>,
     pub obstructions: Obstructions,
     pub latest: Latest,
@@ -65,7 +68,8 @@ pub(crate) async fn run(
         .predicate_filter(
             predicates::generation
                 .combine(predicates::finalizers)
-                .combine(being_deleted),
+                .combine(being_deleted)
+                .combine(retry),
             PredicateConfig::default(),
         );
     let context = Arc::new(context);
@@ -91,6 +95,14 @@ pub(crate) async fn run(
 fn being_deleted(upgrade: &ManagedClustersUpgrade) -> Option<u64> {
     let deletion = upgrade.metadata.deletion_timestamp.as_ref()?;
     Some(deletion.0.as_second().unsigned_abs())
+}
+
+/// A predicate: the retry that the user asks for.
+fn retry(upgrade: &ManagedClustersUpgrade) -> Option<u64> {
+    let asked = upgrade.annotations().get(RETRY_ANNOTATION)?;
+    let mut hasher = DefaultHasher::new();
+    asked.hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 async fn reconcile(

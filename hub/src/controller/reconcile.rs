@@ -77,6 +77,7 @@ pub(super) async fn reconcile(
         view: &context.view,
         upgrade: &upgrade,
         grant_cluster_admin: context.grant_cluster_admin,
+        agent_image: &context.agent_image,
     };
     let carried_out = |action: &rollout::Action| {
         context.metrics.carried_out(action);

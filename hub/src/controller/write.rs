@@ -78,6 +78,7 @@ pub(crate) struct Writer<'a> {
     pub view: &'a View,
     pub upgrade: &'a ManagedClustersUpgrade,
     pub grant_cluster_admin: bool,
+    pub agent_image: &'a str,
 }
 
 impl Writer<'_> {
@@ -124,6 +125,7 @@ impl Writer<'_> {
                 };
                 self.finish_work(cluster, *kind, uid, &record).await
             }
+            Action::ReopenWork { cluster, uid } => self.reopen_work(cluster, uid).await,
             Action::DeleteWork { cluster, kind, uid } => self.delete_work(cluster, *kind, uid).await,
         }
     }
@@ -216,6 +218,7 @@ impl Writer<'_> {
             uid: &uid,
             spec: &self.upgrade.spec,
             grant_cluster_admin: self.grant_cluster_admin,
+            agent_image: self.agent_image,
         };
         let work = build(&template, order, self.clock.now())?;
         let key = ObjectKey::of(&work);
@@ -290,6 +293,42 @@ impl Writer<'_> {
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
             Err(error) => Err(WriteError::request(
                 "recording the outcome on ManifestWork",
+                key,
+                error,
+            )),
+        }
+    }
+
+    /// Takes the outcome off a work, if it still is the observed one.
+    async fn reopen_work(&self, cluster: &ClusterName, uid: &Uid) -> Result<(), WriteError> {
+        let key = ObjectKey::new(cluster.as_str(), WorkKind::Cluster.work_name(cluster));
+        let patch = json!({"metadata": {
+            "uid": uid.as_str(),
+            "labels": {STATE_LABEL: null},
+            "annotations": {
+                STATE_REASON_ANNOTATION: null,
+                STATE_MESSAGE_ANNOTATION: null,
+                STATE_SINCE_ANNOTATION: null,
+            },
+        }});
+        let parameters = PatchParams {
+            field_manager: Some(HUB_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        match self
+            .works(cluster)
+            .patch(&key.name, &parameters, &Patch::Merge(patch))
+            .await
+        {
+            Ok(written) => {
+                self.view
+                    .works
+                    .wrote(key, written.metadata.resource_version.as_deref());
+                Ok(())
+            }
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(error) => Err(WriteError::request(
+                "taking the outcome off ManifestWork",
                 key,
                 error,
             )),

@@ -24,6 +24,9 @@ pub(super) fn digest(cluster: &ManagedCluster) -> Cluster {
         accepted: is(HUB_ACCEPTED),
         joined: is(JOINED),
         available: is(AVAILABLE),
+        available_since: conditions::find(cluster.conditions(), AVAILABLE)
+            .and_then(|condition| condition.last_transition_time.value())
+            .and_then(|text| text.parse().ok()),
         taints: taints.collect(),
         version: cluster
             .claim(CLUSTER_VERSION_CLAIM)

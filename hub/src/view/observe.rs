@@ -8,10 +8,11 @@ use drydock_api::conditions;
 use drydock_api::mcu::{ManagedClustersUpgrade, condition};
 use drydock_api::names::{RETRY_ANNOTATION, UPGRADE_FINALIZER, WorkKind};
 use drydock_rollout::{
-    Cluster, Decisions, Observed, OwnPlacement, Page, PlacementKey, Previous, Selection, SelectionProblem,
-    Snapshot, Source, Uid, Upgrade, UpgradeKey, Works, parse_spec, read_snapshot,
+    Cluster, Decisions, InvalidRetry, Observed, OwnPlacement, Page, PlacementKey, Previous, Selection,
+    SelectionProblem, Snapshot, Source, Uid, Upgrade, UpgradeKey, Works, parse_spec, read_snapshot,
 };
 use drydock_runtime::digest_index::ObjectKey;
+use jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::View;
@@ -50,9 +51,22 @@ pub(crate) fn observe(
             generation: upgrade.metadata.generation.unwrap_or_default(),
             deleting: upgrade.metadata.deletion_timestamp.is_some(),
             finalizer: upgrade.finalizers().iter().any(|name| name == UPGRADE_FINALIZER),
-            retry_asked: upgrade.annotations().contains_key(RETRY_ANNOTATION),
+            retry: retry(upgrade),
         },
     }
+}
+
+/// The moment of the retry that the user asks for.
+fn retry(upgrade: &ManagedClustersUpgrade) -> Result<Option<Timestamp>, InvalidRetry> {
+    let asked = upgrade.annotations().get(RETRY_ANNOTATION);
+    asked
+        .map(|text| text.parse().map_err(|_| InvalidRetry(bounded(text))))
+        .transpose()
+}
+
+/// As much of a user's text as a message repeats.
+fn bounded(text: &str) -> String {
+    text.chars().take(64).collect()
 }
 
 fn previous(upgrade: &ManagedClustersUpgrade) -> Previous {

@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use drydock_api::ocm::ManifestWork;
-use drydock_api::ocm::manifest_work::{
-    ManifestConfig, ManifestStatus, ManifestWorkSpec, ResourceIdentifier, UpdateStrategy,
-};
+use drydock_api::ocm::manifest_work::{ManifestConfig, ManifestStatus, ManifestWorkSpec, ResourceIdentifier};
 use drydock_rollout::RunState;
 use serde_json::Value;
 
@@ -136,12 +134,12 @@ fn feed_back(configs: &mut Vec<ManifestConfig>, run: Run, (namespace, name): (&s
             resource_identifier: identifier,
             feedback_rules: vec![rule].into(),
             feedback_scrape_type: Some("Watch".to_owned()),
-            update_strategy: Some(made_once()),
+            update_strategy: Some(feedback::made_once()),
             ..ManifestConfig::default()
         });
         return;
     };
-    config.update_strategy.get_or_insert_with(made_once);
+    config.update_strategy.get_or_insert_with(feedback::made_once);
     let mut rules = config.feedback_rules.to_vec();
     match rules.iter_mut().find(|theirs| theirs.type_ == rule.type_) {
         Some(theirs) => {
@@ -151,15 +149,6 @@ fn feed_back(configs: &mut Vec<ManifestConfig>, run: Run, (namespace, name): (&s
         None => rules.push(rule),
     }
     config.feedback_rules = rules.into();
-}
-
-/// The strategy for what cannot be changed once it is there: the default one sends the whole spec again, and a Job then
-/// refuses the fields that the API server has completed.
-fn made_once() -> UpdateStrategy {
-    UpdateStrategy {
-        type_: "CreateOnly".to_owned(),
-        ..UpdateStrategy::default()
-    }
 }
 
 /// How far each Job and Pod of an action is, by `Kind namespace/name`.

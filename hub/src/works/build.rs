@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use kube::api::ObjectMeta;
 use thiserror::Error;
 
-use super::{action, cluster_version, upgrade_config};
+use super::{action, cluster_version, operators, upgrade_config};
 
 /// What the works of one upgrade have in common.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,8 @@ pub struct Template<'a> {
     /// Whether the work agent is made cluster admin, as the founding document does, instead of being given ClusterVersion
     /// only.
     pub grant_cluster_admin: bool,
+    /// The image of Drydock's agent.
+    pub agent_image: &'a str,
 }
 
 /// An order that cannot be carried out.
@@ -40,9 +42,14 @@ pub enum BuildError {
         /// For which cluster.
         cluster: String,
     },
-    /// Works of this kind are not made.
-    #[error("building the operators work of cluster {0}: operator upgrades are not supported")]
-    Operators(String),
+    /// The order does not say what it needs to.
+    #[error("building the {kind} work of cluster {cluster}: the order does not say what to upgrade to")]
+    NoGoal {
+        /// Which kind of work.
+        kind: &'static str,
+        /// For which cluster.
+        cluster: String,
+    },
     /// What the work was made for cannot be written down.
     #[error("building the work of cluster {cluster}: writing down what it is for")]
     Revision {
@@ -58,13 +65,21 @@ pub enum BuildError {
 /// # Errors
 /// If the spec does not say what the work must contain.
 pub fn build(template: &Template<'_>, order: &WorkOrder, now: Timestamp) -> Result<ManifestWork, BuildError> {
+    let no_goal = || BuildError::NoGoal {
+        kind: order.kind.as_str(),
+        cluster: order.cluster.to_string(),
+    };
+    let target = || order.revision.goal.target.as_ref().ok_or_else(no_goal);
     let spec = match order.kind {
         WorkKind::Pre => action_spec(template.spec.pre_upgrade_action.as_ref(), order)?,
         WorkKind::Post => action_spec(template.spec.post_upgrade_action.as_ref(), order)?,
-        WorkKind::Operators => return Err(BuildError::Operators(order.cluster.to_string())),
+        WorkKind::Operators => {
+            let operators = order.revision.goal.operators.as_ref().ok_or_else(no_goal)?;
+            operators::spec(operators, order.revision.timeout(), template.agent_image)
+        }
         WorkKind::Cluster => match order.revision.via {
             Via::ClusterVersion => cluster_version::spec(
-                &order.revision.target,
+                target()?,
                 order.cluster_id.as_deref(),
                 template.grant_cluster_admin,
             ),
@@ -74,7 +89,7 @@ pub fn build(template: &Template<'_>, order: &WorkOrder, now: Timestamp) -> Resu
                 let settings = strategy
                     .and_then(|strategy| strategy.agent.as_ref())
                     .unwrap_or(&none);
-                upgrade_config::spec(&order.revision.target, settings, now)
+                upgrade_config::spec(target()?, settings, now)
             }
         },
     };

@@ -3,7 +3,8 @@
 use drydock_api::names::CLUSTER_VERSION;
 use drydock_api::ocm::ManifestWork;
 use drydock_api::ocm::manifest_work::{
-    DeleteOption, Manifest, ManifestConfig, ManifestWorkSpec, ResourceIdentifier, SelectivelyOrphan, Workload,
+    DeleteOption, Manifest, ManifestConfig, ManifestStatus, ManifestWorkSpec, ResourceIdentifier,
+    SelectivelyOrphan, Workload,
 };
 use drydock_rollout::{ClusterFeedback, Target};
 use semver::Version;
@@ -17,7 +18,9 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// Of our own role on the cluster, which the klusterlet aggregates into the work agent's.
 const ROLE: &str = "drydock-clusterversion";
 
-const PATHS: [(&str, &str); 11] = [
+const PATHS: [(&str, &str); 13] = [
+    ("generation", ".metadata.generation"),
+    ("observedGeneration", ".status.observedGeneration"),
     ("version", ".status.history[0].version"),
     ("state", ".status.history[0].state"),
     ("verified", ".status.history[0].verified"),
@@ -185,9 +188,20 @@ pub(super) fn read(work: &ManifestWork) -> Option<ClusterFeedback> {
         state: text(status, "state"),
         image: text(status, "image"),
         progress: text(status, "message").as_deref().and_then(coarse),
-        invalid: is("invalid", "True").then(|| text(status, "invalidMessage").unwrap_or_default()),
+        // Of what was asked before, a cluster that has not looked since says nothing about us.
+        invalid: (is("invalid", "True") && has_looked(status))
+            .then(|| text(status, "invalidMessage").unwrap_or_default()),
         hindrance,
     })
+}
+
+/// Whether the status is about the present spec, as far as it says.
+fn has_looked(status: &ManifestStatus) -> bool {
+    let number = |name| text(status, name)?.parse::<i64>().ok();
+    match (number("generation"), number("observedGeneration")) {
+        (Some(generation), Some(observed)) => observed >= generation,
+        _ => true,
+    }
 }
 
 /// The share that is done, in steps of ten: each "N of M" would wake the hub.

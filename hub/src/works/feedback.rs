@@ -46,6 +46,15 @@ pub(super) fn server_side_apply() -> UpdateStrategy {
     }
 }
 
+/// The strategy for what cannot be changed once it is there: the default one sends the whole spec again, and a Job then
+/// refuses the fields that the API server has completed.
+pub(super) fn made_once() -> UpdateStrategy {
+    UpdateStrategy {
+        type_: "CreateOnly".to_owned(),
+        ..UpdateStrategy::default()
+    }
+}
+
 /// The text of a value that was fed back.
 pub(super) fn text(manifest: &ManifestStatus, name: &str) -> Option<String> {
     manifest.status_feedback.as_ref()?.value(name)?.to_text()

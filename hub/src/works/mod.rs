@@ -4,8 +4,10 @@ mod action;
 mod build;
 mod cluster_version;
 mod feedback;
+mod operators;
 mod read;
 mod upgrade_config;
 
 pub use build::{BuildError, Template, build};
+pub(crate) use operators::default_agent_image;
 pub use read::{WorkDigest, digest};

@@ -13,7 +13,7 @@ use drydock_rollout::{ClusterState, ConditionStatus, Owner, Record, Revision, Ui
 use jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::{action, cluster_version, upgrade_config};
+use super::{action, cluster_version, operators, upgrade_config};
 
 /// One of our works and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,9 +116,7 @@ fn degraded(work: &ManifestWork) -> Option<String> {
 fn feedback(work: &ManifestWork, kind: WorkKind, revision: Option<&Revision>) -> WorkFeedback {
     match (kind, revision.map(|revision| revision.via)) {
         (WorkKind::Pre | WorkKind::Post, _) => WorkFeedback::Action(action::runs(work)),
-        (WorkKind::Operators, _) => {
-            WorkFeedback::Unreadable("works for operators are not made by this release".to_owned())
-        }
+        (WorkKind::Operators, _) => WorkFeedback::Action(operators::runs(work)),
         (WorkKind::Cluster, Some(Via::Agent)) => {
             WorkFeedback::Agent(upgrade_config::read(work).unwrap_or_default())
         }

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::AccessError;
-use crate::cluster::{self, Shape};
+use crate::cluster::{self, Player};
 use crate::ocm::connection::Connection;
 use crate::ocm::placement::controller::{self, PlacementSettings};
 use crate::ocm::work::agent::{self, Timing, WorkAgentSettings};
@@ -147,15 +147,7 @@ impl Bed {
                 connection.set(reachable);
             })
         };
-        let shape = Shape {
-            name: name.to_owned(),
-            seed: settings.seed,
-            version: cluster.version.clone(),
-            channel: cluster.channel.clone(),
-            masters: cluster.masters,
-            workers: cluster.workers,
-            faults: cluster.faults.clone(),
-        };
+        let shape = cluster.shape(settings.seed);
         let spoke = place.access("openshift");
         if cluster.agent {
             let namespace = hub::namespace_of(drydock_api::names::AGENT_NAMESPACE, None);
@@ -163,9 +155,14 @@ impl Bed {
                 .await
                 .map_err(failed(name))?;
         }
-        let played = cluster::install(&shape, spoke, clock.clone(), outage)
-            .await
-            .map_err(failed(name))?;
+        let player = Player {
+            access: spoke,
+            client: place.client("pod"),
+            clock: clock.clone(),
+            outage,
+            programs: settings.programs.clone(),
+        };
+        let played = cluster::install(&shape, player).await.map_err(failed(name))?;
         self.tasks
             .spawn(olm::run(place.access("olm"), clock.clone(), self.stop.clone()));
         let (faults, seen) = watch::channel(cluster.faults.clone());

@@ -21,6 +21,14 @@ impl Place {
         }
     }
 
+    /// A client for the program that calls itself `name`.
+    pub(super) fn client(&self, name: &str) -> kube::Client {
+        match self {
+            Self::Memory(server) => server.client(name),
+            Self::Remote(client) => client.clone(),
+        }
+    }
+
     /// Cuts it off, or restores it; another's server cannot be cut off.
     pub(super) fn set_reachable(&self, reachable: bool) {
         if let Self::Memory(server) = self {

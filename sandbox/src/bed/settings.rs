@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use semver::Version;
 
-use crate::cluster::Fault;
+use crate::cluster::{Fault, Programs, Shape};
 
 /// One simulated cluster of a bed.
 #[derive(Clone, Debug)]
@@ -42,6 +42,19 @@ impl ClusterSettings {
             workers: 3,
         }
     }
+
+    /// What the cluster is installed as.
+    pub(super) fn shape(&self, seed: u64) -> Shape {
+        Shape {
+            name: self.name.clone(),
+            seed,
+            version: self.version.clone(),
+            channel: self.channel.clone(),
+            masters: self.masters,
+            workers: self.workers,
+            faults: self.faults.clone(),
+        }
+    }
 }
 
 /// A bed: one hub and its clusters.
@@ -57,6 +70,8 @@ pub struct BedSettings {
     pub namespace: String,
     /// The Placement that selects the whole set: its namespace and name; the set is bound there, too.
     pub placement: Option<(String, String)>,
+    /// Programs that the clusters' pods really run.
+    pub programs: Programs,
 }
 
 impl BedSettings {
@@ -73,6 +88,7 @@ impl BedSettings {
             cluster_set: "dev".to_owned(),
             namespace: "default".to_owned(),
             placement: Some(("dev".to_owned(), "dev-clusters".to_owned())),
+            programs: Programs::default(),
         }
     }
 }

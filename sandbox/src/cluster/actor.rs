@@ -1,6 +1,6 @@
 //! Plays the model on an API server: what is read goes in, what is to be written comes out.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use drydock_runtime::Clock;
@@ -8,14 +8,16 @@ use futures::StreamExt;
 use futures::stream::{BoxStream, SelectAll};
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Fault;
 use super::kinds::{CLUSTER_OPERATOR, CLUSTER_VERSION, JOB, NODE, POD, POOL};
 use super::model::{
-    self, Change, Input, JobKey, JobSpec, MaxUnavailable, Model, ObjectRef, Shape, VersionSpec, Write,
+    self, Change, Input, JobKey, JobSpec, MaxUnavailable, Model, ObjectRef, PodKey, Shape, VersionSpec, Write,
 };
+use super::program::{Program, Programs, Surroundings};
 use crate::access::{Access, AccessError, Key, Kind, Removal, Selection, WatchEvent};
 use crate::alarm::{until, wait};
 use crate::store::Object;
@@ -35,11 +37,30 @@ enum Source {
     Jobs,
 }
 
+/// What a cluster is played with.
+pub struct Player {
+    /// Its API server.
+    pub access: Access,
+    /// The same, for the programs that its pods run.
+    pub client: kube::Client,
+    /// What time it is.
+    pub clock: Clock,
+    /// What cuts its control plane off.
+    pub outage: Outage,
+    /// What its pods can run.
+    pub programs: Programs,
+}
+
 struct Actor {
     model: Model,
     access: Access,
+    client: kube::Client,
     clock: Clock,
     outage: Outage,
+    programs: Programs,
+    /// Jobs whose pods run programs.
+    runnable: BTreeMap<JobKey, (Program, BTreeMap<String, String>)>,
+    running: JoinSet<(PodKey, bool)>,
     reachable: bool,
     /// Writes that are still to be made, in their order.
     pending: VecDeque<Write>,
@@ -50,20 +71,19 @@ struct Actor {
 ///
 /// # Errors
 /// If one of its objects cannot be made.
-pub async fn install(
-    shape: &Shape,
-    access: Access,
-    clock: Clock,
-    outage: Outage,
-) -> Result<Cluster, AccessError> {
-    let now = clock.now();
+pub async fn install(shape: &Shape, player: Player) -> Result<Cluster, AccessError> {
+    let now = player.clock.now();
     let mut model = Model::installed(shape, now);
     let mut actor = Actor {
         pending: model.install(now).into(),
         model,
-        access,
-        clock,
-        outage,
+        access: player.access,
+        client: player.client,
+        clock: player.clock,
+        outage: player.outage,
+        programs: player.programs,
+        runnable: BTreeMap::new(),
+        running: JoinSet::new(),
         reachable: true,
         retry_at: None,
     };
@@ -92,6 +112,7 @@ impl Cluster {
                     actor.set_faults(&faults).await;
                 }
                 Some((source, event)) = events.next() => actor.on_event(source, event),
+                Some(ended) = actor.running.join_next() => actor.on_program(ended),
                 () = until(wake) => {}
             }
         }
@@ -117,6 +138,9 @@ impl Actor {
     async fn step(&mut self) {
         let writes = self.model.run(self.clock.now());
         self.pending.extend(writes);
+        for pod in self.model.take_to_run() {
+            self.start_program(pod);
+        }
         if self.model.is_reachable() != self.reachable {
             self.reachable = self.model.is_reachable();
             (self.outage)(self.reachable);
@@ -157,6 +181,29 @@ impl Actor {
         }
     }
 
+    fn start_program(&mut self, pod: PodKey) {
+        let Some((program, environment)) = self.runnable.get(&pod.job) else {
+            return;
+        };
+        let run = program(Surroundings {
+            environment: environment.clone(),
+            client: self.client.clone(),
+            clock: self.clock.clone(),
+        });
+        self.running.spawn(async move { (pod, run.await) });
+    }
+
+    /// A program that panicked has failed; which one is not known any more, so its Job ends by its deadline.
+    fn on_program(&mut self, ended: Result<(PodKey, bool), JoinError>) {
+        match ended {
+            Ok((pod, succeeded)) => {
+                let input = Input::ProgramEnded(pod, succeeded);
+                self.model.observe(input, self.clock.now());
+            }
+            Err(error) => tracing::error!(%error, "a program of the simulated cluster panicked"),
+        }
+    }
+
     /// When something happens by itself.
     fn wake(&self) -> Option<Instant> {
         let now = self.clock.now();
@@ -178,6 +225,7 @@ impl Actor {
                         namespace: object.namespace().unwrap_or_default().to_owned(),
                         name: object.name().to_owned(),
                     };
+                    self.runnable.remove(&key);
                     self.model.observe(Input::JobGone(key), self.clock.now());
                 }
             }
@@ -193,9 +241,18 @@ impl Actor {
                 paused: object["spec"]["paused"].as_bool().unwrap_or_default(),
                 max_unavailable: MaxUnavailable::parse(&object["spec"]["maxUnavailable"]),
             },
-            Source::Jobs => Input::Job(JobSpec::read(object)),
+            Source::Jobs => Input::Job(self.job(object)),
         };
         self.model.observe(input, self.clock.now());
+    }
+
+    fn job(&mut self, object: &Object) -> JobSpec {
+        let mut job = JobSpec::read(object);
+        if let Some(runnable) = self.programs.of_job(object) {
+            job.runs_program = true;
+            self.runnable.insert(job.key.clone(), runnable);
+        }
+        job
     }
 
     async fn write(&self, write: &Write) -> Result<(), AccessError> {

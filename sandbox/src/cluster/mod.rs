@@ -4,7 +4,9 @@ mod actor;
 pub mod fault;
 pub mod kinds;
 pub mod model;
+mod program;
 
-pub use actor::{Cluster, Outage, install};
+pub use actor::{Cluster, Outage, Player, install};
 pub use fault::{Fault, UnknownFault};
 pub use model::Shape;
+pub use program::{Program, Programs, Surroundings};

@@ -1,11 +1,42 @@
 //! Catalogs of type `configmap`: packages with their channels, and the versions that the channels lead through.
 
-use serde_json::Value;
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
 
 use crate::ocm::object;
 
 /// On a version in a catalog: at which step its installation fails, `unpack` or `install`.
 pub const FAILS_ANNOTATION: &str = "sandbox.drydock.dev/fails";
+
+/// The data of a ConfigMap that is a catalog: each package has the versions `NAME.v1` up to a number, each replacing the one
+/// before, and the installation of one of them may fail (see [`FAILS_ANNOTATION`]).
+pub fn catalog_data(packages: &[(&str, u32)], fails: Option<(&str, &str)>) -> Value {
+    let mut channels = String::new();
+    let mut versions = String::new();
+    for (package, last) in packages {
+        // Writing to text cannot fail.
+        let _ = write!(
+            channels,
+            "- packageName: {package}\n  defaultChannel: stable\n  channels:\n  - {{name: stable, currentCSV: {package}.v{last}}}\n"
+        );
+        for number in 1..=*last {
+            let name = format!("{package}.v{number}");
+            let how = fails.filter(|(version, _)| *version == name);
+            let annotations = how.map_or_else(|| json!({}), |(_, how)| json!({FAILS_ANNOTATION: how}));
+            let mut spec = json!({"version": format!("{number}.0.0"), "displayName": package});
+            if number > 1 {
+                spec["replaces"] = format!("{package}.v{}", number - 1).into();
+            }
+            let _ = writeln!(
+                versions,
+                "- {}",
+                json!({"metadata": {"name": name, "annotations": annotations}, "spec": spec})
+            );
+        }
+    }
+    json!({"packages": channels, "clusterServiceVersions": versions})
+}
 
 /// The content of one catalog.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,8 +105,6 @@ impl Catalog {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn catalog() -> Catalog {

@@ -11,5 +11,5 @@ mod kinds;
 mod objects;
 mod version;
 
-pub use catalog::FAILS_ANNOTATION;
+pub use catalog::{FAILS_ANNOTATION, catalog_data};
 pub use controller::run;

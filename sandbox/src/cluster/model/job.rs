@@ -38,7 +38,7 @@ pub(super) enum JobEvent {
     /// A pod's containers have started.
     PodRuns { number: u32 },
     /// A pod has ended.
-    PodEnds { number: u32 },
+    PodEnds { number: u32, succeeded: bool },
     /// The wait after a failed pod is over.
     BackedOff,
     /// `activeDeadlineSeconds` have passed.
@@ -72,6 +72,8 @@ pub struct JobSpec {
     outcome: Outcome,
     duration: Option<SignedDuration>,
     template: Value,
+    /// Its pods run a real program, which says when and how they end.
+    pub runs_program: bool,
 }
 
 impl JobSpec {
@@ -105,6 +107,7 @@ impl JobSpec {
             outcome: hint(OUTCOME).map_or(Outcome::Succeed, Outcome::parse),
             duration: hint(DURATION).and_then(parse_duration),
             template: spec["template"].clone(),
+            runs_program: false,
         }
     }
 }
@@ -160,6 +163,19 @@ pub(super) struct Jobs {
     runs: BTreeMap<JobKey, Run>,
     dirty: BTreeSet<JobKey>,
     pods: Vec<Write>,
+    /// Pods whose programs are to be started.
+    to_run: Vec<PodKey>,
+}
+
+/// A pod of a Job.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PodKey {
+    /// The Job.
+    pub job: JobKey,
+    /// Its uid: another Job of the name is another one.
+    pub uid: String,
+    /// Which of its pods.
+    pub number: u32,
 }
 
 impl Jobs {
@@ -238,8 +254,19 @@ impl Jobs {
                 return;
             }
             _ if run.end.is_some() => return,
-            JobEvent::PodRuns { number } => run.pod_runs(number, now, durations, agenda, &mut self.pods),
-            JobEvent::PodEnds { number } => run.pod_ends(number, now, agenda, &mut self.pods),
+            JobEvent::PodRuns { number } => {
+                run.pod_runs(number, now, durations, agenda, &mut self.pods);
+                if run.spec.runs_program {
+                    self.to_run.push(PodKey {
+                        job: key.clone(),
+                        uid: run.spec.uid.clone(),
+                        number,
+                    });
+                }
+            }
+            JobEvent::PodEnds { number, succeeded } => {
+                run.pod_ends(number, succeeded, now, agenda, &mut self.pods);
+            }
             JobEvent::BackedOff => run.backing_off = false,
             JobEvent::Deadline => run.finish(End::DeadlineExceeded, now, agenda, &mut self.pods),
         }
@@ -248,6 +275,16 @@ impl Jobs {
             self.launch(key, now, durations, agenda);
         }
         self.dirty.insert(key.clone());
+    }
+
+    /// The pods whose programs are to be started now.
+    pub(super) fn take_to_run(&mut self) -> Vec<PodKey> {
+        std::mem::take(&mut self.to_run)
+    }
+
+    /// Whether a Job is the one that a pod belongs to.
+    pub(super) fn has(&self, pod: &PodKey) -> bool {
+        self.runs.get(&pod.job).is_some_and(|run| run.spec.uid == pod.uid)
     }
 
     /// What is to be written: the pods' changes, then the Jobs' status.
@@ -333,7 +370,7 @@ impl Run {
             number,
             Change::Status(self.pod_status("Running", &state, true, now)),
         ));
-        if self.spec.outcome == Outcome::Hang {
+        if self.spec.outcome == Outcome::Hang || self.spec.runs_program {
             return;
         }
         let sampled = || {
@@ -346,15 +383,27 @@ impl Run {
         let duration = self.spec.duration.unwrap_or_else(sampled);
         agenda.enter(
             now + duration,
-            Event::Job(self.spec.key.clone(), JobEvent::PodEnds { number }),
+            Event::Job(
+                self.spec.key.clone(),
+                JobEvent::PodEnds {
+                    number,
+                    succeeded: self.spec.outcome.succeeds(number),
+                },
+            ),
         );
     }
 
-    fn pod_ends(&mut self, number: u32, now: Timestamp, agenda: &mut Agenda, pods: &mut Vec<Write>) {
+    fn pod_ends(
+        &mut self,
+        number: u32,
+        succeeded: bool,
+        now: Timestamp,
+        agenda: &mut Agenda,
+        pods: &mut Vec<Write>,
+    ) {
         if self.active.remove(&number).is_none() {
             return;
         }
-        let succeeded = self.spec.outcome.succeeds(number);
         let (phase, reason, code) = if succeeded {
             ("Succeeded", "Completed", 0)
         } else {

@@ -21,7 +21,7 @@ mod version_operator;
 mod walk;
 mod write;
 
-pub use job::{JobKey, JobSpec};
+pub use job::{JobKey, JobSpec, PodKey};
 pub use pool::MaxUnavailable;
 pub use release::release_image;
 pub use shape::Shape;
@@ -37,7 +37,7 @@ use serde_json::Value;
 use super::Fault;
 use agenda::{Agenda, Event};
 use duration::Durations;
-use job::Jobs;
+use job::{JobEvent, Jobs};
 use node::Node;
 use operator::Operator;
 use pool::Pool;
@@ -63,6 +63,8 @@ pub enum Input {
     Job(JobSpec),
     /// A Job is gone.
     JobGone(JobKey),
+    /// The program of a pod has ended; whether it succeeded.
+    ProgramEnded(PodKey, bool),
 }
 
 /// The state of a cluster.
@@ -107,6 +109,14 @@ impl Model {
                 }
             }
             Input::Job(spec) => self.jobs.seen(spec, now, self.durations, &mut self.agenda),
+            Input::ProgramEnded(pod, succeeded) if self.jobs.has(&pod) => {
+                let event = JobEvent::PodEnds {
+                    number: pod.number,
+                    succeeded,
+                };
+                self.agenda.enter(now, Event::Job(pod.job, event));
+            }
+            Input::ProgramEnded(..) => {}
             Input::JobGone(key) => {
                 self.jobs.gone(&key);
                 self.forget(ObjectRef {
@@ -116,6 +126,11 @@ impl Model {
                 });
             }
         }
+    }
+
+    /// Pods whose programs are to be started now.
+    pub fn take_to_run(&mut self) -> Vec<PodKey> {
+        self.jobs.take_to_run()
     }
 
     /// The next moment at which something happens by itself.

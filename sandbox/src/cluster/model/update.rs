@@ -376,6 +376,8 @@ impl Model {
             now,
         );
         version.validate();
+        // What was asked for may have become possible.
+        self.consider(now);
     }
 
     /// Reason and message of `Upgradeable=False`, if the cluster is so.

@@ -1,0 +1,221 @@
+//! Times in which clusters may be started (hub 1, `startWindows`): a cron expression says when a window opens, in a time
+//! zone; how long it stays open is time that passes, whatever the clocks do meanwhile.
+
+use std::fmt;
+
+use croner::Cron;
+use croner::parser::{CronParser, Seconds, Year};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, Zoned};
+use thiserror::Error;
+
+/// A recurring time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartWindow {
+    cron: Cron,
+    zone: TimeZone,
+    duration: SignedDuration,
+}
+
+/// A window that cannot be read.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum InvalidWindow {
+    /// The expression.
+    #[error(
+        "{cron:?} is not a cron expression of five fields (minute, hour, day of month, month, day of week), for example \
+         \"0 22 * * 1-5\": {why}"
+    )]
+    Cron {
+        /// As given.
+        cron: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The expression names no moment that comes.
+    #[error("{0:?} never comes, as the 30th of February: correct it")]
+    Never(String),
+    /// The time zone.
+    #[error("there is no time zone {0:?}: write an IANA name such as Europe/Berlin, or leave it out for UTC")]
+    Zone(String),
+}
+
+impl StartWindow {
+    /// Reads a window.
+    ///
+    /// # Errors
+    /// If the expression or the zone cannot be used.
+    pub fn parse(cron: &str, duration: SignedDuration, zone: Option<&str>) -> Result<Self, InvalidWindow> {
+        let invalid = |why: String| InvalidWindow::Cron {
+            cron: cron.to_owned(),
+            why,
+        };
+        if cron.split_whitespace().count() != 5 {
+            return Err(invalid("it has not five fields".to_owned()));
+        }
+        let parsed = CronParser::builder()
+            .seconds(Seconds::Disallowed)
+            .year(Year::Disallowed)
+            .build()
+            .parse(cron)
+            .map_err(|error| invalid(error.to_string()))?;
+        let zone = match zone.filter(|zone| !zone.is_empty()) {
+            None => TimeZone::UTC,
+            Some(name) => TimeZone::get(name).map_err(|_| InvalidWindow::Zone(name.to_owned()))?,
+        };
+        let window = Self {
+            cron: parsed,
+            zone,
+            duration,
+        };
+        if window.opens(Timestamp::UNIX_EPOCH).is_none() {
+            return Err(InvalidWindow::Never(cron.to_owned()));
+        }
+        Ok(window)
+    }
+
+    fn local(&self, moment: Timestamp) -> Zoned {
+        moment.to_zoned(self.zone.clone())
+    }
+
+    /// When the window closes that is open at `now`; nothing if none is. The closing moment is outside.
+    pub fn closes(&self, now: Timestamp) -> Option<Timestamp> {
+        let opened = self.cron.find_previous_occurrence(&self.local(now), true).ok()?;
+        let closes = opened.timestamp().saturating_add(self.duration).ok()?;
+        (now < closes).then_some(closes)
+    }
+
+    /// When it opens next after `now`.
+    pub fn opens(&self, now: Timestamp) -> Option<Timestamp> {
+        let next = self.cron.find_next_occurrence(&self.local(now), false).ok()?;
+        Some(next.timestamp())
+    }
+}
+
+impl fmt::Display for StartWindow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let zone = self.zone.iana_name().unwrap_or("UTC");
+        write!(f, "{} {zone}", self.cron.as_str())
+    }
+}
+
+/// Whether clusters may be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// There are no windows.
+    Always,
+    /// One is open until this moment at the latest, as far as is known now.
+    OpenUntil(Timestamp),
+    /// None is open; the next one opens then.
+    ClosedUntil(Option<Timestamp>),
+}
+
+/// What windows together say of this moment.
+pub(crate) fn opening(windows: &[StartWindow], now: Timestamp) -> Opening {
+    if windows.is_empty() {
+        return Opening::Always;
+    }
+    match windows.iter().filter_map(|window| window.closes(now)).max() {
+        Some(closes) => Opening::OpenUntil(closes),
+        None => Opening::ClosedUntil(windows.iter().filter_map(|window| window.opens(now)).min()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(cron: &str, hours: i64, zone: &str) -> StartWindow {
+        StartWindow::parse(cron, SignedDuration::from_hours(hours), Some(zone)).unwrap()
+    }
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_window_is_open_from_its_first_moment_to_before_its_last() {
+        let nights = window("0 22 * * 1-5", 6, "UTC");
+        for (now, closes) in [
+            ("2026-11-20T21:59:59Z", None),
+            ("2026-11-20T22:00:00Z", Some("2026-11-21T04:00:00Z")),
+            ("2026-11-21T03:59:59Z", Some("2026-11-21T04:00:00Z")),
+            ("2026-11-21T04:00:00Z", None),
+            // Saturday night has none.
+            ("2026-11-21T23:00:00Z", None),
+        ] {
+            assert_eq!(nights.closes(at(now)), closes.map(at), "{now}");
+        }
+        assert_eq!(
+            nights.opens(at("2026-11-21T12:00:00Z")),
+            Some(at("2026-11-23T22:00:00Z"))
+        );
+    }
+
+    #[test]
+    fn windows_follow_the_clocks_of_their_zone_through_summer_time() {
+        let early = window("30 2 * * *", 1, "Europe/Berlin");
+        // Winter, summer: the same time of the clock is another moment.
+        assert_eq!(
+            early.opens(at("2026-01-10T12:00:00Z")),
+            Some(at("2026-01-11T01:30:00Z"))
+        );
+        assert_eq!(
+            early.opens(at("2026-07-10T12:00:00Z")),
+            Some(at("2026-07-11T00:30:00Z"))
+        );
+        // 2026-03-29 has no 02:30: the clocks go from 02:00 to 03:00. The window opens with the first minute after.
+        assert_eq!(
+            early.opens(at("2026-03-28T12:00:00Z")),
+            Some(at("2026-03-29T01:00:00Z"))
+        );
+        // 2026-10-25 has 02:30 twice: it opens once, and is open for an hour that passes.
+        let first = at("2026-10-25T00:30:00Z");
+        assert_eq!(early.opens(at("2026-10-24T12:00:00Z")), Some(first));
+        assert_eq!(
+            early.closes(at("2026-10-25T01:29:59Z")),
+            Some(at("2026-10-25T01:30:00Z"))
+        );
+        assert_eq!(early.opens(first), Some(at("2026-10-26T01:30:00Z")));
+        // A window that is open while the clocks change lasts as long as it says.
+        let night = window("0 0 * * *", 6, "America/New_York");
+        assert_eq!(
+            night.closes(at("2026-03-08T08:00:00Z")),
+            Some(at("2026-03-08T11:00:00Z"))
+        );
+        assert_eq!(
+            night.closes(at("2026-11-01T08:00:00Z")),
+            Some(at("2026-11-01T10:00:00Z"))
+        );
+    }
+
+    #[test]
+    fn of_several_windows_the_one_that_closes_last_counts_and_the_one_that_opens_first() {
+        let both = [window("0 22 * * *", 2, "UTC"), window("0 23 * * *", 4, "UTC")];
+        let until = Opening::OpenUntil(at("2026-11-21T03:00:00Z"));
+        assert_eq!(opening(&both, at("2026-11-20T23:30:00Z")), until);
+        let from = Opening::ClosedUntil(Some(at("2026-11-20T22:00:00Z")));
+        assert_eq!(opening(&both, at("2026-11-20T12:00:00Z")), from);
+        assert_eq!(opening(&[], at("2026-11-20T12:00:00Z")), Opening::Always);
+    }
+
+    #[test]
+    fn what_is_no_window_is_refused_with_what_to_write() {
+        let refused = |cron: &str, zone: Option<&str>| {
+            StartWindow::parse(cron, SignedDuration::from_hours(1), zone)
+                .unwrap_err()
+                .to_string()
+        };
+        for cron in [
+            "0 22 * *",
+            "0 0 22 * * *",
+            "@daily",
+            "61 * * * *",
+            "a b c d e",
+            "",
+        ] {
+            assert!(refused(cron, None).contains("five fields"), "{cron}");
+        }
+        assert!(refused("0 0 30 2 *", None).contains("never comes"));
+        assert!(refused("0 22 * * *", Some("Mars/Olympus")).contains("Europe/Berlin"));
+    }
+}
