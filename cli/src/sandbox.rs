@@ -20,9 +20,10 @@ pub async fn run(arguments: &SandboxArguments) -> anyhow::Result<()> {
     let served = yard.serve().await?;
     println!("{}", served.kubeconfig.display());
     eprintln!(
-        "{} clusters are ready. In another terminal: export KUBECONFIG={}; kubectl get managedclusters\nCtrl-C ends it.",
+        "{} clusters are ready. In another terminal: export KUBECONFIG={}; kubectl get managedclusters\nThe update graph: {}?channel=stable-4.14\nCtrl-C ends it.",
         arguments.bed.clusters,
-        served.kubeconfig.display()
+        served.kubeconfig.display(),
+        served.graph
     );
     signal.cancelled().await;
     yard.shut_down().await

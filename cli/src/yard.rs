@@ -15,6 +15,7 @@ use drydock_sandbox::bed::{Bed, BedSettings};
 use drydock_sandbox::cluster::{Fault, Programs};
 use drydock_sandbox::pace::Pace;
 use drydock_sandbox::server::ApiServer;
+use drydock_sandbox::update_service::UpdateService;
 use jiff::Timestamp;
 use kube::Client;
 use tempfile::TempDir;
@@ -41,6 +42,8 @@ pub struct Yard {
 pub struct Served {
     /// The path of the kubeconfig.
     pub kubeconfig: PathBuf,
+    /// Where the update graph is.
+    pub graph: String,
     _folder: TempDir,
 }
 
@@ -120,6 +123,7 @@ impl Yard {
                 clusters.push((name, self.listen(spoke).await?));
             }
         }
+        let graph = self.listen_graph().await?;
         let folder = tempfile::Builder::new()
             .prefix("drydock-")
             .tempdir()
@@ -127,8 +131,21 @@ impl Yard {
         let kubeconfig = kubeconfig::write(folder.path(), &Addresses { hub, clusters })?;
         Ok(Served {
             kubeconfig,
+            graph,
             _folder: folder,
         })
+    }
+
+    async fn listen_graph(&mut self) -> anyhow::Result<String> {
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .context("binding a port on loopback")?;
+        let address = listener.local_addr().context("reading the port that was bound")?;
+        let stop = self.stop.clone();
+        self.tasks.spawn("update-graph", async move {
+            UpdateService::default().serve(listener, stop).await
+        });
+        Ok(format!("http://{address}/api/upgrades_info/v1/graph"))
     }
 
     async fn listen(&mut self, server: ApiServer) -> anyhow::Result<std::net::SocketAddr> {

@@ -16,3 +16,4 @@ pub mod schema;
 pub mod server;
 pub mod store;
 pub mod table;
+pub mod update_service;

@@ -23,7 +23,7 @@ mod write;
 
 pub use job::{JobKey, JobSpec, PodKey};
 pub use pool::MaxUnavailable;
-pub use release::release_image;
+pub use release::{ChannelRelease, channel_releases, release_image};
 pub use shape::Shape;
 pub use version_operator::{DesiredUpdate, VersionSpec};
 use write::Part;

@@ -77,19 +77,56 @@ impl Release {
         channels
     }
 
+    fn url(&self) -> String {
+        let erratum = fingerprint(self.image.bytes()) % 9000 + 1000;
+        format!("https://access.redhat.com/errata/RHSA-2024:{erratum}")
+    }
+
     /// As on the wire.
     pub(super) fn to_value(&self) -> Value {
         let mut value = Map::new();
         if self.in_graph() {
-            let erratum = fingerprint(self.image.bytes()) % 9000 + 1000;
             value.insert("channels".into(), json!(self.channels()));
-            let url = format!("https://access.redhat.com/errata/RHSA-2024:{erratum}");
-            value.insert("url".into(), Value::String(url));
+            value.insert("url".into(), Value::String(self.url()));
         }
         value.insert("image".into(), Value::String(self.image.clone()));
         value.insert("version".into(), Value::String(self.version.to_string()));
         Value::Object(value)
     }
+}
+
+/// A release as the graph of a channel has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelRelease {
+    /// Its version.
+    pub version: Version,
+    /// Its pull spec, by digest.
+    pub image: String,
+    /// Where its errata are told.
+    pub url: String,
+    /// The channels that have it.
+    pub channels: Vec<String>,
+    /// What may follow it in this channel, newest first.
+    pub updates: Vec<Version>,
+}
+
+/// The releases of a channel in the built-in graph, oldest first; none for a channel that there is not.
+pub fn channel_releases(channel: &str) -> Vec<ChannelRelease> {
+    let versions = MINORS.flat_map(|minor| (0..PATCHES).map(move |patch| Version::new(4, minor, patch)));
+    versions
+        .map(Release::of)
+        .filter(|release| release.channels().iter().any(|known| known == channel))
+        .map(|release| ChannelRelease {
+            updates: match offer(&release, channel) {
+                Offer::Updates(updates) => updates.into_iter().map(|update| update.version).collect(),
+                Offer::NoChannel | Offer::VersionNotFound => Vec::new(),
+            },
+            url: release.url(),
+            channels: release.channels(),
+            version: release.version,
+            image: release.image,
+        })
+        .collect()
 }
 
 /// What an update channel offers to a cluster.

@@ -1,0 +1,53 @@
+//! Answers that are no graph (openshift 4).
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// Why there is no graph.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GraphError {
+    /// Parameters are missing.
+    #[error("mandatory client parameters missing: {}", .0.join(", "))]
+    MissingParams(Vec<String>),
+    /// Parameters cannot be used.
+    #[error("invalid client parameters: {0}")]
+    InvalidParams(String),
+    /// There is no such path.
+    #[error("the requested resource does not exist")]
+    DoesNotExist,
+    /// The client wants something that is no graph.
+    #[error("invalid Content-Type requested")]
+    InvalidContentType,
+    /// The service cannot reach what it takes its graph from.
+    #[error("failed to fetch upstream graph")]
+    FailedUpstreamFetch,
+    /// The service cannot write the graph.
+    #[error("failed to serialize JSON graph")]
+    FailedJsonOut,
+    /// The service has a mistake in it.
+    #[error("failed to execute plugins")]
+    FailedPluginExecution,
+}
+
+impl GraphError {
+    fn kind(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::MissingParams(_) => (StatusCode::BAD_REQUEST, "missing_params"),
+            Self::InvalidParams(_) => (StatusCode::BAD_REQUEST, "invalid_params"),
+            Self::DoesNotExist => (StatusCode::NOT_FOUND, "does_not_exist"),
+            Self::InvalidContentType => (StatusCode::NOT_ACCEPTABLE, "invalid_content_type"),
+            Self::FailedUpstreamFetch => (StatusCode::INTERNAL_SERVER_ERROR, "failed_upstream_fetch"),
+            Self::FailedJsonOut => (StatusCode::INTERNAL_SERVER_ERROR, "failed_json_out"),
+            Self::FailedPluginExecution => (StatusCode::INTERNAL_SERVER_ERROR, "failed_plugin_execution"),
+        }
+    }
+}
+
+impl IntoResponse for GraphError {
+    fn into_response(self) -> Response {
+        let (status, kind) = self.kind();
+        let body = json!({"kind": kind, "value": self.to_string()}).to_string();
+        (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+    }
+}
