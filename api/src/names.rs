@@ -19,7 +19,8 @@ pub const STATE_SINCE_ANNOTATION: &str = "drydock.dev/state-since";
 pub const REVISION_ANNOTATION: &str = "drydock.dev/revision";
 /// Annotation on every work: the cluster was a canary of its upgrade (`true`).
 pub const CANARY_ANNOTATION: &str = "drydock.dev/canary";
-/// Annotation on a ManagedClustersUpgrade: clusters that failed before this moment (RFC 3339) start over.
+/// Annotation on a ManagedClustersUpgrade, or on the work of one cluster: what failed before this moment (RFC 3339) starts
+/// over.
 pub const RETRY_ANNOTATION: &str = "drydock.dev/retry";
 /// Finalizer on a ManagedClustersUpgrade: its works are deleted before it goes.
 pub const UPGRADE_FINALIZER: &str = "drydock.dev/upgrade-works";

@@ -9,6 +9,8 @@ use drydock_sandbox::cluster::Fault;
 
 use drydock_sandbox::pace::Pace;
 
+use crate::upgrades;
+
 /// Upgrades fleets of OpenShift-style clusters from one place, safely.
 #[derive(Debug, Parser)]
 #[command(
@@ -32,6 +34,9 @@ pub enum Command {
     /// Start a hub and simulated clusters for your own kubectl, and wait
     #[command(after_help = SANDBOX_EXAMPLES)]
     Sandbox(SandboxArguments),
+    /// What is done to the upgrades of a hub.
+    #[command(flatten)]
+    Upgrades(upgrades::Command),
 }
 
 const DEMO_EXAMPLES: &str = "\

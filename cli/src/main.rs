@@ -3,7 +3,9 @@
 mod arguments;
 mod demo;
 mod kubeconfig;
+mod progress;
 mod sandbox;
+mod upgrades;
 mod yard;
 
 use std::process::ExitCode;
@@ -24,9 +26,11 @@ const INTERRUPTED: u8 = 130;
 fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
     telemetry::start(LogFormat::Text, "off").context("starting logs")?;
+    // Simulated clusters live in virtual time; what is done to a real hub does not.
+    let is_simulated = matches!(arguments.command, Command::Demo(_) | Command::Sandbox(_));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .start_paused(true)
+        .start_paused(is_simulated)
         .build()
         .context("starting the runtime")?;
     match arguments.command {
@@ -37,6 +41,10 @@ fn main() -> anyhow::Result<ExitCode> {
         }),
         Command::Sandbox(arguments) => {
             runtime.block_on(sandbox::run(&arguments))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Upgrades(command) => {
+            runtime.block_on(upgrades::run(&command))?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -15,7 +15,7 @@ use kube::{Api, Client, ResourceExt};
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::progress::WorkDigest;
+use crate::progress::WorkDigest;
 
 /// Something about the upgrade changed.
 pub enum Seen {

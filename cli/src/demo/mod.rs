@@ -2,7 +2,6 @@
 
 mod follow;
 mod outcome;
-mod progress;
 mod sample;
 mod screen;
 
@@ -16,10 +15,10 @@ use kube::{Api, ResourceExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{DemoArguments, Output};
+use crate::progress::Fleet;
 use crate::yard::Yard;
 use follow::{Follower, Seen};
 use outcome::Outcome;
-use progress::Fleet;
 use screen::Screen;
 
 /// No rollout of the demo takes so long in virtual time: beyond, something hangs and the demo says so.

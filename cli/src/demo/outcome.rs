@@ -5,7 +5,7 @@ use drydock_api::names::EndState;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use super::progress::{ClusterProgress, Fleet, Stage};
+use crate::progress::{ClusterProgress, Fleet, Stage};
 
 /// The width of the table where standard output is no terminal.
 const WIDTH: u16 = 120;

@@ -10,7 +10,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
 
 use super::outcome::clock;
-use super::progress::{ClusterProgress, Fleet, Stage};
+use crate::progress::{ClusterProgress, Fleet, Stage};
 
 /// Shows the fleet on standard error; standard output is for the result.
 pub enum Screen {

@@ -158,7 +158,11 @@ impl<'a> Survey<'a> {
 
     /// Whether the user has asked for a retry since the cluster failed.
     fn is_retried(&self, record: &Record) -> bool {
-        matches!((self.context.retry, record.at), (Some(asked), Some(failed)) if failed < asked)
+        let asked = self
+            .context
+            .retry
+            .max(record.retry.filter(|asked| *asked <= self.context.now));
+        matches!((asked, record.at), (Some(asked), Some(failed)) if failed < asked)
     }
 
     /// Whether the work was made for another goal than the spec's.

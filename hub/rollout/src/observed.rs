@@ -125,6 +125,8 @@ pub struct Record {
     pub message: String,
     /// When.
     pub at: Option<Timestamp>,
+    /// When a retry of this cluster alone was asked for, on the work.
+    pub retry: Option<Timestamp>,
 }
 
 /// Who made a work.

@@ -233,6 +233,7 @@ impl World {
                         reason: reason.clone(),
                         message: message.clone(),
                         at: Some(*at),
+                        retry: None,
                     });
                 }
                 Action::ReopenWork { cluster, .. } => {

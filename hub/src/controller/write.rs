@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::names::{
-    EndState, HUB_MANAGER, STATE_LABEL, STATE_MESSAGE_ANNOTATION, STATE_REASON_ANNOTATION,
+    EndState, HUB_MANAGER, RETRY_ANNOTATION, STATE_LABEL, STATE_MESSAGE_ANNOTATION, STATE_REASON_ANNOTATION,
     STATE_SINCE_ANNOTATION, UPGRADE_FINALIZER, UPGRADE_UID_LABEL, WorkKind,
 };
 use drydock_api::ocm::{ManifestWork, Placement};
@@ -309,6 +309,7 @@ impl Writer<'_> {
                 STATE_REASON_ANNOTATION: null,
                 STATE_MESSAGE_ANNOTATION: null,
                 STATE_SINCE_ANNOTATION: null,
+                RETRY_ANNOTATION: null,
             },
         }});
         let parameters = PatchParams {

@@ -4,7 +4,7 @@
 use drydock_api::ClusterName;
 use drydock_api::conditions::{self, AnyCondition, ForeignCondition};
 use drydock_api::names::{
-    EndState, KIND_LABEL, REVISION_ANNOTATION, STATE_LABEL, STATE_MESSAGE_ANNOTATION,
+    EndState, KIND_LABEL, RETRY_ANNOTATION, REVISION_ANNOTATION, STATE_LABEL, STATE_MESSAGE_ANNOTATION,
     STATE_REASON_ANNOTATION, STATE_SINCE_ANNOTATION, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL, WorkKind,
 };
 use drydock_api::ocm::ManifestWork;
@@ -72,6 +72,7 @@ fn record(work: &ManifestWork) -> Option<Record> {
         reason: annotation(STATE_REASON_ANNOTATION).unwrap_or_default(),
         message: annotation(STATE_MESSAGE_ANNOTATION).unwrap_or_default(),
         at: annotation(STATE_SINCE_ANNOTATION).and_then(|text| text.parse().ok()),
+        retry: annotation(RETRY_ANNOTATION).and_then(|text| text.parse().ok()),
     })
 }
 

@@ -1,4 +1,4 @@
-//! What the demo knows of the rollout, from the objects on the hub alone: works and the upgrade's status.
+//! How far a rollout is, from the objects on the hub alone: works and the upgrade's status.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use drydock_api::ocm::manifest_work::ManifestWork;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
-/// The part of a work that the demo shows.
+/// The part of a work that is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkDigest {
     /// What it is for.
@@ -73,6 +73,8 @@ pub enum Stage {
     PreAction,
     /// Its platform is being upgraded.
     Upgrading,
+    /// Its operators are being upgraded.
+    Operators,
     /// Its post-upgrade action runs.
     PostAction,
     /// It has ended.
@@ -86,6 +88,7 @@ impl Stage {
             Self::Waiting => "waiting",
             Self::PreAction => "pre-action",
             Self::Upgrading => "upgrading",
+            Self::Operators => "operators",
             Self::PostAction => "post-action",
             Self::Ended(state) => state.as_str(),
         }
@@ -116,7 +119,7 @@ impl ClusterProgress {
                 .or_else(|| percent_of_step(&self.message))
                 .unwrap_or(1)
                 .min(99),
-            Stage::PostAction => 99,
+            Stage::Operators | Stage::PostAction => 99,
             Stage::Ended(_) => 100,
         }
     }
@@ -124,7 +127,7 @@ impl ClusterProgress {
     fn in_flight(&self) -> bool {
         matches!(
             self.stage,
-            Stage::PreAction | Stage::Upgrading | Stage::PostAction
+            Stage::PreAction | Stage::Upgrading | Stage::Operators | Stage::PostAction
         )
     }
 }
@@ -272,7 +275,8 @@ fn stage_of(kind: Option<WorkKind>) -> Stage {
     match kind {
         None => Stage::Waiting,
         Some(WorkKind::Pre) => Stage::PreAction,
-        Some(WorkKind::Cluster | WorkKind::Operators) => Stage::Upgrading,
+        Some(WorkKind::Cluster) => Stage::Upgrading,
+        Some(WorkKind::Operators) => Stage::Operators,
         Some(WorkKind::Post) => Stage::PostAction,
     }
 }

@@ -1,0 +1,171 @@
+//! The flags of these commands.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use drydock_api::ClusterName;
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show where upgrades are: all of a namespace, or one with its clusters that move or need attention
+    #[command(after_help = STATUS_EXAMPLES)]
+    Status(StatusArguments),
+    /// List the clusters of an upgrade that have started, from their works: all of them, however many
+    #[command(after_help = CLUSTERS_EXAMPLES)]
+    Clusters(ClustersArguments),
+    /// List the clusters of an upgrade that have ended, in the order of their ends, with how long each took
+    #[command(after_help = HISTORY_EXAMPLES)]
+    History(HistoryArguments),
+    /// Start nothing new; what runs goes on
+    #[command(after_help = PAUSE_EXAMPLES)]
+    Pause(UpgradeArguments),
+    /// Go on after a pause
+    #[command(after_help = PAUSE_EXAMPLES)]
+    Resume(UpgradeArguments),
+    /// Let failed clusters start over
+    #[command(after_help = RETRY_EXAMPLES)]
+    Retry(RetryArguments),
+}
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  # all upgrades of the present namespace
+  kubectl drydock status
+
+  # one of them, until it ends
+  kubectl drydock status spring --watch
+
+  # for a script
+  kubectl drydock status spring -o json";
+
+const CLUSTERS_EXAMPLES: &str = "\
+Examples:
+  # the clusters that have failed, and what to do
+  kubectl drydock clusters spring --state failed
+
+  # the ones on their way
+  kubectl drydock clusters spring --state in-flight";
+
+const HISTORY_EXAMPLES: &str = "\
+Examples:
+  kubectl drydock history spring
+  kubectl drydock history spring -o json";
+
+const PAUSE_EXAMPLES: &str = "\
+Examples:
+  kubectl drydock pause spring
+  kubectl drydock resume spring";
+
+const RETRY_EXAMPLES: &str = "\
+Examples:
+  # all clusters that have failed
+  kubectl drydock retry spring
+
+  # two of them
+  kubectl drydock retry spring --cluster dev3 --cluster dev7";
+
+/// How to reach the hub, as kubectl is told.
+#[derive(Args, Clone, Debug)]
+pub struct Connection {
+    /// The kubeconfig; else KUBECONFIG or the usual place
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// The namespace of the upgrades; else the context's
+    #[arg(long, short, value_name = "NAME")]
+    pub namespace: Option<String>,
+}
+
+/// One upgrade.
+#[derive(Args, Clone, Debug)]
+pub struct UpgradeArguments {
+    /// The ManagedClustersUpgrade
+    #[arg(value_name = "MCU")]
+    pub name: String,
+    /// Where it is.
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+/// Flags of `status`.
+#[derive(Args, Debug)]
+pub struct StatusArguments {
+    /// The ManagedClustersUpgrade; all of the namespace without one
+    #[arg(value_name = "MCU")]
+    pub name: Option<String>,
+    /// Those of all namespaces
+    #[arg(long, short = 'A', conflicts_with_all = ["namespace", "name"])]
+    pub all_namespaces: bool,
+    /// Show it again with each change, until it is over
+    #[arg(long, short, requires = "name")]
+    pub watch: bool,
+    /// What to print
+    #[arg(long, short, value_enum, default_value_t = Output::Table)]
+    pub output: Output,
+    /// Where they are.
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+/// Flags of `clusters`.
+#[derive(Args, Debug)]
+pub struct ClustersArguments {
+    /// Which upgrade.
+    #[command(flatten)]
+    pub upgrade: UpgradeArguments,
+    /// Only those in this state
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub state: Option<StateFilter>,
+    /// What to print
+    #[arg(long, short, value_enum, default_value_t = Output::Table)]
+    pub output: Output,
+}
+
+/// Flags of `history`.
+#[derive(Args, Debug)]
+pub struct HistoryArguments {
+    /// Which upgrade.
+    #[command(flatten)]
+    pub upgrade: UpgradeArguments,
+    /// What to print
+    #[arg(long, short, value_enum, default_value_t = Output::Table)]
+    pub output: Output,
+}
+
+/// Flags of `retry`.
+#[derive(Args, Debug)]
+pub struct RetryArguments {
+    /// Which upgrade.
+    #[command(flatten)]
+    pub upgrade: UpgradeArguments,
+    /// Only this cluster; repeatable
+    #[arg(long = "cluster", value_name = "NAME")]
+    pub clusters: Vec<ClusterName>,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// A table for people.
+    Table,
+    /// A table with more columns.
+    Wide,
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+/// Which clusters are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StateFilter {
+    /// Those that failed.
+    Failed,
+    /// Those that are done.
+    Complete,
+    /// Those on their way.
+    InFlight,
+}

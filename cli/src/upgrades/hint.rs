@@ -1,0 +1,33 @@
+//! What to do about a cluster that failed.
+
+use drydock_rollout::FailureReason;
+
+/// What a person does next.
+pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
+    let again = format!("kubectl drydock retry {upgrade} --cluster {cluster}");
+    let first = match FailureReason::parse(reason) {
+        Some(FailureReason::PreActionFailed | FailureReason::PostActionFailed) => {
+            "read the logs of the action's Job on the cluster, mend what it found"
+        }
+        Some(FailureReason::PreActionTimedOut | FailureReason::PostActionTimedOut) => {
+            "see what the action's Job waits for on the cluster, or give the action a longer timeout"
+        }
+        Some(FailureReason::InvalidTarget) => {
+            "check that the cluster's channel offers the release (oc adm upgrade), or correct spec.clusterVersion"
+        }
+        Some(FailureReason::AgentFailed) => {
+            "read the conditions of the UpgradeConfig on the cluster, mend what they name"
+        }
+        Some(FailureReason::UpgradeTimedOut) => {
+            "see what the cluster waits for (oc adm upgrade, oc get clusteroperators), or raise clusterUpgradeTimeout"
+        }
+        Some(FailureReason::OperatorsFailed) => {
+            "read the logs of Job installplan-approver on the cluster, and the operator's ClusterServiceVersion"
+        }
+        Some(FailureReason::OperatorsTimedOut) => {
+            "see which InstallPlan or ClusterServiceVersion is pending on the cluster, or raise operatorsUpgradeTimeout"
+        }
+        None => "see the message",
+    };
+    format!("{first}; then: {again}")
+}

@@ -1,0 +1,111 @@
+//! The hub that the commands talk to.
+
+use anyhow::{Context, bail};
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::names::UPGRADE_UID_LABEL;
+use drydock_api::ocm::ManifestWork;
+use drydock_runtime::client::{self, RequestMetrics};
+use kube::api::ListParams;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client, Config, ResourceExt};
+
+use super::arguments::Connection;
+
+/// Who writes.
+pub const MANAGER: &str = "kubectl-drydock";
+/// Objects of a page: a fleet is read in pages of this size.
+const PAGE: u32 = 500;
+
+/// A hub and the namespace that is meant.
+pub struct Hub {
+    /// Its API server.
+    pub client: Client,
+    /// The namespace.
+    pub namespace: String,
+}
+
+impl Hub {
+    /// Finds the hub as kubectl does.
+    ///
+    /// # Errors
+    /// If there is no kubeconfig, or it cannot be used.
+    pub async fn connect(connection: &Connection) -> anyhow::Result<Self> {
+        let file = match &connection.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        };
+        let file = file.context("reading the kubeconfig: give --kubeconfig or set KUBECONFIG")?;
+        let options = KubeConfigOptions {
+            context: connection.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let config = Config::from_custom_kubeconfig(file, &options)
+            .await
+            .context("using the kubeconfig: check its contexts with kubectl config get-contexts")?;
+        let namespace = connection
+            .namespace
+            .clone()
+            .unwrap_or_else(|| config.default_namespace.clone());
+        let metrics =
+            RequestMetrics::register(&prometheus::Registry::new()).context("registering request metrics")?;
+        let client = client::from_config(config, &metrics)?;
+        Ok(Self { client, namespace })
+    }
+
+    /// The upgrades of the namespace.
+    pub fn upgrades(&self) -> Api<ManagedClustersUpgrade> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// One upgrade.
+    ///
+    /// # Errors
+    /// If there is none of this name, with the names that there are.
+    pub async fn upgrade(&self, name: &str) -> anyhow::Result<ManagedClustersUpgrade> {
+        let found = self.upgrades().get_opt(name).await;
+        let found =
+            found.with_context(|| format!("reading the ManagedClustersUpgrade {}/{name}", self.namespace))?;
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        let all = self.upgrades().list(&ListParams::default().limit(PAGE)).await;
+        let names: Vec<String> = all
+            .map(|all| all.items.iter().map(ResourceExt::name_any).collect())
+            .unwrap_or_default();
+        if names.is_empty() {
+            bail!(
+                "there is no ManagedClustersUpgrade in namespace {}: choose another with -n",
+                self.namespace
+            );
+        }
+        bail!(
+            "there is no ManagedClustersUpgrade {name} in namespace {}; there are: {}",
+            self.namespace,
+            names.join(", ")
+        )
+    }
+
+    /// All works of an upgrade, read page by page.
+    ///
+    /// # Errors
+    /// If they cannot be listed.
+    pub async fn works(&self, upgrade: &ManagedClustersUpgrade) -> anyhow::Result<Vec<ManifestWork>> {
+        let uid = upgrade.uid().unwrap_or_default();
+        let api: Api<ManifestWork> = Api::all(self.client.clone());
+        let mut parameters = ListParams::default()
+            .labels(&format!("{UPGRADE_UID_LABEL}={uid}"))
+            .limit(PAGE);
+        let mut works = Vec::new();
+        loop {
+            let page = api
+                .list(&parameters)
+                .await
+                .context("listing the ManifestWorks of the upgrade")?;
+            works.extend(page.items);
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => parameters = parameters.continue_token(&token),
+                None => return Ok(works),
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Commands about the upgrades of a hub: what they do, what has been done, and what people want changed.
+
+mod arguments;
+mod clusters;
+mod edit;
+mod fleet;
+mod hint;
+mod hub;
+mod status;
+mod table;
+
+pub use arguments::Command;
+use hub::Hub;
+
+/// Carries out a command.
+///
+/// # Errors
+/// If the hub cannot be reached, or there is no such upgrade.
+pub async fn run(command: &Command) -> anyhow::Result<()> {
+    match command {
+        Command::Status(arguments) => {
+            let hub = Hub::connect(&arguments.connection).await?;
+            status::run(&hub, arguments).await
+        }
+        Command::Clusters(arguments) => {
+            let hub = Hub::connect(&arguments.upgrade.connection).await?;
+            clusters::list(&hub, arguments).await
+        }
+        Command::History(arguments) => {
+            let hub = Hub::connect(&arguments.upgrade.connection).await?;
+            clusters::history(&hub, arguments).await
+        }
+        Command::Pause(upgrade) => {
+            let hub = Hub::connect(&upgrade.connection).await?;
+            edit::set_paused(&hub, &upgrade.name, true).await
+        }
+        Command::Resume(upgrade) => {
+            let hub = Hub::connect(&upgrade.connection).await?;
+            edit::set_paused(&hub, &upgrade.name, false).await
+        }
+        Command::Retry(arguments) => {
+            let hub = Hub::connect(&arguments.upgrade.connection).await?;
+            edit::retry(&hub, arguments).await
+        }
+    }
+}

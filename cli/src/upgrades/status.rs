@@ -1,0 +1,212 @@
+//! `status`: where upgrades are.
+
+use anyhow::Context;
+use drydock_api::conditions::{self, AnyCondition};
+use drydock_api::mcu::{ClustersSummary, ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition};
+use futures::TryStreamExt;
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::ListParams;
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, ResourceExt};
+
+use super::arguments::{Output, StatusArguments};
+use super::hub::Hub;
+use super::table;
+
+/// Upgrades of a page.
+const PAGE: u32 = 500;
+
+/// Shows one upgrade, or all.
+///
+/// # Errors
+/// If the hub cannot be read.
+pub async fn run(hub: &Hub, arguments: &StatusArguments) -> anyhow::Result<()> {
+    let Some(name) = &arguments.name else {
+        return all(hub, arguments).await;
+    };
+    let upgrade = hub.upgrade(name).await?;
+    show(&upgrade, arguments.output)?;
+    if arguments.watch && !is_over(&upgrade) {
+        return follow(hub, name, &upgrade, arguments.output).await;
+    }
+    Ok(())
+}
+
+/// Shows the upgrade again each time that its status changes, until it is over.
+async fn follow(hub: &Hub, name: &str, first: &ManagedClustersUpgrade, output: Output) -> anyhow::Result<()> {
+    let only = watcher::Config::default().fields(&format!("metadata.name={name}"));
+    let changes = watcher(hub.upgrades(), only).default_backoff().applied_objects();
+    futures::pin_mut!(changes);
+    let mut shown = first.status.clone();
+    while let Some(upgrade) = changes.try_next().await.context("watching the upgrade")? {
+        if upgrade.status == shown {
+            continue;
+        }
+        if matches!(output, Output::Table | Output::Wide) {
+            table::print("");
+        }
+        show(&upgrade, output)?;
+        if is_over(&upgrade) {
+            return Ok(());
+        }
+        shown = upgrade.status;
+    }
+    Ok(())
+}
+
+fn is_over(upgrade: &ManagedClustersUpgrade) -> bool {
+    let status = upgrade.status.clone().unwrap_or_default();
+    let conditions = status.conditions.as_deref().unwrap_or_default();
+    let summary = status.clusters_summery.unwrap_or_default();
+    conditions::is_true(conditions, condition::COMPLETE)
+        || (summary.failed > 0 && summary.failed + summary.complete == summary.total)
+}
+
+async fn all(hub: &Hub, arguments: &StatusArguments) -> anyhow::Result<()> {
+    let api: Api<ManagedClustersUpgrade> = if arguments.all_namespaces {
+        Api::all(hub.client.clone())
+    } else {
+        hub.upgrades()
+    };
+    let upgrades = api
+        .list(&ListParams::default().limit(PAGE))
+        .await
+        .context("listing the ManagedClustersUpgrades")?
+        .items;
+    if let Some(text) = table::for_scripts(&upgrades, arguments.output)? {
+        table::print(&text);
+        return Ok(());
+    }
+    if upgrades.is_empty() {
+        let place = if arguments.all_namespaces {
+            "any namespace".to_owned()
+        } else {
+            format!("namespace {}", hub.namespace)
+        };
+        table::print(&format!("There is no ManagedClustersUpgrade in {place}."));
+        return Ok(());
+    }
+    let mut header = vec![
+        "NAME",
+        "TARGET",
+        "SELECTED",
+        "COMPLETE",
+        "FAILED",
+        "IN FLIGHT",
+        "PHASE",
+        "ENDS",
+    ];
+    if arguments.all_namespaces {
+        header.insert(0, "NAMESPACE");
+    }
+    let mut shown = table::plain(&header);
+    for upgrade in &upgrades {
+        let mut cells = row(upgrade);
+        if arguments.all_namespaces {
+            cells.insert(0, upgrade.namespace().unwrap_or_default());
+        }
+        shown.add_row(cells);
+    }
+    table::print(&table::text(&shown));
+    Ok(())
+}
+
+fn target(upgrade: &ManagedClustersUpgrade) -> String {
+    let platform = upgrade.spec.cluster_version.as_ref();
+    let platform = platform.and_then(|version| version.version.clone().or(version.image.clone()));
+    platform.unwrap_or_else(|| "operators".to_owned())
+}
+
+fn in_flight(summary: &ClustersSummary) -> i64 {
+    summary.total - summary.pending - summary.complete - summary.failed
+}
+
+fn ends(status: &ManagedClustersUpgradeStatus) -> String {
+    let moment = |time: &Option<Time>| time.as_ref().map(|time| time.0.to_string());
+    moment(&status.completion_time)
+        .or_else(|| moment(&status.estimated_completion_time).map(|at| format!("about {at}")))
+        .unwrap_or_else(|| "-".to_owned())
+}
+
+fn row(upgrade: &ManagedClustersUpgrade) -> Vec<String> {
+    let status = upgrade.status.clone().unwrap_or_default();
+    let summary = status.clusters_summery.unwrap_or_default();
+    vec![
+        upgrade.name_any(),
+        target(upgrade),
+        status.selected_clusters.unwrap_or_default().to_string(),
+        summary.complete.to_string(),
+        summary.failed.to_string(),
+        in_flight(&summary).to_string(),
+        status.phase.clone().unwrap_or_else(|| "-".to_owned()),
+        ends(&status),
+    ]
+}
+
+fn show(upgrade: &ManagedClustersUpgrade, output: Output) -> anyhow::Result<()> {
+    let text = table::for_scripts(upgrade, output)?;
+    let now = drydock_runtime::Clock::system().now();
+    table::print(&text.unwrap_or_else(|| render(upgrade, now)));
+    Ok(())
+}
+
+/// One upgrade for people: what it is about, why it stands where it stands, and the clusters that move or need attention.
+pub fn render(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> String {
+    let status = upgrade.status.clone().unwrap_or_default();
+    let summary = status.clusters_summery.unwrap_or_default();
+    let (name, target) = (upgrade.name_any(), target(upgrade));
+    let mut lines = vec![format!("{name} upgrades {} clusters to {target}", summary.total)];
+    lines.push(format!(
+        "  {} complete, {} in flight, {} failed, {} not started",
+        summary.complete,
+        in_flight(&summary),
+        summary.failed,
+        summary.pending
+    ));
+    if let Some(canaries) = &status.canary_clusters_summery {
+        lines.push(format!(
+            "  canaries: {} of {} complete, {} failed",
+            canaries.complete, canaries.total, canaries.failed
+        ));
+    }
+    lines.push(format!("  ends: {}", ends(&status)));
+    let conditions = status.conditions.as_deref().unwrap_or_default();
+    for type_ in [condition::SELECTED, condition::IN_PROGRESS, condition::FAILED] {
+        let wanted = |found: &&_| match type_ {
+            condition::SELECTED => conditions::is_false(std::slice::from_ref(*found), type_),
+            condition::FAILED => conditions::is_true(std::slice::from_ref(*found), type_),
+            _ => true,
+        };
+        if let Some(found) = conditions::find(conditions, type_).filter(wanted) {
+            let message = table::printable(found.message());
+            lines.push(format!("  {type_}: {}: {message}", found.reason));
+        }
+    }
+    let clusters = status.clusters.as_deref().unwrap_or_default();
+    if !clusters.is_empty() {
+        let mut shown = table::plain(&["CLUSTER", "CANARY", "STATE", "FOR", "VERSION", "MESSAGE"]);
+        for cluster in clusters {
+            shown.add_row([
+                table::printable(&cluster.name),
+                if cluster.canary == Some(true) { "yes" } else { "" }.to_owned(),
+                table::printable(&cluster.state),
+                cluster.since.as_ref().map_or_else(
+                    || "-".to_owned(),
+                    |since| table::short(now.duration_since(since.0)),
+                ),
+                table::printable(cluster.version.as_deref().unwrap_or("-")),
+                table::printable(cluster.message.as_deref().unwrap_or_default()),
+            ]);
+        }
+        lines.push(String::new());
+        lines.push(table::text(&shown));
+    }
+    if summary.failed > 0 {
+        lines.push(String::new());
+        lines.push(format!(
+            "What to do about the failed ones: kubectl drydock clusters {name} --state failed"
+        ));
+    }
+    lines.join("\n")
+}

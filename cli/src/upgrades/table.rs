@@ -1,0 +1,60 @@
+//! Tables as kubectl prints them, and the forms for scripts.
+
+use anyhow::Context;
+use comfy_table::{ContentArrangement, Table, presets};
+use jiff::SignedDuration;
+use serde::Serialize;
+
+use super::arguments::Output;
+
+/// A table without lines; each row on one line where there is no terminal, so that it can be piped.
+pub fn plain(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_header(header.iter().copied());
+    if table.width().is_some() {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    }
+    table
+}
+
+/// The text of a table, without the space around its edges.
+pub fn text(table: &Table) -> String {
+    let lines = table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// JSON or YAML of a value; nothing for a table.
+///
+/// # Errors
+/// If the value cannot be written, which plain data rules out.
+pub fn for_scripts<T: Serialize>(value: &T, output: Output) -> anyhow::Result<Option<String>> {
+    Ok(match output {
+        Output::Table | Output::Wide => None,
+        Output::Json => Some(serde_json::to_string_pretty(value).context("writing JSON")?),
+        Output::Yaml => Some(serde_saphyr::to_string(value).context("writing YAML")?),
+    })
+}
+
+/// `2h13m`, `5m`, `40s`.
+pub fn short(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs().max(0);
+    match (seconds / 3600, seconds / 60 % 60) {
+        (0, 0) => format!("{seconds}s"),
+        (0, minutes) => format!("{minutes}m"),
+        (hours, minutes) if hours < 48 => format!("{hours}h{minutes:02}m"),
+        (hours, _) => format!("{}d{}h", hours / 24, hours % 24),
+    }
+}
+
+/// What may go to a terminal: what clusters say is theirs, so control characters are left out.
+pub fn printable(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).collect()
+}
+
+/// Prints a line, or many.
+#[expect(clippy::print_stdout, reason = "it is the command's result")]
+pub fn print(text: &str) {
+    println!("{text}");
+}

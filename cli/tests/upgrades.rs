@@ -1,0 +1,187 @@
+//! The commands about a hub's upgrades, as a user runs them: against a sandbox, by the program.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends by panicking"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+use drydock_api::mcu::ManagedClustersUpgrade;
+use kube::api::PostParams;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client, Config};
+use serde_json::{Value, json};
+
+/// A sandbox of three clusters, the last of which refuses the update.
+struct Sandbox {
+    program: Child,
+    kubeconfig: PathBuf,
+}
+
+impl Sandbox {
+    fn start() -> Self {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_kubectl-drydock"))
+            .args([
+                "sandbox",
+                "--clusters",
+                "3",
+                "--speed",
+                "100000",
+                "--fault",
+                "dev2=F6",
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut path = String::new();
+        BufReader::new(program.stdout.take().unwrap())
+            .read_line(&mut path)
+            .unwrap();
+        Self {
+            program,
+            kubeconfig: PathBuf::from(path.trim()),
+        }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_kubectl-drydock"))
+            .args(arguments)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .output()
+            .unwrap()
+    }
+
+    fn prints(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {error}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn refuses(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    async fn create(&self, upgrade: Value) {
+        let file = Kubeconfig::read_from(&self.kubeconfig).unwrap();
+        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+            .await
+            .unwrap();
+        let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
+        let api: Api<ManagedClustersUpgrade> = Api::namespaced(Client::try_from(config).unwrap(), "default");
+        api.create(&PostParams::default(), &upgrade).await.unwrap();
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.program.kill().unwrap();
+        self.program.wait().unwrap();
+    }
+}
+
+fn spring(paused: bool) -> Value {
+    json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgrade",
+        "metadata": {"name": "spring", "namespace": "default"},
+        "spec": {
+            "placement": [{"name": "dev-clusters", "namespace": "dev"}],
+            "clusterVersion": {"channel": "stable-4.14", "version": "4.14.12"},
+            "upgradeStrategy": {"maxConcurrency": 3, "upgradeVia": "ClusterVersion"},
+            "paused": paused,
+        },
+    })
+}
+
+#[tokio::test]
+async fn an_upgrade_is_watched_paused_listed_and_retried() {
+    let sandbox = Sandbox::start();
+    assert!(
+        sandbox
+            .prints(&["status"])
+            .contains("no ManagedClustersUpgrade in namespace default")
+    );
+    let unknown = sandbox.refuses(&["status", "spring"]);
+    assert!(
+        unknown.contains("no ManagedClustersUpgrade in namespace default"),
+        "{unknown}"
+    );
+    sandbox.create(spring(true)).await;
+    let misspelt = sandbox.refuses(&["pause", "sprung"]);
+    assert!(misspelt.contains("there are: spring"), "{misspelt}");
+    assert_eq!(sandbox.prints(&["pause", "spring"]), "spring is paused already\n");
+    assert_eq!(sandbox.prints(&["resume", "spring"]), "spring resumed\n");
+    // Ends by itself when the upgrade is over.
+    let watched = sandbox.prints(&["status", "spring", "--watch"]);
+    let end = watched
+        .rsplit("spring upgrades 3 clusters to 4.14.12")
+        .next()
+        .unwrap();
+    assert!(
+        end.contains("2 complete, 0 in flight, 1 failed, 0 not started"),
+        "{watched}"
+    );
+    assert!(
+        end.contains("kubectl drydock clusters spring --state failed"),
+        "{watched}"
+    );
+    let all = sandbox.prints(&["status", "--all-namespaces"]);
+    assert!(
+        all.contains("NAMESPACE") && all.contains("spring") && all.contains("4.14.12"),
+        "{all}"
+    );
+
+    let failed = sandbox.prints(&["clusters", "spring", "--state", "failed"]);
+    assert!(failed.contains("dev2") && !failed.contains("dev1"), "{failed}");
+    assert!(
+        failed.contains("kubectl drydock retry spring --cluster dev2"),
+        "{failed}"
+    );
+    let rows: Value = serde_json::from_str(&sandbox.prints(&["clusters", "spring", "-o", "json"])).unwrap();
+    let states: Vec<&str> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["state"].as_str().unwrap())
+        .collect();
+    assert_eq!(states, ["Complete", "Failed", "Complete"]);
+    assert_eq!(rows[1]["reason"], "InvalidTarget");
+    let history = sandbox.prints(&["history", "spring"]);
+    assert!(
+        history.lines().nth(1).unwrap().contains("dev2"),
+        "the first to end: {history}"
+    );
+
+    let whole = sandbox.refuses(&["retry", "spring", "--cluster", "dev1"]);
+    assert!(whole.contains("dev1 has not failed; these have: dev2"), "{whole}");
+    assert_eq!(
+        sandbox.prints(&["retry", "spring", "--cluster", "dev2"]),
+        "spring: dev2 starts over\n"
+    );
+}
+
+#[test]
+fn help_has_examples_and_says_what_each_command_does() {
+    for command in ["status", "clusters", "history", "pause", "resume", "retry"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_kubectl-drydock"))
+            .args([command, "--help"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            output.status.success() && text.contains("Examples:"),
+            "{command}: {text}"
+        );
+        assert!(
+            text.contains(&format!("kubectl drydock {command}")),
+            "{command}: {text}"
+        );
+    }
+}
