@@ -133,6 +133,19 @@ impl Process {
         let _ = self.child.wait();
     }
 
+    /// Sends it a signal by its name, as `STOP` or `CONT`.
+    ///
+    /// # Errors
+    /// If it is gone.
+    pub fn signal(&self, signal: &str) -> anyhow::Result<()> {
+        let sent = Command::new("kill")
+            .args(["-s", signal, "--", &format!("-{}", self.child.id())])
+            .status()
+            .context("running kill")?;
+        anyhow::ensure!(sent.success(), "{} did not get {signal}", self.name);
+        Ok(())
+    }
+
     /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()

@@ -144,6 +144,30 @@ impl RealFleet {
         Ok(())
     }
 
+    /// Starts one of several replicas of the hub, which choose one among them.
+    ///
+    /// # Errors
+    /// If it is not built.
+    pub fn start_replica(&self, name: &str) -> anyhow::Result<Process> {
+        let arguments = [
+            "--admin-address",
+            "127.0.0.1:0",
+            "--log-format",
+            "text",
+            "--leader-election-namespace",
+            "drydock",
+            "--identity",
+            name,
+        ];
+        program::start(
+            &self.workplace,
+            name,
+            "drydock-hub",
+            &self.hub_kubeconfig,
+            &arguments,
+        )
+    }
+
     /// Kills the hub as `kill -9` does.
     pub fn kill_hub(&mut self) {
         if let Some(mut hub) = self.hub_process.take() {

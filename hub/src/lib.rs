@@ -86,6 +86,27 @@ pub async fn run(
         latest: controller::Latest::default(),
         drifts: controller::Drifts::default(),
     };
-    tasks.spawn("controller", controller::run(context, wakes, shutdown));
-    Ok(tasks.finished().await?)
+    let leading = CancellationToken::new();
+    match settings.election.clone() {
+        None => leading.cancel(),
+        Some(election) => {
+            let (leading, shutdown) = (leading.clone(), shutdown.clone());
+            tasks.spawn("leader", async move { election.run(leading, shutdown).await });
+        }
+    }
+    tasks.spawn("controller", async move {
+        tokio::select! {
+            biased;
+            () = shutdown.cancelled() => Ok(()),
+            () = leading.cancelled() => {
+                context.metrics.leads();
+                controller::run(context, wakes, shutdown.clone()).await
+            }
+        }
+    });
+    let ended = tasks.finished().await;
+    if let Some(election) = &settings.election {
+        election.release().await;
+    }
+    Ok(ended?)
 }

@@ -2,11 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Parser;
 use drydock_hub::Settings;
 use drydock_runtime::client::{self, RequestMetrics};
+use drydock_runtime::leader::{Election, Leadership, LeaseSettings};
 use drydock_runtime::telemetry::{self, LogFormat};
 use drydock_runtime::{Clock, shutdown};
 
@@ -34,6 +36,12 @@ struct Arguments {
     /// The image of Drydock's agent, which clusters run to approve upgrades of operators
     #[arg(long, env = "DRYDOCK_AGENT_IMAGE", value_name = "IMAGE")]
     agent_image: Option<String>,
+    /// Let one of several replicas act: the holder of the Lease drydock-hub in this namespace
+    #[arg(long, env = "DRYDOCK_LEADER_ELECTION_NAMESPACE", value_name = "NAMESPACE")]
+    leader_election_namespace: Option<String>,
+    /// This replica's name in the Lease; no two may have the same
+    #[arg(long, env = "POD_NAME", value_name = "NAME")]
+    identity: Option<String>,
     /// How a log line looks: json or text
     #[arg(
         long,
@@ -48,7 +56,9 @@ struct Arguments {
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     telemetry::start(arguments.log_format, "info").context("starting logs")?;
-    let settings = Settings {
+    let leadership = Leadership::default();
+    let config = client::config_from_environment(arguments.kubeconfig.as_deref(), "drydock-hub").await?;
+    let mut settings = Settings {
         admin_address: Some(arguments.admin_address),
         same_namespace_placements: arguments.same_namespace_placements,
         grant_cluster_admin: arguments.grant_cluster_admin,
@@ -57,7 +67,19 @@ async fn main() -> anyhow::Result<()> {
     };
     let metrics = RequestMetrics::register(&settings.registry).context("registering request metrics")?;
     let shutdown = shutdown::on_signals().context("listening for signals")?;
-    let client = client::from_environment(arguments.kubeconfig.as_deref(), "drydock-hub", &metrics).await?;
+    let client = match arguments.leader_election_namespace {
+        None => client::from_config(config, &metrics)?,
+        Some(namespace) => {
+            let identity = arguments
+                .identity
+                .context("--leader-election-namespace needs --identity (or POD_NAME): who holds the Lease")?;
+            let lease = LeaseSettings::new(namespace, "drydock-hub", identity);
+            let own = client::from_config(config.clone(), &metrics)?;
+            let election = Election::new(own, lease, Clock::system(), leadership.clone());
+            settings.election = Some(Arc::new(election));
+            client::guarded_from_config(config, &metrics, leadership)?
+        }
+    };
     drydock_hub::run(settings, client, Clock::system(), shutdown).await?;
     Ok(())
 }

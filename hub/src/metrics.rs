@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use drydock_rollout::{Action, ClusterState, Report, Upgrade};
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, exponential_buckets,
+    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    exponential_buckets,
 };
 
 use crate::controller::ReconcileError;
@@ -22,6 +23,7 @@ pub(crate) struct Metrics {
     duration: HistogramVec,
     works: IntCounterVec,
     failures: IntCounterVec,
+    leader: IntGauge,
     reconciles: Histogram,
     errors: IntCounterVec,
 }
@@ -53,6 +55,8 @@ impl Metrics {
                 .buckets(exponential_buckets(0.001, 4.0, 8)?),
         )?;
         registry.register(Box::new(reconciles.clone()))?;
+        let leader = IntGauge::new("drydock_leader", "Whether this replica is the one that acts.")?;
+        registry.register(Box::new(leader.clone()))?;
         Ok(Self {
             clusters: gauge(
                 "drydock_upgrade_clusters",
@@ -75,6 +79,7 @@ impl Metrics {
                 "Clusters that failed, by reason.",
                 &["reason"],
             )?,
+            leader,
             reconciles,
             errors: counter(
                 "drydock_reconcile_errors_total",
@@ -82,6 +87,11 @@ impl Metrics {
                 &["reason"],
             )?,
         })
+    }
+
+    /// This replica leads from now to its end.
+    pub fn leads(&self) {
+        self.leader.set(1);
     }
 
     /// A reconcile took so long, and ended so.

@@ -1,9 +1,12 @@
 //! How the hub is started.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+
+use drydock_runtime::leader::Election;
 
 /// What the hub can be told at its start.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Settings {
     /// Where probes and metrics are served; nowhere if not given.
     pub admin_address: Option<SocketAddr>,
@@ -13,6 +16,8 @@ pub struct Settings {
     pub same_namespace_placements: bool,
     /// The image of this project's agent, of which clusters run `approve-installplans` to upgrade operators.
     pub agent_image: Option<String>,
+    /// How one of several replicas is chosen; without it this is the only one.
+    pub election: Option<Arc<Election>>,
     /// Make the work agent cluster admin on the clusters, as the founding document does (hub 4).
     pub grant_cluster_admin: bool,
 }

@@ -6,6 +6,7 @@ pub mod client;
 pub mod clock;
 pub mod digest_index;
 pub mod events;
+pub mod leader;
 pub mod panics;
 pub mod shutdown;
 pub mod tasks;

@@ -21,7 +21,9 @@ pub fn plain(header: &[&str]) -> Table {
 
 /// The text of a table, without the space around its edges.
 pub fn text(table: &Table) -> String {
-    let lines = table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned());
+    let lines = table
+        .lines()
+        .map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned());
     lines.collect::<Vec<_>>().join("\n")
 }
 

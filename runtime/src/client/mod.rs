@@ -21,6 +21,7 @@ use tower::{BoxError, Service, ServiceBuilder};
 pub use metrics::RequestMetrics;
 pub use request::{RequestKind, Verb};
 
+use crate::leader::{Leadership, guard};
 use metrics::MetricsLayer;
 use retry::ReadRetry;
 use time_limit::TimeLimitLayer;
@@ -60,6 +61,17 @@ pub async fn from_environment(
     user_agent: &str,
     metrics: &RequestMetrics,
 ) -> Result<Client, ClientError> {
+    from_config(config_from_environment(kubeconfig, user_agent).await?, metrics)
+}
+
+/// How to reach the API server by a kubeconfig file, or, without one, by what the environment offers.
+///
+/// # Errors
+/// If no configuration is found.
+pub async fn config_from_environment(
+    kubeconfig: Option<&std::path::Path>,
+    user_agent: &str,
+) -> Result<Config, ClientError> {
     let mut config = match kubeconfig {
         Some(path) => {
             let file =
@@ -73,18 +85,44 @@ pub async fn from_environment(
     if let Ok(agent) = http::HeaderValue::from_str(user_agent) {
         config.headers.push((http::header::USER_AGENT, agent));
     }
-    from_config(config, metrics)
+    Ok(config)
 }
 
 /// A client of the API server that `config` names.
 ///
 /// # Errors
 /// If the configuration's certificates or credentials cannot be used.
-pub fn from_config(mut config: Config, metrics: &RequestMetrics) -> Result<Client, ClientError> {
+pub fn from_config(config: Config, metrics: &RequestMetrics) -> Result<Client, ClientError> {
+    let namespace = config.default_namespace.clone();
+    Ok(from_service(transport(config)?, &namespace, metrics))
+}
+
+/// A client of the API server that `config` names, whose writes need leadership.
+///
+/// # Errors
+/// If the configuration's certificates or credentials cannot be used.
+pub fn guarded_from_config(
+    config: Config,
+    metrics: &RequestMetrics,
+    leadership: Leadership,
+) -> Result<Client, ClientError> {
+    let namespace = config.default_namespace.clone();
+    let transport = guard(transport(config)?, leadership);
+    Ok(from_service(transport, &namespace, metrics))
+}
+
+/// What carries requests to the API server that `config` names.
+fn transport(
+    mut config: Config,
+) -> Result<
+    impl Service<Request<Body>, Response = Response<Body>, Error = kube::Error, Future: Send + 'static>
+    + Send
+    + 'static,
+    ClientError,
+> {
     // kube's own retry repeats POST and eviction too, for minutes.
     config.default_retry = false;
     let url = config.cluster_url.to_string();
-    let namespace = config.default_namespace.clone();
     let bare = ClientBuilder::try_from(config)
         .map_err(|source| ClientError::Build {
             url,
@@ -92,11 +130,10 @@ pub fn from_config(mut config: Config, metrics: &RequestMetrics) -> Result<Clien
         })?
         .build();
     // ClientBuilder keeps its service to itself, so the bare client is the transport.
-    let transport = tower::service_fn(move |request| {
+    Ok(tower::service_fn(move |request| {
         let bare = bare.clone();
         async move { bare.send(request).await }
-    });
-    Ok(from_service(transport, &namespace, metrics))
+    }))
 }
 
 /// A client over any transport, for example the sandbox's API server. Must be called inside a tokio runtime.
