@@ -63,6 +63,14 @@ bench: control-plane ## Measure: the sandbox beside a real API server, and rollo
 		echo "rollout of $$clusters clusters: $$(( (ended - began) / 1000000 )) ms"; \
 	done
 
+.PHONY: alerts
+alerts: ## Test the alert rules with promtool (Debian's package prometheus)
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	sed -n '/^  groups:/,$$ s/^  //p' manifests/monitoring/prometheusrule.yaml > "$$folder/rules.yaml"; \
+	cp manifests/monitoring/tests.yaml "$$folder"; \
+	promtool check rules "$$folder/rules.yaml"; \
+	promtool test rules "$$folder/tests.yaml"
+
 .PHONY: lint
 lint: ## Check format, lints and dependencies
 	$(CARGO) fmt --all --check

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::ClusterName;
-use drydock_api::mcu::ActionSummary;
+use drydock_api::mcu::{ActionSummary, reason};
 use jiff::Timestamp;
 
 use crate::{ClusterState, Deadline, InvalidRetry, InvalidSpec, PlacementKey, Reason, SelectionProblem};
@@ -69,6 +69,22 @@ pub enum Halt {
         /// When one opens.
         opens: Option<Timestamp>,
     },
+}
+
+impl Halt {
+    /// The reason in CamelCase, as the condition InProgress and the metric have it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::InvalidSpec => reason::INVALID_SPEC,
+            Self::Selection => reason::NOT_STARTED,
+            Self::Paused => reason::PAUSED,
+            Self::NoCanaryMatched => reason::NO_CANARY_MATCHED,
+            Self::CanaryFailed(_) => reason::CANARY_FAILED,
+            Self::CanarySoaking { .. } => reason::CANARY_SOAKING,
+            Self::FailureBudgetSpent { .. } => reason::FAILURE_BUDGET_SPENT,
+            Self::AwaitingStartWindow { .. } => reason::AWAITING_START_WINDOW,
+        }
+    }
 }
 
 /// How many clusters are in which state.

@@ -1,14 +1,16 @@
 //! The hub's metrics (hub 5). None has a label a cluster: a fleet of 10,000 would be 10,000 series.
 
+mod upgrades;
+
 use std::time::Duration;
 
-use drydock_rollout::{Action, ClusterState, Report, Upgrade};
+use drydock_rollout::{Action, Report, Upgrade};
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
-    exponential_buckets,
+    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, exponential_buckets,
 };
 
 use crate::controller::ReconcileError;
+use upgrades::Upgrades;
 
 /// How long upgrades of clusters take: from ten minutes to half a day.
 const UPGRADE_SECONDS: [f64; 9] = [
@@ -18,8 +20,7 @@ const UPGRADE_SECONDS: [f64; 9] = [
 /// The metrics. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Metrics {
-    clusters: IntGaugeVec,
-    info: IntGaugeVec,
+    upgrades: Upgrades,
     duration: HistogramVec,
     works: IntCounterVec,
     failures: IntCounterVec,
@@ -33,11 +34,6 @@ impl Metrics {
     pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
         let counter = |name: &str, help: &str, labels: &[&str]| -> Result<IntCounterVec, prometheus::Error> {
             let metric = IntCounterVec::new(Opts::new(name, help), labels)?;
-            registry.register(Box::new(metric.clone()))?;
-            Ok(metric)
-        };
-        let gauge = |name: &str, help: &str, labels: &[&str]| -> Result<IntGaugeVec, prometheus::Error> {
-            let metric = IntGaugeVec::new(Opts::new(name, help), labels)?;
             registry.register(Box::new(metric.clone()))?;
             Ok(metric)
         };
@@ -58,16 +54,7 @@ impl Metrics {
         let leader = IntGauge::new("drydock_leader", "Whether this replica is the one that acts.")?;
         registry.register(Box::new(leader.clone()))?;
         Ok(Self {
-            clusters: gauge(
-                "drydock_upgrade_clusters",
-                "Clusters of an upgrade, by the state they are in.",
-                &["namespace", "name", "state"],
-            )?,
-            info: gauge(
-                "drydock_upgrade_info",
-                "What an upgrade upgrades to.",
-                &["namespace", "name", "target"],
-            )?,
+            upgrades: Upgrades::register(registry)?,
             duration,
             works: counter(
                 "drydock_works_total",
@@ -104,40 +91,7 @@ impl Metrics {
 
     /// An upgrade stands so. One that is being deleted is no longer shown.
     pub fn observed(&self, upgrade: &Upgrade, report: &Report) {
-        let (namespace, name) = (upgrade.key.namespace.as_str(), upgrade.key.name.as_str());
-        for state in ClusterState::ALL {
-            if upgrade.deleting {
-                // An absent series is what is wanted.
-                let _ = self
-                    .clusters
-                    .remove_label_values(&[namespace, name, state.as_str()]);
-                continue;
-            }
-            let clusters = report
-                .clusters
-                .values()
-                .filter(|standing| standing.state == state)
-                .count();
-            let gauge = self
-                .clusters
-                .with_label_values(&[namespace, name, state.as_str()]);
-            gauge.set(i64::try_from(clusters).unwrap_or(i64::MAX));
-        }
-        let drifted = report
-            .clusters
-            .values()
-            .filter(|standing| standing.drifted)
-            .count();
-        if upgrade.deleting {
-            let _ = self.clusters.remove_label_values(&[namespace, name, "Drifted"]);
-            let _ = self.info.remove_label_values(&[namespace, name, &report.target]);
-        } else {
-            let gauge = self.clusters.with_label_values(&[namespace, name, "Drifted"]);
-            gauge.set(i64::try_from(drifted).unwrap_or(i64::MAX));
-            self.info
-                .with_label_values(&[namespace, name, &report.target])
-                .set(1);
-        }
+        self.upgrades.show(upgrade, report);
     }
 
     /// An action was carried out.
