@@ -9,6 +9,7 @@ use drydock_sandbox::cluster::Fault;
 
 use drydock_sandbox::pace::Pace;
 
+use crate::plan::PlanArguments;
 use crate::upgrades;
 
 /// Upgrades fleets of OpenShift-style clusters from one place, safely.
@@ -34,6 +35,9 @@ pub enum Command {
     /// Start a hub and simulated clusters for your own kubectl, and wait
     #[command(after_help = SANDBOX_EXAMPLES)]
     Sandbox(SandboxArguments),
+    /// Rehearse an upgrade on the fleet as it is: when each cluster starts and ends, and what does not start
+    #[command(after_help = PLAN_EXAMPLES)]
+    Plan(PlanArguments),
     /// What is done to the upgrades of a hub.
     #[command(flatten)]
     Upgrades(upgrades::Command),
@@ -63,6 +67,17 @@ Examples:
   kubectl get managedclusters
   kubectl apply -f manifests/samples/
   kubectl get mcu -w";
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  # what applying this file would do
+  kubectl drydock plan -f spring.yaml
+
+  # when the last cluster ends, at best and at worst
+  kubectl drydock plan -f spring.yaml --runs 200
+
+  # for a script
+  kubectl drydock plan -f spring.yaml -o json";
 
 /// Flags of `demo`.
 #[derive(Args, Debug)]

@@ -3,6 +3,7 @@
 mod arguments;
 mod demo;
 mod kubeconfig;
+mod plan;
 mod progress;
 mod sandbox;
 mod upgrades;
@@ -41,6 +42,10 @@ fn main() -> anyhow::Result<ExitCode> {
         }),
         Command::Sandbox(arguments) => {
             runtime.block_on(sandbox::run(&arguments))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Plan(arguments) => {
+            plan::run(&runtime, &arguments)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Upgrades(command) => {

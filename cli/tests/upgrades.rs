@@ -167,9 +167,76 @@ async fn an_upgrade_is_watched_paused_listed_and_retried() {
     );
 }
 
+#[tokio::test]
+async fn an_upgrade_is_rehearsed_without_a_write_to_the_hub() {
+    let sandbox = Sandbox::start();
+    let mut thought = spring(false);
+    thought["spec"]["upgradeStrategy"] = json!({
+        "maxConcurrency": 1,
+        "canaryClusters": {"clusterSelector": {"matchLabels": {"name": "dev3"}}, "soakTime": "1h"},
+        "startWindows": [{"cron": "0 1 * * *", "duration": "2h"}],
+    });
+    let file = tempfile::NamedTempFile::new().unwrap();
+    serde_json::to_writer(&file, &thought).unwrap();
+    let path = file.path().to_str().unwrap();
+    let plan: Value = serde_json::from_str(&sandbox.prints(&["plan", "-f", path, "-o", "json"])).unwrap();
+    assert_eq!(
+        (plan["selected"].as_i64(), plan["complete"].as_i64()),
+        (Some(3), Some(3)),
+        "{plan}"
+    );
+    let clusters = plan["clusters"].as_array().unwrap();
+    let names: Vec<&str> = clusters
+        .iter()
+        .map(|entry| entry["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["dev3", "dev1", "dev2"], "the canary first");
+    for entry in clusters {
+        let start: jiff::Timestamp = entry["startsAt"].as_str().unwrap().parse().unwrap();
+        let hour = start.to_zoned(jiff::tz::TimeZone::UTC).hour();
+        assert!((1..3).contains(&hour), "{entry}");
+    }
+    let reasons: Vec<&str> = plan["halts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|halt| halt["reason"].as_str().unwrap())
+        .collect();
+    assert!(
+        reasons.contains(&"AwaitingStartWindow") && reasons.contains(&"CanarySoaking"),
+        "{reasons:?}"
+    );
+
+    let many = sandbox.prints(&["plan", "-f", path, "--runs", "5"]);
+    assert!(many.contains("of 5 rehearsals half end by"), "{many}");
+    assert!(
+        sandbox.prints(&["status"]).contains("no ManagedClustersUpgrade"),
+        "nothing was made"
+    );
+
+    thought["spec"]["placement"] = json!([{"name": "nowhere", "namespace": "dev"}]);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    serde_json::to_writer(&file, &thought).unwrap();
+    let nothing = sandbox.prints(&["plan", "-f", file.path().to_str().unwrap()]);
+    assert!(
+        nothing.contains("PlacementNotFound: there is no Placement dev/nowhere"),
+        "{nothing}"
+    );
+    thought["spec"]["clusterVersion"]["version"] = json!("4.x");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    serde_json::to_writer(&file, &thought).unwrap();
+    let refused = sandbox.refuses(&["plan", "-f", file.path().to_str().unwrap()]);
+    assert!(
+        refused.contains("version must be a semantic version"),
+        "{refused}"
+    );
+}
+
 #[test]
 fn help_has_examples_and_says_what_each_command_does() {
-    for command in ["status", "clusters", "history", "pause", "resume", "retry"] {
+    for command in [
+        "plan", "status", "clusters", "history", "pause", "resume", "retry",
+    ] {
         let output = Command::new(env!("CARGO_BIN_EXE_kubectl-drydock"))
             .args([command, "--help"])
             .output()

@@ -1,13 +1,13 @@
 //! Commands about the upgrades of a hub: what they do, what has been done, and what people want changed.
 
-mod arguments;
+pub mod arguments;
 mod clusters;
 mod edit;
 mod fleet;
 mod hint;
-mod hub;
+pub mod hub;
 mod status;
-mod table;
+pub mod table;
 
 pub use arguments::Command;
 use hub::Hub;

@@ -1,0 +1,200 @@
+//! One rehearsal: a copy of the fleet in the sandbox's API server, the real hub controller, and clusters that take as long
+//! as such clusters take, all in virtual time from now on.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::Context;
+use drydock_api::conditions;
+use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition, reason};
+use drydock_runtime::Clock;
+use drydock_runtime::client::{self, RequestMetrics};
+use drydock_sandbox::access::{Access, Kind};
+use drydock_sandbox::bed;
+use drydock_sandbox::ocm::kinds::NAMESPACE;
+use drydock_sandbox::ocm::placement::controller::{self, PlacementSettings};
+use drydock_sandbox::server::{ApiServer, ServerSettings};
+use jiff::{SignedDuration, Timestamp};
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::feeder::{self, Lives};
+use super::fleet::Fleet;
+use super::timeline::{Halt, Timeline};
+
+/// How often the upgrade is looked at, in virtual time.
+const LOOK: Duration = Duration::from_mins(1);
+/// Where nothing is on its way and nothing changes for so long, nothing will.
+const QUIET: SignedDuration = SignedDuration::from_hours(2);
+/// No rehearsal looks further ahead.
+const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366);
+
+/// Rehearses once, with the durations that the seed draws, from `now` on.
+///
+/// # Errors
+/// If the copy cannot be made: the upgrade is refused as the hub's API server would refuse it.
+pub fn rehearse(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timeline> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .context("starting the rehearsal's runtime")?;
+    runtime.block_on(run(fleet, seed, now))
+}
+
+async fn run(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timeline> {
+    let clock = Clock::simulated(now);
+    let types = bed::hub_types().context("installing the kinds of a hub")?;
+    let server = ApiServer::new(ServerSettings::new("rehearsal", clock.clone(), seed, types));
+    let access = Access::memory(&server, "rehearsal");
+    copy(&access, fleet).await?;
+    let (stop, lives) = (CancellationToken::new(), Lives::default());
+    let mut parts = JoinSet::new();
+    parts.spawn(controller::run(
+        PlacementSettings::default(),
+        Access::memory(&server, "placement"),
+        clock.clone(),
+        stop.clone(),
+    ));
+    let durations = fleet.durations.clone();
+    parts.spawn(feeder::run(access, durations, seed, lives.clone()));
+    let hub = drydock_hub::run(
+        drydock_hub::Settings::default(),
+        stack(&server)?,
+        clock.clone(),
+        stop.clone(),
+    );
+    parts.spawn(async move {
+        if let Err(error) = hub.await {
+            tracing::error!(%error, "the hub of the rehearsal ended");
+        }
+    });
+    let client = server.client("rehearsal");
+    create(&client, &fleet.upgrade).await?;
+    let timeline = follow(&client, &fleet.upgrade, &clock, &lives).await;
+    stop.cancel();
+    parts.shutdown().await;
+    timeline
+}
+
+fn stack(server: &ApiServer) -> anyhow::Result<Client> {
+    let metrics =
+        RequestMetrics::register(&prometheus::Registry::new()).context("registering request metrics")?;
+    let service = server.service(drydock_api::names::HUB_MANAGER);
+    Ok(client::from_service(service, "default", &metrics))
+}
+
+async fn copy(access: &Access, fleet: &Fleet) -> anyhow::Result<()> {
+    let mut namespaces: BTreeSet<String> = fleet.upgrade.namespace().into_iter().collect();
+    for (_, object) in &fleet.objects {
+        namespaces.extend(object["metadata"]["namespace"].as_str().map(str::to_owned));
+        if object["kind"] == "ManagedCluster" {
+            namespaces.extend(object["metadata"]["name"].as_str().map(str::to_owned));
+        }
+    }
+    for name in namespaces {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        make(access, &NAMESPACE, &namespace).await?;
+    }
+    for (kind, object) in &fleet.objects {
+        make(access, kind, object).await?;
+    }
+    Ok(())
+}
+
+async fn make(access: &Access, kind: &Kind, object: &Value) -> anyhow::Result<()> {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let made = match access.create(kind, object.clone()).await {
+        Ok(made) => made,
+        // Every server has some namespaces.
+        Err(error) if error.is_already_exists() => return Ok(()),
+        Err(error) => {
+            return Err(error).with_context(|| format!("copying {kind} {name} for the rehearsal"));
+        }
+    };
+    if let Some(status) = object.get("status") {
+        let mut with_status = made.value().clone();
+        with_status["status"] = status.clone();
+        let written = access.replace_status(kind, with_status).await;
+        written.with_context(|| format!("copying the status of {kind} {name} for the rehearsal"))?;
+    }
+    Ok(())
+}
+
+fn upgrades(client: &Client, upgrade: &ManagedClustersUpgrade) -> Api<ManagedClustersUpgrade> {
+    Api::namespaced(client.clone(), &upgrade.namespace().unwrap_or_default())
+}
+
+async fn create(client: &Client, upgrade: &ManagedClustersUpgrade) -> anyhow::Result<()> {
+    let fresh = ManagedClustersUpgrade {
+        metadata: ObjectMeta {
+            name: upgrade.metadata.name.clone(),
+            namespace: upgrade.metadata.namespace.clone(),
+            labels: upgrade.metadata.labels.clone(),
+            ..ObjectMeta::default()
+        },
+        spec: upgrade.spec.clone(),
+        status: None,
+    };
+    upgrades(client, upgrade)
+        .create(&PostParams::default(), &fresh)
+        .await
+        .context("the API server would refuse the upgrade")?;
+    Ok(())
+}
+
+/// Looks on until the rollout is over, or nothing happens any more.
+async fn follow(
+    client: &Client,
+    upgrade: &ManagedClustersUpgrade,
+    clock: &Clock,
+    lives: &Lives,
+) -> anyhow::Result<Timeline> {
+    let begun = clock.now();
+    let api = upgrades(client, upgrade);
+    let mut halts: Vec<Halt> = Vec::new();
+    let (mut before, mut since) = (ManagedClustersUpgradeStatus::default(), begun);
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let now = clock.now();
+        let status = api
+            .get(&upgrade.name_any())
+            .await
+            .context("reading the rehearsed upgrade")?
+            .status
+            .unwrap_or_default();
+        let halt = halted(&status);
+        Halt::note(&mut halts, halt, now);
+        if status != before {
+            (before, since) = (status, now);
+        }
+        let is_complete = conditions::is_true(
+            before.conditions.as_deref().unwrap_or_default(),
+            condition::COMPLETE,
+        );
+        let waits_for_time = matches!(halt, Some(reason::AWAITING_START_WINDOW | reason::CANARY_SOAKING));
+        let is_quiet = now.duration_since(since) > QUIET && !lives.any_in_flight() && !waits_for_time;
+        if is_complete || is_quiet || now.duration_since(begun) > LONGEST {
+            return Ok(Timeline::new(begun, &lives.all(), halts, &before));
+        }
+    }
+}
+
+/// Why nothing new starts, if so.
+fn halted(status: &ManagedClustersUpgradeStatus) -> Option<&'static str> {
+    let conditions = status.conditions.as_deref().unwrap_or_default();
+    let found = conditions::find(conditions, condition::IN_PROGRESS)?;
+    [
+        reason::PAUSED,
+        reason::CANARY_FAILED,
+        reason::NO_CANARY_MATCHED,
+        reason::CANARY_SOAKING,
+        reason::FAILURE_BUDGET_SPENT,
+        reason::AWAITING_START_WINDOW,
+    ]
+    .into_iter()
+    .find(|reason| *reason == found.reason)
+}
