@@ -336,6 +336,61 @@ async fn each_failure_mode_shows_as_the_reference_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The `N` of `N of M done` in each message that has one, in their order.
+fn counts(log: &[String]) -> Vec<u32> {
+    let done = |line: &String| {
+        let (before, _) = line.split_once(" done (")?;
+        let (count, _) = before.rsplit_once(" of ")?;
+        count.rsplit(' ').next()?.parse().ok()
+    };
+    log.iter().filter_map(done).collect()
+}
+
+/// The longest time without a line, while the update runs.
+fn longest_silence(log: &[String]) -> jiff::SignedDuration {
+    let at = |line: &String| {
+        line.split(' ')
+            .next()
+            .unwrap()
+            .parse::<jiff::Timestamp>()
+            .unwrap()
+    };
+    let running = || {
+        let begins = log.iter().skip_while(|line| !line.contains("Working towards"));
+        begins.take_while(|line| !line.contains(DONE))
+    };
+    let pairs = running().zip(running().skip(1));
+    pairs
+        .map(|(one, other)| at(other).duration_since(at(one)))
+        .max()
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn f14_the_count_of_what_is_done_begins_anew_and_in_a_healthy_update_never_falls() {
+    let falls = |log: &[String]| counts(log).windows(2).any(|pair| pair[1] < pair[0]);
+    let with = |fault| {
+        let mut case = case(Fault::VersionOperatorRestart, &[], &[]);
+        case.fault = fault;
+        case
+    };
+    assert!(falls(&log_of(&with(Some(Fault::VersionOperatorRestart))).await));
+    assert!(!falls(&log_of(&with(None)).await));
+}
+
+#[tokio::test(start_paused = true)]
+async fn f15_while_the_control_plane_is_gone_nothing_is_told_and_then_the_update_goes_on() {
+    let with = |fault| {
+        let mut case = case(Fault::ControlPlaneUnreachable, &[], &[]);
+        case.fault = fault;
+        case
+    };
+    let healthy = longest_silence(&log_of(&with(None)).await);
+    let log = log_of(&with(Some(Fault::ControlPlaneUnreachable))).await;
+    assert!(longest_silence(&log) > healthy, "{healthy}");
+    assert!(log.iter().any(|line| line.contains(DONE)), "{log:#?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_same_seed_gives_the_same_log_for_every_failure_mode() {
     for case in cases() {
