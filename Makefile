@@ -7,6 +7,7 @@ CARGO ?= cargo
 CLUSTERS ?= 12
 MINUTES ?= 30
 SEED ?= 1
+SEEDS ?= 200
 
 .PHONY: help
 help: ## Print this list
@@ -51,6 +52,10 @@ conformance: control-plane ## Compare the sandbox with a real API server, case b
 fuzz: control-plane ## Compare the sandbox with a real API server by random requests (MINUTES=30, SEED=1)
 	@FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) $(CARGO) test --quiet --package drydock-e2e \
 		--features control-plane --test fuzz -- --nocapture
+
+.PHONY: sim
+sim: ## Simulate rollouts with faults, from seeds (SEEDS=200, SEED=1)
+	@SIM_SEEDS=$(SEEDS) SIM_SEED=$(SEED) $(CARGO) test --release --quiet --package drydock-e2e --test simulation -- --nocapture
 
 .PHONY: bench
 bench: control-plane ## Measure: the sandbox beside a real API server, and rollouts as fast as possible

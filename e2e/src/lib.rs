@@ -1,5 +1,5 @@
 //! What the suites of this folder share: a real control plane, the programs as processes, and scenarios that run
-//! unchanged on the sandbox and on real API servers.
+//! unchanged on the sandbox and on real API servers; and the simulation.
 
 pub mod conformance;
 pub mod control_plane;
@@ -9,4 +9,5 @@ pub mod manifests;
 pub mod process;
 pub mod program;
 pub mod real;
+pub mod simulation;
 pub mod yard;

@@ -2,7 +2,6 @@
 //! written to it; then the real hub controller takes a copy through the rollout, in virtual time.
 
 mod arguments;
-mod feeder;
 mod fleet;
 mod rehearsal;
 mod timeline;

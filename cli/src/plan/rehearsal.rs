@@ -11,6 +11,7 @@ use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_sandbox::access::{Access, Kind};
 use drydock_sandbox::bed;
+use drydock_sandbox::ocm::feeder::{self, FeederSettings, Lives};
 use drydock_sandbox::ocm::kinds::NAMESPACE;
 use drydock_sandbox::ocm::placement::controller::{self, PlacementSettings};
 use drydock_sandbox::server::{ApiServer, ServerSettings};
@@ -21,7 +22,6 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::feeder::{self, Lives};
 use super::fleet::Fleet;
 use super::timeline::{Halt, Timeline};
 
@@ -59,8 +59,12 @@ async fn run(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timelin
         clock.clone(),
         stop.clone(),
     ));
-    let durations = fleet.durations.clone();
-    parts.spawn(feeder::run(access, durations, seed, lives.clone()));
+    let settings = FeederSettings {
+        durations: fleet.durations.clone(),
+        seed,
+        failures_percent: 0,
+    };
+    parts.spawn(feeder::run(access, settings, lives.clone()));
     let hub = drydock_hub::run(
         drydock_hub::Settings::default(),
         stack(&server)?,

@@ -8,8 +8,8 @@ use drydock_api::names::EndState;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use super::feeder::Life;
 use crate::upgrades::table;
+use drydock_sandbox::ocm::feeder::Life;
 
 /// A time in which nothing new starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

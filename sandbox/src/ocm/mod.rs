@@ -3,6 +3,7 @@
 pub mod cel;
 pub mod condition;
 pub mod connection;
+pub mod feeder;
 pub mod kinds;
 pub mod names;
 pub mod object;

@@ -1,16 +1,17 @@
-//! Plays the clusters of a rehearsal: answers each work as the work agent would, after the time that such upgrades take.
+//! Clusters that are nothing but their works' status: each work of Drydock is answered as the work agent would, after the
+//! time that such upgrades take. For fleets too large, or runs too many, for simulated clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::access::{Access, AccessError, Key, Object, Selection, WatchEvent};
+use crate::fingerprint::fingerprint;
+use crate::ocm::kinds::{MANAGED_CLUSTER, MANIFEST_WORK};
 use drydock_api::names::{
     CANARY_ANNOTATION, CLUSTER_VERSION_CLAIM, EndState, KIND_LABEL, REVISION_ANNOTATION, STATE_LABEL,
     STATE_SINCE_ANNOTATION, WorkKind,
 };
-use drydock_sandbox::access::{Access, AccessError, Key, Object, Selection, WatchEvent};
-use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, MANIFEST_WORK};
 use futures::StreamExt;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -52,8 +53,19 @@ impl Lives {
     }
 }
 
+/// How the clusters do.
+#[derive(Clone, Debug)]
+pub struct FeederSettings {
+    /// What each cluster's upgrade takes is drawn from these.
+    pub durations: Vec<SignedDuration>,
+    /// By what is drawn.
+    pub seed: u64,
+    /// Of a hundred stages of clusters, so many fail: refuse the target, have a Job that fails, or hang.
+    pub failures_percent: u64,
+}
+
 /// Answers the works of a hub until it is dropped.
-pub async fn run(hub: Access, durations: Vec<SignedDuration>, seed: u64, lives: Lives) {
+pub async fn run(hub: Access, settings: FeederSettings, lives: Lives) {
     let mut works = hub.watch(&MANIFEST_WORK, &Selection::everything());
     let mut known: BTreeSet<String> = BTreeSet::new();
     let mut played = JoinSet::new();
@@ -71,8 +83,7 @@ pub async fn run(hub: Access, durations: Vec<SignedDuration>, seed: u64, lives: 
         for work in seen {
             note(&lives, &work);
             if known.insert(work.uid().to_owned()) {
-                let takes = sample(&durations, seed, work.namespace().unwrap_or_default());
-                played.spawn(play(hub.clone(), work, takes));
+                played.spawn(play(hub.clone(), work, settings.clone()));
             }
         }
     }
@@ -96,37 +107,71 @@ fn note(lives: &Lives, work: &Object) {
     });
 }
 
-/// One of the durations, the same for a cluster in each run with this seed.
-fn sample(durations: &[SignedDuration], seed: u64, cluster: &str) -> Duration {
-    let mut hasher = DefaultHasher::new();
-    (seed, cluster).hash(&mut hasher);
-    let index = usize::try_from(hasher.finish() % u64::MAX).unwrap_or_default();
-    durations
-        .get(index % durations.len().max(1))
-        .map_or(JOBS, |duration| duration.unsigned_abs())
+/// How a stage of a cluster ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Succeeds,
+    Fails,
+    Hangs,
 }
 
-async fn play(hub: Access, work: Arc<Object>, takes: Duration) {
-    let kind = work.label(KIND_LABEL).and_then(WorkKind::parse);
-    let steps: Vec<(Duration, Vec<Value>)> = match kind {
-        None => return,
-        Some(WorkKind::Cluster) => vec![(APPLIES, upgrade(&work, false)), (takes, upgrade(&work, true))],
-        Some(WorkKind::Pre | WorkKind::Post | WorkKind::Operators) => {
-            vec![(APPLIES, Vec::new()), (JOBS, jobs(&work))]
-        }
-    };
-    for (wait, manifests) in steps {
-        tokio::time::sleep(wait).await;
-        if let Err(error) = answer(&hub, &work, manifests).await {
-            // A work that is gone needs no answer.
-            tracing::debug!(%error, "a work of the rehearsal was not answered");
-            return;
+impl FeederSettings {
+    /// A number for a purpose, the same in each run with this seed. A work that is made again draws anew.
+    fn draw(&self, work: &Object, purpose: &str) -> u64 {
+        let made = work["metadata"]["creationTimestamp"].as_str().unwrap_or_default();
+        let parts = [work.namespace().unwrap_or_default(), work.name(), made, purpose];
+        let text = parts.into_iter().flat_map(|part| part.bytes().chain([0]));
+        // The high bits are the better mixed ones.
+        fingerprint(self.seed.to_le_bytes().into_iter().chain(text)) >> 16
+    }
+
+    fn takes(&self, work: &Object) -> Duration {
+        let count = u64::try_from(self.durations.len().max(1)).unwrap_or(1);
+        let index = usize::try_from(self.draw(work, "duration") % count).unwrap_or_default();
+        self.durations
+            .get(index)
+            .map_or(JOBS, |duration| duration.unsigned_abs())
+    }
+
+    fn outcome(&self, work: &Object) -> Outcome {
+        match self.draw(work, "outcome") % 100 {
+            number if number >= self.failures_percent => Outcome::Succeeds,
+            number if number % 3 == 0 => Outcome::Hangs,
+            _ => Outcome::Fails,
         }
     }
+}
+
+async fn play(hub: Access, work: Arc<Object>, settings: FeederSettings) {
+    let kind = work.label(KIND_LABEL).and_then(WorkKind::parse);
+    let (outcome, takes) = (settings.outcome(&work), settings.takes(&work));
+    let (first, last, wait) = match kind {
+        None => return,
+        Some(WorkKind::Cluster) => (
+            upgrade(&work, Stage::UnderWay),
+            upgrade(&work, Stage::of(outcome)),
+            takes,
+        ),
+        Some(WorkKind::Pre | WorkKind::Post | WorkKind::Operators) => {
+            (Vec::new(), jobs(&work, outcome == Outcome::Succeeds), JOBS)
+        }
+    };
+    tokio::time::sleep(APPLIES).await;
+    let mut answered = answer(&hub, &work, first).await;
+    if outcome != Outcome::Hangs && answered.is_ok() {
+        tokio::time::sleep(wait).await;
+        answered = answer(&hub, &work, last).await;
+    }
+    if let Err(error) = answered {
+        // A work that is gone needs no answer.
+        tracing::debug!(%error, "a work was not answered");
+        return;
+    }
     if kind == Some(WorkKind::Cluster)
+        && outcome == Outcome::Succeeds
         && let Err(error) = claim(&hub, &work).await
     {
-        tracing::debug!(%error, "a cluster of the rehearsal does not tell its version");
+        tracing::debug!(%error, "a cluster does not tell its version");
     }
 }
 
@@ -179,8 +224,26 @@ fn fed_back(meta: &Value, values: &[(&str, &str)]) -> Value {
     json!({"resourceMeta": meta, "conditions": [], "statusFeedback": {"values": values}})
 }
 
+/// Where an upgrade is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    UnderWay,
+    Done,
+    Refused,
+}
+
+impl Stage {
+    fn of(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Succeeds => Self::Done,
+            Outcome::Fails => Self::Refused,
+            Outcome::Hangs => Self::UnderWay,
+        }
+    }
+}
+
 /// What the cluster feeds back about its upgrade.
-fn upgrade(work: &Object, done: bool) -> Vec<Value> {
+fn upgrade(work: &Object, stage: Stage) -> Vec<Value> {
     let target = &revision(work)["target"];
     let text = |field: &str| target[field].as_str().unwrap_or_default().to_owned();
     let identifier = &work["spec"]["manifestConfigs"][0]["resourceIdentifier"];
@@ -188,21 +251,33 @@ fn upgrade(work: &Object, done: bool) -> Vec<Value> {
         "group": identifier["group"], "resource": identifier["resource"], "name": identifier["name"],
         "namespace": identifier["namespace"].as_str().unwrap_or_default(),
     });
-    let values = if identifier["resource"] == "upgradeconfigs" {
-        let phase = if done { "Upgraded" } else { "Upgrading" };
-        [
-            ("phase", phase.to_owned()),
-            ("version", text("version")),
-            ("image", String::new()),
-        ]
+    let mut values = if identifier["resource"] == "upgradeconfigs" {
+        let phase = match stage {
+            Stage::UnderWay => "Upgrading",
+            Stage::Done => "Upgraded",
+            Stage::Refused => "Failed",
+        };
+        vec![("phase", phase.to_owned()), ("version", text("version"))]
     } else {
-        let state = if done { "Completed" } else { "Partial" };
-        [
+        let state = if stage == Stage::Done {
+            "Completed"
+        } else {
+            "Partial"
+        };
+        vec![
             ("state", state.to_owned()),
             ("version", text("version")),
             ("image", text("image")),
         ]
     };
+    if stage == Stage::Refused {
+        let message = format!("the cluster refuses {}", text("version"));
+        values.extend([
+            ("invalid", "True".to_owned()),
+            ("invalidMessage", message.clone()),
+            ("message", message),
+        ]);
+    }
     let values: Vec<(&str, &str)> = values
         .iter()
         .map(|(name, value)| (*name, value.as_str()))
@@ -211,20 +286,29 @@ fn upgrade(work: &Object, done: bool) -> Vec<Value> {
     vec![fed_back(&meta, &values)]
 }
 
-/// Every Job and Pod of the work has succeeded.
-fn jobs(work: &Object) -> Vec<Value> {
+type Values = &'static [(&'static str, &'static str)];
+
+/// Every Job and Pod of the work has succeeded, or failed.
+fn jobs(work: &Object, succeeded: bool) -> Vec<Value> {
+    let (job, pod): (Values, Values) = if succeeded {
+        (
+            &[("drydockJobComplete", "True"), ("succeeded", "1")],
+            &[("drydockPodPhase", "Succeeded")],
+        )
+    } else {
+        (
+            &[("drydockJobFailed", "True"), ("jobFailed", "True")],
+            &[("drydockPodPhase", "Failed")],
+        )
+    };
     let manifests = work["spec"]["workload"]["manifests"].as_array();
     manifests
         .into_iter()
         .flatten()
         .filter_map(|manifest| {
-            let (group, resource, values): (_, _, &[(&str, &str)]) = match manifest["kind"].as_str()? {
-                "Job" => (
-                    "batch",
-                    "jobs",
-                    &[("drydockJobComplete", "True"), ("succeeded", "1")],
-                ),
-                "Pod" => ("", "pods", &[("drydockPodPhase", "Succeeded")]),
+            let (group, resource, values) = match manifest["kind"].as_str()? {
+                "Job" => ("batch", "jobs", job),
+                "Pod" => ("", "pods", pod),
                 _ => return None,
             };
             let meta = json!({

@@ -1,0 +1,143 @@
+//! What goes wrong between the hub and its API server, and to the hub itself.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use drydock_runtime::Clock;
+use drydock_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
+use jiff::Timestamp;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::Replicas;
+use super::scenario::below;
+
+/// How often each fault happened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Requests that were refused: 500, 429, 409.
+    pub refused: u64,
+    /// Writes that were served, and whose answer was lost.
+    pub lost: u64,
+    /// Requests that took long.
+    pub slow: u64,
+    /// Requests that did not come through.
+    pub unreachable: u64,
+    /// Replicas that were killed.
+    pub killed: u64,
+}
+
+impl Counts {
+    /// Adds those of another run.
+    pub fn add(&mut self, other: Self) {
+        self.refused += other.refused;
+        self.lost += other.lost;
+        self.slow += other.slow;
+        self.unreachable += other.unreachable;
+        self.killed += other.killed;
+    }
+}
+
+/// Faults, while they last. All clones count together.
+#[derive(Clone, Default)]
+pub(super) struct Trouble(Arc<Mutex<Counts>>);
+
+impl Trouble {
+    /// Lets requests of the replicas fail until `end`, each by what the seed draws.
+    pub fn begin(server: &ApiServer, rng: &mut ChaCha8Rng, end: Timestamp, clock: &Clock) -> Self {
+        let trouble = Self::default();
+        let rate = [0, 2, 10, 30][below(rng, 4) as usize];
+        let draws = Mutex::new(ChaCha8Rng::seed_from_u64(rng.next_u64()));
+        let (noted, clock) = (trouble.clone(), clock.clone());
+        server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
+            if !asked.identity.name().starts_with("replica") || clock.now() >= end {
+                return Verdict::Pass;
+            }
+            let mut draws = draws.lock().unwrap_or_else(PoisonError::into_inner);
+            if below(&mut draws, 100) >= rate {
+                return Verdict::Pass;
+            }
+            let is_write = !matches!(asked.verb, Verb::Get | Verb::List | Verb::Watch);
+            let (kind, seconds) = (below(&mut draws, 6), below(&mut draws, 40));
+            verdict(kind, is_write, seconds, &mut noted.counted())
+        })));
+        trouble
+    }
+
+    fn counted(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn counts(&self) -> Counts {
+        *self.counted()
+    }
+}
+
+fn verdict(kind: u64, is_write: bool, seconds: u64, counts: &mut Counts) -> Verdict {
+    match kind {
+        0 => {
+            counts.refused += 1;
+            Verdict::Refuse(Status::internal("etcdserver: request timed out"))
+        }
+        1 => {
+            counts.refused += 1;
+            Verdict::Refuse(Status::too_many_requests("please try again later", 1))
+        }
+        2 if is_write => {
+            counts.refused += 1;
+            Verdict::Refuse(Status::new(409, "Conflict", "the object has been modified"))
+        }
+        3 if is_write => {
+            counts.lost += 1;
+            Verdict::DropAfterWrite
+        }
+        4 => {
+            counts.slow += 1;
+            Verdict::Delay(Duration::from_secs(seconds))
+        }
+        _ => {
+            counts.unreachable += 1;
+            Verdict::Unreachable
+        }
+    }
+}
+
+type Hub = JoinHandle<Result<(), drydock_hub::Error>>;
+
+/// Keeps two replicas running for ever, and for a while kills one at random and breaks watches. One that lost its lease is
+/// started again, as a supervisor does.
+pub(super) async fn restart_at_random(
+    replicas: Replicas,
+    mut rng: ChaCha8Rng,
+    troubled: Duration,
+    trouble: Trouble,
+) {
+    let mut hubs: [Option<Hub>; 2] = [None, None];
+    let end = Instant::now() + troubled;
+    loop {
+        for (hub, name) in hubs.iter_mut().zip(["replica-a", "replica-b"]) {
+            if hub.as_ref().is_none_or(JoinHandle::is_finished) {
+                *hub = replicas.start(name).ok();
+            }
+        }
+        tokio::time::sleep(Duration::from_secs(5 + below(&mut rng, 900))).await;
+        if Instant::now() >= end {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            continue;
+        }
+        match below(&mut rng, 4) {
+            0 => replicas.server.cut_watches(|who, _| who.starts_with("replica")),
+            1 => replicas.server.compact(),
+            which => {
+                if let Some(hub) = hubs.get_mut((which - 2) as usize).and_then(Option::take) {
+                    trouble.counted().killed += 1;
+                    hub.abort();
+                    // That it was aborted is what was asked for.
+                    let _aborted = hub.await;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Simulation: two replicas of the real hub, a fleet whose clusters succeed, fail or hang, and faults, all drawn from one
+//! seed, under paused time. After every write the rules of a rollout are checked; when the faults cease, it must come to a
+//! right end. The same seed is the same run.
+
+mod faults;
+mod rules;
+mod scenario;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_runtime::Clock;
+use drydock_runtime::client::{self, RequestMetrics};
+use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
+use drydock_sandbox::access::Access;
+use drydock_sandbox::bed;
+use drydock_sandbox::ocm::feeder::{self, FeederSettings, Lives};
+use drydock_sandbox::server::{ApiServer, ServerSettings};
+use jiff::{SignedDuration, Timestamp};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+pub use faults::Counts;
+use faults::Trouble;
+use rules::Rules;
+use scenario::Scenario;
+
+/// When virtual time begins.
+const EPOCH: Timestamp = Timestamp::constant(1_767_600_000, 0);
+/// How long faults go on.
+const TROUBLED: Duration = Duration::from_hours(12);
+/// By when a rollout must have come to its end after the faults: all clusters one after the other, each to its timeout.
+const PATIENCE: Duration = Duration::from_hours(24 * 4);
+/// How often it is asked whether it has.
+const LOOK: Duration = Duration::from_mins(10);
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Summary {
+    /// Virtual time.
+    pub lasted: SignedDuration,
+    /// The faults that happened.
+    pub faults: Counts,
+    /// Writes after which the rules were checked.
+    pub checks: u64,
+}
+
+/// Runs one seed.
+///
+/// # Errors
+/// If a rule is broken, or the rollout does not come to a right end: with what happened before.
+pub async fn run(seed: u64) -> anyhow::Result<Summary> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let scenario = Scenario::draw(&mut rng);
+    let clock = Clock::simulated(EPOCH);
+    let types = bed::hub_types().context("the kinds of a hub")?;
+    let server = ApiServer::new(ServerSettings::new("hub", clock.clone(), seed, types));
+    scenario.prepare(&Access::memory(&server, "user")).await?;
+    let rules = Arc::new(Rules::new(&scenario));
+    let mut parts = JoinSet::new();
+    parts.spawn(rules::watch(
+        Access::memory(&server, "rules"),
+        clock.clone(),
+        Arc::clone(&rules),
+    ));
+    let feeding = FeederSettings {
+        durations: [20, 45, 70, 100, 150].map(SignedDuration::from_mins).to_vec(),
+        seed,
+        failures_percent: scenario.failures_percent,
+    };
+    parts.spawn(feeder::run(
+        Access::memory(&server, "feeder"),
+        feeding,
+        Lives::default(),
+    ));
+    let trouble = Trouble::begin(
+        &server,
+        &mut rng,
+        EPOCH + SignedDuration::try_from(TROUBLED)?,
+        &clock,
+    );
+    let client = server.client("user");
+    let upgrades: Api<ManagedClustersUpgrade> = Api::namespaced(client, "default");
+    upgrades
+        .create(&PostParams::default(), &scenario.upgrade()?)
+        .await
+        .context("creating the upgrade")?;
+    let replicas = Replicas {
+        server: server.clone(),
+        clock: clock.clone(),
+    };
+    let hubs = tokio::spawn(faults::restart_at_random(
+        replicas,
+        rng,
+        TROUBLED,
+        trouble.clone(),
+    ));
+
+    let ended = follow(&upgrades, &scenario, &rules, &clock).await;
+    hubs.abort();
+    parts.shutdown().await;
+    ended.with_context(|| format!("seed {seed}: {scenario:?}\nwhat happened:\n{}", rules.history()))?;
+    Ok(Summary {
+        lasted: clock.now().duration_since(EPOCH),
+        faults: trouble.counts(),
+        checks: rules.checks(),
+    })
+}
+
+async fn follow(
+    upgrades: &Api<ManagedClustersUpgrade>,
+    scenario: &Scenario,
+    rules: &Rules,
+    clock: &Clock,
+) -> anyhow::Result<()> {
+    let deadline = EPOCH + SignedDuration::try_from(TROUBLED + PATIENCE)?;
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if let Some(broken) = rules.broken() {
+            anyhow::bail!("{broken}");
+        }
+        let upgrade = upgrades.get("sim").await.context("reading the upgrade")?;
+        let size = serde_json::to_vec(&upgrade.status).map_or(0, |text| text.len());
+        ensure!(size < 64 * 1024, "the status has {size} bytes");
+        let now = clock.now();
+        let is_calm = now.duration_since(EPOCH) > SignedDuration::try_from(TROUBLED)?;
+        if is_calm && rules.is_settled(&upgrade, scenario) {
+            return rules.right_end(&upgrade, scenario);
+        }
+        ensure!(
+            now < deadline,
+            "it does not come to an end: {:#?}",
+            upgrade.status
+        );
+    }
+}
+
+/// Where replicas run.
+struct Replicas {
+    server: ApiServer,
+    clock: Clock,
+}
+
+impl Replicas {
+    /// Starts one; it ends by itself when it loses its lease.
+    fn start(&self, name: &str) -> anyhow::Result<JoinHandle<Result<(), drydock_hub::Error>>> {
+        let metrics = || RequestMetrics::register(&prometheus::Registry::new());
+        let leadership = Leadership::default();
+        let own: Client = client::from_service(self.server.service(name), "default", &metrics()?);
+        // Longer than usual: a run is days, and most of it would be renewals.
+        let lease = LeaseSettings {
+            duration: Duration::from_mins(3),
+            renew_deadline: Duration::from_mins(2),
+            retry_period: Duration::from_secs(30),
+            ..LeaseSettings::new("default", "drydock-hub", name)
+        };
+        let election = Election::new(own, lease, self.clock.clone(), leadership.clone());
+        let transport = guard(self.server.service(name), leadership);
+        let guarded = client::from_service(transport, "default", &metrics()?);
+        let settings = drydock_hub::Settings {
+            election: Some(Arc::new(election)),
+            ..drydock_hub::Settings::default()
+        };
+        let run = drydock_hub::run(settings, guarded, self.clock.clone(), CancellationToken::new());
+        Ok(tokio::spawn(run))
+    }
+}

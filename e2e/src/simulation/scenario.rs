@@ -1,0 +1,176 @@
+//! What a seed draws: the fleet and what is asked of it.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_sandbox::access::Access;
+use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, NAMESPACE, PLACEMENT, PLACEMENT_DECISION};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::Rng;
+use serde_json::{Value, json};
+
+/// A number below `end`.
+pub(super) fn below(rng: &mut ChaCha8Rng, end: u64) -> u64 {
+    rng.next_u64() % end.max(1)
+}
+
+/// The fleet and the upgrade of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Scenario {
+    pub clusters: usize,
+    pub canaries: usize,
+    pub limit: usize,
+    pub max_failures: Option<u64>,
+    pub soak_minutes: u64,
+    pub pre: bool,
+    pub post: bool,
+    pub operators: bool,
+    /// Of a hundred stages of clusters so many fail.
+    pub failures_percent: u64,
+}
+
+impl Scenario {
+    pub fn draw(rng: &mut ChaCha8Rng) -> Self {
+        let clusters = 1 + below(rng, 10) as usize;
+        let chance = |rng: &mut ChaCha8Rng, of: u64| below(rng, of) == 0;
+        Self {
+            clusters,
+            canaries: (below(rng, 3) as usize).min(clusters),
+            limit: 1 + below(rng, 4) as usize,
+            max_failures: chance(rng, 3).then(|| 1 + below(rng, 3)),
+            soak_minutes: if chance(rng, 3) { 1 + below(rng, 90) } else { 0 },
+            pre: chance(rng, 2),
+            post: chance(rng, 2),
+            operators: chance(rng, 4),
+            failures_percent: if chance(rng, 2) { below(rng, 25) } else { 0 },
+        }
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        (0..self.clusters).map(|number| format!("c{number}")).collect()
+    }
+
+    pub fn is_canary(&self, name: &str) -> bool {
+        self.names()
+            .iter()
+            .take(self.canaries)
+            .any(|canary| canary == name)
+    }
+
+    /// Makes the clusters, and a Placement that is decided once and for all.
+    pub async fn prepare(&self, hub: &Access) -> anyhow::Result<()> {
+        for name in self.names() {
+            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            hub.create(&NAMESPACE, namespace).await?;
+            let labels = if self.is_canary(&name) {
+                json!({"canary": "yes"})
+            } else {
+                json!({})
+            };
+            let cluster = json!({
+                "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+                "metadata": {"name": name, "labels": labels},
+                "spec": {"hubAcceptsClient": true},
+            });
+            let mut cluster = hub.create(&MANAGED_CLUSTER, cluster).await?.value().clone();
+            let condition = |kind: &str| {
+                json!({
+                    "type": kind, "status": "True", "reason": kind, "message": "",
+                    "lastTransitionTime": "2026-01-01T00:00:00Z",
+                })
+            };
+            let conditions: Vec<Value> = [
+                "HubAcceptedManagedCluster",
+                "ManagedClusterJoined",
+                "ManagedClusterConditionAvailable",
+            ]
+            .into_iter()
+            .map(condition)
+            .collect();
+            cluster["status"] = json!({
+                "conditions": conditions,
+                "clusterClaims": [{"name": "version.openshift.io", "value": "4.14.9"}],
+            });
+            hub.replace_status(&MANAGED_CLUSTER, cluster).await?;
+        }
+        self.place(hub).await
+    }
+
+    async fn place(&self, hub: &Access) -> anyhow::Result<()> {
+        let api = "cluster.open-cluster-management.io/v1beta1";
+        let placement = json!({
+            "apiVersion": api, "kind": "Placement", "metadata": {"name": "all", "namespace": "default"}, "spec": {},
+        });
+        let mut placement = hub.create(&PLACEMENT, placement).await?.value().clone();
+        let page = json!({
+            "apiVersion": api, "kind": "PlacementDecision",
+            "metadata": {"name": "all-decision-1", "namespace": "default", "labels": {
+                "cluster.open-cluster-management.io/placement": "all",
+                "cluster.open-cluster-management.io/decision-group-index": "0",
+            }},
+        });
+        let mut page = hub.create(&PLACEMENT_DECISION, page).await?.value().clone();
+        let decisions: Vec<Value> = self
+            .names()
+            .iter()
+            .map(|name| json!({"clusterName": name, "reason": ""}))
+            .collect();
+        page["status"] = json!({"decisions": decisions});
+        hub.replace_status(&PLACEMENT_DECISION, page).await?;
+        placement["status"] = json!({
+            "numberOfSelectedClusters": self.clusters,
+            "decisionGroups": [{
+                "decisionGroupIndex": 0, "decisionGroupName": "", "decisions": ["all-decision-1"],
+                "clustersCount": self.clusters,
+            }],
+            "conditions": [{
+                "type": "PlacementSatisfied", "status": "True", "reason": "AllDecisionsScheduled", "message": "",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            }],
+        });
+        hub.replace_status(&PLACEMENT, placement).await?;
+        Ok(())
+    }
+
+    /// The upgrade of all of them.
+    pub fn upgrade(&self) -> anyhow::Result<ManagedClustersUpgrade> {
+        let job = json!({
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "default"},
+            "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}},
+        });
+        let action = json!({"manifestWork": {"workload": {"manifests": [job]}}});
+        let mut strategy = json!({"maxConcurrency": self.limit, "upgradeVia": "ClusterVersion"});
+        if self.canaries > 0 {
+            strategy["canaryClusters"] = json!({
+                "clusterSelector": {"matchLabels": {"canary": "yes"}},
+                "soakTime": format!("{}m", self.soak_minutes),
+            });
+        }
+        if let Some(failures) = self.max_failures {
+            strategy["maxFailures"] = failures.into();
+        }
+        let mut spec = BTreeMap::from([
+            ("placement", json!([{"name": "all", "namespace": "default"}])),
+            (
+                "clusterVersion",
+                json!({"channel": "stable-4.14", "version": "4.14.12"}),
+            ),
+            ("upgradeStrategy", strategy),
+        ]);
+        if self.pre {
+            spec.insert("preUpgradeAction", action.clone());
+        }
+        if self.post {
+            spec.insert("postUpgradeAction", action);
+        }
+        if self.operators {
+            spec.insert("ocpOperators", json!({"approveAllUpgrades": true}));
+        }
+        serde_json::from_value(json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgrade",
+            "metadata": {"name": "sim", "namespace": "default"}, "spec": spec,
+        }))
+        .context("building the upgrade of a scenario")
+    }
+}

@@ -1,0 +1,47 @@
+//! Runs of the simulation: `SIM_SEEDS` of them from `SIM_SEED` on (`make sim SEEDS=10000`).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test ends by panicking, and this one reports to a person"
+)]
+
+use drydock_e2e::simulation::{self, Counts};
+
+/// How many seeds `cargo test` runs.
+const SEEDS: u64 = 10;
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
+}
+
+fn run(seed: u64) -> anyhow::Result<simulation::Summary> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()?;
+    runtime.block_on(simulation::run(seed))
+}
+
+#[test]
+fn the_rules_hold_whatever_happens_and_every_rollout_ends() {
+    let first = number("SIM_SEED", 1);
+    let seeds = number("SIM_SEEDS", SEEDS);
+    let (mut faults, mut checks, mut hours) = (Counts::default(), 0, 0);
+    for seed in first..first + seeds {
+        let summary = run(seed).unwrap_or_else(|error| {
+            panic!("{error:#}\nagain: make sim SEEDS=1 SEED={seed}");
+        });
+        faults.add(summary.faults);
+        checks += summary.checks;
+        hours += summary.lasted.as_hours();
+    }
+    println!(
+        "seeds {first} to {}: {hours} virtual hours, {checks} checks, {faults:?}, 0 violations",
+        first + seeds - 1
+    );
+}
