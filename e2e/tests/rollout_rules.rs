@@ -240,3 +240,69 @@ async fn clusters_start_only_while_a_window_is_open() {
     }
     yard.shut_down().await.unwrap();
 }
+
+/// How often the hub has written the upgrade's status.
+fn status_writes(yard: &Yard) -> u64 {
+    let requests = yard.hub_server().unwrap().requests();
+    let is_status =
+        |resource: &str| resource.starts_with("managedclustersupgrades") && resource.ends_with("/status");
+    let written = requests.iter().filter(|(key, _)| is_status(&key.resource));
+    written.map(|(_, count)| count).sum()
+}
+
+/// Wakes the hub, by news about a cluster that mean nothing.
+async fn wake(hub: &Client, times: u32) {
+    for number in 0..times {
+        let patch = json!({"metadata": {"labels": {"news": number.to_string()}}});
+        Api::<ManagedCluster>::all(hub.clone())
+            .patch("dev1", &PatchParams::default(), &Patch::Merge(&patch))
+            .await
+            .unwrap();
+        tokio::time::sleep(HOUR / 60).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_without_news_is_not_written_and_a_retried_upgrade_is_frozen_again() {
+    let settings = clusters(2);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    fault(&hub, "dev2", &json!(Fault::UnknownUpdate.code())).await;
+    fleet::start(&hub, &upgrade(&settings, &json!({}))).await.unwrap();
+    let failed = fleet::until(&hub, "failed", 12 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Failed")
+    });
+    failed.await.unwrap();
+    tokio::time::sleep(HOUR).await;
+    let before = status_writes(&yard);
+    wake(&hub, 10).await;
+    assert_eq!(status_writes(&yard), before, "a failed cluster is no news");
+    fault(&hub, "dev2", &Value::Null).await;
+    tokio::time::sleep(HOUR / 60).await;
+    retry(
+        &hub,
+        &(yard.clock.now() + SignedDuration::from_millis(1_234)).to_string(),
+    )
+    .await;
+    let done = fleet::until(&hub, "complete", 12 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    });
+    done.await.unwrap();
+    // Nothing is left to retry: the upgrade is complete as it was, and follows the fleet no more.
+    retry(
+        &hub,
+        &(yard.clock.now() + SignedDuration::from_millis(1_234)).to_string(),
+    )
+    .await;
+    tokio::time::sleep(HOUR).await;
+    let before = status_writes(&yard);
+    let patch = json!({"metadata": {"labels": {"name": "other"}}});
+    Api::<ManagedCluster>::all(hub.clone())
+        .patch("dev2", &PatchParams::default(), &Patch::Merge(&patch))
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR).await;
+    assert_eq!(status_writes(&yard), before, "a complete upgrade is frozen");
+    assert_eq!(read(&hub).await.status.unwrap().progress.as_deref(), Some("2/2"));
+    yard.shut_down().await.unwrap();
+}

@@ -456,11 +456,8 @@ impl<'a> Survey<'a> {
         let Some(order) = self.first_order() else {
             return self.waits_to_start(Reason::SpecInvalid);
         };
-        let mut standing = self.standing(ClusterState::NotStarted, Reason::Starting, WAITS_TO_START);
-        standing.started = None;
-        standing.initialized = false;
         Member {
-            standing,
+            standing: self.startable(),
             step: Step::Startable(Box::new(Start {
                 clear: self.clear(),
                 first: Action::CreateWork(order),
@@ -495,7 +492,7 @@ impl<'a> Survey<'a> {
             .iter()
             .all(|kind| !self.works.contains_key(kind));
         Member {
-            standing: self.standing(ClusterState::NotStarted, Reason::Starting, WAITS_TO_START),
+            standing: self.startable(),
             step: Step::Startable(Box::new(Start {
                 clear: (!is_clear).then_some(stale),
                 first: Action::ReopenWork {
@@ -506,6 +503,14 @@ impl<'a> Survey<'a> {
                 place: place.order,
             })),
         }
+    }
+
+    /// What there is of an earlier start counts no more.
+    fn startable(&self) -> Standing {
+        let mut standing = self.standing(ClusterState::NotStarted, Reason::Starting, WAITS_TO_START);
+        standing.started = None;
+        standing.initialized = false;
+        standing
     }
 
     fn waits_to_start(&self, reason: Reason) -> Member {

@@ -82,9 +82,10 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
 fn is_frozen(context: &Context<'_>) -> bool {
     let observed = context.observed;
     let completed = observed.previous.completion_time;
+    // The completion is known to the second.
     let is_retried = context
         .retry
-        .is_some_and(|asked| completed.is_none_or(|then| then < asked));
+        .is_some_and(|asked| completed.is_none_or(|then| then.as_second() < asked.as_second()));
     observed.previous.complete
         && !is_retried
         && observed.spec.is_ok()

@@ -39,9 +39,9 @@ pub fn render_status(
         phase: phase(&conditions),
         progress: Some(format!("{}/{}", counts.complete, counts.total)),
         selected_clusters: Some(number(report.selection.selected)),
-        start_time: report.rollout_since.map(Time),
-        completion_time: completion.map(Time),
-        estimated_completion_time: report.estimated_completion.map(Time),
+        start_time: report.rollout_since.map(wire_time),
+        completion_time: completion.map(wire_time),
+        estimated_completion_time: report.estimated_completion.map(wire_time),
         pre_upgrade_action_summary: used(report.pre_actions),
         canary_clusters_summery: Some(report.count(|standing| standing.canary))
             .filter(|canaries| canaries.total > 0)
@@ -51,6 +51,11 @@ pub fn render_status(
         clusters: Some(named(report)).filter(|named| !named.is_empty()),
         conditions: Some(conditions),
     }
+}
+
+/// As the API keeps it, to the second: a status with finer times would never equal the one that was written.
+fn wire_time(moment: Timestamp) -> Time {
+    Time(Timestamp::from_second(moment.as_second()).unwrap_or(moment))
 }
 
 /// When the last cluster was done, or the retry was asked for that found nothing to do. A cluster that needed nothing has
@@ -118,7 +123,7 @@ fn named(report: &Report) -> Vec<ClusterStatus> {
             state: standing.state.as_str().to_owned(),
             version: standing.version.clone(),
             message: Some(bounded(&standing.reason.to_string())),
-            since: standing.since.map(Time),
+            since: standing.since.map(wire_time),
         })
         .collect()
 }

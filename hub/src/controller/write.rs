@@ -275,28 +275,8 @@ impl Writer<'_> {
                     kube::Error::SerdeError(error),
                 )
             })?;
-        let parameters = PatchParams {
-            field_manager: Some(HUB_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
-        match self
-            .works(cluster)
-            .patch(&key.name, &parameters, &Patch::Json::<()>(patch))
+        self.patch_work(key, "recording the outcome on ManifestWork", &Patch::Json(patch))
             .await
-        {
-            Ok(written) => {
-                self.view
-                    .works
-                    .wrote(key, written.metadata.resource_version.as_deref());
-                Ok(())
-            }
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(error) => Err(WriteError::request(
-                "recording the outcome on ManifestWork",
-                key,
-                error,
-            )),
-        }
     }
 
     /// Takes the outcome off a work, if it still is the observed one.
@@ -312,27 +292,30 @@ impl Writer<'_> {
                 RETRY_ANNOTATION: null,
             },
         }});
+        self.patch_work(key, "taking the outcome off ManifestWork", &Patch::Merge(patch))
+            .await
+    }
+
+    /// Patches a work. One that is gone needs no patch.
+    async fn patch_work(
+        &self,
+        key: ObjectKey,
+        doing: &'static str,
+        patch: &Patch<Value>,
+    ) -> Result<(), WriteError> {
         let parameters = PatchParams {
             field_manager: Some(HUB_MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        match self
-            .works(cluster)
-            .patch(&key.name, &parameters, &Patch::Merge(patch))
-            .await
-        {
+        let works: Api<ManifestWork> = Api::namespaced(self.client.clone(), &key.namespace);
+        match works.patch(&key.name, &parameters, patch).await {
             Ok(written) => {
-                self.view
-                    .works
-                    .wrote(key, written.metadata.resource_version.as_deref());
+                let version = written.metadata.resource_version.as_deref();
+                self.view.works.wrote(key, version);
                 Ok(())
             }
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(error) => Err(WriteError::request(
-                "taking the outcome off ManifestWork",
-                key,
-                error,
-            )),
+            Err(error) => Err(WriteError::request(doing, key, error)),
         }
     }
 

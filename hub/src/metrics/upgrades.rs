@@ -17,7 +17,10 @@ enum Gauge {
     Progress,
 }
 
-/// A gauge and the values of its labels after the upgrade's namespace and name.
+/// The state of clusters beyond their target; they are Complete as well.
+const DRIFTED: &str = "Drifted";
+
+/// A gauge and the value of its label after the upgrade's namespace and name.
 type Series = (Gauge, Option<String>);
 
 /// The gauges about upgrades. Cheap to clone.
@@ -114,19 +117,24 @@ fn labels<'a>(key: &'a UpgradeKey, label: Option<&'a str>) -> Vec<&'a str> {
 }
 
 fn series(report: &Report) -> BTreeMap<Series, i64> {
-    let mut series = BTreeMap::new();
-    for state in ClusterState::ALL {
-        series.insert((Gauge::Clusters, Some(state.as_str().to_owned())), 0);
-    }
-    series.insert((Gauge::Clusters, Some("Drifted".to_owned())), 0);
-    let mut count = |gauge, label: &str| *series.entry((gauge, Some(label.to_owned()))).or_insert(0) += 1;
+    let mut counts: BTreeMap<(Gauge, &str), i64> = ClusterState::ALL
+        .into_iter()
+        .map(ClusterState::as_str)
+        .chain([DRIFTED])
+        .map(|state| ((Gauge::Clusters, state), 0))
+        .collect();
     for standing in report.clusters.values() {
-        count(Gauge::Clusters, standing.state.as_str());
-        if standing.drifted {
-            count(Gauge::Clusters, "Drifted");
-        }
-        count(Gauge::Versions, standing.version.as_deref().unwrap_or("unknown"));
+        let version = standing.version.as_deref().unwrap_or("unknown");
+        *counts
+            .entry((Gauge::Clusters, standing.state.as_str()))
+            .or_default() += 1;
+        *counts.entry((Gauge::Clusters, DRIFTED)).or_default() += i64::from(standing.drifted);
+        *counts.entry((Gauge::Versions, version)).or_default() += 1;
     }
+    let mut series: BTreeMap<Series, i64> = counts
+        .into_iter()
+        .map(|((gauge, label), count)| ((gauge, Some(label.to_owned())), count))
+        .collect();
     series.insert((Gauge::Info, Some(report.target.clone())), 1);
     if let Some(halt) = &report.halt {
         series.insert((Gauge::Halted, Some(halt.as_str().to_owned())), 1);

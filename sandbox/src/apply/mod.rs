@@ -386,18 +386,20 @@ fn same_fields(
 }
 
 fn same_entries(one: &Value, other: &Value) -> bool {
-    let without_time = |entry: &Value| -> Vec<(String, Value)> {
-        let fields = entry.as_object().into_iter().flatten();
-        let kept = fields.filter(|(name, _)| *name != "time");
-        kept.map(|(name, value)| (name.clone(), value.clone())).collect()
-    };
+    fn without_time(entry: &Value) -> impl Iterator<Item = (&String, &Value)> {
+        entry
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| *name != "time")
+    }
     match (one.as_array(), other.as_array()) {
         (Some(one), Some(other)) => {
             one.len() == other.len()
                 && one
                     .iter()
                     .zip(other)
-                    .all(|(one, other)| one == other || without_time(one) == without_time(other))
+                    .all(|(one, other)| without_time(one).eq(without_time(other)))
         }
         _ => one == other,
     }
