@@ -36,6 +36,8 @@ pub const WORK_AGENT_MANAGER: &str = "work-agent-drydock";
 
 /// The ManagedClusterAddOn whose condition `Available` says that a cluster runs the agent.
 pub const AGENT_ADDON: &str = "drydock-agent";
+/// The command by which the agent's image approves upgrades of operators, as the hub's Job runs it.
+pub const APPROVE_COMMAND: [&str; 2] = ["drydock-agent", "approve-installplans"];
 /// The only UpgradeConfig that the agent acts on.
 pub const UPGRADE_CONFIG: &str = "managed-upgrade-config";
 /// The namespace of the agent and of its UpgradeConfig, if none is given.

@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use drydock_agent::install_plans;
+use drydock_api::names;
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_sandbox::bed::{Bed, BedSettings};
@@ -64,7 +65,7 @@ impl Yard {
             let spoke = bed
                 .spoke(&name)
                 .with_context(|| format!("the bed has no {name}"))?;
-            let client = stack(spoke, drydock_api::names::AGENT_MANAGER)?;
+            let client = stack(spoke, names::AGENT_MANAGER)?;
             let (clock, stop) = (clock.clone(), stop.clone());
             agents.spawn(async move {
                 let settings = drydock_agent::Settings::default();
@@ -86,7 +87,7 @@ impl Yard {
     /// # Errors
     /// If the bed's hub is not in this process.
     pub fn start_hub(&mut self, settings: drydock_hub::Settings) -> anyhow::Result<()> {
-        let client = stack(self.hub_server()?, drydock_api::names::HUB_MANAGER)?;
+        let client = stack(self.hub_server()?, names::HUB_MANAGER)?;
         let (clock, stop) = (self.clock.clone(), self.stop.child_token());
         let task = {
             let stop = stop.clone();
@@ -172,17 +173,12 @@ fn stack(server: &ApiServer, user_agent: &str) -> anyhow::Result<Client> {
     ))
 }
 
-/// What pods run as they would outside: the agent's image with the command of the hub's operators work.
+/// What pods run as they would outside.
 fn programs() -> Programs {
-    Programs::default().with(
-        &["drydock-agent", "approve-installplans"],
-        |surroundings| async move {
-            let variable = |name: &str| surroundings.environment.get(name).cloned();
-            let outcome = install_plans::run(variable, &surroundings.client, &surroundings.clock).await;
-            if let Err(error) = &outcome {
-                tracing::warn!(%error, "approve-installplans failed");
-            }
-            outcome.is_ok()
-        },
-    )
+    Programs::default().with(&names::APPROVE_COMMAND, |pod| async move {
+        let variable = |name: &str| pod.environment.get(name).cloned();
+        install_plans::run(variable, &pod.client, &pod.clock)
+            .await
+            .is_ok()
+    })
 }

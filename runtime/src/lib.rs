@@ -7,6 +7,7 @@ pub mod clock;
 pub mod digest_index;
 pub mod events;
 pub mod leader;
+pub mod pages;
 pub mod panics;
 pub mod shutdown;
 pub mod tasks;

@@ -6,12 +6,12 @@ mod settings;
 
 use std::time::Duration;
 
-use drydock_api::olm::{ClusterServiceVersion, InstallPlan, Subscription};
+use drydock_api::olm::InstallPlan;
 use drydock_runtime::Clock;
+use drydock_runtime::pages::list_all;
 use jiff::SignedDuration;
 use kube::api::{ListParams, Patch, PatchParams};
-use kube::{Api, Client, Resource, ResourceExt};
-use serde::de::DeserializeOwned;
+use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use thiserror::Error;
 
@@ -20,8 +20,6 @@ pub use settings::{ApprovalSettings, InvalidSettings, OperatorList};
 
 /// How often it looks.
 const PERIOD: Duration = Duration::from_secs(10);
-/// Objects of a page.
-const PAGE: u32 = 200;
 
 /// Why the operators are not upgraded.
 #[derive(Debug, Error)]
@@ -104,28 +102,11 @@ pub async fn approve(
 
 async fn look(settings: &ApprovalSettings, client: &Client) -> Result<Judgement, kube::Error> {
     let operators = Operators {
-        subscriptions: all::<Subscription>(client).await?,
-        plans: all::<InstallPlan>(client).await?,
-        versions: all::<ClusterServiceVersion>(client).await?,
+        subscriptions: list_all(&Api::all(client.clone()), ListParams::default()).await?,
+        plans: list_all(&Api::all(client.clone()), ListParams::default()).await?,
+        versions: list_all(&Api::all(client.clone()), ListParams::default()).await?,
     };
     Ok(judge(settings, &operators))
-}
-
-async fn all<K>(client: &Client) -> Result<Vec<K>, kube::Error>
-where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug,
-{
-    let api = Api::<K>::all(client.clone());
-    let mut found = Vec::new();
-    let mut parameters = ListParams::default().limit(PAGE);
-    loop {
-        let page = api.list(&parameters).await?;
-        found.extend(page.items);
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => parameters = parameters.continue_token(&token),
-            None => return Ok(found),
-        }
-    }
 }
 
 async fn approve_all(client: &Client, judgement: &Judgement) {

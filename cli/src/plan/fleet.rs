@@ -1,5 +1,7 @@
 //! The fleet as the hub shows it: what a rehearsal is made from.
 
+use std::fmt::Debug;
+
 use anyhow::Context;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::names::{
@@ -9,6 +11,7 @@ use drydock_api::ocm::{
     ManagedCluster, ManagedClusterAddOn, ManagedClusterSet, ManagedClusterSetBinding, ManifestWork,
     Placement, PlacementDecision,
 };
+use drydock_runtime::pages::list_all;
 use drydock_sandbox::access::Kind;
 use drydock_sandbox::ocm::{kinds, names};
 use jiff::{SignedDuration, Timestamp};
@@ -20,8 +23,6 @@ use serde_json::{Value, json};
 
 use crate::upgrades::hub::Hub;
 
-/// Objects of a page.
-const PAGE: u32 = 500;
 /// How long clusters take where the hub has seen too few of them, in minutes (openshift 3.4).
 const USUAL_MINUTES: [i64; 9] = [48, 56, 62, 68, 75, 82, 90, 100, 118];
 /// So many upgrades say more than what is usual.
@@ -44,18 +45,18 @@ impl Fleet {
     /// # Errors
     /// If the hub refuses.
     pub async fn read(hub: &Hub, upgrade: ManagedClustersUpgrade) -> anyhow::Result<Self> {
-        let namespace = upgrade.namespace().unwrap_or_default();
+        let client = || hub.client.clone();
         let every = ListParams::default;
-        let mut objects = copies(
-            &kinds::MANAGED_CLUSTER,
-            &all::<ManagedCluster>(hub, None, every()).await?,
-        )?;
-        let sets = all::<ManagedClusterSet>(hub, None, every()).await?;
-        objects.extend(copies(&kinds::MANAGED_CLUSTER_SET, &sets)?);
-        let bindings = all::<ManagedClusterSetBinding>(hub, Some(&namespace), every()).await?;
-        objects.extend(copies(&kinds::MANAGED_CLUSTER_SET_BINDING, &bindings)?);
+        let clusters: Vec<ManagedCluster> = all(Api::all(client()), every()).await?;
+        let sets: Vec<ManagedClusterSet> = all(Api::all(client()), every()).await?;
+        let namespace = upgrade.namespace().unwrap_or_default();
+        let bindings = Api::namespaced(client(), &namespace);
+        let bindings: Vec<ManagedClusterSetBinding> = all(bindings, every()).await?;
         let agents = every().fields(&format!("metadata.name={AGENT_ADDON}"));
-        let agents = all::<ManagedClusterAddOn>(hub, None, agents).await?;
+        let agents: Vec<ManagedClusterAddOn> = all(Api::all(client()), agents).await?;
+        let mut objects = copies(&kinds::MANAGED_CLUSTER, &clusters)?;
+        objects.extend(copies(&kinds::MANAGED_CLUSTER_SET, &sets)?);
+        objects.extend(copies(&kinds::MANAGED_CLUSTER_SET_BINDING, &bindings)?);
         objects.extend(copies(&kinds::MANAGED_CLUSTER_ADD_ON, &agents)?);
         for reference in upgrade.spec.placement.iter().flatten() {
             objects.extend(placement(hub, &reference.namespace, &reference.name).await?);
@@ -81,38 +82,19 @@ async fn placement(hub: &Hub, namespace: &str, name: &str) -> anyhow::Result<Vec
     let disabled = (names::SCHEDULING_DISABLED.to_owned(), "true".to_owned());
     found.annotations_mut().extend([disabled]);
     let pages = ListParams::default().labels(&format!("{PLACEMENT_LABEL}={name}"));
-    let pages = all::<PlacementDecision>(hub, Some(namespace), pages).await?;
+    let decisions = Api::namespaced(hub.client.clone(), namespace);
+    let pages: Vec<PlacementDecision> = all(decisions, pages).await?;
     let mut objects = copies(&kinds::PLACEMENT, &[found])?;
     objects.extend(copies(&kinds::PLACEMENT_DECISION, &pages)?);
     Ok(objects)
 }
 
-async fn all<K>(hub: &Hub, namespace: Option<&str>, parameters: ListParams) -> anyhow::Result<Vec<K>>
+async fn all<K>(api: Api<K>, parameters: ListParams) -> anyhow::Result<Vec<K>>
 where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug,
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
 {
-    let resource = kube::discovery::ApiResource::erase::<K>(&());
-    let api: Api<kube::api::DynamicObject> = match namespace {
-        Some(namespace) => Api::namespaced_with(hub.client.clone(), namespace, &resource),
-        None => Api::all_with(hub.client.clone(), &resource),
-    };
-    let what = K::plural(&()).into_owned();
-    let mut parameters = parameters.limit(PAGE);
-    let mut found = Vec::new();
-    loop {
-        let page = api
-            .list(&parameters)
-            .await
-            .with_context(|| format!("listing the {what} of the hub"))?;
-        for object in page.items {
-            let value = serde_json::to_value(object).with_context(|| format!("reading one of the {what}"))?;
-            found.push(serde_json::from_value(value).with_context(|| format!("reading one of the {what}"))?);
-        }
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => parameters = parameters.continue_token(&token),
-            None => return Ok(found),
-        }
-    }
+    let found = list_all(&api, parameters).await;
+    found.with_context(|| format!("listing the {} of the hub", K::plural(&())))
 }
 
 /// The objects without what the server of the rehearsal gives them itself.
@@ -142,7 +124,8 @@ async fn durations(hub: &Hub) -> anyhow::Result<Vec<SignedDuration>> {
         WorkKind::Cluster.as_str(),
         EndState::Complete.as_str()
     );
-    let works = all::<ManifestWork>(hub, None, ListParams::default().labels(&complete)).await?;
+    let works = Api::all(hub.client.clone());
+    let works: Vec<ManifestWork> = all(works, ListParams::default().labels(&complete)).await?;
     let seen: Vec<SignedDuration> = works.iter().filter_map(took).collect();
     if seen.len() >= ENOUGH {
         return Ok(seen);

@@ -153,18 +153,20 @@ impl Timeline {
         Some(self.ends_at?.duration_since(self.begins_at))
     }
 
-    /// The most clusters that are on their way at one time.
-    fn most_at_once(&self) -> usize {
-        let at = |moment: Timestamp| {
-            let running =
-                |entry: &&Entry| entry.starts_at <= moment && entry.ends_at.is_none_or(|end| moment < end);
-            self.clusters.iter().filter(running).count()
-        };
-        self.clusters
+    /// The most clusters that are on their way at one time. One that ends makes room for one that starts.
+    fn most_at_once(&self) -> i64 {
+        let starts = self.clusters.iter().map(|entry| (entry.starts_at, 1));
+        let ends = self
+            .clusters
             .iter()
-            .map(|entry| at(entry.starts_at))
-            .max()
-            .unwrap_or(0)
+            .filter_map(|entry| Some((entry.ends_at?, -1)));
+        let mut changes: Vec<(Timestamp, i64)> = starts.chain(ends).collect();
+        changes.sort_unstable();
+        let running = changes.into_iter().scan(0, |running, (_, change)| {
+            *running += change;
+            Some(*running)
+        });
+        running.max().unwrap_or(0)
     }
 }
 

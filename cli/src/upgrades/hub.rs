@@ -5,6 +5,7 @@ use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::names::UPGRADE_UID_LABEL;
 use drydock_api::ocm::ManifestWork;
 use drydock_runtime::client::{self, RequestMetrics};
+use drydock_runtime::pages::list_all;
 use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config, ResourceExt};
@@ -13,8 +14,6 @@ use super::arguments::Connection;
 
 /// Who writes.
 pub const MANAGER: &str = "kubectl-drydock";
-/// Objects of a page: a fleet is read in pages of this size.
-const PAGE: u32 = 500;
 
 /// A hub and the namespace that is meant.
 pub struct Hub {
@@ -68,9 +67,9 @@ impl Hub {
         if let Some(found) = found {
             return Ok(found);
         }
-        let all = self.upgrades().list(&ListParams::default().limit(PAGE)).await;
+        let all = list_all(&self.upgrades(), ListParams::default()).await;
         let names: Vec<String> = all
-            .map(|all| all.items.iter().map(ResourceExt::name_any).collect())
+            .map(|all| all.iter().map(ResourceExt::name_any).collect())
             .unwrap_or_default();
         if names.is_empty() {
             bail!(
@@ -85,27 +84,16 @@ impl Hub {
         )
     }
 
-    /// All works of an upgrade, read page by page.
+    /// All works of an upgrade.
     ///
     /// # Errors
     /// If they cannot be listed.
     pub async fn works(&self, upgrade: &ManagedClustersUpgrade) -> anyhow::Result<Vec<ManifestWork>> {
         let uid = upgrade.uid().unwrap_or_default();
         let api: Api<ManifestWork> = Api::all(self.client.clone());
-        let mut parameters = ListParams::default()
-            .labels(&format!("{UPGRADE_UID_LABEL}={uid}"))
-            .limit(PAGE);
-        let mut works = Vec::new();
-        loop {
-            let page = api
-                .list(&parameters)
-                .await
-                .context("listing the ManifestWorks of the upgrade")?;
-            works.extend(page.items);
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => parameters = parameters.continue_token(&token),
-                None => return Ok(works),
-            }
-        }
+        let own = ListParams::default().labels(&format!("{UPGRADE_UID_LABEL}={uid}"));
+        list_all(&api, own)
+            .await
+            .context("listing the ManifestWorks of the upgrade")
     }
 }

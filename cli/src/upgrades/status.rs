@@ -3,6 +3,7 @@
 use anyhow::Context;
 use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::mcu::{ClustersSummary, ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition};
+use drydock_runtime::pages::list_all;
 use futures::TryStreamExt;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -13,9 +14,6 @@ use kube::{Api, ResourceExt};
 use super::arguments::{Output, StatusArguments};
 use super::hub::Hub;
 use super::table;
-
-/// Upgrades of a page.
-const PAGE: u32 = 500;
 
 /// Shows one upgrade, or all.
 ///
@@ -69,11 +67,9 @@ async fn all(hub: &Hub, arguments: &StatusArguments) -> anyhow::Result<()> {
     } else {
         hub.upgrades()
     };
-    let upgrades = api
-        .list(&ListParams::default().limit(PAGE))
+    let upgrades = list_all(&api, ListParams::default())
         .await
-        .context("listing the ManagedClustersUpgrades")?
-        .items;
+        .context("listing the ManagedClustersUpgrades")?;
     if let Some(text) = table::for_scripts(&upgrades, arguments.output)? {
         table::print(&text);
         return Ok(());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use drydock_api::names::APPROVE_COMMAND;
 use drydock_api::ocm::ManifestWork;
 use drydock_api::ocm::manifest_work::{
     DeleteOption, Manifest, ManifestConfig, ManifestWorkSpec, ResourceIdentifier, Workload,
@@ -105,7 +106,7 @@ fn job(operators: &Operators, timeout: SignedDuration, image: &str) -> Value {
                 "containers": [{
                     "name": NAME,
                     "image": image,
-                    "command": ["drydock-agent", "approve-installplans"],
+                    "command": APPROVE_COMMAND,
                     "env": [
                         text("WAITTIME", wait.to_string()),
                         text("INCLUDELIST", pairs(operators.include.as_deref().unwrap_or_default())),
