@@ -1,7 +1,7 @@
 //! Wire types of Drydock and of the systems it meets: Open Cluster Management, OpenShift, the Operator Lifecycle Manager.
 //!
 //! Ours ([`mcu`], [`upgradeconfig`]) carry the schema from which `crds/` is generated. Foreign kinds ([`ocm`],
-//! [`openshift`], [`olm`]) are lenient: they name the fields that Drydock reads and keep all others, so that one odd object
+//! [`openshift`], [`machine_api`], [`olm`]) are lenient: they name the fields that Drydock reads and keep all others, so that one odd object
 //! never blinds a watch and what is written back is whole. No I/O and no decisions here.
 
 pub mod cluster_name;
@@ -12,6 +12,7 @@ mod foreign;
 mod foreign_crds;
 pub mod int_or_percent;
 pub mod list;
+pub mod machine_api;
 pub mod mcu;
 pub mod names;
 pub mod ocm;

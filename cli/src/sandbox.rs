@@ -20,10 +20,11 @@ pub async fn run(arguments: &SandboxArguments) -> anyhow::Result<()> {
     let served = yard.serve().await?;
     println!("{}", served.kubeconfig.display());
     eprintln!(
-        "{} clusters are ready. In another terminal: export KUBECONFIG={}; kubectl get managedclusters\nThe update graph: {}?channel=stable-4.14\nCtrl-C ends it.",
+        "{} clusters are ready. In another terminal: export KUBECONFIG={}; kubectl get managedclusters\nThe update graph: {}?channel=stable-4.14\nAlerts and silences: {}/CLUSTER/prometheus/api/v1/alerts, …/CLUSTER/alertmanager/api/v2/silences\nCtrl-C ends it.",
         arguments.bed.clusters,
         served.kubeconfig.display(),
-        served.graph
+        served.graph,
+        served.monitoring
     );
     signal.cancelled().await;
     yard.shut_down().await

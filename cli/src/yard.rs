@@ -7,12 +7,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use drydock_agent::install_plans;
-use drydock_api::ClusterName;
+use drydock_api::{ClusterName, names};
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::tasks::Tasks;
 use drydock_sandbox::bed::{Bed, BedSettings};
 use drydock_sandbox::cluster::{Fault, Programs};
+use drydock_sandbox::monitoring;
 use drydock_sandbox::pace::Pace;
 use drydock_sandbox::server::ApiServer;
 use drydock_sandbox::update_service::UpdateService;
@@ -44,6 +45,8 @@ pub struct Served {
     pub kubeconfig: PathBuf,
     /// Where the update graph is.
     pub graph: String,
+    /// Where the clusters' Prometheus and Alertmanager are, each below its name.
+    pub monitoring: String,
     _folder: TempDir,
 }
 
@@ -67,7 +70,7 @@ impl Yard {
             .await
             .context("starting the sandbox")?;
         let mut tasks = Tasks::new(stop.clone());
-        let hub = client(hub_of(&bed)?, drydock_api::names::HUB_MANAGER)?;
+        let hub = client(hub_of(&bed)?, names::HUB_MANAGER)?;
         tasks.spawn(
             "hub",
             drydock_hub::run(drydock_hub::Settings::default(), hub, clock.clone(), stop.clone()),
@@ -76,7 +79,7 @@ impl Yard {
             let spoke = bed
                 .spoke(&name)
                 .with_context(|| format!("the bed has no cluster {name}"))?;
-            let agent = client(spoke, drydock_api::names::AGENT_MANAGER)?;
+            let agent = client(spoke, names::AGENT_MANAGER)?;
             let settings = drydock_agent::Settings::default();
             tasks.spawn(
                 "agent",
@@ -124,6 +127,7 @@ impl Yard {
             }
         }
         let graph = self.listen_graph().await?;
+        let monitoring = self.listen_monitoring().await?;
         let folder = tempfile::Builder::new()
             .prefix("drydock-")
             .tempdir()
@@ -132,6 +136,7 @@ impl Yard {
         Ok(Served {
             kubeconfig,
             graph,
+            monitoring,
             _folder: folder,
         })
     }
@@ -146,6 +151,19 @@ impl Yard {
             UpdateService::default().serve(listener, stop).await
         });
         Ok(format!("http://{address}/api/upgrades_info/v1/graph"))
+    }
+
+    async fn listen_monitoring(&mut self) -> anyhow::Result<String> {
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .context("binding a port on loopback")?;
+        let address = listener.local_addr().context("reading the port that was bound")?;
+        let stop = self.stop.clone();
+        let all = self.bed.all_monitoring().clone();
+        self.tasks.spawn("monitoring", async move {
+            monitoring::serve(&all, listener, stop).await
+        });
+        Ok(format!("http://{address}"))
     }
 
     async fn listen(&mut self, server: ApiServer) -> anyhow::Result<std::net::SocketAddr> {
@@ -215,17 +233,12 @@ fn range(clusters: NonZeroUsize) -> String {
     }
 }
 
-/// What pods run as they would outside: the agent's image with the command of the hub's operators work.
+/// What pods run as they would outside.
 fn programs() -> Programs {
-    Programs::default().with(
-        &["drydock-agent", "approve-installplans"],
-        |surroundings| async move {
-            let variable = |name: &str| surroundings.environment.get(name).cloned();
-            let outcome = install_plans::run(variable, &surroundings.client, &surroundings.clock).await;
-            if let Err(error) = &outcome {
-                tracing::warn!(%error, "approve-installplans failed");
-            }
-            outcome.is_ok()
-        },
-    )
+    Programs::default().with(&names::APPROVE_COMMAND, |pod| async move {
+        let variable = |name: &str| pod.environment.get(name).cloned();
+        install_plans::run(variable, &pod.client, &pod.clock)
+            .await
+            .is_ok()
+    })
 }

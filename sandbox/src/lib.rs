@@ -8,6 +8,7 @@ pub mod bed;
 pub mod cluster;
 mod fingerprint;
 pub mod http;
+pub mod monitoring;
 pub mod ocm;
 pub mod olm;
 pub mod openapi;

@@ -3,6 +3,7 @@
 //! Scope, names, columns, subresources, list types and the defaults that a client can tell are the real ones'; all
 //! fields are accepted and kept.
 
+mod machine_api;
 mod olm;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
@@ -40,6 +41,7 @@ pub fn foreign_crds() -> Vec<CustomResourceDefinition> {
     let mut definitions = ocm_clusters();
     definitions.extend(ocm_namespaced());
     definitions.extend(openshift());
+    definitions.extend(machine_api::definitions());
     definitions.extend(olm::definitions());
     definitions
 }

@@ -12,6 +12,7 @@ pub use settings::{BedSettings, ClusterSettings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use drydock_api::machine_api;
 use drydock_runtime::Clock;
 use serde_json::json;
 use tokio::sync::watch;
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access::AccessError;
 use crate::cluster::{self, Player};
+use crate::monitoring::{self, Monitoring};
 use crate::ocm::connection::Connection;
 use crate::ocm::placement::controller::{self, PlacementSettings};
 use crate::ocm::work::agent::{self, Timing, WorkAgentSettings};
@@ -59,6 +61,7 @@ pub struct Bed {
     hub: Place,
     spokes: BTreeMap<String, Place>,
     connections: BTreeMap<String, Connection>,
+    monitoring: BTreeMap<String, Monitoring>,
     names: Vec<String>,
     tasks: JoinSet<()>,
     stop: CancellationToken,
@@ -110,6 +113,7 @@ impl Bed {
             hub,
             spokes,
             connections: BTreeMap::new(),
+            monitoring: BTreeMap::new(),
             tasks: JoinSet::new(),
             stop: CancellationToken::new(),
         };
@@ -149,12 +153,14 @@ impl Bed {
         };
         let shape = cluster.shape(settings.seed);
         let spoke = place.access("openshift");
-        if cluster.agent {
-            let namespace = hub::namespace_of(drydock_api::names::AGENT_NAMESPACE, None);
-            hub::ensure(&spoke, &kinds::NAMESPACE, namespace)
+        let agent_namespace = cluster.agent.then_some(drydock_api::names::AGENT_NAMESPACE);
+        for namespace in agent_namespace.into_iter().chain([machine_api::NAMESPACE]) {
+            hub::ensure(&spoke, &kinds::NAMESPACE, hub::namespace_of(namespace, None))
                 .await
                 .map_err(failed(name))?;
         }
+        let monitoring = Monitoring::new(name, place.access("prometheus"), clock.clone());
+        self.monitoring.insert(name.to_owned(), monitoring);
         let player = Player {
             access: spoke,
             client: place.client("pod"),
@@ -214,6 +220,16 @@ impl Bed {
         }
     }
 
+    /// The monitoring of all clusters, by their names.
+    pub fn all_monitoring(&self) -> &BTreeMap<String, Monitoring> {
+        &self.monitoring
+    }
+
+    /// A cluster's monitoring, if there is such a cluster.
+    pub fn monitoring(&self, name: &str) -> Option<&Monitoring> {
+        self.monitoring.get(name)
+    }
+
     /// Cuts a cluster's agents off from the hub (F15's other half), or restores them. False if there is no such cluster.
     pub fn set_connected(&self, name: &str, connected: bool) -> bool {
         let connection = self.connections.get(name);
@@ -268,7 +284,10 @@ pub fn hub_types() -> Result<Arc<Types>, BedError> {
 pub fn spoke_types() -> Result<Arc<Types>, BedError> {
     types(
         |group| !group.ends_with("open-cluster-management.io"),
-        vec![crate::ocm::work::definition::applied_manifest_work()],
+        vec![
+            crate::ocm::work::definition::applied_manifest_work(),
+            monitoring::prometheus_rule(),
+        ],
     )
 }
 

@@ -13,9 +13,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Fault;
-use super::kinds::{CLUSTER_OPERATOR, CLUSTER_VERSION, JOB, NODE, POD, POOL};
+use super::kinds::{
+    CLUSTER_OPERATOR, CLUSTER_VERSION, JOB, MACHINE, MACHINE_SET, NODE, POD, POD_DISRUPTION_BUDGET, POOL,
+};
 use super::model::{
-    self, Change, Input, JobKey, JobSpec, MaxUnavailable, Model, ObjectRef, PodKey, Shape, VersionSpec, Write,
+    self, BLOCKS_DRAIN, Change, Input, JobKey, JobSpec, MachineSetSpec, MachineSpec, MaxUnavailable, Model,
+    ObjectRef, PodKey, Shape, VersionSpec, Write,
 };
 use super::program::{Program, Programs, Surroundings};
 use crate::access::{Access, AccessError, Key, Kind, Removal, Selection, WatchEvent};
@@ -35,6 +38,10 @@ enum Source {
     Version,
     Pools,
     Jobs,
+    MachineSets,
+    Machines,
+    /// The pod that blocks a drain.
+    Blocker,
 }
 
 /// What a cluster is played with.
@@ -101,8 +108,12 @@ impl Cluster {
     pub async fn run(self, mut faults: watch::Receiver<BTreeSet<Fault>>, shutdown: CancellationToken) {
         let mut actor = self.0;
         let mut events = actor.watches();
+        let mut blocker_is_watched = false;
         loop {
             actor.step().await;
+            if actor.model.watches_blocker() && !std::mem::replace(&mut blocker_is_watched, true) {
+                events.push(actor.blocker());
+            }
             let wake = actor.wake();
             tokio::select! {
                 biased;
@@ -127,11 +138,20 @@ impl Actor {
             (Source::Version, &CLUSTER_VERSION, version),
             (Source::Pools, &POOL, Selection::everything()),
             (Source::Jobs, &JOB, Selection::everything()),
+            (Source::MachineSets, &MACHINE_SET, Selection::everything()),
+            (Source::Machines, &MACHINE, Selection::everything()),
         ] {
             let watch = self.access.watch(kind, &selection);
             events.push(watch.map(move |event| (source, event)).boxed());
         }
         events
+    }
+
+    /// Few clusters have such a pod, so it is watched only where there is one.
+    fn blocker(&self) -> BoxStream<'static, (Source, WatchEvent)> {
+        let selection = Selection::everything().with_labels(BLOCKS_DRAIN);
+        let watch = self.access.watch(&POD, &selection);
+        watch.map(|event| (Source::Blocker, event)).boxed()
     }
 
     /// Lets happen what is due, and writes what came of it.
@@ -219,17 +239,27 @@ impl Actor {
                     self.on_object(source, &object);
                 }
             }
-            WatchEvent::Deleted(object) => {
-                if matches!(source, Source::Jobs) {
-                    let key = JobKey {
-                        namespace: object.namespace().unwrap_or_default().to_owned(),
-                        name: object.name().to_owned(),
-                    };
-                    self.runnable.remove(&key);
-                    self.model.observe(Input::JobGone(key), self.clock.now());
-                }
-            }
+            WatchEvent::Deleted(object) => self.on_deletion(source, &object),
         }
+    }
+
+    fn on_deletion(&mut self, source: Source, object: &Object) {
+        let name = object.name().to_owned();
+        let input = match source {
+            Source::Version | Source::Pools => return,
+            Source::MachineSets => Input::MachineSetGone(name),
+            Source::Machines => Input::MachineGone(name),
+            Source::Blocker => Input::BlockerGone,
+            Source::Jobs => {
+                let key = JobKey {
+                    namespace: object.namespace().unwrap_or_default().to_owned(),
+                    name,
+                };
+                self.runnable.remove(&key);
+                Input::JobGone(key)
+            }
+        };
+        self.model.observe(input, self.clock.now());
     }
 
     fn on_object(&mut self, source: Source, object: &Object) {
@@ -242,6 +272,9 @@ impl Actor {
                 max_unavailable: MaxUnavailable::parse(&object["spec"]["maxUnavailable"]),
             },
             Source::Jobs => Input::Job(self.job(object)),
+            Source::MachineSets => Input::MachineSet(MachineSetSpec::read(object)),
+            Source::Machines => Input::Machine(MachineSpec::read(object)),
+            Source::Blocker => return,
         };
         self.model.observe(input, self.clock.now());
     }
@@ -302,6 +335,9 @@ fn place(object: &ObjectRef) -> (&'static Kind, Key) {
         model::Kind::Node => &NODE,
         model::Kind::Job => &JOB,
         model::Kind::Pod => &POD,
+        model::Kind::PodDisruptionBudget => &POD_DISRUPTION_BUDGET,
+        model::Kind::Machine => &MACHINE,
+        model::Kind::MachineSet => &MACHINE_SET,
     };
     let key = if kind.namespaced {
         Key::namespaced(object.namespace.as_str(), object.name.as_str())

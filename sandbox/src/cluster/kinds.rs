@@ -30,5 +30,23 @@ pub static POOL: Kind = Kind::new(
 pub static NODE: Kind = Kind::new("", "v1", "Node", "nodes", false);
 /// Pod.
 pub static POD: Kind = Kind::new("", "v1", "Pod", "pods", true);
+/// PodDisruptionBudget.
+pub static POD_DISRUPTION_BUDGET: Kind = Kind::new(
+    "policy",
+    "v1",
+    "PodDisruptionBudget",
+    "poddisruptionbudgets",
+    true,
+);
+/// Machine.
+pub static MACHINE: Kind = Kind::new("machine.openshift.io", "v1beta1", "Machine", "machines", true);
+/// MachineSet.
+pub static MACHINE_SET: Kind = Kind::new(
+    "machine.openshift.io",
+    "v1beta1",
+    "MachineSet",
+    "machinesets",
+    true,
+);
 /// Job.
 pub static JOB: Kind = Kind::new("batch", "v1", "Job", "jobs", true);

@@ -28,6 +28,8 @@ pub(super) enum Event {
     NodeMoves { node: usize },
     /// A drain has failed for so long that the node calls itself degraded.
     DrainGivesUp { node: usize },
+    /// A Machine leaves its stage.
+    MachineMoves { machine: String },
     /// A failure that lies in wait shows.
     FaultShows(Fault),
     /// A failure that heals by itself does so.

@@ -68,7 +68,11 @@ impl Model {
             Fault::UnknownUpdate | Fault::NotRecommended | Fault::RiskUnknown | Fault::GraphBroken => {
                 self.query_updates(now);
             }
-            Fault::DrainStuck | Fault::NodeConfigDegraded | Fault::NodeNotReady => self.release_nodes(now),
+            Fault::DrainStuck => {
+                self.unblock_drain();
+                self.release_nodes(now);
+            }
+            Fault::NodeConfigDegraded | Fault::NodeNotReady => self.release_nodes(now),
             Fault::SignatureNotVerified
             | Fault::PausedPool
             | Fault::MinorBlocked
@@ -77,7 +81,7 @@ impl Model {
     }
 
     /// Nodes that a failure held go on.
-    fn release_nodes(&mut self, now: Timestamp) {
+    pub(super) fn release_nodes(&mut self, now: Timestamp) {
         for index in std::mem::take(&mut self.held_nodes) {
             self.nodes[index].degraded = None;
             self.changed_nodes.insert(index);

@@ -63,9 +63,13 @@ impl Model {
 
     /// The failure mode that holds a node in its stage, if it is the one that fails.
     fn stuck(&self, index: usize) -> Option<Fault> {
-        let is_first_worker = self.nodes.iter().position(|node| !node.is_master) == Some(index);
+        let is_first_worker = self
+            .nodes
+            .iter()
+            .position(|node| !node.is_master && node.stage != Stage::Gone)
+            == Some(index);
         let fault = match self.nodes[index].stage {
-            Stage::Draining => Fault::DrainStuck,
+            Stage::Draining if !self.is_drain_freed() => Fault::DrainStuck,
             Stage::Drained => Fault::NodeConfigDegraded,
             Stage::Down => Fault::NodeNotReady,
             _ => return None,
@@ -80,6 +84,7 @@ impl Model {
         }
         match stuck {
             Some(Fault::DrainStuck) => {
+                self.block_drain(index, now);
                 self.agenda
                     .enter(now + DRAIN_PATIENCE, Event::DrainGivesUp { node: index });
                 return;

@@ -2,11 +2,13 @@
 //! to be written and the next moment of interest come out.
 
 mod agenda;
+mod blocker;
 mod condition;
 mod duration;
 mod history;
 mod injection;
 mod job;
+mod machine_api;
 mod machines;
 mod node;
 mod operator;
@@ -21,7 +23,9 @@ mod version_operator;
 mod walk;
 mod write;
 
+pub use blocker::BLOCKS_DRAIN;
 pub use job::{JobKey, JobSpec, PodKey};
+pub use machine_api::{FAILS, MachineSetSpec, MachineSpec};
 pub use pool::MaxUnavailable;
 pub use release::{ChannelRelease, channel_releases, release_image};
 pub use shape::Shape;
@@ -36,8 +40,10 @@ use serde_json::Value;
 
 use super::Fault;
 use agenda::{Agenda, Event};
+use blocker::Blocker;
 use duration::Durations;
 use job::{JobEvent, Jobs};
+use machine_api::MachineApi;
 use node::Node;
 use operator::Operator;
 use pool::Pool;
@@ -63,6 +69,16 @@ pub enum Input {
     Job(JobSpec),
     /// A Job is gone.
     JobGone(JobKey),
+    /// A MachineSet is there, or has changed.
+    MachineSet(MachineSetSpec),
+    /// The MachineSet of this name is gone.
+    MachineSetGone(String),
+    /// A Machine is there, or has changed.
+    Machine(MachineSpec),
+    /// The Machine of this name is gone.
+    MachineGone(String),
+    /// The pod that blocks a drain is gone.
+    BlockerGone,
     /// The program of a pod has ended; whether it succeeded.
     ProgramEnded(PodKey, bool),
 }
@@ -78,12 +94,14 @@ pub struct Model {
     nodes: Vec<Node>,
     pools: [Pool; 2],
     jobs: Jobs,
+    machine_api: MachineApi,
+    blocker: Blocker,
     reachable: bool,
     /// What was written last, so that only changes are written.
     written: BTreeMap<(ObjectRef, Part), Value>,
-    /// What may have another status than the one that was written.
     /// Nodes that a failure mode holds in their stage.
     held_nodes: BTreeSet<usize>,
+    /// What may have another status than the one that was written.
     changed_nodes: BTreeSet<usize>,
     changed_operators: BTreeSet<usize>,
     pools_changed: bool,
@@ -109,6 +127,11 @@ impl Model {
                 }
             }
             Input::Job(spec) => self.jobs.seen(spec, now, self.durations, &mut self.agenda),
+            Input::BlockerGone => self.blocker_gone(now),
+            Input::MachineSet(set) => self.machine_set_seen(set, now),
+            Input::MachineSetGone(name) => self.machine_set_gone(&name),
+            Input::Machine(machine) => self.machine_seen(&machine, now),
+            Input::MachineGone(name) => self.machine_gone(&name, now),
             Input::ProgramEnded(pod, succeeded) if self.jobs.has(&pod) => {
                 let event = JobEvent::PodEnds {
                     number: pod.number,
@@ -162,6 +185,7 @@ impl Model {
             Event::PoolsDue => self.select_nodes(now),
             Event::NodeMoves { node } => self.node_moves(*node, now),
             Event::DrainGivesUp { node } => self.drain_gives_up(*node, now),
+            Event::MachineMoves { machine } => self.machine_moves(machine, now),
             Event::FaultShows(fault) => self.fault_shows(*fault, now),
             Event::FaultHeals(fault) => self.fault_heals(*fault, now),
             Event::Job(key, event) => self

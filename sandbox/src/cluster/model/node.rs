@@ -1,6 +1,7 @@
 //! One node and its way through a configuration change: selected, drained, written, rebooted, uncordoned
 //! (reference 3.5 "Sequence").
 
+use drydock_api::machine_api::NAMESPACE;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -33,13 +34,15 @@ pub(super) enum Stage {
     Current,
     /// Uncordoned.
     Uncordoned,
+    /// Deleted with its machine.
+    Gone,
 }
 
 impl Stage {
     /// The stage that follows and how long this one lasts; `None` for the last.
     fn next(self) -> Option<(Self, &'static str, Spread)> {
         Some(match self {
-            Self::Done => return None,
+            Self::Done | Self::Gone => return None,
             Self::Selected => (Self::Working, "node-selected", Spread::seconds(6.0)),
             Self::Working => (Self::Draining, "node-cordon", Spread::seconds(2.0)),
             Self::Draining => (Self::Drained, "node-drain", Spread::seconds(90.0)),
@@ -53,10 +56,23 @@ impl Stage {
     }
 }
 
+/// What a node is that joins.
+pub(super) struct NodePlan<'a> {
+    pub(super) machine: &'a str,
+    pub(super) zone: &'a str,
+    pub(super) labels: &'a Map<String, Value>,
+    pub(super) config: &'a str,
+    pub(super) kubelet: &'a str,
+    pub(super) now: Timestamp,
+}
+
 /// A node.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) name: String,
+    /// The name of its Machine.
+    pub(super) machine: Option<String>,
+    labels: Map<String, Value>,
     pub(super) zone: String,
     pub(super) is_master: bool,
     pub(super) also_worker: bool,
@@ -94,6 +110,8 @@ impl Node {
         let (third, fourth) = (number % 128 + index as u64 * 8 % 128, number / 128 % 256);
         Self {
             name: format!("ip-10-0-{third}-{fourth}.us-east-2.compute.internal"),
+            machine: None,
+            labels: Map::new(),
             zone: format!("us-east-2{}", ["a", "b", "c"][index % 3]),
             is_master,
             also_worker,
@@ -112,6 +130,30 @@ impl Node {
             next_kubelet: kubelet.to_owned(),
             changes: 0,
         }
+    }
+
+    /// A worker that joins because of a new machine.
+    pub(super) fn joined(plan: &NodePlan<'_>, index: usize, durations: Durations) -> Self {
+        let node = Self::installed(
+            false,
+            false,
+            index,
+            plan.config,
+            plan.kubelet,
+            plan.now,
+            durations,
+        );
+        Self {
+            machine: Some(plan.machine.to_owned()),
+            labels: plan.labels.clone(),
+            zone: plan.zone.to_owned(),
+            ..node
+        }
+    }
+
+    /// Nothing new may be scheduled to it from now on.
+    pub(super) fn cordon(&mut self, now: Timestamp) {
+        self.cordoned_since.get_or_insert(now);
     }
 
     /// Whether the pool counts it as updated to `target`.
@@ -175,7 +217,7 @@ impl Node {
                 self.outdated = false;
                 self.applied_drain.clone_from(&self.desired_drain);
             }
-            Stage::Done | Stage::Selected | Stage::Rebooting => {}
+            Stage::Done | Stage::Selected | Stage::Rebooting | Stage::Gone => {}
         }
     }
 
@@ -337,7 +379,11 @@ impl Node {
         if !self.is_master || self.also_worker {
             labels.extend([role("worker")]);
         }
+        labels.extend(self.labels.clone());
         let mut annotations = self.annotations();
+        if let Some(machine) = &self.machine {
+            annotations["machine.openshift.io/machine"] = Value::from(format!("{NAMESPACE}/{machine}"));
+        }
         annotations[format!("{PREFIX}/controlPlaneTopology")] = Value::from("HighlyAvailable");
         let mut object = json!({
             "apiVersion": "v1",
@@ -354,7 +400,7 @@ impl Node {
 }
 
 /// Most drains of workers take a minute or two, some many, few hang for long (reference 3.4).
-fn worker_drain(kind: f64) -> Spread {
+pub(super) fn worker_drain(kind: f64) -> Spread {
     if kind < 0.015 {
         Spread::minutes(25.0)
     } else if kind < 0.08 {

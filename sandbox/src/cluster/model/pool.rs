@@ -89,7 +89,7 @@ impl Pool {
 
     /// Whether a node belongs to it: one that is master and worker belongs to the masters.
     pub(super) fn owns(&self, node: &Node) -> bool {
-        node.is_master == (self.name == "master")
+        node.stage != Stage::Gone && node.is_master == (self.name == "master")
     }
 
     /// The nodes to begin with now, as many as may be unavailable besides those that already are. Zones in their order,

@@ -6,8 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use super::agenda::Agenda;
+use super::blocker::Blocker;
 use super::duration::Durations;
 use super::job::Jobs;
+use super::machine_api::MachineApi;
 use super::node::Node;
 use super::operator::Operator;
 use super::operators::OPERATORS;
@@ -48,12 +50,13 @@ impl Model {
             let also_worker = is_master && shape.workers == 0;
             Node::installed(is_master, also_worker, index, &config, &kubelet, born, durations)
         };
-        let nodes: Vec<Node> = (0..shape.masters)
+        let mut nodes: Vec<Node> = (0..shape.masters)
             .map(|index| node(true, index))
             .chain((0..shape.workers).map(|index| node(false, index)))
             .collect();
         let mut pools = ["master", "worker"].map(|name| Pool::installed(name, &release, &nodes, born));
         pools[1].paused = shape.faults.contains(&Fault::PausedPool);
+        let machine_api = MachineApi::installed(&shape.name, &mut nodes, durations, born);
         let mut model = Self {
             version: VersionOperator::installed(release.clone(), &shape.channel, cluster_id(shape), born),
             operators: OPERATORS
@@ -66,6 +69,8 @@ impl Model {
             nodes,
             pools,
             jobs: Jobs::default(),
+            machine_api,
+            blocker: Blocker::default(),
             reachable: true,
             written: BTreeMap::new(),
             held_nodes: BTreeSet::new(),

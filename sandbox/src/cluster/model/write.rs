@@ -1,10 +1,12 @@
 //! What the model wants written, and which parts of the state that is.
 
+use drydock_api::machine_api::NAMESPACE;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::agenda::Event;
 use super::condition::Truth;
+use super::node::Stage;
 use super::progress::{self, Situation};
 use super::{Model, condition};
 
@@ -26,6 +28,12 @@ pub enum Kind {
     Job,
     /// `v1` Pod
     Pod,
+    /// `policy/v1` PodDisruptionBudget
+    PodDisruptionBudget,
+    /// `machine.openshift.io/v1beta1` Machine
+    Machine,
+    /// `machine.openshift.io/v1beta1` MachineSet
+    MachineSet,
 }
 
 /// An object of the cluster.
@@ -80,6 +88,25 @@ pub struct Write {
     pub change: Change,
 }
 
+impl Write {
+    /// A Machine or a MachineSet is made.
+    fn create_machine(object: Value) -> Self {
+        let kind = if object["kind"] == "MachineSet" {
+            Kind::MachineSet
+        } else {
+            Kind::Machine
+        };
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        Self {
+            object: ObjectRef {
+                namespace: NAMESPACE.to_owned(),
+                ..ObjectRef::cluster(kind, name)
+            },
+            change: Change::Create(object),
+        }
+    }
+}
+
 impl Model {
     /// The objects of the cluster as they are made at its installation, each before its status.
     pub fn install(&mut self, now: Timestamp) -> Vec<Write> {
@@ -99,6 +126,12 @@ impl Model {
                 .map(|pool| create(Kind::MachineConfigPool, pool.object())),
         );
         writes.extend(self.nodes.iter().map(|node| create(Kind::Node, node.object())));
+        writes.extend(
+            self.machine_api
+                .objects(&self.nodes)
+                .into_iter()
+                .map(Write::create_machine),
+        );
         self.changed_nodes = (0..self.nodes.len()).collect();
         self.changed_operators = (0..self.operators.len()).collect();
         self.pools_changed = true;
@@ -110,6 +143,8 @@ impl Model {
     /// What differs from what was written last.
     pub(super) fn writes(&mut self, now: Timestamp) -> Vec<Write> {
         let mut writes = self.job_writes();
+        writes.extend(self.machine_writes());
+        writes.extend(self.blocker.take_writes());
         for index in std::mem::take(&mut self.changed_operators) {
             let operator = &mut self.operators[index];
             operator.refresh(now);
@@ -172,7 +207,7 @@ impl Model {
     fn node_writes(&mut self) -> Vec<Write> {
         let mut writes = Vec::new();
         for index in std::mem::take(&mut self.changed_nodes) {
-            let Some(node) = self.nodes.get(index) else {
+            let Some(node) = self.nodes.get(index).filter(|node| node.stage != Stage::Gone) else {
                 continue;
             };
             let (name, patch, status) = (node.name.clone(), node.patch(), node.status());
@@ -193,7 +228,7 @@ impl Model {
     }
 
     /// A write of the status if it is another than before.
-    fn changed(&mut self, object: ObjectRef, status: Value) -> Option<Write> {
+    pub(super) fn changed(&mut self, object: ObjectRef, status: Value) -> Option<Write> {
         let before = self
             .written
             .insert((object.clone(), Part::Status), status.clone());
