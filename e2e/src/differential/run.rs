@@ -9,6 +9,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::script::{Request, Script, Step};
+use super::target::Slowly;
 use super::{Answer, Target, path};
 
 /// How long a controller of the real server gets.
@@ -124,6 +125,9 @@ impl Variables {
         } else {
             text.into_bytes()
         };
+        if request.slowly {
+            builder = builder.extension(Slowly);
+        }
         builder.body(Bytes::from(body)).context("building a request")
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A step is `METHOD path word…` with the body as its value. Words: a type of patch (`merge`, `json`, `strategic`,
 //! `apply`), `yaml`, `type:T`, `accept:T`, `table`, `metadata`, `metadata-list`, `gzip` (the answer may be compressed),
-//! `gzipped` (the body is), `as:NAME` (later steps may write `$NAME.rv`, `$NAME.uid`, `$NAME.continue`, `$NAME.name`).
+//! `gzipped` (the body is), `slowly` (the body comes in pieces, with pauses), `as:NAME` (later steps may write `$NAME.rv`, `$NAME.uid`, `$NAME.continue`, `$NAME.name`).
 //! `$ns` is the namespace of the case, `$xN` is N letters. Three steps are not single requests: `WATCH path` reads events
 //! for two seconds, `GONE path` waits until nothing is there, `UNTIL path /pointer=value` waits for a field.
 
@@ -58,6 +58,8 @@ pub struct Request {
     pub headers: Vec<(&'static str, String)>,
     /// Whether the body is sent compressed.
     pub gzipped: bool,
+    /// Whether the body comes in pieces.
+    pub slowly: bool,
     /// The name under which later steps find the answer.
     pub save: Option<String>,
 }
@@ -162,6 +164,10 @@ impl Request {
                 "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
             ),
             "gzip" => ("accept-encoding", "gzip"),
+            "slowly" => {
+                self.slowly = true;
+                return Ok(());
+            }
             "gzipped" => {
                 self.gzipped = true;
                 ("content-encoding", "gzip")

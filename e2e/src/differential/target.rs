@@ -1,10 +1,14 @@
 //! One of the two API servers.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use futures::{StreamExt, stream};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::Frame;
 use kube::Config;
 use kube::client::ConfigExt;
 use tower::util::BoxCloneSyncService;
@@ -15,8 +19,32 @@ use super::Answer;
 /// How long one request may take.
 const PATIENCE: Duration = Duration::from_secs(40);
 
+type Body = UnsyncBoxBody<Bytes, Infallible>;
 type Service =
-    BoxCloneSyncService<http::Request<Full<Bytes>>, http::Response<hyper::body::Incoming>, tower::BoxError>;
+    BoxCloneSyncService<http::Request<Body>, http::Response<hyper::body::Incoming>, tower::BoxError>;
+
+/// A request's body comes in pieces, with a pause before each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slowly;
+
+/// Into how many pieces, and how long the pauses are.
+const PIECES: usize = 6;
+const PAUSE: Duration = Duration::from_millis(200);
+
+fn with_body(request: http::Request<Bytes>) -> http::Request<Body> {
+    if request.extensions().get::<Slowly>().is_none() {
+        return request.map(|body| Full::new(body).boxed_unsync());
+    }
+    request.map(|body| {
+        let size = body.len().div_ceil(PIECES).max(1);
+        let pieces: Vec<Bytes> = body.chunks(size).map(Bytes::copy_from_slice).collect();
+        let frames = stream::iter(pieces).then(|piece| async {
+            tokio::time::sleep(PAUSE).await;
+            Ok(Frame::data(piece))
+        });
+        StreamBody::new(frames).boxed_unsync()
+    })
+}
 
 /// An API server over its socket, without anything between that retries, decompresses or interprets.
 #[derive(Clone)]
@@ -32,7 +60,7 @@ impl Target {
     pub fn new(config: &Config) -> anyhow::Result<Self> {
         let connector = config.rustls_https_connector()?;
         let client = hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new())
-            .build::<_, Full<Bytes>>(connector);
+            .build::<_, Body>(connector);
         let auth = config.auth_layer()?;
         let service = ServiceBuilder::new()
             .layer(config.base_uri_layer())
@@ -54,7 +82,7 @@ impl Target {
             let response = self
                 .service
                 .clone()
-                .oneshot(request.map(Full::new))
+                .oneshot(with_body(request))
                 .await
                 .map_err(|error| anyhow::anyhow!("{error}"))?;
             let (head, body) = response.into_parts();

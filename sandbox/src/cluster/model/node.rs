@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::condition::{Truth, wire_time};
 use super::duration::{Durations, Spread};
+use super::machine_api::provider_id;
 
 /// Prefix of the machine config operator's annotations.
 const PREFIX: &str = "machineconfiguration.openshift.io";
@@ -385,12 +386,16 @@ impl Node {
             annotations["machine.openshift.io/machine"] = Value::from(format!("{NAMESPACE}/{machine}"));
         }
         annotations[format!("{PREFIX}/controlPlaneTopology")] = Value::from("HighlyAvailable");
+        annotations[format!("{PREFIX}/lastSyncedControllerConfigResourceVersion")] = Value::from("24893");
         let mut object = json!({
             "apiVersion": "v1",
             "kind": "Node",
             "metadata": {"annotations": annotations, "labels": labels, "name": self.name},
             "spec": {},
         });
+        if let Some(machine) = &self.machine {
+            object["spec"]["providerID"] = Value::from(provider_id(&self.zone, machine));
+        }
         let taints = self.taints();
         if !taints.is_empty() {
             object["spec"]["taints"] = Value::Array(taints);

@@ -119,7 +119,13 @@ impl Pool {
             .collect()
     }
 
-    /// Whether all its nodes run the target.
+    /// Whether its nodes, as they are now, all run the target.
+    pub(super) fn is_at_target(&self, nodes: &[Node]) -> bool {
+        let mut own = nodes.iter().filter(|node| self.owns(node));
+        own.all(|node| node.is_updated(&self.target) && !node.is_down())
+    }
+
+    /// Whether all its nodes ran the target when they were last counted.
     pub(super) fn is_updated(&self) -> bool {
         let Counts {
             machines,

@@ -1,6 +1,8 @@
 //! An update: from the spec that asks for it, through its payload and the levels of the walk, to the end (reference 3.1,
 //! 3.3), and the failures that wait on the way (3.6).
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::agenda::Event;
@@ -123,7 +125,7 @@ impl Model {
             history: &self.version.history,
             not_upgradeable: self
                 .objection_to_minors()
-                .map(|(reason, message)| (reason.to_owned(), message.to_owned())),
+                .map(|(reason, message)| (reason.to_owned(), message.into_owned())),
             recommendation: self.recommendation(&release),
         };
         match precondition::check(&case, candidate.force) {
@@ -381,11 +383,23 @@ impl Model {
     }
 
     /// Reason and message of `Upgradeable=False`, if the cluster is so.
-    pub(super) fn objection_to_minors(&self) -> Option<(&'static str, &'static str)> {
+    pub(super) fn objection_to_minors(&self) -> Option<(&'static str, Cow<'static, str>)> {
+        if let Some((reason, message)) = self
+            .operators
+            .iter()
+            .find_map(|operator| operator.not_upgradeable)
+            && !self.has(Fault::MinorBlocked)
+        {
+            let message = format!(
+                "Cluster operator {MACHINE_CONFIG} should not be upgraded between minor versions: {message}"
+            );
+            return Some((reason, Cow::Owned(message)));
+        }
         self.has(Fault::MinorBlocked).then_some((
             "AdminAckRequired",
+            Cow::Borrowed(
             "Kubernetes 1.28 and therefore OpenShift 4.15 remove several APIs which require admin consideration. Please \
-             see the knowledge article https://access.redhat.com/articles/6958394 for details and instructions.",
+             see the knowledge article https://access.redhat.com/articles/6958394 for details and instructions."),
         ))
     }
 

@@ -7,6 +7,8 @@ use serde_json::Value;
 use super::agenda::Event;
 use super::condition::Truth;
 use super::node::Stage;
+use super::operators::{self, MACHINE_CONFIG};
+use super::pool::Pool;
 use super::progress::{self, Situation};
 use super::{Model, condition};
 
@@ -145,6 +147,7 @@ impl Model {
         let mut writes = self.job_writes();
         writes.extend(self.machine_writes());
         writes.extend(self.blocker.take_writes());
+        self.judge_pools();
         for index in std::mem::take(&mut self.changed_operators) {
             let operator = &mut self.operators[index];
             operator.refresh(now);
@@ -166,6 +169,32 @@ impl Model {
         }
         writes.extend(self.version_status(now));
         writes
+    }
+
+    /// The machine config operator objects to minor updates while its pools are on their way.
+    fn judge_pools(&mut self) {
+        if !self.pools_changed && self.changed_nodes.is_empty() {
+            return;
+        }
+        let objection = if self.nodes.iter().any(|node| node.degraded.is_some()) {
+            Some((
+                "DegradedPool",
+                "One or more machine config pools are degraded, please see `oc get mcp` for further details",
+            ))
+        } else {
+            let is_updating = |pool: &Pool| !pool.paused && !pool.is_at_target(&self.nodes);
+            self.pools.iter().any(is_updating).then_some((
+                "PoolUpdating",
+                "One or more machine config pools are updating, please see `oc get mcp` for further details",
+            ))
+        };
+        let Some(index) = operators::position(MACHINE_CONFIG) else {
+            return;
+        };
+        if self.operators[index].not_upgradeable != objection {
+            self.operators[index].not_upgradeable = objection;
+            self.changed_operators.insert(index);
+        }
     }
 
     /// The writes of Jobs and their pods.

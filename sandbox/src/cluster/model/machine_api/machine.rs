@@ -57,6 +57,12 @@ impl MachineSpec {
     }
 }
 
+/// What the provider calls the instance of a machine.
+pub(in crate::cluster::model) fn provider_id(zone: &str, machine: &str) -> String {
+    let instance = &digest("instance", machine)[..17];
+    format!("aws:///{zone}/i-{instance}")
+}
+
 /// The zone that a machine's spec asks for.
 pub(super) fn zone(spec: &Value) -> String {
     let zone = &spec["providerSpec"]["value"]["placement"]["availabilityZone"];
@@ -173,8 +179,7 @@ impl Machine {
             || json!({"metadata": {}, "providerSpec": {"value": {"placement": {"availabilityZone": self.zone}}}}),
             |set| set.template_spec.clone(),
         );
-        let instance = &digest("instance", name)[..17];
-        spec["providerID"] = Value::from(format!("aws:///{}/i-{instance}", self.zone));
+        spec["providerID"] = Value::from(provider_id(&self.zone, name));
         json!({"apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "metadata": metadata, "spec": spec})
     }
 

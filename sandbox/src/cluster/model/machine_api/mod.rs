@@ -17,6 +17,7 @@ use super::release::digest;
 use super::{Change, Kind, Model, ObjectRef, Write};
 
 pub use machine::MachineSpec;
+pub(super) use machine::provider_id;
 use machine::{Machine, MachineStage};
 pub use machine_set::{FAILS, MachineSetSpec};
 
