@@ -164,7 +164,7 @@ impl Yard {
     }
 }
 
-fn stack(server: &ApiServer, user_agent: &str) -> anyhow::Result<Client> {
+pub(crate) fn stack(server: &ApiServer, user_agent: &str) -> anyhow::Result<Client> {
     let metrics = RequestMetrics::register(&prometheus::Registry::new()).context("registering metrics")?;
     Ok(client::from_service(
         server.service(user_agent),
@@ -174,7 +174,7 @@ fn stack(server: &ApiServer, user_agent: &str) -> anyhow::Result<Client> {
 }
 
 /// What pods run as they would outside.
-fn programs() -> Programs {
+pub(crate) fn programs() -> Programs {
     Programs::default().with(&names::APPROVE_COMMAND, |pod| async move {
         let variable = |name: &str| pod.environment.get(name).cloned();
         install_plans::run(variable, &pod.client, &pod.clock)

@@ -7,8 +7,11 @@
     reason = "a test ends by panicking, and this one reports to a person"
 )]
 
+use drydock_e2e::simulation::boundaries::{self, Kill};
 use drydock_e2e::simulation::{self, Counts};
 
+/// A debug build is killed at every so many writes only; `make sim` takes them all.
+const DEBUG_STEP: usize = 9;
 /// How many seeds `cargo test` runs.
 const SEEDS: u64 = 10;
 
@@ -20,11 +23,36 @@ fn number(variable: &str, default: u64) -> u64 {
 }
 
 fn run(seed: u64) -> anyhow::Result<simulation::Summary> {
+    paused(simulation::run(seed))
+}
+
+/// Runs something under paused time.
+fn paused<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
-        .build()?;
-    runtime.block_on(simulation::run(seed))
+        .build()
+        .unwrap();
+    runtime.block_on(future)
+}
+
+#[test]
+fn a_hub_killed_at_any_of_its_writes_comes_to_the_same_end() {
+    let undisturbed = paused(boundaries::run(None)).unwrap();
+    assert!(undisturbed.writes > 20, "{undisturbed:?}");
+    let step = if cfg!(debug_assertions) { DEBUG_STEP } else { 1 };
+    for at in (1..=undisturbed.writes).step_by(step) {
+        for after in [false, true] {
+            let kill = Kill { at, after };
+            let end =
+                paused(boundaries::run(Some(kill))).unwrap_or_else(|error| panic!("{kill:?}: {error:#}"));
+            assert_eq!(end.facts, undisturbed.facts, "{kill:?}");
+        }
+    }
+    println!(
+        "killed before and after each of {} writes: the same end",
+        undisturbed.writes
+    );
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! Time as a dependency: the wall clock in production, tokio's clock in the sandbox.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
@@ -10,7 +13,14 @@ pub struct Clock(Source);
 #[derive(Clone, Debug)]
 enum Source {
     System,
-    Simulated { epoch: Timestamp, started: Instant },
+    Simulated {
+        epoch: Timestamp,
+        started: Instant,
+    },
+    Skewed {
+        right: Box<Clock>,
+        milliseconds: Arc<AtomicI64>,
+    },
 }
 
 impl Clock {
@@ -28,6 +38,14 @@ impl Clock {
         })
     }
 
+    /// A clock that is ahead of this one by so many milliseconds, as those of machines may be; it jumps when they change.
+    pub fn skewed(&self, milliseconds: Arc<AtomicI64>) -> Self {
+        Self(Source::Skewed {
+            right: Box::new(self.clone()),
+            milliseconds,
+        })
+    }
+
     /// The present moment.
     #[expect(
         clippy::disallowed_methods,
@@ -39,6 +57,10 @@ impl Clock {
             Source::Simulated { epoch, started } => {
                 let elapsed = SignedDuration::try_from(started.elapsed()).unwrap_or(SignedDuration::MAX);
                 epoch.saturating_add(elapsed).unwrap_or(Timestamp::MAX)
+            }
+            Source::Skewed { right, milliseconds } => {
+                let ahead = SignedDuration::from_millis(milliseconds.load(Ordering::Relaxed));
+                right.now().saturating_add(ahead).unwrap_or(Timestamp::MAX)
             }
         }
     }

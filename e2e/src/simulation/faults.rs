@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::Replicas;
+use super::events::Offline;
 use super::scenario::below;
 
 /// How often each fault happened.
@@ -25,8 +26,10 @@ pub struct Counts {
     pub slow: u64,
     /// Requests that did not come through.
     pub unreachable: u64,
-    /// Replicas that were killed.
+    /// Replicas and agents that were killed.
     pub killed: u64,
+    /// Edits, pauses, placements that changed, clusters that were cut off, clocks that jumped.
+    pub events: u64,
 }
 
 impl Counts {
@@ -37,6 +40,7 @@ impl Counts {
         self.slow += other.slow;
         self.unreachable += other.unreachable;
         self.killed += other.killed;
+        self.events += other.events;
     }
 }
 
@@ -46,12 +50,21 @@ pub(super) struct Trouble(Arc<Mutex<Counts>>);
 
 impl Trouble {
     /// Lets requests of the replicas fail until `end`, each by what the seed draws.
-    pub fn begin(server: &ApiServer, rng: &mut ChaCha8Rng, end: Timestamp, clock: &Clock) -> Self {
+    pub fn begin(
+        server: &ApiServer,
+        rng: &mut ChaCha8Rng,
+        end: Timestamp,
+        clock: &Clock,
+        offline: Offline,
+    ) -> Self {
         let trouble = Self::default();
         let rate = [0, 2, 10, 30][below(rng, 4) as usize];
         let draws = Mutex::new(ChaCha8Rng::seed_from_u64(rng.next_u64()));
         let (noted, clock) = (trouble.clone(), clock.clone());
         server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
+            if asked.identity.name() == "feeder" && offline.has(asked.namespace) {
+                return Verdict::Unreachable;
+            }
             if !asked.identity.name().starts_with("replica") || clock.now() >= end {
                 return Verdict::Pass;
             }
@@ -66,7 +79,7 @@ impl Trouble {
         trouble
     }
 
-    fn counted(&self) -> MutexGuard<'_, Counts> {
+    pub fn counted(&self) -> MutexGuard<'_, Counts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

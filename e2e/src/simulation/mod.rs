@@ -2,11 +2,16 @@
 //! seed, under paused time. After every write the rules of a rollout are checked; when the faults cease, it must come to a
 //! right end. The same seed is the same run.
 
+mod agents;
+pub mod boundaries;
+mod events;
 mod faults;
+mod fleet;
 mod rules;
 mod scenario;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
@@ -15,19 +20,20 @@ use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
 use drydock_sandbox::access::Access;
-use drydock_sandbox::bed;
-use drydock_sandbox::ocm::feeder::{self, FeederSettings, Lives};
-use drydock_sandbox::server::{ApiServer, ServerSettings};
+use drydock_sandbox::server::ApiServer;
 use jiff::{SignedDuration, Timestamp};
 use kube::api::PostParams;
 use kube::{Api, Client};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
+use events::{Events, Offline, World};
 pub use faults::Counts;
 use faults::Trouble;
+use fleet::Fleet;
 use rules::Rules;
 use scenario::Scenario;
 
@@ -37,6 +43,8 @@ const EPOCH: Timestamp = Timestamp::constant(1_767_600_000, 0);
 const TROUBLED: Duration = Duration::from_hours(12);
 /// By when a rollout must have come to its end after the faults: all clusters one after the other, each to its timeout.
 const PATIENCE: Duration = Duration::from_hours(24 * 4);
+/// Of so many seeds one has simulated clusters instead of works that are answered.
+const REAL: u64 = 8;
 /// How often it is asked whether it has.
 const LOOK: Duration = Duration::from_mins(10);
 
@@ -57,11 +65,11 @@ pub struct Summary {
 /// If a rule is broken, or the rollout does not come to a right end: with what happened before.
 pub async fn run(seed: u64) -> anyhow::Result<Summary> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let scenario = Scenario::draw(&mut rng);
+    let scenario = Scenario::draw(&mut rng, seed.is_multiple_of(REAL));
+    let events = Events::draw(&mut rng, &scenario, TROUBLED);
     let clock = Clock::simulated(EPOCH);
-    let types = bed::hub_types().context("the kinds of a hub")?;
-    let server = ApiServer::new(ServerSettings::new("hub", clock.clone(), seed, types));
-    scenario.prepare(&Access::memory(&server, "user")).await?;
+    let fleet = Fleet::start(&scenario, seed, &clock).await?;
+    let server = fleet.hub.clone();
     let rules = Arc::new(Rules::new(&scenario));
     let mut parts = JoinSet::new();
     parts.spawn(rules::watch(
@@ -69,31 +77,34 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         clock.clone(),
         Arc::clone(&rules),
     ));
-    let feeding = FeederSettings {
-        durations: [20, 45, 70, 100, 150].map(SignedDuration::from_mins).to_vec(),
-        seed,
-        failures_percent: scenario.failures_percent,
-    };
-    parts.spawn(feeder::run(
-        Access::memory(&server, "feeder"),
-        feeding,
-        Lives::default(),
-    ));
-    let trouble = Trouble::begin(
-        &server,
-        &mut rng,
-        EPOCH + SignedDuration::try_from(TROUBLED)?,
-        &clock,
-    );
+    let (offline, skew) = (Offline::default(), Arc::new(AtomicI64::new(0)));
+    let end = EPOCH + SignedDuration::try_from(TROUBLED)?;
+    let trouble = Trouble::begin(&server, &mut rng, end, &clock, offline.clone());
+    trouble.counted().events += events.count();
     let client = server.client("user");
     let upgrades: Api<ManagedClustersUpgrade> = Api::namespaced(client, "default");
     upgrades
         .create(&PostParams::default(), &scenario.upgrade()?)
         .await
         .context("creating the upgrade")?;
+    let world = World {
+        hub: Access::memory(&server, "user"),
+        clock: clock.clone(),
+        skew: Arc::clone(&skew),
+        offline,
+        rules: Arc::clone(&rules),
+        scenario: scenario.clone(),
+        connect: fleet.connection(),
+    };
+    let happens = tokio::spawn(world.play(events.clone()));
+    for (name, spoke) in fleet.agents() {
+        let draws = ChaCha8Rng::seed_from_u64(rng.next_u64());
+        let agent = agents::keep_running(spoke, clock.clone(), draws, TROUBLED, trouble.clone());
+        parts.spawn(agent.instrument(tracing::info_span!("agent", cluster = name)));
+    }
     let replicas = Replicas {
         server: server.clone(),
-        clock: clock.clone(),
+        clock: clock.skewed(skew),
     };
     let hubs = tokio::spawn(faults::restart_at_random(
         replicas,
@@ -105,7 +116,11 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
     let ended = follow(&upgrades, &scenario, &rules, &clock).await;
     hubs.abort();
     parts.shutdown().await;
-    ended.with_context(|| format!("seed {seed}: {scenario:?}\nwhat happened:\n{}", rules.history()))?;
+    ended.with_context(|| {
+        let history = rules.history();
+        format!("seed {seed}: {scenario:?}\n{events:?}\nwhat happened:\n{history}")
+    })?;
+    happens.await.context("what happens panicked")??;
     Ok(Summary {
         lasted: clock.now().duration_since(EPOCH),
         faults: trouble.counts(),

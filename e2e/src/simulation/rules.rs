@@ -1,6 +1,6 @@
 //! The rules of a rollout, read from the works alone, after every write (hub 2).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::ensure;
@@ -10,9 +10,13 @@ use drydock_runtime::Clock;
 use drydock_sandbox::access::{Access, Object, Selection, WatchEvent};
 use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
 use futures::StreamExt;
+use jiff::{SignedDuration, Timestamp};
 
+use super::events::SKEW;
 use super::scenario::Scenario;
 
+/// How old the hub's view of an edit may be: its watches break, and its requests fail.
+const STALE: SignedDuration = SignedDuration::from_mins(20);
 /// How much of what happened is remembered.
 const REMEMBERED: usize = 200;
 
@@ -23,8 +27,8 @@ struct Cluster {
     works: BTreeMap<String, String>,
     /// How often an upgrade work was made for it.
     upgrades: usize,
-    /// `Complete` or `Failed`, once recorded.
-    ended: Option<String>,
+    /// `Complete` or `Failed`, once recorded, and when.
+    ended: Option<(String, Timestamp)>,
 }
 
 impl Cluster {
@@ -33,8 +37,29 @@ impl Cluster {
     }
 }
 
+impl Cluster {
+    fn has_ended(&self, state: &str) -> bool {
+        self.ended.as_ref().is_some_and(|(ended, _)| ended == state)
+    }
+}
+
+/// Something that was asked, and since when; the newest last.
+type Asked<T> = Vec<(Timestamp, T)>;
+
+/// What the hub may believe that is asked.
+fn believed<T>(asked: &Asked<T>, now: Timestamp) -> impl Iterator<Item = &T> {
+    let first = asked
+        .iter()
+        .rposition(|(since, _)| *since + STALE <= now)
+        .unwrap_or(0);
+    asked[first..].iter().map(|(_, what)| what)
+}
+
 #[derive(Debug, Default)]
 struct Seen {
+    limits: Asked<usize>,
+    pauses: Asked<bool>,
+    selections: Asked<BTreeSet<String>>,
     clusters: BTreeMap<String, Cluster>,
     history: VecDeque<String>,
     broken: Option<String>,
@@ -51,21 +76,47 @@ pub(super) struct Rules {
 pub(super) async fn watch(hub: Access, clock: Clock, rules: Arc<Rules>) {
     let mut works = hub.watch(&MANIFEST_WORK, &Selection::everything());
     while let Some(event) = works.next().await {
-        let now = clock.now().to_string();
+        let now = clock.now();
         match event {
-            WatchEvent::Resync(all) => all.iter().for_each(|work| rules.changed(work, &now)),
-            WatchEvent::Applied(work) => rules.changed(&work, &now),
-            WatchEvent::Deleted(work) => rules.gone(&work, &now),
+            WatchEvent::Resync(all) => all.iter().for_each(|work| rules.changed(work, now)),
+            WatchEvent::Applied(work) => rules.changed(&work, now),
+            WatchEvent::Deleted(work) => rules.gone(&work, now),
         }
     }
 }
 
 impl Rules {
     pub fn new(scenario: &Scenario) -> Self {
+        let seen = Seen {
+            limits: vec![(Timestamp::MIN, scenario.limit)],
+            pauses: vec![(Timestamp::MIN, false)],
+            selections: vec![(Timestamp::MIN, scenario.names().into_iter().collect())],
+            ..Seen::default()
+        };
         Self {
             scenario: scenario.clone(),
-            seen: Mutex::default(),
+            seen: Mutex::new(seen),
         }
+    }
+
+    /// `maxConcurrency` is this from now on.
+    pub fn limit_is(&self, limit: usize, now: Timestamp) {
+        self.seen().limits.push((now, limit));
+    }
+
+    /// `paused` is this from now on.
+    pub fn pause_is(&self, paused: bool, now: Timestamp) {
+        self.seen().pauses.push((now, paused));
+    }
+
+    /// The placement selects these from now on.
+    pub fn selection_is(&self, selected: BTreeSet<String>, now: Timestamp) {
+        self.seen().selections.push((now, selected));
+    }
+
+    /// Remembers something that happened.
+    pub fn note(&self, what: &str) {
+        self.seen().note(what.to_owned());
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -87,12 +138,13 @@ impl Rules {
         seen.history.iter().cloned().collect::<Vec<_>>().join("\n")
     }
 
-    fn changed(&self, work: &Object, now: &str) {
+    fn changed(&self, work: &Object, now: Timestamp) {
         let mut seen = self.seen();
         let cluster = work.namespace().unwrap_or_default().to_owned();
         let kind = work.label(KIND_LABEL).unwrap_or_default().to_owned();
         let is_canary = self.scenario.is_canary(&cluster);
-        let canaries_done = self.canaries_done(&seen);
+        let canaries_done = self.canaries_done(&seen, now);
+        let budget_left = self.budget_left(&seen);
         let entry = seen.clusters.entry(cluster.clone()).or_default();
         let starts = entry.works.is_empty();
         let is_new = entry.works.get(&kind).map(String::as_str) != Some(work.uid());
@@ -101,9 +153,11 @@ impl Rules {
             entry.upgrades += usize::from(kind == "cluster");
         }
         if let Some(state) = work.label(STATE_LABEL) {
-            entry.ended = Some(state.to_owned());
+            entry.ended.get_or_insert_with(|| (state.to_owned(), now));
         }
         let twice = entry.upgrades > 1;
+        let follows = is_new && matches!(kind.as_str(), "post" | "operators");
+        let has_upgrade = entry.works.contains_key("cluster");
         let running = seen
             .clusters
             .values()
@@ -115,11 +169,25 @@ impl Rules {
             seen.note(format!("{now} {cluster}: {kind} work says {state}"));
         }
         seen.checks += 1;
-        seen.check(running <= self.scenario.limit, || {
-            format!("{running} clusters in flight, {} may be", self.scenario.limit)
+        let is_start = is_new && starts;
+        let limit = believed(&seen.limits, now).max().copied().unwrap_or_default();
+        seen.check(!is_start || running <= limit, || {
+            format!("{running} clusters in flight, {limit} may be")
         });
-        seen.check(!(is_new && starts && !is_canary) || canaries_done, || {
-            format!("{cluster} starts before the canaries are complete")
+        seen.check(!is_start || is_canary || canaries_done, || {
+            format!("{cluster} starts before the canaries are complete and have soaked")
+        });
+        seen.check(!is_start || is_canary || budget_left, || {
+            format!("{cluster} starts although the failure budget is spent")
+        });
+        let is_paused = believed(&seen.pauses, now).all(|paused| *paused);
+        seen.check(!is_start || !is_paused, || format!("{cluster} starts in a pause"));
+        let is_selected = believed(&seen.selections, now).any(|selected| selected.contains(&cluster));
+        seen.check(!is_start || is_selected, || {
+            format!("{cluster} starts and is not selected")
+        });
+        seen.check(!follows || has_upgrade, || {
+            format!("{cluster}: {kind} before the platform was upgraded")
         });
         seen.check(!twice, || format!("{cluster} was started twice"));
         seen.check(work.label(UPGRADE_UID_LABEL).is_some(), || {
@@ -127,7 +195,7 @@ impl Rules {
         });
     }
 
-    fn gone(&self, work: &Object, now: &str) {
+    fn gone(&self, work: &Object, now: Timestamp) {
         let mut seen = self.seen();
         let cluster = work.namespace().unwrap_or_default().to_owned();
         let kind = work.label(KIND_LABEL).unwrap_or_default().to_owned();
@@ -137,21 +205,50 @@ impl Rules {
         });
     }
 
-    fn canaries_done(&self, seen: &Seen) -> bool {
-        let mut canaries = self.scenario.names().into_iter().take(self.scenario.canaries);
-        canaries.all(|name| {
-            let cluster = seen.clusters.get(&name);
-            cluster.is_some_and(|cluster| cluster.ended.as_deref() == Some("Complete"))
+    /// Whether all canaries that are asked for are complete, for as long as they must soak.
+    fn canaries_done(&self, seen: &Seen, now: Timestamp) -> bool {
+        let soak = SignedDuration::from_mins(i64::try_from(self.scenario.soak_minutes).unwrap_or(i64::MAX));
+        let off = SignedDuration::try_from(SKEW * 2).unwrap_or(SignedDuration::MAX);
+        let names = self.scenario.names();
+        let canaries = names.iter().take(self.scenario.canaries);
+        let mut asked =
+            canaries.filter(|name| believed(&seen.selections, now).all(|selected| selected.contains(*name)));
+        asked.all(|name| {
+            let cluster = seen.clusters.get(name);
+            let done = cluster.filter(|cluster| cluster.has_ended("Complete"));
+            let done = done.and_then(|cluster| cluster.ended.as_ref());
+            done.is_some_and(|(_, since)| *since + soak <= now + off)
         })
+    }
+
+    fn budget_left(&self, seen: &Seen) -> bool {
+        let failed = seen
+            .clusters
+            .iter()
+            .filter(|(name, cluster)| !self.scenario.is_canary(name) && cluster.has_ended("Failed"));
+        let failed = failed.count() as u64;
+        self.scenario
+            .max_failures
+            .is_none_or(|budget| failed < budget.max(1))
     }
 
     fn count(&self, state: &str) -> i64 {
         let seen = self.seen();
-        let ended = seen
-            .clusters
-            .values()
-            .filter(|cluster| cluster.ended.as_deref() == Some(state));
+        let ended = seen.clusters.values().filter(|cluster| cluster.has_ended(state));
         i64::try_from(ended.count()).unwrap_or(i64::MAX)
+    }
+
+    /// How many clusters take part: the selected ones, and those that have started.
+    fn members(&self) -> usize {
+        let seen = self.seen();
+        let selected = seen.selections.last().map(|(_, selected)| selected.clone());
+        let mut members = selected.unwrap_or_default();
+        let started = seen
+            .clusters
+            .iter()
+            .filter(|(_, cluster)| !cluster.works.is_empty());
+        members.extend(started.map(|(name, _)| name.clone()));
+        members.len()
     }
 
     /// Whether nothing is on its way, and the status says so.
@@ -162,7 +259,7 @@ impl Rules {
             .as_ref()
             .and_then(|status| status.clusters_summery)
             .unwrap_or_default();
-        let total = i64::try_from(scenario.clusters).unwrap_or(i64::MAX);
+        let total = i64::try_from(self.members()).unwrap_or(i64::MAX);
         let pending = total - self.count("Complete") - self.count("Failed");
         let halted = self.must_halt(scenario);
         !running
@@ -176,9 +273,10 @@ impl Rules {
     fn must_halt(&self, scenario: &Scenario) -> bool {
         let seen = self.seen();
         let failed = |canary: bool| {
-            let failed = seen.clusters.iter().filter(|(name, cluster)| {
-                scenario.is_canary(name) == canary && cluster.ended.as_deref() == Some("Failed")
-            });
+            let failed = seen
+                .clusters
+                .iter()
+                .filter(|(name, cluster)| scenario.is_canary(name) == canary && cluster.has_ended("Failed"));
             failed.count() as u64
         };
         failed(true) > 0

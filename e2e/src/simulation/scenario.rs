@@ -1,13 +1,16 @@
 //! What a seed draws: the fleet and what is asked of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context;
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_sandbox::access::Access;
+use drydock_sandbox::access::{Access, Key};
+use drydock_sandbox::bed::{BedSettings, ClusterSettings};
+use drydock_sandbox::cluster::Fault;
 use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, NAMESPACE, PLACEMENT, PLACEMENT_DECISION};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
+use semver::Version;
 use serde_json::{Value, json};
 
 /// A number below `end`.
@@ -18,6 +21,10 @@ pub(super) fn below(rng: &mut ChaCha8Rng, end: u64) -> u64 {
 /// The fleet and the upgrade of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
+    /// Simulated clusters with the real agent on some of them, instead of works that are answered.
+    pub real: bool,
+    /// The clusters that fail, and how: simulated ones only.
+    pub faults: Vec<(usize, Fault)>,
     pub clusters: usize,
     pub canaries: usize,
     pub limit: usize,
@@ -31,10 +38,18 @@ pub(super) struct Scenario {
 }
 
 impl Scenario {
-    pub fn draw(rng: &mut ChaCha8Rng) -> Self {
-        let clusters = 1 + below(rng, 10) as usize;
+    pub fn draw(rng: &mut ChaCha8Rng, real: bool) -> Self {
+        let clusters = 1 + below(rng, if real { 5 } else { 10 }) as usize;
         let chance = |rng: &mut ChaCha8Rng, of: u64| below(rng, of) == 0;
+        let faults = (0..clusters)
+            .filter_map(|number| {
+                let fault = Fault::ALL[below(rng, Fault::ALL.len() as u64) as usize];
+                (real && chance(rng, 2)).then_some((number, fault))
+            })
+            .collect();
         Self {
+            real,
+            faults,
             clusters,
             canaries: (below(rng, 3) as usize).min(clusters),
             limit: 1 + below(rng, 4) as usize,
@@ -47,6 +62,23 @@ impl Scenario {
         }
     }
 
+    /// A small rollout with a canary and every kind of work, in which nothing fails.
+    pub fn small() -> Self {
+        Self {
+            real: false,
+            faults: Vec::new(),
+            clusters: 3,
+            canaries: 1,
+            limit: 2,
+            max_failures: None,
+            soak_minutes: 10,
+            pre: true,
+            post: true,
+            operators: true,
+            failures_percent: 0,
+        }
+    }
+
     pub fn names(&self) -> Vec<String> {
         (0..self.clusters).map(|number| format!("c{number}")).collect()
     }
@@ -56,6 +88,30 @@ impl Scenario {
             .iter()
             .take(self.canaries)
             .any(|canary| canary == name)
+    }
+
+    /// The bed of simulated clusters: every other one has the agent.
+    pub fn bed(&self, seed: u64) -> BedSettings {
+        let cluster = |number: usize| {
+            let name = format!("c{number}");
+            let labels = if self.is_canary(&name) {
+                BTreeMap::from([("canary".to_owned(), "yes".to_owned())])
+            } else {
+                BTreeMap::new()
+            };
+            let faults = self.faults.iter().filter(|(failing, _)| *failing == number);
+            ClusterSettings {
+                labels,
+                agent: number % 2 == 1,
+                faults: faults.map(|(_, fault)| *fault).collect(),
+                ..ClusterSettings::new(name, Version::new(4, 14, 9), "stable-4.14")
+            }
+        };
+        BedSettings {
+            clusters: (0..self.clusters).map(cluster).collect(),
+            placement: Some(("default".to_owned(), "all".to_owned())),
+            ..BedSettings::demo(0, seed)
+        }
     }
 
     /// Makes the clusters, and a Placement that is decided once and for all.
@@ -102,7 +158,7 @@ impl Scenario {
         let placement = json!({
             "apiVersion": api, "kind": "Placement", "metadata": {"name": "all", "namespace": "default"}, "spec": {},
         });
-        let mut placement = hub.create(&PLACEMENT, placement).await?.value().clone();
+        hub.create(&PLACEMENT, placement).await?;
         let page = json!({
             "apiVersion": api, "kind": "PlacementDecision",
             "metadata": {"name": "all-decision-1", "namespace": "default", "labels": {
@@ -110,19 +166,27 @@ impl Scenario {
                 "cluster.open-cluster-management.io/decision-group-index": "0",
             }},
         });
-        let mut page = hub.create(&PLACEMENT_DECISION, page).await?.value().clone();
-        let decisions: Vec<Value> = self
-            .names()
+        hub.create(&PLACEMENT_DECISION, page).await?;
+        self.decide(hub, &self.names().into_iter().collect()).await
+    }
+
+    /// Lets the Placement select these clusters: first the page says so, then the Placement, as with the real one.
+    pub async fn decide(&self, hub: &Access, selected: &BTreeSet<String>) -> anyhow::Result<()> {
+        let key = Key::namespaced("default", "all-decision-1");
+        let mut page = hub.get(&PLACEMENT_DECISION, &key).await?.value().clone();
+        let decisions: Vec<Value> = selected
             .iter()
             .map(|name| json!({"clusterName": name, "reason": ""}))
             .collect();
         page["status"] = json!({"decisions": decisions});
         hub.replace_status(&PLACEMENT_DECISION, page).await?;
+        let key = Key::namespaced("default", "all");
+        let mut placement = hub.get(&PLACEMENT, &key).await?.value().clone();
         placement["status"] = json!({
-            "numberOfSelectedClusters": self.clusters,
+            "numberOfSelectedClusters": selected.len(),
             "decisionGroups": [{
                 "decisionGroupIndex": 0, "decisionGroupName": "", "decisions": ["all-decision-1"],
-                "clustersCount": self.clusters,
+                "clustersCount": selected.len(),
             }],
             "conditions": [{
                 "type": "PlacementSatisfied", "status": "True", "reason": "AllDecisionsScheduled", "message": "",
@@ -135,12 +199,14 @@ impl Scenario {
 
     /// The upgrade of all of them.
     pub fn upgrade(&self) -> anyhow::Result<ManagedClustersUpgrade> {
-        let job = json!({
-            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "default"},
-            "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}},
-        });
-        let action = json!({"manifestWork": {"workload": {"manifests": [job]}}});
-        let mut strategy = json!({"maxConcurrency": self.limit, "upgradeVia": "ClusterVersion"});
+        let action = |name: &str| {
+            let job = json!({
+                "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": "default"},
+                "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}},
+            });
+            json!({"manifestWork": {"workload": {"manifests": [job]}}})
+        };
+        let mut strategy = json!({"maxConcurrency": self.limit, "upgradeVia": if self.real { "Auto" } else { "ClusterVersion" }});
         if self.canaries > 0 {
             strategy["canaryClusters"] = json!({
                 "clusterSelector": {"matchLabels": {"canary": "yes"}},
@@ -159,10 +225,10 @@ impl Scenario {
             ("upgradeStrategy", strategy),
         ]);
         if self.pre {
-            spec.insert("preUpgradeAction", action.clone());
+            spec.insert("preUpgradeAction", action("before"));
         }
         if self.post {
-            spec.insert("postUpgradeAction", action);
+            spec.insert("postUpgradeAction", action("after"));
         }
         if self.operators {
             spec.insert("ocpOperators", json!({"approveAllUpgrades": true}));

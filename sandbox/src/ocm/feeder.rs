@@ -19,6 +19,8 @@ use tokio::task::JoinSet;
 
 /// How long it takes until a work is applied.
 const APPLIES: Duration = Duration::from_secs(5);
+/// How often a cluster that is cut off tries again.
+const RECONNECTS: Duration = Duration::from_secs(30);
 /// How long the Jobs of actions and of operators take.
 const JOBS: Duration = Duration::from_mins(2);
 
@@ -187,9 +189,15 @@ async fn answer(hub: &Access, work: &Object, manifests: Vec<Value>) -> Result<()
         "conditions": [condition("Applied"), condition("Available")],
         "resourceStatus": {"manifests": manifests},
     }});
-    hub.merge_patch_status(&MANIFEST_WORK, &work.key(), status)
-        .await
-        .map(drop)
+    loop {
+        match hub
+            .merge_patch_status(&MANIFEST_WORK, &work.key(), status.clone())
+            .await
+        {
+            Err(error) if error.is_unreachable() => tokio::time::sleep(RECONNECTS).await,
+            other => return other.map(drop),
+        }
+    }
 }
 
 /// The cluster claims the version that it has come to.

@@ -1,0 +1,44 @@
+//! The real agent on a simulated cluster, which is killed now and then.
+
+use std::time::Duration;
+
+use drydock_api::names;
+use drydock_runtime::Clock;
+use drydock_sandbox::server::ApiServer;
+use rand_chacha::ChaCha8Rng;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::faults::Trouble;
+use super::scenario::below;
+use crate::yard::stack;
+
+/// Keeps the agent of a cluster running for ever, and while it is troubled kills it at random.
+pub(super) async fn keep_running(
+    spoke: ApiServer,
+    clock: Clock,
+    mut rng: ChaCha8Rng,
+    troubled: Duration,
+    trouble: Trouble,
+) {
+    let end = Instant::now() + troubled;
+    loop {
+        let Ok(client) = stack(&spoke, names::AGENT_MANAGER) else {
+            return;
+        };
+        let settings = drydock_agent::Settings::default();
+        let run = drydock_agent::run(settings, client, clock.clone(), CancellationToken::new());
+        let lifetime = if Instant::now() < end {
+            Duration::from_secs(60 + below(&mut rng, 3 * 3600))
+        } else {
+            Duration::from_hours(24 * 30)
+        };
+        match tokio::time::timeout(lifetime, run).await {
+            Err(_killed) => trouble.counted().killed += 1,
+            Ok(ended) => {
+                tracing::warn!(?ended, "the agent ended and is started again");
+                tokio::time::sleep(Duration::from_secs(10)).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What people and the world do to a rollout while it runs: edits, pauses, placements that change, clusters that come, go
+//! and fall silent, clocks that jump.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+use drydock_runtime::Clock;
+use drydock_sandbox::access::{Access, Key, Kind};
+use drydock_sandbox::ocm::kinds::MANAGED_CLUSTER;
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+
+use super::rules::Rules;
+use super::scenario::{Scenario, below};
+
+static UPGRADE: Kind = Kind::new(
+    "cluster.open-cluster-management.io",
+    "v1beta1",
+    "ManagedClustersUpgrade",
+    "managedclustersupgrades",
+    true,
+);
+
+/// By how much a clock is off at most.
+pub(super) const SKEW: Duration = Duration::from_mins(3);
+
+/// Something that happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Happening {
+    /// `maxConcurrency` is edited.
+    Limit(usize),
+    Paused(bool),
+    /// The placement selects so many of the clusters, and no others.
+    Selects(BTreeSet<String>),
+    /// A cluster is cut off from the hub, or comes back.
+    Connected(String, bool),
+    /// The clocks of the replicas are ahead by so many milliseconds.
+    Clock(i64),
+}
+
+/// What happens, and after which time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Events(Vec<(Duration, Happening)>);
+
+/// The clusters that are cut off at present.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Offline(Arc<Mutex<BTreeSet<String>>>);
+
+impl Offline {
+    fn all(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn has(&self, cluster: Option<&str>) -> bool {
+        cluster.is_some_and(|cluster| self.all().contains(cluster))
+    }
+}
+
+impl Events {
+    /// Draws what happens within `troubled`; at its end everybody is there and nothing is paused.
+    pub fn draw(rng: &mut ChaCha8Rng, scenario: &Scenario, troubled: Duration) -> Self {
+        let mut events = Vec::new();
+        let minutes = troubled.as_secs() / 60;
+        let moment =
+            |rng: &mut ChaCha8Rng| Duration::from_secs(60 * below(rng, minutes - 1) + below(rng, 60));
+        for _ in 0..below(rng, 7) {
+            let at = moment(rng);
+            match below(rng, 5) {
+                0 => events.push((at, Happening::Limit(1 + below(rng, 5) as usize))),
+                1 => {
+                    let until = at + Duration::from_secs(60 * (1 + below(rng, 240)));
+                    events.push((at, Happening::Paused(true)));
+                    events.push((until.min(troubled), Happening::Paused(false)));
+                }
+                2 if !scenario.real => {
+                    let mut selected: BTreeSet<String> = scenario.names().into_iter().collect();
+                    selected.retain(|_| below(rng, 4) > 0);
+                    if scenario
+                        .names()
+                        .iter()
+                        .any(|name| scenario.is_canary(name) && selected.contains(name))
+                        || scenario.canaries == 0 && !selected.is_empty()
+                    {
+                        events.push((at, Happening::Selects(selected)));
+                    }
+                }
+                3 => {
+                    let number = below(rng, scenario.clusters as u64);
+                    let until = at + Duration::from_secs(60 * (1 + below(rng, 300)));
+                    let name = format!("c{number}");
+                    events.push((at, Happening::Connected(name.clone(), false)));
+                    events.push((until.min(troubled), Happening::Connected(name, true)));
+                }
+                _ => {
+                    let most = SKEW.as_millis() as u64;
+                    let ahead = below(rng, 2 * most) as i64 - most as i64;
+                    events.push((at, Happening::Clock(ahead)));
+                }
+            }
+        }
+        events.push((troubled, Happening::Paused(false)));
+        events.sort_by_key(|(at, _)| *at);
+        Self(events)
+    }
+
+    pub fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+/// Cuts a cluster of a bed off (false), or restores it.
+pub(super) type Connect = Box<dyn Fn(&str, bool) + Send + Sync>;
+
+/// Where things happen.
+pub(super) struct World {
+    pub hub: Access,
+    pub clock: Clock,
+    pub skew: Arc<AtomicI64>,
+    pub offline: Offline,
+    pub rules: Arc<Rules>,
+    pub scenario: Scenario,
+    pub connect: Connect,
+}
+
+impl World {
+    /// Lets everything happen in its time.
+    ///
+    /// # Errors
+    /// If an object cannot be written, which nothing in a simulation keeps from happening.
+    pub async fn play(self, events: Events) -> anyhow::Result<()> {
+        let begun = tokio::time::Instant::now();
+        for (at, happening) in events.0 {
+            tokio::time::sleep_until(begun + at).await;
+            self.happen(&happening)
+                .await
+                .with_context(|| format!("letting happen {happening:?}"))?;
+        }
+        Ok(())
+    }
+
+    async fn happen(&self, happening: &Happening) -> anyhow::Result<()> {
+        self.rules.note(&format!("{} {happening:?}", self.clock.now()));
+        match happening {
+            Happening::Limit(limit) => {
+                self.rules.limit_is(*limit, self.clock.now());
+                self.edit(json!({"upgradeStrategy": {"maxConcurrency": limit}}))
+                    .await
+            }
+            Happening::Paused(paused) => {
+                self.edit(json!({"paused": paused})).await?;
+                self.rules.pause_is(*paused, self.clock.now());
+                Ok(())
+            }
+            Happening::Selects(selected) => {
+                self.rules.selection_is(selected.clone(), self.clock.now());
+                self.scenario.decide(&self.hub, selected).await
+            }
+            Happening::Connected(cluster, connected) => self.connect(cluster, *connected).await,
+            Happening::Clock(ahead) => {
+                self.skew.store(*ahead, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    }
+
+    async fn edit(&self, spec: Value) -> anyhow::Result<()> {
+        let key = Key::namespaced("default", "sim");
+        self.hub
+            .merge_patch(&UPGRADE, &key, json!({"spec": spec}))
+            .await?;
+        Ok(())
+    }
+
+    async fn connect(&self, cluster: &str, connected: bool) -> anyhow::Result<()> {
+        if connected {
+            self.offline.all().remove(cluster);
+        } else {
+            self.offline.all().insert(cluster.to_owned());
+        }
+        (self.connect)(cluster, connected);
+        if self.scenario.real {
+            return Ok(());
+        }
+        let key = Key::cluster(cluster);
+        let mut object = self.hub.get(&MANAGED_CLUSTER, &key).await?.value().clone();
+        let now = self.clock.now().as_second();
+        let now = jiff::Timestamp::from_second(now)?.to_string();
+        for condition in object["status"]["conditions"]
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+        {
+            if condition["type"] == "ManagedClusterConditionAvailable" {
+                condition["status"] = json!(if connected { "True" } else { "Unknown" });
+                condition["lastTransitionTime"] = json!(now);
+            }
+        }
+        self.hub.replace_status(&MANAGED_CLUSTER, object).await?;
+        Ok(())
+    }
+}

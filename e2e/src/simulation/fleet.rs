@@ -1,0 +1,93 @@
+//! The fleet of a run: works that are answered without clusters, or simulated clusters.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use drydock_runtime::Clock;
+use drydock_sandbox::access::Access;
+use drydock_sandbox::bed::{self, Bed, BedSettings};
+use drydock_sandbox::ocm::feeder::{self, FeederSettings, Lives};
+use drydock_sandbox::server::{ApiServer, ServerSettings};
+use jiff::SignedDuration;
+use tokio::task::JoinSet;
+
+use super::events::Connect;
+use super::scenario::Scenario;
+use crate::yard::programs;
+
+/// A hub and what answers it.
+pub(super) struct Fleet {
+    pub hub: ApiServer,
+    bed: Option<Arc<Bed>>,
+    with_agent: Vec<String>,
+    _feeder: JoinSet<()>,
+}
+
+impl Fleet {
+    pub async fn start(scenario: &Scenario, seed: u64, clock: &Clock) -> anyhow::Result<Self> {
+        if scenario.real {
+            Self::of_clusters(scenario, seed, clock).await
+        } else {
+            Self::of_works(scenario, seed, clock).await
+        }
+    }
+
+    async fn of_clusters(scenario: &Scenario, seed: u64, clock: &Clock) -> anyhow::Result<Self> {
+        let settings = BedSettings {
+            programs: programs(),
+            ..scenario.bed(seed)
+        };
+        let clusters = settings.clusters.iter().filter(|cluster| cluster.agent);
+        let with_agent = clusters.map(|cluster| cluster.name.clone()).collect();
+        let bed = Bed::start(settings, clock.clone()).await?;
+        Ok(Self {
+            hub: bed
+                .hub_server()
+                .context("the bed's hub is in this process")?
+                .clone(),
+            bed: Some(Arc::new(bed)),
+            with_agent,
+            _feeder: JoinSet::new(),
+        })
+    }
+
+    async fn of_works(scenario: &Scenario, seed: u64, clock: &Clock) -> anyhow::Result<Self> {
+        let types = bed::hub_types().context("the kinds of a hub")?;
+        let hub = ApiServer::new(ServerSettings::new("hub", clock.clone(), seed, types));
+        scenario.prepare(&Access::memory(&hub, "user")).await?;
+        let feeding = FeederSettings {
+            durations: [20, 45, 70, 100, 150].map(SignedDuration::from_mins).to_vec(),
+            seed,
+            failures_percent: scenario.failures_percent,
+        };
+        let mut feeder = JoinSet::new();
+        feeder.spawn(feeder::run(
+            Access::memory(&hub, "feeder"),
+            feeding,
+            Lives::default(),
+        ));
+        Ok(Self {
+            hub,
+            bed: None,
+            with_agent: Vec::new(),
+            _feeder: feeder,
+        })
+    }
+
+    /// The API servers of the clusters that have the agent.
+    pub fn agents(&self) -> Vec<(String, ApiServer)> {
+        let clusters = self.with_agent.iter();
+        let spoke = |name: &String| Some((name.clone(), self.bed.as_ref()?.spoke(name)?.clone()));
+        clusters.filter_map(spoke).collect()
+    }
+
+    /// What cuts a cluster's agents off from the hub, or restores them.
+    pub fn connection(&self) -> Connect {
+        let bed = self.bed.clone();
+        Box::new(move |cluster, connected| {
+            if let Some(bed) = &bed {
+                bed.set_connected(cluster, connected);
+            }
+        })
+    }
+}
