@@ -5,7 +5,9 @@ SHELL := bash
 
 CARGO ?= cargo
 CLUSTERS ?= 12
+IDLE ?= 5
 MINUTES ?= 30
+N ?= 10000
 SEED ?= 1
 SEEDS ?= 200
 
@@ -67,6 +69,15 @@ bench: control-plane ## Measure: the sandbox beside a real API server, and rollo
 		ended=$$(date +%s%N); \
 		echo "rollout of $$clusters clusters: $$(( (ended - began) / 1000000 )) ms"; \
 	done
+
+.PHONY: bench-fleet
+bench-fleet: control-plane ## Measure the hub on a real API server with N clusters, a tenth and a hundredth of them (N=10000, IDLE=5)
+	@$(CARGO) build --release --quiet --package drydock-hub
+	@FLEET_CLUSTERS=$(N) FLEET_IDLE_MINUTES=$(IDLE) $(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench fleet
+
+.PHONY: mutants
+mutants: ## Put deliberate mistakes into a copy of the hub, and see that the simulation finds each (SEEDS=200)
+	@SEEDS=$(SEEDS) e2e/mutations/run
 
 .PHONY: alerts
 alerts: ## Test the alert rules with promtool (Debian's package prometheus)

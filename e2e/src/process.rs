@@ -133,6 +133,11 @@ impl Process {
         let _ = self.child.wait();
     }
 
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends it a signal by its name, as `STOP` or `CONT`.
     ///
     /// # Errors

@@ -262,6 +262,12 @@ impl Rules {
         let total = i64::try_from(self.members()).unwrap_or(i64::MAX);
         let pending = total - self.count("Complete") - self.count("Failed");
         let halted = self.must_halt(scenario);
+        if is_complete(upgrade) {
+            // It is frozen: what the placement selects later is none of its business.
+            return !running
+                && summary.complete == summary.total
+                && summary.complete <= self.count("Complete");
+        }
         !running
             && summary.complete == self.count("Complete")
             && summary.failed == self.count("Failed")
@@ -297,17 +303,22 @@ impl Rules {
             summary.pending == 0 || self.must_halt(scenario),
             "clusters wait and nothing keeps them: {summary:?}"
         );
-        let is_complete = status
-            .conditions
-            .iter()
-            .flatten()
-            .any(|condition| condition.type_ == "Complete" && condition.status == "True");
+        let is_complete = is_complete(upgrade);
         ensure!(
             is_complete == (summary.complete == summary.total),
             "Complete says {is_complete}, the works {summary:?}"
         );
         Ok(())
     }
+}
+
+fn is_complete(upgrade: &ManagedClustersUpgrade) -> bool {
+    let status = upgrade.status.as_ref();
+    let conditions = status.and_then(|status| status.conditions.as_deref());
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition.type_ == "Complete" && condition.status == "True")
 }
 
 impl Seen {

@@ -15,10 +15,13 @@ use drydock_api::names::{
 use futures::StreamExt;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 /// How long it takes until a work is applied.
 const APPLIES: Duration = Duration::from_secs(5);
+/// How many clusters write at once: a real server would rather not have ten thousand connections.
+const AT_ONCE: usize = 64;
 /// How often a cluster that is cut off tries again.
 const RECONNECTS: Duration = Duration::from_secs(30);
 /// How long the Jobs of actions and of operators take.
@@ -71,6 +74,7 @@ pub async fn run(hub: Access, settings: FeederSettings, lives: Lives) {
     let mut works = hub.watch(&MANIFEST_WORK, &Selection::everything());
     let mut known: BTreeSet<String> = BTreeSet::new();
     let mut played = JoinSet::new();
+    let turns = Arc::new(Semaphore::new(AT_ONCE));
     loop {
         let seen: Vec<Arc<Object>> = tokio::select! {
             biased;
@@ -85,7 +89,7 @@ pub async fn run(hub: Access, settings: FeederSettings, lives: Lives) {
         for work in seen {
             note(&lives, &work);
             if known.insert(work.uid().to_owned()) {
-                played.spawn(play(hub.clone(), work, settings.clone()));
+                played.spawn(play(hub.clone(), work, settings.clone(), Arc::clone(&turns)));
             }
         }
     }
@@ -144,7 +148,7 @@ impl FeederSettings {
     }
 }
 
-async fn play(hub: Access, work: Arc<Object>, settings: FeederSettings) {
+async fn play(hub: Access, work: Arc<Object>, settings: FeederSettings, turns: Arc<Semaphore>) {
     let kind = work.label(KIND_LABEL).and_then(WorkKind::parse);
     let (outcome, takes) = (settings.outcome(&work), settings.takes(&work));
     let (first, last, wait) = match kind {
@@ -159,10 +163,10 @@ async fn play(hub: Access, work: Arc<Object>, settings: FeederSettings) {
         }
     };
     tokio::time::sleep(APPLIES).await;
-    let mut answered = answer(&hub, &work, first).await;
+    let mut answered = answer(&hub, &work, first, &turns).await;
     if outcome != Outcome::Hangs && answered.is_ok() {
         tokio::time::sleep(wait).await;
-        answered = answer(&hub, &work, last).await;
+        answered = answer(&hub, &work, last, &turns).await;
     }
     if let Err(error) = answered {
         // A work that is gone needs no answer.
@@ -177,7 +181,12 @@ async fn play(hub: Access, work: Arc<Object>, settings: FeederSettings) {
     }
 }
 
-async fn answer(hub: &Access, work: &Object, manifests: Vec<Value>) -> Result<(), AccessError> {
+async fn answer(
+    hub: &Access,
+    work: &Object,
+    manifests: Vec<Value>,
+    turns: &Semaphore,
+) -> Result<(), AccessError> {
     let generation = &work["metadata"]["generation"];
     let condition = |kind: &str| {
         json!({
@@ -190,10 +199,12 @@ async fn answer(hub: &Access, work: &Object, manifests: Vec<Value>) -> Result<()
         "resourceStatus": {"manifests": manifests},
     }});
     loop {
-        match hub
+        let turn = turns.acquire().await;
+        let answered = hub
             .merge_patch_status(&MANIFEST_WORK, &work.key(), status.clone())
-            .await
-        {
+            .await;
+        drop(turn);
+        match answered {
             Err(error) if error.is_unreachable() => tokio::time::sleep(RECONNECTS).await,
             other => return other.map(drop),
         }

@@ -1,0 +1,181 @@
+//! A large fleet on a real API server: `make bench-fleet N=10000`. The hub runs as a process; works are answered by a feeder
+//! that writes status as the work agent does. Prints what it took at a hundredth, a tenth and all of N; nothing is asserted.
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "it measures real time for a person"
+)]
+
+mod meter;
+mod objects;
+mod proxy;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use drydock_e2e::control_plane::{ADMIN, ControlPlane};
+use drydock_e2e::manifests::{self, in_repository};
+use drydock_e2e::process::Workplace;
+use drydock_e2e::{fleet, program};
+use drydock_sandbox::access::{Access, Selection, WatchEvent};
+use drydock_sandbox::ocm::feeder::{self, FeederSettings, Lives};
+use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
+use futures::StreamExt;
+use jiff::SignedDuration;
+use kube::Client;
+
+use meter::{Meter, Reading};
+use proxy::Proxy;
+
+/// By when a stage of a run is over.
+const PATIENCE: Duration = Duration::from_mins(30);
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let number = |name: &str, default: usize| {
+        let text = std::env::var(name).ok();
+        text.and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let all = number("FLEET_CLUSTERS", 1000);
+    let idle = Duration::from_secs(60 * number("FLEET_IDLE_MINUTES", 5) as u64);
+    let mut sizes: Vec<usize> = [all / 100, all / 10, all]
+        .into_iter()
+        .filter(|size| *size > 0)
+        .collect();
+    sizes.dedup();
+    println!(
+        "{:>8} {:>11} {:>11} {:>9} {:>9} {:>9} {:>9} {:>12} {:>12}",
+        "clusters", "all works", "complete", "CPU", "peak", "requests", "a cluster", "received", "sent"
+    );
+    for size in sizes {
+        // Only the largest fleet is left alone for a while: an idle one costs the same at any size, or should.
+        run(size, (size == all).then_some(idle))
+            .await
+            .with_context(|| format!("with {size} clusters"))?;
+    }
+    Ok(())
+}
+
+async fn run(size: usize, idle: Option<Duration>) -> anyhow::Result<()> {
+    let control_plane = ControlPlane::start().await?;
+    let admin = control_plane.client(ADMIN).await?;
+    manifests::install(&admin, &manifests::definitions()?).await?;
+    manifests::apply(&admin, &objects::namespace("drydock")?).await?;
+    manifests::apply_file(&admin, &in_repository("manifests/hub/rbac.yaml")).await?;
+    objects::make_fleet(&Access::remote(admin.clone(), "bench"), size).await?;
+
+    let proxy = Proxy::start(control_plane.server()).await?;
+    let kubeconfig = control_plane
+        .service_account_kubeconfig("drydock", "drydock-hub")
+        .await?;
+    let text = std::fs::read_to_string(&kubeconfig).context("reading the hub's kubeconfig")?;
+    let workplace = Workplace::new("bench-fleet")?;
+    let kubeconfig = workplace.write(
+        "hub.kubeconfig",
+        &text.replace(control_plane.server(), &proxy.url()),
+    )?;
+    let address = meter::free_address()?;
+    let arguments = ["--admin-address", address.as_str()];
+    let hub = program::start(&workplace, "drydock-hub", "drydock-hub", &kubeconfig, &arguments)?;
+    let meter = Meter::new(hub.id(), address, proxy);
+    meter.wait_until_ready(PATIENCE).await?;
+    let feeder = tokio::spawn(feeder::run(
+        Access::remote(admin.clone(), "feeder"),
+        FeederSettings {
+            durations: vec![SignedDuration::from_secs(1)],
+            seed: 1,
+            failures_percent: 0,
+        },
+        Lives::default(),
+    ));
+
+    let begun = Instant::now();
+    let all_works = tokio::spawn(count_works(admin.clone(), size));
+    fleet::start(&admin, &objects::upgrade(size)?).await?;
+    all_works.await.context("counting works")??;
+    let works_after = begun.elapsed();
+    complete(&admin).await?;
+    let complete_after = begun.elapsed();
+    let reading = meter.read().await?;
+    println!(
+        "{size:>8} {:>9.1} s {:>9.1} s {:>7.2} s {:>6} MB {:>9} {:>9.2} {:>9.1} MB {:>9.1} MB",
+        works_after.as_secs_f64(),
+        complete_after.as_secs_f64(),
+        reading.cpu_seconds,
+        reading.peak_kibibytes / 1024,
+        reading.total_requests(),
+        reading.total_requests() as f64 / size as f64,
+        reading.received as f64 / 1e6,
+        reading.sent as f64 / 1e6,
+    );
+    if let Some(idle) = idle {
+        breakdown(&reading);
+        rest(&meter, &reading, idle).await?;
+    }
+    feeder.abort();
+    drop(hub);
+    Ok(())
+}
+
+fn breakdown(reading: &Reading) {
+    println!("requests of the hub, by verb and resource:");
+    for (what, count) in &reading.requests {
+        println!("  {count:>8} {what}");
+    }
+}
+
+/// What an idle fleet costs.
+async fn rest(meter: &Meter, before: &Reading, idle: Duration) -> anyhow::Result<()> {
+    tokio::time::sleep(idle).await;
+    let after = meter.read().await?;
+    println!(
+        "idle for {} min: {:.2} CPU s, {} requests ({}), {} MB resident",
+        idle.as_secs() / 60,
+        after.cpu_seconds - before.cpu_seconds,
+        after.total_requests() - before.total_requests(),
+        after.since(before).join(", "),
+        after.resident_kibibytes / 1024,
+    );
+    Ok(())
+}
+
+/// Returns when so many clusters have their upgrade work.
+async fn count_works(client: Client, size: usize) -> anyhow::Result<()> {
+    let access = Access::remote(client, "counter");
+    let selection = Selection::everything().with_labels("drydock.dev/kind=cluster");
+    let mut works = access.watch(&MANIFEST_WORK, &selection);
+    let mut seen = std::collections::BTreeSet::new();
+    let counting = async {
+        while seen.len() < size {
+            match works.next().await.context("the watch of works ended")? {
+                WatchEvent::Applied(work) => drop(seen.insert(work.uid().to_owned())),
+                WatchEvent::Resync(all) => seen.extend(all.iter().map(|work| work.uid().to_owned())),
+                WatchEvent::Deleted(_) => {}
+            }
+        }
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(PATIENCE, counting)
+        .await
+        .context("not all works came")?
+}
+
+async fn complete(client: &Client) -> anyhow::Result<()> {
+    let upgrades = Arc::new(fleet::upgrades(client));
+    let waiting = async {
+        loop {
+            let upgrade = upgrades
+                .get(fleet::UPGRADE)
+                .await
+                .context("reading the upgrade")?;
+            if fleet::is_true(&upgrade, "Complete") {
+                return anyhow::Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting)
+        .await
+        .context("it does not come to an end")?
+}
