@@ -3,6 +3,7 @@
 mod announce;
 mod obstruction;
 mod reconcile;
+mod record;
 mod status;
 mod write;
 

@@ -1,11 +1,9 @@
 //! Carrying out a plan: each action is one idempotent write. There is no decision here.
 
-use std::collections::BTreeMap;
-
 use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::names::{
-    EndState, HUB_MANAGER, RETRY_ANNOTATION, STATE_LABEL, STATE_MESSAGE_ANNOTATION, STATE_REASON_ANNOTATION,
+    HUB_MANAGER, RETRY_ANNOTATION, STATE_LABEL, STATE_MESSAGE_ANNOTATION, STATE_REASON_ANNOTATION,
     STATE_SINCE_ANNOTATION, UPGRADE_FINALIZER, UPGRADE_UID_LABEL, WorkKind,
 };
 use drydock_api::ocm::{ManifestWork, Placement};
@@ -13,12 +11,12 @@ use drydock_rollout::{Action, Uid, UpgradeKey, WorkOrder};
 use drydock_runtime::Clock;
 use drydock_runtime::digest_index::ObjectKey;
 use futures::StreamExt;
-use jiff::Timestamp;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use super::record::Record;
 use crate::view::{View, own_placement};
 use crate::works::{BuildError, Template, build};
 
@@ -67,7 +65,16 @@ impl WriteError {
 
     /// Whether somebody else wrote first: to look again at once is all it takes.
     pub fn is_conflict(&self) -> bool {
-        matches!(self, Self::Request { source, .. } if matches!(&**source, kube::Error::Api(status) if status.code == 409))
+        self.has_code(409)
+    }
+
+    /// Whether the object is not what the write presumes.
+    fn is_unprocessable(&self) -> bool {
+        self.has_code(422)
+    }
+
+    fn has_code(&self, code: u16) -> bool {
+        matches!(self, Self::Request { source, .. } if matches!(&**source, kube::Error::Api(status) if status.code == code))
     }
 }
 
@@ -275,7 +282,30 @@ impl Writer<'_> {
                     kube::Error::SerdeError(error),
                 )
             })?;
-        self.patch_work(key, "recording the outcome on ManifestWork", &Patch::Json(patch))
+        let doing = "recording the outcome on ManifestWork";
+        match self.patch_work(key.clone(), doing, &Patch::Json(patch)).await {
+            Err(error) if error.is_unprocessable() => self.finish_edited_work(key, kind, uid, record).await,
+            other => other,
+        }
+    }
+
+    /// Records the outcome on a work that somebody edited, so that the usual patch does not fit.
+    async fn finish_edited_work(
+        &self,
+        key: ObjectKey,
+        kind: WorkKind,
+        uid: &Uid,
+        record: &Record<'_>,
+    ) -> Result<(), WriteError> {
+        let works: Api<ManifestWork> = Api::namespaced(self.client.clone(), &key.namespace);
+        let found = works.get_opt(&key.name).await;
+        let found = found.map_err(|error| WriteError::request("reading ManifestWork", &key, error))?;
+        let Some(work) = found.filter(|work| work.uid().as_deref() == Some(uid.as_str())) else {
+            // It is gone, or it is another one by now.
+            return Ok(());
+        };
+        let patch = Patch::Merge(record.patch_of(&work, kind));
+        self.patch_work(key, "recording the outcome on an edited ManifestWork", &patch)
             .await
     }
 
@@ -342,41 +372,5 @@ impl Writer<'_> {
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             Err(error) => Err(WriteError::request("deleting ManifestWork", key, error)),
         }
-    }
-}
-
-/// How a cluster has ended, to be written on its work.
-struct Record<'a> {
-    outcome: EndState,
-    reason: &'a str,
-    message: &'a str,
-    at: Timestamp,
-}
-
-impl Record<'_> {
-    fn operations(&self, kind: WorkKind, uid: &Uid) -> Value {
-        let path =
-            |map: &str, key: &str| format!("/metadata/{map}/{}", key.replace('~', "~0").replace('/', "~1"));
-        let annotations = BTreeMap::from([
-            (STATE_REASON_ANNOTATION, self.reason.to_owned()),
-            (STATE_MESSAGE_ANNOTATION, self.message.to_owned()),
-            (STATE_SINCE_ANNOTATION, self.at.to_string()),
-        ]);
-        let mut operations = vec![
-            json!({"op": "test", "path": "/metadata/uid", "value": uid.as_str()}),
-            json!({"op": "add", "path": path("labels", STATE_LABEL), "value": self.outcome.as_str()}),
-        ];
-        for (key, value) in annotations {
-            operations.push(json!({"op": "add", "path": path("annotations", key), "value": value}));
-        }
-        if kind == WorkKind::Cluster {
-            // Ours is the first one of the work.
-            operations.push(json!({
-                "op": "add",
-                "path": "/spec/manifestConfigs/0/updateStrategy",
-                "value": {"type": "ReadOnly"},
-            }));
-        }
-        Value::Array(operations)
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn spec(target: &Target, cluster_id: Option<&str>, grant_cluster_admi
 
 /// Group and plural: the document's rule, with an empty group, matches nothing and deletes ClusterVersion (fleet
 /// reference 0.1).
-fn identifier() -> ResourceIdentifier {
+pub(super) fn identifier() -> ResourceIdentifier {
     ResourceIdentifier {
         group: Some(GROUP.to_owned()),
         resource: RESOURCE.to_owned(),

@@ -6,8 +6,10 @@ mod cluster_version;
 mod feedback;
 mod operators;
 mod read;
+mod release;
 mod upgrade_config;
 
 pub use build::{BuildError, Template, build};
 pub(crate) use operators::default_agent_image;
 pub use read::{WorkDigest, digest};
+pub(crate) use release::released;

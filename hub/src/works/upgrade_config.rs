@@ -42,7 +42,7 @@ pub(super) fn spec(target: &Target, settings: &AgentSettings, start: Timestamp) 
     }
 }
 
-fn identifier(namespace: &str) -> ResourceIdentifier {
+pub(super) fn identifier(namespace: &str) -> ResourceIdentifier {
     ResourceIdentifier {
         group: Some(GROUP.to_owned()),
         resource: RESOURCE.to_owned(),

@@ -169,8 +169,9 @@ async fn play(hub: Access, work: Arc<Object>, settings: FeederSettings, turns: A
         answered = answer(&hub, &work, last, &turns).await;
     }
     if let Err(error) = answered {
-        // A work that is gone needs no answer.
-        tracing::debug!(%error, "a work was not answered");
+        if !error.is_not_found() {
+            tracing::warn!(%error, "a work was not answered");
+        }
         return;
     }
     if kind == Some(WorkKind::Cluster)
@@ -267,6 +268,7 @@ fn upgrade(work: &Object, stage: Stage) -> Vec<Value> {
     let text = |field: &str| target[field].as_str().unwrap_or_default().to_owned();
     let identifier = &work["spec"]["manifestConfigs"][0]["resourceIdentifier"];
     let meta = json!({
+        "ordinal": 0,
         "group": identifier["group"], "resource": identifier["resource"], "name": identifier["name"],
         "namespace": identifier["namespace"].as_str().unwrap_or_default(),
     });
@@ -324,14 +326,15 @@ fn jobs(work: &Object, succeeded: bool) -> Vec<Value> {
     manifests
         .into_iter()
         .flatten()
-        .filter_map(|manifest| {
+        .zip(0..)
+        .filter_map(|(manifest, ordinal): (&Value, usize)| {
             let (group, resource, values) = match manifest["kind"].as_str()? {
                 "Job" => ("batch", "jobs", job),
                 "Pod" => ("", "pods", pod),
                 _ => return None,
             };
             let meta = json!({
-                "group": group, "resource": resource, "name": manifest["metadata"]["name"],
+                "ordinal": ordinal, "group": group, "resource": resource, "name": manifest["metadata"]["name"],
                 "namespace": manifest["metadata"]["namespace"].as_str().unwrap_or_default(),
             });
             Some(fed_back(&meta, values))
