@@ -9,6 +9,7 @@ use drydock_sandbox::cluster::Fault;
 
 use drydock_sandbox::pace::Pace;
 
+use crate::completion::{CompletionArguments, Words};
 use crate::plan::PlanArguments;
 use crate::upgrades;
 
@@ -38,6 +39,12 @@ pub enum Command {
     /// Rehearse an upgrade on the fleet as it is: when each cluster starts and ends, and what does not start
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArguments),
+    /// Print what completes this command's words in a shell, or lets kubectl do it
+    #[command(after_help = COMPLETION_EXAMPLES)]
+    Completion(CompletionArguments),
+    /// Answers kubectl, which completes a command line.
+    #[command(name = "__complete", hide = true)]
+    Complete(Words),
     /// What is done to the upgrades of a hub.
     #[command(flatten)]
     Upgrades(upgrades::Command),
@@ -67,6 +74,15 @@ Examples:
   kubectl get managedclusters
   kubectl apply -f manifests/samples/
   kubectl get mcu -w";
+
+const COMPLETION_EXAMPLES: &str = "\
+Examples:
+  # kubectl completes `kubectl drydock …` where it completes its own commands
+  kubectl drydock completion kubectl > ~/bin/kubectl_complete-drydock
+  chmod +x ~/bin/kubectl_complete-drydock
+
+  # bash completes `kubectl-drydock …`
+  source <(kubectl-drydock completion bash)";
 
 const PLAN_EXAMPLES: &str = "\
 Examples:

@@ -1,6 +1,7 @@
 //! The `kubectl drydock` plugin.
 
 mod arguments;
+mod completion;
 mod demo;
 mod kubeconfig;
 mod plan;
@@ -46,6 +47,14 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         Command::Plan(arguments) => {
             plan::run(&runtime, &arguments)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Completion(arguments) => {
+            completion::print_script(&arguments);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Complete(words) => {
+            completion::print_candidates(&words);
             Ok(ExitCode::SUCCESS)
         }
         Command::Upgrades(command) => {

@@ -252,3 +252,26 @@ fn help_has_examples_and_says_what_each_command_does() {
         );
     }
 }
+
+#[test]
+fn kubectl_and_shells_complete_the_commands() {
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_kubectl-drydock"))
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let offered = run(&["__complete", "re"]);
+    let words: Vec<&str> = offered
+        .lines()
+        .map(|line| line.split('\t').next().unwrap())
+        .collect();
+    assert_eq!(words, ["resume", "retry", ":4"]);
+    assert!(run(&["__complete", "status", "--out"]).starts_with("--output"));
+    assert!(run(&["completion", "kubectl"]).contains("kubectl-drydock __complete"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(run(&["completion", shell]).contains("kubectl-drydock"), "{shell}");
+    }
+}

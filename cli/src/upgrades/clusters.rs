@@ -1,5 +1,6 @@
 //! `clusters` and `history`: from the works, so that nothing is left out.
 
+use comfy_table::Cell;
 use jiff::Timestamp;
 
 use super::arguments::{ClustersArguments, HistoryArguments, Output};
@@ -83,17 +84,17 @@ pub fn render(rows: &[Row], upgrade: &str, wide: bool, now: Timestamp) -> String
     for row in rows {
         let moment = |at: Option<Timestamp>| at.map_or_else(|| "-".to_owned(), |at| at.to_string());
         let mut cells = vec![
-            table::printable(&row.name),
-            yes(row.canary),
-            row.state.to_owned(),
-            took(row, now),
-            table::printable(&row.message),
+            Cell::new(table::printable(&row.name)),
+            Cell::new(yes(row.canary)),
+            table::state(row.state),
+            Cell::new(took(row, now)),
+            Cell::new(table::printable(&row.message)),
         ];
         if wide {
             cells.extend([
-                moment(row.started_at),
-                moment(row.ended_at),
-                table::printable(row.reason.as_deref().unwrap_or_default()),
+                Cell::new(moment(row.started_at)),
+                Cell::new(moment(row.ended_at)),
+                Cell::new(table::printable(row.reason.as_deref().unwrap_or_default())),
             ]);
         }
         shown.add_row(cells);

@@ -1,6 +1,7 @@
 //! `status`: where upgrades are.
 
 use anyhow::Context;
+use comfy_table::Cell;
 use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::mcu::{ClustersSummary, ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition};
 use drydock_runtime::pages::list_all;
@@ -183,16 +184,15 @@ pub fn render(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> String {
     if !clusters.is_empty() {
         let mut shown = table::plain(&["CLUSTER", "CANARY", "STATE", "FOR", "VERSION", "MESSAGE"]);
         for cluster in clusters {
+            let since = cluster.since.as_ref();
+            let lasts = since.map(|since| table::short(now.duration_since(since.0)));
             shown.add_row([
-                table::printable(&cluster.name),
-                if cluster.canary == Some(true) { "yes" } else { "" }.to_owned(),
-                table::printable(&cluster.state),
-                cluster.since.as_ref().map_or_else(
-                    || "-".to_owned(),
-                    |since| table::short(now.duration_since(since.0)),
-                ),
-                table::printable(cluster.version.as_deref().unwrap_or("-")),
-                table::printable(cluster.message.as_deref().unwrap_or_default()),
+                Cell::new(table::printable(&cluster.name)),
+                Cell::new(if cluster.canary == Some(true) { "yes" } else { "" }),
+                table::state(&cluster.state),
+                Cell::new(lasts.as_deref().unwrap_or("-")),
+                Cell::new(table::printable(cluster.version.as_deref().unwrap_or("-"))),
+                Cell::new(table::printable(cluster.message.as_deref().unwrap_or_default())),
             ]);
         }
         lines.push(String::new());

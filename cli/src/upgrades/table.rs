@@ -1,7 +1,9 @@
 //! Tables as kubectl prints them, and the forms for scripts.
 
+use std::io::IsTerminal;
+
 use anyhow::Context;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
 use jiff::SignedDuration;
 use serde::Serialize;
 
@@ -17,6 +19,25 @@ pub fn plain(header: &[&str]) -> Table {
         table.set_content_arrangement(ContentArrangement::Dynamic);
     }
     table
+}
+
+/// The state of a cluster, coloured where a person looks at it.
+pub fn state(state: &str) -> Cell {
+    let cell = Cell::new(printable(state));
+    if !is_coloured() {
+        return cell;
+    }
+    match state {
+        "Failed" => cell.fg(Color::Red),
+        "Complete" => cell.fg(Color::Green),
+        "NotStarted" => cell,
+        _ => cell.fg(Color::Yellow),
+    }
+}
+
+/// On a terminal, unless `NO_COLOR` is set to something (no-color.org).
+fn is_coloured() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// The text of a table, without the space around its edges.
