@@ -10,6 +10,7 @@ use anyhow::Context;
 use drydock_runtime::Clock;
 use drydock_sandbox::access::{Access, Key, Kind};
 use drydock_sandbox::ocm::kinds::MANAGED_CLUSTER;
+use drydock_sandbox::server::ApiServer;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
@@ -37,6 +38,8 @@ enum Happening {
     Selects(BTreeSet<String>),
     /// A cluster is cut off from the hub, or comes back.
     Connected(String, bool),
+    /// The replicas are cut off from their API server, or come back.
+    Partition(bool),
     /// The clocks of the replicas are ahead by so many milliseconds.
     Clock(i64),
 }
@@ -45,13 +48,29 @@ enum Happening {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Events(Vec<(Duration, Happening)>);
 
-/// The clusters that are cut off at present.
+/// The hub among those that are cut off; no cluster can have this name.
+const HUB: &str = "*hub";
+
+/// Who is cut off at present: clusters, and the hub.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Offline(Arc<Mutex<BTreeSet<String>>>);
 
 impl Offline {
     fn all(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, who: &str, cut: bool) {
+        if cut {
+            self.all().insert(who.to_owned());
+        } else {
+            self.all().remove(who);
+        }
+    }
+
+    /// Whether the replicas are cut off.
+    pub fn has_hub(&self) -> bool {
+        self.all().contains(HUB)
     }
 
     pub fn has(&self, cluster: Option<&str>) -> bool {
@@ -68,7 +87,7 @@ impl Events {
             |rng: &mut ChaCha8Rng| Duration::from_secs(60 * below(rng, minutes - 1) + below(rng, 60));
         for _ in 0..below(rng, 7) {
             let at = moment(rng);
-            match below(rng, 5) {
+            match below(rng, 6) {
                 0 => events.push((at, Happening::Limit(1 + below(rng, 5) as usize))),
                 1 => {
                     let until = at + Duration::from_secs(60 * (1 + below(rng, 240)));
@@ -94,6 +113,11 @@ impl Events {
                     events.push((at, Happening::Connected(name.clone(), false)));
                     events.push((until.min(troubled), Happening::Connected(name, true)));
                 }
+                4 => {
+                    let until = at + Duration::from_secs(60 * (1 + below(rng, 180)));
+                    events.push((at, Happening::Partition(true)));
+                    events.push((until.min(troubled), Happening::Partition(false)));
+                }
                 _ => {
                     let most = SKEW.as_millis() as u64;
                     let ahead = below(rng, 2 * most) as i64 - most as i64;
@@ -102,6 +126,7 @@ impl Events {
             }
         }
         events.push((troubled, Happening::Paused(false)));
+        events.push((troubled, Happening::Partition(false)));
         events.sort_by_key(|(at, _)| *at);
         Self(events)
     }
@@ -116,6 +141,7 @@ pub(super) type Connect = Box<dyn Fn(&str, bool) + Send + Sync>;
 
 /// Where things happen.
 pub(super) struct World {
+    pub server: ApiServer,
     pub hub: Access,
     pub clock: Clock,
     pub skew: Arc<AtomicI64>,
@@ -159,6 +185,11 @@ impl World {
                 self.scenario.decide(&self.hub, selected).await
             }
             Happening::Connected(cluster, connected) => self.connect(cluster, *connected).await,
+            Happening::Partition(cut) => {
+                self.offline.set(HUB, *cut);
+                self.server.cut_watches(|who, _| who.starts_with("replica"));
+                Ok(())
+            }
             Happening::Clock(ahead) => {
                 self.skew.store(*ahead, Ordering::Relaxed);
                 Ok(())
@@ -175,11 +206,7 @@ impl World {
     }
 
     async fn connect(&self, cluster: &str, connected: bool) -> anyhow::Result<()> {
-        if connected {
-            self.offline.all().remove(cluster);
-        } else {
-            self.offline.all().insert(cluster.to_owned());
-        }
+        self.offline.set(cluster, !connected);
         (self.connect)(cluster, connected);
         if self.scenario.real {
             return Ok(());

@@ -65,7 +65,12 @@ impl Trouble {
             if asked.identity.name() == "feeder" && offline.has(asked.namespace) {
                 return Verdict::Unreachable;
             }
-            if !asked.identity.name().starts_with("replica") || clock.now() >= end {
+            let is_replica = asked.identity.name().starts_with("replica");
+            if is_replica && offline.has_hub() {
+                noted.counted().unreachable += 1;
+                return Verdict::Unreachable;
+            }
+            if !is_replica || clock.now() >= end {
                 return Verdict::Pass;
             }
             let mut draws = draws.lock().unwrap_or_else(PoisonError::into_inner);

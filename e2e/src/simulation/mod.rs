@@ -88,6 +88,7 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         .await
         .context("creating the upgrade")?;
     let world = World {
+        server: server.clone(),
         hub: Access::memory(&server, "user"),
         clock: clock.clone(),
         skew: Arc::clone(&skew),
