@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use drydock_api::names::STATE_LABEL;
+use drydock_api::names::{HUB_MANAGER, STATE_LABEL};
 use drydock_e2e::fleet;
 use drydock_e2e::yard::Yard;
 use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::server::{ApiServer, Status, Verb, Verdict};
+use drydock_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
 use kube::ResourceExt;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -116,4 +116,25 @@ async fn clusters_that_go_wrong_end_as_failed_or_recover_and_the_others_are_upgr
         }
         yard.shut_down().await.unwrap();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hub_that_starts_while_its_api_server_is_away_asks_less_and_less_often() {
+    let mut yard = Yard::without_hub(fleet::three_clusters(5)).await.unwrap();
+    let server = yard.hub_server().unwrap().clone();
+    let asked = Arc::new(AtomicU64::new(0));
+    let counting = Arc::clone(&asked);
+    server.set_fault_hook(Some(Arc::new(move |request: &Asked<'_>| {
+        if request.identity.name() != HUB_MANAGER {
+            return Verdict::Pass;
+        }
+        counting.fetch_add(1, Ordering::Relaxed);
+        Verdict::Unreachable
+    })));
+    yard.start_hub(drydock_hub::Settings::default()).unwrap();
+    tokio::time::sleep(2 * HOUR).await;
+    let requests = asked.load(Ordering::Relaxed);
+    assert!(requests < 6_000, "{requests} requests in two hours");
+    server.set_fault_hook(None);
+    yard.shut_down().await.unwrap();
 }

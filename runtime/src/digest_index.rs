@@ -10,11 +10,12 @@ use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::{Stream, StreamExt};
-use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
+
+use crate::patience::patient;
 
 /// The name of an object within its kind. `namespace` is empty for cluster-scoped kinds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -175,7 +176,7 @@ impl<D: Clone + PartialEq> DigestIndex<D> {
     ) where
         K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     {
-        let events = kube::runtime::watcher(api, config).default_backoff();
+        let events = patient(kube::runtime::watcher(api, config));
         self.feed(events, digest, changed, synced, shutdown).await;
     }
 

@@ -9,6 +9,7 @@ pub mod events;
 pub mod leader;
 pub mod pages;
 pub mod panics;
+pub mod patience;
 pub mod shutdown;
 pub mod tasks;
 pub mod telemetry;

@@ -14,6 +14,7 @@ use drydock_runtime::admin::Readiness;
 use drydock_runtime::backoff::Backoff;
 use drydock_runtime::events::Publisher;
 use drydock_runtime::panics::caught;
+use drydock_runtime::patience::{patient, stopped_before_the_first_list};
 use futures::StreamExt;
 use kube::runtime::controller::{Action, Config};
 use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, reflector, watcher};
@@ -52,8 +53,7 @@ pub(crate) async fn run(
     let api: Api<UpgradeConfig> = Api::namespaced(context.client.clone(), &context.namespace);
     let (reader, writer) = reflector::store();
     // Any name is seen, so that a wrong one can be told of.
-    let upgrades = watcher(api, watcher::Config::default())
-        .default_backoff()
+    let upgrades = patient(watcher(api, watcher::Config::default()))
         .modify(|upgrade| upgrade.managed_fields_mut().clear())
         .reflect(writer)
         .touched_objects()
@@ -74,6 +74,7 @@ pub(crate) async fn run(
         latest: write::Latest::default(),
         ignored: reconcile::Ignored::default(),
     });
+    let store = reader.clone();
     let controller = Controller::for_stream(upgrades, reader)
         .with_config(Config::default().concurrency(1))
         .reconcile_all_on(changes)
@@ -88,6 +89,7 @@ pub(crate) async fn run(
     tokio::select! {
         biased;
         () = controller => {}
+        () = stopped_before_the_first_list(&store, &shutdown) => {}
         () = async { ready.await; std::future::pending::<()>().await } => {}
     }
     Ok(())

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use drydock_api::names::{CLUSTER_VERSION, WORKER_POOL};
 use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
+use drydock_runtime::patience::patient;
 use futures::stream::{BoxStream, SelectAll};
 use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -68,8 +69,7 @@ where
 {
     let (reader, writer) = reflector::store();
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
-    let stream = watcher(api, config)
-        .default_backoff()
+    let stream = patient(watcher(api, config))
         .modify(|object| object.managed_fields_mut().clear())
         .reflect(writer)
         .touched_objects();

@@ -19,6 +19,7 @@ use drydock_runtime::backoff::Backoff;
 use drydock_runtime::digest_index::ObjectKey;
 use drydock_runtime::events::Publisher;
 use drydock_runtime::panics::caught;
+use drydock_runtime::patience::{patient, stopped_before_the_first_list};
 use futures::StreamExt;
 use kube::runtime::controller::{Action, Config};
 use kube::runtime::{Controller, Predicate, PredicateConfig, WatchStreamExt, predicates, reflector, watcher};
@@ -61,8 +62,7 @@ pub(crate) async fn run(
     let (reader, writer) = reflector::store();
     let api: Api<ManagedClustersUpgrade> = Api::all(context.client.clone());
     // Every upgrade is the hub's: there is no label to select by.
-    let upgrades = watcher(api, watcher::Config::default())
-        .default_backoff()
+    let upgrades = patient(watcher(api, watcher::Config::default()))
         .modify(|upgrade| upgrade.managed_fields_mut().clear())
         .reflect(writer)
         .touched_objects()
@@ -74,11 +74,12 @@ pub(crate) async fn run(
             PredicateConfig::default(),
         );
     let context = Arc::new(context);
-    Controller::for_stream(upgrades, reader)
+    let store = reader.clone();
+    let running = Controller::for_stream(upgrades, reader)
         .with_config(Config::default().concurrency(RECONCILES_AT_ONCE))
         .reconcile_on(wakes.upgrades())
         .reconcile_all_on(wakes.all())
-        .graceful_shutdown_on(shutdown.cancelled_owned())
+        .graceful_shutdown_on(shutdown.clone().cancelled_owned())
         .run(reconcile, on_error, context)
         .for_each(|outcome| async move {
             if let Err(error) = outcome {
@@ -87,8 +88,11 @@ pub(crate) async fn run(
                     "a reconcile ended with an error"
                 );
             }
-        })
-        .await;
+        });
+    tokio::select! {
+        () = running => {}
+        () = stopped_before_the_first_list(&store, &shutdown) => {}
+    }
     Ok(())
 }
 
