@@ -1,5 +1,7 @@
 //! What decisions look at, read once from the objects of the cluster.
 
+use std::collections::BTreeSet;
+
 use drydock_api::conditions::{AnyCondition, FALSE, ForeignCondition, TRUE};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeType};
@@ -7,7 +9,10 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 use semver::Version;
 
+use crate::capacity::Capacity;
 use crate::configuration::Configuration;
+use crate::nodekeeper::{Budget, NodeSeen, PodSeen};
+use crate::silences::Silence;
 
 /// Everything that one decision depends on.
 #[derive(Clone, Debug)]
@@ -16,15 +21,51 @@ pub(crate) struct Facts {
     pub cluster: Cluster,
     /// The pool of the workers; none on a cluster without one.
     pub workers: Option<Workers>,
-    /// The operators that are ill; none if they were not read.
-    pub ill: Option<Vec<IllOperator>>,
+    /// What was read because a step asked for it.
+    pub seen: Seen,
     pub configuration: Configuration,
     pub now: Timestamp,
+    /// Whether the UpgradeConfig is being deleted.
+    pub is_going: bool,
+    /// Whether it is time to look after drains.
+    pub tends: bool,
+}
+
+/// What is read only when a step needs it; `None` is what was not read. A text is why it could not be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// The operators that are ill.
+    pub ill: Option<Vec<IllOperator>>,
+    /// The critical alerts that fire.
+    pub alerts: Option<Result<BTreeSet<String>, String>>,
+    /// What is wrong with what else must be reachable.
+    pub dependencies: Option<Vec<String>>,
+    pub capacity: Option<Capacity>,
+    /// Our silences.
+    pub silences: Option<Result<Vec<Silence>, String>>,
+    /// All nodes but the masters.
+    pub nodes: Option<Vec<NodeSeen>>,
+    /// All PodDisruptionBudgets.
+    pub budgets: Option<Vec<Budget>>,
+    /// The pods of nodes that are drained.
+    pub pods: Option<Vec<PodSeen>>,
+    /// The versions that the update graph leads to from here.
+    pub graph: Option<Result<BTreeSet<String>, String>>,
+    /// The version of the image that is asked for.
+    pub release: Option<Result<String, String>>,
+    /// What the provider's policy asks for, if there is one.
+    pub policy: Option<Result<Option<UpgradeConfigSpec>, String>>,
+    /// Whether the file-integrity operator has been told to start over.
+    pub reinitialized: bool,
 }
 
 /// What ClusterVersion says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cluster {
+    /// `spec.clusterID`.
+    pub id: String,
+    /// `spec.upstream`: where the update graph is.
+    pub upstream: Option<String>,
     pub channel: String,
     /// `spec.desiredUpdate`: version and image.
     pub asked: Option<Release>,
@@ -60,6 +101,8 @@ pub(crate) struct Past {
 pub(crate) struct Workers {
     pub machines: i64,
     pub updated: i64,
+    /// Whether nothing of it is updated for the time being.
+    pub paused: bool,
 }
 
 impl Workers {
@@ -165,6 +208,8 @@ pub(crate) fn cluster(version: &ClusterVersion) -> Cluster {
     let available = status.available_updates.iter();
     let conditional = status.conditional_updates.iter().map(|update| &update.release);
     Cluster {
+        id: text(&version.spec.cluster_id),
+        upstream: version.spec.upstream.clone(),
         channel: text(&version.spec.channel),
         asked: version
             .spec
@@ -203,6 +248,7 @@ pub(crate) fn workers(pool: &MachineConfigPool) -> Workers {
     Workers {
         machines: status.machine_count.unwrap_or_default(),
         updated: status.updated_machine_count.unwrap_or_default(),
+        paused: pool.spec.paused.unwrap_or_default(),
     }
 }
 

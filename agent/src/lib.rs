@@ -1,16 +1,25 @@
 //! The per-cluster agent: reconciles UpgradeConfig. [`run`] is the whole process; the binary, the sandbox and the tests
 //! call it alike.
 
+mod capacity;
 pub mod configuration;
 mod controller;
 mod engine;
 mod facts;
 mod health;
+mod http;
 pub mod install_plans;
 mod metrics;
+mod monitoring;
+mod nodekeeper;
+mod notify;
 mod phase;
+mod providers;
+mod registry;
 mod settings;
+mod silences;
 mod steps;
+mod update_graph;
 mod upgrader;
 mod validation;
 
@@ -24,10 +33,17 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+pub use crate::http::{Body, Exchange, Network};
+pub use monitoring::Places;
 pub use settings::Settings;
+
+use std::sync::Arc;
 
 use controller::Context;
 use metrics::Metrics;
+use monitoring::Monitoring;
+use notify::outbox::outbox;
+use providers::{Known, Provider, Synchronizer};
 
 /// Why the agent ended.
 #[derive(Debug, Error)]
@@ -69,14 +85,39 @@ pub async fn run(
     }
     let (publisher, writer) = publisher(client.clone(), clock.clone(), "drydock-agent", &settings.registry)?;
     tasks.spawn("events", writer.run(shutdown.clone()));
+    let metrics = Metrics::register(&settings.registry)?;
+    let provider = Arc::new(Provider::new(client.clone(), settings.network.clone()));
+    let (outbox, sender, woken) = outbox(
+        client.clone(),
+        settings.namespace.clone(),
+        settings.network.clone(),
+        Arc::clone(&provider),
+        metrics.clone(),
+    );
+    tasks.spawn("outbox", sender.run(shutdown.clone()));
+    let (known, knows) = tokio::sync::watch::channel(Known::default());
+    let synchronizer = Synchronizer {
+        client: client.clone(),
+        namespace: settings.namespace.clone(),
+        provider: Arc::clone(&provider),
+        known: knows,
+        metrics: metrics.clone(),
+        clock: clock.clone(),
+    };
+    tasks.spawn("provider", synchronizer.run(shutdown.clone()));
     let context = Context {
-        metrics: Metrics::register(&settings.registry)?,
+        monitoring: Monitoring::new(client.clone(), settings.network.clone(), settings.monitoring),
+        network: settings.network,
         namespace: settings.namespace,
+        metrics,
         client,
         clock,
         publisher,
         backoff: Backoff::default(),
+        provider,
+        outbox,
+        known,
     };
-    tasks.spawn("controller", controller::run(context, readiness, shutdown));
+    tasks.spawn("controller", controller::run(context, woken, readiness, shutdown));
     Ok(tasks.finished().await?)
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
-use drydock_agent::Settings;
 use drydock_agent::install_plans;
+use drydock_agent::{Places, Settings};
 use drydock_api::names::AGENT_NAMESPACE;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::telemetry::{self, LogFormat};
@@ -38,8 +38,54 @@ struct Arguments {
         value_name = "FORMAT"
     )]
     log_format: LogFormat,
+    /// Where Prometheus is; else behind the Service openshift-monitoring/prometheus-k8s
+    #[arg(
+        long,
+        env = "DRYDOCK_PROMETHEUS_URL",
+        value_name = "URL",
+        requires = "alertmanager_url"
+    )]
+    prometheus_url: Option<http::Uri>,
+    /// Where Alertmanager is; else behind the Service openshift-monitoring/alertmanager-main
+    #[arg(
+        long,
+        env = "DRYDOCK_ALERTMANAGER_URL",
+        value_name = "URL",
+        requires = "prometheus_url"
+    )]
+    alertmanager_url: Option<http::Uri>,
+    /// The authority (PEM) that signed the certificates of both URLs; else those that the machine trusts
+    #[arg(
+        long,
+        env = "DRYDOCK_MONITORING_CA",
+        value_name = "FILE",
+        requires = "prometheus_url"
+    )]
+    monitoring_ca: Option<PathBuf>,
+    /// The bearer token for both URLs; none is sent if not given
+    #[arg(
+        long,
+        env = "DRYDOCK_MONITORING_TOKEN",
+        value_name = "FILE",
+        requires = "prometheus_url"
+    )]
+    monitoring_token: Option<PathBuf>,
     #[command(subcommand)]
     command: Option<Command>,
+}
+
+impl Arguments {
+    fn monitoring(&self) -> Places {
+        match (&self.prometheus_url, &self.alertmanager_url) {
+            (Some(prometheus), Some(alertmanager)) => Places::At {
+                prometheus: prometheus.to_string(),
+                alertmanager: alertmanager.to_string(),
+                authority: self.monitoring_ca.clone(),
+                token: self.monitoring_token.clone(),
+            },
+            _ => Places::Services,
+        }
+    }
 }
 
 /// What else the program does.
@@ -59,6 +105,7 @@ async fn main() -> anyhow::Result<()> {
     }
     let settings = Settings {
         admin_address: Some(arguments.admin_address),
+        monitoring: arguments.monitoring(),
         namespace: arguments.namespace,
         ..Settings::default()
     };

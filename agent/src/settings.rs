@@ -4,6 +4,9 @@ use std::net::SocketAddr;
 
 use drydock_api::names::AGENT_NAMESPACE;
 
+use crate::http::Network;
+use crate::monitoring::Places;
+
 /// What the agent can be told at its start.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -13,6 +16,10 @@ pub struct Settings {
     pub registry: prometheus::Registry,
     /// The agent's own namespace, where its UpgradeConfig and its ConfigMap are.
     pub namespace: String,
+    /// How everything but the API server is reached.
+    pub network: Network,
+    /// Where Prometheus and Alertmanager are.
+    pub monitoring: Places,
 }
 
 impl Default for Settings {
@@ -21,6 +28,8 @@ impl Default for Settings {
             admin_address: None,
             registry: prometheus::Registry::default(),
             namespace: AGENT_NAMESPACE.to_owned(),
+            network: Network::default(),
+            monitoring: Places::default(),
         }
     }
 }

@@ -24,6 +24,8 @@ pub const CANARY_ANNOTATION: &str = "drydock.dev/canary";
 pub const RETRY_ANNOTATION: &str = "drydock.dev/retry";
 /// Finalizer on a ManagedClustersUpgrade: its works are deleted before it goes.
 pub const UPGRADE_FINALIZER: &str = "drydock.dev/upgrade-works";
+/// Finalizer on an UpgradeConfig whose upgrade is under way: silences and extra workers go before it does.
+pub const CLEANUP_FINALIZER: &str = "drydock.dev/upgrade-cleanup";
 
 /// Field manager of the hub's writes.
 pub const HUB_MANAGER: &str = "drydock-hub";

@@ -106,6 +106,26 @@ pub struct UpgradeHistory {
     /// When the last worker node was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker_complete_time: Option<Time>,
+    /// What has been told to others, or is to be, each state once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notifications: Option<Vec<UpgradeNotification>>,
+}
+
+/// A state of the upgrade that others are told.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpgradeNotification {
+    /// The state, such as `StateStarted`.
+    pub event: String,
+    /// What is told, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// When the upgrade came into the state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raised_time: Option<Time>,
+    /// When everybody had been told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_time: Option<Time>,
 }
 
 /// How far an upgrade is.

@@ -80,7 +80,10 @@ impl Yard {
                 .spoke(&name)
                 .with_context(|| format!("the bed has no cluster {name}"))?;
             let agent = client(spoke, names::AGENT_MANAGER)?;
-            let settings = drydock_agent::Settings::default();
+            let settings = drydock_agent::Settings {
+                network: drydock_agent::Network::in_process(bed.outside(&name)),
+                ..drydock_agent::Settings::default()
+            };
             tasks.spawn(
                 "agent",
                 drydock_agent::run(settings, agent, clock.clone(), stop.clone()),

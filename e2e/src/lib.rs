@@ -10,4 +10,5 @@ pub mod process;
 pub mod program;
 pub mod real;
 pub mod simulation;
+pub mod spoke;
 pub mod yard;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use drydock_runtime::{Clock, telemetry};
 use drydock_sandbox::bed::{self, Bed, BedSettings, Place};
+use drydock_sandbox::monitoring::{self, Monitoring};
 use drydock_sandbox::pace::Pace;
 use drydock_sandbox::server::{ApiServer, ServerSettings};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -26,6 +27,14 @@ use crate::program;
 const SPEED: NonZeroU32 = NonZeroU32::new(300).unwrap();
 /// The cluster whose API server is a real one.
 pub const REAL_SPOKE: &str = "dev1";
+
+/// The namespaces in which the agent has rights.
+const AGENT_NAMESPACES: [&str; 4] = [
+    drydock_api::names::AGENT_NAMESPACE,
+    drydock_api::machine_api::NAMESPACE,
+    "openshift-monitoring",
+    "openshift-config",
+];
 
 /// The fleet.
 pub struct RealFleet {
@@ -59,7 +68,9 @@ impl RealFleet {
         manifests::install(&admin, &definitions_of_hub()?).await?;
         manifests::install(&spoke_admin, &definitions_of_spoke()?).await?;
         namespace(&admin, "drydock").await?;
-        namespace(&spoke_admin, drydock_api::names::AGENT_NAMESPACE).await?;
+        for name in AGENT_NAMESPACES {
+            namespace(&spoke_admin, name).await?;
+        }
         manifests::apply_file(&admin, &in_repository("manifests/hub/rbac.yaml")).await?;
         manifests::apply_file(&spoke_admin, &in_repository("manifests/agent/rbac.yaml")).await?;
         let hub_kubeconfig = hub.service_account_kubeconfig("drydock", "drydock-hub").await?;
@@ -71,8 +82,10 @@ impl RealFleet {
         let stop = CancellationToken::new();
         tokio::spawn(Pace::VirtualSecondsASecond(SPEED).hold(stop.clone()));
         let workplace = Workplace::new("fleet")?;
+        let place = Place::Remote(patient(&spoke).await?);
+        let monitoring = monitor(REAL_SPOKE, &place, &stop).await?;
         let mut fleet = Self {
-            agents: vec![agent(&workplace, REAL_SPOKE, &agent_kubeconfig)?],
+            agents: vec![agent(&workplace, REAL_SPOKE, &agent_kubeconfig, &monitoring)?],
             hub_process: None,
             hub_kubeconfig,
             bed: None,
@@ -101,7 +114,10 @@ impl RealFleet {
             let server = ApiServer::new(settings);
             if cluster.agent {
                 let kubeconfig = self.listen(&name, &server).await?;
-                self.agents.push(agent(&self.workplace, &name, &kubeconfig)?);
+                let place = Place::Memory(server.clone());
+                let monitoring = monitor(&name, &place, &self.stop).await?;
+                let agent = agent(&self.workplace, &name, &kubeconfig, &monitoring)?;
+                self.agents.push(agent);
             }
             places.insert(name, Place::Memory(server));
         }
@@ -214,8 +230,26 @@ impl RealFleet {
     }
 }
 
-fn agent(workplace: &Workplace, cluster: &str, kubeconfig: &std::path::Path) -> anyhow::Result<Process> {
-    let arguments = ["--admin-address", "127.0.0.1:0", "--log-format", "text"];
+fn agent(
+    workplace: &Workplace,
+    cluster: &str,
+    kubeconfig: &std::path::Path,
+    monitoring: &str,
+) -> anyhow::Result<Process> {
+    let (prometheus, alertmanager) = (
+        format!("{monitoring}/prometheus"),
+        format!("{monitoring}/alertmanager"),
+    );
+    let arguments = [
+        "--admin-address",
+        "127.0.0.1:0",
+        "--log-format",
+        "text",
+        "--prometheus-url",
+        &prometheus,
+        "--alertmanager-url",
+        &alertmanager,
+    ];
     program::start(
         workplace,
         &format!("drydock-agent-{cluster}"),
@@ -223,6 +257,16 @@ fn agent(workplace: &Workplace, cluster: &str, kubeconfig: &std::path::Path) -> 
         kubeconfig,
         &arguments,
     )
+}
+
+/// Serves a cluster's monitoring; returns where. Its clock is the agent's, which is a process and knows no virtual time.
+async fn monitor(cluster: &str, place: &Place, stop: &CancellationToken) -> anyhow::Result<String> {
+    let served = Monitoring::new(cluster, place.access("prometheus"), Clock::system());
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let (all, stop) = (BTreeMap::from([(cluster.to_owned(), served)]), stop.clone());
+    tokio::spawn(async move { monitoring::serve(&all, listener, stop).await });
+    Ok(format!("http://{address}/{cluster}"))
 }
 
 /// A client whose requests have no time limit: under virtual time a limit of seconds is over in a blink.
@@ -261,5 +305,7 @@ fn definitions_of_spoke() -> anyhow::Result<Vec<CustomResourceDefinition>> {
         definitions
             .push(serde_json::from_value(applied).context("reading the definition of AppliedManifestWork")?);
     }
+    let rules = drydock_sandbox::monitoring::prometheus_rule();
+    definitions.push(serde_json::from_value(rules).context("reading the definition of PrometheusRule")?);
     Ok(definitions)
 }

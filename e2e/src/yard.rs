@@ -1,11 +1,13 @@
 //! A bed in this process with the real hub and agents running in it, under paused time.
 
+use std::collections::BTreeMap;
+
 use anyhow::Context;
 use drydock_agent::install_plans;
 use drydock_api::names;
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
-use drydock_sandbox::bed::{Bed, BedSettings};
+use drydock_sandbox::bed::{Bed, BedSettings, Outside};
 use drydock_sandbox::cluster::Programs;
 use drydock_sandbox::server::ApiServer;
 use jiff::Timestamp;
@@ -23,6 +25,7 @@ pub struct Yard {
     /// Virtual time.
     pub clock: Clock,
     agents: JoinSet<Result<(), String>>,
+    registries: BTreeMap<String, prometheus::Registry>,
     hub: Option<Running>,
     stop: CancellationToken,
 }
@@ -47,7 +50,19 @@ impl Yard {
     ///
     /// # Errors
     /// If a part cannot start.
-    pub async fn without_hub(mut settings: BedSettings) -> anyhow::Result<Self> {
+    pub async fn without_hub(settings: BedSettings) -> anyhow::Result<Self> {
+        Self::with_outside(settings, |outside| outside).await
+    }
+
+    /// Starts a bed and an agent on each cluster that has one, which reaches what `extend` makes of what there is besides
+    /// API servers.
+    ///
+    /// # Errors
+    /// If a part cannot start.
+    pub async fn with_outside(
+        mut settings: BedSettings,
+        extend: impl Fn(Outside) -> Outside,
+    ) -> anyhow::Result<Self> {
         let clock = Clock::simulated(EPOCH);
         let stop = CancellationToken::new();
         let with_agent: Vec<String> = settings
@@ -60,15 +75,22 @@ impl Yard {
         let bed = Bed::start(settings, clock.clone())
             .await
             .context("starting the bed")?;
-        let mut agents = JoinSet::new();
+        let (mut agents, mut registries) = (JoinSet::new(), BTreeMap::new());
         for name in with_agent {
             let spoke = bed
                 .spoke(&name)
                 .with_context(|| format!("the bed has no {name}"))?;
             let client = stack(spoke, names::AGENT_MANAGER)?;
             let (clock, stop) = (clock.clone(), stop.clone());
+            let network = drydock_agent::Network::in_process(extend(bed.outside(&name)));
+            let registry = prometheus::Registry::new();
+            registries.insert(name.clone(), registry.clone());
             agents.spawn(async move {
-                let settings = drydock_agent::Settings::default();
+                let settings = drydock_agent::Settings {
+                    network,
+                    registry,
+                    ..drydock_agent::Settings::default()
+                };
                 let ended = drydock_agent::run(settings, client, clock, stop).await;
                 ended.map_err(|error| error.to_string())
             });
@@ -77,6 +99,7 @@ impl Yard {
             bed,
             clock,
             agents,
+            registries,
             hub: None,
             stop,
         })
@@ -137,6 +160,16 @@ impl Yard {
         Ok(spoke
             .with_context(|| format!("the bed has no {cluster}"))?
             .client("user"))
+    }
+
+    /// The metrics of a cluster's agent, as they are scraped.
+    ///
+    /// # Errors
+    /// If the cluster has no agent, or the metrics cannot be written as text.
+    pub fn metrics(&self, cluster: &str) -> anyhow::Result<String> {
+        let registry = self.registries.get(cluster);
+        let registry = registry.with_context(|| format!("{cluster} has no agent"))?;
+        Ok(prometheus::TextEncoder::new().encode_to_string(&registry.gather())?)
     }
 
     /// Stops everything.

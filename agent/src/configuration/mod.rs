@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod tests;
+mod texts;
 
 use jiff::SignedDuration;
 use serde::Deserialize;
@@ -32,6 +33,16 @@ pub enum ConfigurationError {
         value: i64,
         /// What it must be.
         rule: &'static str,
+    },
+    /// A text is not what it should be.
+    #[error("{field} in the ConfigMap {CONFIG_MAP} has {value:?}: {reason}")]
+    Unusable {
+        /// The field, as a path.
+        field: &'static str,
+        /// The text.
+        value: String,
+        /// What is wrong with it.
+        reason: String,
     },
 }
 
@@ -73,6 +84,8 @@ pub struct Configuration {
     pub ext_dependency_availability_checks: ExternalDependencies,
     /// Features that are off by default.
     pub feature_gate: FeatureGate,
+    /// Who is told of the upgrade's states.
+    pub notify: Notify,
 }
 
 /// The list of steps by name; ARO is the original's default.
@@ -280,6 +293,58 @@ impl FeatureGate {
     pub fn pre_health_check(&self) -> bool {
         self.enabled.iter().any(|feature| feature == "PreHealthCheck")
     }
+
+    /// Whether states go to OCM's service log, too.
+    pub fn service_log_notification(&self) -> bool {
+        self.enabled
+            .iter()
+            .any(|feature| feature == "ServiceLogNotification")
+    }
+}
+
+/// `notify`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Notify {
+    /// Receivers of CloudEvents.
+    pub webhooks: Vec<Webhook>,
+}
+
+/// `notify.webhooks[]`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Webhook {
+    /// Where events are posted to: https, but for loopback.
+    pub url: String,
+    /// The key with which they are signed; not signed if absent.
+    #[serde(default)]
+    pub secret_ref: Option<SecretReference>,
+    /// The states that are told, such as `StateStarted`; all if empty.
+    #[serde(default)]
+    pub events: Vec<String>,
+}
+
+impl Webhook {
+    /// Whether it is told of an event.
+    pub fn wants(&self, event: &str) -> bool {
+        self.events.is_empty() || self.events.iter().any(|wanted| wanted == event)
+    }
+}
+
+/// A key of a Secret in the agent's namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct SecretReference {
+    /// The Secret.
+    pub name: String,
+    /// Its key.
+    #[serde(default = "SecretReference::usual_key")]
+    pub key: String,
+}
+
+impl SecretReference {
+    fn usual_key() -> String {
+        "key".to_owned()
+    }
 }
 
 /// Reads `config.yaml`.
@@ -332,6 +397,7 @@ impl Configuration {
             .iter()
             .filter_map(wrong(1, "more than 0"))
             .chain(not_negative.iter().filter_map(wrong(0, "0 or more")));
-        wrong.next().map_or(Ok(()), Err)
+        wrong.next().map_or(Ok(()), Err)?;
+        texts::check(self)
     }
 }

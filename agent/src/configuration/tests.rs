@@ -73,3 +73,47 @@ fn what_makes_no_sense_is_refused_with_the_field_that_is_wrong() {
         assert!(error.contains(expected), "{text}: {error}");
     }
 }
+
+#[test]
+fn texts_that_have_a_form_are_checked_before_they_are_used() {
+    for (text, field) in [
+        ("scale: {extraMachinePools: ['a[']}", "scale.extraMachinePools"),
+        (
+            "nodeDrain: {ignoredNamespacePatterns: ['(']}",
+            "nodeDrain.ignoredNamespacePatterns",
+        ),
+        (
+            "extDependencyAvailabilityChecks: {http: {urls: [nowhere]}}",
+            "extDependencyAvailabilityChecks.http.urls",
+        ),
+        ("configManager: {source: OCM}", "configManager.ocmBaseUrl"),
+        (
+            "configManager: {source: OCM, ocmBaseUrl: 'http://api.example'}",
+            "configManager.ocmBaseUrl",
+        ),
+        (
+            "notify: {webhooks: [{url: 'http://hooks.example'}]}",
+            "notify.webhooks[].url",
+        ),
+        (
+            "notify: {webhooks: [{url: 'https://hooks.example', events: [Started]}]}",
+            "notify.webhooks[].events",
+        ),
+    ] {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.contains(field), "{error}");
+    }
+    let good = "
+configManager: {source: OCM, ocmBaseUrl: 'https://api.openshift.com'}
+scale: {extraMachinePools: ['gpu-*']}
+nodeDrain: {ignoredNamespacePatterns: ['^shop-']}
+notify:
+  webhooks:
+    - {url: 'https://hooks.example/x', secretRef: {name: hook}, events: [StateStarted, StateCompleted]}
+    - {url: 'http://127.0.0.1:8080/'}
+";
+    let webhooks = parse(good).unwrap().notify.webhooks;
+    assert_eq!(webhooks[0].secret_ref.as_ref().unwrap().key, "key");
+    assert!(webhooks[0].wants("StateStarted") && !webhooks[0].wants("StateDelayed"));
+    assert!(webhooks[1].wants("StateDelayed"));
+}

@@ -26,19 +26,18 @@ pub(super) struct InForce {
 }
 
 impl LastGood {
+    /// The configuration that holds, without a word about one that is refused.
+    pub fn good(&self, map: Option<&ConfigMap>) -> Option<Configuration> {
+        match read(map) {
+            Ok(configuration) => Some(configuration),
+            Err(_) => self.0.lock().unwrap_or_else(PoisonError::into_inner).good.clone(),
+        }
+    }
+
     /// The configuration that holds now. Without a ConfigMap the defaults do.
     pub fn in_force(&self, map: Option<&ConfigMap>) -> InForce {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = match map {
-            None => Ok(Configuration::default()),
-            Some(map) => map
-                .data
-                .as_ref()
-                .and_then(|data| data.get(KEY))
-                .ok_or(ConfigurationError::NoKey)
-                .and_then(|text| configuration::parse(text)),
-        };
-        match read {
+        match read(map) {
             Ok(configuration) => {
                 state.good = Some(configuration.clone());
                 state.told = None;
@@ -58,4 +57,12 @@ impl LastGood {
             }
         }
     }
+}
+
+fn read(map: Option<&ConfigMap>) -> Result<Configuration, ConfigurationError> {
+    let Some(map) = map else {
+        return Ok(Configuration::default());
+    };
+    let text = map.data.as_ref().and_then(|data| data.get(KEY));
+    configuration::parse(text.ok_or(ConfigurationError::NoKey)?)
 }

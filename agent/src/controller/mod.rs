@@ -1,12 +1,15 @@
 //! The controller of UpgradeConfig: woken by it, by ClusterVersion, by the pool of the workers and by the ConfigMap.
 
+mod act;
 mod configuration;
+mod letters;
+mod observe;
 mod reconcile;
 mod view;
 mod write;
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use drydock_api::upgradeconfig::UpgradeConfig;
 use drydock_runtime::Clock;
@@ -15,13 +18,19 @@ use drydock_runtime::backoff::Backoff;
 use drydock_runtime::events::Publisher;
 use drydock_runtime::panics::caught;
 use drydock_runtime::patience::{patient, stopped_before_the_first_list};
-use futures::StreamExt;
+use futures::{StreamExt, stream};
 use kube::runtime::controller::{Action, Config};
 use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, reflector, watcher};
 use kube::{Api, Client, ResourceExt};
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::facts;
+use crate::http::Network;
 use crate::metrics::Metrics;
+use crate::monitoring::Monitoring;
+use crate::notify::outbox::Outbox;
+use crate::providers::{Known, Provider};
 use reconcile::ReconcileError;
 use view::View;
 
@@ -33,6 +42,25 @@ pub(crate) struct Context {
     pub publisher: Publisher,
     pub metrics: Metrics,
     pub backoff: Backoff<String>,
+    pub network: Network,
+    pub monitoring: Monitoring,
+    pub provider: Arc<Provider>,
+    pub outbox: Outbox,
+    /// What the provider's synchronizer needs to know.
+    pub known: watch::Sender<Known>,
+}
+
+/// The version whose upgrade has been summed up.
+#[derive(Debug, Default)]
+struct SummedUp(Mutex<Option<String>>);
+
+impl SummedUp {
+    fn is_news(&self, version: &str) -> bool {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = known.as_deref() != Some(version);
+        *known = Some(version.to_owned());
+        is_news
+    }
 }
 
 /// The context, and what is seen of the cluster.
@@ -42,23 +70,56 @@ struct Shared {
     configuration: configuration::LastGood,
     latest: write::Latest,
     ignored: reconcile::Ignored,
+    tended: act::Tended,
+    summed_up: SummedUp,
+}
+
+impl Shared {
+    /// Tells the provider's synchronizer how things are.
+    fn know(&self) {
+        let Some(version) = self.view.version() else {
+            return;
+        };
+        let cluster = facts::cluster(&version);
+        let known = Known {
+            configuration: self.configuration.good(self.view.configuration().as_deref()),
+            cluster: cluster.id,
+            asked: cluster.asked.map(|release| release.version),
+        };
+        self.context.known.send_if_modified(|before| {
+            let is_news = *before != known;
+            *before = known;
+            is_news
+        });
+    }
 }
 
 /// Runs until `shutdown`, then lets a reconcile under way finish.
 pub(crate) async fn run(
     context: Context,
+    woken: mpsc::Receiver<()>,
     readiness: Readiness,
     shutdown: CancellationToken,
 ) -> Result<(), Infallible> {
     let api: Api<UpgradeConfig> = Api::namespaced(context.client.clone(), &context.namespace);
     let (reader, writer) = reflector::store();
     // Any name is seen, so that a wrong one can be told of.
+    let metrics = context.metrics.clone();
     let upgrades = patient(watcher(api, watcher::Config::default()))
+        .inspect(move |event| {
+            if matches!(event, Ok(watcher::Event::Delete(_))) {
+                metrics.forget();
+            }
+        })
         .modify(|upgrade| upgrade.managed_fields_mut().clear())
         .reflect(writer)
         .touched_objects()
         .predicate_filter(predicates::generation, PredicateConfig::default());
-    let (view, changes) = View::follow(&context.client, &context.namespace);
+    let (view, mut changes) = View::follow(&context.client, &context.namespace);
+    let woken = stream::unfold(woken, |mut woken| async move {
+        woken.recv().await.map(|()| ((), woken))
+    });
+    changes.push(woken.boxed());
     readiness.expect("cluster");
     let ready = {
         let (view, readiness) = (view.clone(), readiness.clone());
@@ -73,8 +134,14 @@ pub(crate) async fn run(
         configuration: configuration::LastGood::default(),
         latest: write::Latest::default(),
         ignored: reconcile::Ignored::default(),
+        tended: act::Tended::default(),
+        summed_up: SummedUp::default(),
     });
     let store = reader.clone();
+    let changes = changes.inspect({
+        let shared = Arc::clone(&shared);
+        move |()| shared.know()
+    });
     let controller = Controller::for_stream(upgrades, reader)
         .with_config(Config::default().concurrency(1))
         .reconcile_all_on(changes)
@@ -96,7 +163,7 @@ pub(crate) async fn run(
 }
 
 async fn reconcile(upgrade: Arc<UpgradeConfig>, shared: Arc<Shared>) -> Result<Action, ReconcileError> {
-    let outcome = match caught(reconcile::reconcile(&upgrade, &shared)).await {
+    let outcome = match caught(Box::pin(reconcile::reconcile(&upgrade, &shared))).await {
         Ok(outcome) => outcome,
         Err(panicked) => Err(ReconcileError::Panicked(panicked)),
     };

@@ -1,15 +1,17 @@
-//! The agent's writes: the status of its UpgradeConfig, and what steps ask of ClusterVersion.
+//! The agent's writes: its UpgradeConfig's status and finalizer, and what steps ask for.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use drydock_api::names::{AGENT_MANAGER, CLUSTER_VERSION};
+use drydock_api::machine_api::{MachineSet, NAMESPACE};
+use drydock_api::names::{AGENT_MANAGER, CLEANUP_FINALIZER, CLUSTER_VERSION};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::upgradeconfig::{UpgradeConfig, UpgradeConfigStatus};
-use kube::api::{Patch, PatchParams};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 
-use crate::steps::Command;
+use crate::nodekeeper::{Action, Strategy};
 
 /// The UpgradeConfig as we wrote it last, until the watch has it, too.
 #[derive(Debug, Default)]
@@ -63,34 +65,154 @@ pub(super) async fn status(
     Ok(true)
 }
 
-/// Does what a step asks for. Returns ClusterVersion as it is then.
+/// Adds our finalizer, or takes it away.
 ///
 /// # Errors
 /// If the server refuses, for example because the object has changed since.
-pub(super) async fn carry_out(
+pub(super) async fn finalizer(
+    client: &Client,
+    latest: &Latest,
+    upgrade: &UpgradeConfig,
+    wanted: bool,
+) -> Result<UpgradeConfig, kube::Error> {
+    let name = upgrade.name_any();
+    let api: Api<UpgradeConfig> = Api::namespaced(client.clone(), &upgrade.namespace().unwrap_or_default());
+    let mut finalizers = upgrade.finalizers().to_vec();
+    finalizers.retain(|finalizer| finalizer != CLEANUP_FINALIZER);
+    if wanted {
+        finalizers.push(CLEANUP_FINALIZER.to_owned());
+    }
+    let patch = json!({
+        "metadata": {"resourceVersion": upgrade.metadata.resource_version, "finalizers": finalizers},
+    });
+    let written = api.patch(&name, &ours(), &Patch::Merge(patch)).await?;
+    latest.wrote(written.clone());
+    Ok(written)
+}
+
+/// Writes the version of the image that is asked for into the UpgradeConfig.
+///
+/// # Errors
+/// If the server refuses, for example because the object has changed since.
+pub(super) async fn version_of_image(
+    client: &Client,
+    latest: &Latest,
+    upgrade: &UpgradeConfig,
+    version: &str,
+) -> Result<UpgradeConfig, kube::Error> {
+    let api: Api<UpgradeConfig> = Api::namespaced(client.clone(), &upgrade.namespace().unwrap_or_default());
+    let patch = json!({
+        "metadata": {"resourceVersion": upgrade.metadata.resource_version},
+        "spec": {"desired": {"version": version}},
+    });
+    let written = api
+        .patch(&upgrade.name_any(), &ours(), &Patch::Merge(patch))
+        .await?;
+    latest.wrote(written.clone());
+    Ok(written)
+}
+
+fn ours() -> PatchParams {
+    PatchParams {
+        field_manager: Some(AGENT_MANAGER.to_owned()),
+        ..PatchParams::default()
+    }
+}
+
+/// Writes into ClusterVersion's spec. Returns ClusterVersion as it is then.
+///
+/// # Errors
+/// If the server refuses, for example because the object has changed since.
+pub(super) async fn cluster_version(
     client: &Client,
     seen: &ClusterVersion,
-    command: &Command,
+    spec: &Value,
 ) -> Result<ClusterVersion, kube::Error> {
     let patch = json!({
         "metadata": {"resourceVersion": seen.metadata.resource_version},
-        "spec": spec_of(command),
+        "spec": spec,
     });
-    let parameters = PatchParams {
-        field_manager: Some(AGENT_MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
     let api: Api<ClusterVersion> = Api::all(client.clone());
-    api.patch(CLUSTER_VERSION, &parameters, &Patch::Merge(patch))
-        .await
+    api.patch(CLUSTER_VERSION, &ours(), &Patch::Merge(patch)).await
 }
 
-fn spec_of(command: &Command) -> Value {
-    match command {
-        Command::SetChannel(channel) => json!({"channel": channel}),
-        // An image, or force, of an earlier update must not go with this version.
-        Command::SetDesiredUpdate { version, image } => {
-            json!({"desiredUpdate": {"version": version, "image": image, "force": null}})
+/// Makes a copy of a MachineSet. One that is there already is as good.
+///
+/// # Errors
+/// If the server refuses.
+pub(super) async fn create_machine_set(client: &Client, set: &MachineSet) -> Result<(), kube::Error> {
+    let api: Api<MachineSet> = Api::namespaced(client.clone(), NAMESPACE);
+    let parameters = PostParams {
+        field_manager: Some(AGENT_MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    match api.create(&parameters, set).await {
+        Err(kube::Error::Api(refusal)) if refusal.is_already_exists() => Ok(()),
+        created => created.map(|_| ()),
+    }
+}
+
+/// Deletes a copy of a MachineSet. One that is gone is as good.
+///
+/// # Errors
+/// If the server refuses.
+pub(super) async fn delete_machine_set(client: &Client, name: &str) -> Result<(), kube::Error> {
+    let api: Api<MachineSet> = Api::namespaced(client.clone(), NAMESPACE);
+    gone(api.delete(name, &DeleteParams::default()).await.map(|_| ()))
+}
+
+/// Tells the file-integrity operator that the files are the good ones now; on a cluster without it there is nothing to tell.
+///
+/// # Errors
+/// If the server refuses.
+pub(super) async fn reinitialize_file_integrity(client: &Client) -> Result<(), kube::Error> {
+    let kind = ApiResource {
+        group: "fileintegrity.openshift.io".to_owned(),
+        version: "v1alpha1".to_owned(),
+        api_version: "fileintegrity.openshift.io/v1alpha1".to_owned(),
+        kind: "FileIntegrity".to_owned(),
+        plural: "fileintegrities".to_owned(),
+    };
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), "openshift-file-integrity", &kind);
+    let patch = json!({"metadata": {"annotations": {"file-integrity.openshift.io/re-init": ""}}});
+    match api
+        .patch("osd-fileintegrity", &ours(), &Patch::Merge(patch))
+        .await
+    {
+        // Where the kind does not exist, the answer is no Status, and has no reason.
+        Err(kube::Error::Api(refusal)) if refusal.code == 404 => Ok(()),
+        written => written.map(|_| ()),
+    }
+}
+
+/// Does one thing about a pod. The pod must be the one that was looked at; one that is gone is as good.
+///
+/// # Errors
+/// If the server refuses.
+pub(super) async fn tend(client: &Client, action: &Action) -> Result<(), kube::Error> {
+    let pod = &action.pod;
+    let api: Api<Pod> = Api::namespaced(client.clone(), &pod.namespace);
+    let deletion = DeleteParams::default().preconditions(Preconditions {
+        uid: Some(pod.uid.clone()),
+        resource_version: None,
+    });
+    let done = match action.strategy {
+        Strategy::Delete | Strategy::PdbDelete => api.delete(&pod.name, &deletion).await.map(|_| ()),
+        Strategy::PodStuckTerminating => api.delete(&pod.name, &deletion.grace_period(0)).await.map(|_| ()),
+        Strategy::DefaultFinalizer | Strategy::PdbFinalizer => {
+            let patch = json!({"metadata": {"uid": pod.uid, "finalizers": null}});
+            api.patch(&pod.name, &ours(), &Patch::Merge(patch))
+                .await
+                .map(|_| ())
         }
+    };
+    gone(done)
+}
+
+/// That something is gone, or another by now, is no failure of what was to remove it.
+fn gone(done: Result<(), kube::Error>) -> Result<(), kube::Error> {
+    match done {
+        Err(kube::Error::Api(refusal)) if refusal.is_not_found() || refusal.is_conflict() => Ok(()),
+        done => done,
     }
 }

@@ -4,7 +4,7 @@ use drydock_api::upgradeconfig::{Desired, UpgradeConfigSpec, UpgradeType};
 use jiff::Timestamp;
 
 use crate::configuration::Configuration;
-use crate::facts::{Cluster, Facts, Past, Release, Workers};
+use crate::facts::{Cluster, Facts, Past, Release, Seen, Workers};
 
 /// When the tests' upgrade may start.
 pub(crate) const START: Timestamp = Timestamp::constant(1_767_600_000, 0);
@@ -27,6 +27,8 @@ pub(crate) fn facts() -> Facts {
             },
         },
         cluster: Cluster {
+            id: "11111111-2222-3333-4444-555555555555".to_owned(),
+            upstream: None,
             channel: "stable-4.14".to_owned(),
             asked: None,
             history: vec![Past {
@@ -42,10 +44,13 @@ pub(crate) fn facts() -> Facts {
         workers: Some(Workers {
             machines: 3,
             updated: 3,
+            paused: false,
         }),
-        ill: None,
+        seen: Seen::default(),
         configuration: Configuration::default(),
         now: START,
+        is_going: false,
+        tends: false,
     }
 }
 

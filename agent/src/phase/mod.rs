@@ -1,5 +1,6 @@
 //! The state machine of an UpgradeConfig (agent 2): from what is observed to the status it should have, and what is next.
 
+mod cleanup;
 #[cfg(test)]
 pub(crate) mod fixture;
 #[cfg(test)]
@@ -13,9 +14,11 @@ use drydock_api::conditions::{FALSE, TRUE};
 use drydock_api::upgradeconfig::{UpgradeConfigStatus, UpgradeHistory, UpgradePhase};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::configuration::Source;
 use crate::engine::condition;
 use crate::facts::{Facts, Target};
-use crate::health::{self, Health};
+use crate::health;
+use crate::notify;
 use crate::steps::{Command, Need};
 use crate::validation::{self, Outcome};
 
@@ -34,6 +37,8 @@ const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(2);
 pub(crate) const VALIDATED: &str = "UpgradeConfigValidated";
 /// Says that a change of the spec came too late.
 pub(crate) const ACCEPTED: &str = "UpgradeConfigAccepted";
+/// Says whether the provider's policy is still what the upgrade was made for.
+pub(crate) const REFRESHED: &str = "PolicyRefreshed";
 /// Says how a check hours before the upgrade went.
 pub(crate) const EARLY_HEALTH: &str = "ClusterHealthyAhead";
 
@@ -47,7 +52,7 @@ pub(crate) struct Decision {
 }
 
 /// What comes after the status.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Next {
     /// A write; then decide again.
     Write(Command),
@@ -60,7 +65,9 @@ pub(crate) enum Next {
 /// Decides.
 pub(crate) fn decide(facts: &Facts, status: &UpgradeConfigStatus) -> Decision {
     let mut history = status.history.clone().unwrap_or_default();
-    let next = if let Some(target) = running_elsewhere(facts, &history) {
+    let next = if facts.is_going {
+        end(facts, &mut history)
+    } else if let Some(target) = running_elsewhere(facts, &history) {
         let entry = &mut history[0];
         refuse_change(facts, entry);
         upgrading::run(facts, &target, entry)
@@ -74,6 +81,51 @@ pub(crate) fn decide(facts: &Facts, status: &UpgradeConfigStatus) -> Decision {
         },
         next,
     }
+}
+
+/// Whether something is under way, or left behind, that has to end before the UpgradeConfig goes.
+pub(crate) fn is_held(status: &UpgradeConfigStatus) -> bool {
+    let history = status.history.as_deref().unwrap_or_default();
+    let is_over =
+        |entry: &UpgradeHistory| matches!(entry.phase, UpgradePhase::Upgraded | UpgradePhase::Failed);
+    let Some(newest) = history.first().filter(|newest| !is_over(newest)) else {
+        return false;
+    };
+    let is_left = |entry: &UpgradeHistory| !is_over(entry) && cleanup::has_begun(entry);
+    newest.phase == UpgradePhase::Upgrading || history.iter().any(is_left)
+}
+
+/// The UpgradeConfig is being deleted: what has commenced goes on to its end, everything else is cancelled and cleaned up.
+fn end(facts: &Facts, history: &mut [UpgradeHistory]) -> Next {
+    let Some(newest) = history.first_mut() else {
+        return Next::Rest(None);
+    };
+    let target = Target::Version {
+        version: newest.version.clone().unwrap_or_default(),
+        channel: facts.cluster.channel.clone(),
+    };
+    if newest.phase == UpgradePhase::Upgrading && facts.has_commenced(&target) {
+        return upgrading::run(facts, &target, newest);
+    }
+    if matches!(newest.phase, UpgradePhase::Upgraded | UpgradePhase::Failed) {
+        return Next::Rest(None);
+    }
+    if let Some(next) = cleanup::next(facts, history) {
+        return next;
+    }
+    let newest = &mut history[0];
+    let message = "the UpgradeConfig was deleted before the upgrade commenced".to_owned();
+    let conditions = newest.conditions.get_or_insert_default();
+    condition::set(
+        conditions,
+        upgrading::FAILED,
+        TRUE,
+        "UpgradeCancelled",
+        message,
+        facts.now,
+    );
+    newest.phase = UpgradePhase::Failed;
+    Next::Rest(None)
 }
 
 /// The target of an upgrade that has commenced and goes on although the spec asks for another by now.
@@ -153,15 +205,15 @@ fn advance(facts: &Facts, entry: &mut UpgradeHistory) -> Next {
     match entry.phase {
         UpgradePhase::New => look_ahead(facts, entry),
         UpgradePhase::Pending => pending(facts, entry),
-        UpgradePhase::Upgrading => {
-            if let Ok(target) = may_go_on(facts) {
-                upgrading::run(facts, &target, entry)
-            } else {
+        UpgradePhase::Upgrading => match may_go_on(facts) {
+            Go::On(target) => upgrading::run(facts, &target, entry),
+            Go::Read(need) => Next::Read(need),
+            Go::Back => {
                 entry.phase = UpgradePhase::Pending;
                 entry.start_time = None;
                 pending(facts, entry)
             }
-        }
+        },
         UpgradePhase::Upgraded | UpgradePhase::Failed | UpgradePhase::Unknown => Next::Rest(None),
     }
 }
@@ -172,20 +224,24 @@ fn look_ahead(facts: &Facts, entry: &mut UpgradeHistory) -> Next {
         .upgrade_at()
         .is_some_and(|at| at.duration_since(facts.now) > FAR_AHEAD);
     if is_far && facts.configuration.feature_gate.pre_health_check() {
+        let findings = match health::before(facts) {
+            Ok(findings) => findings,
+            Err(need) => return Next::Read(need),
+        };
         let conditions = entry.conditions.get_or_insert_default();
-        match health::check(facts) {
-            Health::Unknown => return Next::Read(Need::Operators),
-            Health::Good => condition::done(conditions, EARLY_HEALTH, facts.now),
-            Health::Bad(why) => {
+        match (findings.first(), health::told(&findings)) {
+            (Some(first), Some(why)) => {
                 condition::set(
                     conditions,
                     EARLY_HEALTH,
                     FALSE,
-                    health::OPERATORS_DEGRADED,
-                    why,
+                    first.reason,
+                    why.clone(),
                     facts.now,
                 );
+                notify::raise(entry, notify::Event::PreHealthCheck, &why, facts.now);
             }
+            _ => condition::done(conditions, EARLY_HEALTH, facts.now),
         }
     }
     entry.phase = UpgradePhase::Pending;
@@ -202,15 +258,24 @@ fn until(facts: &Facts, at: Timestamp) -> Duration {
         .unsigned_abs()
 }
 
-/// Before commencement an edit of the spec counts at once: the target, unless it has to wait or be mended.
-fn may_go_on(facts: &Facts) -> Result<Target, ()> {
+/// Whether an upgrade under way goes on.
+enum Go {
+    On(Target),
+    /// It has to wait, or to be mended.
+    Back,
+    Read(Need),
+}
+
+/// Before commencement an edit of the spec counts at once.
+fn may_go_on(facts: &Facts) -> Go {
     if let Some(target) = facts.target().filter(|target| facts.has_commenced(target)) {
-        return Ok(target);
+        return Go::On(target);
     }
     let is_time = facts.upgrade_at().is_some_and(|at| at <= facts.now);
-    match validation::validate(facts) {
-        Outcome::Valid(target) if is_time => Ok(target),
-        _ => Err(()),
+    match validation::revalidate(facts) {
+        Outcome::Valid(target) if is_time => Go::On(target),
+        Outcome::Unread(need) if is_time => Go::Read(need),
+        _ => Go::Back,
     }
 }
 
@@ -225,6 +290,8 @@ fn pending(facts: &Facts, entry: &mut UpgradeHistory) -> Next {
             }
             return start(facts, &target, entry);
         }
+        Outcome::Unread(need) => return Next::Read(need),
+        Outcome::Version(version) => return Next::Write(Command::SetVersion(version)),
         Outcome::NoUpgrade(message) => ("NotAnUpgrade", message),
         Outcome::Invalid(message) => ("InvalidUpgradeConfig", message),
     };
@@ -236,7 +303,38 @@ fn start(facts: &Facts, target: &Target, entry: &mut UpgradeHistory) -> Next {
     if let Some(at) = facts.upgrade_at().filter(|at| *at > facts.now) {
         return Next::Rest(Some(until(facts, at).min(RESYNC)));
     }
+    if facts.configuration.config_manager.source == Source::Ocm
+        && let Some(next) = refresh(facts, entry)
+    {
+        return next;
+    }
     entry.phase = UpgradePhase::Upgrading;
     entry.start_time = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(facts.now));
     upgrading::run(facts, target, entry)
+}
+
+/// Asks the provider whether what it wants is still this; none if it is.
+fn refresh(facts: &Facts, entry: &mut UpgradeHistory) -> Option<Next> {
+    let conditions = entry.conditions.get_or_insert_default();
+    match facts.seen.policy.as_ref() {
+        None => Some(Next::Read(Need::Policy)),
+        Some(Ok(Some(spec))) if *spec == facts.spec => {
+            if condition::find(conditions, REFRESHED).is_some() {
+                let message = "the provider still asks for this".to_owned();
+                condition::set(conditions, REFRESHED, TRUE, "Unchanged", message, facts.now);
+            }
+            None
+        }
+        Some(Ok(_)) => {
+            let message = "the provider asks for something else by now".to_owned();
+            condition::set(conditions, REFRESHED, FALSE, "PolicyChanged", message, facts.now);
+            entry.phase = UpgradePhase::New;
+            Some(Next::Rest(Some(EACH_MINUTE)))
+        }
+        Some(Err(why)) => {
+            let message = format!("whether the provider still asks for this is not known: {why}");
+            condition::set(conditions, REFRESHED, FALSE, "PolicyUnknown", message, facts.now);
+            Some(Next::Rest(Some(EACH_MINUTE)))
+        }
+    }
 }

@@ -1,9 +1,12 @@
+use std::collections::BTreeSet;
+
 use drydock_api::upgradeconfig::UpgradeType;
 use jiff::SignedDuration;
 
 use super::fixture::{START, commence, facts};
 use super::*;
 use crate::facts::IllOperator;
+use crate::silences::{Change, Silence, State};
 
 /// An agent between two looks: what it sees, and the status it wrote.
 struct Agent {
@@ -30,11 +33,45 @@ impl Agent {
                 .map(|told| told.reason),
         );
         self.status = decision.status;
-        if decision.next == Next::Read(Need::Operators) {
-            self.facts.ill = Some(Vec::new());
-            return self.look();
+        match decision.next {
+            Next::Read(need) => {
+                self.read(need);
+                self.look()
+            }
+            Next::Write(Command::Silence(change)) => {
+                self.silence(&change);
+                self.look()
+            }
+            next => next,
         }
-        decision.next
+    }
+
+    /// Reads what is asked for; all is well unless the test says otherwise.
+    fn read(&mut self, need: Need) {
+        let seen = &mut self.facts.seen;
+        match need {
+            Need::Operators => seen.ill = Some(Vec::new()),
+            Need::Alerts => seen.alerts = Some(Ok(BTreeSet::new())),
+            Need::Silences => seen.silences = Some(Ok(Vec::new())),
+            Need::Nodes => seen.nodes = Some(Vec::new()),
+            Need::Budgets => seen.budgets = Some(Vec::new()),
+            other => panic!("{other:?} is not expected"),
+        }
+    }
+
+    fn silence(&mut self, change: &Change) {
+        let Some(Ok(silences)) = &mut self.facts.seen.silences else {
+            panic!("{change:?} without silences");
+        };
+        match change {
+            Change::Create(wanted) => silences.push(Silence {
+                id: wanted.comment.clone(),
+                comment: wanted.comment.clone(),
+                state: State::Active,
+                ends: self.facts.now + wanted.lasts,
+            }),
+            Change::Expire(id) => silences.retain(|silence| silence.id != *id),
+        }
     }
 
     fn wait(&mut self, minutes: i64) {
@@ -101,6 +138,7 @@ fn the_steps_follow_each_other_and_each_is_told_once() {
         "ControlPlaneUpgraded still in progress"
     );
     agent.facts.workers = Some(crate::facts::Workers {
+        paused: false,
         machines: 3,
         updated: 0,
     });
@@ -110,6 +148,7 @@ fn the_steps_follow_each_other_and_each_is_told_once() {
     agent.look();
     assert_eq!(agent.says("WorkerNodesUpgraded").0, "False");
     agent.facts.workers = Some(crate::facts::Workers {
+        paused: false,
         machines: 3,
         updated: 3,
     });
@@ -137,7 +176,7 @@ fn the_steps_follow_each_other_and_each_is_told_once() {
 fn an_ill_operator_holds_the_upgrade_until_its_window_is_over() {
     let mut agent = Agent::new();
     agent.look();
-    agent.facts.ill = Some(vec![IllOperator {
+    agent.facts.seen.ill = Some(vec![IllOperator {
         name: "etcd".to_owned(),
         why: "degraded: a member is down".to_owned(),
     }]);
@@ -198,7 +237,7 @@ fn a_cluster_that_does_not_go_on_says_why_in_the_condition_of_the_step_that_wait
 fn an_upgrade_of_aro_has_no_window() {
     let mut agent = Agent::new();
     agent.facts.spec.upgrade_type = UpgradeType::Aro;
-    agent.facts.ill = Some(vec![IllOperator {
+    agent.facts.seen.ill = Some(vec![IllOperator {
         name: "etcd".to_owned(),
         why: "degraded".to_owned(),
     }]);
@@ -298,7 +337,7 @@ fn health_is_looked_at_hours_ahead_only_with_the_feature_and_blocks_nothing() {
     let mut agent = Agent::new();
     agent.facts.now = START - SignedDuration::from_hours(5);
     agent.facts.configuration.feature_gate.enabled = vec!["PreHealthCheck".to_owned()];
-    agent.facts.ill = Some(vec![IllOperator {
+    agent.facts.seen.ill = Some(vec![IllOperator {
         name: "dns".to_owned(),
         why: "not available: x".to_owned(),
     }]);

@@ -4,8 +4,9 @@ use drydock_api::conditions::{FALSE, TRUE};
 use drydock_api::upgradeconfig::{UpgradeConfigStatus, UpgradeHistory, UpgradePhase};
 
 use super::upgrading::{DELAYED, FAILED};
-use super::{ACCEPTED, EARLY_HEALTH, VALIDATED};
+use super::{ACCEPTED, EARLY_HEALTH, REFRESHED, VALIDATED};
 use crate::engine::condition;
+use crate::notify::{self, Event};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +46,13 @@ const TOLD: [(&str, &str, &str); 5] = [
 ];
 
 /// What keeps an upgrade waiting and is worth a word when it begins or changes.
-const WARNED: [(&str, &str); 6] = [
+const WARNED: [(&str, &str); 12] = [
+    (REFRESHED, "PolicyNotRefreshed"),
+    ("ExternalDependenciesAvailable", "ExternalDependenciesUnavailable"),
+    ("ComputeCapacityReserved", "WaitingForExtraWorkers"),
+    ("ControlPlaneMaintenanceWindowCreated", "SilencesFailed"),
+    ("WorkersMaintenanceWindowCreated", "SilencesFailed"),
+    ("WorkerNodesUpgraded", "WorkersPaused"),
     ("IsClusterUpgradable", "NotUpgradeable"),
     ("ClusterHealthyBeforeUpgrade", "HealthCheckFailed"),
     ("ClusterHealthyAfterUpgrade", "HealthCheckFailed"),
@@ -84,6 +91,17 @@ pub(crate) fn of(before: &UpgradeConfigStatus, after: &UpgradeConfigStatus) -> V
     };
     if let (Some(message), None) = (delay(Some(entry)), delay(known)) {
         transitions.push(warned("UpgradeDelayed", version, Some(&message)));
+    }
+    for event in [Event::Skipped, Event::ScaleSkipped] {
+        let raised = |entry: &UpgradeHistory| notify::event::description(entry, event).map(str::to_owned);
+        if let (Some(message), None) = (raised(entry), known.and_then(raised)) {
+            transitions.push(warned("ExtraWorkersSkipped", version, Some(&message)));
+        }
+    }
+    let forced =
+        |entry: &UpgradeHistory| notify::event::description(entry, Event::Delayed).map(str::to_owned);
+    if let (Some(message), None, None) = (forced(entry), known.and_then(forced), delay(Some(entry))) {
+        transitions.push(warned("DrainForced", version, Some(&message)));
     }
     let has_failed = |entry: &UpgradeHistory| entry.phase == UpgradePhase::Failed;
     if has_failed(entry) && !known.is_some_and(has_failed) {

@@ -5,10 +5,13 @@ use drydock_api::conditions::{FALSE, TRUE};
 use drydock_api::upgradeconfig::{UpgradeHistory, UpgradePhase};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::{EACH_MINUTE, Next};
+use super::{EACH_MINUTE, Next, cleanup};
 use crate::engine::{self, End, condition};
 use crate::facts::{Facts, Target};
-use crate::steps::{Situation, delayed_check};
+use crate::health;
+use crate::nodekeeper::{self, Strategy};
+use crate::notify::{self, Event};
+use crate::steps::{Command, Situation, delayed_check, extra_workers, workers};
 use crate::upgrader;
 
 /// Says that an upgrade was given up.
@@ -16,16 +19,46 @@ pub(super) const FAILED: &str = "FailedUpgrade";
 /// The reason of a delay that has been told.
 pub(super) const DELAYED: &str = "UpgradeDelayed";
 
+/// The steps whose end others are told, and what of the version.
+const TOLD: [(&str, Event, &str); 5] = [
+    (
+        "StartedNotificationSent",
+        Event::Started,
+        "the upgrade has started",
+    ),
+    (
+        "UpgradeCommenced",
+        Event::ControlPlaneStarted,
+        "the upgrade of the control plane has started",
+    ),
+    (
+        "ControlPlaneUpgraded",
+        Event::ControlPlaneFinished,
+        "the control plane has been upgraded",
+    ),
+    (
+        "WorkerNodesUpgraded",
+        Event::WorkerPlaneFinished,
+        "the worker nodes have been upgraded",
+    ),
+    (
+        "CompletedNotificationSent",
+        Event::Completed,
+        "the upgrade is completed",
+    ),
+];
+
 /// Runs the steps once.
 pub(super) fn run(facts: &Facts, target: &Target, entry: &mut UpgradeHistory) -> Next {
     let started = entry.start_time.get_or_insert(Time(facts.now)).0;
     let commenced = facts.has_commenced(target);
-    let limit = facts
-        .configuration
-        .upgrade_window
-        .limit()
-        .filter(|_| facts.is_osd() && !commenced);
-    if limit.is_some_and(|limit| facts.now > started + limit) {
+    let may_expire = facts.is_osd() && !commenced;
+    let window = &facts.configuration.upgrade_window;
+    let is_over = window.limit().is_some_and(|limit| facts.now > started + limit);
+    if may_expire && is_over {
+        if let Some(next) = cleanup::next(facts, std::slice::from_ref(entry)) {
+            return next;
+        }
         give_up(facts, entry);
         return Next::Rest(None);
     }
@@ -35,31 +68,81 @@ pub(super) fn run(facts: &Facts, target: &Target, entry: &mut UpgradeHistory) ->
     let situation = Situation { facts, target };
     let steps = upgrader::steps(facts.spec.upgrade_type);
     let conditions = entry.conditions.get_or_insert_default();
-    let end = engine::run(steps, &situation, conditions, facts.now);
-    if let End::Waits(step) | End::Asks(step, _) = &end {
-        let delay = facts
-            .configuration
-            .upgrade_window
-            .delay()
-            .filter(|_| facts.is_osd() && !commenced);
-        let is_told = condition::find(conditions, delayed_check::STEP.condition)
-            .is_some_and(|told| told.reason.as_deref() == Some(DELAYED));
-        if !is_told && delay.is_some_and(|delay| facts.now > started + delay) {
-            let message = format!("the upgrade has not commenced yet: {step} is not done");
-            let type_ = delayed_check::STEP.condition;
-            condition::set(conditions, type_, TRUE, DELAYED, message, facts.now);
-        }
+    let pass = engine::run(steps, &situation, conditions, facts.now);
+    for (event, description) in &pass.told {
+        notify::raise(entry, *event, description, facts.now);
     }
-    match end {
+    let is_late = window.delay().is_some_and(|delay| facts.now > started + delay);
+    if let End::Waits(step) | End::Asks(step, _) = &pass.end
+        && may_expire
+        && is_late
+    {
+        tell_delay(facts, step, entry);
+    }
+    tell(facts, situation.version(), commenced, entry);
+    match pass.end {
         End::Done => {
             entry.phase = UpgradePhase::Upgraded;
             entry.complete_time = Some(Time(facts.now));
             Next::Rest(None)
         }
-        End::Waits(_) => Next::Rest(Some(EACH_MINUTE)),
+        End::Waits(step) => tend(facts, step, entry).unwrap_or(Next::Rest(Some(EACH_MINUTE))),
         End::Asks(_, command) => Next::Write(command),
         End::Needs(need) => Next::Read(need),
     }
+}
+
+fn tell_delay(facts: &Facts, step: &str, entry: &mut UpgradeHistory) {
+    let type_ = delayed_check::STEP.condition;
+    let conditions = entry.conditions.get_or_insert_default();
+    let known = condition::find(conditions, type_).and_then(|known| known.reason.as_deref());
+    if known == Some(DELAYED) {
+        return;
+    }
+    let message = format!("the upgrade has not commenced yet: {step} is not done");
+    condition::set(conditions, type_, TRUE, DELAYED, message.clone(), facts.now);
+    notify::raise(entry, Event::Delayed, &message, facts.now);
+}
+
+/// Tells of the steps that are done, and of what a health check found without waiting for it.
+fn tell(facts: &Facts, version: &str, commenced: bool, entry: &mut UpgradeHistory) {
+    for (type_, event, text) in TOLD {
+        let conditions = entry.conditions.as_deref().unwrap_or_default();
+        if condition::find(conditions, type_).is_some_and(|known| known.status == TRUE) {
+            notify::raise(entry, event, &format!("{text}: {version}"), facts.now);
+        }
+    }
+    if !commenced
+        && facts.configuration.feature_gate.pre_health_check()
+        && let Ok(findings) = health::before(facts)
+        && let Some(why) = health::told(&findings)
+    {
+        notify::raise(entry, Event::HealthCheck, &why, facts.now);
+    }
+}
+
+/// While workers are drained, what holds them up is looked after.
+fn tend(facts: &Facts, step: &str, entry: &mut UpgradeHistory) -> Option<Next> {
+    let drains = [workers::STEP.condition, extra_workers::REMOVE.condition];
+    if !facts.tends || !drains.contains(&step) {
+        return None;
+    }
+    let keeping = match nodekeeper::look(facts) {
+        Ok(keeping) => keeping,
+        Err(need) => return Some(Next::Read(need)),
+    };
+    let forced = keeping
+        .actions
+        .iter()
+        .find(|action| action.strategy == Strategy::PdbDelete);
+    if let Some(action) = forced {
+        let message = format!(
+            "node {} does not drain within the time for PodDisruptionBudgets: pods under a budget are deleted, {}/{} first",
+            action.pod.node, action.pod.namespace, action.pod.name
+        );
+        notify::raise(entry, Event::Delayed, &message, facts.now);
+    }
+    (!keeping.actions.is_empty()).then_some(Next::Write(Command::Tend(keeping.actions)))
 }
 
 fn give_up(facts: &Facts, entry: &mut UpgradeHistory) {
@@ -71,14 +154,9 @@ fn give_up(facts: &Facts, entry: &mut UpgradeHistory) {
     });
     let minutes = facts.configuration.upgrade_window.time_out;
     let message = format!("the upgrade has not commenced within {minutes} minutes{why}");
-    condition::set(
-        conditions,
-        FAILED,
-        TRUE,
-        "UpgradeWindowBreached",
-        message,
-        facts.now,
-    );
+    let reason = "UpgradeWindowBreached";
+    condition::set(conditions, FAILED, TRUE, reason, message.clone(), facts.now);
+    notify::raise(entry, Event::Failed, &message, facts.now);
     entry.phase = UpgradePhase::Failed;
 }
 

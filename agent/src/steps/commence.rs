@@ -6,6 +6,7 @@ use crate::facts::Target;
 pub(crate) const STEP: Step = Step {
     condition: "UpgradeCommenced",
     precedes_commencement: false,
+    once: false,
     decide,
 };
 

@@ -5,5 +5,6 @@ use super::{Step, Verdict};
 pub(crate) const STEP: Step = Step {
     condition: "CompletedNotificationSent",
     precedes_commencement: false,
+    once: false,
     decide: |_| Verdict::Done,
 };

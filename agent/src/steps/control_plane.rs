@@ -5,16 +5,21 @@ use super::{Situation, Step, Verdict};
 pub(crate) const STEP: Step = Step {
     condition: "ControlPlaneUpgraded",
     precedes_commencement: false,
+    once: false,
     decide,
 };
 
-fn decide(situation: &Situation<'_>) -> Verdict {
+/// Whether the release has been applied.
+pub(super) fn is_upgraded(situation: &Situation<'_>) -> bool {
     let version = situation.target.version();
     let history = &situation.facts.cluster.history;
-    let is_completed = history
+    history
         .iter()
-        .any(|past| past.completed && Some(past.version.as_str()) == version);
-    if is_completed {
+        .any(|past| past.completed && Some(past.version.as_str()) == version)
+}
+
+fn decide(situation: &Situation<'_>) -> Verdict {
+    if is_upgraded(situation) {
         return Verdict::Done;
     }
     let trouble = situation.facts.cluster.trouble.as_ref();

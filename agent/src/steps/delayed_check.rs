@@ -6,5 +6,6 @@ use super::{Step, Verdict};
 pub(crate) const STEP: Step = Step {
     condition: "UpgradeDelayedCheck",
     precedes_commencement: true,
+    once: false,
     decide: |_| Verdict::Done,
 };

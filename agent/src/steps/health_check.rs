@@ -1,24 +1,28 @@
-//! PreUpgradeHealthCheck and PostUpgradeHealthCheck: the cluster operators are well (agent 3, steps 4 and 15).
+//! PreUpgradeHealthCheck and PostUpgradeHealthCheck (agent 3, steps 4 and 15).
 
-use super::{Need, Situation, Step, Verdict};
-use crate::health::{self, Health};
+use super::{Step, Verdict};
+use crate::health::{self, Check};
 
 pub(crate) const BEFORE: Step = Step {
     condition: "ClusterHealthyBeforeUpgrade",
     precedes_commencement: true,
-    decide,
+    once: false,
+    decide: |situation| verdict(health::before(situation.facts)),
 };
 
 pub(crate) const AFTER: Step = Step {
     condition: "ClusterHealthyAfterUpgrade",
     precedes_commencement: false,
-    decide,
+    once: false,
+    decide: |situation| verdict(health::after(situation.facts)),
 };
 
-fn decide(situation: &Situation<'_>) -> Verdict {
-    match health::check(situation.facts) {
-        Health::Unknown => Verdict::Needs(Need::Operators),
-        Health::Good => Verdict::Done,
-        Health::Bad(why) => Verdict::Waiting(Some(why)),
+fn verdict(check: Check) -> Verdict {
+    match check {
+        Err(need) => Verdict::Needs(need),
+        Ok(findings) => match health::blockers(&findings) {
+            None => Verdict::Done,
+            Some(why) => Verdict::Waiting(Some(why)),
+        },
     }
 }

@@ -4,13 +4,23 @@
 pub(crate) mod commence;
 pub(crate) mod completed_notification;
 pub(crate) mod control_plane;
+pub(crate) mod control_plane_window;
 pub(crate) mod delayed_check;
+pub(crate) mod dependencies;
+pub(crate) mod extra_workers;
 pub(crate) mod health_check;
+pub(crate) mod post_procedures;
 pub(crate) mod started_notification;
 pub(crate) mod upgradeable;
 pub(crate) mod workers;
+pub(crate) mod workers_window;
+
+use drydock_api::machine_api::MachineSet;
 
 use crate::facts::{Facts, Target};
+use crate::nodekeeper::Action;
+use crate::notify::Event;
+use crate::silences;
 
 /// A step of an upgrade.
 #[derive(Clone, Copy)]
@@ -19,6 +29,8 @@ pub(crate) struct Step {
     pub condition: &'static str,
     /// Whether it is over once the upgrade has commenced.
     pub precedes_commencement: bool,
+    /// Whether it stays done once it was: what it does must not be done again.
+    pub once: bool,
     /// What it makes of the facts.
     pub decide: fn(&Situation<'_>) -> Verdict,
 }
@@ -37,10 +49,12 @@ impl Situation<'_> {
 }
 
 /// What a step says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// It is done.
     Done,
+    /// It is done, and not as it should be: others are told.
+    DoneWith(Event, String),
     /// It waits; the text, if there is one, says for what.
     Waiting(Option<String>),
     /// It waits, and asks for a write.
@@ -50,14 +64,34 @@ pub(crate) enum Verdict {
 }
 
 /// Something that is read only when a step needs it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Need {
     /// The cluster operators.
     Operators,
+    /// The critical alerts that fire.
+    Alerts,
+    /// What else must be reachable.
+    Dependencies,
+    /// MachineSets, and the machines and nodes of our copies.
+    Capacity,
+    /// Our silences.
+    Silences,
+    /// The nodes.
+    Nodes,
+    /// The PodDisruptionBudgets.
+    Budgets,
+    /// The pods of nodes that are drained.
+    Pods,
+    /// The update graph of the channel that is asked for.
+    Graph,
+    /// The version of the image that is asked for.
+    Release,
+    /// The provider's policy.
+    Policy,
 }
 
-/// A write that a step asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A write that is asked for.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Command {
     /// ClusterVersion's channel.
     SetChannel(String),
@@ -66,4 +100,29 @@ pub(crate) enum Command {
         version: Option<String>,
         image: Option<String>,
     },
+    /// The version of the image, into the UpgradeConfig.
+    SetVersion(String),
+    /// A silence.
+    Silence(silences::Change),
+    /// A copy of a MachineSet.
+    CreateMachineSet(Box<MachineSet>),
+    /// The end of a copy.
+    DeleteMachineSet(String),
+    /// The file-integrity operator starts over.
+    ReinitializeFileIntegrity,
+    /// What holds drains up goes.
+    Tend(Vec<Action>),
+}
+
+/// Ends all of our silences with `marker`.
+fn end_silences(situation: &Situation<'_>, marker: &str) -> Verdict {
+    let facts = situation.facts;
+    match &facts.seen.silences {
+        None => Verdict::Needs(Need::Silences),
+        Some(Err(why)) => Verdict::Waiting(Some(format!("silences cannot be ended: {why}"))),
+        Some(Ok(silences)) => match silences::ended(marker, silences, facts.now) {
+            Some(change) => Verdict::Asks(Command::Silence(change)),
+            None => Verdict::Done,
+        },
+    }
 }

@@ -5,5 +5,6 @@ use super::{Step, Verdict};
 pub(crate) const STEP: Step = Step {
     condition: "StartedNotificationSent",
     precedes_commencement: true,
+    once: false,
     decide: |_| Verdict::Done,
 };

@@ -7,6 +7,7 @@ use super::{Situation, Step, Verdict};
 pub(crate) const STEP: Step = Step {
     condition: "IsClusterUpgradable",
     precedes_commencement: true,
+    once: false,
     decide,
 };
 

@@ -5,12 +5,18 @@ use super::{Situation, Step, Verdict};
 pub(crate) const STEP: Step = Step {
     condition: "WorkerNodesUpgraded",
     precedes_commencement: false,
+    once: false,
     decide,
 };
 
 fn decide(situation: &Situation<'_>) -> Verdict {
     match situation.facts.workers {
-        Some(workers) if !workers.are_updated() => Verdict::Waiting(None),
-        Some(_) | None => Verdict::Done,
+        Some(workers) if workers.are_updated() => Verdict::Done,
+        Some(workers) if workers.paused => Verdict::Waiting(Some(
+            "the MachineConfigPool worker is paused: its nodes are updated when spec.paused is false"
+                .to_owned(),
+        )),
+        Some(_) => Verdict::Waiting(None),
+        None => Verdict::Done,
     }
 }

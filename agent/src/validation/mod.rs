@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use semver::Version;
 
 use crate::facts::{Facts, Target};
+use crate::steps::Need;
 
 /// What validation came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,10 +18,23 @@ pub(crate) enum Outcome {
     NoUpgrade(String),
     /// It cannot be upgraded to; the text says what to do about it.
     Invalid(String),
+    /// The image's version has been found, and belongs into the spec.
+    Version(String),
+    /// Something must be read first.
+    Unread(Need),
 }
 
 /// Validates what is asked for.
 pub(crate) fn validate(facts: &Facts) -> Outcome {
+    match revalidate(facts) {
+        Outcome::Valid(Target::Version { version, channel }) => is_offered(facts, version, channel),
+        outcome => outcome,
+    }
+}
+
+/// Validates what is asked for again, after it has been found valid. Whether it is offered does not count any more: a channel
+/// that has just been set may not be loaded yet, and commencing waits for it.
+pub(crate) fn revalidate(facts: &Facts) -> Outcome {
     let at = &facts.spec.upgrade_at;
     if let Err(error) = at.parse::<Timestamp>() {
         return Outcome::Invalid(format!(
@@ -30,7 +44,9 @@ pub(crate) fn validate(facts: &Facts) -> Outcome {
     match facts.target() {
         None => Outcome::Invalid("spec.desired needs either image, or version and channel".to_owned()),
         Some(Target::Image { image, version }) => image_target(facts, image, version),
-        Some(Target::Version { version, channel }) => version_target(facts, version, channel),
+        Some(Target::Version { version, channel }) => {
+            compare(facts, &version).unwrap_or(Outcome::Valid(Target::Version { version, channel }))
+        }
     }
 }
 
@@ -44,10 +60,14 @@ fn image_target(facts: &Facts, image: String, version: Option<String>) -> Outcom
         ));
     }
     match version {
-        None => Outcome::Invalid(format!(
-            "spec.desired.image {image:?} is not among the updates that the cluster is offered, so its version is not \
-             known: choose a channel that offers it, or give spec.desired.version as well"
-        )),
+        None => match &facts.seen.release {
+            None => Outcome::Unread(Need::Release),
+            Some(Ok(version)) => Outcome::Version(version.clone()),
+            Some(Err(why)) => Outcome::Invalid(format!(
+                "spec.desired.image {image:?} is not among the updates that the cluster is offered, and its version cannot \
+                 be read from its registry: {why}; giving spec.desired.version as well is another way"
+            )),
+        },
         Some(version) => compare(facts, &version).unwrap_or(Outcome::Valid(Target::Image {
             image,
             version: Some(version),
@@ -55,17 +75,17 @@ fn image_target(facts: &Facts, image: String, version: Option<String>) -> Outcom
     }
 }
 
-fn version_target(facts: &Facts, version: String, channel: String) -> Outcome {
-    if let Some(outcome) = compare(facts, &version) {
-        return outcome;
-    }
+fn is_offered(facts: &Facts, version: String, channel: String) -> Outcome {
     let target = Target::Version { version, channel };
     let Target::Version { version, channel } = &target else {
         return Outcome::Valid(target);
     };
     // Another channel may not be loaded yet: the cluster looks there once it is set.
     if *channel != facts.cluster.channel {
-        return Outcome::Valid(target);
+        return match graph_has(facts, version, channel) {
+            None => Outcome::Valid(target),
+            Some(outcome) => outcome,
+        };
     }
     let offered = &facts.cluster.offered;
     if offered.iter().any(|release| release.version == *version) || facts.has_commenced(&target) {
@@ -84,6 +104,32 @@ fn version_target(facts: &Facts, version: String, channel: String) -> Outcome {
     Outcome::Invalid(format!(
         "version {version} is not an update that channel {channel} offers from here: {known}"
     ))
+}
+
+/// What is against a version of another channel by the update graph, if that is asked.
+fn graph_has(facts: &Facts, version: &str, channel: &str) -> Option<Outcome> {
+    if !facts.configuration.validation.cincinnati {
+        return None;
+    }
+    match &facts.seen.graph {
+        None => Some(Outcome::Unread(Need::Graph)),
+        Some(Err(why)) => Some(Outcome::Invalid(format!(
+            "whether channel {channel} leads to {version} is not known: {why}"
+        ))),
+        Some(Ok(versions)) if versions.contains(version) => None,
+        Some(Ok(versions)) => {
+            let known: Vec<&str> = versions.iter().rev().take(5).map(String::as_str).collect();
+            Some(Outcome::Invalid(format!(
+                "version {version} is not an update that channel {channel} offers from {}: it offers {}",
+                facts.current().unwrap_or("here"),
+                if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
+                }
+            )))
+        }
+    }
 }
 
 /// What follows from comparing the target with the current version alone; `None` if it is an upgrade.

@@ -50,7 +50,10 @@ fn what_cannot_be_says_what_to_do_about_it() {
             "must be a whole pull spec by digest",
         ),
         (
-            |facts| facts.spec.desired = image("f"),
+            |facts| {
+                facts.spec.desired = image("f");
+                facts.seen.release = Some(Err("quay.io answers 404".to_owned()));
+            },
             "is not among the updates that the cluster is offered",
         ),
         (
@@ -99,6 +102,33 @@ fn an_offered_image_is_known_by_its_version() {
     assert!(
         matches!(valid, Outcome::Valid(Target::Image { version: Some(version), .. }) if version == "4.14.12")
     );
+}
+
+#[test]
+fn another_image_is_known_by_its_registry_and_another_channel_by_the_graph() {
+    let asked = |facts: &mut Facts| facts.spec.desired = image("f");
+    assert_eq!(outcome(asked), Outcome::Unread(Need::Release));
+    let found = outcome(|facts| {
+        asked(facts);
+        facts.seen.release = Some(Ok("4.14.12".to_owned()));
+    });
+    assert_eq!(found, Outcome::Version("4.14.12".to_owned()));
+    let of_channel = |graph: Option<Result<&[&str], &str>>| {
+        outcome(|facts| {
+            facts.spec.desired.channel = Some("stable-4.15".to_owned());
+            facts.spec.desired.version = Some("4.15.1".to_owned());
+            facts.configuration.validation.cincinnati = true;
+            facts.seen.graph = graph.map(|graph| {
+                graph
+                    .map(|versions| versions.iter().copied().map(str::to_owned).collect())
+                    .map_err(str::to_owned)
+            });
+        })
+    };
+    assert_eq!(of_channel(None), Outcome::Unread(Need::Graph));
+    assert!(matches!(of_channel(Some(Ok(&["4.15.1"]))), Outcome::Valid(_)));
+    assert!(invalid(of_channel(Some(Ok(&["4.15.2"])))).contains("it offers 4.15.2"));
+    assert!(invalid(of_channel(Some(Err("no answer")))).contains("is not known: no answer"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use drydock_agent::Network;
 use drydock_api::names;
 use drydock_runtime::Clock;
 use drydock_sandbox::server::ApiServer;
@@ -16,6 +17,7 @@ use crate::yard::stack;
 /// Keeps the agent of a cluster running for ever, and while it is troubled kills it at random.
 pub(super) async fn keep_running(
     spoke: ApiServer,
+    network: Network,
     clock: Clock,
     mut rng: ChaCha8Rng,
     troubled: Duration,
@@ -26,7 +28,10 @@ pub(super) async fn keep_running(
         let Ok(client) = stack(&spoke, names::AGENT_MANAGER) else {
             return;
         };
-        let settings = drydock_agent::Settings::default();
+        let settings = drydock_agent::Settings {
+            network: network.clone(),
+            ..drydock_agent::Settings::default()
+        };
         let run = drydock_agent::run(settings, client, clock.clone(), CancellationToken::new());
         let lifetime = if Instant::now() < end {
             Duration::from_secs(60 + below(&mut rng, 3 * 3600))

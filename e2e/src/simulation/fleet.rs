@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context;
+use drydock_agent::Network;
 use drydock_runtime::Clock;
 use drydock_sandbox::access::Access;
 use drydock_sandbox::bed::{self, Bed, BedSettings};
@@ -74,11 +75,15 @@ impl Fleet {
         })
     }
 
-    /// The API servers of the clusters that have the agent.
-    pub fn agents(&self) -> Vec<(String, ApiServer)> {
+    /// The API servers of the clusters that have the agent, and what the agents reach besides.
+    pub fn agents(&self) -> Vec<(String, ApiServer, Network)> {
         let clusters = self.with_agent.iter();
-        let spoke = |name: &String| Some((name.clone(), self.bed.as_ref()?.spoke(name)?.clone()));
-        clusters.filter_map(spoke).collect()
+        let agent = |name: &String| {
+            let bed = self.bed.as_ref()?;
+            let network = Network::in_process(bed.outside(name));
+            Some((name.clone(), bed.spoke(name)?.clone(), network))
+        };
+        clusters.filter_map(agent).collect()
     }
 
     /// What cuts a cluster's agents off from the hub, or restores them.

@@ -98,9 +98,9 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         connect: fleet.connection(),
     };
     let happens = tokio::spawn(world.play(events.clone()));
-    for (name, spoke) in fleet.agents() {
+    for (name, spoke, network) in fleet.agents() {
         let draws = ChaCha8Rng::seed_from_u64(rng.next_u64());
-        let agent = agents::keep_running(spoke, clock.clone(), draws, TROUBLED, trouble.clone());
+        let agent = agents::keep_running(spoke, network, clock.clone(), draws, TROUBLED, trouble.clone());
         parts.spawn(agent.instrument(tracing::info_span!("agent", cluster = name)));
     }
     let replicas = Replicas {

@@ -2,10 +2,12 @@
 
 mod hub;
 mod injection;
+pub mod outside;
 mod place;
 mod settings;
 
 pub use injection::FAULT_ANNOTATION;
+pub use outside::Outside;
 pub use place::Place;
 pub use settings::{BedSettings, ClusterSettings};
 
@@ -19,15 +21,16 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::AccessError;
+use crate::access::{Access, AccessError};
 use crate::cluster::{self, Player};
-use crate::monitoring::{self, Monitoring};
+use crate::monitoring::{self, Monitoring, services};
 use crate::ocm::connection::Connection;
 use crate::ocm::placement::controller::{self, PlacementSettings};
 use crate::ocm::work::agent::{self, Timing, WorkAgentSettings};
 use crate::ocm::{kinds, registration};
 use crate::olm;
 use crate::server::{ApiServer, ServerSettings, Types, TypesError};
+use crate::update_service::UpdateService;
 
 /// How many changes of a collection a cluster's server keeps for watches that resume: there are many clusters, each with
 /// a few watchers that are never far behind.
@@ -62,6 +65,7 @@ pub struct Bed {
     spokes: BTreeMap<String, Place>,
     connections: BTreeMap<String, Connection>,
     monitoring: BTreeMap<String, Monitoring>,
+    update_service: UpdateService,
     names: Vec<String>,
     tasks: JoinSet<()>,
     stop: CancellationToken,
@@ -114,6 +118,7 @@ impl Bed {
             spokes,
             connections: BTreeMap::new(),
             monitoring: BTreeMap::new(),
+            update_service: UpdateService::default(),
             tasks: JoinSet::new(),
             stop: CancellationToken::new(),
         };
@@ -158,6 +163,9 @@ impl Bed {
             hub::ensure(&spoke, &kinds::NAMESPACE, hub::namespace_of(namespace, None))
                 .await
                 .map_err(failed(name))?;
+        }
+        if cluster.agent {
+            announce_monitoring(&spoke).await.map_err(failed(name))?;
         }
         let monitoring = Monitoring::new(name, place.access("prometheus"), clock.clone());
         self.monitoring.insert(name.to_owned(), monitoring);
@@ -230,6 +238,23 @@ impl Bed {
         self.monitoring.get(name)
     }
 
+    /// What a program on a cluster reaches besides API servers.
+    pub fn outside(&self, name: &str) -> Outside {
+        let monitoring = self.monitoring.get(name);
+        let outside = Outside::default().with(outside::UPDATE_GRAPH, self.update_service.router());
+        match monitoring {
+            None => outside,
+            Some(monitoring) => outside
+                .with(outside::PROMETHEUS, monitoring.prometheus())
+                .with(outside::ALERTMANAGER, monitoring.alertmanager()),
+        }
+    }
+
+    /// The update graph that clusters' programs ask.
+    pub fn update_service(&self) -> &UpdateService {
+        &self.update_service
+    }
+
     /// Cuts a cluster's agents off from the hub (F15's other half), or restores them. False if there is no such cluster.
     pub fn set_connected(&self, name: &str, connected: bool) -> bool {
         let connection = self.connections.get(name);
@@ -249,6 +274,16 @@ impl Bed {
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}
     }
+}
+
+/// Lets programs on the cluster find its monitoring.
+async fn announce_monitoring(spoke: &Access) -> Result<(), AccessError> {
+    let namespace = hub::namespace_of(services::NAMESPACE, None);
+    hub::ensure(spoke, &kinds::NAMESPACE, namespace).await?;
+    for (kind, object) in services::objects() {
+        hub::ensure(spoke, kind, object).await?;
+    }
+    Ok(())
 }
 
 fn work_agent_of(cluster: &str, seed: u64) -> WorkAgentSettings {

@@ -14,7 +14,7 @@ pub enum Place {
 
 impl Place {
     /// Access for the stand-in that calls itself `name`.
-    pub(super) fn access(&self, name: &str) -> Access {
+    pub fn access(&self, name: &str) -> Access {
         match self {
             Self::Memory(server) => Access::memory(server, name),
             Self::Remote(client) => Access::remote(client.clone(), name),

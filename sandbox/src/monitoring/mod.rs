@@ -9,6 +9,7 @@ mod objects;
 mod prometheus;
 mod query;
 mod rules;
+pub(crate) mod services;
 mod silence;
 
 use std::collections::BTreeMap;
@@ -103,7 +104,17 @@ impl Monitoring {
     /// Prometheus' paths below `/prometheus`, Alertmanager's below `/alertmanager`.
     pub fn router(&self) -> Router {
         Router::new()
-            .nest("/prometheus", prometheus::router(self.clone()))
-            .nest("/alertmanager", alertmanager::router(self.clone()))
+            .nest("/prometheus", self.prometheus())
+            .nest("/alertmanager", self.alertmanager())
+    }
+
+    /// Prometheus' paths.
+    pub fn prometheus(&self) -> Router {
+        prometheus::router(self.clone())
+    }
+
+    /// Alertmanager's paths.
+    pub fn alertmanager(&self) -> Router {
+        alertmanager::router(self.clone())
     }
 }

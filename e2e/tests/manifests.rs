@@ -1,5 +1,5 @@
-//! `manifests/hub` on a real API server: all of it is accepted, and placements of other namespaces are for who may read
-//! them.
+//! `manifests/hub` and `manifests/agent` on a real API server: all of them is accepted, and placements of other namespaces are
+//! for who may read them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -181,4 +181,33 @@ async fn placements_of_other_namespaces_are_for_who_may_read_them() {
         refused.contains("dev/other") && !refused.contains("dev/all"),
         "{refused}"
     );
+}
+
+#[tokio::test]
+async fn the_agent_can_be_installed() {
+    let server = ControlPlane::start().await.unwrap();
+    let admin = server.client(ADMIN).await.unwrap();
+    let objects = kustomized("manifests/agent");
+    let count = |kind: &str| {
+        let kinds = objects
+            .iter()
+            .map(|object| object.types.as_ref().unwrap().kind.as_str());
+        kinds.filter(|known| *known == kind).count()
+    };
+    for (kind, expected) in [("CustomResourceDefinition", 1), ("Deployment", 1), ("Role", 4)] {
+        assert_eq!(count(kind), expected, "{kind}");
+    }
+    for namespace in [
+        "openshift-machine-api",
+        "openshift-monitoring",
+        "openshift-config",
+    ] {
+        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+        manifests::apply(&admin, &serde_json::from_value(object).unwrap())
+            .await
+            .unwrap();
+    }
+    for object in &objects {
+        manifests::apply(&admin, object).await.unwrap();
+    }
 }

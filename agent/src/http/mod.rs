@@ -1,0 +1,186 @@
+//! HTTP to what is not the cluster's API server: bounded in time and size, because no answer is trusted.
+
+mod network;
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+use tower::{BoxError, Service, ServiceExt};
+
+pub use network::{Body, Exchange, Network, NetworkError};
+
+/// What an answer may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// From the first byte sent to the last one read.
+    pub time: Duration,
+    /// Bytes of the body.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(20),
+            bytes: 4 << 20,
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub(crate) enum HttpError {
+    /// It takes too long.
+    #[error("{target} has not answered within {} s", time.as_secs())]
+    TooSlow {
+        /// Method and address.
+        target: String,
+        /// What was allowed.
+        time: Duration,
+    },
+    /// It is too large.
+    #[error("the answer of {target} is larger than {bytes} bytes")]
+    TooLarge {
+        /// Method and address.
+        target: String,
+        /// What was allowed.
+        bytes: usize,
+    },
+    /// It cannot be reached.
+    #[error("{target} cannot be reached: {reason}")]
+    Unreachable {
+        /// Method and address.
+        target: String,
+        /// The innermost reason.
+        reason: String,
+    },
+    /// It answers with another status than it should.
+    #[error("{target} answers {status}")]
+    Refused {
+        /// Method and address.
+        target: String,
+        /// The status.
+        status: StatusCode,
+    },
+    /// It answers with something else than it should.
+    #[error("the answer of {target} cannot be understood: {reason}")]
+    Malformed {
+        /// Method and address.
+        target: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// An answer, read to its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub target: String,
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// The answer, if its status is one of success.
+    pub fn success(self) -> Result<Self, HttpError> {
+        if self.status.is_success() {
+            return Ok(self);
+        }
+        Err(HttpError::Refused {
+            target: self.target,
+            status: self.status,
+        })
+    }
+
+    /// The body, read as JSON.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, HttpError> {
+        serde_json::from_slice(&self.body).map_err(|error| self.malformed(error.to_string()))
+    }
+
+    /// The body is not what it should be.
+    pub fn malformed(&self, reason: impl Into<String>) -> HttpError {
+        HttpError::Malformed {
+            target: self.target.clone(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Sends a request and reads the whole answer.
+///
+/// # Errors
+/// If there is none within the limits. Every status is an answer.
+pub(crate) async fn send(
+    exchange: &Exchange,
+    request: Request<Bytes>,
+    limits: Limits,
+) -> Result<Answer, HttpError> {
+    let target = target(&request);
+    let answered = tokio::time::timeout(
+        limits.time,
+        read(exchange.clone(), request, &target, limits.bytes),
+    );
+    answered.await.unwrap_or(Err(HttpError::TooSlow {
+        target,
+        time: limits.time,
+    }))
+}
+
+async fn read(
+    mut exchange: Exchange,
+    request: Request<Bytes>,
+    target: &str,
+    limit: usize,
+) -> Result<Answer, HttpError> {
+    let unreachable = |error: BoxError| HttpError::Unreachable {
+        target: target.to_owned(),
+        reason: innermost(error.as_ref()),
+    };
+    let ready = exchange.ready().await.map_err(unreachable)?;
+    let (parts, mut body) = ready.call(request).await.map_err(unreachable)?.into_parts();
+    let mut bytes = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame.map_err(unreachable)?.into_data() {
+            if bytes.len() + data.len() > limit {
+                return Err(HttpError::TooLarge {
+                    target: target.to_owned(),
+                    bytes: limit,
+                });
+            }
+            bytes.extend_from_slice(&data);
+        }
+    }
+    Ok(Answer {
+        target: target.to_owned(),
+        status: parts.status,
+        headers: parts.headers,
+        body: bytes.freeze(),
+    })
+}
+
+/// Method and address without the query, which may be long and is of no help.
+fn target(request: &Request<Bytes>) -> String {
+    let uri = request.uri();
+    let place = match (uri.scheme_str(), uri.authority()) {
+        // Who is named before an @ is nobody's business.
+        (Some(scheme), Some(authority)) => match authority.port() {
+            Some(port) => format!("{scheme}://{}:{port}", authority.host()),
+            None => format!("{scheme}://{}", authority.host()),
+        },
+        _ => String::new(),
+    };
+    format!("{} {place}{}", request.method(), uri.path())
+}
+
+fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}

@@ -1,0 +1,214 @@
+//! The cluster's Prometheus and Alertmanager: where they are, and how they are asked (agent 8).
+
+mod alertmanager;
+mod prometheus;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Request};
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use kube::{Api, Client};
+use thiserror::Error;
+
+use crate::http::{self as bounded, Answer, Exchange, HttpError, Limits, Network, NetworkError};
+
+/// The namespace of both.
+const NAMESPACE: &str = "openshift-monitoring";
+/// The ConfigMap with the authority that signed their certificates, and its key.
+const AUTHORITY: (&str, &str) = ("serving-certs-ca-bundle", "service-ca.crt");
+/// The name of the port on both services.
+const PORT: &str = "web";
+/// Where a pod finds the token of its ServiceAccount.
+const TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
+/// Where Prometheus and Alertmanager are.
+#[derive(Clone, Debug, Default)]
+pub enum Places {
+    /// Behind the Services of OpenShift: `prometheus-k8s` and `alertmanager-main` in `openshift-monitoring`.
+    #[default]
+    Services,
+    /// At these addresses.
+    At {
+        /// Prometheus, without `/api/v1`.
+        prometheus: String,
+        /// Alertmanager, without `/api/v2`.
+        alertmanager: String,
+        /// The file of the authority that signed their certificates; else those of the machine.
+        authority: Option<PathBuf>,
+        /// The file of the bearer token.
+        token: Option<PathBuf>,
+    },
+}
+
+/// Why monitoring cannot be asked.
+#[derive(Debug, Error)]
+pub(crate) enum MonitoringError {
+    /// There is no such thing on the cluster, or it may not be read.
+    #[error("{what} cannot be read: {source}")]
+    Missing {
+        /// Which object.
+        what: String,
+        /// Why not.
+        source: Box<kube::Error>,
+    },
+    /// The object is there, and has not what is needed.
+    #[error("{0}")]
+    Incomplete(String),
+    /// A file cannot be read.
+    #[error("reading {path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// No connection can be prepared.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// No good answer.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+}
+
+/// One of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Prometheus,
+    Alertmanager,
+}
+
+impl Part {
+    fn service(self) -> &'static str {
+        match self {
+            Self::Prometheus => "prometheus-k8s",
+            Self::Alertmanager => "alertmanager-main",
+        }
+    }
+}
+
+/// Asks both.
+pub(crate) struct Monitoring {
+    client: Client,
+    network: Network,
+    places: Places,
+    /// The way that was used last, and the authority that it trusts.
+    way: Mutex<Option<(Option<Vec<u8>>, Exchange)>>,
+}
+
+impl Monitoring {
+    pub fn new(client: Client, network: Network, places: Places) -> Self {
+        Self {
+            client,
+            network,
+            places,
+            way: Mutex::default(),
+        }
+    }
+
+    /// Sends a request to `path` (with its query) of one of the two.
+    async fn ask(
+        &self,
+        part: Part,
+        path: &str,
+        request: http::request::Builder,
+        body: Bytes,
+    ) -> Result<Answer, MonitoringError> {
+        let base = self.base(part).await?;
+        let exchange = self.way(self.authority().await?)?;
+        let uri = format!("{}{path}", base.trim_end_matches('/'));
+        let mut request: Request<Bytes> = request
+            .uri(&uri)
+            .body(body)
+            .map_err(|error| MonitoringError::Incomplete(format!("{uri} is no address: {error}")))?;
+        if let Some(token) = self.token().await? {
+            request.headers_mut().insert(AUTHORIZATION, token);
+        }
+        Ok(bounded::send(&exchange, request, Limits::default()).await?)
+    }
+
+    async fn base(&self, part: Part) -> Result<String, MonitoringError> {
+        match (&self.places, part) {
+            (Places::At { prometheus, .. }, Part::Prometheus) => Ok(prometheus.clone()),
+            (Places::At { alertmanager, .. }, Part::Alertmanager) => Ok(alertmanager.clone()),
+            (Places::Services, part) => {
+                let name = part.service();
+                let api: Api<Service> = Api::namespaced(self.client.clone(), NAMESPACE);
+                let service = api.get(name).await.map_err(|error| MonitoringError::Missing {
+                    what: format!("Service {NAMESPACE}/{name}"),
+                    source: Box::new(error),
+                })?;
+                let ports = service.spec.and_then(|spec| spec.ports).unwrap_or_default();
+                let port = ports.iter().find(|port| port.name.as_deref() == Some(PORT));
+                let port = port.ok_or_else(|| {
+                    MonitoringError::Incomplete(format!("Service {NAMESPACE}/{name} has no port {PORT}"))
+                })?;
+                Ok(format!("https://{name}.{NAMESPACE}.svc:{}", port.port))
+            }
+        }
+    }
+
+    async fn authority(&self) -> Result<Option<Vec<u8>>, MonitoringError> {
+        match &self.places {
+            Places::At { authority: None, .. } => Ok(None),
+            Places::At {
+                authority: Some(path),
+                ..
+            } => read(path).await.map(Some),
+            Places::Services => {
+                let (name, key) = AUTHORITY;
+                let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), NAMESPACE);
+                let map = api.get(name).await.map_err(|error| MonitoringError::Missing {
+                    what: format!("ConfigMap {NAMESPACE}/{name}"),
+                    source: Box::new(error),
+                })?;
+                let bundle = map.data.and_then(|mut data| data.remove(key));
+                let bundle = bundle.ok_or_else(|| {
+                    MonitoringError::Incomplete(format!("ConfigMap {NAMESPACE}/{name} has no key {key}"))
+                })?;
+                Ok(Some(bundle.into_bytes()))
+            }
+        }
+    }
+
+    async fn token(&self) -> Result<Option<HeaderValue>, MonitoringError> {
+        let path = match &self.places {
+            Places::At { token, .. } => token.clone(),
+            Places::Services => Some(PathBuf::from(TOKEN)),
+        };
+        // Within the process there is nobody to prove anything to.
+        let (Some(path), Network::Machine) = (path, &self.network) else {
+            return Ok(None);
+        };
+        let bytes = read(&path).await?;
+        let text = String::from_utf8_lossy(&bytes);
+        let mut value = HeaderValue::try_from(format!("Bearer {}", text.trim()))
+            .map_err(|_| MonitoringError::Incomplete(format!("{} holds no token", path.display())))?;
+        value.set_sensitive(true);
+        Ok(Some(value))
+    }
+
+    /// A way that trusts `authority`: the last one, unless that has been replaced.
+    fn way(&self, authority: Option<Vec<u8>>) -> Result<Exchange, MonitoringError> {
+        let mut way = self.way.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((trusted, exchange)) = way.as_ref()
+            && *trusted == authority
+        {
+            return Ok(exchange.clone());
+        }
+        let exchange = self.network.exchange(authority.as_deref())?;
+        *way = Some((authority, exchange.clone()));
+        Ok(exchange)
+    }
+}
+
+async fn read(path: &std::path::Path) -> Result<Vec<u8>, MonitoringError> {
+    tokio::fs::read(path)
+        .await
+        .map_err(|source| MonitoringError::File {
+            path: path.to_owned(),
+            source,
+        })
+}

@@ -1,0 +1,244 @@
+//! The outbox: sends what the status says is to be told, again and again until everybody has it, and never holds up the
+//! upgrade. What has been sent is written into the status by the reconcile that is woken then.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::{Event, webhook};
+use crate::configuration::{Configuration, Source, Webhook};
+use crate::http::Network;
+use crate::metrics::Metrics;
+use crate::providers::Provider;
+
+/// The wait after the first failure, and the longest.
+const FIRST_WAIT: Duration = Duration::from_secs(5);
+const LONGEST_WAIT: Duration = Duration::from_mins(30);
+
+/// One state to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Letter {
+    /// The UpgradeConfig's uid and name.
+    pub upgrade: String,
+    pub name: String,
+    pub cluster: String,
+    pub version: String,
+    /// When the upgrade was to start, by which its policy is known.
+    pub upgrade_at: String,
+    pub event: Event,
+    pub description: String,
+    pub raised: Timestamp,
+}
+
+/// What identifies a letter.
+type Key = (String, String, Event);
+
+impl Letter {
+    fn key(&self) -> Key {
+        (self.upgrade.clone(), self.version.clone(), self.event)
+    }
+}
+
+/// What there is to send, and how.
+#[derive(Clone, Default)]
+struct Post {
+    letters: Vec<Letter>,
+    configuration: Configuration,
+}
+
+/// The reconcile's side: puts letters in, and learns which have been sent. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Outbox {
+    post: Arc<watch::Sender<Post>>,
+    sent: Arc<Mutex<BTreeSet<Key>>>,
+}
+
+/// The side that sends.
+pub(crate) struct Sender {
+    post: watch::Receiver<Post>,
+    sent: Arc<Mutex<BTreeSet<Key>>>,
+    /// To whom a letter has gone that is not done with.
+    delivered: BTreeSet<(Key, String)>,
+    wake: mpsc::Sender<()>,
+    client: Client,
+    namespace: String,
+    network: Network,
+    provider: Arc<Provider>,
+    metrics: Metrics,
+}
+
+/// An outbox, its sender, and what wakes the reconcile.
+pub(crate) fn outbox(
+    client: Client,
+    namespace: String,
+    network: Network,
+    provider: Arc<Provider>,
+    metrics: Metrics,
+) -> (Outbox, Sender, mpsc::Receiver<()>) {
+    let (post, receiver) = watch::channel(Post::default());
+    let (wake, woken) = mpsc::channel(1);
+    let sent = Arc::new(Mutex::new(BTreeSet::new()));
+    let outbox = Outbox {
+        post: Arc::new(post),
+        sent: Arc::clone(&sent),
+    };
+    let sender = Sender {
+        post: receiver,
+        sent,
+        delivered: BTreeSet::new(),
+        wake,
+        client,
+        namespace,
+        network,
+        provider,
+        metrics,
+    };
+    (outbox, sender, woken)
+}
+
+fn locked(sent: &Mutex<BTreeSet<Key>>) -> MutexGuard<'_, BTreeSet<Key>> {
+    sent.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Outbox {
+    /// These letters, and no others, are to be sent.
+    pub fn put(&self, letters: Vec<Letter>, configuration: &Configuration) {
+        self.post.send_if_modified(|post| {
+            if post.letters == letters && post.configuration == *configuration {
+                return false;
+            }
+            *post = Post {
+                letters,
+                configuration: configuration.clone(),
+            };
+            true
+        });
+    }
+
+    /// Whether everybody has this letter.
+    pub fn has_sent(&self, letter: &Letter) -> bool {
+        locked(&self.sent).contains(&letter.key())
+    }
+}
+
+/// Whether anybody but the log is told.
+pub(crate) fn has_receivers(configuration: &Configuration) -> bool {
+    configuration.config_manager.source == Source::Ocm || !configuration.notify.webhooks.is_empty()
+}
+
+impl Sender {
+    /// Sends until `shutdown`.
+    pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), Infallible> {
+        let mut wait: Option<Duration> = None;
+        loop {
+            let retry = async {
+                match wait {
+                    Some(wait) => tokio::time::sleep(wait).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = shutdown.cancelled() => return Ok(()),
+                changed = self.post.changed() => {
+                    if changed.is_err() {
+                        return Ok(());
+                    }
+                }
+                () = retry => {}
+            }
+            let post = self.post.borrow_and_update().clone();
+            wait = if self.send_all(&post).await {
+                None
+            } else {
+                Some(wait.map_or(FIRST_WAIT, |wait| (2 * wait).min(LONGEST_WAIT)))
+            };
+        }
+    }
+
+    /// Sends what is left, in its order; says whether nothing is left.
+    async fn send_all(&mut self, post: &Post) -> bool {
+        let mut is_done = true;
+        for letter in &post.letters {
+            if locked(&self.sent).contains(&letter.key()) {
+                continue;
+            }
+            let sent = self.send(letter, &post.configuration).await;
+            self.metrics.notified(letter.event, &letter.version, sent);
+            if !sent {
+                is_done = false;
+                continue;
+            }
+            locked(&self.sent).insert(letter.key());
+            // One that is waiting to be taken wakes the reconcile as well.
+            let _already_woken = self.wake.try_send(());
+        }
+        is_done
+    }
+
+    /// Sends one letter to all who have not got it.
+    async fn send(&mut self, letter: &Letter, configuration: &Configuration) -> bool {
+        let mut is_done = true;
+        if configuration.config_manager.source == Source::Ocm {
+            let receiver = (letter.key(), "OCM".to_owned());
+            if !self.delivered.contains(&receiver) {
+                let told = self.provider.tell(configuration, letter).await;
+                is_done &= self.note(receiver, told.map_err(|error| error.to_string()));
+            }
+        }
+        for hook in &configuration.notify.webhooks {
+            let receiver = (letter.key(), hook.url.clone());
+            if hook.wants(letter.event.name()) && !self.delivered.contains(&receiver) {
+                let told = self.call(hook, letter).await;
+                is_done &= self.note(receiver, told);
+            }
+        }
+        is_done
+    }
+
+    fn note(&mut self, receiver: (Key, String), told: Result<(), String>) -> bool {
+        match told {
+            Ok(()) => {
+                self.delivered.insert(receiver);
+                true
+            }
+            Err(error) => {
+                let ((_, version, event), _) = receiver;
+                tracing::warn!(
+                    version,
+                    event = event.name(),
+                    error,
+                    "a notification is sent again later"
+                );
+                false
+            }
+        }
+    }
+
+    async fn call(&self, hook: &Webhook, letter: &Letter) -> Result<(), String> {
+        let key = match &hook.secret_ref {
+            None => None,
+            Some(reference) => {
+                let api: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
+                let name = &reference.name;
+                let secret = api
+                    .get(name)
+                    .await
+                    .map_err(|error| format!("reading Secret {name} to sign with: {error}"))?;
+                let key = secret.data.and_then(|mut data| data.remove(&reference.key));
+                let key = key.ok_or_else(|| format!("Secret {name} has no key {}", reference.key))?;
+                Some(key.0)
+            }
+        };
+        let exchange = self.network.exchange(None).map_err(|error| error.to_string())?;
+        webhook::send(&exchange, &hook.url, key.as_deref(), letter)
+            .await
+            .map_err(|error| error.to_string())
+    }
+}

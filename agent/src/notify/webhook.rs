@@ -1,0 +1,64 @@
+//! Webhooks: a state as a CloudEvent 1.0 in JSON, signed with HMAC-SHA-256.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Request};
+use serde_json::json;
+
+use super::outbox::Letter;
+use crate::http::{self as bounded, Exchange, HttpError, Limits};
+use crate::registry::hex;
+
+/// The header with the signature of the body: `sha256=` and hexadecimal digits.
+pub(crate) const SIGNATURE: HeaderName = HeaderName::from_static("x-drydock-signature-256");
+
+/// Sends a letter to `url`; with a key it is signed.
+///
+/// # Errors
+/// If the receiver does not take it.
+pub(crate) async fn send(
+    exchange: &Exchange,
+    url: &str,
+    key: Option<&[u8]>,
+    letter: &Letter,
+) -> Result<(), HttpError> {
+    let body = Bytes::from(event(letter).to_string());
+    let mut request = Request::post(url)
+        .header("content-type", "application/cloudevents+json")
+        .body(body.clone())
+        .map_err(|error| HttpError::Unreachable {
+            target: url.to_owned(),
+            reason: error.to_string(),
+        })?;
+    if let Some(key) = key {
+        request.headers_mut().insert(SIGNATURE, signature(key, &body));
+    }
+    bounded::send(exchange, request, Limits::default())
+        .await?
+        .success()?;
+    Ok(())
+}
+
+/// The id is the same however often a letter is sent, so that a receiver can tell.
+fn event(letter: &Letter) -> serde_json::Value {
+    let id = format!("{}/{}/{}", letter.upgrade, letter.version, letter.event.name());
+    json!({
+        "specversion": "1.0",
+        "id": URL_SAFE_NO_PAD.encode(id),
+        "source": format!("/clusters/{}/upgradeconfigs/{}", letter.cluster, letter.name),
+        "type": format!("dev.drydock.upgrade.{}", letter.event.name()),
+        "subject": letter.version,
+        "time": letter.raised.to_string(),
+        "datacontenttype": "application/json",
+        "data": {"version": letter.version, "state": letter.event.name(), "description": letter.description},
+    })
+}
+
+fn signature(key: &[u8], body: &[u8]) -> HeaderValue {
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, key);
+    let tag = ring::hmac::sign(&key, body);
+    let text = format!("sha256={}", hex(tag.as_ref()));
+    // Hexadecimal digits are good in a header.
+    HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("sha256="))
+}
