@@ -197,7 +197,11 @@ impl Yard {
     }
 }
 
-pub(crate) fn stack(server: &ApiServer, user_agent: &str) -> anyhow::Result<Client> {
+/// The client that the programs use, for a server in this process.
+///
+/// # Errors
+/// If its metrics cannot be registered, which a new registry rules out.
+pub fn stack(server: &ApiServer, user_agent: &str) -> anyhow::Result<Client> {
     let metrics = RequestMetrics::register(&prometheus::Registry::new()).context("registering metrics")?;
     Ok(client::from_service(
         server.service(user_agent),

@@ -211,3 +211,26 @@ async fn the_agent_can_be_installed() {
         manifests::apply(&admin, object).await.unwrap();
     }
 }
+
+#[test]
+fn the_add_on_carries_the_agent_as_it_is_and_the_rights_to_install_it() {
+    let objects = kustomized("manifests/addon");
+    let template = objects
+        .iter()
+        .find(|object| object.types.as_ref().unwrap().kind == "AddOnTemplate")
+        .unwrap();
+    let carried = template.data["spec"]["agentSpec"]["workload"]["manifests"]
+        .as_array()
+        .unwrap();
+    let agent: Vec<Value> = kustomized("manifests/agent")
+        .iter()
+        .map(|object| serde_json::to_value(object).unwrap())
+        .collect();
+    assert_eq!(
+        carried[1..],
+        agent[..],
+        "generate manifests/addon/addon-template.yaml anew"
+    );
+    let label = &carried[0]["metadata"]["labels"]["open-cluster-management.io/aggregate-to-work"];
+    assert_eq!(label, "true");
+}

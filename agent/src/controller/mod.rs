@@ -11,6 +11,7 @@ mod write;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use drydock_api::names::UPGRADE_CONFIG;
 use drydock_api::upgradeconfig::UpgradeConfig;
 use drydock_runtime::Clock;
 use drydock_runtime::admin::Readiness;
@@ -107,7 +108,9 @@ pub(crate) async fn run(
     let metrics = context.metrics.clone();
     let upgrades = patient(watcher(api, watcher::Config::default()))
         .inspect(move |event| {
-            if matches!(event, Ok(watcher::Event::Delete(_))) {
+            if let Ok(watcher::Event::Delete(gone)) = event
+                && gone.name_any() == UPGRADE_CONFIG
+            {
                 metrics.forget();
             }
         })

@@ -1,6 +1,8 @@
 //! HTTP to what is not the cluster's API server: bounded in time and size, because no answer is trusted.
 
 mod network;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

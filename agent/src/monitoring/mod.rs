@@ -124,6 +124,11 @@ impl Monitoring {
             .body(body)
             .map_err(|error| MonitoringError::Incomplete(format!("{uri} is no address: {error}")))?;
         if let Some(token) = self.token().await? {
+            if !may_carry_secrets(request.uri()) {
+                return Err(MonitoringError::Incomplete(format!(
+                    "the token is not sent to {base}: it must begin with https://"
+                )));
+            }
             request.headers_mut().insert(AUTHORIZATION, token);
         }
         Ok(bounded::send(&exchange, request, Limits::default()).await?)
@@ -179,7 +184,7 @@ impl Monitoring {
             Places::Services => Some(PathBuf::from(TOKEN)),
         };
         // Within the process there is nobody to prove anything to.
-        let (Some(path), Network::Machine) = (path, &self.network) else {
+        let (Some(path), Network::Machine(_)) = (path, &self.network) else {
             return Ok(None);
         };
         let bytes = read(&path).await?;
@@ -202,6 +207,14 @@ impl Monitoring {
         *way = Some((authority, exchange.clone()));
         Ok(exchange)
     }
+}
+
+/// Whether an address is encrypted, or does not leave the machine.
+fn may_carry_secrets(uri: &http::Uri) -> bool {
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    let is_loopback =
+        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    uri.scheme_str() == Some("https") || is_loopback
 }
 
 async fn read(path: &std::path::Path) -> Result<Vec<u8>, MonitoringError> {

@@ -166,6 +166,13 @@ fn key(facts: &Facts) -> String {
 /// The entry of the desired release, at the front of the history.
 fn entry<'a>(facts: &Facts, history: &'a mut Vec<UpgradeHistory>) -> &'a mut UpgradeHistory {
     let version = key(facts);
+    // Until its version was known, an image stood for it.
+    if let Some(first) = history.first_mut()
+        && first.version.is_some()
+        && first.version == facts.spec.desired.image
+    {
+        first.version = Some(version.clone());
+    }
     if history
         .first()
         .is_none_or(|entry| entry.version.as_deref() != Some(&version))

@@ -7,7 +7,7 @@ use rcgen::{
 };
 
 /// The certificates of one API server, signed by an authority that is forgotten at once.
-pub(super) struct Certificates {
+pub(crate) struct Certificates {
     /// Of the authority, for clients.
     pub authority: String,
     /// Of the server.
@@ -21,7 +21,7 @@ pub(super) struct Certificates {
 }
 
 impl Certificates {
-    pub(super) fn generate() -> anyhow::Result<Self> {
+    pub(crate) fn generate() -> anyhow::Result<Self> {
         Self::try_generate().context("making the API server's certificates")
     }
 

@@ -2,7 +2,7 @@
 //! ports, with certificates and tokens of its own and RBAC on. Nothing of it outlives the test.
 
 mod binaries;
-mod certificates;
+pub(crate) mod certificates;
 mod etcd;
 mod kubeconfig;
 
@@ -212,7 +212,7 @@ pub async fn client_by(kubeconfig: &Path) -> anyhow::Result<Client> {
 }
 
 /// A port that nobody listens on. Somebody else may take it before it is used: a start that fails by it says so.
-fn free_port() -> anyhow::Result<u16> {
+pub(crate) fn free_port() -> anyhow::Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").context("looking for a free port")?;
     Ok(listener.local_addr().context("looking for a free port")?.port())
 }

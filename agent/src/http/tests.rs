@@ -1,0 +1,87 @@
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use futures::{StreamExt, stream};
+use http::{Request, Response};
+use http_body::Frame;
+use http_body_util::{Full, StreamBody};
+use tower::service_fn;
+
+use super::*;
+
+const LIMITS: Limits = Limits {
+    time: Duration::from_secs(20),
+    bytes: 1000,
+};
+
+fn get(uri: &str) -> Request<Bytes> {
+    Request::get(uri).body(Bytes::new()).unwrap()
+}
+
+/// A server that sends this much at a time, for ever, after so long each.
+fn endless(bytes: usize, wait: Duration) -> Exchange {
+    let service = service_fn(move |_: Request<Bytes>| async move {
+        let pieces = stream::repeat(()).then(move |()| async move {
+            tokio::time::sleep(wait).await;
+            Ok::<_, Infallible>(Frame::data(Bytes::from(vec![b'x'; bytes])))
+        });
+        Ok::<_, Infallible>(Response::new(StreamBody::new(Box::pin(pieces))))
+    });
+    Network::in_process(service).exchange(None).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_endless_huge_or_slow_is_bounded_in_time_and_memory() {
+    for (bytes, wait, says) in [
+        (10, Duration::ZERO, "is larger than 1000 bytes"),
+        (5000, Duration::ZERO, "is larger than 1000 bytes"),
+        (0, Duration::from_secs(1), "has not answered within 20 s"),
+        (1, Duration::from_hours(1), "has not answered within 20 s"),
+    ] {
+        let error = send(
+            &endless(bytes, wait),
+            get("https://slow.example/x?secret=1"),
+            LIMITS,
+        )
+        .await;
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+        assert!(
+            error.contains("GET https://slow.example/x") && !error.contains("secret"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_redirect_is_an_answer_and_nothing_is_sent_elsewhere() {
+    let service = service_fn(|request: Request<Bytes>| async move {
+        assert_eq!(request.uri().host(), Some("here.example"));
+        let mut response = Response::new(Full::new(Bytes::new()));
+        *response.status_mut() = StatusCode::FOUND;
+        Ok::<_, Infallible>(response)
+    });
+    let exchange = Network::in_process(service).exchange(None).unwrap();
+    let answer = send(&exchange, get("https://user:word@here.example:8443/x"), LIMITS)
+        .await
+        .unwrap();
+    assert_eq!(answer.status, StatusCode::FOUND);
+    let error = answer.success().unwrap_err().to_string();
+    assert_eq!(error, "GET https://here.example:8443/x answers 302 Found");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_no_json_says_so() {
+    let service = service_fn(|_: Request<Bytes>| async {
+        Ok::<_, Infallible>(Response::new(Full::new(Bytes::from("<html>"))))
+    });
+    let exchange = Network::in_process(service).exchange(None).unwrap();
+    let answer = send(&exchange, get("https://here.example/x"), LIMITS)
+        .await
+        .unwrap();
+    let error = answer.json::<Vec<String>>().unwrap_err().to_string();
+    assert!(
+        error.starts_with("the answer of GET https://here.example/x cannot be understood"),
+        "{error}"
+    );
+}
