@@ -124,14 +124,7 @@ impl RealMonitoring {
     pub async fn silences(&self) -> anyhow::Result<Vec<(String, String)>> {
         let uri: Uri = format!("{}/api/v2/silences", self.alertmanager).parse()?;
         let body = plain().get(uri).await?.into_body().collect().await?.to_bytes();
-        let silences: Vec<Value> = serde_json::from_slice(&body)?;
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let mut silences: Vec<(String, String)> = silences
-            .iter()
-            .map(|silence| (text(&silence["comment"]), text(&silence["status"]["state"])))
-            .collect();
-        silences.sort();
-        Ok(silences)
+        comments_and_states(&body)
     }
 
     /// A token file with another token.
@@ -148,6 +141,21 @@ impl Drop for RealMonitoring {
         self.stop.cancel();
         self.processes.iter_mut().for_each(Process::kill);
     }
+}
+
+/// What Alertmanager lists, as comments and states, sorted.
+///
+/// # Errors
+/// If it is no list of silences.
+pub fn comments_and_states(listed: &[u8]) -> anyhow::Result<Vec<(String, String)>> {
+    let silences: Vec<Value> = serde_json::from_slice(listed)?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut silences: Vec<(String, String)> = silences
+        .iter()
+        .map(|silence| (text(&silence["comment"]), text(&silence["status"]["state"])))
+        .collect();
+    silences.sort();
+    Ok(silences)
 }
 
 async fn until_ready(address: &str, processes: &[Process]) -> anyhow::Result<()> {

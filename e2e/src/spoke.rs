@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use axum::body::Body;
 use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_CONFIG};
 use drydock_api::upgradeconfig::{UpgradeCondition, UpgradeConfig, UpgradeHistory, UpgradePhase};
-use drydock_sandbox::bed::{BedSettings, Outside};
+use drydock_sandbox::bed::{Bed, BedSettings, Outside};
 use http::Request;
 use http_body_util::BodyExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Event};
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use crate::fleet;
+use crate::monitoring::comments_and_states;
 use crate::yard::Yard;
 
 /// The cluster's name.
@@ -141,18 +142,7 @@ impl Spoke {
     /// # Errors
     /// If Alertmanager does not answer.
     pub async fn silences(&self) -> anyhow::Result<Vec<(String, String)>> {
-        let monitoring = self.yard.bed.monitoring(NAME).context("no monitoring")?;
-        let request = Request::get("/api/v2/silences").body(Body::empty())?;
-        let answer = monitoring.alertmanager().oneshot(request).await?;
-        let body = answer.into_body().collect().await?.to_bytes();
-        let silences: Vec<Value> = serde_json::from_slice(&body)?;
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let mut silences: Vec<(String, String)> = silences
-            .iter()
-            .map(|silence| (text(&silence["comment"]), text(&silence["status"]["state"])))
-            .collect();
-        silences.sort();
-        Ok(silences)
+        silences(&self.yard.bed).await
     }
 
     /// The reasons of the Events, the oldest first.
@@ -176,6 +166,17 @@ impl Spoke {
         let line = lines.find(|line| parts.iter().all(|part| line.contains(part)));
         Ok(line.and_then(|line| line.rsplit(' ').next()?.parse().ok()))
     }
+}
+
+/// Comments and states of the silences of the cluster of a bed, sorted.
+///
+/// # Errors
+/// If Alertmanager does not answer.
+pub async fn silences(bed: &Bed) -> anyhow::Result<Vec<(String, String)>> {
+    let monitoring = bed.monitoring(NAME).context("no monitoring")?;
+    let request = Request::get("/api/v2/silences").body(Body::empty())?;
+    let answer = monitoring.alertmanager().oneshot(request).await?;
+    comments_and_states(&answer.into_body().collect().await?.to_bytes())
 }
 
 fn json_merge(into: &mut Value, from: Value) {

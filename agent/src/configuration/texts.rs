@@ -4,6 +4,7 @@ use http::Uri;
 use regex::Regex;
 
 use super::{Configuration, ConfigurationError, Source};
+use crate::http::may_carry_secrets;
 use crate::notify::Event;
 
 /// Checks all of them.
@@ -55,12 +56,11 @@ fn address(text: &str) -> Result<Uri, String> {
 /// An address to which secrets may go.
 fn secure(text: &str) -> Result<(), String> {
     let uri = address(text)?;
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-    let is_loopback =
-        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
     // OCM's own agent in the cluster speaks plain HTTP.
-    let is_in_cluster = host.ends_with(".svc.cluster.local");
-    if uri.scheme_str() == Some("https") || is_loopback || is_in_cluster {
+    let is_in_cluster = uri
+        .host()
+        .is_some_and(|host| host.ends_with(".svc.cluster.local"));
+    if may_carry_secrets(&uri) || is_in_cluster {
         Ok(())
     } else {
         Err("it must begin with https://".to_owned())

@@ -4,10 +4,11 @@ mod network;
 #[cfg(test)]
 mod tests;
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Request, StatusCode};
+use http::{HeaderMap, Request, StatusCode, Uri};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
@@ -163,6 +164,14 @@ async fn read(
         headers: parts.headers,
         body: bytes.freeze(),
     })
+}
+
+/// Whether what is sent to an address is encrypted, or does not leave the machine.
+pub(crate) fn may_carry_secrets(uri: &Uri) -> bool {
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    let is_loopback =
+        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    uri.scheme_str() == Some("https") || is_loopback
 }
 
 /// Method and address without the query, which may be long and is of no help.

@@ -3,8 +3,9 @@
 mod alertmanager;
 mod prometheus;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
@@ -13,7 +14,9 @@ use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::{Api, Client};
 use thiserror::Error;
 
-use crate::http::{self as bounded, Answer, Exchange, HttpError, Limits, Network, NetworkError};
+use crate::http::{
+    self as bounded, Answer, Exchange, HttpError, Limits, Network, NetworkError, may_carry_secrets,
+};
 
 /// The namespace of both.
 const NAMESPACE: &str = "openshift-monitoring";
@@ -74,7 +77,7 @@ pub(crate) enum MonitoringError {
 }
 
 /// One of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Prometheus,
     Alertmanager,
@@ -89,13 +92,19 @@ impl Part {
     }
 }
 
-/// Asks both.
+/// How one of the two is reached.
+#[derive(Clone)]
+struct Way {
+    base: String,
+    exchange: Exchange,
+}
+
+/// Asks both. What has been found out about a way to one of them holds until a request does not come through.
 pub(crate) struct Monitoring {
     client: Client,
     network: Network,
     places: Places,
-    /// The way that was used last, and the authority that it trusts.
-    way: Mutex<Option<(Option<Vec<u8>>, Exchange)>>,
+    ways: Mutex<BTreeMap<Part, Way>>,
 }
 
 impl Monitoring {
@@ -104,7 +113,7 @@ impl Monitoring {
             client,
             network,
             places,
-            way: Mutex::default(),
+            ways: Mutex::default(),
         }
     }
 
@@ -116,8 +125,7 @@ impl Monitoring {
         request: http::request::Builder,
         body: Bytes,
     ) -> Result<Answer, MonitoringError> {
-        let base = self.base(part).await?;
-        let exchange = self.way(self.authority().await?)?;
+        let Way { base, exchange } = self.way(part).await?;
         let uri = format!("{}{path}", base.trim_end_matches('/'));
         let mut request: Request<Bytes> = request
             .uri(&uri)
@@ -131,7 +139,29 @@ impl Monitoring {
             }
             request.headers_mut().insert(AUTHORIZATION, token);
         }
-        Ok(bounded::send(&exchange, request, Limits::default()).await?)
+        let answered = bounded::send(&exchange, request, Limits::default()).await;
+        if answered.is_err() {
+            self.ways().remove(&part);
+        }
+        Ok(answered?)
+    }
+
+    fn ways(&self) -> MutexGuard<'_, BTreeMap<Part, Way>> {
+        self.ways.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The way to one of the two, which is found out if it is not known.
+    async fn way(&self, part: Part) -> Result<Way, MonitoringError> {
+        let known = self.ways().get(&part).cloned();
+        if let Some(way) = known {
+            return Ok(way);
+        }
+        let way = Way {
+            base: self.base(part).await?,
+            exchange: self.network.exchange(self.authority().await?.as_deref())?,
+        };
+        self.ways().insert(part, way.clone());
+        Ok(way)
     }
 
     async fn base(&self, part: Part) -> Result<String, MonitoringError> {
@@ -194,27 +224,6 @@ impl Monitoring {
         value.set_sensitive(true);
         Ok(Some(value))
     }
-
-    /// A way that trusts `authority`: the last one, unless that has been replaced.
-    fn way(&self, authority: Option<Vec<u8>>) -> Result<Exchange, MonitoringError> {
-        let mut way = self.way.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((trusted, exchange)) = way.as_ref()
-            && *trusted == authority
-        {
-            return Ok(exchange.clone());
-        }
-        let exchange = self.network.exchange(authority.as_deref())?;
-        *way = Some((authority, exchange.clone()));
-        Ok(exchange)
-    }
-}
-
-/// Whether an address is encrypted, or does not leave the machine.
-fn may_carry_secrets(uri: &http::Uri) -> bool {
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-    let is_loopback =
-        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    uri.scheme_str() == Some("https") || is_loopback
 }
 
 async fn read(path: &std::path::Path) -> Result<Vec<u8>, MonitoringError> {

@@ -3,7 +3,7 @@
 use drydock_api::conditions::{FALSE, TRUE};
 use drydock_api::upgradeconfig::{UpgradeConfigStatus, UpgradeHistory, UpgradePhase};
 
-use super::upgrading::{DELAYED, FAILED};
+use super::upgrading::{DELAYED, FAILED, TOLD, Told};
 use super::{ACCEPTED, EARLY_HEALTH, REFRESHED, VALIDATED};
 use crate::engine::condition;
 use crate::notify::{self, Event};
@@ -15,35 +15,6 @@ pub(crate) struct Transition {
     pub reason: &'static str,
     pub message: String,
 }
-
-/// The steps whose end is told, with the Event's reason and what it says of the version.
-const TOLD: [(&str, &str, &str); 5] = [
-    (
-        "StartedNotificationSent",
-        "UpgradeStarted",
-        "the upgrade has started",
-    ),
-    (
-        "UpgradeCommenced",
-        "ControlPlaneUpgradeStarted",
-        "the upgrade of the control plane has started",
-    ),
-    (
-        "ControlPlaneUpgraded",
-        "ControlPlaneUpgradeFinished",
-        "the control plane has been upgraded",
-    ),
-    (
-        "WorkerNodesUpgraded",
-        "WorkerUpgradeFinished",
-        "the worker nodes have been upgraded",
-    ),
-    (
-        "CompletedNotificationSent",
-        "UpgradeCompleted",
-        "the upgrade is completed",
-    ),
-];
 
 /// What keeps an upgrade waiting and is worth a word when it begins or changes.
 const WARNED: [(&str, &str); 12] = [
@@ -73,7 +44,10 @@ pub(crate) fn of(before: &UpgradeConfigStatus, after: &UpgradeConfigStatus) -> V
         .find(|known| known.version == entry.version);
     let version = entry.version.as_deref().unwrap_or("unknown");
     let mut transitions = Vec::new();
-    for (type_, reason, text) in TOLD {
+    for Told {
+        type_, reason, text, ..
+    } in TOLD
+    {
         if status_of(Some(entry), type_) == Some(TRUE) && status_of(known, type_) != Some(TRUE) {
             transitions.push(told(reason, format!("{text}: {version}")));
         }

@@ -19,31 +19,57 @@ pub(super) const FAILED: &str = "FailedUpgrade";
 /// The reason of a delay that has been told.
 pub(super) const DELAYED: &str = "UpgradeDelayed";
 
-/// The steps whose end others are told, and what of the version.
-const TOLD: [(&str, Event, &str); 5] = [
-    (
+/// A step whose end is told, in the same words as an Event and as a notification.
+pub(super) struct Told {
+    /// The type of the step's condition.
+    pub type_: &'static str,
+    /// The notification.
+    pub event: Event,
+    /// The Event's reason.
+    pub reason: &'static str,
+    /// What is said of the version.
+    pub text: &'static str,
+}
+
+const fn told(type_: &'static str, event: Event, reason: &'static str, text: &'static str) -> Told {
+    Told {
+        type_,
+        event,
+        reason,
+        text,
+    }
+}
+
+/// The steps whose end is told.
+pub(super) const TOLD: [Told; 5] = [
+    told(
         "StartedNotificationSent",
         Event::Started,
+        "UpgradeStarted",
         "the upgrade has started",
     ),
-    (
+    told(
         "UpgradeCommenced",
         Event::ControlPlaneStarted,
+        "ControlPlaneUpgradeStarted",
         "the upgrade of the control plane has started",
     ),
-    (
+    told(
         "ControlPlaneUpgraded",
         Event::ControlPlaneFinished,
+        "ControlPlaneUpgradeFinished",
         "the control plane has been upgraded",
     ),
-    (
+    told(
         "WorkerNodesUpgraded",
         Event::WorkerPlaneFinished,
+        "WorkerUpgradeFinished",
         "the worker nodes have been upgraded",
     ),
-    (
+    told(
         "CompletedNotificationSent",
         Event::Completed,
+        "UpgradeCompleted",
         "the upgrade is completed",
     ),
 ];
@@ -106,7 +132,10 @@ fn tell_delay(facts: &Facts, step: &str, entry: &mut UpgradeHistory) {
 
 /// Tells of the steps that are done, and of what a health check found without waiting for it.
 fn tell(facts: &Facts, version: &str, commenced: bool, entry: &mut UpgradeHistory) {
-    for (type_, event, text) in TOLD {
+    for Told {
+        type_, event, text, ..
+    } in TOLD
+    {
         let conditions = entry.conditions.as_deref().unwrap_or_default();
         if condition::find(conditions, type_).is_some_and(|known| known.status == TRUE) {
             notify::raise(entry, event, &format!("{text}: {version}"), facts.now);

@@ -114,15 +114,23 @@ pub(crate) enum Command {
     Tend(Vec<Action>),
 }
 
+/// Makes the next change to our silences; done if there is none.
+fn change_silences(
+    situation: &Situation<'_>,
+    next: impl FnOnce(&[silences::Silence]) -> Option<silences::Change>,
+) -> Verdict {
+    match &situation.facts.seen.silences {
+        None => Verdict::Needs(Need::Silences),
+        Some(Err(why)) => Verdict::Waiting(Some(format!("silences cannot be changed: {why}"))),
+        Some(Ok(silences)) => {
+            next(silences).map_or(Verdict::Done, |change| Verdict::Asks(Command::Silence(change)))
+        }
+    }
+}
+
 /// Ends all of our silences with `marker`.
 fn end_silences(situation: &Situation<'_>, marker: &str) -> Verdict {
-    let facts = situation.facts;
-    match &facts.seen.silences {
-        None => Verdict::Needs(Need::Silences),
-        Some(Err(why)) => Verdict::Waiting(Some(format!("silences cannot be ended: {why}"))),
-        Some(Ok(silences)) => match silences::ended(marker, silences, facts.now) {
-            Some(change) => Verdict::Asks(Command::Silence(change)),
-            None => Verdict::Done,
-        },
-    }
+    change_silences(situation, |silences| {
+        silences::ended(marker, silences, situation.facts.now)
+    })
 }

@@ -1,7 +1,7 @@
 //! CreateWorkerMaintWindow and RemoveMaintWindow: lesser alerts are silent while workers are updated, as long as they are
 //! (agent 3, steps 11 and 14).
 
-use super::{Command, Need, Situation, Step, Verdict};
+use super::{Situation, Step, Verdict};
 use crate::silences;
 
 pub(crate) const CREATE: Step = Step {
@@ -23,21 +23,16 @@ fn create(situation: &Situation<'_>) -> Verdict {
     let Some(workers) = facts.workers.filter(|workers| !workers.are_updated()) else {
         return Verdict::Done;
     };
-    match &facts.seen.silences {
-        None => Verdict::Needs(Need::Silences),
-        Some(Err(why)) => Verdict::Waiting(Some(format!("silences cannot be made: {why}"))),
-        Some(Ok(silences)) => {
-            let version = situation.version();
-            let budget = facts.spec.pdb_force_drain_timeout;
-            let change = silences::for_workers(
-                version,
-                workers,
-                budget,
-                &facts.configuration,
-                silences,
-                facts.now,
-            );
-            change.map_or(Verdict::Done, |change| Verdict::Asks(Command::Silence(change)))
-        }
-    }
+    super::change_silences(situation, |silences| {
+        let budget = facts.spec.pdb_force_drain_timeout;
+        let configuration = &facts.configuration;
+        silences::for_workers(
+            situation.version(),
+            workers,
+            budget,
+            configuration,
+            silences,
+            facts.now,
+        )
+    })
 }
