@@ -41,13 +41,10 @@ test: ## Run all tests that need only the toolchains
 control-plane: ## Build kube-apiserver, kube-controller-manager and etcd, unless KUBEBUILDER_ASSETS names them
 	@[ -n "$${KUBEBUILDER_ASSETS:-}" ] || e2e/control-plane/build
 
-# The others run with `make test`.
-REAL_SUITES = $(shell awk -F'"' '/^\[\[/{test=/test/} /^name = /{name=$$2} test && /^required-features/{print "--test " name}' e2e/Cargo.toml)
-
 .PHONY: e2e
 e2e: control-plane ## Run the suites that need a real API server
 	$(CARGO) build --package drydock-hub --package drydock-agent --bins
-	$(CARGO) test --package drydock-e2e --features control-plane $(REAL_SUITES)
+	$(CARGO) test --package drydock-e2e --features control-plane --test on_real_servers --test conformance
 
 .PHONY: conformance
 conformance: control-plane ## Compare the sandbox with a real API server, case by case; CASES=word picks some
@@ -56,11 +53,11 @@ conformance: control-plane ## Compare the sandbox with a real API server, case b
 .PHONY: fuzz
 fuzz: control-plane ## Compare the sandbox with a real API server by random requests (MINUTES=30, SEED=1)
 	@FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) $(CARGO) test --quiet --package drydock-e2e \
-		--features control-plane --test fuzz -- --nocapture
+		--features control-plane --test on_real_servers -- --nocapture fuzz::
 
 .PHONY: sim
 sim: ## Simulate rollouts with faults, from seeds (SEEDS=200, SEED=1)
-	@SIM_SEEDS=$(SEEDS) SIM_SEED=$(SEED) $(CARGO) test --release --quiet --package drydock-e2e --test simulation --test agent_killed -- --nocapture
+	@SIM_SEEDS=$(SEEDS) SIM_SEED=$(SEED) $(CARGO) test --release --quiet --package drydock-e2e --test in_the_sandbox -- --nocapture simulation:: agent_killed::
 
 .PHONY: bench
 bench: control-plane ## Measure: the sandbox beside a real API server, and rollouts as fast as possible

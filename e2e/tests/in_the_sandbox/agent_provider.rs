@@ -1,0 +1,204 @@
+//! The agent with OpenShift Cluster Manager as its provider: policies become UpgradeConfigs, states are reported back.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use drydock_api::names::UPGRADE_CONFIG;
+use drydock_api::upgradeconfig::UpgradePhase;
+use drydock_e2e::spoke::Spoke;
+use drydock_sandbox::bed::Outside;
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::{Value, json};
+
+const MINUTE: Duration = Duration::from_mins(1);
+const CONFIGURATION: &str = "
+upgradeType: OSD
+configManager: {source: OCM, ocmBaseUrl: 'https://ocm.example'}
+featureGate: {enabled: [ServiceLogNotification]}
+";
+
+/// What OCM has and has been told.
+#[derive(Default)]
+struct Known {
+    policies: Vec<Value>,
+    states: BTreeMap<String, String>,
+    told: Vec<String>,
+    logs: Vec<String>,
+    is_down: bool,
+}
+
+/// OCM.
+#[derive(Clone, Default)]
+struct Ocm(Arc<Mutex<Known>>);
+
+type Answer = Result<Json<Value>, StatusCode>;
+
+impl Ocm {
+    fn schedule(&self, id: &str, version: &str, at: &str) {
+        let mut known = self.0.lock().unwrap();
+        known.policies = vec![json!({"id": id, "version": version, "next_run": at})];
+        known.states.insert(id.to_owned(), "scheduled".to_owned());
+    }
+
+    fn check(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
+        if self.0.lock().unwrap().is_down {
+            return Err(StatusCode::SERVICE_UNAVAILABLE);
+        }
+        let proof = headers.get("authorization").and_then(|value| value.to_str().ok());
+        if proof == Some("Bearer bzpj") {
+            Ok(())
+        } else {
+            Err(StatusCode::UNAUTHORIZED)
+        }
+    }
+
+    fn router(&self) -> Router {
+        let cluster = "/api/clusters_mgmt/v1/clusters";
+        Router::new()
+            .route(cluster, get(clusters))
+            .route(&format!("{cluster}/c1/upgrade_policies"), get(policies))
+            .route(
+                &format!("{cluster}/c1/upgrade_policies/{{id}}/state"),
+                get(state).patch(set_state),
+            )
+            .route("/api/service_logs/v1/cluster_logs", post(log))
+            .with_state(self.clone())
+    }
+}
+
+async fn clusters(State(ocm): State<Ocm>, headers: HeaderMap) -> Answer {
+    ocm.check(&headers)?;
+    let grace = json!({"value": 30.0, "unit": "minutes"});
+    let cluster =
+        json!({"id": "c1", "version": {"channel_group": "stable"}, "node_drain_grace_period": grace});
+    Ok(Json(json!({"items": [cluster]})))
+}
+
+async fn policies(State(ocm): State<Ocm>, headers: HeaderMap) -> Answer {
+    ocm.check(&headers)?;
+    Ok(Json(json!({"items": ocm.0.lock().unwrap().policies})))
+}
+
+async fn state(State(ocm): State<Ocm>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
+    ocm.check(&headers)?;
+    let known = ocm.0.lock().unwrap();
+    Ok(Json(
+        json!({"value": known.states.get(&id).ok_or(StatusCode::NOT_FOUND)?}),
+    ))
+}
+
+async fn set_state(
+    State(ocm): State<Ocm>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Json(body): Json<Value>,
+) -> Answer {
+    ocm.check(&headers)?;
+    let value = body["value"].as_str().unwrap().to_owned();
+    let mut known = ocm.0.lock().unwrap();
+    known.told.push(format!("{id} {value}"));
+    known.states.insert(id, value);
+    Ok(Json(json!({})))
+}
+
+async fn log(State(ocm): State<Ocm>, headers: HeaderMap, Json(body): Json<Value>) -> Answer {
+    ocm.check(&headers)?;
+    let description = body["description"].as_str().unwrap().to_owned();
+    ocm.0.lock().unwrap().logs.push(description);
+    Ok(Json(json!({})))
+}
+
+/// A cluster whose pull secret OCM knows.
+async fn spoke(ocm: &Ocm) -> Spoke {
+    let router = ocm.router();
+    let extend = move |outside: Outside| outside.with("ocm.example", router.clone());
+    let spoke = Spoke::start(|_| {}, extend).await.unwrap();
+    let namespaces: Api<Namespace> = Api::all(spoke.client.clone());
+    let namespace = serde_json::from_value(json!({"metadata": {"name": "openshift-config"}})).unwrap();
+    namespaces
+        .create(&PostParams::default(), &namespace)
+        .await
+        .unwrap();
+    let secrets: Api<Secret> = Api::namespaced(spoke.client.clone(), "openshift-config");
+    let auths = json!({"auths": {"cloud.openshift.com": {"auth": "bzpj"}}}).to_string();
+    let mut secret: Secret = serde_json::from_value(json!({"metadata": {"name": "pull-secret"}})).unwrap();
+    let bytes = k8s_openapi::ByteString(auths.into_bytes());
+    secret.data = Some(BTreeMap::from([(".dockerconfigjson".to_owned(), bytes)]));
+    secrets.create(&PostParams::default(), &secret).await.unwrap();
+    spoke.configure(CONFIGURATION).await.unwrap();
+    spoke
+}
+
+async fn exists(spoke: &Spoke) -> bool {
+    spoke.upgrades().get_opt(UPGRADE_CONFIG).await.unwrap().is_some()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_becomes_an_upgrade_whose_states_are_reported_and_which_goes_with_it() {
+    let ocm = Ocm::default();
+    let spoke = spoke(&ocm).await;
+    tokio::time::sleep(3 * MINUTE).await;
+    assert!(!exists(&spoke).await, "there is no policy yet");
+    ocm.schedule("p1", "4.14.12", "2026-01-05T10:00:00Z");
+    tokio::time::sleep(70 * MINUTE).await;
+    let upgrade = spoke.upgrades().get(UPGRADE_CONFIG).await.unwrap();
+    assert_eq!(upgrade.spec.desired.channel.as_deref(), Some("stable-4.14"));
+    assert_eq!(upgrade.spec.pdb_force_drain_timeout, 30);
+    assert!(spoke.metric(&["upgradeconfig_sync_timestamp"]).unwrap().is_some());
+    spoke.until(UpgradePhase::Upgraded).await.unwrap();
+    tokio::time::sleep(5 * MINUTE).await;
+    {
+        let known = ocm.0.lock().unwrap();
+        assert_eq!(known.told, ["p1 started", "p1 completed"]);
+        assert_eq!(known.logs.len(), 3, "{:?}", known.logs);
+    }
+    tokio::time::sleep(70 * MINUTE).await;
+    assert!(!exists(&spoke).await, "its policy is over");
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_changed_by_its_time_is_not_started_but_replaced() {
+    let ocm = Ocm::default();
+    ocm.schedule("p1", "4.14.12", "2026-01-05T09:00:00Z");
+    let spoke = spoke(&ocm).await;
+    tokio::time::sleep(10 * MINUTE).await;
+    assert!(exists(&spoke).await);
+    ocm.schedule("p2", "4.14.13", "2026-01-05T09:30:00Z");
+    let entry = spoke.until(UpgradePhase::Upgraded).await.unwrap();
+    assert_eq!(entry.version.as_deref(), Some("4.14.13"));
+    tokio::time::sleep(5 * MINUTE).await;
+    assert_eq!(ocm.0.lock().unwrap().told, ["p2 started", "p2 completed"]);
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_the_provider_does_not_answer_nothing_starts_and_what_has_commenced_goes_on() {
+    let ocm = Ocm::default();
+    ocm.schedule("p1", "4.14.12", "2026-01-05T09:00:00Z");
+    let spoke = spoke(&ocm).await;
+    tokio::time::sleep(10 * MINUTE).await;
+    ocm.0.lock().unwrap().is_down = true;
+    tokio::time::sleep(120 * MINUTE).await;
+    assert_eq!(spoke.entry().await.unwrap().phase, UpgradePhase::Pending);
+    let refreshed = spoke.condition("PolicyRefreshed").await.unwrap();
+    assert_eq!(refreshed.reason.as_deref(), Some("PolicyUnknown"));
+    ocm.0.lock().unwrap().is_down = false;
+    tokio::time::sleep(45 * MINUTE).await;
+    assert_eq!(spoke.condition("UpgradeCommenced").await.unwrap().status, "True");
+    // Neither its silence nor another policy stops what has commenced.
+    ocm.0.lock().unwrap().is_down = true;
+    tokio::time::sleep(10 * MINUTE).await;
+    ocm.schedule("p2", "4.14.13", "2026-01-07T09:00:00Z");
+    ocm.0.lock().unwrap().is_down = false;
+    let entry = spoke.until(UpgradePhase::Upgraded).await.unwrap();
+    assert_eq!(entry.version.as_deref(), Some("4.14.12"));
+    spoke.yard.shut_down().await.unwrap();
+}

@@ -1,0 +1,179 @@
+//! What cannot be is refused at the earliest door, in words that tell what to do, and starts nothing.
+
+use std::time::Duration;
+
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_e2e::fleet;
+use drydock_e2e::yard::Yard;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// Fields of the spec, by their pointers, and what they become.
+type Changes<'a> = &'a [(&'a str, Value)];
+
+fn resource() -> ApiResource {
+    ApiResource::erase::<ManagedClustersUpgrade>(&())
+}
+
+/// The sample for the bed with some fields of its spec replaced; null takes one away.
+fn sample(settings: &drydock_sandbox::bed::BedSettings, changes: Changes<'_>) -> Value {
+    let mut object = json!(fleet::upgrade(&settings.clusters).unwrap());
+    for (pointer, value) in changes {
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        let parent = object["spec"]
+            .pointer_mut(parent)
+            .unwrap()
+            .as_object_mut()
+            .unwrap();
+        if value.is_null() {
+            parent.remove(field);
+        } else {
+            parent.insert(field.to_owned(), value.clone());
+        }
+    }
+    object
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_definition_can_say_is_refused_by_the_server() {
+    let settings = fleet::three_clusters(3);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    let api: Api<DynamicObject> = Api::namespaced_with(hub.clone(), "default", &resource());
+    let no_values = json!({"matchExpressions": [{"key": "name", "operator": "In", "values": []}]});
+    let table: [(Changes<'_>, &str); 9] = [
+        (
+            &[("/placement", json!(null)), ("/clusterSelector", json!(null))],
+            "placement or clusterSelector is required",
+        ),
+        (
+            &[("/clusterVersion/version", json!("four"))],
+            "version must be a semantic version",
+        ),
+        (
+            &[("/upgradeStrategy/clusterUpgradeTimeout", json!("soon"))],
+            "clusterUpgradeTimeout must be a positive duration",
+        ),
+        (
+            &[("/upgradeStrategy/clusterUpgradeTimeout", json!("-3h"))],
+            "clusterUpgradeTimeout must be a positive duration",
+        ),
+        (
+            &[("/preUpgradeAction/timeout", json!("30"))],
+            "timeout must be a positive duration",
+        ),
+        (
+            &[("/upgradeStrategy/maxConcurrency", json!(0))],
+            "greater than or equal to 1",
+        ),
+        (
+            &[("/upgradeStrategy/maxConcurrency", json!(-2))],
+            "greater than or equal to 1",
+        ),
+        (
+            &[("/upgradeStrategy/canaryClusters/clusterSelector", no_values)],
+            "In and NotIn need values",
+        ),
+        (
+            &[
+                ("/clusterVersion/version", json!(null)),
+                (
+                    "/clusterVersion/image",
+                    json!("quay.io/openshift-release-dev/ocp-release:4.14.12"),
+                ),
+            ],
+            "image must name the release by digest",
+        ),
+    ];
+    for (changes, message) in table {
+        let object: DynamicObject = serde_json::from_value(sample(&settings, changes)).unwrap();
+        let refused = api
+            .create(&PostParams::default(), &object)
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(refused.contains(message), "{changes:?}: {refused}");
+    }
+    tokio::time::sleep(HOUR).await;
+    assert!(fleet::works(&hub).await.unwrap().is_empty());
+    yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_only_the_hub_can_see_becomes_a_condition_and_starts_nothing() {
+    let settings = fleet::three_clusters(3);
+    let unknown = json!([{"name": "nothing", "namespace": "dev"}]);
+    let windows = json!([{"cron": "0 22 30 2 *", "duration": "6h"}]);
+    let table: [(Changes<'_>, &str, &str); 2] = [
+        (
+            &[("/placement", unknown), ("/clusterSelector", json!(null))],
+            "Selected",
+            "dev/nothing",
+        ),
+        (
+            &[("/upgradeStrategy/startWindows", windows)],
+            "Failed",
+            "startWindows[0]",
+        ),
+    ];
+    for (changes, type_, message) in table {
+        let yard = Yard::start(settings.clone()).await.unwrap();
+        let hub = yard.user().unwrap();
+        let upgrade: ManagedClustersUpgrade = serde_json::from_value(sample(&settings, changes)).unwrap();
+        fleet::start(&hub, &upgrade).await.unwrap();
+        tokio::time::sleep(HOUR).await;
+        let seen = fleet::upgrades(&hub).get(fleet::UPGRADE).await.unwrap();
+        let conditions = seen.status.unwrap().conditions.unwrap();
+        let told = conditions
+            .iter()
+            .find(|condition| condition.type_ == type_)
+            .unwrap();
+        assert!(told.message.contains(message), "{changes:?}: {told:?}");
+        assert!(
+            fleet::works(&hub).await.unwrap().is_empty(),
+            "{changes:?} starts something"
+        );
+        yard.shut_down().await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spec_that_becomes_invalid_stops_new_starts_and_what_runs_goes_on() {
+    let mut settings = fleet::three_clusters(3);
+    for cluster in &mut settings.clusters {
+        cluster.agent = false;
+    }
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR / 4).await;
+    let windows = json!([{"cron": "0 22 * * *", "duration": "6h", "timeZone": "Mars/Olympus"}]);
+    let patch = json!({"spec": {"upgradeStrategy": {"startWindows": windows}}});
+    let parameters = PatchParams::default();
+    fleet::upgrades(&hub)
+        .patch(fleet::UPGRADE, &parameters, &Patch::Merge(patch))
+        .await
+        .unwrap();
+    tokio::time::sleep(4 * HOUR).await;
+    let works = fleet::works(&hub).await.unwrap();
+    let clusters: Vec<&str> = works
+        .iter()
+        .filter_map(|work| work.metadata.namespace.as_deref())
+        .collect();
+    assert!(
+        clusters.iter().all(|cluster| *cluster == "dev1"),
+        "only the canary had started: {clusters:?}"
+    );
+    let versions: Api<drydock_api::openshift::ClusterVersion> = Api::all(yard.user_of("dev1").unwrap());
+    let status = versions.get("version").await.unwrap().status.unwrap();
+    assert!(
+        status.history[0].is_completed(),
+        "what ran has come to its end: {:?}",
+        status.history[0]
+    );
+    yard.shut_down().await.unwrap();
+}

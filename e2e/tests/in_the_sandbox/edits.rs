@@ -1,0 +1,102 @@
+//! Edits of an upgrade while it runs.
+
+use std::time::Duration;
+
+use drydock_api::openshift::ClusterVersion;
+use drydock_e2e::fleet;
+use drydock_e2e::yard::Yard;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// The versions that a cluster has completed, oldest first.
+async fn completed(yard: &Yard, cluster: &str) -> Vec<String> {
+    let versions: Api<ClusterVersion> = Api::all(yard.user_of(cluster).unwrap());
+    let status = versions.get("version").await.unwrap().status.unwrap();
+    let done = status.history.iter().filter(|entry| entry.is_completed());
+    let mut versions: Vec<String> = done.filter_map(|entry| entry.version.clone()).collect();
+    versions.reverse();
+    versions
+}
+
+async fn edit(yard: &Yard, spec: Value) {
+    let hub = yard.user().unwrap();
+    let patch = Patch::Merge(json!({"spec": spec}));
+    fleet::upgrades(&hub)
+        .patch(fleet::UPGRADE, &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+}
+
+async fn until_complete(yard: &Yard) {
+    let hub = yard.user().unwrap();
+    fleet::until(&hub, "complete", 24 * HOUR, |upgrade| {
+        let status = upgrade.status.as_ref();
+        let seen = status.and_then(|status| status.observed_generation);
+        fleet::is_true(upgrade, "Complete") && seen == upgrade.metadata.generation
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_started_keeps_its_target_and_the_new_one_is_for_the_rest_and_then_for_all() {
+    let settings = fleet::three_clusters(9);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
+        .await
+        .unwrap();
+    // The canary is in the middle of its update.
+    tokio::time::sleep(HOUR / 2).await;
+    edit(&yard, json!({"clusterVersion": {"version": "4.14.13"}})).await;
+    until_complete(&yard).await;
+    assert_eq!(
+        completed(&yard, "dev1").await,
+        ["4.14.9", "4.14.12", "4.14.13"],
+        "it went to its end, then again"
+    );
+    assert_eq!(completed(&yard, "dev2").await, ["4.14.9", "4.14.13"]);
+    assert_eq!(completed(&yard, "dev3").await, ["4.14.9", "4.14.13"]);
+    yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_upgrade_starts_nothing_and_goes_on_when_it_is_resumed() {
+    let settings = fleet::three_clusters(9);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR / 2).await;
+    edit(&yard, json!({"paused": true})).await;
+    tokio::time::sleep(12 * HOUR).await;
+    assert_eq!(
+        completed(&yard, "dev1").await,
+        ["4.14.9", "4.14.12"],
+        "what runs goes on"
+    );
+    assert_eq!(completed(&yard, "dev2").await, ["4.14.9"]);
+    edit(&yard, json!({"paused": false})).await;
+    until_complete(&yard).await;
+    assert_eq!(completed(&yard, "dev2").await, ["4.14.9", "4.14.12"]);
+    yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_that_was_created_while_the_hub_was_down_is_found_when_it_comes_up() {
+    let settings = fleet::three_clusters(9);
+    let mut yard = Yard::without_hub(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR).await;
+    assert!(fleet::works(&hub).await.unwrap().is_empty());
+    yard.start_hub(drydock_hub::Settings::default()).unwrap();
+    until_complete(&yard).await;
+    yard.shut_down().await.unwrap();
+}

@@ -1,0 +1,134 @@
+//! Calm under faults: requests that fail or lose their answer, watches that break, clusters that go wrong.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use drydock_api::names::{HUB_MANAGER, STATE_LABEL};
+use drydock_e2e::fleet;
+use drydock_e2e::yard::Yard;
+use drydock_sandbox::cluster::Fault;
+use drydock_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
+use kube::ResourceExt;
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// Every few requests of our programs fail, each time in another way.
+fn trouble(server: &ApiServer) {
+    let asked_so_far = AtomicU64::new(0);
+    server.set_fault_hook(Some(Arc::new(move |asked| {
+        if !asked.identity.name().starts_with("drydock-") {
+            return Verdict::Pass;
+        }
+        let number = asked_so_far.fetch_add(1, Ordering::Relaxed);
+        let is_write = !matches!(asked.verb, Verb::Get | Verb::List | Verb::Watch);
+        match number % 23 {
+            3 => Verdict::Refuse(Status::internal("etcdserver: request timed out")),
+            7 if is_write => Verdict::DropAfterWrite,
+            11 => Verdict::Refuse(Status::too_many_requests("please try again later", 1)),
+            13 => Verdict::Delay(Duration::from_secs(20)),
+            17 => Verdict::Unreachable,
+            _ => Verdict::Pass,
+        }
+    })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn failing_requests_lost_answers_and_broken_watches_change_nothing_about_the_end() {
+    let settings = fleet::three_clusters(21);
+    let upgrade = fleet::upgrade(&settings.clusters).unwrap();
+    let mut ends = Vec::new();
+    for troubled in [false, true] {
+        let mut yard = Yard::without_hub(settings.clone()).await.unwrap();
+        if troubled {
+            trouble(yard.hub_server().unwrap());
+            for cluster in yard.bed.cluster_names() {
+                trouble(yard.bed.spoke(&cluster).unwrap());
+            }
+        }
+        yard.start_hub(drydock_hub::Settings::default()).unwrap();
+        let hub = yard.user().unwrap();
+        fleet::start(&hub, &upgrade).await.unwrap();
+        let server = yard.hub_server().unwrap().clone();
+        let breaks = tokio::spawn(async move {
+            // Watches break, and what they would resume from is gone.
+            if !troubled {
+                return;
+            }
+            loop {
+                tokio::time::sleep(Duration::from_mins(11)).await;
+                server.cut_watches(|_, _| true);
+                server.compact();
+            }
+        });
+        fleet::until(&hub, "complete", 24 * HOUR, |upgrade| {
+            fleet::is_true(upgrade, "Complete")
+        })
+        .await
+        .unwrap();
+        fleet::until_tidy(&hub, 3, HOUR).await.unwrap();
+        ends.push(fleet::end_state(&hub).await.unwrap());
+        breaks.abort();
+        yard.shut_down().await.unwrap();
+    }
+    assert_eq!(ends[0], ends[1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn clusters_that_go_wrong_end_as_failed_or_recover_and_the_others_are_upgraded() {
+    let faults = BTreeMap::from([
+        (2, (Fault::OperatorUnavailable, "Failed")),
+        (3, (Fault::SignatureNotVerified, "Failed")),
+        (4, (Fault::UnknownUpdate, "Failed")),
+        (5, (Fault::ControlPlaneUnreachable, "Complete")),
+    ]);
+    for with_agent in [false, true] {
+        let mut settings = drydock_sandbox::bed::BedSettings::demo(6, 21);
+        for (index, cluster) in settings.clusters.iter_mut().enumerate() {
+            cluster.agent = with_agent;
+            cluster
+                .faults
+                .extend(faults.get(&(index + 1)).map(|(fault, _)| *fault));
+        }
+        let yard = Yard::start(settings.clone()).await.unwrap();
+        let hub = yard.user().unwrap();
+        fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
+            .await
+            .unwrap();
+        tokio::time::sleep(24 * HOUR).await;
+        let works = fleet::works(&hub).await.unwrap();
+        for number in 1..=6 {
+            let name = format!("dev{number}");
+            let ends: Vec<&String> = works
+                .iter()
+                .filter(|work| work.namespace().as_deref() == Some(&name))
+                .filter_map(|work| work.labels().get(STATE_LABEL))
+                .collect();
+            let expected = faults.get(&number).map_or("Complete", |(_, end)| end);
+            assert_eq!(ends, [expected], "{name}, agent: {with_agent}");
+        }
+        yard.shut_down().await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hub_that_starts_while_its_api_server_is_away_asks_less_and_less_often() {
+    let mut yard = Yard::without_hub(fleet::three_clusters(5)).await.unwrap();
+    let server = yard.hub_server().unwrap().clone();
+    let asked = Arc::new(AtomicU64::new(0));
+    let counting = Arc::clone(&asked);
+    server.set_fault_hook(Some(Arc::new(move |request: &Asked<'_>| {
+        if request.identity.name() != HUB_MANAGER {
+            return Verdict::Pass;
+        }
+        counting.fetch_add(1, Ordering::Relaxed);
+        Verdict::Unreachable
+    })));
+    yard.start_hub(drydock_hub::Settings::default()).unwrap();
+    tokio::time::sleep(2 * HOUR).await;
+    let requests = asked.load(Ordering::Relaxed);
+    assert!(requests < 6_000, "{requests} requests in two hours");
+    server.set_fault_hook(None);
+    yard.shut_down().await.unwrap();
+}

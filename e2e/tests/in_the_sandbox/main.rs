@@ -1,0 +1,26 @@
+//! What runs in this process under paused time: the real hub and agent against the sandbox. One program, since linking one for
+//! each suite takes longer than the suites and fills disks.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test ends by panicking, and some report to a person"
+)]
+
+mod agent;
+mod agent_killed;
+mod agent_provider;
+mod agent_steps;
+mod api_server;
+mod bad_input;
+mod disturbances;
+mod edits;
+mod faults;
+mod leader_election;
+mod main_job;
+mod operators;
+mod rights;
+mod rollout_rules;
+mod sequence_of_operations;
+mod simulation;

@@ -1,0 +1,174 @@
+//! The rights in `manifests/hub` and `manifests/agent` are those that the programs use: none is missing, none is left over.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use drydock_api::upgradeconfig::UpgradePhase;
+use drydock_e2e::fleet;
+use drydock_e2e::manifests::{self, in_repository};
+use drydock_e2e::spoke::{self, Spoke};
+use drydock_e2e::yard::Yard;
+use drydock_runtime::client::{self, RequestMetrics};
+use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
+use drydock_sandbox::bed::BedSettings;
+use drydock_sandbox::cluster::Fault;
+use drydock_sandbox::server::{ApiServer, Asked, Verdict};
+use kube::api::{DeleteParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// `group resource verb`.
+type Rights = BTreeSet<String>;
+
+/// The rights of a manifest's roles.
+fn granted(file: &str) -> Rights {
+    let objects = manifests::read(&in_repository(file)).unwrap();
+    let texts = |list: &Value| -> Vec<String> {
+        let list = list.as_array().unwrap().iter();
+        list.map(|text| text.as_str().unwrap().to_owned()).collect()
+    };
+    let mut rights = Rights::new();
+    for rule in objects
+        .iter()
+        .filter_map(|object| object.data["rules"].as_array())
+        .flatten()
+    {
+        for group in texts(&rule["apiGroups"]) {
+            for resource in texts(&rule["resources"]) {
+                rights.extend(
+                    texts(&rule["verbs"])
+                        .iter()
+                        .map(|verb| format!("{group} {resource} {verb}")),
+                );
+            }
+        }
+    }
+    rights
+}
+
+/// Notes what a program asks for.
+fn watch(server: &ApiServer, who: &'static str) -> Arc<Mutex<Rights>> {
+    let used = Arc::new(Mutex::new(Rights::new()));
+    let seen = Arc::clone(&used);
+    server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
+        if asked.identity.name() == who
+            && let Some(kind) = asked.kind
+        {
+            let part = asked
+                .subresource
+                .map_or_else(String::new, |part| format!("/{}", part.as_str()));
+            let verb = format!("{:?}", asked.verb).to_lowercase();
+            let right = format!("{} {}{part} {verb}", kind.group, kind.plural);
+            seen.lock().unwrap().insert(right);
+        }
+        Verdict::Pass
+    })));
+    used
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
+    let yard = Yard::without_hub(fleet::three_clusters(9)).await.unwrap();
+    let server = yard.hub_server().unwrap();
+    let used = watch(server, "drydock-hub");
+    let metrics = || RequestMetrics::register(&prometheus::Registry::new()).unwrap();
+    let (leadership, stop) = (Leadership::default(), CancellationToken::new());
+    let own = client::from_service(server.service("drydock-hub"), "default", &metrics());
+    let lease = LeaseSettings::new("default", "drydock-hub", "one");
+    let settings = drydock_hub::Settings {
+        election: Some(Arc::new(Election::new(
+            own,
+            lease,
+            yard.clock.clone(),
+            leadership.clone(),
+        ))),
+        ..drydock_hub::Settings::default()
+    };
+    let transport = guard(server.service("drydock-hub"), leadership);
+    let guarded = client::from_service(transport, "default", &metrics());
+    let hub = tokio::spawn(drydock_hub::run(
+        settings,
+        guarded,
+        yard.clock.clone(),
+        stop.clone(),
+    ));
+
+    // A whole life: selected by labels, with actions, upgraded, edited to a Placement, deleted.
+    let user = yard.user().unwrap();
+    let clusters = fleet::three_clusters(9).clusters;
+    fleet::start(&user, &fleet::upgrade(&clusters).unwrap())
+        .await
+        .unwrap();
+    let complete = |upgrade: &drydock_api::mcu::ManagedClustersUpgrade| fleet::is_true(upgrade, "Complete");
+    fleet::until(&user, "complete", 24 * HOUR, complete)
+        .await
+        .unwrap();
+    let placement = json!({"spec": {
+        "clusterSelector": null, "placement": [{"name": "dev-clusters", "namespace": "dev"}],
+    }});
+    let upgrades = fleet::upgrades(&user);
+    let edited = upgrades
+        .patch(fleet::UPGRADE, &PatchParams::default(), &Patch::Merge(placement))
+        .await;
+    edited.unwrap();
+    tokio::time::sleep(HOUR).await;
+    upgrades
+        .delete(fleet::UPGRADE, &DeleteParams::default())
+        .await
+        .unwrap();
+    fleet::until_tidy(&user, 0, HOUR).await.unwrap();
+    stop.cancel();
+    hub.await.unwrap().unwrap();
+
+    let mut used = used.lock().unwrap().clone();
+    // An apply that creates is checked as both. Asked by no request: an owner that blocks deletion needs it. A work that exists already is read before it counts as
+    // ours; that happens when an answer is lost.
+    used.insert("cluster.open-cluster-management.io managedclustersupgrades/finalizers update".to_owned());
+    used.insert("cluster.open-cluster-management.io placements create".to_owned());
+    used.insert("work.open-cluster-management.io manifestworks get".to_owned());
+    assert_eq!(used, granted("manifests/hub/rbac.yaml"));
+    yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_agent_has_the_rights_that_it_uses_and_no_others() {
+    let change = |settings: &mut BedSettings| settings.clusters[0].faults.extend([Fault::DrainStuck]);
+    let spoke = Spoke::start(change, |outside| outside).await.unwrap();
+    let server = spoke.yard.bed.spoke(spoke::NAME).unwrap();
+    let used = watch(server, "drydock-agent");
+    // What was watched before is watched anew, so that it is seen.
+    server.compact();
+    server.cut_watches(|who, _| who == "drydock-agent");
+    spoke
+        .configure("environment: {fedramp: true}\nnotify: {webhooks: [{url: 'https://x.example', secretRef: {name: x}}]}")
+        .await
+        .unwrap();
+    // A version is read from an image's registry, for which the pull secret is read.
+    let image = format!("quay.io/a/b@sha256:{}", "0".repeat(64));
+    let fields = json!({
+        "capacityReservation": true, "PDBForceDrainTimeout": 30,
+        "desired": {"version": null, "channel": null, "image": image},
+    });
+    spoke.ask(fields).await.unwrap();
+    tokio::time::sleep(HOUR / 4).await;
+    let desired =
+        json!({"spec": {"desired": {"version": "4.14.12", "channel": "stable-4.14", "image": null}}});
+    let (upgrades, patch) = (spoke.upgrades(), Patch::Merge(desired));
+    upgrades
+        .patch("managed-upgrade-config", &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+    spoke.until(UpgradePhase::Upgraded).await.unwrap();
+    let mut used = used.lock().unwrap().clone();
+    // What a provider does, what is done about pods that hang in their deletion, and a kind that only FedRAMP clusters have.
+    for verb in ["get", "create", "delete"] {
+        used.insert(format!("upgrade.managed.openshift.io upgradeconfigs {verb}"));
+    }
+    used.insert(" pods patch".to_owned());
+    used.insert("fileintegrity.openshift.io fileintegrities patch".to_owned());
+    assert_eq!(used, granted("manifests/agent/rbac.yaml"));
+    spoke.yard.shut_down().await.unwrap();
+}

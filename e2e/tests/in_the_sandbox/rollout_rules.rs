@@ -1,0 +1,302 @@
+//! What keeps further clusters from starting, and how failed ones start over (hub 1, 2).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::names::RETRY_ANNOTATION;
+use drydock_api::ocm::ManagedCluster;
+use drydock_e2e::fleet;
+use drydock_e2e::yard::Yard;
+use drydock_sandbox::bed::BedSettings;
+use drydock_sandbox::cluster::Fault;
+use jiff::{SignedDuration, Timestamp};
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
+
+const HOUR: Duration = Duration::from_hours(1);
+
+fn clusters(count: usize) -> BedSettings {
+    let mut settings = BedSettings::demo(count, 5);
+    for cluster in &mut settings.clusters {
+        cluster.agent = false;
+    }
+    settings
+}
+
+/// The sample upgrade of these clusters, dev1 being the canary, with this laid over its strategy.
+fn upgrade(settings: &BedSettings, strategy: &Value) -> ManagedClustersUpgrade {
+    let mut upgrade = serde_json::to_value(fleet::upgrade(&settings.clusters).unwrap()).unwrap();
+    for (field, value) in strategy.as_object().unwrap() {
+        upgrade["spec"]["upgradeStrategy"][field] = value.clone();
+    }
+    serde_json::from_value(upgrade).unwrap()
+}
+
+fn condition(upgrade: &ManagedClustersUpgrade, type_: &str) -> (String, String, String) {
+    let conditions = upgrade.status.as_ref().unwrap().conditions.as_ref().unwrap();
+    let found = conditions
+        .iter()
+        .find(|condition| condition.type_ == type_)
+        .unwrap();
+    (found.status.clone(), found.reason.clone(), found.message.clone())
+}
+
+async fn read(hub: &Client) -> ManagedClustersUpgrade {
+    fleet::upgrades(hub).get(fleet::UPGRADE).await.unwrap()
+}
+
+/// When each cluster's upgrade work was made.
+async fn starts(hub: &Client) -> BTreeMap<String, Timestamp> {
+    let works = fleet::works(hub).await.unwrap();
+    let kind = |name: &str| name.ends_with("-cluster-upgrade");
+    works
+        .iter()
+        .filter(|work| kind(&work.name_any()))
+        .map(|work| (work.namespace().unwrap(), work.creation_timestamp().unwrap().0))
+        .collect()
+}
+
+/// Injects a failure mode into a cluster, or lifts what there is.
+async fn fault(hub: &Client, cluster: &str, code: &Value) {
+    let patch = json!({"metadata": {"annotations": {"sandbox.drydock.dev/fault": code}}});
+    Api::<ManagedCluster>::all(hub.clone())
+        .patch(cluster, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
+}
+
+async fn retry(hub: &Client, moment: &str) {
+    let patch = json!({"metadata": {"annotations": {RETRY_ANNOTATION: moment}}});
+    fleet::upgrades(hub)
+        .patch(fleet::UPGRADE, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn canaries_soak_before_any_other_cluster_starts() {
+    let settings = clusters(3);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    let canaries = json!({
+        "clusterSelector": {"matchLabels": {"name": "dev1"}}, "soakTime": "2h",
+    });
+    let strategy = json!({"canaryClusters": canaries});
+    fleet::start(&hub, &upgrade(&settings, &strategy)).await.unwrap();
+    let soaking = fleet::until(&hub, "soaking", 6 * HOUR, |upgrade| {
+        upgrade.status.is_some() && condition(upgrade, "InProgress").1 == "CanarySoaking"
+    });
+    let soaking = soaking.await.unwrap();
+    assert!(
+        condition(&soaking, "InProgress")
+            .2
+            .contains("must stay healthy until")
+    );
+    let since = yard.clock.now();
+    // The canary falls silent for a while: its health counts from the moment that it is back.
+    tokio::time::sleep(HOUR).await;
+    assert!(yard.bed.set_connected("dev1", false));
+    tokio::time::sleep(HOUR / 2).await;
+    let (_, reason, message) = condition(&read(&hub).await, "InProgress");
+    assert_eq!(reason, "CanarySoaking");
+    assert!(message.contains("and are not: dev1"), "{message}");
+    assert!(yard.bed.set_connected("dev1", true));
+    let done = fleet::until(&hub, "complete", 24 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    });
+    done.await.unwrap();
+    let starts = starts(&hub).await;
+    for other in ["dev2", "dev3"] {
+        let waited = starts[other].duration_since(since);
+        assert!(
+            waited >= SignedDuration::from_mins(90 + 120),
+            "{other} waited {waited}"
+        );
+        assert!(
+            waited < SignedDuration::from_mins(90 + 130),
+            "{other} waited {waited}"
+        );
+    }
+    yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spent_failure_budget_stops_the_rest_until_a_retry() {
+    let settings = clusters(5);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    for cluster in ["dev2", "dev3"] {
+        fault(&hub, cluster, &json!(Fault::UnknownUpdate.code())).await;
+    }
+    let strategy = json!({"maxFailures": 2, "maxConcurrency": 1});
+    fleet::start(&hub, &upgrade(&settings, &strategy)).await.unwrap();
+    let spent = fleet::until(&hub, "spent", 12 * HOUR, |upgrade| {
+        upgrade.status.is_some() && condition(upgrade, "InProgress").1 == "FailureBudgetSpent"
+    });
+    spent.await.unwrap();
+    tokio::time::sleep(12 * HOUR).await;
+    assert_eq!(starts(&hub).await.len(), 3, "the canary and the two that failed");
+    // What cannot be read starts nothing and is told.
+    retry(&hub, "tomorrow").await;
+    tokio::time::sleep(HOUR / 60).await;
+    let (status, reason, message) = condition(&read(&hub).await, "Failed");
+    assert_eq!((status.as_str(), reason.as_str()), ("True", "InvalidRetry"));
+    assert!(
+        message.contains("\"tomorrow\"") && message.contains("2 clusters failed"),
+        "{message}"
+    );
+    assert_eq!(starts(&hub).await.len(), 3);
+    // Mended and retried, all of them go through.
+    for cluster in ["dev2", "dev3"] {
+        fault(&hub, cluster, &Value::Null).await;
+    }
+    tokio::time::sleep(HOUR / 60).await;
+    retry(&hub, &yard.clock.now().to_string()).await;
+    let done = fleet::until(&hub, "complete", 48 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    });
+    assert_eq!(
+        done.await.unwrap().status.unwrap().progress.as_deref(),
+        Some("5/5")
+    );
+    yard.shut_down().await.unwrap();
+}
+
+/// The post-upgrade action of the sample with a Job that ends so.
+fn post_action(upgrade: &ManagedClustersUpgrade, outcome: &str) -> Value {
+    let mut action = json!(upgrade.spec.post_upgrade_action);
+    let manifests = action.pointer_mut("/manifestWork/workload/manifests").unwrap();
+    let mut manifests = manifests.as_array_mut().unwrap().iter_mut();
+    let job = manifests.find(|manifest| manifest["kind"] == "Job").unwrap();
+    job["metadata"]["annotations"] = json!({"sandbox.drydock.dev/outcome": outcome});
+    action
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_after_a_failed_post_action_repeats_that_action_only() {
+    let settings = clusters(1);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    let mut upgrade = upgrade(&settings, &json!({}));
+    upgrade.spec.post_upgrade_action = serde_json::from_value(post_action(&upgrade, "fail")).unwrap();
+    fleet::start(&hub, &upgrade).await.unwrap();
+    let failed = fleet::until(&hub, "failed", 12 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Failed")
+    });
+    let failed = failed.await.unwrap();
+    assert!(
+        condition(&failed, "Failed").2.contains("post-upgrade action"),
+        "{failed:?}"
+    );
+    let before = starts(&hub).await;
+    let patch = json!({
+        "metadata": {"annotations": {RETRY_ANNOTATION: yard.clock.now().to_string()}},
+        "spec": {"postUpgradeAction": post_action(&upgrade, "succeed")},
+    });
+    tokio::time::sleep(HOUR / 60).await;
+    fleet::upgrades(&hub)
+        .patch(fleet::UPGRADE, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
+    let done = fleet::until(&hub, "complete", HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    });
+    done.await.unwrap();
+    assert_eq!(starts(&hub).await, before, "the upgrade itself is not repeated");
+    yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn clusters_start_only_while_a_window_is_open() {
+    let settings = clusters(4);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    // Virtual time begins on 2026-01-05 at 08:00 UTC, a Monday.
+    let windows = json!([{"cron": "0 22 * * 1-5", "duration": "2h", "timeZone": "Europe/Berlin"}]);
+    let strategy = json!({"startWindows": windows, "maxConcurrency": 1});
+    fleet::start(&hub, &upgrade(&settings, &strategy)).await.unwrap();
+    tokio::time::sleep(HOUR).await;
+    let (status, reason, message) = condition(&read(&hub).await, "InProgress");
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "AwaitingStartWindow")
+    );
+    assert!(message.contains("2026-01-05T21:00:00Z"), "{message}");
+    let done = fleet::until(&hub, "complete", 240 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    });
+    done.await.unwrap();
+    for (cluster, start) in starts(&hub).await {
+        let hour = start.to_zoned(jiff::tz::TimeZone::UTC).hour();
+        assert!((21..23).contains(&hour), "{cluster} started at {start}");
+    }
+    yard.shut_down().await.unwrap();
+}
+
+/// How often the hub has written the upgrade's status.
+fn status_writes(yard: &Yard) -> u64 {
+    let requests = yard.hub_server().unwrap().requests();
+    let is_status =
+        |resource: &str| resource.starts_with("managedclustersupgrades") && resource.ends_with("/status");
+    let written = requests.iter().filter(|(key, _)| is_status(&key.resource));
+    written.map(|(_, count)| count).sum()
+}
+
+/// Wakes the hub, by news about a cluster that mean nothing.
+async fn wake(hub: &Client, times: u32) {
+    for number in 0..times {
+        let patch = json!({"metadata": {"labels": {"news": number.to_string()}}});
+        Api::<ManagedCluster>::all(hub.clone())
+            .patch("dev1", &PatchParams::default(), &Patch::Merge(&patch))
+            .await
+            .unwrap();
+        tokio::time::sleep(HOUR / 60).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_without_news_is_not_written_and_a_retried_upgrade_is_frozen_again() {
+    let settings = clusters(2);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    fault(&hub, "dev2", &json!(Fault::UnknownUpdate.code())).await;
+    fleet::start(&hub, &upgrade(&settings, &json!({}))).await.unwrap();
+    let failed = fleet::until(&hub, "failed", 12 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Failed")
+    });
+    failed.await.unwrap();
+    tokio::time::sleep(HOUR).await;
+    let before = status_writes(&yard);
+    wake(&hub, 10).await;
+    assert_eq!(status_writes(&yard), before, "a failed cluster is no news");
+    fault(&hub, "dev2", &Value::Null).await;
+    tokio::time::sleep(HOUR / 60).await;
+    retry(
+        &hub,
+        &(yard.clock.now() + SignedDuration::from_millis(1_234)).to_string(),
+    )
+    .await;
+    let done = fleet::until(&hub, "complete", 12 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    });
+    done.await.unwrap();
+    // Nothing is left to retry: the upgrade is complete as it was, and follows the fleet no more.
+    retry(
+        &hub,
+        &(yard.clock.now() + SignedDuration::from_millis(1_234)).to_string(),
+    )
+    .await;
+    tokio::time::sleep(HOUR).await;
+    let before = status_writes(&yard);
+    let patch = json!({"metadata": {"labels": {"name": "other"}}});
+    Api::<ManagedCluster>::all(hub.clone())
+        .patch("dev2", &PatchParams::default(), &Patch::Merge(&patch))
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR).await;
+    assert_eq!(status_writes(&yard), before, "a complete upgrade is frozen");
+    assert_eq!(read(&hub).await.status.unwrap().progress.as_deref(), Some("2/2"));
+    yard.shut_down().await.unwrap();
+}

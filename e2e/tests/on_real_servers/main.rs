@@ -1,0 +1,16 @@
+//! What needs real programs: kube-apiserver, etcd, kubectl, Prometheus, Alertmanager (`make e2e`).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test ends by panicking, and some report to a person"
+)]
+
+mod agent_monitoring;
+mod control_plane_launcher;
+mod fuzz;
+mod kubectl;
+mod leader_election;
+mod main_job;
+mod manifests;

@@ -1,0 +1,230 @@
+//! `manifests/hub` and `manifests/agent` on a real API server: all of them is accepted, and placements of other namespaces are
+//! for who may read them.
+
+use std::process::Command;
+use std::time::Duration;
+
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_e2e::control_plane::{ADMIN, ControlPlane, Etcd, Settings, find_binary};
+use drydock_e2e::manifests::{self, in_repository};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+/// The objects of a kustomization, as `kubectl apply -k` sends them.
+fn kustomized(folder: &str) -> Vec<DynamicObject> {
+    let output = Command::new(find_binary("kubectl").unwrap())
+        .arg("kustomize")
+        .arg(in_repository(folder))
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{error}");
+    serde_saphyr::from_multiple(&String::from_utf8(output.stdout).unwrap()).unwrap()
+}
+
+/// May do anything with upgrades, and get placements where a binding says so.
+async fn allow(admin: &Client) {
+    let role = |name: &str, namespace: Option<&str>, resource: &str, verbs: Value| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": if namespace.is_some() { "Role" } else { "ClusterRole" },
+            "metadata": {"name": name, "namespace": namespace},
+            "rules": [{"apiGroups": ["cluster.open-cluster-management.io"], "resources": [resource], "verbs": verbs}],
+        })
+    };
+    let user = |name: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name});
+    let binding = |kind: &str, name: &str, namespace: Option<&str>, of: &str, users: Vec<Value>| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind,
+            "metadata": {"name": name, "namespace": namespace},
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": if of == "upgrader" { "ClusterRole" } else { "Role" },
+                "name": of,
+            },
+            "subjects": users,
+        })
+    };
+    let everybody = vec![user("outsider"), user("insider")];
+    for object in [
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "dev"}}),
+        role("upgrader", None, "managedclustersupgrades", json!(["*"])),
+        role("placement-reader", Some("dev"), "placements", json!(["get"])),
+        binding("ClusterRoleBinding", "upgraders", None, "upgrader", everybody),
+        binding(
+            "RoleBinding",
+            "reader",
+            Some("dev"),
+            "placement-reader",
+            vec![user("insider")],
+        ),
+    ] {
+        manifests::apply(admin, &serde_json::from_value(object).unwrap())
+            .await
+            .unwrap();
+    }
+}
+
+fn upgrade(name: &str, placement: &str) -> ManagedClustersUpgrade {
+    serde_json::from_value(json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgrade",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "placement": [{"name": "all", "namespace": placement}],
+            "clusterVersion": {"version": "4.14.12", "channel": "stable-4.14"},
+        },
+    }))
+    .unwrap()
+}
+
+fn upgrades(client: &Client) -> Api<ManagedClustersUpgrade> {
+    Api::namespaced(client.clone(), "default")
+}
+
+async fn create(client: &Client, name: &str, placement: &str, dry_run: bool) -> Result<(), String> {
+    let parameters = PostParams {
+        dry_run,
+        ..PostParams::default()
+    };
+    let created = upgrades(client)
+        .create(&parameters, &upgrade(name, placement))
+        .await;
+    created.map(drop).map_err(|error| error.to_string())
+}
+
+/// A policy works some moments after it was made.
+async fn until_the_policy_works(outsider: &Client) {
+    let mut looks = tokio::time::interval(Duration::from_millis(200));
+    for _ in 0..300 {
+        looks.tick().await;
+        if create(outsider, "probe", "dev", true).await.is_err() {
+            return;
+        }
+    }
+    panic!("the policy does not work within a minute");
+}
+
+#[tokio::test]
+async fn placements_of_other_namespaces_are_for_who_may_read_them() {
+    let mut settings = Settings::named("hub");
+    settings.users = ["outsider", "insider"]
+        .map(|name| (name.to_owned(), Vec::new()))
+        .into();
+    let server = ControlPlane::start_with(&settings, Etcd::start().unwrap())
+        .await
+        .unwrap();
+    let admin = server.client(ADMIN).await.unwrap();
+    let objects = kustomized("manifests/hub");
+    let kinds: Vec<&str> = objects
+        .iter()
+        .map(|object| object.types.as_ref().unwrap().kind.as_str())
+        .collect();
+    for kind in [
+        "Deployment",
+        "PodDisruptionBudget",
+        "NetworkPolicy",
+        "ValidatingAdmissionPolicy",
+        "Role",
+    ] {
+        assert!(kinds.contains(&kind), "{kinds:?}");
+    }
+    assert_eq!(
+        kinds
+            .iter()
+            .filter(|kind| **kind == "CustomResourceDefinition")
+            .count(),
+        1,
+        "the hub's own"
+    );
+    manifests::install(&admin, &[drydock_api::crds().remove(0)])
+        .await
+        .unwrap();
+    for object in &objects {
+        manifests::apply(&admin, object).await.unwrap();
+    }
+    allow(&admin).await;
+    let outsider = server.client("outsider").await.unwrap();
+    let insider = server.client("insider").await.unwrap();
+    until_the_policy_works(&outsider).await;
+
+    let refused = create(&outsider, "a", "dev", false).await.unwrap_err();
+    assert!(
+        refused.contains("spec.placement names dev/all, which you may not get"),
+        "{refused}"
+    );
+    create(&outsider, "own", "default", false).await.unwrap();
+    create(&insider, "bound", "dev", false).await.unwrap();
+    create(&admin, "any", "dev", false).await.unwrap();
+
+    // Who edits something else need not have the rights of who named the placement.
+    let pause = json!({"spec": {"paused": true}});
+    upgrades(&outsider)
+        .patch("bound", &PatchParams::default(), &Patch::Merge(&pause))
+        .await
+        .unwrap();
+    let more = json!({"spec": {"placement": [
+        {"name": "all", "namespace": "dev"}, {"name": "other", "namespace": "dev"},
+    ]}});
+    let refused = upgrades(&outsider)
+        .patch("bound", &PatchParams::default(), &Patch::Merge(&more))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("dev/other") && !refused.contains("dev/all"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn the_agent_can_be_installed() {
+    let server = ControlPlane::start().await.unwrap();
+    let admin = server.client(ADMIN).await.unwrap();
+    let objects = kustomized("manifests/agent");
+    let count = |kind: &str| {
+        let kinds = objects
+            .iter()
+            .map(|object| object.types.as_ref().unwrap().kind.as_str());
+        kinds.filter(|known| *known == kind).count()
+    };
+    for (kind, expected) in [("CustomResourceDefinition", 1), ("Deployment", 1), ("Role", 4)] {
+        assert_eq!(count(kind), expected, "{kind}");
+    }
+    for namespace in [
+        "openshift-machine-api",
+        "openshift-monitoring",
+        "openshift-config",
+    ] {
+        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+        manifests::apply(&admin, &serde_json::from_value(object).unwrap())
+            .await
+            .unwrap();
+    }
+    for object in &objects {
+        manifests::apply(&admin, object).await.unwrap();
+    }
+}
+
+#[test]
+fn the_add_on_carries_the_agent_as_it_is_and_the_rights_to_install_it() {
+    let objects = kustomized("manifests/addon");
+    let template = objects
+        .iter()
+        .find(|object| object.types.as_ref().unwrap().kind == "AddOnTemplate")
+        .unwrap();
+    let carried = template.data["spec"]["agentSpec"]["workload"]["manifests"]
+        .as_array()
+        .unwrap();
+    let agent: Vec<Value> = kustomized("manifests/agent")
+        .iter()
+        .map(|object| serde_json::to_value(object).unwrap())
+        .collect();
+    assert_eq!(
+        carried[1..],
+        agent[..],
+        "generate manifests/addon/addon-template.yaml anew"
+    );
+    let label = &carried[0]["metadata"]["labels"]["open-cluster-management.io/aggregate-to-work"];
+    assert_eq!(label, "true");
+}

@@ -1,0 +1,18 @@
+//! The sandbox beside what it stands in for.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends by panicking"
+)]
+
+mod bed;
+mod failure_modes;
+mod lifecycle_manager;
+mod machines;
+mod measured;
+mod monitoring;
+mod server;
+mod shapes;
+mod transcripts;
+mod update_service;
