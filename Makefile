@@ -57,7 +57,7 @@ fuzz: control-plane ## Compare the sandbox with a real API server by random requ
 
 .PHONY: sim
 sim: ## Simulate rollouts with faults, from seeds (SEEDS=200, SEED=1)
-	@SIM_SEEDS=$(SEEDS) SIM_SEED=$(SEED) $(CARGO) test --release --quiet --package drydock-e2e --test in_the_sandbox -- --nocapture simulation:: agent_killed::
+	@SIM_SEEDS=$(SEEDS) SIM_SEED=$(SEED) $(CARGO) test --release --quiet --package drydock-e2e --test in_the_sandbox -- --nocapture simulation:: agent::killed::
 
 .PHONY: bench
 bench: control-plane ## Measure: the sandbox beside a real API server, and rollouts as fast as possible

@@ -73,12 +73,16 @@ pub(crate) struct Cluster {
     pub history: Vec<Past>,
     /// `status.desired.version`.
     pub desired: Option<String>,
-    /// The releases that are offered, conditionally or not.
+    /// The releases that are offered.
     pub offered: Vec<Release>,
+    /// Those that are offered although a risk is known, or cannot be ruled out.
+    pub conditional: Vec<Release>,
     /// Reason and message of `Upgradeable=False`.
     pub not_upgradeable: Option<(String, String)>,
-    /// Why the cluster refuses what it was asked for, or makes no progress, in its own words.
-    pub trouble: Option<String>,
+    /// Why the cluster refuses what it was asked for, in its own words.
+    pub refusal: Option<String>,
+    /// Why it makes no progress, in its own words.
+    pub failure: Option<String>,
 }
 
 /// A release: what of it is known.
@@ -97,16 +101,25 @@ pub(crate) struct Past {
 }
 
 /// The pool of the workers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Workers {
     pub machines: i64,
     pub updated: i64,
     /// Whether nothing of it is updated for the time being.
     pub paused: bool,
+    /// Why nodes of it cannot be updated, in the cluster's own words.
+    pub trouble: Option<String>,
+}
+
+impl Cluster {
+    /// The releases that are offered, conditionally or not.
+    pub fn all_offered(&self) -> impl Iterator<Item = &Release> {
+        self.offered.iter().chain(&self.conditional)
+    }
 }
 
 impl Workers {
-    pub fn are_updated(self) -> bool {
+    pub fn are_updated(&self) -> bool {
         self.updated == self.machines
     }
 }
@@ -143,7 +156,7 @@ impl Facts {
         let given = |field: &Option<String>| field.clone().filter(|text| !text.trim().is_empty());
         let desired = &self.spec.desired;
         if let Some(image) = given(&desired.image) {
-            let known = self.cluster.offered.iter().find(|offered| offered.image == image);
+            let known = self.cluster.all_offered().find(|offered| offered.image == image);
             let version = given(&desired.version).or_else(|| known.map(|release| release.version.clone()));
             return Some(Target::Image { image, version });
         }
@@ -185,11 +198,13 @@ impl Facts {
     }
 }
 
-/// The conditions of ClusterVersion by which it says that an update does not go on, the gravest first.
-const TROUBLES: [(&str, &str); 3] = [("Invalid", TRUE), ("ReleaseAccepted", FALSE), ("Failing", TRUE)];
+/// The conditions of ClusterVersion by which it refuses an update: nothing of it has begun.
+const REFUSALS: [(&str, &str); 2] = [("Invalid", TRUE), ("ReleaseAccepted", FALSE)];
+/// Those by which it says that an update does not go on, or takes longer than it should.
+const FAILURES: [(&str, &str); 2] = [("Failing", TRUE), ("Failing", "Unknown")];
 
-fn trouble(conditions: &[ForeignCondition]) -> Option<String> {
-    let found = TROUBLES.iter().find_map(|(type_, status)| {
+fn trouble(conditions: &[ForeignCondition], kinds: &[(&str, &str)]) -> Option<String> {
+    let found = kinds.iter().find_map(|(type_, status)| {
         conditions
             .iter()
             .find(|condition| condition.type_() == *type_ && condition.status() == *status)
@@ -230,7 +245,9 @@ pub(crate) fn cluster(version: &ClusterVersion) -> Cluster {
             .as_ref()
             .and_then(|desired| desired.version.clone()),
         offered: available
-            .chain(conditional)
+            .map(|offered| release(&offered.version, &offered.image))
+            .collect(),
+        conditional: conditional
             .map(|offered| release(&offered.version, &offered.image))
             .collect(),
         not_upgradeable: status
@@ -238,14 +255,20 @@ pub(crate) fn cluster(version: &ClusterVersion) -> Cluster {
             .iter()
             .find(|condition| condition.type_() == "Upgradeable" && condition.is_false())
             .map(|condition| (condition.reason().to_owned(), condition.message().to_owned())),
-        trouble: trouble(&status.conditions),
+        refusal: trouble(&status.conditions, &REFUSALS),
+        failure: trouble(&status.conditions, &FAILURES),
     }
 }
 
 /// Reads the pool of the workers.
 pub(crate) fn workers(pool: &MachineConfigPool) -> Workers {
     let status = pool.status.clone().unwrap_or_default();
+    let degraded = status
+        .conditions
+        .iter()
+        .find(|condition| condition.type_() == "NodeDegraded" && condition.is_true());
     Workers {
+        trouble: degraded.map(|condition| condition.message().to_owned()),
         machines: status.machine_count.unwrap_or_default(),
         updated: status.updated_machine_count.unwrap_or_default(),
         paused: pool.spec.paused.unwrap_or_default(),

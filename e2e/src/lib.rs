@@ -4,6 +4,7 @@
 pub mod conformance;
 pub mod control_plane;
 pub mod differential;
+pub mod drains;
 pub mod fleet;
 pub mod manifests;
 pub mod monitoring;

@@ -1,17 +1,22 @@
 //! One simulated cluster with the agent on it, and what a user of that cluster does and sees.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use axum::body::Body;
 use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_CONFIG};
+use drydock_api::openshift::ClusterVersion;
 use drydock_api::upgradeconfig::{UpgradeCondition, UpgradeConfig, UpgradeHistory, UpgradePhase};
 use drydock_sandbox::bed::{Bed, BedSettings, Outside};
 use http::Request;
 use http_body_util::BodyExt;
-use k8s_openapi::api::core::v1::{ConfigMap, Event};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace, Secret};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client};
+use kube::core::ClusterResourceScope;
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -58,6 +63,29 @@ impl Spoke {
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"config.yaml": yaml},
         });
         maps.patch(name, &PatchParams::apply("user"), &Patch::Apply(map))
+            .await?;
+        Ok(())
+    }
+
+    /// Writes the cluster's pull secret.
+    ///
+    /// # Errors
+    /// If the server refuses.
+    pub async fn give_pull_secret(&self, auths: &Value) -> anyhow::Result<()> {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let as_user = PatchParams::apply("user");
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openshift-config"}});
+        namespaces
+            .patch("openshift-config", &as_user, &Patch::Apply(namespace))
+            .await?;
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), "openshift-config");
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull-secret"},
+            "data": {".dockerconfigjson": ByteString(auths.to_string().into_bytes())},
+        });
+        secrets
+            .patch("pull-secret", &as_user, &Patch::Apply(secret))
             .await?;
         Ok(())
     }
@@ -135,6 +163,64 @@ impl Spoke {
             tokio::time::sleep(Duration::from_mins(1)).await;
         }
         bail!("the upgrade is never {phase}: {:#?}", self.entry().await)
+    }
+
+    /// Waits, up to a day, until the step of this condition is done.
+    ///
+    /// # Errors
+    /// If it does not come to it.
+    pub async fn until_done(&self, type_: &str) -> anyhow::Result<UpgradeCondition> {
+        for _ in 0..24 * 60 {
+            if let Ok(condition) = self.condition(type_).await
+                && condition.status == "True"
+            {
+                return Ok(condition);
+            }
+            tokio::time::sleep(Duration::from_mins(1)).await;
+        }
+        bail!("{type_} is never done: {:#?}", self.entry().await)
+    }
+
+    /// What a condition of the newest entry says.
+    ///
+    /// # Errors
+    /// If there is no such condition.
+    pub async fn message(&self, type_: &str) -> anyhow::Result<String> {
+        Ok(self.condition(type_).await?.message.unwrap_or_default())
+    }
+
+    /// The states that others have been told of, in their order, each with what is told.
+    ///
+    /// # Errors
+    /// If the UpgradeConfig has no history yet.
+    pub async fn told(&self) -> anyhow::Result<Vec<(String, String)>> {
+        let told = self.entry().await?.notifications.unwrap_or_default();
+        Ok(told
+            .into_iter()
+            .map(|told| (told.event, told.description.unwrap_or_default()))
+            .collect())
+    }
+
+    /// ClusterVersion.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub async fn version(&self) -> anyhow::Result<ClusterVersion> {
+        Ok(Api::all(self.client.clone()).get("version").await?)
+    }
+
+    /// Merges into an object of the whole cluster, as its user.
+    ///
+    /// # Errors
+    /// If the server refuses.
+    pub async fn change<K>(&self, name: &str, patch: &Value) -> anyhow::Result<()>
+    where
+        K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + DeserializeOwned,
+    {
+        let api: Api<K> = Api::all(self.client.clone());
+        api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
+            .await?;
+        Ok(())
     }
 
     /// Comments and states of the cluster's silences, sorted.

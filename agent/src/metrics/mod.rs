@@ -5,7 +5,7 @@ mod conditions;
 
 use std::collections::BTreeSet;
 
-use drydock_api::conditions::{FALSE, TRUE};
+use drydock_api::conditions::TRUE;
 use drydock_api::names::UPGRADE_CONFIG;
 use drydock_api::upgradeconfig::{UpgradeConfigStatus, UpgradeHistory, UpgradePhase};
 use jiff::{SignedDuration, Timestamp};
@@ -18,6 +18,7 @@ use crate::facts::Facts;
 use crate::health::{self, reason};
 use crate::nodekeeper;
 use crate::notify::{Event, event};
+use crate::phase;
 use crate::silences;
 use conditions::Conditions;
 
@@ -265,9 +266,11 @@ impl Metrics {
         let is_upgrading = entry.phase == UpgradePhase::Upgrading;
         let name = &[UPGRADE_CONFIG];
         let by_version = &[UPGRADE_CONFIG, version];
+        let validated = condition::find(conditions, phase::VALIDATED);
+        let is_invalid = validated.is_some_and(|known| known.reason.as_deref() == Some(phase::INVALID));
         self.validation_failed
             .with_label_values(name)
-            .set(number(is(crate::phase::VALIDATED, FALSE)));
+            .set(number(is_invalid));
         self.window_breached
             .with_label_values(name)
             .set(number(entry.phase == UpgradePhase::Failed));
@@ -278,7 +281,10 @@ impl Metrics {
         self.control_plane_timeout
             .with_label_values(by_version)
             .set(number(is_late));
-        let workers_left = facts.workers.is_some_and(|workers| !workers.are_updated());
+        let workers_left = facts
+            .workers
+            .as_ref()
+            .is_some_and(|workers| !workers.are_updated());
         if !(is_upgrading && control_plane_done && workers_left) {
             self.worker_timeout.with_label_values(by_version).set(0.0);
         } else if let Some(Ok(silences)) = &facts.seen.silences {

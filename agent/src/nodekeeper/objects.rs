@@ -19,8 +19,9 @@ const PRESSURE: [(&str, &str); 3] = [
 ];
 /// What the machine-config operator says of a node.
 const MCO_STATE: &str = "machineconfiguration.openshift.io/state";
-/// What it wants of the node's pods: `drain-…` or `uncordon-…`.
+/// What it wants of the node's pods, `drain-…` or `uncordon-…`, and what of that has been done.
 const MCO_DRAIN: &str = "machineconfiguration.openshift.io/desiredDrain";
+const MCO_DRAINED: &str = "machineconfiguration.openshift.io/lastAppliedDrain";
 /// Mark of the mirror of a static pod.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
@@ -119,12 +120,15 @@ pub(crate) fn node(node: &Node) -> NodeSeen {
     }
 }
 
-/// Whether the machine-config operator is at work on a node. A drain that takes an hour makes it `Degraded`, and goes on.
+/// Whether the machine-config operator is at work on a node. A drain that takes an hour makes it `Degraded`, and goes on;
+/// one that has been done is over, however long what follows takes.
 fn mco_works(node: &Node) -> bool {
     let annotation = |key: &str| node.annotations().get(key).map(String::as_str);
+    let wanted = annotation(MCO_DRAIN).filter(|drain| drain.starts_with("drain-"));
+    let is_drained = wanted.is_some() && annotation(MCO_DRAINED) == wanted;
     match annotation(MCO_STATE) {
-        Some("Working") => true,
-        Some("Degraded") => annotation(MCO_DRAIN).is_some_and(|drain| drain.starts_with("drain-")),
+        Some("Working") => !is_drained,
+        Some("Degraded") => wanted.is_some() && !is_drained,
         _ => false,
     }
 }

@@ -161,6 +161,33 @@ fn only_drains_of_the_machine_config_operator_and_of_extra_machines_are_helped()
 }
 
 #[test]
+fn a_drain_that_has_been_done_is_over_whatever_takes_long_after_it() {
+    let works = |state: &str, wanted: &str, done: &str| {
+        let key = |name: &str| format!("machineconfiguration.openshift.io/{name}");
+        let annotations = [
+            ("state", state),
+            ("desiredDrain", wanted),
+            ("lastAppliedDrain", done),
+        ];
+        let annotations = annotations.map(|(name, value)| (key(name), value.to_owned()));
+        let mut object = k8s_openapi::api::core::v1::Node::default();
+        object.metadata.annotations = Some(BTreeMap::from(annotations));
+        super::node(&object).mco_works
+    };
+    for (state, wanted, done, expected) in [
+        ("Working", "", "", true),
+        ("Working", "drain-2", "uncordon-1", true),
+        ("Working", "drain-2", "drain-2", false),
+        ("Degraded", "drain-2", "uncordon-1", true),
+        ("Degraded", "drain-2", "drain-2", false),
+        ("Degraded", "uncordon-2", "uncordon-1", false),
+        ("Done", "uncordon-2", "uncordon-2", false),
+    ] {
+        assert_eq!(works(state, wanted, done), expected, "{state} {wanted} {done}");
+    }
+}
+
+#[test]
 fn a_drain_is_stuck_when_all_that_applies_has_had_its_time() {
     let budgets = [budget("shop", "covered")];
     let stuck = |budget_minutes: i32, pods: &[PodSeen], drain: &NodeDrain, minutes: i64| {

@@ -35,6 +35,8 @@ const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(2);
 
 /// Says whether what is asked for can be.
 pub(crate) const VALIDATED: &str = "UpgradeConfigValidated";
+/// The reason of [`VALIDATED`] where what is asked for cannot be.
+pub(crate) const INVALID: &str = "InvalidUpgradeConfig";
 /// Says that a change of the spec came too late.
 pub(crate) const ACCEPTED: &str = "UpgradeConfigAccepted";
 /// Says whether the provider's policy is still what the upgrade was made for.
@@ -70,7 +72,13 @@ pub(crate) fn decide(facts: &Facts, status: &UpgradeConfigStatus) -> Decision {
     } else if let Some(target) = running_elsewhere(facts, &history) {
         let entry = &mut history[0];
         refuse_change(facts, entry);
-        upgrading::run(facts, &target, entry)
+        let next = upgrading::run(facts, &target, entry);
+        if is_over(entry) {
+            // What the spec asks for by now is next.
+            Next::Rest(Some(AT_ONCE))
+        } else {
+            next
+        }
     } else {
         let entry = entry(facts, &mut history);
         advance(facts, entry)
@@ -83,11 +91,13 @@ pub(crate) fn decide(facts: &Facts, status: &UpgradeConfigStatus) -> Decision {
     }
 }
 
+fn is_over(entry: &UpgradeHistory) -> bool {
+    matches!(entry.phase, UpgradePhase::Upgraded | UpgradePhase::Failed)
+}
+
 /// Whether something is under way, or left behind, that has to end before the UpgradeConfig goes.
 pub(crate) fn is_held(status: &UpgradeConfigStatus) -> bool {
     let history = status.history.as_deref().unwrap_or_default();
-    let is_over =
-        |entry: &UpgradeHistory| matches!(entry.phase, UpgradePhase::Upgraded | UpgradePhase::Failed);
     let Some(newest) = history.first().filter(|newest| !is_over(newest)) else {
         return false;
     };
@@ -107,7 +117,7 @@ fn end(facts: &Facts, history: &mut [UpgradeHistory]) -> Next {
     if newest.phase == UpgradePhase::Upgrading && facts.has_commenced(&target) {
         return upgrading::run(facts, &target, newest);
     }
-    if matches!(newest.phase, UpgradePhase::Upgraded | UpgradePhase::Failed) {
+    if is_over(newest) {
         return Next::Rest(None);
     }
     if let Some(next) = cleanup::next(facts, history) {
@@ -134,8 +144,10 @@ fn running_elsewhere(facts: &Facts, history: &[UpgradeHistory]) -> Option<Target
     let version = entry.version.clone()?;
     let asked = facts.cluster.asked.as_ref()?;
     let is_running = entry.phase == UpgradePhase::Upgrading && asked.version == version;
+    // What the cluster refuses has not begun.
+    let is_refused = facts.cluster.refusal.is_some();
     let wanted = key(facts);
-    (is_running && wanted != version).then(|| Target::Version {
+    (is_running && !is_refused && wanted != version).then(|| Target::Version {
         version,
         channel: facts.cluster.channel.clone(),
     })
@@ -300,7 +312,7 @@ fn pending(facts: &Facts, entry: &mut UpgradeHistory) -> Next {
         Outcome::Unread(need) => return Next::Read(need),
         Outcome::Version(version) => return Next::Write(Command::SetVersion(version)),
         Outcome::NoUpgrade(message) => ("NotAnUpgrade", message),
-        Outcome::Invalid(message) => ("InvalidUpgradeConfig", message),
+        Outcome::Invalid(message) => (INVALID, message),
     };
     condition::set(conditions, VALIDATED, FALSE, reason, message, facts.now);
     Next::Rest(Some(RESYNC))

@@ -139,6 +139,7 @@ fn the_steps_follow_each_other_and_each_is_told_once() {
     );
     agent.facts.workers = Some(crate::facts::Workers {
         paused: false,
+        trouble: None,
         machines: 3,
         updated: 0,
     });
@@ -149,6 +150,7 @@ fn the_steps_follow_each_other_and_each_is_told_once() {
     assert_eq!(agent.says("WorkerNodesUpgraded").0, "False");
     agent.facts.workers = Some(crate::facts::Workers {
         paused: false,
+        trouble: None,
         machines: 3,
         updated: 3,
     });
@@ -215,7 +217,7 @@ fn a_cluster_that_does_not_go_on_says_why_in_the_condition_of_the_step_that_wait
     agent.look();
     agent.look();
     commence(&mut agent.facts);
-    agent.facts.cluster.trouble = Some("InvalidClusterVersion: no such release".to_owned());
+    agent.facts.cluster.refusal = Some("InvalidClusterVersion: no such release".to_owned());
     agent.look();
     let (status, message) = agent.says("ControlPlaneUpgraded");
     assert_eq!(
@@ -225,7 +227,7 @@ fn a_cluster_that_does_not_go_on_says_why_in_the_condition_of_the_step_that_wait
             "the cluster does not go on: InvalidClusterVersion: no such release"
         )
     );
-    agent.facts.cluster.trouble = None;
+    agent.facts.cluster.refusal = None;
     agent.look();
     assert_eq!(
         agent.says("ControlPlaneUpgraded").1,
@@ -316,6 +318,19 @@ fn an_edit_before_commencement_counts_and_one_after_it_is_refused() {
         Some("4.14.13"),
         "and now it is its turn"
     );
+}
+
+#[test]
+fn what_the_cluster_refuses_has_not_begun_and_can_be_edited() {
+    let mut agent = Agent::new();
+    agent.look();
+    agent.look();
+    commence(&mut agent.facts);
+    agent.facts.cluster.refusal = Some("RetrievePayload: it cannot be verified".to_owned());
+    agent.look();
+    agent.facts.spec.desired.version = Some("4.14.13".to_owned());
+    agent.look();
+    assert_eq!(agent.entry().version.as_deref(), Some("4.14.13"));
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn give_up(facts: &Facts, entry: &mut UpgradeHistory) {
 
 /// When the first worker was taken and when the last one was done (agent 2).
 fn time_workers(facts: &Facts, entry: &mut UpgradeHistory) {
-    let Some(workers) = facts.workers else {
+    let Some(workers) = &facts.workers else {
         return;
     };
     if workers.updated == 0 && workers.machines > 0 {

@@ -113,7 +113,7 @@ pub(crate) fn for_control_plane(
 /// of nodes is never made again: where nothing moves, silence ends.
 pub(crate) fn for_workers(
     version: &str,
-    workers: Workers,
+    workers: &Workers,
     budget_minutes: i32,
     configuration: &Configuration,
     silences: &[Silence],

@@ -55,8 +55,9 @@ fn workers_have_a_silence_for_as_many_as_are_left_and_the_one_before_goes() {
             machines: 3,
             updated,
             paused: false,
+            trouble: None,
         };
-        for_workers("4.14.12", workers, 60, &configuration, silences, START)
+        for_workers("4.14.12", &workers, 60, &configuration, silences, START)
     };
     let of = |left: i64| {
         format!("Silence for OSD worker node upgrade to version 4.14.12 with remaining {left} nodes")

@@ -1,7 +1,7 @@
 //! CommenceUpgrade: tells ClusterVersion the channel, then the release. Nothing else in its spec is touched.
 
 use super::{Command, Situation, Step, Verdict};
-use crate::facts::Target;
+use crate::facts::{Facts, Release, Target};
 
 pub(crate) const STEP: Step = Step {
     condition: "UpgradeCommenced",
@@ -20,20 +20,18 @@ fn decide(situation: &Situation<'_>) -> Verdict {
             Verdict::Asks(Command::SetChannel(channel.clone()))
         }
         Target::Version { version, .. } => {
-            let offered = facts
-                .cluster
-                .offered
-                .iter()
-                .any(|release| release.version == *version);
-            if !offered {
+            let Some(offer) = offer(facts, version) else {
                 return Verdict::Waiting(Some(format!(
                     "waiting until channel {} offers {version} to the cluster",
                     facts.cluster.channel
                 )));
-            }
+            };
             Verdict::Asks(Command::SetDesiredUpdate {
                 version: Some(version.clone()),
-                image: None,
+                image: match offer {
+                    Offer::Recommended => None,
+                    Offer::Conditional(image) => Some(image),
+                },
             })
         }
         Target::Image { image, version } => Verdict::Asks(Command::SetDesiredUpdate {
@@ -41,4 +39,23 @@ fn decide(situation: &Situation<'_>) -> Verdict {
             image: Some(image.clone()),
         }),
     }
+}
+
+/// How a version is offered.
+enum Offer {
+    /// Without any known risk: its version says which it is.
+    Recommended,
+    /// With a risk. It is found by its image only, as `oc adm upgrade --allow-not-recommended` names it.
+    Conditional(String),
+}
+
+fn offer(facts: &Facts, version: &str) -> Option<Offer> {
+    let find = |releases: &[Release]| {
+        let mut releases = releases.iter();
+        releases.find(|release| release.version == version).cloned()
+    };
+    if find(&facts.cluster.offered).is_some() {
+        return Some(Offer::Recommended);
+    }
+    find(&facts.cluster.conditional).map(|release| Offer::Conditional(release.image))
 }

@@ -22,6 +22,7 @@ fn decide(situation: &Situation<'_>) -> Verdict {
     if is_upgraded(situation) {
         return Verdict::Done;
     }
-    let trouble = situation.facts.cluster.trouble.as_ref();
+    let cluster = &situation.facts.cluster;
+    let trouble = cluster.refusal.as_ref().or(cluster.failure.as_ref());
     Verdict::Waiting(trouble.map(|why| format!("the cluster does not go on: {why}")))
 }

@@ -10,13 +10,16 @@ pub(crate) const STEP: Step = Step {
 };
 
 fn decide(situation: &Situation<'_>) -> Verdict {
-    match situation.facts.workers {
+    match &situation.facts.workers {
         Some(workers) if workers.are_updated() => Verdict::Done,
         Some(workers) if workers.paused => Verdict::Waiting(Some(
             "the MachineConfigPool worker is paused: its nodes are updated when spec.paused is false"
                 .to_owned(),
         )),
-        Some(_) => Verdict::Waiting(None),
+        Some(workers) => {
+            let trouble = workers.trouble.as_ref();
+            Verdict::Waiting(trouble.map(|why| format!("the workers do not go on: {why}")))
+        }
         None => Verdict::Done,
     }
 }

@@ -20,7 +20,7 @@ pub(crate) const REMOVE: Step = Step {
 
 fn create(situation: &Situation<'_>) -> Verdict {
     let facts = situation.facts;
-    let Some(workers) = facts.workers.filter(|workers| !workers.are_updated()) else {
+    let Some(workers) = facts.workers.as_ref().filter(|workers| !workers.are_updated()) else {
         return Verdict::Done;
     };
     super::change_silences(situation, |silences| {

@@ -87,12 +87,13 @@ fn is_offered(facts: &Facts, version: String, channel: String) -> Outcome {
             Some(outcome) => outcome,
         };
     }
-    let offered = &facts.cluster.offered;
-    if offered.iter().any(|release| release.version == *version) || facts.has_commenced(&target) {
+    let mut offered = facts.cluster.all_offered();
+    if offered.any(|release| release.version == *version) || facts.has_commenced(&target) {
         return Outcome::Valid(target);
     }
-    let known: Vec<&str> = offered
-        .iter()
+    let known: Vec<&str> = facts
+        .cluster
+        .all_offered()
         .take(5)
         .map(|release| release.version.as_str())
         .collect();

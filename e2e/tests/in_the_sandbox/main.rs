@@ -9,9 +9,7 @@
 )]
 
 mod agent;
-mod agent_killed;
-mod agent_provider;
-mod agent_steps;
+
 mod api_server;
 mod bad_input;
 mod disturbances;

@@ -9,6 +9,7 @@
 
 mod agent_monitoring;
 mod control_plane_launcher;
+mod drains;
 mod fuzz;
 mod kubectl;
 mod leader_election;

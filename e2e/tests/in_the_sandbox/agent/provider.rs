@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -12,12 +11,10 @@ use drydock_api::names::UPGRADE_CONFIG;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::spoke::Spoke;
 use drydock_sandbox::bed::Outside;
-use k8s_openapi::api::core::v1::{Namespace, Secret};
-use kube::Api;
-use kube::api::PostParams;
 use serde_json::{Value, json};
 
-const MINUTE: Duration = Duration::from_mins(1);
+use super::{HOUR, MINUTE};
+
 const CONFIGURATION: &str = "
 upgradeType: OSD
 configManager: {source: OCM, ocmBaseUrl: 'https://ocm.example'}
@@ -32,6 +29,7 @@ struct Known {
     told: Vec<String>,
     logs: Vec<String>,
     is_down: bool,
+    asked: usize,
 }
 
 /// OCM.
@@ -48,7 +46,9 @@ impl Ocm {
     }
 
     fn check(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
-        if self.0.lock().unwrap().is_down {
+        let mut known = self.0.lock().unwrap();
+        known.asked += 1;
+        if known.is_down {
             return Err(StatusCode::SERVICE_UNAVAILABLE);
         }
         let proof = headers.get("authorization").and_then(|value| value.to_str().ok());
@@ -120,18 +120,8 @@ async fn spoke(ocm: &Ocm) -> Spoke {
     let router = ocm.router();
     let extend = move |outside: Outside| outside.with("ocm.example", router.clone());
     let spoke = Spoke::start(|_| {}, extend).await.unwrap();
-    let namespaces: Api<Namespace> = Api::all(spoke.client.clone());
-    let namespace = serde_json::from_value(json!({"metadata": {"name": "openshift-config"}})).unwrap();
-    namespaces
-        .create(&PostParams::default(), &namespace)
-        .await
-        .unwrap();
-    let secrets: Api<Secret> = Api::namespaced(spoke.client.clone(), "openshift-config");
-    let auths = json!({"auths": {"cloud.openshift.com": {"auth": "bzpj"}}}).to_string();
-    let mut secret: Secret = serde_json::from_value(json!({"metadata": {"name": "pull-secret"}})).unwrap();
-    let bytes = k8s_openapi::ByteString(auths.into_bytes());
-    secret.data = Some(BTreeMap::from([(".dockerconfigjson".to_owned(), bytes)]));
-    secrets.create(&PostParams::default(), &secret).await.unwrap();
+    let auths = json!({"auths": {"cloud.openshift.com": {"auth": "bzpj"}}});
+    spoke.give_pull_secret(&auths).await.unwrap();
     spoke.configure(CONFIGURATION).await.unwrap();
     spoke
 }
@@ -200,5 +190,111 @@ async fn while_the_provider_does_not_answer_nothing_starts_and_what_has_commence
     ocm.0.lock().unwrap().is_down = false;
     let entry = spoke.until(UpgradePhase::Upgraded).await.unwrap();
     assert_eq!(entry.version.as_deref(), Some("4.14.12"));
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_a_policy_that_is_scheduled_counts_and_the_earliest_of_them() {
+    let ocm = Ocm::default();
+    for state in ["pending", "completed", "cancelled"] {
+        ocm.schedule(state, "4.14.13", "2026-01-06T10:00:00Z");
+        ocm.0
+            .lock()
+            .unwrap()
+            .states
+            .insert(state.to_owned(), state.to_owned());
+        let spoke = spoke(&ocm).await;
+        tokio::time::sleep(10 * MINUTE).await;
+        assert!(!exists(&spoke).await, "{state}");
+        spoke.yard.shut_down().await.unwrap();
+    }
+    ocm.schedule("later", "4.14.13", "2026-01-06T10:00:00Z");
+    ocm.0
+        .lock()
+        .unwrap()
+        .policies
+        .push(json!({"id": "earlier", "version": "4.14.12", "next_run": "2026-01-06T09:00:00Z"}));
+    ocm.0
+        .lock()
+        .unwrap()
+        .states
+        .insert("earlier".to_owned(), "scheduled".to_owned());
+    let spoke = spoke(&ocm).await;
+    tokio::time::sleep(10 * MINUTE).await;
+    let asked = spoke.upgrades().get(UPGRADE_CONFIG).await.unwrap().spec;
+    assert_eq!(asked.desired.version.as_deref(), Some("4.14.12"));
+    assert_eq!(asked.upgrade_at, "2026-01-06T09:00:00Z");
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_that_is_withdrawn_takes_its_upgrade_with_it_before_commencement() {
+    let ocm = Ocm::default();
+    ocm.schedule("p1", "4.14.12", "2026-01-06T10:00:00Z");
+    let spoke = spoke(&ocm).await;
+    tokio::time::sleep(10 * MINUTE).await;
+    assert!(exists(&spoke).await);
+    ocm.0.lock().unwrap().policies.clear();
+    tokio::time::sleep(2 * HOUR).await;
+    assert!(!exists(&spoke).await);
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_fails_is_asked_less_and_less_often() {
+    let ocm = Ocm::default();
+    let spoke = spoke(&ocm).await;
+    tokio::time::sleep(10 * MINUTE).await;
+    ocm.0.lock().unwrap().is_down = true;
+    let asked = || ocm.0.lock().unwrap().asked;
+    let before = asked();
+    tokio::time::sleep(3 * HOUR).await;
+    let first = asked() - before;
+    tokio::time::sleep(9 * HOUR).await;
+    let later = asked() - before - first;
+    // Each time once and five times again: some eight times in the first hours, once an hour after that.
+    assert!((6..=9 * 6).contains(&first), "{first} requests in three hours");
+    assert!(
+        (6..=10 * 6).contains(&later),
+        "{later} requests in the nine hours after"
+    );
+    ocm.schedule("p1", "4.14.12", "2026-01-07T10:00:00Z");
+    ocm.0.lock().unwrap().is_down = false;
+    tokio::time::sleep(2 * HOUR).await;
+    assert!(exists(&spoke).await, "it is asked again when it is back");
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_and_a_delay_are_reported() {
+    let ocm = Ocm::default();
+    ocm.schedule("p1", "4.14.12", "2026-01-05T09:00:00Z");
+    let spoke = spoke(&ocm).await;
+    super::fire(&spoke, "Broken").await;
+    spoke.until(UpgradePhase::Failed).await.unwrap();
+    tokio::time::sleep(10 * MINUTE).await;
+    assert_eq!(
+        ocm.0.lock().unwrap().told,
+        ["p1 started", "p1 delayed", "p1 failed"]
+    );
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_provider_the_upgrade_config_is_the_policy_and_states_are_events() {
+    let spoke = super::spoke().await;
+    spoke.configure("configManager: {source: LOCAL}").await.unwrap();
+    super::fire(&spoke, "Broken").await;
+    spoke.ask(json!({})).await.unwrap();
+    spoke.until(UpgradePhase::Failed).await.unwrap();
+    assert_eq!(
+        spoke.events().await.unwrap(),
+        [
+            "UpgradeStarted",
+            "HealthCheckFailed",
+            "UpgradeDelayed",
+            "UpgradeFailed"
+        ]
+    );
     spoke.yard.shut_down().await.unwrap();
 }

@@ -18,7 +18,7 @@ use drydock_e2e::spoke::{self, NAME};
 use drydock_e2e::yard::{EPOCH, stack};
 use drydock_runtime::Clock;
 use drydock_sandbox::bed::{Bed, Outside};
-use drydock_sandbox::server::{Asked, Verb, Verdict};
+use drydock_sandbox::server::{ApiServer, Asked, Verb, Verdict};
 use http::{Method, Request, Response};
 use kube::api::{ListParams, PostParams};
 use kube::{Api, Client};
@@ -34,9 +34,9 @@ const PATIENCE: Duration = Duration::from_hours(24);
 
 /// At which write the agent is killed, and whether the write took place.
 #[derive(Clone, Copy, Debug)]
-struct Kill {
-    at: u64,
-    after: bool,
+pub(super) struct Kill {
+    pub at: u64,
+    pub after: bool,
 }
 
 #[derive(Default)]
@@ -108,7 +108,7 @@ impl Killer {
 
 /// How an upgrade ended.
 #[derive(Debug, PartialEq, Eq)]
-struct End {
+pub(super) struct End {
     told: Vec<String>,
     conditions: BTreeSet<String>,
     silences: Vec<(String, String)>,
@@ -156,7 +156,8 @@ async fn end(bed: &Bed, client: Client, entry: UpgradeHistory) -> End {
     }
 }
 
-async fn run(kill: Option<Kill>) -> (End, u64) {
+/// An upgrade from its beginning to its end, by agents that reach their server as `connect` says.
+pub(super) async fn run(kill: Option<Kill>, connect: impl Fn(&ApiServer) -> Client) -> (End, u64) {
     let mut settings = fleet::three_clusters(4);
     settings.clusters.truncate(1);
     let clock = Clock::simulated(EPOCH);
@@ -177,7 +178,7 @@ async fn run(kill: Option<Kill>) -> (End, u64) {
             network: killer.network(bed.outside(NAME)),
             ..drydock_agent::Settings::default()
         };
-        let client = stack(&server, AGENT_MANAGER).unwrap();
+        let client = connect(&server);
         agent.spawn(drydock_agent::run(
             settings,
             client,
@@ -217,16 +218,21 @@ async fn run(kill: Option<Kill>) -> (End, u64) {
     (end, killer.writes.load(Ordering::Relaxed))
 }
 
+/// A connection without any trouble.
+pub(super) fn directly(server: &ApiServer) -> Client {
+    stack(server, AGENT_MANAGER).unwrap()
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_agent_killed_at_any_of_its_writes_comes_to_the_same_end_and_does_nothing_twice() {
-    let (expected, writes) = run(None).await;
+    let (expected, writes) = run(None, directly).await;
     assert_eq!(expected.conditions.len(), 17, "{expected:#?}");
     assert_eq!(expected.silences.len(), 1, "{expected:#?}");
     assert!(writes > 20, "{writes} writes");
     for at in (1..=writes).step_by(STEP) {
         for after in [false, true] {
             let kill = Kill { at, after };
-            let (end, _) = run(Some(kill)).await;
+            let (end, _) = run(Some(kill), directly).await;
             assert_eq!(end, expected, "{kill:?} of {writes}");
         }
     }

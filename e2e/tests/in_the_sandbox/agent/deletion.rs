@@ -1,0 +1,73 @@
+//! An UpgradeConfig that is deleted (ours): before commencement it is cancelled, after it the upgrade goes on.
+
+use drydock_api::machine_api::{MachineSet, NAMESPACE};
+use drydock_api::names::UPGRADE_CONFIG;
+use drydock_api::openshift::ClusterVersion;
+use drydock_sandbox::cluster::Fault;
+use kube::api::ListParams;
+use kube::{Api, ResourceExt};
+use serde_json::json;
+
+use super::{HOUR, faulty, spoke};
+
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_that_is_deleted_before_it_commences_leaves_nothing_behind() {
+    let spoke = faulty(&[Fault::UnknownUpdate]).await;
+    // The channel is another: that it offers nothing is found when everything else is ready.
+    let fields =
+        json!({"desired": {"version": "4.15.2", "channel": "stable-4.15"}, "capacityReservation": true});
+    spoke.ask(fields).await.unwrap();
+    tokio::time::sleep(HOUR).await;
+    let commenced = spoke.condition("UpgradeCommenced").await.unwrap();
+    assert_eq!(commenced.status, "False");
+    assert_eq!(spoke.silences().await.unwrap()[0].1, "active");
+    let sets: Api<MachineSet> = Api::namespaced(spoke.client.clone(), NAMESPACE);
+    let extra = ListParams::default().labels("upgrade.managed.openshift.io=true");
+    assert!(!sets.list(&extra).await.unwrap().items.is_empty());
+    spoke.withdraw().await.unwrap();
+    tokio::time::sleep(HOUR).await;
+    assert!(spoke.upgrades().get_opt(UPGRADE_CONFIG).await.unwrap().is_none());
+    let silences = spoke.silences().await.unwrap();
+    assert!(
+        silences.iter().all(|(_, state)| state == "expired"),
+        "{silences:?}"
+    );
+    let left = sets.list(&extra).await.unwrap().items;
+    let left: Vec<String> = left.iter().map(ResourceExt::name_any).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(
+        spoke.metric(&["upgrade_started_timestamp"]).unwrap(),
+        None,
+        "its metrics went"
+    );
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_that_is_deleted_after_it_has_commenced_goes_on_and_is_cleaned_up() {
+    let spoke = spoke().await;
+    spoke.ask(json!({})).await.unwrap();
+    tokio::time::sleep(HOUR / 2).await;
+    spoke.withdraw().await.unwrap();
+    tokio::time::sleep(HOUR / 2).await;
+    let upgrade = spoke.upgrades().get(UPGRADE_CONFIG).await.unwrap();
+    assert!(
+        upgrade.metadata.deletion_timestamp.is_some(),
+        "it waits for the end"
+    );
+    tokio::time::sleep(4 * HOUR).await;
+    assert!(spoke.upgrades().get_opt(UPGRADE_CONFIG).await.unwrap().is_none());
+    let versions: Api<ClusterVersion> = Api::all(spoke.client.clone());
+    let history = versions.get("version").await.unwrap().status.unwrap().history;
+    assert!(
+        history
+            .iter()
+            .any(|past| past.version.as_deref() == Some("4.14.12") && past.is_completed())
+    );
+    let silences = spoke.silences().await.unwrap();
+    assert!(
+        silences.iter().all(|(_, state)| state == "expired"),
+        "{silences:?}"
+    );
+    spoke.yard.shut_down().await.unwrap();
+}

@@ -1,0 +1,288 @@
+//! The failure modes F1 to F16 of a cluster, and what the agent shows of each: the step that waits and why, what it
+//! measures, whom it tells, and how the upgrade ends.
+
+use drydock_api::names::UPGRADE_CONFIG;
+use drydock_api::upgradeconfig::UpgradePhase::{self, Pending, Upgraded, Upgrading};
+use drydock_e2e::spoke::{NAME, Spoke};
+use drydock_sandbox::cluster::Fault;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::{HOUR, MINUTE, faulty};
+
+/// What is to be seen of an upgrade.
+struct Sight {
+    phase: UpgradePhase,
+    /// The condition that is not true, and a part of what it says.
+    waits: Option<(&'static str, &'static str)>,
+    /// The metrics of trouble that are not zero, without their prefix.
+    measured: &'static [&'static str],
+    /// Whom it has told, beside what every upgrade tells.
+    told: &'static [&'static str],
+}
+
+const DONE: Sight = Sight {
+    phase: Upgraded,
+    waits: None,
+    measured: &[],
+    told: &[],
+};
+
+const fn waits(step: &'static str, why: &'static str, measured: &'static [&'static str]) -> Sight {
+    Sight {
+        phase: Upgrading,
+        waits: Some((step, why)),
+        measured,
+        told: &[],
+    }
+}
+
+/// What every upgrade tells.
+const USUAL: [&str; 5] = [
+    "StateStarted",
+    "StateControlPlaneStartedSL",
+    "StateControlPlaneFinishedSL",
+    "StateWorkerPlaneFinishedSL",
+    "StateCompleted",
+];
+
+async fn sight(spoke: &Spoke) -> (UpgradePhase, Vec<(String, String)>, Vec<String>, Vec<String>) {
+    let entry = spoke.entry().await.unwrap();
+    let conditions = entry.conditions.into_iter().flatten();
+    let waiting = conditions
+        .filter(|condition| condition.status != "True")
+        .map(|condition| (condition.type_, condition.message.unwrap_or_default()));
+    let told = spoke.told().await.unwrap().into_iter().map(|(event, _)| event);
+    let told = told.filter(|event| !USUAL.contains(&event.as_str()));
+    let metrics = spoke.yard.metrics(NAME).unwrap();
+    let measured = metrics
+        .lines()
+        .filter_map(|line| line.strip_prefix("upgradeoperator_")?.strip_suffix(" 1"))
+        .filter(|series| !series.starts_with("upgrade_notification{"))
+        .map(|series| series.split('{').next().unwrap().to_owned());
+    (entry.phase, waiting.collect(), measured.collect(), told.collect())
+}
+
+async fn expect(spoke: &Spoke, name: &str, expected: &Sight) {
+    let (phase, waiting, measured, told) = sight(spoke).await;
+    assert_eq!(phase, expected.phase, "{name}: {waiting:?}");
+    match (&waiting[..], expected.waits) {
+        ([], None) => {}
+        ([(step, says)], Some((type_, part))) if step == type_ && says.contains(part) => {}
+        _ => panic!("{name}: {waiting:?} and not {:?}", expected.waits),
+    }
+    assert_eq!(measured, expected.measured, "{name}");
+    assert_eq!(told, expected.told, "{name}");
+}
+
+/// Asks a cluster with these modes for an upgrade, and looks at it at these hours.
+async fn shows(faults: &[Fault], fields: Value, sights: &[(u32, Sight)]) -> Spoke {
+    let name = faults.first().map_or("F12".to_owned(), Fault::to_string);
+    let spoke = faulty(faults).await;
+    tokio::time::sleep(MINUTE).await;
+    spoke.ask(fields).await.unwrap();
+    let mut now = 0;
+    for (hours, expected) in sights {
+        tokio::time::sleep((hours - now) * HOUR).await;
+        now = *hours;
+        expect(&spoke, &format!("{name} after {hours} h"), expected).await;
+    }
+    spoke
+}
+
+async fn shown(fault: Fault, sights: &[(u32, Sight)]) {
+    let spoke = shows(&[fault], json!({}), sights).await;
+    spoke.yard.shut_down().await.unwrap();
+}
+
+const LATE: &[&str] = &["controlplane_timeout"];
+const CONTROL_PLANE: &str = "ControlPlaneUpgraded";
+const WORKERS: &str = "WorkerNodesUpgraded";
+
+#[tokio::test(start_paused = true)]
+async fn f1_an_operator_that_is_degraded_for_a_while_delays_the_upgrade() {
+    let slow = waits(CONTROL_PLANE, "ControlPlaneUpgraded still in progress", LATE);
+    shown(Fault::OperatorDegraded, &[(2, slow), (5, DONE)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f2_an_operator_that_is_not_available_is_named() {
+    let why = "the cluster does not go on: ClusterOperatorNotAvailable: Cluster operator monitoring is not available";
+    shown(
+        Fault::OperatorUnavailable,
+        &[
+            (1, waits(CONTROL_PLANE, why, &[])),
+            (2, waits(CONTROL_PLANE, why, LATE)),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f3_an_operator_that_takes_longer_than_it_should_is_named() {
+    let why = "the cluster does not go on: SlowClusterOperator: ";
+    shown(Fault::OperatorSlow, &[(2, waits(CONTROL_PLANE, why, LATE))]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f4_a_drain_that_a_budget_holds_up_is_told_and_freed() {
+    let told = Sight {
+        told: &["StateDelayed"],
+        ..waits(WORKERS, "WorkerNodesUpgraded still in progress", &[])
+    };
+    let done = Sight {
+        told: &["StateDelayed"],
+        ..DONE
+    };
+    shown(Fault::DrainStuck, &[(2, told), (4, done)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f5_a_release_that_cannot_be_verified_is_refused_and_can_be_edited() {
+    let why = "the cluster does not go on: RetrievePayload: Retrieving payload failed version=\"4.14.12\"";
+    let refused = waits(CONTROL_PLANE, why, &[]);
+    let spoke = shows(&[Fault::SignatureNotVerified], json!({}), &[(3, refused)]).await;
+    let patch = Patch::Merge(json!({"spec": {"desired": {"version": "4.14.13"}}}));
+    let as_user = PatchParams::default();
+    spoke
+        .upgrades()
+        .patch(UPGRADE_CONFIG, &as_user, &patch)
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR).await;
+    assert_eq!(spoke.entry().await.unwrap().version.as_deref(), Some("4.14.13"));
+    let asked = spoke.version().await.unwrap().spec.desired_update.unwrap();
+    assert_eq!(asked.version.as_deref(), Some("4.14.13"));
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn f6_an_update_that_is_not_offered_never_starts() {
+    let pending = Sight {
+        phase: Pending,
+        ..waits(
+            "UpgradeConfigValidated",
+            "the cluster is offered none",
+            &["upgradeconfig_validation_failed"],
+        )
+    };
+    shown(Fault::UnknownUpdate, &[(3, pending)]).await;
+}
+
+/// Which risks the newest entry of ClusterVersion's history says to be accepted.
+async fn accepted_risks(spoke: &Spoke) -> String {
+    let history = spoke.version().await.unwrap().status.unwrap().history;
+    let newest = serde_json::to_value(history.iter().next().unwrap()).unwrap();
+    newest["acceptedRisks"].as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn f7_an_update_with_a_known_risk_that_is_asked_for_by_its_version_is_done_with_the_risk_on_record() {
+    let spoke = shows(&[Fault::NotRecommended], json!({}), &[(3, DONE)]).await;
+    assert_ne!(accepted_risks(&spoke).await, "");
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn f8_an_update_whose_risk_cannot_be_evaluated_is_as_one_with_a_risk() {
+    let spoke = shows(&[Fault::RiskUnknown], json!({}), &[(3, DONE)]).await;
+    assert_ne!(accepted_risks(&spoke).await, "");
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn f9_a_worker_that_cannot_be_configured_is_named_and_is_no_drain() {
+    let why = "the workers do not go on: Node ip-10-0-28-58.us-east-2.compute.internal is reporting: ";
+    shown(
+        Fault::NodeConfigDegraded,
+        &[
+            (3, waits(WORKERS, why, &[])),
+            (8, waits(WORKERS, why, &["worker_timeout"])),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f10_a_pool_that_is_paused_is_named() {
+    let why = "the MachineConfigPool worker is paused";
+    shown(
+        Fault::PausedPool,
+        &[
+            (2, waits(WORKERS, why, &[])),
+            (8, waits(WORKERS, why, &["worker_timeout"])),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f11_an_update_service_that_is_away_holds_no_update_up_that_is_offered_already() {
+    shown(Fault::GraphBroken, &[(3, DONE)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f12_a_target_that_somebody_changes_below_the_agent_is_not_fought_over() {
+    let spoke = shows(&[], json!({}), &[]).await;
+    spoke.until_done("UpgradeCommenced").await.unwrap();
+    tokio::time::sleep(10 * MINUTE).await;
+    let theirs = json!({"spec": {"desiredUpdate": {"version": "4.14.13"}}});
+    spoke
+        .change::<drydock_api::openshift::ClusterVersion>("version", &theirs)
+        .await
+        .unwrap();
+    tokio::time::sleep(6 * HOUR).await;
+    assert_eq!(spoke.entry().await.unwrap().phase, Pending);
+    let validated = spoke.condition("UpgradeConfigValidated").await.unwrap();
+    assert_eq!(validated.reason.as_deref(), Some("NotAnUpgrade"));
+    assert_eq!(
+        validated.message.as_deref(),
+        Some("4.14.12 is older than 4.14.13, which the cluster runs: going back is not possible")
+    );
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn f13_what_blocks_minor_updates_is_named_told_and_ends_with_the_window() {
+    let minor = json!({"desired": {"version": "4.15.15", "channel": "fast-4.15"}});
+    let blocked = Sight {
+        told: &["StateDelayed"],
+        ..waits(
+            "IsClusterUpgradable",
+            "the cluster is not upgradeable to 4.15.15: AdminAckRequired: ",
+            &[],
+        )
+    };
+    let failed = Sight {
+        phase: UpgradePhase::Failed,
+        measured: &["upgrade_window_breached"],
+        told: &["StateDelayed", "StateFailed"],
+        waits: Some(("IsClusterUpgradable", "AdminAckRequired")),
+    };
+    let sights = [(1, blocked), (3, failed)];
+    let spoke = shows(&[Fault::MinorBlocked], minor, &sights).await;
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn f14_a_version_operator_that_starts_over_delays_the_upgrade() {
+    shown(Fault::VersionOperatorRestart, &[(3, DONE)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f15_a_control_plane_that_is_away_for_a_while_delays_the_upgrade() {
+    shown(Fault::ControlPlaneUnreachable, &[(4, DONE)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f16_a_worker_that_does_not_come_back_is_waited_for_and_measured() {
+    let why = "WorkerNodesUpgraded still in progress";
+    shown(
+        Fault::NodeNotReady,
+        &[
+            (3, waits(WORKERS, why, &[])),
+            (8, waits(WORKERS, why, &["worker_timeout"])),
+        ],
+    )
+    .await;
+}

@@ -1,0 +1,163 @@
+//! Validation (agent 4).
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::get;
+use drydock_api::names::UPGRADE_CONFIG;
+use drydock_api::upgradeconfig::UpgradePhase;
+use drydock_e2e::spoke::Spoke;
+use drydock_sandbox::cluster::Fault;
+use drydock_sandbox::update_service;
+use serde_json::json;
+
+use super::{HOUR, MINUTE, faulty, spoke};
+
+#[tokio::test(start_paused = true)]
+async fn another_channel_is_checked_with_the_update_graph() {
+    let spoke = spoke().await;
+    spoke.configure("validation: {cincinnati: true}").await.unwrap();
+    let graph = spoke.yard.bed.update_service().clone();
+    graph.set_condition(update_service::Condition::Garbled);
+    let asked = json!({"desired": {"version": "4.15.99", "channel": "stable-4.15"}});
+    spoke.ask(asked).await.unwrap();
+    let says = async || {
+        tokio::time::sleep(HOUR / 4).await;
+        spoke
+            .condition("UpgradeConfigValidated")
+            .await
+            .unwrap()
+            .message
+            .unwrap()
+    };
+    let message = says().await;
+    assert!(
+        message.contains("whether channel stable-4.15 leads to 4.15.99 is not known"),
+        "{message}"
+    );
+    graph.set_condition(update_service::Condition::Whole);
+    let message = says().await;
+    assert!(
+        message.contains("4.15.99 is not an update that channel stable-4.15 offers from 4.14.9"),
+        "{message}"
+    );
+    spoke.yard.shut_down().await.unwrap();
+}
+
+async fn says(spoke: &Spoke) -> (String, String) {
+    tokio::time::sleep(10 * MINUTE).await;
+    let validated = spoke.condition("UpgradeConfigValidated").await.unwrap();
+    (validated.reason.unwrap(), validated.message.unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_makes_no_sense_says_what_would() {
+    let digest = format!("quay.io/openshift/release@sha256:{}", "0".repeat(63));
+    for (fields, says_so) in [
+        (json!({"upgradeAt": "tomorrow"}), "is not a time of RFC 3339"),
+        (
+            json!({"desired": {"version": "", "channel": ""}}),
+            "spec.desired needs either image, or version and channel",
+        ),
+        (
+            json!({"desired": {"version": "4.14"}}),
+            "is not a semantic version such as 4.14.12",
+        ),
+        (
+            json!({"desired": {"image": "quay.io/openshift/release:4.14.12"}}),
+            "must be a whole pull spec by digest",
+        ),
+        (
+            json!({"desired": {"image": digest}}),
+            "must be a whole pull spec by digest",
+        ),
+    ] {
+        let spoke = spoke().await;
+        if let Err(refused) = spoke.ask(fields.clone()).await {
+            // The definition's own rules are an earlier door.
+            assert!(refused.to_string().contains("upgradeAt"), "{fields}: {refused}");
+        } else {
+            let (reason, message) = says(&spoke).await;
+            assert_eq!(reason, "InvalidUpgradeConfig", "{fields}");
+            assert!(message.contains(says_so), "{fields}: {message}");
+        }
+        spoke.yard.shut_down().await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_that_is_conditional_is_offered_too() {
+    let spoke = faulty(&[Fault::RiskUnknown]).await;
+    let status = spoke.version().await.unwrap().status.unwrap();
+    assert!(status.available_updates.is_empty() && !status.conditional_updates.is_empty());
+    spoke.ask(json!({})).await.unwrap();
+    spoke.until(UpgradePhase::Upgrading).await.unwrap();
+    spoke.yard.shut_down().await.unwrap();
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
+    let hexadecimal: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hexadecimal}")
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_image_is_known_by_its_label_which_becomes_the_version_that_is_asked_for() {
+    let config = json!({"config": {"Labels": {"io.openshift.release": "4.14.12"}}}).to_string();
+    let manifest = json!({"schemaVersion": 2, "config": {"digest": sha256(config.as_bytes())}}).to_string();
+    let image = format!(
+        "registry.example/openshift/release@{}",
+        sha256(manifest.as_bytes())
+    );
+    let proofs = Arc::new(Mutex::new(Vec::new()));
+    let give = |body: String| {
+        let proofs = Arc::clone(&proofs);
+        get(move |headers: HeaderMap| async move {
+            let proof = headers
+                .get("authorization")
+                .map(|proof| proof.to_str().unwrap().to_owned());
+            match proof {
+                None => Err((StatusCode::UNAUTHORIZED, [("www-authenticate", "Basic")])),
+                Some(proof) => {
+                    proofs.lock().unwrap().push(proof);
+                    Ok(body)
+                }
+            }
+        })
+    };
+    let repository = "/v2/openshift/release";
+    let router = Router::new()
+        .route(
+            &format!("{repository}/manifests/{}", sha256(manifest.as_bytes())),
+            give(manifest.clone()),
+        )
+        .route(
+            &format!("{repository}/blobs/{}", sha256(config.as_bytes())),
+            give(config.clone()),
+        );
+    let spoke = Spoke::start(
+        |_| {},
+        move |outside| outside.with("registry.example", router.clone()),
+    )
+    .await
+    .unwrap();
+    spoke
+        .give_pull_secret(&json!({"auths": {"registry.example": {"auth": "dXNlcjpwYXNz"}}}))
+        .await
+        .unwrap();
+    spoke
+        .ask(json!({"desired": {"image": image, "version": null, "channel": null}}))
+        .await
+        .unwrap();
+    tokio::time::sleep(10 * MINUTE).await;
+    let desired = spoke.upgrades().get(UPGRADE_CONFIG).await.unwrap().spec.desired;
+    assert_eq!(desired.version.as_deref(), Some("4.14.12"));
+    assert_eq!(spoke.entry().await.unwrap().version.as_deref(), Some("4.14.12"));
+    let proofs = proofs.lock().unwrap().clone();
+    assert!(
+        !proofs.is_empty() && proofs.iter().all(|proof| proof == "Basic dXNlcjpwYXNz"),
+        "{proofs:?}"
+    );
+    spoke.yard.shut_down().await.unwrap();
+}
