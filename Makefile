@@ -29,6 +29,15 @@ sandbox: ## Start a hub and simulated clusters for your own kubectl (CLUSTERS=12
 build: ## Build the programs: drydock-hub, drydock-agent, kubectl-drydock
 	$(CARGO) build --release --workspace --bins
 
+# Statically linked, so that images have nothing below them.
+MUSL := $(shell uname -m)-unknown-linux-musl
+
+.PHONY: image
+image: ## Build the images of hub and agent without a daemon (needs musl-tools and buildah), and print their sizes
+	@rustup target list --installed | grep -qx $(MUSL) || rustup target add $(MUSL)
+	@CC_$(subst -,_,$(MUSL))=musl-gcc $(CARGO) build --quiet --profile image --target $(MUSL) --package drydock-hub --package drydock-agent --bins
+	@images/build target/$(MUSL)/image
+
 .PHONY: install
 install: ## Put kubectl-drydock where `kubectl drydock` finds it
 	$(CARGO) install --locked --path cli
@@ -69,6 +78,11 @@ bench: control-plane ## Measure: the sandbox beside a real API server, and rollo
 		ended=$$(date +%s%N); \
 		echo "rollout of $$clusters clusters: $$(( (ended - began) / 1000000 )) ms"; \
 	done
+
+.PHONY: bench-agent
+bench-agent: control-plane ## Measure the agent: memory and CPU on a real API server, requests of an idle hour and of a whole upgrade
+	@$(CARGO) build --release --quiet --package drydock-agent
+	@$(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench agent
 
 .PHONY: bench-fleet
 bench-fleet: control-plane ## Measure the hub on a real API server with N clusters, a tenth and a hundredth of them (N=10000, IDLE=5)

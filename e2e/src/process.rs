@@ -183,6 +183,45 @@ impl Drop for Process {
     }
 }
 
+/// Ticks of `/proc/PID/stat` a second: the same on every Linux.
+const TICKS: f64 = 100.0;
+
+/// What a process has used since its start.
+#[derive(Clone, Copy, Debug)]
+pub struct Used {
+    /// Of the processors.
+    pub cpu_seconds: f64,
+    /// Memory at its highest.
+    pub peak_kibibytes: u64,
+    /// Memory now.
+    pub resident_kibibytes: u64,
+}
+
+/// Reads what a process has used.
+///
+/// # Errors
+/// If it is gone.
+pub fn used(pid: u32) -> anyhow::Result<Used> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).context("reading its times")?;
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).context("reading its memory")?;
+    let fields = stat.rsplit(')').next().unwrap_or_default();
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let ticks = |index: usize| -> f64 {
+        let field = fields.get(index).and_then(|field| field.parse().ok());
+        field.unwrap_or_default()
+    };
+    let kibibytes = |name: &str| -> u64 {
+        let line = status.lines().find(|line| line.starts_with(name));
+        let number = line.and_then(|line| line.split_whitespace().nth(1));
+        number.and_then(|number| number.parse().ok()).unwrap_or_default()
+    };
+    Ok(Used {
+        cpu_seconds: (ticks(11) + ticks(12)) / TICKS,
+        peak_kibibytes: kibibytes("VmHWM:"),
+        resident_kibibytes: kibibytes("VmRSS:"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -184,6 +184,11 @@ impl RealFleet {
         )
     }
 
+    /// The process numbers of the agents, the real cluster's first.
+    pub fn agents(&self) -> Vec<u32> {
+        self.agents.iter().map(Process::id).collect()
+    }
+
     /// Kills the hub as `kill -9` does.
     pub fn kill_hub(&mut self) {
         if let Some(mut hub) = self.hub_process.take() {

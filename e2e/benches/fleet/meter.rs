@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
+use drydock_e2e::process;
 use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
 use crate::proxy::Proxy;
-
-/// Ticks of `/proc/PID/stat` a second: the same on every Linux.
-const TICKS: f64 = 100.0;
 
 /// Reads the hub's figures.
 pub struct Meter {
@@ -89,29 +87,11 @@ impl Meter {
 
     pub async fn read(&self) -> anyhow::Result<Reading> {
         let (_, metrics) = self.get("/metrics").await.context("scraping the hub")?;
-        let stat =
-            std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).context("reading its times")?;
-        let status =
-            std::fs::read_to_string(format!("/proc/{}/status", self.pid)).context("reading its memory")?;
-        let fields: Vec<&str> = stat
-            .rsplit(')')
-            .next()
-            .unwrap_or_default()
-            .split_whitespace()
-            .collect();
-        let ticks = |index: usize| -> f64 {
-            let field = fields.get(index).and_then(|field| field.parse().ok());
-            field.unwrap_or_default()
-        };
-        let kibibytes = |name: &str| -> u64 {
-            let line = status.lines().find(|line| line.starts_with(name));
-            let number = line.and_then(|line| line.split_whitespace().nth(1));
-            number.and_then(|number| number.parse().ok()).unwrap_or_default()
-        };
+        let used = process::used(self.pid)?;
         Ok(Reading {
-            cpu_seconds: (ticks(11) + ticks(12)) / TICKS,
-            peak_kibibytes: kibibytes("VmHWM:"),
-            resident_kibibytes: kibibytes("VmRSS:"),
+            cpu_seconds: used.cpu_seconds,
+            peak_kibibytes: used.peak_kibibytes,
+            resident_kibibytes: used.resident_kibibytes,
             requests: requests(&metrics),
             received: self.proxy.received(),
             sent: self.proxy.sent(),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use drydock_agent::{Network, Places, Settings};
 use drydock_api::names::{AGENT_MANAGER, AGENT_NAMESPACE, UPGRADE_CONFIG};
+use drydock_api::openshift::ClusterVersion;
 use drydock_api::upgradeconfig::UpgradeConfig;
 use drydock_e2e::fleet;
 use drydock_e2e::monitoring::RealMonitoring;
@@ -32,6 +33,7 @@ struct Cluster {
     bed: Bed,
     client: Client,
     agent: JoinSet<Result<(), drydock_agent::Error>>,
+    registry: prometheus::Registry,
 }
 
 impl Cluster {
@@ -45,15 +47,18 @@ impl Cluster {
             bed,
             client,
             agent: JoinSet::new(),
+            registry: prometheus::Registry::new(),
         };
         cluster.start_agent(places);
         cluster
     }
 
     fn start_agent(&mut self, places: &Places) {
+        self.registry = prometheus::Registry::new();
         let settings = Settings {
             network: Network::default(),
             monitoring: places.clone(),
+            registry: self.registry.clone(),
             ..Settings::default()
         };
         let client = stack(self.bed.spoke(NAME).unwrap(), AGENT_MANAGER).unwrap();
@@ -66,12 +71,16 @@ impl Cluster {
     }
 
     async fn ask(&self) {
+        self.ask_for("4.15.2", "stable-4.15").await;
+    }
+
+    async fn ask_for(&self, version: &str, channel: &str) {
         let upgrade = json!({
             "apiVersion": "upgrade.managed.openshift.io/v1alpha1", "kind": "UpgradeConfig",
             "metadata": {"name": UPGRADE_CONFIG},
             "spec": {
                 "type": "OSD", "upgradeAt": "2026-01-01T00:00:00Z", "PDBForceDrainTimeout": 60,
-                "desired": {"version": "4.15.2", "channel": "stable-4.15"},
+                "desired": {"version": version, "channel": channel},
             },
         });
         let upgrade = serde_json::from_value(upgrade).unwrap();
@@ -209,4 +218,42 @@ async fn who_has_no_token_or_does_not_trust_the_authority_knows_nothing() {
         cluster.agent.shutdown().await;
         cluster.bed.shut_down().await;
     }
+}
+
+#[tokio::test]
+async fn the_result_names_the_critical_alerts_that_fired_during_the_upgrade() {
+    let monitoring = RealMonitoring::start(RULES).await.unwrap();
+    let mut cluster = Cluster::start(&monitoring.places).await;
+    cluster
+        .configure("healthCheck: {ignoredCriticals: [Broken]}")
+        .await;
+    // The cluster is told to be what it is: every step is done at once.
+    let versions: Api<ClusterVersion> = Api::all(cluster.client.clone());
+    let asked = Patch::Merge(json!({"spec": {"desiredUpdate": {"version": "4.14.9"}}}));
+    versions
+        .patch("version", &PatchParams::default(), &asked)
+        .await
+        .unwrap();
+    cluster.ask_for("4.14.9", "stable-4.14").await;
+    cluster
+        .until(
+            "CompletedNotificationSent",
+            "CompletedNotificationSent is completed",
+        )
+        .await;
+    let expected = "upgradeoperator_upgrade_result{alerts=\"Broken\",preceding_version=\"4.14.9\",stream=\"z\",\
+                    upgradeconfig_name=\"managed-upgrade-config\",version=\"4.14.9\"} 0";
+    let mut metrics = String::new();
+    let mut looks = tokio::time::interval(Duration::from_millis(100));
+    for _ in 0..100 {
+        looks.tick().await;
+        metrics = prometheus::TextEncoder::new()
+            .encode_to_string(&cluster.registry.gather())
+            .unwrap();
+        if metrics.lines().any(|line| line == expected) {
+            cluster.agent.shutdown().await;
+            return cluster.bed.shut_down().await;
+        }
+    }
+    panic!("{metrics}");
 }

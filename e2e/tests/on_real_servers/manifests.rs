@@ -1,5 +1,5 @@
-//! `manifests/hub` and `manifests/agent` on a real API server: all of them is accepted, and placements of other namespaces are
-//! for who may read them.
+//! `manifests/hub`, `manifests/agent` and `manifests/addon` on a real API server: all of them is accepted, and placements of
+//! other namespaces are for who may read them.
 
 use std::process::Command;
 use std::time::Duration;
@@ -7,8 +7,9 @@ use std::time::Duration;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_e2e::control_plane::{ADMIN, ControlPlane, Etcd, Settings, find_binary};
 use drydock_e2e::manifests::{self, in_repository};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 /// The objects of a kustomization, as `kubectl apply -k` sends them.
@@ -227,4 +228,69 @@ fn the_add_on_carries_the_agent_as_it_is_and_the_rights_to_install_it() {
     );
     let label = &carried[0]["metadata"]["labels"]["open-cluster-management.io/aggregate-to-work"];
     assert_eq!(label, "true");
+}
+
+/// The definitions of add-ons: OCM's own where the test data beside the repository has them, else ones that take anything.
+fn add_on_definitions() -> Vec<CustomResourceDefinition> {
+    let known = manifests::definitions().unwrap();
+    let lenient = |plural: &str, kind: &str| -> CustomResourceDefinition {
+        let group = "addon.open-cluster-management.io";
+        serde_json::from_value(json!({
+            "metadata": {"name": format!("{plural}.{group}")},
+            "spec": {
+                "group": group, "scope": "Cluster", "names": {"kind": kind, "plural": plural},
+                "versions": [{"name": "v1alpha1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                    "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                }}}],
+            },
+        }))
+        .unwrap()
+    };
+    let ours = [
+        lenient("addontemplates", "AddOnTemplate"),
+        lenient("clustermanagementaddons", "ClusterManagementAddOn"),
+    ];
+    let names = known.iter().map(ResourceExt::name_any).collect::<Vec<_>>();
+    let missing = ours
+        .into_iter()
+        .filter(|definition| !names.contains(&definition.name_any()));
+    let missing: Vec<CustomResourceDefinition> = missing.collect();
+    known.into_iter().chain(missing).collect()
+}
+
+#[tokio::test]
+async fn the_add_on_can_be_installed() {
+    let server = ControlPlane::start().await.unwrap();
+    let admin = server.client(ADMIN).await.unwrap();
+    manifests::install(&admin, &add_on_definitions()).await.unwrap();
+    let objects = kustomized("manifests/addon");
+    assert!(objects.len() >= 3, "{}", objects.len());
+    for object in &objects {
+        let namespace = object.namespace().unwrap_or_else(|| "default".to_owned());
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+        manifests::apply(&admin, &serde_json::from_value(namespace).unwrap())
+            .await
+            .unwrap();
+        let kept = manifests::apply(&admin, object).await.unwrap();
+        let lost = lost(&object.data, &kept.data, "");
+        assert!(lost.is_empty(), "{}: {lost:?}", object.name_any());
+    }
+}
+
+/// What the server has dropped of what was sent, since its definition does not know it.
+fn lost(sent: &Value, kept: &Value, at: &str) -> Vec<String> {
+    match (sent, kept) {
+        (Value::Object(sent), Value::Object(_)) => sent
+            .iter()
+            .flat_map(|(key, value)| lost(value, &kept[key], &format!("{at}.{key}")))
+            .collect(),
+        (Value::Array(sent), Value::Array(all)) if sent.len() == all.len() => sent
+            .iter()
+            .zip(all)
+            .enumerate()
+            .flat_map(|(index, (value, kept))| lost(value, kept, &format!("{at}[{index}]")))
+            .collect(),
+        (sent, kept) if sent == kept => Vec::new(),
+        _ => vec![at.to_owned()],
+    }
 }

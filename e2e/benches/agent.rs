@@ -1,0 +1,136 @@
+//! The agent of one cluster: `make bench-agent`. Requests are counted in the sandbox, in virtual time; memory and CPU are
+//! those of the process on a real API server, with a simulated cluster behind it. Nothing is asserted.
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "it measures real time for a person"
+)]
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use drydock_api::names::{AGENT_MANAGER, AGENT_NAMESPACE, UPGRADE_CONFIG};
+use drydock_api::upgradeconfig::{UpgradeConfig, UpgradePhase};
+use drydock_e2e::fleet;
+use drydock_e2e::process::used;
+use drydock_e2e::real::{REAL_SPOKE, RealFleet};
+use drydock_e2e::spoke::{NAME, Spoke};
+use drydock_sandbox::server::Verb;
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::json;
+
+const HOUR: Duration = Duration::from_hours(1);
+/// Virtual time until an upgrade is given up.
+const PATIENCE: u32 = 48;
+
+fn main() -> anyhow::Result<()> {
+    let virtually = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()?;
+    virtually.block_on(requests())?;
+    let really = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    really.block_on(process())
+}
+
+/// Prints and returns what the agent has asked for since the last time.
+fn counted(spoke: &Spoke, of: &str) -> anyhow::Result<BTreeMap<String, u64>> {
+    let server = spoke.yard.bed.spoke(NAME).context("there is no such cluster")?;
+    let mut counts = BTreeMap::new();
+    for (key, count) in server.requests() {
+        if key.identity == AGENT_MANAGER && !key.resource.is_empty() {
+            *counts
+                .entry(format!("{:?} {}", key.verb, key.resource))
+                .or_default() += count;
+        }
+    }
+    server.reset_requests();
+    let watches: u64 = sum(&counts, |what| what.starts_with(&format!("{:?} ", Verb::Watch)));
+    let all: u64 = sum(&counts, |_| true);
+    println!("{of}: {all} requests, {watches} of them watches");
+    for (what, count) in &counts {
+        println!("  {count:>5} {what}");
+    }
+    Ok(counts)
+}
+
+fn sum(counts: &BTreeMap<String, u64>, matches: impl Fn(&str) -> bool) -> u64 {
+    let matching = counts.iter().filter(|(what, _)| matches(what));
+    matching.map(|(_, count)| count).sum()
+}
+
+async fn requests() -> anyhow::Result<()> {
+    let spoke = Spoke::start(|_| {}, |outside| outside).await?;
+    tokio::time::sleep(HOUR).await;
+    counted(&spoke, "start and first hour, nothing to do")?;
+    tokio::time::sleep(HOUR).await;
+    counted(&spoke, "an idle hour, nothing to do")?;
+    spoke.ask(json!({"upgradeAt": "2026-01-06T00:00:00Z"})).await?;
+    tokio::time::sleep(HOUR / 60).await;
+    counted(&spoke, "an upgrade is asked for, of tomorrow")?;
+    tokio::time::sleep(HOUR).await;
+    counted(&spoke, "an idle hour, an upgrade waits for its time")?;
+    spoke.withdraw().await?;
+    tokio::time::sleep(HOUR / 60).await;
+    counted(&spoke, "it is withdrawn")?;
+    spoke.ask(json!({"capacityReservation": true})).await?;
+    let began = spoke.yard.clock.now();
+    spoke.until(UpgradePhase::Upgraded).await?;
+    let minutes = spoke.yard.clock.now().duration_since(began).as_mins();
+    counted(
+        &spoke,
+        &format!("a whole upgrade with extra workers, {minutes} min"),
+    )?;
+    spoke.yard.shut_down().await
+}
+
+async fn process() -> anyhow::Result<()> {
+    let mut settings = fleet::three_clusters(5);
+    settings.clusters.truncate(1);
+    let fleet = RealFleet::start(settings).await?;
+    let pid = *fleet.agents().first().context("there is no agent")?;
+    // The stand-ins' time runs some hundred times faster than the agent's.
+    tokio::time::sleep(2 * HOUR).await;
+    let before = used(pid)?;
+    let began = Instant::now();
+    tokio::time::sleep(6 * HOUR).await;
+    let after = used(pid)?;
+    let seconds = began.elapsed().as_secs_f64();
+    println!(
+        "idle, {seconds:.0} s: {} KiB resident, {:.3} CPU seconds a minute",
+        after.resident_kibibytes,
+        (after.cpu_seconds - before.cpu_seconds) * 60.0 / seconds
+    );
+    let api: Api<UpgradeConfig> = Api::namespaced(fleet.user_of(REAL_SPOKE).await?, AGENT_NAMESPACE);
+    let upgrade = serde_json::from_value(json!({
+        "apiVersion": "upgrade.managed.openshift.io/v1alpha1", "kind": "UpgradeConfig",
+        "metadata": {"name": UPGRADE_CONFIG},
+        "spec": {
+            "type": "OSD", "upgradeAt": "2026-01-01T00:00:00Z", "PDBForceDrainTimeout": 60,
+            "desired": {"version": "4.14.12", "channel": "stable-4.14"},
+        },
+    }))?;
+    let (before, began) = (after, Instant::now());
+    api.create(&PostParams::default(), &upgrade).await?;
+    for _ in 0..PATIENCE * 60 {
+        tokio::time::sleep(HOUR / 60).await;
+        let status = api.get(UPGRADE_CONFIG).await?.status.unwrap_or_default();
+        let newest = status.history.unwrap_or_default().into_iter().next();
+        if newest.is_some_and(|entry| entry.phase == UpgradePhase::Upgraded) {
+            let after = used(pid)?;
+            println!(
+                "a whole upgrade, {:.0} s: {} KiB at the highest, {:.3} CPU seconds",
+                began.elapsed().as_secs_f64(),
+                after.peak_kibibytes,
+                after.cpu_seconds - before.cpu_seconds
+            );
+            fleet.shut_down().await;
+            return Ok(());
+        }
+    }
+    anyhow::bail!("the upgrade does not end\n{}", fleet.logs())
+}
