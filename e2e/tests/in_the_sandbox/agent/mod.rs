@@ -3,6 +3,7 @@
 mod deletion;
 mod drains;
 mod faults;
+mod hostile;
 
 mod killed;
 mod notifications;
