@@ -12,12 +12,14 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use drydock_agent::Places;
 use http_body_util::BodyExt;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
+use jiff::Timestamp;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::Value;
@@ -122,9 +124,24 @@ impl RealMonitoring {
     /// # Errors
     /// If it does not answer.
     pub async fn silences(&self) -> anyhow::Result<Vec<(String, String)>> {
+        comments_and_states(&self.listed().await?)
+    }
+
+    /// When the silence ends that lasts longest.
+    ///
+    /// # Errors
+    /// If Alertmanager does not answer, or has none.
+    pub async fn last_end(&self) -> anyhow::Result<Timestamp> {
+        let silences: Vec<Value> = serde_json::from_slice(&self.listed().await?)?;
+        let ends = silences
+            .iter()
+            .filter_map(|silence| silence["endsAt"].as_str()?.parse().ok());
+        ends.max().context("there is no silence")
+    }
+
+    async fn listed(&self) -> anyhow::Result<Bytes> {
         let uri: Uri = format!("{}/api/v2/silences", self.alertmanager).parse()?;
-        let body = plain().get(uri).await?.into_body().collect().await?.to_bytes();
-        comments_and_states(&body)
+        Ok(plain().get(uri).await?.into_body().collect().await?.to_bytes())
     }
 
     /// A token file with another token.

@@ -14,7 +14,7 @@ use crate::facts::{self, Facts};
 use crate::health::reason;
 use crate::monitoring::MonitoringError;
 use crate::nodekeeper::Action;
-use crate::silences::{CREATOR, Change, Silence, State};
+use crate::silences::{Change, Silence, State};
 use crate::steps::{Command, Need};
 
 /// How often drains are looked after.
@@ -119,8 +119,11 @@ async fn silence(shared: &Shared, change: &Change, facts: &mut Facts) {
     let done: Result<(), MonitoringError> = match change {
         Change::Create(wanted) => {
             let span = (facts.now, facts.now + wanted.lasts);
-            let (comment, matchers) = (&wanted.comment, &wanted.matchers);
-            monitoring.silence(CREATOR, comment, matchers, span).await
+            monitoring.silence(None, wanted, span).await
+        }
+        Change::Renew { id, since, wanted } => {
+            let span = (*since, facts.now + wanted.lasts);
+            monitoring.silence(Some(id), wanted, span).await
         }
         Change::Expire(id) => monitoring.expire(id).await,
     };
@@ -132,8 +135,14 @@ async fn silence(shared: &Shared, change: &Change, facts: &mut Facts) {
             id: String::new(),
             comment: wanted.comment.clone(),
             state: State::Active,
+            starts: facts.now,
             ends: facts.now + wanted.lasts,
         }),
+        (Ok(()), Change::Renew { id, wanted, .. }) => {
+            for silence in known.iter_mut().filter(|silence| silence.id == *id) {
+                silence.ends = facts.now + wanted.lasts;
+            }
+        }
         (Ok(()), Change::Expire(id)) => {
             for silence in known.iter_mut().filter(|silence| silence.id == *id) {
                 silence.state = State::Expired;

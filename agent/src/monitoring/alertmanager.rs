@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Monitoring, MonitoringError, Part};
-use crate::silences::{Matcher, Silence, State};
+use crate::silences::{CREATOR, Matcher, Silence, State, Wanted};
 
 /// A silence as it is listed.
 #[derive(Debug, Deserialize)]
@@ -16,6 +16,7 @@ struct Listed {
     status: Status,
     created_by: String,
     comment: String,
+    starts_at: Timestamp,
     ends_at: Timestamp,
 }
 
@@ -28,6 +29,8 @@ struct Status {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Posted<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
     matchers: &'a [Matcher],
     starts_at: Timestamp,
     ends_at: Timestamp,
@@ -57,28 +60,29 @@ impl Monitoring {
                 } else {
                     State::Active
                 },
+                starts: silence.starts_at,
                 ends: silence.ends_at,
             })
             .collect())
     }
 
-    /// Makes a silence.
+    /// Makes a silence, or changes the one with this id: only one with the same matchers and the same start stays what it is.
     ///
     /// # Errors
     /// If it is not made.
     pub async fn silence(
         &self,
-        creator: &str,
-        comment: &str,
-        matchers: &[Matcher],
+        id: Option<&str>,
+        wanted: &Wanted,
         (starts_at, ends_at): (Timestamp, Timestamp),
     ) -> Result<(), MonitoringError> {
         let posted = Posted {
-            matchers,
+            id,
+            matchers: &wanted.matchers,
             starts_at,
             ends_at,
-            created_by: creator,
-            comment,
+            created_by: CREATOR,
+            comment: &wanted.comment,
         };
         let body = serde_json::to_vec(&posted)
             .map_err(|error| MonitoringError::Incomplete(format!("writing a silence as JSON: {error}")))?;

@@ -68,8 +68,13 @@ impl Agent {
                 id: wanted.comment.clone(),
                 comment: wanted.comment.clone(),
                 state: State::Active,
+                starts: self.facts.now,
                 ends: self.facts.now + wanted.lasts,
             }),
+            Change::Renew { id, wanted, .. } => {
+                let mut renewed = silences.iter_mut().filter(|silence| silence.id == *id);
+                renewed.next().unwrap().ends = self.facts.now + wanted.lasts;
+            }
             Change::Expire(id) => silences.retain(|silence| silence.id != *id),
         }
     }

@@ -13,7 +13,7 @@ pub(crate) const CREATOR: &str = "managed-upgrade-operator";
 pub(crate) const CONTROL_PLANE: &str = "OSD control plane";
 /// What the comments of the silences for the workers have in common.
 pub(crate) const WORKERS: &str = "OSD worker node";
-/// A silence of the control plane that ends so soon is followed by another.
+/// A silence of the control plane that ends so soon is made longer.
 const RENEWED_BEFORE: SignedDuration = SignedDuration::from_mins(5);
 
 /// A silence that Alertmanager has.
@@ -22,6 +22,7 @@ pub(crate) struct Silence {
     pub id: String,
     pub comment: String,
     pub state: State,
+    pub starts: Timestamp,
     pub ends: Timestamp,
 }
 
@@ -53,6 +54,12 @@ pub(crate) struct Wanted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Create(Wanted),
+    /// Makes the silence with this id, which holds since then, last so long from now.
+    Renew {
+        id: String,
+        since: Timestamp,
+        wanted: Wanted,
+    },
     /// Ends the silence with this id.
     Expire(String),
 }
@@ -98,15 +105,18 @@ pub(crate) fn for_control_plane(
         });
     }
     let soon = now + RENEWED_BEFORE.min(lasts / 2);
-    let holds = |wanted: &Wanted| {
-        silences.iter().any(|silence| {
-            is_active(silence, now) && silence.comment == wanted.comment && silence.ends > soon
-        })
-    };
-    wanted
-        .into_iter()
-        .find(|wanted| !holds(wanted))
-        .map(Change::Create)
+    wanted.into_iter().find_map(|wanted| {
+        let mut active = silences.iter().filter(|silence| is_active(silence, now));
+        match active.find(|silence| silence.comment == wanted.comment) {
+            Some(silence) if silence.ends > soon => None,
+            Some(silence) => Some(Change::Renew {
+                id: silence.id.clone(),
+                since: silence.starts,
+                wanted,
+            }),
+            None => Some(Change::Create(wanted)),
+        }
+    })
 }
 
 /// The next change that makes the silences those of workers on their way to `version`. One that was made for the same number

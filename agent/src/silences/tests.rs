@@ -6,6 +6,7 @@ fn silence(comment: &str, state: State, minutes_left: i64) -> Silence {
         id: format!("id of {comment}"),
         comment: comment.to_owned(),
         state,
+        starts: START - SignedDuration::from_mins(30),
         ends: START + SignedDuration::from_mins(minutes_left),
     }
 }
@@ -35,11 +36,14 @@ fn a_control_plane_has_its_silences_made_once_and_renewed_before_they_end() {
         ]
     };
     assert_eq!(made(&both(State::Active, 60)), None);
-    assert_eq!(
-        made(&both(State::Active, 4)).unwrap().comment,
-        LESSER,
-        "it ends soon"
-    );
+    let ending = both(State::Active, 4);
+    let Some(Change::Renew { id, since, wanted }) =
+        for_control_plane("4.14.12", &configuration, &ending, START)
+    else {
+        panic!("it ends soon");
+    };
+    assert_eq!((&id, since), (&ending[0].id, ending[0].starts));
+    assert_eq!((wanted.comment.as_str(), wanted.lasts.as_mins()), (LESSER, 90));
     assert_eq!(
         made(&both(State::Expired, 60)).unwrap().comment,
         LESSER,

@@ -1,5 +1,7 @@
 //! The agent with a real Prometheus and a real Alertmanager.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use drydock_agent::{Network, Places, Settings};
@@ -13,6 +15,7 @@ use drydock_e2e::yard::stack;
 use drydock_runtime::Clock;
 use drydock_sandbox::bed::Bed;
 use drydock_sandbox::cluster::Fault;
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
@@ -34,6 +37,8 @@ struct Cluster {
     client: Client,
     agent: JoinSet<Result<(), drydock_agent::Error>>,
     registry: prometheus::Registry,
+    /// By how much the agent's clock is ahead.
+    ahead: Arc<AtomicI64>,
 }
 
 impl Cluster {
@@ -48,6 +53,7 @@ impl Cluster {
             client,
             agent: JoinSet::new(),
             registry: prometheus::Registry::new(),
+            ahead: Arc::default(),
         };
         cluster.start_agent(places);
         cluster
@@ -62,7 +68,8 @@ impl Cluster {
             ..Settings::default()
         };
         let client = stack(self.bed.spoke(NAME).unwrap(), AGENT_MANAGER).unwrap();
-        let run = drydock_agent::run(settings, client, Clock::system(), CancellationToken::new());
+        let clock = Clock::system().skewed(Arc::clone(&self.ahead));
+        let run = drydock_agent::run(settings, client, clock, CancellationToken::new());
         self.agent.spawn(run);
     }
 
@@ -164,6 +171,20 @@ maintenance: {ignoredAlerts: {controlPlaneCriticals: [ClusterOperatorDown, 'Quot
             "waiting until channel stable-4.15 offers 4.15.2",
         )
         .await;
+    assert_eq!(monitoring.silences().await.unwrap(), expected("active"));
+
+    // They are made longer before they end.
+    let first = monitoring.last_end().await.unwrap();
+    cluster.ahead.store(87 * 60_000, Ordering::Relaxed);
+    cluster.configure(ignoring).await;
+    let mut looks = tokio::time::interval(Duration::from_millis(100));
+    for _ in 0..600 {
+        looks.tick().await;
+        if monitoring.last_end().await.unwrap() > first + SignedDuration::from_mins(80) {
+            break;
+        }
+    }
+    assert!(monitoring.last_end().await.unwrap() > first + SignedDuration::from_mins(80));
     assert_eq!(monitoring.silences().await.unwrap(), expected("active"));
 
     cluster

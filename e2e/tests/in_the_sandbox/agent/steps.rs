@@ -429,6 +429,20 @@ async fn step_6_a_copy_that_is_missing_is_made_beside_the_one_that_is_there() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn step_7_the_silence_of_a_control_plane_that_takes_longer_is_renewed_and_never_doubled() {
+    let spoke = faulty(&[Fault::OperatorUnavailable]).await;
+    spoke.ask(json!({})).await.unwrap();
+    spoke.until_done("UpgradeCommenced").await.unwrap();
+    for _ in 0..5 * 60 {
+        tokio::time::sleep(MINUTE).await;
+        let comment = "Silence for OSD control plane upgrade to version 4.14.12";
+        let expected = [(comment.to_owned(), "active".to_owned())];
+        assert_eq!(spoke.silences().await.unwrap(), expected);
+    }
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn step_8_only_channel_and_desired_update_are_touched_and_it_is_told() {
     let spoke = spoke().await;
     let theirs = json!({"spec": {"overrides": [
