@@ -35,6 +35,8 @@ const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(2);
 
 /// Says whether what is asked for can be.
 pub(crate) const VALIDATED: &str = "UpgradeConfigValidated";
+/// The reason of a failure that is none: the spec asks for something else.
+const SUPERSEDED: &str = "Superseded";
 /// The reason of [`VALIDATED`] where what is asked for cannot be.
 pub(crate) const INVALID: &str = "InvalidUpgradeConfig";
 /// Says that a change of the spec came too late.
@@ -101,7 +103,8 @@ pub(crate) fn is_held(status: &UpgradeConfigStatus) -> bool {
     let Some(newest) = history.first().filter(|newest| !is_over(newest)) else {
         return false;
     };
-    let is_left = |entry: &UpgradeHistory| !is_over(entry) && cleanup::has_begun(entry);
+    let is_left =
+        |entry: &UpgradeHistory| (!is_over(entry) || is_superseded(entry)) && cleanup::has_begun(entry);
     newest.phase == UpgradePhase::Upgrading || history.iter().any(is_left)
 }
 
@@ -190,6 +193,9 @@ fn entry<'a>(facts: &Facts, history: &'a mut Vec<UpgradeHistory>) -> &'a mut Upg
         .is_none_or(|entry| entry.version.as_deref() != Some(&version))
     {
         history.retain(|entry| entry.version.as_deref() != Some(&version));
+        if let Some(before) = history.first_mut().filter(|before| !is_over(before)) {
+            supersede(before, &version, facts.now);
+        }
         let commenced = facts.target().is_some_and(|target| facts.has_commenced(&target));
         let entry = UpgradeHistory {
             preceding_version: preceding(facts, &version),
@@ -205,6 +211,20 @@ fn entry<'a>(facts: &Facts, history: &'a mut Vec<UpgradeHistory>) -> &'a mut Upg
         history.insert(0, entry);
     }
     &mut history[0]
+}
+
+/// Gives up what has not commenced for what the spec asks for by now. What it has made is taken over, or cleaned up, with that.
+fn supersede(entry: &mut UpgradeHistory, version: &str, now: Timestamp) {
+    let message = format!("the UpgradeConfig asks for {version} by now");
+    let conditions = entry.conditions.get_or_insert_default();
+    condition::set(conditions, upgrading::FAILED, TRUE, SUPERSEDED, message, now);
+    entry.phase = UpgradePhase::Failed;
+}
+
+fn is_superseded(entry: &UpgradeHistory) -> bool {
+    let conditions = entry.conditions.as_deref().unwrap_or_default();
+    condition::find(conditions, upgrading::FAILED)
+        .is_some_and(|failed| failed.reason.as_deref() == Some(SUPERSEDED))
 }
 
 /// The version before the desired one: what the cluster is about, or, if that is the desired one, what it ran before.

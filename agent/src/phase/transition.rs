@@ -23,7 +23,7 @@ const WARNED: [(&str, &str); 12] = [
     ("ComputeCapacityReserved", "WaitingForExtraWorkers"),
     ("ControlPlaneMaintenanceWindowCreated", "SilencesFailed"),
     ("WorkersMaintenanceWindowCreated", "SilencesFailed"),
-    ("WorkerNodesUpgraded", "WorkersPaused"),
+    ("WorkerNodesUpgraded", "WorkersHeldUp"),
     ("IsClusterUpgradable", "NotUpgradeable"),
     ("ClusterHealthyBeforeUpgrade", "HealthCheckFailed"),
     ("ClusterHealthyAfterUpgrade", "HealthCheckFailed"),

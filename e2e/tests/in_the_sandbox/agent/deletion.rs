@@ -4,7 +4,7 @@ use drydock_api::machine_api::{MachineSet, NAMESPACE};
 use drydock_api::names::UPGRADE_CONFIG;
 use drydock_api::openshift::ClusterVersion;
 use drydock_sandbox::cluster::Fault;
-use kube::api::ListParams;
+use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
@@ -69,5 +69,33 @@ async fn an_upgrade_that_is_deleted_after_it_has_commenced_goes_on_and_is_cleane
         silences.iter().all(|(_, state)| state == "expired"),
         "{silences:?}"
     );
+    spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_upgrade_has_made_that_was_edited_since_goes_with_the_deletion() {
+    let spoke = faulty(&[Fault::UnknownUpdate]).await;
+    let fields =
+        json!({"desired": {"version": "4.15.2", "channel": "stable-4.15"}, "capacityReservation": true});
+    spoke.ask(fields).await.unwrap();
+    tokio::time::sleep(HOUR).await;
+    assert_eq!(spoke.silences().await.unwrap()[0].1, "active");
+    let invalid =
+        Patch::Merge(json!({"spec": {"desired": {"version": "4.14.99", "channel": "stable-4.14"}}}));
+    let as_user = PatchParams::default();
+    spoke
+        .upgrades()
+        .patch(UPGRADE_CONFIG, &as_user, &invalid)
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR).await;
+    assert_eq!(spoke.entry().await.unwrap().version.as_deref(), Some("4.14.99"));
+    spoke.withdraw().await.unwrap();
+    tokio::time::sleep(HOUR).await;
+    assert!(spoke.upgrades().get_opt(UPGRADE_CONFIG).await.unwrap().is_none());
+    assert_eq!(spoke.silences().await.unwrap()[0].1, "expired");
+    let sets: Api<MachineSet> = Api::namespaced(spoke.client.clone(), NAMESPACE);
+    let extra = ListParams::default().labels("upgrade.managed.openshift.io=true");
+    assert!(sets.list(&extra).await.unwrap().items.is_empty());
     spoke.yard.shut_down().await.unwrap();
 }

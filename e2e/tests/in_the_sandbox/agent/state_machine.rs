@@ -3,7 +3,7 @@
 use drydock_api::machine_api::{MachineSet, NAMESPACE};
 use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_CONFIG};
 use drydock_api::openshift::ClusterVersion;
-use drydock_api::upgradeconfig::{UpgradeConfig, UpgradePhase};
+use drydock_api::upgradeconfig::{UpgradeCondition, UpgradeConfig, UpgradePhase};
 use drydock_e2e::fleet;
 use drydock_e2e::spoke::Spoke;
 use drydock_e2e::yard::Yard;
@@ -310,6 +310,17 @@ async fn an_edit_before_commencement_is_validated_anew_and_makes_an_entry_of_its
         .unwrap();
     let entry = spoke.until(UpgradePhase::Upgraded).await.unwrap();
     assert_eq!(entry.version.as_deref(), Some("4.14.13"));
+    let upgrade = spoke.upgrades().get(UPGRADE_CONFIG).await.unwrap();
+    let history = upgrade.status.unwrap().history.unwrap();
+    for (past, version) in history[1..].iter().zip(["4.14.99", "4.14.12"]) {
+        assert_eq!(
+            (past.version.as_deref(), past.phase),
+            (Some(version), UpgradePhase::Failed)
+        );
+        let conditions = past.conditions.as_ref().unwrap();
+        let superseded = |condition: &UpgradeCondition| condition.reason.as_deref() == Some("Superseded");
+        assert!(conditions.iter().any(superseded), "{conditions:#?}");
+    }
     spoke.yard.shut_down().await.unwrap();
 }
 
