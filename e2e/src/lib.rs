@@ -4,7 +4,6 @@
 pub mod conformance;
 pub mod control_plane;
 pub mod differential;
-pub mod drains;
 pub mod fleet;
 pub mod manifests;
 pub mod monitoring;
@@ -13,4 +12,5 @@ pub mod program;
 pub mod real;
 pub mod simulation;
 pub mod spoke;
+pub mod still;
 pub mod yard;

@@ -127,19 +127,11 @@ impl RealMonitoring {
         comments_and_states(&self.listed().await?)
     }
 
-    /// When the silence ends that lasts longest.
+    /// What Alertmanager lists.
     ///
     /// # Errors
-    /// If Alertmanager does not answer, or has none.
-    pub async fn last_end(&self) -> anyhow::Result<Timestamp> {
-        let silences: Vec<Value> = serde_json::from_slice(&self.listed().await?)?;
-        let ends = silences
-            .iter()
-            .filter_map(|silence| silence["endsAt"].as_str()?.parse().ok());
-        ends.max().context("there is no silence")
-    }
-
-    async fn listed(&self) -> anyhow::Result<Bytes> {
+    /// If it does not answer.
+    pub async fn listed(&self) -> anyhow::Result<Bytes> {
         let uri: Uri = format!("{}/api/v2/silences", self.alertmanager).parse()?;
         Ok(plain().get(uri).await?.into_body().collect().await?.to_bytes())
     }
@@ -173,6 +165,18 @@ pub fn comments_and_states(listed: &[u8]) -> anyhow::Result<Vec<(String, String)
         .collect();
     silences.sort();
     Ok(silences)
+}
+
+/// When the silence ends that lasts longest.
+///
+/// # Errors
+/// If there is none.
+pub fn last_end(listed: &[u8]) -> anyhow::Result<Timestamp> {
+    let silences: Vec<Value> = serde_json::from_slice(listed)?;
+    let ends = silences
+        .iter()
+        .filter_map(|silence| silence["endsAt"].as_str()?.parse().ok());
+    ends.max().context("there is no silence")
 }
 
 async fn until_ready(address: &str, processes: &[Process]) -> anyhow::Result<()> {

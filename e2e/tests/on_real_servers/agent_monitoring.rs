@@ -1,7 +1,5 @@
 //! The agent with a real Prometheus and a real Alertmanager.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use drydock_agent::{Network, Places, Settings};
@@ -11,13 +9,15 @@ use drydock_api::upgradeconfig::UpgradeConfig;
 use drydock_e2e::fleet;
 use drydock_e2e::monitoring::RealMonitoring;
 use drydock_e2e::spoke::NAME;
+use drydock_e2e::still::Watched;
+use drydock_e2e::still::silences::what_is_silenced_when;
 use drydock_e2e::yard::stack;
 use drydock_runtime::Clock;
-use drydock_sandbox::bed::Bed;
+use drydock_sandbox::bed::{Bed, spoke_types};
 use drydock_sandbox::cluster::Fault;
-use jiff::SignedDuration;
+use drydock_sandbox::server::{ApiServer, ServerSettings};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -37,8 +37,6 @@ struct Cluster {
     client: Client,
     agent: JoinSet<Result<(), drydock_agent::Error>>,
     registry: prometheus::Registry,
-    /// By how much the agent's clock is ahead.
-    ahead: Arc<AtomicI64>,
 }
 
 impl Cluster {
@@ -53,7 +51,6 @@ impl Cluster {
             client,
             agent: JoinSet::new(),
             registry: prometheus::Registry::new(),
-            ahead: Arc::default(),
         };
         cluster.start_agent(places);
         cluster
@@ -68,8 +65,7 @@ impl Cluster {
             ..Settings::default()
         };
         let client = stack(self.bed.spoke(NAME).unwrap(), AGENT_MANAGER).unwrap();
-        let clock = Clock::system().skewed(Arc::clone(&self.ahead));
-        let run = drydock_agent::run(settings, client, clock, CancellationToken::new());
+        let run = drydock_agent::run(settings, client, Clock::system(), CancellationToken::new());
         self.agent.spawn(run);
     }
 
@@ -133,81 +129,15 @@ impl Cluster {
 }
 
 #[tokio::test]
-async fn alerts_hold_the_upgrade_up_and_silences_are_made_once_and_ended() {
+async fn alerts_hold_the_upgrade_up_and_silences_are_made_once_replaced_renewed_and_ended() {
     let monitoring = RealMonitoring::start(RULES).await.unwrap();
-    let mut cluster = Cluster::start(&monitoring.places).await;
-    cluster.ask().await;
-    cluster
-        .until("ClusterHealthyBeforeUpgrade", "critical alerts fire: Broken")
-        .await;
-    let ignoring = "
-healthCheck: {ignoredCriticals: [Broken]}
-maintenance: {ignoredAlerts: {controlPlaneCriticals: [ClusterOperatorDown, 'Quoted\\\"One']}}
-";
-    cluster.configure(ignoring).await;
-    cluster
-        .until(
-            "UpgradeCommenced",
-            "waiting until channel stable-4.15 offers 4.15.2",
-        )
-        .await;
-    let expected = |state: &str| {
-        ["", "critical alerts during "].map(|what| {
-            let comment = format!("Silence for {what}OSD control plane upgrade to version 4.15.2");
-            (comment, state.to_owned())
-        })
-    };
-    assert_eq!(monitoring.silences().await.unwrap(), expected("active"));
-
-    // Another agent finds them again.
-    cluster.agent.shutdown().await;
-    cluster.start_agent(&monitoring.places);
-    cluster
-        .configure(&format!("{ignoring}environment: {{fedramp: true}}"))
-        .await;
-    cluster
-        .until(
-            "UpgradeCommenced",
-            "waiting until channel stable-4.15 offers 4.15.2",
-        )
-        .await;
-    assert_eq!(monitoring.silences().await.unwrap(), expected("active"));
-
-    // They are made longer before they end.
-    let first = monitoring.last_end().await.unwrap();
-    cluster.ahead.store(87 * 60_000, Ordering::Relaxed);
-    cluster.configure(ignoring).await;
-    let mut looks = tokio::time::interval(Duration::from_millis(100));
-    for _ in 0..600 {
-        looks.tick().await;
-        if monitoring.last_end().await.unwrap() > first + SignedDuration::from_mins(80) {
-            break;
-        }
-    }
-    assert!(monitoring.last_end().await.unwrap() > first + SignedDuration::from_mins(80));
-    assert_eq!(monitoring.silences().await.unwrap(), expected("active"));
-
-    cluster
-        .upgrades()
-        .delete(UPGRADE_CONFIG, &DeleteParams::default())
+    let clock = Clock::system();
+    let types = spoke_types().unwrap();
+    let server = ApiServer::new(ServerSettings::new("still", clock.clone(), 1, types));
+    let client = stack(&server, AGENT_MANAGER).unwrap();
+    what_is_silenced_when(client, clock, Watched::ByReal(Box::new(monitoring)))
         .await
         .unwrap();
-    let mut looks = tokio::time::interval(Duration::from_millis(100));
-    for _ in 0..600 {
-        looks.tick().await;
-        if cluster
-            .upgrades()
-            .get_opt(UPGRADE_CONFIG)
-            .await
-            .unwrap()
-            .is_none()
-        {
-            break;
-        }
-    }
-    assert_eq!(monitoring.silences().await.unwrap(), expected("expired"));
-    cluster.agent.shutdown().await;
-    cluster.bed.shut_down().await;
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! NodeKeeper (agent 7) on a real API server, with kube-controller-manager keeping the budgets.
 
 use drydock_e2e::control_plane::{ADMIN, ControlPlane, Etcd, Settings};
-use drydock_e2e::drains::StillCluster;
 use drydock_e2e::manifests;
+use drydock_e2e::still::drains::Drains;
 use drydock_runtime::Clock;
 
 #[tokio::test]
@@ -16,7 +16,7 @@ async fn each_kind_of_pod_goes_at_its_time_and_others_never() {
     manifests::install(&client, &manifests::definitions().unwrap())
         .await
         .unwrap();
-    let cluster = StillCluster::start(client, Clock::system()).await.unwrap();
-    cluster.budget_is_counted().await.unwrap();
-    cluster.what_goes_when_and_what_never_does().await.unwrap();
+    let drains = Drains::start(client, Clock::system()).await.unwrap();
+    drains.budget_is_counted().await.unwrap();
+    drains.what_goes_when_and_what_never_does().await.unwrap();
 }

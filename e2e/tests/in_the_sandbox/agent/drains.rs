@@ -2,7 +2,7 @@
 
 use drydock_api::names::AGENT_MANAGER;
 use drydock_api::upgradeconfig::UpgradePhase;
-use drydock_e2e::drains::StillCluster;
+use drydock_e2e::still::drains::Drains;
 use drydock_e2e::yard::{EPOCH, stack};
 use drydock_runtime::Clock;
 use drydock_sandbox::bed::spoke_types;
@@ -70,6 +70,6 @@ async fn each_kind_of_pod_goes_at_its_time_and_others_never() {
         spoke_types().unwrap(),
     ));
     let client = stack(&server, AGENT_MANAGER).unwrap();
-    let cluster = StillCluster::start(client, clock).await.unwrap();
-    cluster.what_goes_when_and_what_never_does().await.unwrap();
+    let drains = Drains::start(client, clock).await.unwrap();
+    drains.what_goes_when_and_what_never_does().await.unwrap();
 }

@@ -6,6 +6,7 @@ mod faults;
 mod hostile;
 
 mod killed;
+mod metrics;
 mod notifications;
 mod order;
 

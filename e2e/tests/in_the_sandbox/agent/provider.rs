@@ -298,3 +298,71 @@ async fn without_a_provider_the_upgrade_config_is_the_policy_and_states_are_even
     );
     spoke.yard.shut_down().await.unwrap();
 }
+
+/// How far an upgrade has come when its policy changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Pending,
+    /// Held up by an alert.
+    Upgrading,
+    Commenced,
+    Upgraded,
+}
+
+impl Stage {
+    async fn reached(self, spoke: &Spoke) {
+        match self {
+            Self::Pending => {
+                spoke.until(UpgradePhase::Pending).await.unwrap();
+            }
+            Self::Upgrading => {
+                super::fire(spoke, "Broken").await;
+                spoke.until(UpgradePhase::Upgrading).await.unwrap();
+            }
+            Self::Commenced => {
+                spoke.until_done("UpgradeCommenced").await.unwrap();
+            }
+            Self::Upgraded => {
+                spoke.until(UpgradePhase::Upgraded).await.unwrap();
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_that_changes_or_disappears_counts_at_every_stage_but_while_the_upgrade_has_commenced() {
+    for stage in [
+        Stage::Pending,
+        Stage::Upgrading,
+        Stage::Commenced,
+        Stage::Upgraded,
+    ] {
+        for disappears in [false, true] {
+            let ocm = Ocm::default();
+            ocm.schedule("p1", "4.14.12", "2026-01-05T09:00:00Z");
+            let spoke = spoke(&ocm).await;
+            tokio::time::sleep(2 * MINUTE).await;
+            stage.reached(&spoke).await;
+            if disappears {
+                ocm.0.lock().unwrap().policies.clear();
+            } else {
+                ocm.schedule("p2", "4.14.13", "2026-01-09T09:00:00Z");
+            }
+            // A sync, and a wait, later; an upgrade that has commenced takes no more than a few hours.
+            tokio::time::sleep(HOUR + 20 * MINUTE).await;
+            let name = format!("{stage:?}, disappears: {disappears}");
+            if stage == Stage::Commenced {
+                let entry = spoke.until(UpgradePhase::Upgraded).await.unwrap();
+                assert_eq!(entry.version.as_deref(), Some("4.14.12"), "{name}");
+                tokio::time::sleep(2 * HOUR).await;
+            }
+            if disappears {
+                assert!(!exists(&spoke).await, "{name}");
+            } else {
+                let asked = spoke.upgrades().get(UPGRADE_CONFIG).await.unwrap().spec;
+                assert_eq!(asked.desired.version.as_deref(), Some("4.14.13"), "{name}");
+            }
+            spoke.yard.shut_down().await.unwrap();
+        }
+    }
+}

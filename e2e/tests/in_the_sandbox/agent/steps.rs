@@ -7,12 +7,19 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
 use drydock_api::machine_api::{Machine, MachineSet, NAMESPACE};
+use drydock_api::names::AGENT_MANAGER;
 use drydock_api::openshift::{ClusterOperator, MachineConfigPool};
 use drydock_api::upgradeconfig::UpgradePhase;
+use drydock_e2e::manifests;
 use drydock_e2e::spoke::{NAME, Spoke};
-use drydock_sandbox::bed::Outside;
+use drydock_e2e::still::Watched;
+use drydock_e2e::still::silences::what_is_silenced_when;
+use drydock_e2e::yard::{EPOCH, stack};
+use drydock_runtime::Clock;
+use drydock_sandbox::bed::{Outside, spoke_types};
 use drydock_sandbox::cluster::Fault;
 use drydock_sandbox::monitoring::Condition;
+use drydock_sandbox::server::{ApiServer, ServerSettings};
 use k8s_openapi::api::core::v1::{Namespace, Node};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -636,4 +643,31 @@ async fn step_17_the_end_is_told_and_measured() {
         "True"
     );
     spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn alerts_and_silences_are_as_with_a_real_prometheus_and_a_real_alertmanager() {
+    let clock = Clock::simulated(EPOCH);
+    let types = spoke_types().unwrap();
+    let server = ApiServer::new(ServerSettings::new("still", clock.clone(), 1, types));
+    let client = stack(&server, AGENT_MANAGER).unwrap();
+    let namespace =
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openshift-monitoring"}});
+    manifests::apply(&client, &serde_json::from_value(namespace).unwrap())
+        .await
+        .unwrap();
+    for (alert, namespace) in [("Broken", "openshift-etcd"), ("Elsewhere", "shop")] {
+        let rule = json!({
+            "apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule",
+            "metadata": {"name": alert.to_lowercase(), "namespace": "openshift-monitoring"},
+            "spec": {"groups": [{"name": "ours", "rules": [
+                {"alert": alert, "expr": "vector(1)", "labels": {"severity": "critical", "namespace": namespace}},
+            ]}]},
+        });
+        manifests::apply(&client, &serde_json::from_value(rule).unwrap())
+            .await
+            .unwrap();
+    }
+    let watched = Watched::by_sandbox(&client, &clock);
+    what_is_silenced_when(client, clock, watched).await.unwrap();
 }
