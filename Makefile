@@ -17,13 +17,13 @@ help: ## Print this list
 
 .PHONY: demo
 demo: ## Upgrade a simulated fleet and watch it; DEMO="--clusters 50 …" passes flags
-	@$(CARGO) build --release --quiet --package drydock-cli
-	@target/release/kubectl-drydock demo $(DEMO)
+	@$(CARGO) build --profile quick --quiet --package drydock-cli
+	@target/quick/kubectl-drydock demo $(DEMO)
 
 .PHONY: sandbox
 sandbox: ## Start a hub and simulated clusters for your own kubectl (CLUSTERS=12)
-	@$(CARGO) build --release --quiet --package drydock-cli
-	@target/release/kubectl-drydock sandbox --clusters $(CLUSTERS)
+	@$(CARGO) build --profile quick --quiet --package drydock-cli
+	@target/quick/kubectl-drydock sandbox --clusters $(CLUSTERS)
 
 .PHONY: build
 build: ## Build the programs: drydock-hub, drydock-agent, kubectl-drydock
@@ -66,7 +66,7 @@ fuzz: control-plane ## Compare the sandbox with a real API server by random requ
 
 .PHONY: sim
 sim: ## Simulate rollouts with faults, from seeds (SEEDS=200, SEED=1)
-	@SIM_SEEDS=$(SEEDS) SIM_SEED=$(SEED) $(CARGO) test --release --quiet --package drydock-e2e --test in_the_sandbox -- --nocapture simulation:: agent::killed::
+	@SIM_SEEDS=$(SEEDS) SIM_SEED=$(SEED) $(CARGO) test --profile quick --quiet --package drydock-e2e --test in_the_sandbox -- --nocapture simulation:: agent::killed::
 
 .PHONY: bench
 bench: control-plane ## Measure: the sandbox beside a real API server, and rollouts as fast as possible
