@@ -8,6 +8,7 @@ CLUSTERS ?= 12
 IDLE ?= 5
 MINUTES ?= 30
 N ?= 10000
+PROFILE ?= release
 SEED ?= 1
 SEEDS ?= 200
 
@@ -17,13 +18,11 @@ help: ## Print this list
 
 .PHONY: demo
 demo: ## Upgrade a simulated fleet and watch it; DEMO="--clusters 50 …" passes flags
-	@$(CARGO) build --profile quick --quiet --package drydock-cli
-	@target/quick/kubectl-drydock demo $(DEMO)
+	@$(CARGO) run --profile $(PROFILE) --quiet --package drydock-cli -- demo $(DEMO)
 
 .PHONY: sandbox
 sandbox: ## Start a hub and simulated clusters for your own kubectl (CLUSTERS=12)
-	@$(CARGO) build --profile quick --quiet --package drydock-cli
-	@target/quick/kubectl-drydock sandbox --clusters $(CLUSTERS)
+	@$(CARGO) run --profile $(PROFILE) --quiet --package drydock-cli -- sandbox --clusters $(CLUSTERS)
 
 .PHONY: build
 build: ## Build the programs: drydock-hub, drydock-agent, kubectl-drydock
@@ -66,7 +65,7 @@ fuzz: control-plane ## Compare the sandbox with a real API server by random requ
 
 .PHONY: sim
 sim: ## Simulate rollouts with faults, from seeds (SEEDS=200, SEED=1)
-	@SIM_SEEDS=$(SEEDS) SIM_SEED=$(SEED) $(CARGO) test --profile quick --quiet --package drydock-e2e --test in_the_sandbox -- --nocapture simulation:: agent::killed::
+	@SIM_SEEDS=$(SEEDS) SIM_SEED=$(SEED) $(CARGO) test --profile $(PROFILE) --quiet --package drydock-e2e --test in_the_sandbox -- --nocapture simulation:: agent::killed::
 
 .PHONY: bench
 bench: control-plane ## Measure: the sandbox beside a real API server, and rollouts as fast as possible

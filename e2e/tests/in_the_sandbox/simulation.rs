@@ -49,21 +49,53 @@ fn a_hub_killed_at_any_of_its_writes_comes_to_the_same_end() {
     );
 }
 
+/// What some seeds came to.
+#[derive(Default)]
+struct Total {
+    faults: Counts,
+    checks: u64,
+    hours: i64,
+}
+
+impl Total {
+    fn of(seeds: impl Iterator<Item = u64>) -> Self {
+        let mut total = Self::default();
+        for seed in seeds {
+            let summary = run(seed).unwrap_or_else(|error| {
+                panic!("{error:#}\nagain: make sim SEEDS=1 SEED={seed}");
+            });
+            total.faults.add(summary.faults);
+            total.checks += summary.checks;
+            total.hours += summary.lasted.as_hours();
+        }
+        total
+    }
+}
+
 #[test]
 fn the_rules_hold_whatever_happens_and_every_rollout_ends() {
     let first = number("SIM_SEED", FIRST);
-    let seeds = number("SIM_SEEDS", SEEDS);
-    let (mut faults, mut checks, mut hours) = (Counts::default(), 0, 0);
-    for seed in first..first + seeds {
-        let summary = run(seed).unwrap_or_else(|error| {
-            panic!("{error:#}\nagain: make sim SEEDS=1 SEED={seed}");
-        });
-        faults.add(summary.faults);
-        checks += summary.checks;
-        hours += summary.lasted.as_hours();
-    }
+    let end = first + number("SIM_SEEDS", SEEDS);
+    let at_once = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let total = std::thread::scope(|scope| {
+        let shares: Vec<_> = (first..end)
+            .take(at_once)
+            .map(|from| scope.spawn(move || Total::of((from..end).step_by(at_once))))
+            .collect();
+        let mut total = Total::default();
+        for share in shares {
+            let share = share.join().expect("a seed failed, as is said above");
+            total.faults.add(share.faults);
+            total.checks += share.checks;
+            total.hours += share.hours;
+        }
+        total
+    });
     println!(
-        "seeds {first} to {}: {hours} virtual hours, {checks} checks, {faults:?}, 0 violations",
-        first + seeds - 1
+        "seeds {first} to {}: {} virtual hours, {} checks, {:?}, 0 violations",
+        end - 1,
+        total.hours,
+        total.checks,
+        total.faults
     );
 }
