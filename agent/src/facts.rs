@@ -177,6 +177,11 @@ impl Facts {
         }
     }
 
+    /// Whether the cluster has been told to go to `version`, refuses it and is about something else: nothing of it has begun.
+    pub fn refuses(&self, version: &str) -> bool {
+        self.cluster.refusal.is_some() && self.cluster.desired.as_deref() != Some(version)
+    }
+
     /// The newest release that was applied completely.
     pub fn current(&self) -> Option<&str> {
         let newest = self.cluster.history.iter().find(|past| past.completed);
@@ -222,6 +227,8 @@ pub(crate) fn cluster(version: &ClusterVersion) -> Cluster {
     let status = version.status.clone().unwrap_or_default();
     let available = status.available_updates.iter();
     let conditional = status.conditional_updates.iter().map(|update| &update.release);
+    // A status about an earlier spec says nothing of what is asked for now.
+    let is_current = status.observed_generation == version.metadata.generation;
     Cluster {
         id: text(&version.spec.cluster_id),
         upstream: version.spec.upstream.clone(),
@@ -255,7 +262,7 @@ pub(crate) fn cluster(version: &ClusterVersion) -> Cluster {
             .iter()
             .find(|condition| condition.type_() == "Upgradeable" && condition.is_false())
             .map(|condition| (condition.reason().to_owned(), condition.message().to_owned())),
-        refusal: trouble(&status.conditions, &REFUSALS),
+        refusal: trouble(&status.conditions, &REFUSALS).filter(|_| is_current),
         failure: trouble(&status.conditions, &FAILURES),
     }
 }

@@ -14,6 +14,7 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use drydock_agent::Places;
+use drydock_sandbox::monitoring::Monitoring;
 use http_body_util::BodyExt;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -26,6 +27,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 
 use crate::control_plane::certificates::Certificates;
 use crate::control_plane::free_port;
@@ -150,6 +152,16 @@ impl Drop for RealMonitoring {
         self.stop.cancel();
         self.processes.iter_mut().for_each(Process::kill);
     }
+}
+
+/// What the sandbox's Alertmanager lists.
+///
+/// # Errors
+/// If it does not answer.
+pub async fn listed_by_sandbox(monitoring: &Monitoring) -> anyhow::Result<Bytes> {
+    let request = http::Request::get("/api/v2/silences").body(Body::empty())?;
+    let answer = monitoring.alertmanager().oneshot(request).await?;
+    Ok(answer.into_body().collect().await?.to_bytes())
 }
 
 /// What Alertmanager lists, as comments and states, sorted.

@@ -4,13 +4,10 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use axum::body::Body;
 use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_CONFIG};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::upgradeconfig::{UpgradeCondition, UpgradeConfig, UpgradeHistory, UpgradePhase};
 use drydock_sandbox::bed::{Bed, BedSettings, Outside};
-use http::Request;
-use http_body_util::BodyExt;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace, Secret};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -18,10 +15,9 @@ use kube::core::ClusterResourceScope;
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tower::ServiceExt;
 
 use crate::fleet;
-use crate::monitoring::comments_and_states;
+use crate::monitoring::{comments_and_states, listed_by_sandbox};
 use crate::yard::Yard;
 
 /// The cluster's name.
@@ -260,9 +256,7 @@ impl Spoke {
 /// If Alertmanager does not answer.
 pub async fn silences(bed: &Bed) -> anyhow::Result<Vec<(String, String)>> {
     let monitoring = bed.monitoring(NAME).context("no monitoring")?;
-    let request = Request::get("/api/v2/silences").body(Body::empty())?;
-    let answer = monitoring.alertmanager().oneshot(request).await?;
-    comments_and_states(&answer.into_body().collect().await?.to_bytes())
+    comments_and_states(&listed_by_sandbox(monitoring).await?)
 }
 
 fn json_merge(into: &mut Value, from: Value) {

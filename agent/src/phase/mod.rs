@@ -147,10 +147,8 @@ fn running_elsewhere(facts: &Facts, history: &[UpgradeHistory]) -> Option<Target
     let version = entry.version.clone()?;
     let asked = facts.cluster.asked.as_ref()?;
     let is_running = entry.phase == UpgradePhase::Upgrading && asked.version == version;
-    // What the cluster refuses has not begun.
-    let is_refused = facts.cluster.refusal.is_some();
     let wanted = key(facts);
-    (is_running && !is_refused && wanted != version).then(|| Target::Version {
+    (is_running && !facts.refuses(&version) && wanted != version).then(|| Target::Version {
         version,
         channel: facts.cluster.channel.clone(),
     })

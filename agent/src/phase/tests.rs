@@ -326,16 +326,22 @@ fn an_edit_before_commencement_counts_and_one_after_it_is_refused() {
 }
 
 #[test]
-fn what_the_cluster_refuses_has_not_begun_and_can_be_edited() {
-    let mut agent = Agent::new();
-    agent.look();
-    agent.look();
-    commence(&mut agent.facts);
-    agent.facts.cluster.refusal = Some("RetrievePayload: it cannot be verified".to_owned());
-    agent.look();
-    agent.facts.spec.desired.version = Some("4.14.13".to_owned());
-    agent.look();
-    assert_eq!(agent.entry().version.as_deref(), Some("4.14.13"));
+fn what_the_cluster_refuses_has_not_begun_and_can_be_edited_until_it_does() {
+    for (is_begun, expected) in [(false, "4.14.13"), (true, "4.14.12")] {
+        let mut agent = Agent::new();
+        agent.look();
+        agent.look();
+        commence(&mut agent.facts);
+        agent.facts.cluster.refusal = Some("RetrievePayload: it cannot be verified".to_owned());
+        if !is_begun {
+            agent.facts.cluster.desired = Some("4.14.9".to_owned());
+            agent.facts.cluster.history.remove(0);
+        }
+        agent.look();
+        agent.facts.spec.desired.version = Some("4.14.13".to_owned());
+        agent.look();
+        assert_eq!(agent.entry().version.as_deref(), Some(expected));
+    }
 }
 
 #[test]

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use axum::body::Body;
 use drydock_agent::{Network, Places};
 use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_CONFIG};
 use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
@@ -17,18 +16,15 @@ use drydock_api::upgradeconfig::{UpgradeCondition, UpgradeConfig, UpgradeHistory
 use drydock_runtime::Clock;
 use drydock_sandbox::bed::{Outside, Place};
 use drydock_sandbox::monitoring::Monitoring;
-use http::Request;
-use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::{Api, Client, Resource};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt;
 
 use crate::manifests;
-use crate::monitoring::{RealMonitoring, comments_and_states, last_end};
+use crate::monitoring::{RealMonitoring, comments_and_states, last_end, listed_by_sandbox};
 
 const MONITORING: &str = "monitoring.example";
 
@@ -71,11 +67,7 @@ impl Watched {
     /// What Alertmanager lists.
     async fn listed(&self) -> anyhow::Result<bytes::Bytes> {
         match self {
-            Self::BySandbox(monitoring) => {
-                let request = Request::get("/api/v2/silences").body(Body::empty())?;
-                let answer = monitoring.alertmanager().oneshot(request).await?;
-                Ok(answer.into_body().collect().await?.to_bytes())
-            }
+            Self::BySandbox(monitoring) => listed_by_sandbox(monitoring).await,
             Self::ByReal(monitoring) => monitoring.listed().await,
         }
     }
@@ -145,7 +137,10 @@ impl StillCluster {
     }
 
     /// The cluster runs the first of these versions, and has run the others.
-    async fn run(&self, versions: &[&str]) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// If the server refuses.
+    pub async fn run(&self, versions: &[&str]) -> anyhow::Result<()> {
         let release = |version: &str| json!({"version": version, "image": format!("quay.io/x/y:{version}")});
         let history: Vec<Value> = versions
             .iter()
@@ -181,7 +176,7 @@ impl StillCluster {
     }
 
     /// Starts an agent, which knows nothing of another before it.
-    fn start_agent(&mut self) {
+    pub fn start_agent(&mut self) {
         self.registry = prometheus::Registry::new();
         let settings = drydock_agent::Settings {
             network: self.watched.network(),
@@ -198,11 +193,16 @@ impl StillCluster {
         ));
     }
 
-    async fn kill_agent(&mut self) {
+    /// Ends the agent in the middle of whatever it is doing.
+    pub async fn kill_agent(&mut self) {
         self.agent.shutdown().await;
     }
 
-    async fn configure(&self, yaml: &str) -> anyhow::Result<()> {
+    /// Writes the agent's configuration.
+    ///
+    /// # Errors
+    /// If the server refuses.
+    pub async fn configure(&self, yaml: &str) -> anyhow::Result<()> {
         let name = "managed-upgrade-operator-config";
         self.apply(json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": AGENT_NAMESPACE, "name": name},
@@ -212,7 +212,11 @@ impl StillCluster {
         Ok(())
     }
 
-    async fn ask(&self, version: &str, channel: &str) -> anyhow::Result<()> {
+    /// Asks for an upgrade, or for another.
+    ///
+    /// # Errors
+    /// If the server refuses.
+    pub async fn ask(&self, version: &str, channel: &str) -> anyhow::Result<()> {
         self.apply(json!({
             "apiVersion": "upgrade.managed.openshift.io/v1alpha1", "kind": "UpgradeConfig",
             "metadata": {"namespace": AGENT_NAMESPACE, "name": UPGRADE_CONFIG},
@@ -243,7 +247,10 @@ impl StillCluster {
     }
 
     /// Waits until a condition is as `is_so` says.
-    async fn until_condition(
+    ///
+    /// # Errors
+    /// If it does not come to it within a minute.
+    pub async fn until_condition(
         &self,
         type_: &str,
         is_so: impl Fn(&UpgradeCondition) -> bool,
@@ -270,7 +277,11 @@ impl StillCluster {
         last_end(&self.watched.listed().await?)
     }
 
-    fn metrics(&self) -> anyhow::Result<String> {
+    /// The agent's metrics, as they are scraped.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn metrics(&self) -> anyhow::Result<String> {
         let text = prometheus::TextEncoder::new().encode_to_string(&self.registry.gather());
         text.context("writing metrics")
     }

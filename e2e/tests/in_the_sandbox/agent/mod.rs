@@ -1,8 +1,10 @@
 //! The real agent on a simulated cluster.
 
+mod capacity;
 mod deletion;
 mod drains;
 mod faults;
+mod health;
 mod hostile;
 
 mod killed;
@@ -11,18 +13,21 @@ mod notifications;
 mod order;
 
 mod provider;
+mod silences;
 mod state_machine;
 mod steps;
 mod validation;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use drydock_api::machine_api::{MachineSet, NAMESPACE};
 use drydock_e2e::spoke::Spoke;
 use drydock_sandbox::bed::BedSettings;
 use drydock_sandbox::cluster::Fault;
-use kube::Api;
-use kube::api::{DynamicObject, PostParams};
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
+use kube::{Api, ResourceExt};
 use serde_json::json;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -51,4 +56,27 @@ async fn fire(spoke: &Spoke, alert: &str) {
     .unwrap();
     let api: Api<DynamicObject> = Api::namespaced_with(spoke.client.clone(), "openshift-monitoring", &kind);
     api.create(&PostParams::default(), &rule).await.unwrap();
+}
+
+/// What is told of an event; empty if it is not.
+async fn description(spoke: &Spoke, event: &str) -> String {
+    let told: BTreeMap<String, String> = spoke.told().await.unwrap().into_iter().collect();
+    told.get(event).cloned().unwrap_or_default()
+}
+
+async fn is_told(spoke: &Spoke, event: &str) -> bool {
+    let told = spoke.told().await.unwrap();
+    told.iter().any(|(known, _)| known == event)
+}
+
+/// Takes the label away by which MachineSets are found.
+async fn hide_machine_sets(spoke: &Spoke) {
+    let sets: Api<MachineSet> = Api::namespaced(spoke.client.clone(), NAMESPACE);
+    let hidden = json!({"metadata": {"labels": {"hive.openshift.io/machine-pool": null}}});
+    for set in sets.list(&ListParams::default()).await.unwrap().items {
+        let as_user = PatchParams::default();
+        sets.patch(&set.name_any(), &as_user, &Patch::Merge(&hidden))
+            .await
+            .unwrap();
+    }
 }
