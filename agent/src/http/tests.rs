@@ -85,3 +85,24 @@ async fn an_answer_that_is_no_json_says_so() {
         "{error}"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_does_not_come_to_stand_is_given_up_after_half_a_minute() {
+    // The system takes the connection; nobody ever answers the first message of TLS.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let uri = format!("https://{}/x", silent.local_addr().unwrap());
+    let patient = Limits {
+        time: Duration::from_mins(5),
+        ..LIMITS
+    };
+    let began = tokio::time::Instant::now();
+    let network = Network::default();
+    let error = send(&network.exchange(None).unwrap(), get(&uri), patient)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&error, HttpError::Unreachable { reason, .. } if reason.contains("timed out")),
+        "{error:?}"
+    );
+    assert_eq!(began.elapsed().as_secs(), 30);
+}

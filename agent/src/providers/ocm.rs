@@ -15,6 +15,8 @@ use crate::http::{self as bounded, Answer, Exchange, HttpError, Limits};
 /// How often a request is sent again, and the first wait.
 const RETRIES: u32 = 5;
 const FIRST_WAIT: Duration = Duration::from_secs(2);
+/// How long an answer may take. Longer than a connection may, so that a slow way to the outside is told from a slow service.
+const ANSWER: Duration = Duration::from_secs(60);
 /// Policies a request; a cluster has one or two.
 const PAGE: usize = 100;
 
@@ -190,7 +192,11 @@ impl Ocm {
         }
         let bytes = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
         let request = request.body(bytes).map_err(|error| unusable(error.to_string()))?;
-        bounded::send(&self.exchange, request, Limits::default()).await
+        let limits = Limits {
+            time: ANSWER,
+            ..Limits::default()
+        };
+        bounded::send(&self.exchange, request, limits).await
     }
 }
 

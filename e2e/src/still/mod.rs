@@ -288,7 +288,10 @@ impl StillCluster {
 }
 
 /// Waits until something is so, for a minute.
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> anyhow::Result<bool>) -> anyhow::Result<()> {
+///
+/// # Errors
+/// If it does not come to it, or cannot be found out.
+pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> anyhow::Result<bool>) -> anyhow::Result<()> {
     for _ in 0..600 {
         if is_so().await? {
             return Ok(());

@@ -8,6 +8,7 @@
 )]
 
 mod agent_monitoring;
+mod agent_proxy;
 mod control_plane_launcher;
 mod drains;
 mod fuzz;
