@@ -16,7 +16,7 @@ use crate::http::{self as bounded, Answer, Exchange, HttpError, Limits};
 const RETRIES: u32 = 5;
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// How long an answer may take. Longer than a connection may, so that a slow way to the outside is told from a slow service.
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_mins(1);
 /// Policies a request; a cluster has one or two.
 const PAGE: usize = 100;
 
