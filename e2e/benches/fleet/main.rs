@@ -39,25 +39,50 @@ async fn main() -> anyhow::Result<()> {
     };
     let all = number("FLEET_CLUSTERS", 1000);
     let idle = Duration::from_secs(60 * number("FLEET_IDLE_MINUTES", 5) as u64);
+    let answers = match std::env::var("FLEET_ANSWERS").as_deref() {
+        Ok("late") => Answers::Late,
+        _ => Answers::AtOnce,
+    };
     let mut sizes: Vec<usize> = [all / 100, all / 10, all]
         .into_iter()
         .filter(|size| *size > 0)
         .collect();
     sizes.dedup();
     println!(
-        "{:>8} {:>11} {:>11} {:>9} {:>9} {:>9} {:>9} {:>12} {:>12}",
-        "clusters", "all works", "complete", "CPU", "peak", "requests", "a cluster", "received", "sent"
+        "{:>8} {:<15} {:>9} {:>9} {:>9} {:>9} {:>9} {:>12} {:>12}",
+        "clusters", "", "after", "CPU", "peak", "requests", "a cluster", "received", "sent"
     );
     for size in sizes {
         // Only the largest fleet is left alone for a while: an idle one costs the same at any size, or should.
-        run(size, (size == all).then_some(idle))
+        run(size, answers, (size == all).then_some(idle))
             .await
             .with_context(|| format!("with {size} clusters"))?;
     }
     Ok(())
 }
 
-async fn run(size: usize, idle: Option<Duration>) -> anyhow::Result<()> {
+/// From when on works are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answers {
+    AtOnce,
+    /// When all works are there: what it takes to make them shows by itself.
+    Late,
+}
+
+fn row(size: usize, what: &str, after: Duration, reading: &Reading) {
+    println!(
+        "{size:>8} {what:<15} {:>7.1} s {:>7.2} s {:>6} MB {:>9} {:>9.2} {:>9.1} MB {:>9.1} MB",
+        after.as_secs_f64(),
+        reading.cpu_seconds,
+        reading.peak_kibibytes / 1024,
+        reading.total_requests(),
+        reading.total_requests() as f64 / size as f64,
+        reading.received as f64 / 1e6,
+        reading.sent as f64 / 1e6,
+    );
+}
+
+async fn run(size: usize, answers: Answers, idle: Option<Duration>) -> anyhow::Result<()> {
     let control_plane = ControlPlane::start().await?;
     let admin = control_plane.client(ADMIN).await?;
     manifests::install(&admin, &manifests::definitions()?).await?;
@@ -80,35 +105,24 @@ async fn run(size: usize, idle: Option<Duration>) -> anyhow::Result<()> {
     let hub = program::start(&workplace, "drydock-hub", "drydock-hub", &kubeconfig, &arguments)?;
     let meter = Meter::new(hub.id(), address, proxy);
     meter.wait_until_ready(PATIENCE).await?;
-    let feeder = tokio::spawn(feeder::run(
-        Access::remote(admin.clone(), "feeder"),
-        FeederSettings {
-            durations: vec![SignedDuration::from_secs(1)],
-            seed: 1,
-            failures_percent: 0,
-        },
-        Lives::default(),
-    ));
+    let access = Access::remote(admin.clone(), "feeder");
+    let settings = FeederSettings {
+        durations: vec![SignedDuration::from_secs(1)],
+        seed: 1,
+        failures_percent: 0,
+    };
+    let feed = || tokio::spawn(feeder::run(access.clone(), settings.clone(), Lives::default()));
+    let early = (answers == Answers::AtOnce).then(feed);
 
     let begun = Instant::now();
     let all_works = tokio::spawn(count_works(admin.clone(), size));
     fleet::start(&admin, &objects::upgrade(size)?).await?;
     all_works.await.context("counting works")??;
-    let works_after = begun.elapsed();
+    row(size, "works are there", begun.elapsed(), &meter.read().await?);
+    let feeder = early.unwrap_or_else(feed);
     complete(&admin).await?;
-    let complete_after = begun.elapsed();
     let reading = meter.read().await?;
-    println!(
-        "{size:>8} {:>9.1} s {:>9.1} s {:>7.2} s {:>6} MB {:>9} {:>9.2} {:>9.1} MB {:>9.1} MB",
-        works_after.as_secs_f64(),
-        complete_after.as_secs_f64(),
-        reading.cpu_seconds,
-        reading.peak_kibibytes / 1024,
-        reading.total_requests(),
-        reading.total_requests() as f64 / size as f64,
-        reading.received as f64 / 1e6,
-        reading.sent as f64 / 1e6,
-    );
+    row(size, "all complete", begun.elapsed(), &reading);
     if let Some(idle) = idle {
         breakdown(&reading);
         rest(&meter, &reading, idle).await?;

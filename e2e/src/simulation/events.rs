@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 use super::rules::Rules;
-use super::scenario::{Scenario, below};
+use super::scenario::{Scenario, TARGETS, below};
 
 static UPGRADE: Kind = Kind::new(
     "cluster.open-cluster-management.io",
@@ -34,6 +34,8 @@ enum Happening {
     /// `maxConcurrency` is edited.
     Limit(usize),
     Paused(bool),
+    /// The target is edited.
+    Target(&'static str),
     /// The placement selects so many of the clusters, and no others.
     Selects(BTreeSet<String>),
     /// A cluster is cut off from the hub, or comes back.
@@ -87,7 +89,7 @@ impl Events {
             |rng: &mut ChaCha8Rng| Duration::from_secs(60 * below(rng, minutes - 1) + below(rng, 60));
         for _ in 0..below(rng, 7) {
             let at = moment(rng);
-            match below(rng, 6) {
+            match below(rng, 7) {
                 0 => events.push((at, Happening::Limit(1 + below(rng, 5) as usize))),
                 1 => {
                     let until = at + Duration::from_secs(60 * (1 + below(rng, 240)));
@@ -118,6 +120,7 @@ impl Events {
                     events.push((at, Happening::Partition(true)));
                     events.push((until.min(troubled), Happening::Partition(false)));
                 }
+                5 if !scenario.real => events.push((at, Happening::Target(TARGETS[1]))),
                 _ => {
                     let most = SKEW.as_millis() as u64;
                     let ahead = below(rng, 2 * most) as i64 - most as i64;
@@ -179,6 +182,10 @@ impl World {
                 self.edit(json!({"paused": paused})).await?;
                 self.rules.pause_is(*paused, self.clock.now());
                 Ok(())
+            }
+            Happening::Target(version) => {
+                self.rules.target_is(version, self.clock.now());
+                self.edit(json!({"clusterVersion": {"version": version}})).await
             }
             Happening::Selects(selected) => {
                 self.rules.selection_is(selected.clone(), self.clock.now());

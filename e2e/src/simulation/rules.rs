@@ -5,15 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::ensure;
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_api::names::{KIND_LABEL, STATE_LABEL, UPGRADE_UID_LABEL};
+use drydock_api::names::{KIND_LABEL, REVISION_ANNOTATION, STATE_LABEL, UPGRADE_UID_LABEL};
 use drydock_runtime::Clock;
 use drydock_sandbox::access::{Access, Object, Selection, WatchEvent};
 use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
 use futures::StreamExt;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 
 use super::events::SKEW;
-use super::scenario::Scenario;
+use super::scenario::{Scenario, TARGETS};
 
 /// How old the hub's view of an edit may be: its watches break, and its requests fail.
 const STALE: SignedDuration = SignedDuration::from_mins(20);
@@ -25,8 +26,10 @@ const REMEMBERED: usize = 200;
 struct Cluster {
     /// Kind and uid of its works.
     works: BTreeMap<String, String>,
-    /// How often an upgrade work was made for it.
-    upgrades: usize,
+    /// The version that its newest works are for.
+    target: String,
+    /// How often an upgrade work was made for it, by version.
+    upgrades: BTreeMap<String, usize>,
     /// `Complete` or `Failed`, once recorded, and when.
     ended: Option<(String, Timestamp)>,
 }
@@ -35,9 +38,7 @@ impl Cluster {
     fn in_flight(&self) -> bool {
         !self.works.is_empty() && self.ended.is_none()
     }
-}
 
-impl Cluster {
     fn has_ended(&self, state: &str) -> bool {
         self.ended.as_ref().is_some_and(|(ended, _)| ended == state)
     }
@@ -60,6 +61,7 @@ struct Seen {
     limits: Asked<usize>,
     pauses: Asked<bool>,
     selections: Asked<BTreeSet<String>>,
+    targets: Asked<&'static str>,
     clusters: BTreeMap<String, Cluster>,
     history: VecDeque<String>,
     broken: Option<String>,
@@ -70,6 +72,16 @@ struct Seen {
 pub(super) struct Rules {
     scenario: Scenario,
     seen: Mutex<Seen>,
+}
+
+/// The version that a work is for.
+fn target(work: &Object) -> String {
+    let revision = work.annotation(REVISION_ANNOTATION).unwrap_or_default();
+    let revision: Value = serde_json::from_str(revision).unwrap_or_default();
+    revision["target"]["version"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Checks after every change of a work.
@@ -91,6 +103,7 @@ impl Rules {
             limits: vec![(Timestamp::MIN, scenario.limit)],
             pauses: vec![(Timestamp::MIN, false)],
             selections: vec![(Timestamp::MIN, scenario.names().into_iter().collect())],
+            targets: vec![(Timestamp::MIN, TARGETS[0])],
             ..Seen::default()
         };
         Self {
@@ -112,6 +125,11 @@ impl Rules {
     /// The placement selects these from now on.
     pub fn selection_is(&self, selected: BTreeSet<String>, now: Timestamp) {
         self.seen().selections.push((now, selected));
+    }
+
+    /// The clusters shall come to this version from now on.
+    pub fn target_is(&self, target: &'static str, now: Timestamp) {
+        self.seen().targets.push((now, target));
     }
 
     /// Remembers something that happened.
@@ -144,18 +162,20 @@ impl Rules {
         let kind = work.label(KIND_LABEL).unwrap_or_default().to_owned();
         let is_canary = self.scenario.is_canary(&cluster);
         let canaries_done = self.canaries_done(&seen, now);
-        let budget_left = self.budget_left(&seen);
+        let budget_left = self.budget_left(&seen, now);
         let entry = seen.clusters.entry(cluster.clone()).or_default();
-        let starts = entry.works.is_empty();
+        let starts = !entry.in_flight();
         let is_new = entry.works.get(&kind).map(String::as_str) != Some(work.uid());
         if is_new {
             entry.works.insert(kind.clone(), work.uid().to_owned());
-            entry.upgrades += usize::from(kind == "cluster");
+            entry.target = target(work);
+            let times = entry.upgrades.entry(entry.target.clone()).or_default();
+            *times += usize::from(kind == "cluster");
         }
         if let Some(state) = work.label(STATE_LABEL) {
             entry.ended.get_or_insert_with(|| (state.to_owned(), now));
         }
-        let twice = entry.upgrades > 1;
+        let twice = entry.upgrades.values().any(|times| *times > 1);
         let follows = is_new && matches!(kind.as_str(), "post" | "operators");
         let has_upgrade = entry.works.contains_key("cluster");
         let running = seen
@@ -200,7 +220,17 @@ impl Rules {
         let cluster = work.namespace().unwrap_or_default().to_owned();
         let kind = work.label(KIND_LABEL).unwrap_or_default().to_owned();
         seen.note(format!("{now} {cluster}: {kind} work is gone"));
-        seen.check(kind != "cluster", || {
+        if let Some(entry) = seen.clusters.get_mut(&cluster)
+            && entry.works.get(&kind).map(String::as_str) == Some(work.uid())
+        {
+            entry.works.remove(&kind);
+            if kind == "cluster" {
+                entry.ended = None;
+            }
+        }
+        // It makes room for another target.
+        let is_outdated = believed(&seen.targets, now).any(|asked| *asked != target(work));
+        seen.check(kind != "cluster" || is_outdated, || {
             format!("{cluster}: the record of its upgrade was deleted")
         });
     }
@@ -215,38 +245,46 @@ impl Rules {
             canaries.filter(|name| believed(&seen.selections, now).all(|selected| selected.contains(*name)));
         asked.all(|name| {
             let cluster = seen.clusters.get(name);
-            let done = cluster.filter(|cluster| cluster.has_ended("Complete"));
+            let is_asked = |version: &str| believed(&seen.targets, now).any(|asked| *asked == version);
+            let done = cluster.filter(|cluster| cluster.has_ended("Complete") && is_asked(&cluster.target));
             let done = done.and_then(|cluster| cluster.ended.as_ref());
             done.is_some_and(|(_, since)| *since + soak <= now + off)
         })
     }
 
-    fn budget_left(&self, seen: &Seen) -> bool {
-        let failed = seen
-            .clusters
-            .iter()
-            .filter(|(name, cluster)| !self.scenario.is_canary(name) && cluster.has_ended("Failed"));
+    fn budget_left(&self, seen: &Seen, now: Timestamp) -> bool {
+        // Who is no longer selected and was for another target takes no part.
+        let takes_part = |name: &str, cluster: &Cluster| {
+            believed(&seen.targets, now).all(|asked| *asked == cluster.target)
+                || believed(&seen.selections, now).all(|selected| selected.contains(name))
+        };
+        let failed = seen.clusters.iter().filter(|(name, cluster)| {
+            !self.scenario.is_canary(name) && cluster.has_ended("Failed") && takes_part(name, cluster)
+        });
         let failed = failed.count() as u64;
         self.scenario
             .max_failures
             .is_none_or(|budget| failed < budget.max(1))
     }
 
+    /// How many members have ended so; only the newest target counts as complete.
     fn count(&self, state: &str) -> i64 {
         let seen = self.seen();
-        let ended = seen.clusters.values().filter(|cluster| cluster.has_ended(state));
+        let ended = seen.clusters.iter().filter(|(name, cluster)| {
+            let is_current = seen.is_current(cluster);
+            cluster.has_ended(state) && (is_current || state == "Failed" && seen.is_selected(name))
+        });
         i64::try_from(ended.count()).unwrap_or(i64::MAX)
     }
 
-    /// How many clusters take part: the selected ones, and those that have started.
+    /// How many clusters take part: the selected ones, and those that have started and are not done with another target.
     fn members(&self) -> usize {
         let seen = self.seen();
         let selected = seen.selections.last().map(|(_, selected)| selected.clone());
         let mut members = selected.unwrap_or_default();
-        let started = seen
-            .clusters
-            .iter()
-            .filter(|(_, cluster)| !cluster.works.is_empty());
+        let started = seen.clusters.iter().filter(|(_, cluster)| {
+            !cluster.works.is_empty() && (cluster.ended.is_none() || seen.is_current(cluster))
+        });
         members.extend(started.map(|(name, _)| name.clone()));
         members.len()
     }
@@ -322,6 +360,17 @@ fn is_complete(upgrade: &ManagedClustersUpgrade) -> bool {
 }
 
 impl Seen {
+    /// Whether a cluster's works are for the version that is asked for now.
+    fn is_current(&self, cluster: &Cluster) -> bool {
+        let asked = self.targets.last();
+        asked.is_some_and(|(_, target)| *target == cluster.target)
+    }
+
+    fn is_selected(&self, name: &str) -> bool {
+        let selected = self.selections.last();
+        selected.is_some_and(|(_, selected)| selected.contains(name))
+    }
+
     fn note(&mut self, what: String) {
         self.history.push_back(what);
         while self.history.len() > REMEMBERED {

@@ -13,6 +13,9 @@ use rand_chacha::rand_core::Rng;
 use semver::Version;
 use serde_json::{Value, json};
 
+/// The version that is asked for, and the one that an edit asks for.
+pub(super) const TARGETS: [&str; 2] = ["4.14.12", "4.14.13"];
+
 /// A number below `end`.
 pub(super) fn below(rng: &mut ChaCha8Rng, end: u64) -> u64 {
     rng.next_u64() % end.max(1)
@@ -220,7 +223,7 @@ impl Scenario {
             ("placement", json!([{"name": "all", "namespace": "default"}])),
             (
                 "clusterVersion",
-                json!({"channel": "stable-4.14", "version": "4.14.12"}),
+                json!({"channel": "stable-4.14", "version": TARGETS[0]}),
             ),
             ("upgradeStrategy", strategy),
         ]);

@@ -45,11 +45,23 @@ pub fn check(observed: &Observed, plan: &Plan) -> Vec<Violation> {
         .filter_map(Action::starts)
         .filter(|cluster| !in_flight(observed, cluster))
         .collect();
-    for name in &starts {
-        check_start(observed, name, &mut violations);
+    if !starts.is_empty() {
+        check_starts(observed, &starts, &mut violations);
     }
-    if let (Ok(spec), false) = (&observed.spec, starts.is_empty()) {
-        let limit = spec.strategy.slots(selected(observed).len());
+    for action in &plan.actions {
+        check_action(observed, action, &mut violations);
+    }
+    violations
+}
+
+fn check_starts(observed: &Observed, starts: &BTreeSet<&ClusterName>, violations: &mut Vec<Violation>) {
+    let selected = selected(observed);
+    let canaries_wait = canaries_wait(observed, &selected);
+    for name in starts {
+        check_start(observed, &selected, canaries_wait, name, violations);
+    }
+    if let Ok(spec) = &observed.spec {
+        let limit = spec.strategy.slots(selected.len());
         let running = observed
             .works
             .keys()
@@ -62,14 +74,32 @@ pub fn check(observed: &Observed, plan: &Plan) -> Vec<Violation> {
             });
         }
     }
-    for action in &plan.actions {
-        check_action(observed, action, &mut violations);
-    }
-    violations
 }
 
-fn check_start(observed: &Observed, name: &ClusterName, violations: &mut Vec<Violation>) {
-    let selected = selected(observed);
+fn is_canary(observed: &Observed, spec: &Spec, name: &ClusterName) -> bool {
+    let cluster = observed.clusters.get(name);
+    let canaries = spec.strategy.canaries.as_ref();
+    canaries
+        .zip(cluster)
+        .is_some_and(|(canaries, cluster)| canaries.matches(&cluster.labels))
+}
+
+/// Whether a canary is not complete.
+fn canaries_wait(observed: &Observed, selected: &BTreeSet<&ClusterName>) -> bool {
+    observed.spec.as_ref().is_ok_and(|spec| {
+        selected
+            .iter()
+            .any(|name| is_canary(observed, spec, name) && !is_complete(observed, spec, name))
+    })
+}
+
+fn check_start(
+    observed: &Observed,
+    selected: &BTreeSet<&ClusterName>,
+    canaries_wait: bool,
+    name: &ClusterName,
+    violations: &mut Vec<Violation>,
+) {
     let why = match &observed.spec {
         Err(_) => Some("the spec is invalid"),
         Ok(spec) if spec.paused => Some("it is paused"),
@@ -86,18 +116,10 @@ fn check_start(observed: &Observed, name: &ClusterName, violations: &mut Vec<Vio
         violations.push(Violation::NotOurs(name.clone()));
     }
     if let Ok(spec) = &observed.spec
-        && let Some(canaries) = &spec.strategy.canaries
+        && canaries_wait
+        && !is_canary(observed, spec, name)
     {
-        let is_canary = |name: &ClusterName| {
-            let cluster = observed.clusters.get(name);
-            cluster.is_some_and(|cluster| canaries.matches(&cluster.labels))
-        };
-        let waiting = selected
-            .iter()
-            .any(|name| is_canary(name) && !is_complete(observed, spec, name));
-        if !is_canary(name) && waiting {
-            violations.push(Violation::BeforeCanaries(name.clone()));
-        }
+        violations.push(Violation::BeforeCanaries(name.clone()));
     }
 }
 
@@ -152,7 +174,7 @@ fn works<'a>(observed: &'a Observed, name: &ClusterName) -> impl Iterator<Item =
         .get(name)
         .into_iter()
         .flatten()
-        .map(|(kind, work)| (*kind, work))
+        .map(|(kind, work)| (*kind, &**work))
 }
 
 fn find<'a>(observed: &'a Observed, name: &ClusterName, kind: WorkKind, uid: &Uid) -> Option<&'a Work> {

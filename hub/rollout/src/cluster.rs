@@ -65,7 +65,7 @@ pub(crate) fn survey(context: &Context<'_>, name: &ClusterName, works: &Works) -
         context,
         name,
         works,
-        cluster: context.observed.clusters.get(name),
+        cluster: context.observed.clusters.get(name).map(|cluster| &**cluster),
         place: context.selected.get(name),
     }
     .member()
@@ -88,7 +88,8 @@ impl<'a> Survey<'a> {
     }
 
     fn own(&self, kind: WorkKind) -> Option<&'a Work> {
-        self.works.get(&kind).filter(|work| self.is_own(work))
+        let work = self.works.get(&kind)?;
+        self.is_own(work).then_some(&**work)
     }
 
     /// The work on which the outcome is recorded: the one of the platform, or the operators' where the platform is left as
@@ -405,7 +406,7 @@ impl<'a> Survey<'a> {
     fn revision(&self, timeout: SignedDuration) -> Option<Revision> {
         let spec = self.context.spec?;
         let fits = spec.goal.target.as_ref().is_some_and(Target::fits_agent);
-        let agent = self.cluster.is_some_and(|cluster| cluster.agent) && fits;
+        let agent = self.context.observed.agents.contains(self.name) && fits;
         Some(Revision {
             generation: self.context.observed.upgrade.generation,
             rollout_since: self.context.rollout_since,
@@ -582,7 +583,7 @@ impl<'a> Survey<'a> {
             .context
             .spec
             .is_some_and(|spec| spec.strategy.via == UpgradeVia::Agent && spec.goal.target.is_some());
-        if agent_only && !cluster.agent {
+        if agent_only && !self.context.observed.agents.contains(self.name) {
             return Some(Reason::AgentNotAvailable);
         }
         WorkKind::ALL

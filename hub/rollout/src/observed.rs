@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use drydock_api::ClusterName;
 use drydock_api::names::{RETRY_ANNOTATION, WorkKind};
@@ -216,8 +217,9 @@ pub struct Work {
     pub feedback: WorkFeedback,
 }
 
-/// The works of one cluster, ours and other upgrades', by kind: their names are the same.
-pub type Works = BTreeMap<WorkKind, Work>;
+/// The works of one cluster, ours and other upgrades', by kind: their names are the same. Shared with who sees them: a fleet
+/// is looked at every second.
+pub type Works = BTreeMap<WorkKind, Arc<Work>>;
 
 /// A taint of a ManagedCluster that keeps clusters from being selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -269,8 +271,6 @@ pub struct Cluster {
     pub version: Option<Version>,
     /// Its OpenShift cluster id.
     pub cluster_id: Option<String>,
-    /// Whether our agent is Available there.
-    pub agent: bool,
 }
 
 /// Why a Placement gives no clusters.
@@ -365,7 +365,9 @@ pub struct Observed {
     /// The hub's own Placement.
     pub own_placement: OwnPlacement,
     /// ManagedClusters, at least the selected ones and those with works.
-    pub clusters: BTreeMap<ClusterName, Cluster>,
+    pub clusters: BTreeMap<ClusterName, Arc<Cluster>>,
+    /// Clusters on which our agent is Available.
+    pub agents: BTreeSet<ClusterName>,
     /// Our works and those of other upgrades on the same clusters.
     pub works: BTreeMap<ClusterName, Works>,
     /// Works whose names are taken by objects that are not ours.

@@ -8,6 +8,7 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use drydock_api::mcu::UpgradeVia;
 use drydock_api::names::{EndState, WorkKind};
@@ -15,7 +16,8 @@ use drydock_api::{ClusterName, IntOrPercent};
 use drydock_rollout::{
     Action, ActionSpec, Cluster, ClusterFeedback, ClusterState, ConditionStatus, Goal, Observed, Operators,
     OwnPlacement, Owner, PlacementKey, Plan, Previous, Record, RunState, Selection, Selector, Source, Spec,
-    Strategy as Walk, Target, Uid, Upgrade, UpgradeKey, Via, Work, WorkFeedback, WorkOrder, check, decide,
+    Strategy as Walk, Target, Uid, Upgrade, UpgradeKey, Via, Work, WorkFeedback, WorkOrder, Works, check,
+    decide,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -117,7 +119,6 @@ impl World {
             joined: true,
             available: true,
             version: Some(Version::new(4, 14, 9)),
-            agent: fleet.agents.contains(&number),
             ..Cluster::default()
         };
         let spec = spec(fleet, &canary);
@@ -142,8 +143,9 @@ impl World {
             },
             own_placement: OwnPlacement::Absent,
             clusters: (0..fleet.clusters)
-                .map(|number| (name(number), cluster(number)))
+                .map(|number| (name(number), Arc::new(cluster(number))))
                 .collect(),
+            agents: fleet.agents.iter().copied().map(name).collect(),
             works: BTreeMap::new(),
             obstructed: BTreeSet::new(),
             caught_up: true,
@@ -161,7 +163,8 @@ impl World {
         if works.values().any(|work| work.record.is_some()) {
             return None;
         }
-        works.iter_mut().next_back().map(|(kind, work)| (*kind, work))
+        let (kind, work) = works.iter_mut().next_back()?;
+        Some((*kind, Arc::make_mut(work)))
     }
 
     fn happen(&mut self, event: &Event) {
@@ -169,7 +172,7 @@ impl World {
             Event::Minutes(minutes) => self.now += SignedDuration::from_mins(*minutes),
             Event::Available(number, available) => {
                 if let Some(cluster) = self.observed.clusters.get_mut(&name(*number)) {
-                    cluster.available = *available;
+                    Arc::make_mut(cluster).available = *available;
                 }
             }
             Event::Selected(number, selected) => {
@@ -225,7 +228,7 @@ impl World {
                         .unwrap()
                         .get_mut(kind)
                         .unwrap();
-                    work.record = Some(Record {
+                    Arc::make_mut(work).record = Some(Record {
                         state: match outcome {
                             EndState::Complete => ClusterState::Complete,
                             EndState::Failed => ClusterState::Failed,
@@ -238,7 +241,8 @@ impl World {
                 }
                 Action::ReopenWork { cluster, .. } => {
                     let works = self.observed.works.get_mut(cluster).unwrap();
-                    works.get_mut(&WorkKind::Cluster).unwrap().record = None;
+                    let work = works.get_mut(&WorkKind::Cluster).unwrap();
+                    Arc::make_mut(work).record = None;
                 }
                 Action::DeleteWork { cluster, kind, .. } => {
                     self.observed.works.get_mut(cluster).unwrap().remove(kind);
@@ -281,7 +285,7 @@ impl World {
         };
         let works = self.observed.works.entry(order.cluster.clone()).or_default();
         assert!(
-            works.insert(order.kind, work).is_none(),
+            works.insert(order.kind, Arc::new(work)).is_none(),
             "{order:?} is there already"
         );
     }
@@ -293,7 +297,7 @@ impl World {
 
     /// Clusters with a work of ours and no recorded end.
     fn in_flight(&self) -> usize {
-        let ended = |works: &BTreeMap<WorkKind, Work>| works.values().any(|work| work.record.is_some());
+        let ended = |works: &&Works| works.values().any(|work| work.record.is_some());
         self.observed.works.values().filter(|works| !ended(works)).count()
     }
 

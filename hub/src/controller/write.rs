@@ -11,8 +11,11 @@ use drydock_rollout::{Action, Uid, UpgradeKey, WorkOrder};
 use drydock_runtime::Clock;
 use drydock_runtime::digest_index::ObjectKey;
 use futures::StreamExt;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::{Api, Client, ResourceExt};
+use futures::stream::FuturesUnordered;
+use http::HeaderValue;
+use http::header::ACCEPT;
+use kube::api::{DeleteParams, PartialObjectMeta, Patch, PatchParams, PostParams, Preconditions, Request};
+use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -22,6 +25,8 @@ use crate::works::{BuildError, Template, build};
 
 /// Writes under way at once for one upgrade.
 const WRITES_AT_ONCE: usize = 16;
+/// How an object's metadata are asked for.
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
 /// A write that did not succeed.
 #[derive(Debug, Error)]
@@ -92,19 +97,25 @@ impl Writer<'_> {
     /// Carries out the actions, some at once: a plan is safe whichever of its writes succeed. Returns all errors.
     /// `carried_out` is told each that did.
     pub async fn carry_out(&self, actions: &[Action], carried_out: impl Fn(&Action)) -> Vec<WriteError> {
-        let writes: Vec<_> = actions.iter().map(|action| self.write(action)).collect();
-        let outcomes: Vec<_> = futures::stream::iter(writes)
-            .buffered(WRITES_AT_ONCE)
-            .collect()
-            .await;
+        let mut waiting = actions.iter();
+        let mut under_way: FuturesUnordered<_> = waiting
+            .by_ref()
+            .take(WRITES_AT_ONCE)
+            .map(|action| self.attempt(action))
+            .collect();
         let mut errors = Vec::new();
-        for (action, outcome) in actions.iter().zip(outcomes) {
+        while let Some((action, outcome)) = under_way.next().await {
+            under_way.extend(waiting.next().map(|action| self.attempt(action)));
             match outcome {
                 Ok(()) => carried_out(action),
                 Err(error) => errors.push(error),
             }
         }
         errors
+    }
+
+    async fn attempt<'a>(&self, action: &'a Action) -> (&'a Action, Result<(), WriteError>) {
+        (action, self.write(action).await)
     }
 
     async fn write(&self, action: &Action) -> Result<(), WriteError> {
@@ -233,7 +244,7 @@ impl Writer<'_> {
             field_manager: Some(HUB_MANAGER.to_owned()),
             ..PostParams::default()
         };
-        match self.works(&order.cluster).create(&parameters, &work).await {
+        match self.create_for_metadata(&parameters, &work).await {
             Ok(created) => {
                 self.view
                     .works
@@ -243,6 +254,23 @@ impl Writer<'_> {
             Err(kube::Error::Api(status)) if status.is_already_exists() => self.adopt(order, key, &uid).await,
             Err(error) => Err(WriteError::request("creating ManifestWork", key, error)),
         }
+    }
+
+    /// Creates a work. The answer is its metadata, which is all that is looked at.
+    async fn create_for_metadata(
+        &self,
+        parameters: &PostParams,
+        work: &ManifestWork,
+    ) -> Result<PartialObjectMeta<ManifestWork>, kube::Error> {
+        let url = ManifestWork::url_path(&(), work.namespace().as_deref());
+        let body = serde_json::to_vec(work).map_err(kube::Error::SerdeError)?;
+        let request = Request::new(url).create(parameters, body);
+        let mut request = request.map_err(kube::Error::BuildRequest)?;
+        request
+            .headers_mut()
+            .insert(ACCEPT, HeaderValue::from_static(METADATA));
+        request.extensions_mut().insert("create");
+        self.client.request(request).await
     }
 
     /// A work that exists is ours if an earlier request came through whose answer was lost.
@@ -338,7 +366,7 @@ impl Writer<'_> {
             ..PatchParams::default()
         };
         let works: Api<ManifestWork> = Api::namespaced(self.client.clone(), &key.namespace);
-        match works.patch(&key.name, &parameters, patch).await {
+        match works.patch_metadata(&key.name, &parameters, patch).await {
             Ok(written) => {
                 let version = written.metadata.resource_version.as_deref();
                 self.view.works.wrote(key, version);

@@ -1,5 +1,7 @@
 //! What decisions need of a ManagedCluster.
 
+use std::sync::Arc;
+
 use drydock_api::conditions;
 use drydock_api::names::{
     AVAILABLE, CLUSTER_ID_CLAIM, CLUSTER_ID_LABEL, CLUSTER_VERSION_CLAIM, HUB_ACCEPTED, JOINED,
@@ -10,7 +12,7 @@ use kube::ResourceExt;
 use semver::Version;
 
 /// Reads a ManagedCluster. Whether our agent is there is not known here.
-pub(super) fn digest(cluster: &ManagedCluster) -> Cluster {
+pub(super) fn digest(cluster: &ManagedCluster) -> Arc<Cluster> {
     let is = |type_| conditions::is_true(cluster.conditions(), type_);
     let taints = cluster.spec.taints.iter().map(|taint| Taint {
         key: taint.key.clone(),
@@ -19,7 +21,7 @@ pub(super) fn digest(cluster: &ManagedCluster) -> Cluster {
     });
     let id = cluster.claim(CLUSTER_ID_CLAIM);
     let id = id.or_else(|| cluster.labels().get(CLUSTER_ID_LABEL).map(String::as_str));
-    Cluster {
+    Arc::new(Cluster {
         labels: cluster.labels().clone(),
         accepted: is(HUB_ACCEPTED),
         joined: is(JOINED),
@@ -32,6 +34,5 @@ pub(super) fn digest(cluster: &ManagedCluster) -> Cluster {
             .claim(CLUSTER_VERSION_CLAIM)
             .and_then(|text| Version::parse(text).ok()),
         cluster_id: id.map(str::to_owned),
-        agent: false,
-    }
+    })
 }

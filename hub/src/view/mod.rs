@@ -33,7 +33,7 @@ use placement::{PageDigest, PlacementDigest};
 pub(crate) struct View {
     /// Our works; `None` for one that has our labels and not our name.
     pub works: DigestIndex<Option<WorkDigest>>,
-    clusters: DigestIndex<Cluster>,
+    clusters: DigestIndex<Arc<Cluster>>,
     /// Whether our agent is Available, by the cluster's namespace.
     addons: DigestIndex<bool>,
     placements: DigestIndex<PlacementDigest>,

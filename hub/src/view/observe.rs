@@ -1,7 +1,7 @@
 //! From what the hub sees to what a decision is made of.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use drydock_api::ClusterName;
 use drydock_api::conditions;
@@ -41,6 +41,7 @@ pub(crate) fn observe(
         previous: previous(upgrade),
         own_placement: own(view, upgrade),
         clusters: clusters(view, &selection, &works),
+        agents: agents(view),
         obstructed: circumstances.obstructed.clone(),
         caught_up: view.works.caught_up(),
         selection,
@@ -194,7 +195,7 @@ fn clusters(
     view: &View,
     selection: &Selection,
     works: &BTreeMap<ClusterName, Works>,
-) -> BTreeMap<ClusterName, Cluster> {
+) -> BTreeMap<ClusterName, Arc<Cluster>> {
     let selected = selection
         .sources
         .iter()
@@ -203,10 +204,19 @@ fn clusters(
     names
         .into_iter()
         .filter_map(|name| {
-            let mut cluster = view.clusters.get(&ObjectKey::new("", name.as_str()))?;
-            let addon = ObjectKey::new(name.as_str(), drydock_api::names::AGENT_ADDON);
-            cluster.agent = view.addons.get(&addon).unwrap_or(false);
+            let cluster = view.clusters.get(&ObjectKey::new("", name.as_str()))?;
             Some((name.clone(), cluster))
         })
         .collect()
+}
+
+/// Where our agent is Available.
+fn agents(view: &View) -> BTreeSet<ClusterName> {
+    let mut agents = BTreeSet::new();
+    view.addons.for_each(|addon, is_available| {
+        if *is_available {
+            agents.insert(ClusterName::from(addon.namespace.as_str()));
+        }
+    });
+    agents
 }

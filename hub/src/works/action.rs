@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use drydock_api::ocm::ManifestWork;
 use drydock_api::ocm::manifest_work::{ManifestConfig, ManifestStatus, ManifestWorkSpec, ResourceIdentifier};
 use drydock_rollout::RunState;
 use serde_json::Value;
 
 use super::feedback;
+use super::seen::SeenWork;
 
 const JOB_PATHS: [(&str, &str); 4] = [
     ("drydockSucceeded", ".status.succeeded"),
@@ -152,7 +152,7 @@ fn feed_back(configs: &mut Vec<ManifestConfig>, run: Run, (namespace, name): (&s
 }
 
 /// How far each Job and Pod of an action is, by `Kind namespace/name`.
-pub(super) fn runs(work: &ManifestWork) -> BTreeMap<String, RunState> {
+pub(super) fn runs(work: &SeenWork) -> BTreeMap<String, RunState> {
     let manifests = work
         .spec
         .workload

@@ -1,7 +1,6 @@
 //! Upgrading a cluster through its ClusterVersion (hub 4).
 
 use drydock_api::names::CLUSTER_VERSION;
-use drydock_api::ocm::ManifestWork;
 use drydock_api::ocm::manifest_work::{
     DeleteOption, Manifest, ManifestConfig, ManifestStatus, ManifestWorkSpec, ResourceIdentifier,
     SelectivelyOrphan, Workload,
@@ -11,6 +10,7 @@ use semver::Version;
 use serde_json::{Map, Value, json};
 
 use super::feedback::{self, text};
+use super::seen::SeenWork;
 
 const GROUP: &str = "config.openshift.io";
 const RESOURCE: &str = "clusterversions";
@@ -170,7 +170,7 @@ fn rights_config(grant_cluster_admin: bool) -> ManifestConfig {
 }
 
 /// What the cluster says about its upgrade; `None` before it has said anything.
-pub(super) fn read(work: &ManifestWork) -> Option<ClusterFeedback> {
+pub(super) fn read(work: &SeenWork) -> Option<ClusterFeedback> {
     let status = super::read::manifest(work, GROUP, RESOURCE, "", CLUSTER_VERSION)?;
     let is = |name, value| feedback::is(status, name, value);
     let hindrance = if is("releaseAccepted", "False") {

@@ -7,6 +7,7 @@ mod feedback;
 mod operators;
 mod read;
 mod release;
+mod seen;
 mod upgrade_config;
 
 pub use build::{BuildError, Template, build};

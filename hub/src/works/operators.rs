@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use drydock_api::names::APPROVE_COMMAND;
-use drydock_api::ocm::ManifestWork;
 use drydock_api::ocm::manifest_work::{
     DeleteOption, Manifest, ManifestConfig, ManifestWorkSpec, ResourceIdentifier, Workload,
 };
@@ -12,6 +11,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::feedback;
+use super::seen::SeenWork;
 
 /// All objects of the work have this name, and the Job is in the namespace of this name.
 const NAME: &str = "installplan-approver";
@@ -135,7 +135,7 @@ fn pairs(operators: &[OperatorKey]) -> String {
 }
 
 /// How far the Job is, as actions are read.
-pub(super) fn runs(work: &ManifestWork) -> BTreeMap<String, RunState> {
+pub(super) fn runs(work: &SeenWork) -> BTreeMap<String, RunState> {
     let state = match super::read::manifest(work, "batch", "jobs", NAME, NAME) {
         None => RunState::Running,
         Some(status) if feedback::is(status, FAILED, "True") => RunState::Failed,

@@ -1,18 +1,20 @@
 //! From a ManifestWork to what decisions need of it. What cannot be read is a reason to wait, never to fail: works are
 //! written by the hub, but anybody may have edited them.
 
+use std::sync::Arc;
+
 use drydock_api::ClusterName;
 use drydock_api::conditions::{self, AnyCondition, ForeignCondition};
 use drydock_api::names::{
     EndState, KIND_LABEL, RETRY_ANNOTATION, REVISION_ANNOTATION, STATE_LABEL, STATE_MESSAGE_ANNOTATION,
     STATE_REASON_ANNOTATION, STATE_SINCE_ANNOTATION, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL, WorkKind,
 };
-use drydock_api::ocm::ManifestWork;
 use drydock_api::ocm::manifest_work::ManifestStatus;
 use drydock_rollout::{ClusterState, ConditionStatus, Owner, Record, Revision, Uid, Via, Work, WorkFeedback};
 use jiff::Timestamp;
 use kube::ResourceExt;
 
+use super::seen::SeenWork;
 use super::{action, cluster_version, operators, upgrade_config};
 
 /// One of our works and whose it is.
@@ -23,11 +25,11 @@ pub struct WorkDigest {
     /// Which of its works.
     pub kind: WorkKind,
     /// The work.
-    pub work: Work,
+    pub work: Arc<Work>,
 }
 
 /// Reads a work that has our labels; `None` if it has not the name that ours have.
-pub fn digest(work: &ManifestWork) -> Option<WorkDigest> {
+pub fn digest(work: &SeenWork) -> Option<WorkDigest> {
     let label = |name: &str| work.labels().get(name).map(String::as_str);
     let cluster = ClusterName::from(work.namespace()?.as_str());
     let kind = WorkKind::parse(label(KIND_LABEL)?)?;
@@ -41,7 +43,7 @@ pub fn digest(work: &ManifestWork) -> Option<WorkDigest> {
     Some(WorkDigest {
         cluster,
         kind,
-        work: Work {
+        work: Arc::new(Work {
             uid: Uid::new(work.uid().unwrap_or_default()),
             owner: Owner {
                 uid: Uid::new(label(UPGRADE_UID_LABEL).unwrap_or_default()),
@@ -57,11 +59,11 @@ pub fn digest(work: &ManifestWork) -> Option<WorkDigest> {
             available: condition(work, "Available"),
             degraded: degraded(work),
             feedback,
-        },
+        }),
     })
 }
 
-fn record(work: &ManifestWork) -> Option<Record> {
+fn record(work: &SeenWork) -> Option<Record> {
     let annotation = |name: &str| work.annotations().get(name).cloned();
     let state = match EndState::parse(work.labels().get(STATE_LABEL)?)? {
         EndState::Complete => ClusterState::Complete,
@@ -76,18 +78,18 @@ fn record(work: &ManifestWork) -> Option<Record> {
     })
 }
 
-fn conditions_of(work: &ManifestWork) -> &[ForeignCondition] {
+fn conditions_of(work: &SeenWork) -> &[ForeignCondition] {
     work.status.as_ref().map_or(&[], |status| &status.conditions)
 }
 
 /// A condition about an older generation says nothing.
-fn is_current(work: &ManifestWork, condition: &ForeignCondition) -> bool {
+fn is_current(work: &SeenWork, condition: &ForeignCondition) -> bool {
     condition
         .observed_generation
         .is_none_or(|generation| Some(generation) == work.metadata.generation)
 }
 
-fn condition(work: &ManifestWork, type_: &str) -> ConditionStatus {
+fn condition(work: &SeenWork, type_: &str) -> ConditionStatus {
     match conditions::find(conditions_of(work), type_) {
         Some(condition) if !is_current(work, condition) => ConditionStatus::Absent,
         None => ConditionStatus::Absent,
@@ -97,7 +99,7 @@ fn condition(work: &ManifestWork, type_: &str) -> ConditionStatus {
 }
 
 /// A rule of the user's own says that an object, or all of them, is degraded.
-fn degraded(work: &ManifestWork) -> Option<String> {
+fn degraded(work: &SeenWork) -> Option<String> {
     let status = work.status.as_ref()?;
     let manifests = status
         .resource_status
@@ -114,7 +116,7 @@ fn degraded(work: &ManifestWork) -> Option<String> {
         .map(|condition| condition.message().to_owned())
 }
 
-fn feedback(work: &ManifestWork, kind: WorkKind, revision: Option<&Revision>) -> WorkFeedback {
+fn feedback(work: &SeenWork, kind: WorkKind, revision: Option<&Revision>) -> WorkFeedback {
     match (kind, revision.map(|revision| revision.via)) {
         (WorkKind::Pre | WorkKind::Post, _) => WorkFeedback::Action(action::runs(work)),
         (WorkKind::Operators, _) => WorkFeedback::Action(operators::runs(work)),
@@ -132,7 +134,7 @@ fn feedback(work: &ManifestWork, kind: WorkKind, revision: Option<&Revision>) ->
 
 /// The status of one object of a work.
 pub(super) fn manifest<'a>(
-    work: &'a ManifestWork,
+    work: &'a SeenWork,
     group: &str,
     resource: &str,
     namespace: &str,

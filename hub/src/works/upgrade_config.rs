@@ -2,7 +2,6 @@
 
 use drydock_api::mcu::AgentSettings;
 use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_CONFIG};
-use drydock_api::ocm::ManifestWork;
 use drydock_api::ocm::manifest_work::{Manifest, ManifestWorkSpec, ResourceIdentifier, Workload};
 use drydock_api::upgradeconfig::UpgradeType;
 use drydock_rollout::{ClusterFeedback, Target};
@@ -11,6 +10,7 @@ use semver::Version;
 use serde_json::{Map, Value, json};
 
 use super::feedback::{self, text};
+use super::seen::SeenWork;
 
 const GROUP: &str = "upgrade.managed.openshift.io";
 const RESOURCE: &str = "upgradeconfigs";
@@ -89,7 +89,7 @@ fn upgrade_config(target: &Target, settings: &AgentSettings, namespace: &str, st
 }
 
 /// What the agent says about the upgrade; `None` before it has said anything.
-pub(super) fn read(work: &ManifestWork) -> Option<ClusterFeedback> {
+pub(super) fn read(work: &SeenWork) -> Option<ClusterFeedback> {
     let status = work
         .status
         .as_ref()?
