@@ -52,7 +52,8 @@ struct Arguments {
     log_format: LogFormat,
 }
 
-#[tokio::main]
+// It waits for its API server nearly all the time: a second thread costs more in waking it than it brings.
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     telemetry::start(arguments.log_format, "info").context("starting logs")?;
