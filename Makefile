@@ -84,9 +84,9 @@ bench-agent: control-plane ## Measure the agent: memory and CPU on a real API se
 	@$(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench agent
 
 .PHONY: bench-fleet
-bench-fleet: control-plane ## Measure the hub on a real API server with N clusters, a tenth and a hundredth of them (N=10000, IDLE=5, ANSWERS=late)
+bench-fleet: control-plane ## Measure the hub on a real API server with N clusters, a tenth and a hundredth of them (N=10000, IDLE=5, ANSWERS=late, OCM=its work manager, to compare)
 	@$(CARGO) build --release --quiet --package drydock-hub
-	@FLEET_CLUSTERS=$(N) FLEET_IDLE_MINUTES=$(IDLE) FLEET_ANSWERS=$(ANSWERS) $(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench fleet
+	@FLEET_CLUSTERS=$(N) FLEET_IDLE_MINUTES=$(IDLE) FLEET_ANSWERS=$(ANSWERS) FLEET_OCM=$(OCM) $(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench fleet
 
 .PHONY: mutants
 mutants: ## Put deliberate mistakes into a copy of the hub, and see that the simulation finds each (SEEDS=200)

@@ -38,7 +38,11 @@ pub fn start(format: LogFormat, filter: &str) -> Result<(), TryInitError> {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
     match format {
-        LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
+        // The innermost span says which object is looked at; the list of spans would say it again.
+        LogFormat::Json => {
+            let lines = lines.json().flatten_event(true).with_span_list(false);
+            registry.with(lines).try_init()
+        }
         LogFormat::Text => registry.with(lines).try_init(),
     }
 }

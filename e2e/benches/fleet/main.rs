@@ -6,10 +6,13 @@
     reason = "it measures real time for a person"
 )]
 
+mod floor;
 mod meter;
 mod objects;
+mod ocm;
 mod proxy;
 
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,6 +28,7 @@ use jiff::SignedDuration;
 use kube::api::ListParams;
 use kube::{Api, Client};
 
+use floor::Contents;
 use meter::{Meter, Reading};
 use proxy::Proxy;
 
@@ -90,6 +94,8 @@ async fn run(size: usize, answers: Answers, idle: Option<Duration>) -> anyhow::R
     manifests::apply_file(&admin, &in_repository("manifests/hub/rbac.yaml")).await?;
     objects::make_fleet(&Access::remote(admin.clone(), "bench"), size).await?;
 
+    compare(&control_plane, &admin, size).await?;
+
     let proxy = Proxy::start(control_plane.server()).await?;
     let kubeconfig = control_plane
         .service_account_kubeconfig("drydock", "drydock-hub")
@@ -102,7 +108,12 @@ async fn run(size: usize, answers: Answers, idle: Option<Duration>) -> anyhow::R
     )?;
     let address = meter::free_address()?;
     let arguments = ["--admin-address", address.as_str()];
-    let hub = program::start(&workplace, "drydock-hub", "drydock-hub", &kubeconfig, &arguments)?;
+    let hub = workplace.start(
+        "drydock-hub",
+        Command::new(program::path("drydock-hub")?)
+            .env("KUBECONFIG", kubeconfig)
+            .args(arguments),
+    )?;
     let meter = Meter::new(hub.id(), address, proxy);
     meter.wait_until_ready(PATIENCE).await?;
     let access = Access::remote(admin.clone(), "feeder");
@@ -128,6 +139,28 @@ async fn run(size: usize, answers: Answers, idle: Option<Duration>) -> anyhow::R
     }
     feeder.abort();
     drop(hub);
+    Ok(())
+}
+
+/// What the API server takes for as many works from others.
+async fn compare(control_plane: &ControlPlane, admin: &Client, size: usize) -> anyhow::Result<()> {
+    for (what, contents) in [("bare", Contents::Bare), ("like the hub's", Contents::Full)] {
+        let took = floor::measure(admin, size, contents).await?;
+        println!(
+            "{size:>8} works {what}, from a client that only makes them: {:.1} s",
+            took.as_secs_f64()
+        );
+        if let Some(manager) = std::env::var_os("FLEET_OCM").filter(|path| !path.is_empty()) {
+            let work = floor::work(&objects::name(0), contents)?;
+            let (took, used) = ocm::measure(manager.as_ref(), control_plane, size, work).await?;
+            println!(
+                "{size:>8} works {what}, from OCM's controller: {:.1} s, {:.2} CPU s, {} MB",
+                took.as_secs_f64(),
+                used.cpu_seconds,
+                used.peak_kibibytes / 1024,
+            );
+        }
+    }
     Ok(())
 }
 

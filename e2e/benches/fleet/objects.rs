@@ -19,7 +19,7 @@ pub fn namespace(name: &str) -> anyhow::Result<DynamicObject> {
     serde_json::from_value(object).context("building a namespace")
 }
 
-fn name(number: usize) -> String {
+pub fn name(number: usize) -> String {
     format!("cluster{number:05}")
 }
 

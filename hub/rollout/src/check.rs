@@ -1,6 +1,6 @@
 //! The invariants of a plan, computed apart from the decision. The hub refuses to act on a plan that breaks one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use drydock_api::ClusterName;
 use drydock_api::names::WorkKind;
@@ -164,7 +164,7 @@ fn selected(observed: &Observed) -> BTreeSet<&ClusterName> {
     let sources = &observed.selection.sources;
     sources
         .iter()
-        .flat_map(|source| source.outcome.iter().flat_map(BTreeMap::keys))
+        .flat_map(|source| source.outcome.iter().flat_map(|snapshot| snapshot.keys()))
         .collect()
 }
 

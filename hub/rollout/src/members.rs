@@ -122,7 +122,7 @@ pub(crate) fn persisted_start(observed: &Observed) -> Option<Timestamp> {
 fn selected(observed: &Observed) -> BTreeMap<&ClusterName, Place<'_>> {
     let mut selected: BTreeMap<&ClusterName, Place<'_>> = BTreeMap::new();
     for (index, source) in observed.selection.sources.iter().enumerate() {
-        for (name, group) in source.outcome.iter().flatten() {
+        for (name, group) in source.outcome.iter().flat_map(|snapshot| snapshot.iter()) {
             selected
                 .entry(name)
                 .or_insert_with(|| Place {

@@ -99,7 +99,7 @@ pub struct Revision {
     pub rollout_since: Timestamp,
     /// What the cluster shall come to.
     #[serde(flatten)]
-    pub goal: Goal,
+    pub goal: Arc<Goal>,
     /// How it is reached.
     pub via: Via,
     /// Seconds that this stage may take.
@@ -293,8 +293,8 @@ pub struct Source {
     pub placement: PlacementKey,
     /// The taints that it tolerates.
     pub tolerations: Vec<Toleration>,
-    /// Its decisions: the newest whole snapshot.
-    pub outcome: Result<Snapshot, SelectionProblem>,
+    /// Its decisions: the newest whole snapshot, shared with who keeps it.
+    pub outcome: Result<Arc<Snapshot>, SelectionProblem>,
 }
 
 /// The Placements of an upgrade, in the order of the spec, the hub's own last.

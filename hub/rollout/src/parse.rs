@@ -1,5 +1,7 @@
 //! From the object's spec to values, or to a message that says which field is wrong and what to write instead.
 
+use std::sync::Arc;
+
 use drydock_api::mcu::{
     self, Action, ClusterVersion, ManagedClustersUpgradeSpec, OcpOperators, OperatorReference,
     UpgradeStrategy, UpgradeVia,
@@ -81,7 +83,7 @@ pub fn parse_spec(spec: &ManagedClustersUpgradeSpec) -> Result<Spec, InvalidSpec
     Ok(Spec {
         placements,
         has_selector: cluster_selector.is_some(),
-        goal: Goal { target, operators },
+        goal: Arc::new(Goal { target, operators }),
         strategy,
         pre_action: parse_action("spec.preUpgradeAction", pre_upgrade_action.as_ref())?,
         post_action: parse_action("spec.postUpgradeAction", post_upgrade_action.as_ref())?,

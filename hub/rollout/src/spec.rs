@@ -1,5 +1,7 @@
 //! What the user asked for, as values: parsed once from the object's spec by [`crate::parse_spec`].
 
+use std::sync::Arc;
+
 use drydock_api::IntOrPercent;
 use drydock_api::mcu::UpgradeVia;
 use jiff::SignedDuration;
@@ -54,7 +56,7 @@ pub struct Spec {
     /// Whether the hub keeps a Placement of its own for `clusterSelector`.
     pub has_selector: bool,
     /// What the clusters shall come to.
-    pub goal: Goal,
+    pub goal: Arc<Goal>,
     /// How the fleet is walked.
     pub strategy: Strategy,
     /// What runs on a cluster before.

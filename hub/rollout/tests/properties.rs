@@ -77,7 +77,7 @@ fn spec(fleet: &Fleet, canary: &BTreeMap<String, String>) -> Spec {
     Spec {
         placements: vec![placement()],
         has_selector: false,
-        goal: Goal {
+        goal: Arc::new(Goal {
             target: Some(Target {
                 channel: Some("stable-4.14".to_owned()),
                 version: Some(Version::new(4, 14, 12)),
@@ -89,7 +89,7 @@ fn spec(fleet: &Fleet, canary: &BTreeMap<String, String>) -> Spec {
                 include: None,
                 exclude: Vec::new(),
             }),
-        },
+        }),
         strategy: Walk {
             canaries: (fleet.canaries > 0).then(|| Selector::labels(canary)),
             soak: SignedDuration::from_mins(fleet.soak_minutes),
@@ -138,7 +138,7 @@ impl World {
                 sources: vec![Source {
                     placement: placement(),
                     tolerations: Vec::new(),
-                    outcome: Ok(snapshot),
+                    outcome: Ok(Arc::new(snapshot)),
                 }],
             },
             own_placement: OwnPlacement::Absent,
@@ -178,6 +178,7 @@ impl World {
             Event::Selected(number, selected) => {
                 let known = self.observed.clusters.contains_key(&name(*number));
                 if let Ok(snapshot) = &mut self.observed.selection.sources[0].outcome {
+                    let snapshot = Arc::make_mut(snapshot);
                     if *selected && known {
                         snapshot.insert(name(*number), 0);
                     } else {

@@ -14,8 +14,9 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use http::HeaderValue;
 use http::header::ACCEPT;
-use kube::api::{DeleteParams, PartialObjectMeta, Patch, PatchParams, PostParams, Preconditions, Request};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions, Request};
 use kube::{Api, Client, Resource, ResourceExt};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -27,6 +28,18 @@ use crate::works::{BuildError, Template, build};
 const WRITES_AT_ONCE: usize = 16;
 /// How an object's metadata are asked for.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/// An answer to a write, as far as it is read: who manages which field is the greater part of an object's metadata.
+#[derive(Debug, Deserialize)]
+struct Written {
+    metadata: WrittenMetadata,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenMetadata {
+    resource_version: Option<String>,
+}
 
 /// A write that did not succeed.
 #[derive(Debug, Error)]
@@ -244,11 +257,10 @@ impl Writer<'_> {
             field_manager: Some(HUB_MANAGER.to_owned()),
             ..PostParams::default()
         };
-        match self.create_for_metadata(&parameters, &work).await {
+        match self.create(&parameters, &work).await {
             Ok(created) => {
-                self.view
-                    .works
-                    .wrote(key, created.metadata.resource_version.as_deref());
+                let version = created.metadata.resource_version.as_deref();
+                self.view.works.wrote(key, version);
                 Ok(())
             }
             Err(kube::Error::Api(status)) if status.is_already_exists() => self.adopt(order, key, &uid).await,
@@ -256,20 +268,24 @@ impl Writer<'_> {
         }
     }
 
-    /// Creates a work. The answer is its metadata, which is all that is looked at.
-    async fn create_for_metadata(
-        &self,
-        parameters: &PostParams,
-        work: &ManifestWork,
-    ) -> Result<PartialObjectMeta<ManifestWork>, kube::Error> {
+    async fn create(&self, parameters: &PostParams, work: &ManifestWork) -> Result<Written, kube::Error> {
         let url = ManifestWork::url_path(&(), work.namespace().as_deref());
         let body = serde_json::to_vec(work).map_err(kube::Error::SerdeError)?;
         let request = Request::new(url).create(parameters, body);
-        let mut request = request.map_err(kube::Error::BuildRequest)?;
+        self.send("create", request.map_err(kube::Error::BuildRequest)?)
+            .await
+    }
+
+    /// Sends a write of a work, to be answered with its metadata.
+    async fn send(
+        &self,
+        verb: &'static str,
+        mut request: http::Request<Vec<u8>>,
+    ) -> Result<Written, kube::Error> {
         request
             .headers_mut()
             .insert(ACCEPT, HeaderValue::from_static(METADATA));
-        request.extensions_mut().insert("create");
+        request.extensions_mut().insert(verb);
         self.client.request(request).await
     }
 
@@ -365,8 +381,11 @@ impl Writer<'_> {
             field_manager: Some(HUB_MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        let works: Api<ManifestWork> = Api::namespaced(self.client.clone(), &key.namespace);
-        match works.patch_metadata(&key.name, &parameters, patch).await {
+        let url = ManifestWork::url_path(&(), Some(&key.namespace));
+        let request = Request::new(url).patch(&key.name, &parameters, patch);
+        let request = request.map_err(kube::Error::BuildRequest);
+        let request = request.map_err(|error| WriteError::request(doing, &key, error))?;
+        match self.send("patch", request).await {
             Ok(written) => {
                 let version = written.metadata.resource_version.as_deref();
                 self.view.works.wrote(key, version);

@@ -39,7 +39,7 @@ pub(crate) struct View {
     placements: DigestIndex<PlacementDigest>,
     pages: DigestIndex<PageDigest>,
     /// The newest whole snapshot of each Placement.
-    snapshots: Arc<Mutex<BTreeMap<PlacementKey, Snapshot>>>,
+    snapshots: Arc<Mutex<BTreeMap<PlacementKey, Arc<Snapshot>>>>,
 }
 
 impl View {

@@ -161,10 +161,11 @@ fn source(view: &View, key: PlacementKey, pages: &Pages, refused: bool, is_own: 
 }
 
 /// A new snapshot counts when it is whole; until then the last one stands.
-fn standing(view: &View, key: &PlacementKey, read: Decisions) -> Option<Snapshot> {
+fn standing(view: &View, key: &PlacementKey, read: Decisions) -> Option<Arc<Snapshot>> {
     let mut snapshots = view.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
     match read {
         Decisions::Whole(snapshot) => {
+            let snapshot = Arc::new(snapshot);
             snapshots.insert(key.clone(), snapshot.clone());
             Some(snapshot)
         }
@@ -177,7 +178,7 @@ fn works(view: &View, uid: &Uid, selection: &Selection) -> BTreeMap<ClusterName,
     let selected: BTreeSet<&ClusterName> = selection
         .sources
         .iter()
-        .flat_map(|source| source.outcome.iter().flat_map(BTreeMap::keys))
+        .flat_map(|source| source.outcome.iter().flat_map(|snapshot| snapshot.keys()))
         .collect();
     let mut works: BTreeMap<ClusterName, Works> = BTreeMap::new();
     view.works.for_each(|_, digest| {
@@ -199,7 +200,7 @@ fn clusters(
     let selected = selection
         .sources
         .iter()
-        .flat_map(|source| source.outcome.iter().flat_map(BTreeMap::keys));
+        .flat_map(|source| source.outcome.iter().flat_map(|snapshot| snapshot.keys()));
     let names: BTreeSet<&ClusterName> = selected.chain(works.keys()).collect();
     names
         .into_iter()

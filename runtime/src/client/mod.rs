@@ -30,8 +30,6 @@ use time_limit::TimeLimitLayer;
 const REQUESTS_AT_ONCE: usize = 32;
 /// How long one attempt of a request that is not a watch may take until its answer begins.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// Requests that may wait for the transport.
-const WAITING_REQUESTS: usize = 1024;
 
 /// Why no client could be made.
 #[derive(Debug, Error)]
@@ -116,6 +114,7 @@ fn transport(
     mut config: Config,
 ) -> Result<
     impl Service<Request<Body>, Response = Response<Body>, Error = kube::Error, Future: Send + 'static>
+    + Clone
     + Send
     + 'static,
     ClientError,
@@ -139,7 +138,7 @@ fn transport(
 /// A client over any transport, for example the sandbox's API server. Must be called inside a tokio runtime.
 pub fn from_service<S, B>(transport: S, default_namespace: &str, metrics: &RequestMetrics) -> Client
 where
-    S: Service<Request<Body>, Response = Response<B>> + Send + 'static,
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError> + Send + Sync,
     B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
@@ -150,7 +149,6 @@ where
         .layer(TimeLimitLayer::new(TIME_LIMIT))
         .layer(MetricsLayer::new(metrics.clone()))
         .layer(GlobalConcurrencyLimitLayer::new(REQUESTS_AT_ONCE))
-        .buffer(WAITING_REQUESTS)
         .map_err(Into::<BoxError>::into)
         .service(transport);
     Client::new(stack, default_namespace)

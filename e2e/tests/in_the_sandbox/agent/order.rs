@@ -1,6 +1,7 @@
 //! Watch events in any order: each watch delivers its own in order, and each event late by a time of its own, so that what
 //! happens to one object is seen before or after what happens to another. The end is the same, also with a kill on the way.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ const ORDERS: u64 = if cfg!(debug_assertions) { 6 } else { 60 };
 
 /// A connection whose watches deliver each event late.
 fn late(server: &ApiServer, seed: u64) -> Client {
-    let watches = AtomicU64::new(0);
+    let watches = Arc::new(AtomicU64::new(0));
     let transport = server.service(AGENT_MANAGER);
     let service = tower::service_fn(move |request: Request<kube::client::Body>| {
         let transport = transport.clone();
