@@ -135,7 +135,7 @@ async fn run(size: usize, answers: Answers, idle: Option<Duration>) -> anyhow::R
     row(size, "all complete", begun.elapsed(), &reading);
     if let Some(idle) = idle {
         breakdown(&reading);
-        rest(&meter, &reading, idle).await?;
+        rest(&meter, idle).await?;
     }
     feeder.abort();
     drop(hub);
@@ -171,8 +171,23 @@ fn breakdown(reading: &Reading) {
     }
 }
 
-/// What an idle fleet costs.
-async fn rest(meter: &Meter, before: &Reading, idle: Duration) -> anyhow::Result<()> {
+/// What an idle fleet costs, once the Events of what happened are written.
+async fn rest(meter: &Meter, idle: Duration) -> anyhow::Result<()> {
+    let mut before = meter.read().await?;
+    let quiet = async {
+        loop {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            let now = meter.read().await?;
+            let writes = now.since(&before).iter().any(|what| !what.contains(" watch "));
+            before = now;
+            if !writes {
+                return anyhow::Ok(());
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, quiet)
+        .await
+        .context("the hub does not come to rest")??;
     tokio::time::sleep(idle).await;
     let after = meter.read().await?;
     println!(
@@ -180,7 +195,7 @@ async fn rest(meter: &Meter, before: &Reading, idle: Duration) -> anyhow::Result
         idle.as_secs() / 60,
         after.cpu_seconds - before.cpu_seconds,
         after.total_requests() - before.total_requests(),
-        after.since(before).join(", "),
+        after.since(&before).join(", "),
         after.resident_kibibytes / 1024,
     );
     Ok(())

@@ -14,6 +14,7 @@ use drydock_sandbox::server::ApiServer;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
+use super::repeats::Repeats;
 use super::rules::Rules;
 use super::scenario::{Scenario, TARGETS, below};
 
@@ -150,6 +151,7 @@ pub(super) struct World {
     pub skew: Arc<AtomicI64>,
     pub offline: Offline,
     pub rules: Arc<Rules>,
+    pub repeats: Repeats,
     pub scenario: Scenario,
     pub connect: Connect,
 }
@@ -172,6 +174,7 @@ impl World {
 
     async fn happen(&self, happening: &Happening) -> anyhow::Result<()> {
         self.rules.note(&format!("{} {happening:?}", self.clock.now()));
+        self.repeats.forget();
         match happening {
             Happening::Limit(limit) => {
                 self.rules.limit_is(*limit, self.clock.now());

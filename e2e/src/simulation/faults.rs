@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::Replicas;
 use super::events::Offline;
+use super::repeats::Repeats;
 use super::scenario::below;
 
 /// How often each fault happened.
@@ -56,6 +57,7 @@ impl Trouble {
         end: Timestamp,
         clock: &Clock,
         offline: Offline,
+        repeats: Repeats,
     ) -> Self {
         let trouble = Self::default();
         let rate = [0, 2, 10, 30][below(rng, 4) as usize];
@@ -70,16 +72,24 @@ impl Trouble {
                 noted.counted().unreachable += 1;
                 return Verdict::Unreachable;
             }
-            if !is_replica || clock.now() >= end {
+            if !is_replica {
                 return Verdict::Pass;
             }
-            let mut draws = draws.lock().unwrap_or_else(PoisonError::into_inner);
-            if below(&mut draws, 100) >= rate {
-                return Verdict::Pass;
-            }
+            let now = clock.now();
             let is_write = !matches!(asked.verb, Verb::Get | Verb::List | Verb::Watch);
-            let (kind, seconds) = (below(&mut draws, 6), below(&mut draws, 40));
-            verdict(kind, is_write, seconds, &mut noted.counted())
+            let mut draws = draws.lock().unwrap_or_else(PoisonError::into_inner);
+            let verdict = if now >= end || below(&mut draws, 100) >= rate {
+                Verdict::Pass
+            } else {
+                let (kind, seconds) = (below(&mut draws, 6), below(&mut draws, 40));
+                verdict(kind, is_write, seconds, &mut noted.counted())
+            };
+            let is_work = asked.kind.is_some_and(|kind| kind.plural == "manifestworks");
+            if let (true, Some(cluster)) = (is_write && is_work, asked.namespace) {
+                let has_failed = matches!(verdict, Verdict::Refuse(_) | Verdict::Unreachable);
+                repeats.tried(cluster, now, has_failed);
+            }
+            verdict
         })));
         trouble
     }

@@ -7,6 +7,7 @@ pub mod boundaries;
 mod events;
 mod faults;
 mod fleet;
+mod repeats;
 mod rules;
 mod scenario;
 
@@ -34,6 +35,7 @@ use events::{Events, Offline, World};
 pub use faults::Counts;
 use faults::Trouble;
 use fleet::Fleet;
+use repeats::Repeats;
 use rules::Rules;
 use scenario::Scenario;
 
@@ -79,7 +81,8 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
     ));
     let (offline, skew) = (Offline::default(), Arc::new(AtomicI64::new(0)));
     let end = EPOCH + SignedDuration::try_from(TROUBLED)?;
-    let trouble = Trouble::begin(&server, &mut rng, end, &clock, offline.clone());
+    let repeats = Repeats::default();
+    let trouble = Trouble::begin(&server, &mut rng, end, &clock, offline.clone(), repeats.clone());
     trouble.counted().events += events.count();
     let client = server.client("user");
     let upgrades: Api<ManagedClustersUpgrade> = Api::namespaced(client, "default");
@@ -94,6 +97,7 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         skew: Arc::clone(&skew),
         offline,
         rules: Arc::clone(&rules),
+        repeats: repeats.clone(),
         scenario: scenario.clone(),
         connect: fleet.connection(),
     };
@@ -114,7 +118,7 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         trouble.clone(),
     ));
 
-    let ended = follow(&upgrades, &scenario, &rules, &clock).await;
+    let ended = follow(&upgrades, &scenario, (&rules, &repeats), &clock).await;
     hubs.abort();
     parts.shutdown().await;
     ended.with_context(|| {
@@ -132,7 +136,7 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
 async fn follow(
     upgrades: &Api<ManagedClustersUpgrade>,
     scenario: &Scenario,
-    rules: &Rules,
+    (rules, repeats): (&Rules, &Repeats),
     clock: &Clock,
 ) -> anyhow::Result<()> {
     let deadline = EPOCH + SignedDuration::try_from(TROUBLED + PATIENCE)?;
@@ -145,6 +149,10 @@ async fn follow(
         let size = serde_json::to_vec(&upgrade.status).map_or(0, |text| text.len());
         ensure!(size < 64 * 1024, "the status has {size} bytes");
         let now = clock.now();
+        // Clusters of the bed come and go by themselves.
+        if let Some(overdue) = repeats.overdue(&upgrade, now).filter(|_| !scenario.real) {
+            anyhow::bail!("{overdue}");
+        }
         let is_calm = now.duration_since(EPOCH) > SignedDuration::try_from(TROUBLED)?;
         if is_calm && rules.is_settled(&upgrade, scenario) {
             return rules.right_end(&upgrade, scenario);

@@ -123,6 +123,50 @@ async fn canaries_soak_before_any_other_cluster_starts() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn canaries_soak_for_a_new_target_although_others_were_started_for_the_old_one() {
+    let settings = clusters(3);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    let canaries = json!({
+        "clusterSelector": {"matchLabels": {"name": "dev1"}}, "soakTime": "2h",
+    });
+    let strategy = json!({"canaryClusters": canaries, "maxConcurrency": 1});
+    fleet::start(&hub, &upgrade(&settings, &strategy)).await.unwrap();
+    fleet::until(&hub, "the canary complete", 6 * HOUR, |upgrade| {
+        upgrade.status.is_some() && condition(upgrade, "InProgress").1 == "CanarySoaking"
+    })
+    .await
+    .unwrap();
+    // The next one hangs, and fails for the old target while the new one is asked for.
+    fault(&hub, "dev2", &json!("F1")).await;
+    fleet::until(&hub, "dev2 in flight", 6 * HOUR, |upgrade| {
+        condition(upgrade, "InProgress").1 == "ManagedClustersUpgradeInProgress"
+    })
+    .await
+    .unwrap();
+    let patch = Patch::Merge(json!({"spec": {"clusterVersion": {"version": "4.14.13"}}}));
+    fleet::upgrades(&hub)
+        .patch(fleet::UPGRADE, &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+    fleet::until(&hub, "the canary complete again", 12 * HOUR, |upgrade| {
+        condition(upgrade, "InProgress").1 == "CanarySoaking"
+    })
+    .await
+    .unwrap();
+    let since = yard.clock.now();
+    tokio::time::sleep(HOUR).await;
+    assert!(
+        !starts(&hub).await.contains_key("dev3"),
+        "it waits for the canary"
+    );
+    tokio::time::sleep(2 * HOUR).await;
+    let waited = starts(&hub).await["dev3"].duration_since(since);
+    assert!(waited > SignedDuration::from_mins(110), "dev3 waited {waited}");
+    yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_spent_failure_budget_stops_the_rest_until_a_retry() {
     let settings = clusters(5);
     let yard = Yard::start(settings.clone()).await.unwrap();

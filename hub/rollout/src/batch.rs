@@ -68,17 +68,17 @@ fn failure_budget(
     (failed >= budget).then_some(Halt::FailureBudgetSpent { failed, budget })
 }
 
-/// Complete canaries must stay healthy for a while before any other cluster starts. Once one has, the soak is over. It
-/// counts from the moment that the last canary was complete and Available; a canary that is in trouble holds it.
+/// Complete canaries must stay healthy for a while before any other cluster starts. Once one has, the soak is over; one that
+/// was started for what an edit has replaced says nothing about what is asked for now. The soak counts from the moment that the last canary was complete and Available; a canary that is in trouble holds it.
 fn soaking(context: &Context<'_>, spec: &Spec, members: &BTreeMap<ClusterName, Member>) -> Option<Halt> {
     if spec.strategy.soak.is_zero() {
         return None;
     }
     let canaries = || members.iter().filter(|(_, member)| member.standing.canary);
     let all_complete = canaries().all(|(_, member)| member.standing.state == ClusterState::Complete);
-    let others_started = members
-        .values()
-        .any(|member| !member.standing.canary && member.standing.started.is_some());
+    let others_started = members.iter().any(|(name, member)| {
+        !member.standing.canary && member.standing.started.is_some() && context.is_for_goal(name, &spec.goal)
+    });
     if !all_complete || others_started {
         return None;
     }

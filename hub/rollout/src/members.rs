@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::cluster::{Member, survey};
 use crate::report::SelectionReport;
-use crate::{Observed, Spec, Toleration, WorkFeedback, Works};
+use crate::{Goal, Observed, Spec, Toleration, WorkFeedback, Works};
 
 /// Where a cluster stands in the selection.
 #[derive(Clone, Debug)]
@@ -75,6 +75,18 @@ impl<'a> Context<'a> {
             (Some(selector), Some(labels)) => selector.matches(labels),
             _ => false,
         }
+    }
+
+    /// Whether a cluster was started for this goal, not only for one that an edit has replaced. A work whose goal cannot be
+    /// read counts.
+    pub fn is_for_goal(&self, name: &ClusterName, goal: &Goal) -> bool {
+        let works = self.observed.works.get(name).into_iter().flat_map(Works::values);
+        works
+            .filter(|work| work.owner.uid == self.observed.upgrade.uid)
+            .any(|work| {
+                let revision = work.revision.as_ref();
+                revision.is_none_or(|revision| *revision.goal == *goal)
+            })
     }
 
     /// Since when a cluster is Available, as its condition says.

@@ -1,0 +1,67 @@
+//! That what failed is tried again: a rollout that comes to its end only because something else happens to wake the hub would
+//! look right at its end.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use drydock_api::conditions;
+use drydock_api::mcu::{ManagedClustersUpgrade, condition};
+use jiff::{SignedDuration, Timestamp};
+
+/// How long after a failure a cluster's works are written again at the latest: both replicas may have ended and wait to be started.
+const SOON: SignedDuration = SignedDuration::from_hours(1);
+
+/// Writes of works that failed and have not been tried again. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Repeats(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    /// When the last write of one of a cluster's works failed.
+    failed: BTreeMap<String, Timestamp>,
+    /// How many clusters had failed at the last look.
+    failures: i64,
+}
+
+impl Repeats {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A work of the cluster was written, or could not be.
+    pub fn tried(&self, cluster: &str, now: Timestamp, has_failed: bool) {
+        let mut state = self.state();
+        if has_failed {
+            state.failed.insert(cluster.to_owned(), now);
+        } else {
+            state.failed.remove(cluster);
+        }
+    }
+
+    /// Something happened that may change what is to be done.
+    pub fn forget(&self) {
+        self.state().failed.clear();
+    }
+
+    /// A cluster whose work should have been tried again long ago, if there is one. An upgrade that halts need not go on.
+    pub fn overdue(&self, upgrade: &ManagedClustersUpgrade, now: Timestamp) -> Option<String> {
+        let mut state = self.state();
+        let status = upgrade.status.as_ref()?;
+        let conditions = status.conditions.as_deref().unwrap_or_default();
+        let failures = status
+            .clusters_summery
+            .as_ref()
+            .map_or(0, |summary| summary.failed);
+        if failures != state.failures || !conditions::is_true(conditions, condition::IN_PROGRESS) {
+            state.failures = failures;
+            state.failed.clear();
+        }
+        let overdue = state
+            .failed
+            .iter()
+            .find(|(_, since)| now.duration_since(**since) > SOON);
+        overdue.map(|(cluster, since)| {
+            format!("a write of a work of {cluster} failed at {since} and was not tried again by {now}")
+        })
+    }
+}
