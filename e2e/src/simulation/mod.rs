@@ -11,8 +11,8 @@ mod repeats;
 mod rules;
 mod scenario;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
@@ -25,6 +25,7 @@ use drydock_sandbox::server::ApiServer;
 use jiff::{SignedDuration, Timestamp};
 use kube::api::PostParams;
 use kube::{Api, Client};
+use prometheus::Registry;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use tokio::task::{JoinHandle, JoinSet};
@@ -107,9 +108,11 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         let agent = agents::keep_running(spoke, network, clock.clone(), draws, TROUBLED, trouble.clone());
         parts.spawn(agent.instrument(tracing::info_span!("agent", cluster = name)));
     }
+    let registries = Registries::default();
     let replicas = Replicas {
         server: server.clone(),
         clock: clock.skewed(skew),
+        registries: registries.clone(),
     };
     let hubs = tokio::spawn(faults::restart_at_random(
         replicas,
@@ -126,6 +129,10 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         format!("seed {seed}: {scenario:?}\n{events:?}\nwhat happened:\n{history}")
     })?;
     happens.await.context("what happens panicked")??;
+    ensure!(
+        !registries.has_refused(),
+        "seed {seed}: the hub made a plan that breaks a rule, and its own check refused it: {scenario:?}\n{events:?}"
+    );
     Ok(Summary {
         lasted: clock.now().duration_since(EPOCH),
         faults: trouble.counts(),
@@ -169,6 +176,31 @@ async fn follow(
 struct Replicas {
     server: ApiServer,
     clock: Clock,
+    registries: Registries,
+}
+
+/// The metrics of all replicas that ever ran. Clones share them.
+#[derive(Clone, Default)]
+struct Registries(Arc<Mutex<Vec<Registry>>>);
+
+impl Registries {
+    fn add(&self) -> Registry {
+        let registry = Registry::new();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(registry.clone());
+        registry
+    }
+
+    /// Whether the check of a plan, which is the second to look at it, ever had something to refuse.
+    fn has_refused(&self) -> bool {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let families = all.iter().flat_map(Registry::gather);
+        let mut labels = families
+            .filter(|family| family.name() == "drydock_reconcile_errors_total")
+            .flat_map(|family| family.get_metric().to_vec())
+            .flat_map(|metric| metric.get_label().to_vec());
+        labels.any(|label| label.value() == "InternalInvariantViolated")
+    }
 }
 
 impl Replicas {
@@ -189,6 +221,7 @@ impl Replicas {
         let guarded = client::from_service(transport, "default", &metrics()?);
         let settings = drydock_hub::Settings {
             election: Some(Arc::new(election)),
+            registry: self.registries.add(),
             ..drydock_hub::Settings::default()
         };
         let run = drydock_hub::run(settings, guarded, self.clock.clone(), CancellationToken::new());
