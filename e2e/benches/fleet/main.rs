@@ -152,7 +152,7 @@ async fn compare(control_plane: &ControlPlane, admin: &Client, size: usize) -> a
         );
         if let Some(manager) = std::env::var_os("FLEET_OCM").filter(|path| !path.is_empty()) {
             let work = floor::work(&objects::name(0), contents)?;
-            let (took, used) = ocm::measure(manager.as_ref(), control_plane, size, work).await?;
+            let (took, used) = ocm::measure(manager.as_ref(), control_plane, size, &work).await?;
             println!(
                 "{size:>8} works {what}, from OCM's controller: {:.1} s, {:.2} CPU s, {} MB",
                 took.as_secs_f64(),

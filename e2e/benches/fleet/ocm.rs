@@ -23,7 +23,7 @@ pub async fn measure(
     manager: &Path,
     control_plane: &ControlPlane,
     size: usize,
-    work: ManifestWork,
+    work: &ManifestWork,
 ) -> anyhow::Result<(Duration, Used)> {
     let admin = control_plane.client(ADMIN).await?;
     let workplace = Workplace::new("bench-ocm")?;
@@ -53,7 +53,7 @@ pub async fn measure(
     Ok((took, used))
 }
 
-fn replica_set(work: ManifestWork) -> anyhow::Result<DynamicObject> {
+fn replica_set(work: &ManifestWork) -> anyhow::Result<DynamicObject> {
     serde_json::from_value(json!({
         "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
         "metadata": {"name": NAME, "namespace": "default"},

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use super::{FOLLOWS_AT_ONCE, Member, Step, Survey};
 use crate::{Action, ClusterState, Reason, Revision, Target, Via, Work, WorkOrder};
 
-impl<'a> Survey<'a> {
+impl Survey<'_> {
     /// The work that follows on `previous` is created, under the revision of the first.
     pub(super) fn next(&self, state: ClusterState, kind: WorkKind, previous: &Work) -> Member {
         let Some(revision) = self.revision_after(previous, kind) else {
