@@ -1,10 +1,13 @@
 //! Edits of an upgrade while it runs.
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use drydock_api::openshift::ClusterVersion;
 use drydock_e2e::fleet;
 use drydock_e2e::yard::Yard;
+use drydock_sandbox::server::{Asked, Status, Verb, Verdict};
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
@@ -60,6 +63,35 @@ async fn what_has_started_keeps_its_target_and_the_new_one_is_for_the_rest_and_t
     );
     assert_eq!(completed(&yard, "dev2").await, ["4.14.9", "4.14.13"]);
     assert_eq!(completed(&yard, "dev3").await, ["4.14.9", "4.14.13"]);
+    yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_that_meets_a_conflict_is_tried_again() {
+    let settings = fleet::three_clusters(9);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
+        .await
+        .unwrap();
+    until_complete(&yard).await;
+    // The first work of each cluster that makes room for the new target; nothing else happens that would wake the hub.
+    let refused = Mutex::new(BTreeSet::new());
+    let server = yard.hub_server().unwrap();
+    server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
+        let is_work = asked.kind.is_some_and(|kind| kind.kind == "ManifestWork");
+        let cluster = asked.namespace.unwrap_or_default().to_owned();
+        if asked.verb == Verb::Delete && is_work && refused.lock().unwrap().insert(cluster) {
+            Verdict::Refuse(Status::new(409, "Conflict", "the object has been modified"))
+        } else {
+            Verdict::Pass
+        }
+    })));
+    edit(&yard, json!({"clusterVersion": {"version": "4.14.13"}})).await;
+    until_complete(&yard).await;
+    for cluster in ["dev1", "dev2", "dev3"] {
+        assert_eq!(completed(&yard, cluster).await, ["4.14.9", "4.14.12", "4.14.13"]);
+    }
     yard.shut_down().await.unwrap();
 }
 

@@ -415,8 +415,8 @@ impl Writer<'_> {
                 }
                 Ok(())
             }
-            // It is gone, or it is another one by now.
-            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
+            // A conflict is no such answer: if it is another one by now, the next look shows it, and if it is not, it must go.
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
             Err(error) => Err(WriteError::request("deleting ManifestWork", key, error)),
         }
     }
