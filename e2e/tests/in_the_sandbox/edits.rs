@@ -24,6 +24,15 @@ async fn completed(yard: &Yard, cluster: &str) -> Vec<String> {
     versions
 }
 
+/// Three clusters whose upgrade has been asked for.
+async fn upgrading() -> Yard {
+    let settings = fleet::three_clusters(9);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let upgrade = fleet::upgrade(&settings.clusters).unwrap();
+    fleet::start(&yard.user().unwrap(), &upgrade).await.unwrap();
+    yard
+}
+
 async fn edit(yard: &Yard, spec: Value) {
     let hub = yard.user().unwrap();
     let patch = Patch::Merge(json!({"spec": spec}));
@@ -46,12 +55,7 @@ async fn until_complete(yard: &Yard) {
 
 #[tokio::test(start_paused = true)]
 async fn what_has_started_keeps_its_target_and_the_new_one_is_for_the_rest_and_then_for_all() {
-    let settings = fleet::three_clusters(9);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
-    fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
-        .await
-        .unwrap();
+    let yard = upgrading().await;
     // The canary is in the middle of its update.
     tokio::time::sleep(HOUR / 2).await;
     edit(&yard, json!({"clusterVersion": {"version": "4.14.13"}})).await;
@@ -68,12 +72,7 @@ async fn what_has_started_keeps_its_target_and_the_new_one_is_for_the_rest_and_t
 
 #[tokio::test(start_paused = true)]
 async fn a_deletion_that_meets_a_conflict_is_tried_again() {
-    let settings = fleet::three_clusters(9);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
-    fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
-        .await
-        .unwrap();
+    let yard = upgrading().await;
     until_complete(&yard).await;
     // The first work of each cluster that makes room for the new target; nothing else happens that would wake the hub.
     let refused = Mutex::new(BTreeSet::new());
@@ -97,12 +96,7 @@ async fn a_deletion_that_meets_a_conflict_is_tried_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_paused_upgrade_starts_nothing_and_goes_on_when_it_is_resumed() {
-    let settings = fleet::three_clusters(9);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
-    fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
-        .await
-        .unwrap();
+    let yard = upgrading().await;
     tokio::time::sleep(HOUR / 2).await;
     edit(&yard, json!({"paused": true})).await;
     tokio::time::sleep(12 * HOUR).await;

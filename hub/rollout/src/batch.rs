@@ -69,7 +69,8 @@ fn failure_budget(
 }
 
 /// Complete canaries must stay healthy for a while before any other cluster starts. Once one has, the soak is over; one that
-/// was started for what an edit has replaced says nothing about what is asked for now. The soak counts from the moment that the last canary was complete and Available; a canary that is in trouble holds it.
+/// was started for what an edit has replaced says nothing about what is asked for since. The soak counts from the moment that
+/// the last canary was complete and Available; a canary that is in trouble holds it.
 fn soaking(context: &Context<'_>, spec: &Spec, members: &BTreeMap<ClusterName, Member>) -> Option<Halt> {
     if spec.strategy.soak.is_zero() {
         return None;

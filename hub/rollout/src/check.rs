@@ -213,10 +213,7 @@ fn is_complete(observed: &Observed, spec: &Spec, name: &ClusterName) -> bool {
                 .record
                 .as_ref()
                 .is_some_and(|record| record.state == crate::ClusterState::Complete)
-            && work
-                .revision
-                .as_ref()
-                .is_none_or(|revision| revision.goal == spec.goal)
+            && work.is_for(&spec.goal)
     };
     let reached = works(observed, name).any(|(kind, work)| {
         let version = match &work.feedback {

@@ -77,16 +77,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether a cluster was started for this goal, not only for one that an edit has replaced. A work whose goal cannot be
-    /// read counts.
+    /// Whether a cluster was started for this goal, not only for one that an edit has replaced.
     pub fn is_for_goal(&self, name: &ClusterName, goal: &Goal) -> bool {
         let works = self.observed.works.get(name).into_iter().flat_map(Works::values);
         works
             .filter(|work| work.owner.uid == self.observed.upgrade.uid)
-            .any(|work| {
-                let revision = work.revision.as_ref();
-                revision.is_none_or(|revision| *revision.goal == *goal)
-            })
+            .any(|work| work.is_for(goal))
     }
 
     /// Since when a cluster is Available, as its condition says.

@@ -217,6 +217,15 @@ pub struct Work {
     pub feedback: WorkFeedback,
 }
 
+impl Work {
+    /// Whether it was made for this goal. A work whose goal cannot be read counts.
+    pub fn is_for(&self, goal: &Goal) -> bool {
+        self.revision
+            .as_ref()
+            .is_none_or(|revision| *revision.goal == *goal)
+    }
+}
+
 /// The works of one cluster, ours and other upgrades', by kind: their names are the same. Shared with who sees them: a fleet
 /// is looked at every second.
 pub type Works = BTreeMap<WorkKind, Arc<Work>>;

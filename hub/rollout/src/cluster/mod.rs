@@ -67,6 +67,7 @@ pub(crate) fn survey(context: &Context<'_>, name: &ClusterName, works: &Works) -
     }
     .member()
 }
+
 impl<'a> Survey<'a> {
     fn member(&self) -> Option<Member> {
         let pre = self.own(WorkKind::Pre);
@@ -164,10 +165,7 @@ impl<'a> Survey<'a> {
 
     /// Whether the work was made for another goal than the spec's.
     fn outdated(&self, work: &Work) -> bool {
-        match (self.context.spec, &work.revision) {
-            (Some(spec), Some(revision)) => spec.goal != revision.goal,
-            _ => false,
-        }
+        self.context.spec.is_some_and(|spec| !work.is_for(&spec.goal))
     }
 
     fn is_beyond(&self, work: &Work) -> bool {
