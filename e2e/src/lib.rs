@@ -5,6 +5,7 @@ pub mod conformance;
 pub mod control_plane;
 pub mod differential;
 pub mod fleet;
+pub mod late;
 pub mod manifests;
 pub mod monitoring;
 pub mod process;

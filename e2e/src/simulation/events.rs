@@ -41,6 +41,10 @@ enum Happening {
     Selects(BTreeSet<String>),
     /// A cluster is cut off from the hub, or comes back.
     Connected(String, bool),
+    /// A cluster leaves the hub.
+    Leaves(String),
+    /// A cluster that had left, or was never there, joins the hub.
+    Joins(String),
     /// The replicas are cut off from their API server, or come back.
     Partition(bool),
     /// The clocks of the replicas are ahead by so many milliseconds.
@@ -90,7 +94,7 @@ impl Events {
             |rng: &mut ChaCha8Rng| Duration::from_secs(60 * below(rng, minutes - 1) + below(rng, 60));
         for _ in 0..below(rng, 7) {
             let at = moment(rng);
-            match below(rng, 7) {
+            match below(rng, 8) {
                 0 => events.push((at, Happening::Limit(1 + below(rng, 5) as usize))),
                 1 => {
                     let until = at + Duration::from_secs(60 * (1 + below(rng, 240)));
@@ -100,12 +104,8 @@ impl Events {
                 2 if !scenario.real => {
                     let mut selected: BTreeSet<String> = scenario.names().into_iter().collect();
                     selected.retain(|_| below(rng, 4) > 0);
-                    if scenario
-                        .names()
-                        .iter()
-                        .any(|name| scenario.is_canary(name) && selected.contains(name))
-                        || scenario.canaries == 0 && !selected.is_empty()
-                    {
+                    let mut first = scenario.names().into_iter().take(scenario.canaries.max(1));
+                    if first.any(|name| selected.contains(&name)) {
                         events.push((at, Happening::Selects(selected)));
                     }
                 }
@@ -122,6 +122,7 @@ impl Events {
                     events.push((until.min(troubled), Happening::Partition(false)));
                 }
                 5 if !scenario.real => events.push((at, Happening::Target(TARGETS[1]))),
+                6 if !scenario.real => events.extend(absence(rng, scenario, at, troubled)),
                 _ => {
                     let most = SKEW.as_millis() as u64;
                     let ahead = below(rng, 2 * most) as i64 - most as i64;
@@ -140,6 +141,26 @@ impl Events {
     }
 }
 
+/// A cluster that is neither the first nor a canary leaves for a while or for good, or joins only now.
+fn absence(
+    rng: &mut ChaCha8Rng,
+    scenario: &Scenario,
+    at: Duration,
+    troubled: Duration,
+) -> Vec<(Duration, Happening)> {
+    let stay = scenario.canaries.max(1);
+    let number = stay as u64 + below(rng, scenario.clusters.saturating_sub(stay) as u64);
+    let name = format!("c{number}");
+    let until = at + Duration::from_secs(60 * (1 + below(rng, 300)));
+    let (leaves, joins) = (Happening::Leaves(name.clone()), Happening::Joins(name));
+    match below(rng, 3) {
+        _ if stay >= scenario.clusters => Vec::new(),
+        0 => vec![(Duration::ZERO, leaves), (at, joins)],
+        1 => vec![(at, leaves), (until.min(troubled), joins)],
+        _ => vec![(at, leaves)],
+    }
+}
+
 /// Cuts a cluster of a bed off (false), or restores it.
 pub(super) type Connect = Box<dyn Fn(&str, bool) + Send + Sync>;
 
@@ -154,6 +175,28 @@ pub(super) struct World {
     pub repeats: Repeats,
     pub scenario: Scenario,
     pub connect: Connect,
+    /// What the placement selects of the clusters that are there.
+    pub fleet: Mutex<Present>,
+}
+
+/// Which clusters are there, and which of all the placement would select.
+pub(super) struct Present {
+    away: BTreeSet<String>,
+    wanted: BTreeSet<String>,
+}
+
+impl Present {
+    /// All clusters of a scenario, all of them wanted.
+    pub fn all(scenario: &Scenario) -> Self {
+        Self {
+            away: BTreeSet::new(),
+            wanted: scenario.names().into_iter().collect(),
+        }
+    }
+
+    fn selected(&self) -> BTreeSet<String> {
+        self.wanted.difference(&self.away).cloned().collect()
+    }
 }
 
 impl World {
@@ -191,10 +234,29 @@ impl World {
                 self.edit(json!({"clusterVersion": {"version": version}})).await
             }
             Happening::Selects(selected) => {
-                self.rules.selection_is(selected.clone(), self.clock.now());
-                self.scenario.decide(&self.hub, selected).await
+                self.present().wanted.clone_from(selected);
+                self.decide().await
             }
+            Happening::Connected(cluster, _) if self.present().away.contains(cluster) => Ok(()),
             Happening::Connected(cluster, connected) => self.connect(cluster, *connected).await,
+            Happening::Leaves(cluster) => {
+                if !self.present().away.insert(cluster.clone()) {
+                    return Ok(());
+                }
+                self.offline.set(cluster, true);
+                self.rules.leaves(cluster);
+                self.scenario.leave(&self.hub, cluster).await?;
+                self.decide().await
+            }
+            Happening::Joins(cluster) => {
+                if !self.present().away.remove(cluster) {
+                    return Ok(());
+                }
+                self.offline.set(cluster, false);
+                self.rules.joins(cluster);
+                self.scenario.join(&self.hub, cluster).await?;
+                self.decide().await
+            }
             Happening::Partition(cut) => {
                 self.offline.set(HUB, *cut);
                 self.server.cut_watches(|who, _| who.starts_with("replica"));
@@ -205,6 +267,17 @@ impl World {
                 Ok(())
             }
         }
+    }
+
+    fn present(&self) -> MutexGuard<'_, Present> {
+        self.fleet.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the placement select who is wanted and there.
+    async fn decide(&self) -> anyhow::Result<()> {
+        let selected = self.present().selected();
+        self.rules.selection_is(selected.clone(), self.clock.now());
+        self.scenario.decide(&self.hub, &selected).await
     }
 
     async fn edit(&self, spec: Value) -> anyhow::Result<()> {

@@ -13,8 +13,9 @@ use tokio::time::Instant;
 
 use super::Replicas;
 use super::events::Offline;
-use super::repeats::Repeats;
+use super::repeats::{Fate, Repeats};
 use super::scenario::below;
+use crate::late::Lateness;
 
 /// How often each fault happened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +28,8 @@ pub struct Counts {
     pub slow: u64,
     /// Requests that did not come through.
     pub unreachable: u64,
+    /// Events of watches that were late.
+    pub late: u64,
     /// Replicas and agents that were killed.
     pub killed: u64,
     /// Edits, pauses, placements that changed, clusters that were cut off, clocks that jumped.
@@ -40,6 +43,7 @@ impl Counts {
         self.lost += other.lost;
         self.slow += other.slow;
         self.unreachable += other.unreachable;
+        self.late += other.late;
         self.killed += other.killed;
         self.events += other.events;
     }
@@ -86,12 +90,32 @@ impl Trouble {
             };
             let is_work = asked.kind.is_some_and(|kind| kind.plural == "manifestworks");
             if let (true, Some(cluster)) = (is_write && is_work, asked.namespace) {
-                let has_failed = matches!(verdict, Verdict::Refuse(_) | Verdict::Unreachable);
-                repeats.tried(cluster, now, has_failed);
+                let fate = match verdict {
+                    Verdict::Refuse(_) | Verdict::Unreachable => Fate::Failed,
+                    // Who waits too long for a slow answer has none.
+                    Verdict::DropAfterWrite | Verdict::Delay(_) => Fate::AnswerLost,
+                    Verdict::Pass => Fate::Served,
+                };
+                repeats.tried(cluster, now, fate);
             }
             verdict
         })));
         trouble
+    }
+
+    /// By how much events of watches are late, as the seed draws.
+    pub fn lateness(&self, rng: &mut ChaCha8Rng, end: Timestamp, clock: &Clock) -> Lateness {
+        let latest = [0, 0, 10_000, 90_000][below(rng, 4) as usize];
+        let draws = Mutex::new(ChaCha8Rng::seed_from_u64(rng.next_u64()));
+        let (noted, clock) = (self.clone(), clock.clone());
+        Arc::new(move || {
+            if latest == 0 || clock.now() >= end {
+                return Duration::ZERO;
+            }
+            noted.counted().late += 1;
+            let mut draws = draws.lock().unwrap_or_else(PoisonError::into_inner);
+            Duration::from_millis(below(&mut draws, latest))
+        })
     }
 
     pub fn counted(&self) -> MutexGuard<'_, Counts> {

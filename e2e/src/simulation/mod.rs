@@ -32,13 +32,15 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use events::{Events, Offline, World};
+use events::{Events, Offline, Present, World};
 pub use faults::Counts;
 use faults::Trouble;
 use fleet::Fleet;
 use repeats::Repeats;
 use rules::Rules;
 use scenario::Scenario;
+
+use crate::late::{Lateness, late};
 
 /// When virtual time begins.
 const EPOCH: Timestamp = Timestamp::constant(1_767_600_000, 0);
@@ -82,11 +84,11 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
     ));
     let (offline, skew) = (Offline::default(), Arc::new(AtomicI64::new(0)));
     let end = EPOCH + SignedDuration::try_from(TROUBLED)?;
-    let repeats = Repeats::default();
+    let (repeats, registries) = (Repeats::default(), Registries::default());
     let trouble = Trouble::begin(&server, &mut rng, end, &clock, offline.clone(), repeats.clone());
     trouble.counted().events += events.count();
-    let client = server.client("user");
-    let upgrades: Api<ManagedClustersUpgrade> = Api::namespaced(client, "default");
+    let lateness = trouble.lateness(&mut rng, end, &clock);
+    let upgrades: Api<ManagedClustersUpgrade> = Api::namespaced(server.client("user"), "default");
     upgrades
         .create(&PostParams::default(), &scenario.upgrade()?)
         .await
@@ -101,6 +103,7 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         repeats: repeats.clone(),
         scenario: scenario.clone(),
         connect: fleet.connection(),
+        fleet: Mutex::new(Present::all(&scenario)),
     };
     let happens = tokio::spawn(world.play(events.clone()));
     for (name, spoke, network) in fleet.agents() {
@@ -108,11 +111,11 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         let agent = agents::keep_running(spoke, network, clock.clone(), draws, TROUBLED, trouble.clone());
         parts.spawn(agent.instrument(tracing::info_span!("agent", cluster = name)));
     }
-    let registries = Registries::default();
     let replicas = Replicas {
         server: server.clone(),
         clock: clock.skewed(skew),
         registries: registries.clone(),
+        lateness,
     };
     let hubs = tokio::spawn(faults::restart_at_random(
         replicas,
@@ -174,6 +177,7 @@ struct Replicas {
     server: ApiServer,
     clock: Clock,
     registries: Registries,
+    lateness: Lateness,
 }
 
 /// The metrics of all replicas that ever ran. Clones share them.
@@ -218,7 +222,8 @@ impl Replicas {
             ..LeaseSettings::new("default", "drydock-hub", name)
         };
         let election = Election::new(own, lease, self.clock.clone(), leadership.clone());
-        let transport = guard(self.server.service(name), leadership);
+        let transport = late(self.server.service(name), Arc::clone(&self.lateness));
+        let transport = guard(transport, leadership);
         let guarded = client::from_service(transport, "default", &metrics()?);
         let settings = drydock_hub::Settings {
             election: Some(Arc::new(election)),

@@ -11,6 +11,18 @@ use jiff::{SignedDuration, Timestamp};
 /// How long after a failure a cluster's works are written again at the latest: both replicas may have ended and wait to be started.
 const SOON: SignedDuration = SignedDuration::from_hours(1);
 
+/// How long the hub may not see a write of its own whose answer was lost: it tries again meanwhile, and then need not any more.
+const UNSEEN: SignedDuration = SignedDuration::from_mins(5);
+
+/// What became of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Served,
+    /// Served, but the hub may not have been told.
+    AnswerLost,
+    Failed,
+}
+
 /// Writes of works that failed and have not been tried again. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Repeats(Arc<Mutex<State>>);
@@ -19,6 +31,8 @@ pub(super) struct Repeats(Arc<Mutex<State>>);
 struct State {
     /// When the last write of one of a cluster's works failed.
     failed: BTreeMap<String, Timestamp>,
+    /// When the answer to one was lost.
+    lost: BTreeMap<String, Timestamp>,
     /// How many clusters had failed at the last look.
     failures: i64,
 }
@@ -29,12 +43,23 @@ impl Repeats {
     }
 
     /// A work of the cluster was written, or could not be.
-    pub fn tried(&self, cluster: &str, now: Timestamp, has_failed: bool) {
+    pub fn tried(&self, cluster: &str, now: Timestamp, fate: Fate) {
         let mut state = self.state();
-        if has_failed {
-            state.failed.insert(cluster.to_owned(), now);
-        } else {
-            state.failed.remove(cluster);
+        let is_unseen = state
+            .lost
+            .get(cluster)
+            .is_some_and(|lost| now.duration_since(*lost) < UNSEEN);
+        match fate {
+            Fate::Failed if is_unseen => {}
+            Fate::Failed => {
+                state.failed.insert(cluster.to_owned(), now);
+            }
+            Fate::Served | Fate::AnswerLost => {
+                state.failed.remove(cluster);
+            }
+        }
+        if fate == Fate::AnswerLost {
+            state.lost.insert(cluster.to_owned(), now);
         }
     }
 

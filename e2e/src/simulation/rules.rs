@@ -63,6 +63,10 @@ struct Seen {
     selections: Asked<BTreeSet<String>>,
     targets: Asked<&'static str>,
     clusters: BTreeMap<String, Cluster>,
+    /// The clusters that have left.
+    away: BTreeSet<String>,
+    /// How often a cluster left that was complete.
+    complete_left: i64,
     history: VecDeque<String>,
     broken: Option<String>,
     checks: u64,
@@ -130,6 +134,22 @@ impl Rules {
     /// The clusters shall come to this version from now on.
     pub fn target_is(&self, target: &'static str, now: Timestamp) {
         self.seen().targets.push((now, target));
+    }
+
+    /// The cluster leaves, and its works go with it.
+    pub fn leaves(&self, cluster: &str) {
+        let mut seen = self.seen();
+        seen.away.insert(cluster.to_owned());
+        let was_complete = seen
+            .clusters
+            .get(cluster)
+            .is_some_and(|entry| entry.has_ended("Complete"));
+        seen.complete_left += i64::from(was_complete);
+    }
+
+    /// A cluster that nobody has upgraded joins.
+    pub fn joins(&self, cluster: &str) {
+        self.seen().away.remove(cluster);
     }
 
     /// Remembers something that happened.
@@ -220,6 +240,7 @@ impl Rules {
         let cluster = work.namespace().unwrap_or_default().to_owned();
         let kind = work.label(KIND_LABEL).unwrap_or_default().to_owned();
         seen.note(format!("{now} {cluster}: {kind} work is gone"));
+        let is_away = seen.away.contains(&cluster);
         if let Some(entry) = seen.clusters.get_mut(&cluster)
             && entry.works.get(&kind).map(String::as_str) == Some(work.uid())
         {
@@ -227,10 +248,13 @@ impl Rules {
             if kind == "cluster" {
                 entry.ended = None;
             }
+            if is_away && entry.works.is_empty() {
+                *entry = Cluster::default();
+            }
         }
         // It makes room for another target.
         let is_outdated = believed(&seen.targets, now).any(|asked| *asked != target(work));
-        seen.check(kind != "cluster" || is_outdated, || {
+        seen.check(kind != "cluster" || is_outdated || is_away, || {
             format!("{cluster}: the record of its upgrade was deleted")
         });
     }
@@ -302,9 +326,8 @@ impl Rules {
         let halted = self.must_halt(scenario);
         if is_complete(upgrade) {
             // It is frozen: what the placement selects later is none of its business.
-            return !running
-                && summary.complete == summary.total
-                && summary.complete <= self.count("Complete");
+            let complete = self.count("Complete") + self.seen().complete_left;
+            return !running && summary.complete == summary.total && summary.complete <= complete;
         }
         !running
             && summary.complete == self.count("Complete")

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context;
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_sandbox::access::{Access, Key};
+use drydock_sandbox::access::{Access, Key, Removal, Selection};
 use drydock_sandbox::bed::{BedSettings, ClusterSettings};
 use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, NAMESPACE, PLACEMENT, PLACEMENT_DECISION};
+use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, MANIFEST_WORK, NAMESPACE, PLACEMENT, PLACEMENT_DECISION};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use semver::Version;
@@ -122,38 +122,57 @@ impl Scenario {
         for name in self.names() {
             let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
             hub.create(&NAMESPACE, namespace).await?;
-            let labels = if self.is_canary(&name) {
-                json!({"canary": "yes"})
-            } else {
-                json!({})
-            };
-            let cluster = json!({
-                "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
-                "metadata": {"name": name, "labels": labels},
-                "spec": {"hubAcceptsClient": true},
-            });
-            let mut cluster = hub.create(&MANAGED_CLUSTER, cluster).await?.value().clone();
-            let condition = |kind: &str| {
-                json!({
-                    "type": kind, "status": "True", "reason": kind, "message": "",
-                    "lastTransitionTime": "2026-01-01T00:00:00Z",
-                })
-            };
-            let conditions: Vec<Value> = [
-                "HubAcceptedManagedCluster",
-                "ManagedClusterJoined",
-                "ManagedClusterConditionAvailable",
-            ]
-            .into_iter()
-            .map(condition)
-            .collect();
-            cluster["status"] = json!({
-                "conditions": conditions,
-                "clusterClaims": [{"name": "version.openshift.io", "value": "4.14.9"}],
-            });
-            hub.replace_status(&MANAGED_CLUSTER, cluster).await?;
+            self.join(hub, &name).await?;
         }
         self.place(hub).await
+    }
+
+    /// The hub gets a cluster that nobody has upgraded yet.
+    pub async fn join(&self, hub: &Access, name: &str) -> anyhow::Result<()> {
+        let labels = if self.is_canary(name) {
+            json!({"canary": "yes"})
+        } else {
+            json!({})
+        };
+        let cluster = json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+            "metadata": {"name": name, "labels": labels},
+            "spec": {"hubAcceptsClient": true},
+        });
+        let mut cluster = hub.create(&MANAGED_CLUSTER, cluster).await?.value().clone();
+        let condition = |kind: &str| {
+            json!({
+                "type": kind, "status": "True", "reason": kind, "message": "",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            })
+        };
+        let conditions: Vec<Value> = [
+            "HubAcceptedManagedCluster",
+            "ManagedClusterJoined",
+            "ManagedClusterConditionAvailable",
+        ]
+        .into_iter()
+        .map(condition)
+        .collect();
+        cluster["status"] = json!({
+            "conditions": conditions,
+            "clusterClaims": [{"name": "version.openshift.io", "value": "4.14.9"}],
+        });
+        hub.replace_status(&MANAGED_CLUSTER, cluster).await?;
+        Ok(())
+    }
+
+    /// The hub loses a cluster, and with it its works, as a namespace that is removed takes them along.
+    pub async fn leave(&self, hub: &Access, name: &str) -> anyhow::Result<()> {
+        let now = Removal::default();
+        hub.delete(&MANAGED_CLUSTER, &Key::cluster(name), &now).await?;
+        for work in hub.list(&MANIFEST_WORK, &Selection::in_namespace(name)).await? {
+            match hub.delete(&MANIFEST_WORK, &work.key(), &now).await {
+                Err(error) if error.is_not_found() => {}
+                deleted => deleted?,
+            }
+        }
+        Ok(())
     }
 
     async fn place(&self, hub: &Access) -> anyhow::Result<()> {

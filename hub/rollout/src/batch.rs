@@ -180,6 +180,40 @@ pub(crate) fn choose(
     batch
 }
 
+/// Holds clusters whose pre-upgrade action is done where as many are being upgraded as may be in flight: such are more than
+/// were started when `maxConcurrency` is lowered, or somebody deletes the work that said that a cluster is done.
+pub(crate) fn hold(context: &Context<'_>, members: &mut BTreeMap<ClusterName, Member>) {
+    let Some(spec) = context.spec else {
+        return;
+    };
+    let limit = spec.strategy.slots(context.selected.len());
+    let is_upgrading = |member: &&Member| member.standing.initialized && member.standing.state.in_flight();
+    let mut upgrading = members.values().filter(is_upgrading).count();
+    let mut next: Vec<_> = members
+        .iter()
+        .filter(|(_, member)| goes_on_to_upgrade(member))
+        .map(|(name, member)| (!member.standing.canary, member.standing.started, name.clone()))
+        .collect();
+    next.sort();
+    for (.., name) in next {
+        if upgrading < limit {
+            upgrading += 1;
+        } else if let Some(member) = members.get_mut(&name) {
+            member.step = Step::GoOn(Vec::new());
+            member.standing.reason = Reason::WaitingForSlot {
+                in_flight: upgrading,
+                limit,
+            };
+        }
+    }
+}
+
+fn goes_on_to_upgrade(member: &Member) -> bool {
+    let creates = |action: &Action| matches!(action, Action::CreateWork(_));
+    member.standing.state == ClusterState::PreAction
+        && matches!(&member.step, Step::GoOn(actions) if actions.iter().any(creates))
+}
+
 fn in_order(members: &BTreeMap<ClusterName, Member>) -> Vec<ClusterName> {
     let mut keys: Vec<_> = members
         .iter()

@@ -48,6 +48,7 @@ pub fn check(observed: &Observed, plan: &Plan) -> Vec<Violation> {
     if !starts.is_empty() {
         check_starts(observed, &starts, &mut violations);
     }
+    check_upgrades(observed, plan, &mut violations);
     for action in &plan.actions {
         check_action(observed, action, &mut violations);
     }
@@ -74,6 +75,41 @@ fn check_starts(observed: &Observed, starts: &BTreeSet<&ClusterName>, violations
             });
         }
     }
+}
+
+/// Clusters that have started before go on to their upgrade only while fewer are being upgraded than may be in flight.
+fn check_upgrades(observed: &Observed, plan: &Plan, violations: &mut Vec<Violation>) {
+    let Ok(spec) = &observed.spec else {
+        return;
+    };
+    let is_upgrading = |name: &ClusterName| {
+        let own = |(_, work): &(WorkKind, &Work)| work.owner.uid == observed.upgrade.uid;
+        let mut own = works(observed, name).filter(own);
+        in_flight(observed, name) && own.any(|(kind, _)| is_main(kind))
+    };
+    let going_on = plan.actions.iter().filter(|action| match action {
+        Action::CreateWork(order) => {
+            let cluster = &order.cluster;
+            is_main(order.kind) && in_flight(observed, cluster) && !is_upgrading(cluster)
+        }
+        _ => false,
+    });
+    let going_on = going_on.count();
+    if going_on == 0 {
+        return;
+    }
+    let upgrading = observed.works.keys().filter(|name| is_upgrading(name)).count();
+    let limit = spec.strategy.slots(selected(observed).len());
+    if upgrading + going_on > limit {
+        violations.push(Violation::TooMany {
+            in_flight: upgrading + going_on,
+            limit,
+        });
+    }
+}
+
+fn is_main(kind: WorkKind) -> bool {
+    matches!(kind, WorkKind::Cluster | WorkKind::Operators)
 }
 
 fn is_canary(observed: &Observed, spec: &Spec, name: &ClusterName) -> bool {
@@ -192,7 +228,7 @@ fn owner_at_work(observed: &Observed, name: &ClusterName, owner: &Uid) -> bool {
 
 /// Whether a cluster has started when it has such a work.
 fn starts(kind: WorkKind) -> bool {
-    matches!(kind, WorkKind::Pre | WorkKind::Cluster | WorkKind::Operators)
+    kind == WorkKind::Pre || is_main(kind)
 }
 
 fn in_flight(observed: &Observed, name: &ClusterName) -> bool {
@@ -222,8 +258,7 @@ fn is_complete(observed: &Observed, spec: &Spec, name: &ClusterName) -> bool {
             }
             _ => None,
         };
-        matches!(kind, WorkKind::Cluster | WorkKind::Operators)
-            && (recorded(work) || (version.is_some() && is_enough(version)))
+        is_main(kind) && (recorded(work) || (version.is_some() && is_enough(version)))
     });
     reached || (claims.is_some() && is_enough(claims))
 }

@@ -4,7 +4,7 @@ use drydock_api::mcu::ActionSummary;
 use drydock_api::names::WorkKind;
 use jiff::Timestamp;
 
-use crate::batch::{self, choose, halt};
+use crate::batch::{self, choose, halt, hold};
 use crate::cluster::{Member, Step};
 use crate::members::{Context, persisted_start};
 use crate::{
@@ -22,6 +22,7 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
     let context = Context::new(observed, now);
     let mut members = context.members();
     let halt = halt(&context, &members);
+    hold(&context, &mut members);
     let batch = choose(&context, &mut members, halt.as_ref());
     let frozen = is_frozen(&context);
     let all_finished = members.values().all(|member| member.standing.state.finished());

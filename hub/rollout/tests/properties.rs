@@ -42,6 +42,10 @@ enum Event {
     Paused(bool),
     /// The user asks for a retry.
     Retry,
+    /// Somebody deletes the work that says how a cluster ended.
+    Lost(usize),
+    /// The user edits `maxConcurrency`.
+    Limit(u32),
 }
 
 #[derive(Clone, Debug)]
@@ -189,6 +193,17 @@ impl World {
             Event::Paused(paused) => {
                 if let Ok(spec) = &mut self.observed.spec {
                     spec.paused = *paused;
+                }
+            }
+            Event::Lost(number) => {
+                if let Some(works) = self.observed.works.get_mut(&name(*number)) {
+                    works.retain(|_, work| work.record.is_none());
+                }
+                self.observed.works.retain(|_, works| !works.is_empty());
+            }
+            Event::Limit(limit) => {
+                if let Ok(spec) = &mut self.observed.spec {
+                    spec.strategy.max_concurrency = IntOrPercent::Count(*limit);
                 }
             }
             Event::Retry => self.observed.upgrade.retry = Ok(Some(self.now)),
@@ -379,11 +394,12 @@ impl World {
             .collect();
         let spec = self.observed.spec.as_ref().unwrap();
         let selected = self.selected();
+        let limit = spec.strategy.max_concurrency.of(selected.len()).max(1);
+        self.holds_upgrades(plan, limit);
         if starts.is_empty() {
             return;
         }
         assert!(!spec.paused, "nothing starts while it is paused");
-        let limit = spec.strategy.max_concurrency.of(selected.len()).max(1);
         assert!(
             self.in_flight() + starts.len() <= limit,
             "never more in flight than allowed"
@@ -406,6 +422,27 @@ impl World {
                 self.has_soaked(name, &selected);
             }
         }
+    }
+
+    /// No upgrade begins while as many clusters are being upgraded as may be, however they came to be so many.
+    fn holds_upgrades(&self, plan: &Plan, limit: usize) {
+        let is_main = |kind: &WorkKind| matches!(kind, WorkKind::Cluster | WorkKind::Operators);
+        let upgrading: BTreeSet<&ClusterName> = self
+            .observed
+            .works
+            .iter()
+            .filter(|(name, works)| self.is_under_way(name) && works.keys().any(is_main))
+            .map(|(name, _)| name)
+            .collect();
+        let begun = plan.actions.iter().filter(|action| match action {
+            Action::CreateWork(order) => is_main(&order.kind) && !upgrading.contains(&order.cluster),
+            _ => false,
+        });
+        let begun = begun.count();
+        assert!(
+            begun == 0 || upgrading.len() + begun <= limit,
+            "never more being upgraded than allowed"
+        );
     }
 }
 
@@ -482,6 +519,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         1 => (0_usize..10, any::<bool>()).prop_map(|(number, yes)| Event::Selected(number, yes)),
         1 => any::<bool>().prop_map(Event::Paused),
         1 => Just(Event::Retry),
+        1 => (0_usize..10).prop_map(Event::Lost),
+        1 => (1_u32..5).prop_map(Event::Limit),
     ];
     proptest::collection::vec(event, 0..60)
 }
@@ -531,11 +570,54 @@ proptest! {
         world.settle();
         world.happen(&Event::Failure(0));
         world.settle();
-        for event in events.iter().filter(|event| !matches!(event, Event::Selected(..) | Event::Retry)) {
+        for event in events.iter().filter(|event| !matches!(event, Event::Selected(..) | Event::Retry | Event::Lost(_))) {
             world.happen(event);
             world.settle();
         }
         let started: Vec<ClusterName> = world.observed.works.keys().cloned().collect();
         prop_assert_eq!(started, vec![name(0)]);
     }
+}
+
+/// Clusters whose upgrade has begun and has not ended.
+fn upgrading(world: &World) -> Vec<ClusterName> {
+    let begun = |works: &Works| works.contains_key(&WorkKind::Cluster);
+    let works = world.observed.works.iter();
+    works
+        .filter(|(name, works)| begun(works) && world.is_under_way(name))
+        .map(|(name, _)| name.clone())
+        .collect()
+}
+
+#[test]
+fn a_cluster_whose_record_somebody_deletes_waits_until_others_are_upgraded() {
+    let mut world = World::new(&Fleet {
+        clusters: 3,
+        canaries: 0,
+        limit: IntOrPercent::Count(1),
+        pre: true,
+        post: false,
+        operators: false,
+        soak_minutes: 0,
+        max_failures: None,
+        agents: BTreeSet::new(),
+    });
+    world.settle();
+    while upgrading(&world) != [name(1)] {
+        world.happen(&Event::Progress(0));
+        world.happen(&Event::Progress(1));
+        world.settle();
+    }
+    world.happen(&Event::Lost(0));
+    world.settle();
+    assert_eq!(upgrading(&world), [name(1)]);
+    let waiting = decide(&world.observed, world.now).report.clusters[&name(0)]
+        .reason
+        .to_string();
+    assert_eq!(waiting, "waiting for a slot: 1 of 1 are taken");
+    while !world.is_complete(&name(1)) {
+        world.happen(&Event::Progress(1));
+        world.settle();
+    }
+    assert_eq!(upgrading(&world), [name(0)]);
 }

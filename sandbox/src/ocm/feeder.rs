@@ -169,7 +169,7 @@ async fn play(hub: Access, work: Arc<Object>, settings: FeederSettings, turns: A
         answered = answer(&hub, &work, last, &turns).await;
     }
     if let Err(error) = answered {
-        if !error.is_not_found() {
+        if !error.is_not_found() && !error.is_invalid() {
             tracing::warn!(%error, "a work was not answered");
         }
         return;
@@ -195,7 +195,8 @@ async fn answer(
             "lastTransitionTime": work["metadata"]["creationTimestamp"],
         })
     };
-    let status = json!({"status": {
+    // Another work of that name is not the one that was played.
+    let status = json!({"metadata": {"uid": work.uid()}, "status": {
         "conditions": [condition("Applied"), condition("Available")],
         "resourceStatus": {"manifests": manifests},
     }});
