@@ -29,6 +29,9 @@ static UPGRADE: Kind = Kind::new(
 /// By how much a clock is off at most.
 pub(super) const SKEW: Duration = Duration::from_mins(3);
 
+/// For how long the hub is cut off at most.
+const CUT: Duration = Duration::from_hours(3);
+
 /// Something that happens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Happening {
@@ -117,7 +120,7 @@ impl Events {
                     events.push((until.min(troubled), Happening::Connected(name, true)));
                 }
                 4 => {
-                    let until = at + Duration::from_secs(60 * (1 + below(rng, 180)));
+                    let until = at + Duration::from_secs(60 + below(rng, CUT.as_secs() - 60));
                     events.push((at, Happening::Partition(true)));
                     events.push((until.min(troubled), Happening::Partition(false)));
                 }
@@ -151,12 +154,13 @@ fn absence(
     let stay = scenario.canaries.max(1);
     let number = stay as u64 + below(rng, scenario.clusters.saturating_sub(stay) as u64);
     let name = format!("c{number}");
-    let until = at + Duration::from_secs(60 * (1 + below(rng, 300)));
+    // Long enough for the hub to see that it has left.
+    let until = at + CUT + Duration::from_secs(60 * (20 + below(rng, 200)));
     let (leaves, joins) = (Happening::Leaves(name.clone()), Happening::Joins(name));
     match below(rng, 3) {
         _ if stay >= scenario.clusters => Vec::new(),
         0 => vec![(Duration::ZERO, leaves), (at, joins)],
-        1 => vec![(at, leaves), (until.min(troubled), joins)],
+        1 if until < troubled => vec![(at, leaves), (until, joins)],
         _ => vec![(at, leaves)],
     }
 }
@@ -259,6 +263,7 @@ impl World {
             }
             Happening::Partition(cut) => {
                 self.offline.set(HUB, *cut);
+                self.rules.partition_is(*cut, self.clock.now());
                 self.server.cut_watches(|who, _| who.starts_with("replica"));
                 Ok(())
             }

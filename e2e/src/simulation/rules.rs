@@ -47,6 +47,13 @@ impl Cluster {
 /// Something that was asked, and since when; the newest last.
 type Asked<T> = Vec<(Timestamp, T)>;
 
+/// What was asked while the hub was cut off it learns only afterwards.
+fn learned<T>(asked: &mut Asked<T>, cut: Timestamp, now: Timestamp) {
+    for (since, _) in asked.iter_mut().filter(|(since, _)| *since >= cut) {
+        *since = now;
+    }
+}
+
 /// What the hub may believe that is asked.
 fn believed<T>(asked: &Asked<T>, now: Timestamp) -> impl Iterator<Item = &T> {
     let first = asked
@@ -63,6 +70,8 @@ struct Seen {
     selections: Asked<BTreeSet<String>>,
     targets: Asked<&'static str>,
     clusters: BTreeMap<String, Cluster>,
+    /// Since when the hub is cut off.
+    cut: Option<Timestamp>,
     /// The clusters that have left.
     away: BTreeSet<String>,
     /// How often a cluster left that was complete.
@@ -134,6 +143,20 @@ impl Rules {
     /// The clusters shall come to this version from now on.
     pub fn target_is(&self, target: &'static str, now: Timestamp) {
         self.seen().targets.push((now, target));
+    }
+
+    /// The hub is cut off from now on, or back.
+    pub fn partition_is(&self, is_cut: bool, now: Timestamp) {
+        let mut guard = self.seen();
+        let seen = &mut *guard;
+        if is_cut {
+            seen.cut.get_or_insert(now);
+        } else if let Some(cut) = seen.cut.take() {
+            learned(&mut seen.limits, cut, now);
+            learned(&mut seen.pauses, cut, now);
+            learned(&mut seen.selections, cut, now);
+            learned(&mut seen.targets, cut, now);
+        }
     }
 
     /// The cluster leaves, and its works go with it.

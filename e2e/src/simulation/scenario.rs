@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context;
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_sandbox::access::{Access, Key, Removal, Selection};
+use drydock_sandbox::access::{Access, Key, Removal};
 use drydock_sandbox::bed::{BedSettings, ClusterSettings};
 use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, MANIFEST_WORK, NAMESPACE, PLACEMENT, PLACEMENT_DECISION};
+use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, NAMESPACE, PLACEMENT, PLACEMENT_DECISION};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use semver::Version;
@@ -120,8 +120,6 @@ impl Scenario {
     /// Makes the clusters, and a Placement that is decided once and for all.
     pub async fn prepare(&self, hub: &Access) -> anyhow::Result<()> {
         for name in self.names() {
-            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-            hub.create(&NAMESPACE, namespace).await?;
             self.join(hub, &name).await?;
         }
         self.place(hub).await
@@ -129,6 +127,8 @@ impl Scenario {
 
     /// The hub gets a cluster that nobody has upgraded yet.
     pub async fn join(&self, hub: &Access, name: &str) -> anyhow::Result<()> {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        hub.create(&NAMESPACE, namespace).await?;
         let labels = if self.is_canary(name) {
             json!({"canary": "yes"})
         } else {
@@ -162,16 +162,11 @@ impl Scenario {
         Ok(())
     }
 
-    /// The hub loses a cluster, and with it its works, as a namespace that is removed takes them along.
+    /// The hub loses a cluster, and with its namespace its works.
     pub async fn leave(&self, hub: &Access, name: &str) -> anyhow::Result<()> {
-        let now = Removal::default();
-        hub.delete(&MANAGED_CLUSTER, &Key::cluster(name), &now).await?;
-        for work in hub.list(&MANIFEST_WORK, &Selection::in_namespace(name)).await? {
-            match hub.delete(&MANIFEST_WORK, &work.key(), &now).await {
-                Err(error) if error.is_not_found() => {}
-                deleted => deleted?,
-            }
-        }
+        let (key, now) = (Key::cluster(name), Removal::default());
+        hub.delete(&MANAGED_CLUSTER, &key, &now).await?;
+        hub.delete(&NAMESPACE, &key, &now).await?;
         Ok(())
     }
 
