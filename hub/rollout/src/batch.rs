@@ -63,7 +63,7 @@ fn failure_budget(
     let budget = spec.strategy.failure_budget(context.selected.len())?;
     let failed = members
         .values()
-        .filter(|member| !member.standing.canary && member.standing.state == ClusterState::Failed)
+        .filter(|member| !member.standing.canary && member.standing.has_failed())
         .count();
     (failed >= budget).then_some(Halt::FailureBudgetSpent { failed, budget })
 }

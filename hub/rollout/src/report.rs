@@ -37,6 +37,13 @@ pub struct Standing {
     pub drifted: bool,
 }
 
+impl Standing {
+    /// Whether it has failed: the failure is recorded, or is with this plan.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.reason, Reason::Failed(_))
+    }
+}
+
 /// Why nothing new starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {

@@ -406,7 +406,13 @@ impl World {
         );
         let failed = |name: &&ClusterName| self.has_failed(name) && !self.is_canary(name);
         if let Some(budget) = spec.strategy.max_failures {
-            let failures = self.observed.works.keys().filter(failed).count();
+            let fails = plan.actions.iter().filter(|action| match action {
+                Action::FinishWork { cluster, outcome, .. } => {
+                    *outcome == EndState::Failed && !self.is_canary(cluster)
+                }
+                _ => false,
+            });
+            let failures = self.observed.works.keys().filter(failed).count() + fails.count();
             assert!(
                 failures < budget.of(selected.len()).max(1),
                 "the failure budget is spent"
@@ -620,4 +626,30 @@ fn a_cluster_whose_record_somebody_deletes_waits_until_others_are_upgraded() {
         world.settle();
     }
     assert_eq!(upgrading(&world), [name(0)]);
+}
+
+#[test]
+fn a_cluster_whose_failure_is_seen_together_with_a_free_slot_counts() {
+    let mut world = World::new(&Fleet {
+        clusters: 3,
+        canaries: 0,
+        limit: IntOrPercent::Count(2),
+        pre: false,
+        post: false,
+        operators: false,
+        soak_minutes: 0,
+        max_failures: Some(1),
+        agents: BTreeSet::new(),
+    });
+    world.settle();
+    assert_eq!(upgrading(&world), [name(0), name(1)]);
+    while !world.is_complete(&name(0)) {
+        world.happen(&Event::Progress(0));
+        let plan = decide(&world.observed, world.now);
+        world.carry_out(&plan);
+    }
+    world.happen(&Event::Failure(1));
+    world.settle();
+    assert!(world.has_failed(&name(1)));
+    assert_eq!(upgrading(&world), [], "the failure budget is spent");
 }
