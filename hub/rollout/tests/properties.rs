@@ -430,18 +430,20 @@ impl World {
         }
     }
 
+    /// Clusters whose upgrade has begun and has not ended.
+    fn upgrading(&self) -> Vec<&ClusterName> {
+        let works = self.observed.works.iter();
+        works
+            .filter(|(name, works)| self.is_under_way(name) && works.keys().copied().any(is_main))
+            .map(|(name, _)| name)
+            .collect()
+    }
+
     /// No upgrade begins while as many clusters are being upgraded as may be, however they came to be so many.
     fn holds_upgrades(&self, plan: &Plan, limit: usize) {
-        let is_main = |kind: &WorkKind| matches!(kind, WorkKind::Cluster | WorkKind::Operators);
-        let upgrading: BTreeSet<&ClusterName> = self
-            .observed
-            .works
-            .iter()
-            .filter(|(name, works)| self.is_under_way(name) && works.keys().any(is_main))
-            .map(|(name, _)| name)
-            .collect();
+        let upgrading = self.upgrading();
         let begun = plan.actions.iter().filter(|action| match action {
-            Action::CreateWork(order) => is_main(&order.kind) && !upgrading.contains(&order.cluster),
+            Action::CreateWork(order) => is_main(order.kind) && !upgrading.contains(&&order.cluster),
             _ => false,
         });
         let begun = begun.count();
@@ -450,6 +452,10 @@ impl World {
             "never more being upgraded than allowed"
         );
     }
+}
+
+fn is_main(kind: WorkKind) -> bool {
+    matches!(kind, WorkKind::Cluster | WorkKind::Operators)
 }
 
 fn progress(work: &mut Work) {
@@ -585,38 +591,34 @@ proptest! {
     }
 }
 
-/// Clusters whose upgrade has begun and has not ended.
-fn upgrading(world: &World) -> Vec<ClusterName> {
-    let begun = |works: &Works| works.contains_key(&WorkKind::Cluster);
-    let works = world.observed.works.iter();
-    works
-        .filter(|(name, works)| begun(works) && world.is_under_way(name))
-        .map(|(name, _)| name.clone())
-        .collect()
+/// Three clusters without canaries.
+fn three(limit: u32, pre: bool, max_failures: Option<u32>) -> World {
+    let mut world = World::new(&Fleet {
+        clusters: 3,
+        canaries: 0,
+        limit: IntOrPercent::Count(limit),
+        pre,
+        post: false,
+        operators: false,
+        soak_minutes: 0,
+        max_failures,
+        agents: BTreeSet::new(),
+    });
+    world.settle();
+    world
 }
 
 #[test]
 fn a_cluster_whose_record_somebody_deletes_waits_until_others_are_upgraded() {
-    let mut world = World::new(&Fleet {
-        clusters: 3,
-        canaries: 0,
-        limit: IntOrPercent::Count(1),
-        pre: true,
-        post: false,
-        operators: false,
-        soak_minutes: 0,
-        max_failures: None,
-        agents: BTreeSet::new(),
-    });
-    world.settle();
-    while upgrading(&world) != [name(1)] {
+    let mut world = three(1, true, None);
+    while world.upgrading() != [&name(1)] {
         world.happen(&Event::Progress(0));
         world.happen(&Event::Progress(1));
         world.settle();
     }
     world.happen(&Event::Lost(0));
     world.settle();
-    assert_eq!(upgrading(&world), [name(1)]);
+    assert_eq!(world.upgrading(), [&name(1)]);
     let waiting = decide(&world.observed, world.now).report.clusters[&name(0)]
         .reason
         .to_string();
@@ -625,24 +627,13 @@ fn a_cluster_whose_record_somebody_deletes_waits_until_others_are_upgraded() {
         world.happen(&Event::Progress(1));
         world.settle();
     }
-    assert_eq!(upgrading(&world), [name(0)]);
+    assert_eq!(world.upgrading(), [&name(0)]);
 }
 
 #[test]
 fn a_cluster_whose_failure_is_seen_together_with_a_free_slot_counts() {
-    let mut world = World::new(&Fleet {
-        clusters: 3,
-        canaries: 0,
-        limit: IntOrPercent::Count(2),
-        pre: false,
-        post: false,
-        operators: false,
-        soak_minutes: 0,
-        max_failures: Some(1),
-        agents: BTreeSet::new(),
-    });
-    world.settle();
-    assert_eq!(upgrading(&world), [name(0), name(1)]);
+    let mut world = three(2, false, Some(1));
+    assert_eq!(world.upgrading(), [&name(0), &name(1)]);
     while !world.is_complete(&name(0)) {
         world.happen(&Event::Progress(0));
         let plan = decide(&world.observed, world.now);
@@ -651,5 +642,5 @@ fn a_cluster_whose_failure_is_seen_together_with_a_free_slot_counts() {
     world.happen(&Event::Failure(1));
     world.settle();
     assert!(world.has_failed(&name(1)));
-    assert_eq!(upgrading(&world), [], "the failure budget is spent");
+    assert!(world.upgrading().is_empty(), "the failure budget is spent");
 }
