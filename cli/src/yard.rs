@@ -195,7 +195,8 @@ fn hub_of(bed: &Bed) -> anyhow::Result<&ApiServer> {
     bed.hub_server().context("the bed's hub is not in this process")
 }
 
-fn client(server: &ApiServer, user_agent: &str) -> anyhow::Result<Client> {
+/// A client of a server of this process.
+pub(crate) fn client(server: &ApiServer, user_agent: &str) -> anyhow::Result<Client> {
     let metrics =
         RequestMetrics::register(&prometheus::Registry::new()).context("registering request metrics")?;
     Ok(client::from_service(

@@ -2,17 +2,20 @@
 
 use std::num::NonZeroUsize;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use drydock_api::mcu::ManagedClustersUpgrade;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 /// The sample as it is in the project.
 const SAMPLE: &str = include_str!("../../../manifests/samples/managedclustersupgrade.yaml");
+/// How many clusters a selector may name.
+const MOST_NAMES: usize = 500;
 
-/// The sample for a fleet dev1, dev2, … of which the first `canaries` go first.
+/// The sample for a fleet dev1, dev2, … of which the first `canaries` go first. A fleet that is too large to be named is
+/// selected by its set alone.
 ///
 /// # Errors
-/// If the sample is not what the types say, which a test rules out.
+/// If there are more canaries than a selector may name, or the sample is not what the types say, which a test rules out.
 pub fn upgrade(
     clusters: NonZeroUsize,
     canaries: usize,
@@ -20,15 +23,17 @@ pub fn upgrade(
 ) -> anyhow::Result<ManagedClustersUpgrade> {
     let mut upgrade: ManagedClustersUpgrade =
         serde_saphyr::from_str(SAMPLE).context("reading the sample upgrade that is built in")?;
-    let all = names(clusters.get());
-    if let Some(requirement) = upgrade
-        .spec
-        .cluster_selector
-        .iter_mut()
-        .flat_map(|s| s.match_expressions.iter_mut().flatten())
-        .next()
-    {
-        requirement.values = Some(all);
+    let canaries = canaries.min(clusters.get());
+    ensure!(
+        canaries <= MOST_NAMES,
+        "--canaries {canaries}: an upgrade can name {MOST_NAMES} at most"
+    );
+    if let Some(selector) = &mut upgrade.spec.cluster_selector {
+        if clusters.get() > MOST_NAMES {
+            selector.match_expressions = None;
+        } else if let Some(requirement) = selector.match_expressions.iter_mut().flatten().next() {
+            requirement.values = Some(names(clusters.get()));
+        }
     }
     if let Some(strategy) = &mut upgrade.spec.upgrade_strategy {
         let concurrency = i32::try_from(max_concurrency.get()).context("--max-concurrency is too large")?;
@@ -41,7 +46,7 @@ pub fn upgrade(
             .as_mut()
             .map(|canary| &mut canary.cluster_selector);
         if let Some(requirement) = selector.and_then(|s| s.match_expressions.iter_mut().flatten().next()) {
-            requirement.values = Some(names(canaries.min(clusters.get())));
+            requirement.values = Some(names(canaries));
         }
     }
     Ok(upgrade)
@@ -54,7 +59,31 @@ pub fn names(count: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use drydock_runtime::Clock;
+    use drydock_sandbox::bed::hub_types;
+    use drydock_sandbox::server::{ApiServer, ServerSettings};
+    use kube::Api;
+    use kube::api::PostParams;
+
     use super::*;
+
+    #[tokio::test]
+    async fn the_demo_of_any_size_is_accepted() {
+        let clock = Clock::simulated(jiff::Timestamp::UNIX_EPOCH);
+        let types = hub_types().expect("the kinds of a hub");
+        let hub = ApiServer::new(ServerSettings::new("hub", clock, 1, types));
+        let client = crate::yard::client(&hub, "test").expect("a client");
+        let api: Api<ManagedClustersUpgrade> = Api::namespaced(client, "default");
+        let dry_run = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        for clusters in [1, 500, 501, 5000] {
+            let clusters = NonZeroUsize::new(clusters).expect("not zero");
+            let demo = upgrade(clusters, 500, clusters).expect("the sample parses");
+            api.create(&dry_run, &demo).await.expect("it is accepted");
+        }
+    }
 
     #[test]
     fn the_demo_of_twelve_is_the_sample_unchanged() {

@@ -124,12 +124,17 @@ pub fn record_update(node: &Node, live: &Value, new: &mut Value, manager: &Manag
     let own_to_set = manager.subresource.is_none() && !new["metadata"]["managedFields"].is_null();
     let known = live["metadata"]["managedFields"].as_array();
     if let (Ok(comparison), Some(known)) = (&compared, known)
-        && (!own_to_set || new["metadata"]["managedFields"] == live["metadata"]["managedFields"])
-        && let Some(entries) = comparison
-            .changed_values(reset)
-            .and_then(|changed| steady::entries(known, &changed, manager))
+        && let sends_known = new["metadata"]["managedFields"] == live["metadata"]["managedFields"]
+        && (sends_known || !own_to_set)
+        && let Some(changed) = comparison.changed_values(reset)
+        && let Some(own) = steady::writers_entry(known, &changed, manager)
     {
-        managed::set(new, entries);
+        if !sends_known {
+            managed::set(new, known.clone());
+        }
+        if let Some(entries) = new["metadata"]["managedFields"].as_array_mut() {
+            steady::renew(entries, own, &changed, manager);
+        }
         return;
     }
     let decoded = if manager.subresource.is_some() {

@@ -7,8 +7,9 @@ use super::Manager;
 use super::field_path::{PathSet, Step};
 use super::managed::Operation;
 
-/// The entries of `metadata.managedFields` after a write of `changed`, if it left all fields with those who had them.
-pub(super) fn entries(entries: &[Value], changed: &PathSet, manager: &Manager<'_>) -> Option<Vec<Value>> {
+/// The entry of the writer among those of `metadata.managedFields`, if a write of `changed` leaves all fields with those who
+/// have them.
+pub(super) fn writers_entry(entries: &[Value], changed: &PathSet, manager: &Manager<'_>) -> Option<usize> {
     let is_writers = |entry: &Value| {
         entry["manager"] == manager.name
             && entry["operation"] == Operation::Update.as_str()
@@ -16,25 +17,20 @@ pub(super) fn entries(entries: &[Value], changed: &PathSet, manager: &Manager<'_
             && entry["subresource"].as_str() == manager.subresource
     };
     let own = entries.iter().position(is_writers)?;
-    for (index, entry) in entries.iter().enumerate() {
-        let Some(fields) = entry["fieldsV1"].as_object() else {
-            continue;
-        };
-        let stays = if index == own {
-            covers(fields, changed)
-        } else {
-            !overlaps(fields, changed)
-        };
-        if !stays {
-            return None;
-        }
-    }
-    let mut entries = entries.to_vec();
-    if !changed.is_empty() {
-        entries[own]["time"] = Value::from(manager.time);
+    let stays = |(index, entry): (usize, &Value)| match entry["fieldsV1"].as_object() {
+        Some(fields) if index == own => covers(fields, changed),
+        Some(fields) => !overlaps(fields, changed),
+        None => true,
+    };
+    entries.iter().enumerate().all(stays).then_some(own)
+}
+
+/// Gives the writer's entry the time of its write.
+pub(super) fn renew(entries: &mut [Value], own: usize, changed: &PathSet, manager: &Manager<'_>) {
+    if let (false, Some(entry)) = (changed.is_empty(), entries.get_mut(own)) {
+        entry["time"] = Value::from(manager.time);
     }
     entries.sort_by(|one, other| order(one).cmp(&order(other)));
-    Some(entries)
 }
 
 /// The server's order of entries.

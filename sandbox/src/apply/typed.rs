@@ -5,6 +5,7 @@ use super::shape::{Items, ListShape, MapShape, ScalarKind, Shape, Type, shape};
 use crate::schema::{Node, go_quote};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// Checks that an object fits its schema well enough to be merged; errors are prefixed by their path.
 pub(super) fn check(node: &Node, object: &Value, duplicates_allowed: bool) -> Result<(), String> {
@@ -12,7 +13,7 @@ pub(super) fn check(node: &Node, object: &Value, duplicates_allowed: bool) -> Re
         duplicates_allowed,
         errors: Vec::new(),
     };
-    checker.value(Type::root(node), object, "");
+    checker.value(Type::root(node), object, &Place::Root);
     match checker.errors.as_slice() {
         [] => Ok(()),
         [only] => Err(only.clone()),
@@ -23,21 +24,48 @@ pub(super) fn check(node: &Node, object: &Value, duplicates_allowed: bool) -> Re
     }
 }
 
+/// Where a walk is. Becomes text only where something is wrong: every write is walked over, and nearly all are fine.
+#[derive(Clone, Copy)]
+enum Place<'p> {
+    Root,
+    Field(&'p Place<'p>, &'p str),
+    Item(&'p Place<'p>, &'p Step),
+}
+
+impl Place<'_> {
+    /// Who manages the fields; what it may be is checked where it is read.
+    fn is_managed_fields(&self) -> bool {
+        matches!(
+            self,
+            Self::Field(Self::Field(Self::Root, "metadata"), "managedFields")
+        )
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Field(above, name) => write!(f, "{above}.{name}"),
+            Self::Item(above, step) => write!(f, "{above}{step}"),
+        }
+    }
+}
+
 struct Checker {
     duplicates_allowed: bool,
     errors: Vec<String>,
 }
 
 impl Checker {
-    fn fail(&mut self, path: &str, message: &str) {
-        self.errors.push(if path.is_empty() {
-            message.to_owned()
-        } else {
-            format!("{path}: {message}")
+    fn fail(&mut self, path: &Place<'_>, message: &str) {
+        self.errors.push(match path {
+            Place::Root => message.to_owned(),
+            below => format!("{below}: {message}"),
         });
     }
 
-    fn value(&mut self, place: Type<'_>, value: &Value, path: &str) {
+    fn value(&mut self, place: Type<'_>, value: &Value, path: &Place<'_>) {
         match (shape(place, value), value) {
             (_, Value::Null) => {}
             (Shape::Scalar(kind), _) => self.scalar(kind, value, path),
@@ -50,7 +78,7 @@ impl Checker {
         }
     }
 
-    fn scalar(&mut self, kind: ScalarKind, value: &Value, path: &str) {
+    fn scalar(&mut self, kind: ScalarKind, value: &Value, path: &Place<'_>) {
         let message = match (kind, value) {
             (ScalarKind::Numeric, Value::Number(_))
             | (ScalarKind::String, Value::String(_))
@@ -71,9 +99,12 @@ impl Checker {
         self.fail(path, &message);
     }
 
-    fn map(&mut self, map: &MapShape<'_>, fields: &Map<String, Value>, path: &str) {
+    fn map(&mut self, map: &MapShape<'_>, fields: &Map<String, Value>, path: &Place<'_>) {
         for (name, value) in fields {
-            let below = format!("{path}.{name}");
+            let below = Place::Field(path, name);
+            if below.is_managed_fields() {
+                continue;
+            }
             match map.field(name) {
                 Some(place) => self.value(place, value, &below),
                 None => self.fail(&below, "field not declared in schema"),
@@ -81,7 +112,7 @@ impl Checker {
         }
     }
 
-    fn list(&mut self, list: &ListShape<'_>, items: &[Value], path: &str) {
+    fn list(&mut self, list: &ListShape<'_>, items: &[Value], path: &Place<'_>) {
         let mut seen = BTreeSet::new();
         for (index, item) in items.iter().enumerate() {
             let step = match list.items {
@@ -94,7 +125,7 @@ impl Checker {
             if !self.duplicates_allowed && seen.contains(&step) {
                 self.fail(path, &format!("duplicate entries for key {step}"));
             }
-            self.value(list.element, item, &format!("{path}{step}"));
+            self.value(list.element, item, &Place::Item(path, &step));
             seen.insert(step);
         }
     }

@@ -34,7 +34,7 @@ use crate::update_service::UpdateService;
 
 /// How many changes of a collection a cluster's server keeps for watches that resume: there are many clusters, each with
 /// a few watchers that are never far behind.
-const SPOKE_HISTORY: usize = 16;
+const SPOKE_HISTORY: usize = 4;
 
 /// Why a bed could not be made.
 #[derive(Debug, thiserror::Error)]

@@ -321,8 +321,7 @@ impl Actor {
     }
 
     async fn replace_status_once(&self, kind: &Kind, key: &Key, status: &Value) -> Result<(), AccessError> {
-        let mut object = self.access.get(kind, key).await?.value().clone();
-        object["status"] = status.clone();
+        let object = self.access.get(kind, key).await?.with_status(status.clone());
         self.access.replace_status(kind, object).await.map(drop)
     }
 }

@@ -185,34 +185,49 @@ fn may_create_on_update(kind: &KindType) -> bool {
 fn keep_other_half(call: &Call, live: &Value, body: &mut Value) {
     let kind = &call.kind;
     if call.subresource == Some(Subresource::Status) {
-        let status = remove(body, "status");
-        let sent = remove(body, "metadata");
-        *body = live.clone();
-        match status {
-            Some(status) => body["status"] = status,
-            None => {
-                remove(body, "status");
-            }
-        }
-        let Some(sent) = sent else { return };
-        if kind.origin == Origin::BuiltIn && !kind.is("apps", "Deployment") {
+        let sent = body.get_mut("metadata").map(Value::take);
+        keep_spec(live, body);
+        body["metadata"] = match sent {
+            None => live["metadata"].clone(),
             // Built-in kinds let the status endpoint change labels and the like, except what ends their life.
-            let finalizers = live["metadata"].get("finalizers").cloned();
-            body["metadata"] = sent;
-            let metadata = metadata::of(body);
-            match finalizers {
-                Some(kept) => metadata.insert("finalizers".to_owned(), kept),
-                None => metadata.remove("finalizers"),
-            };
-        } else if let Some(managed) = sent.get("managedFields") {
-            metadata::of(body).insert("managedFields".to_owned(), managed.clone());
-        }
-    } else if kind.status {
-        match live.get("status") {
-            Some(status) => body["status"] = status.clone(),
-            None => {
-                remove(body, "status");
+            Some(mut sent) if kind.origin == Origin::BuiltIn && !kind.is("apps", "Deployment") => {
+                keep_field(&live["metadata"], &mut sent, "finalizers");
+                sent
             }
+            Some(sent) if sent == live["metadata"] => sent,
+            Some(mut sent) => {
+                let mut kept = live["metadata"].clone();
+                if let Some(managed) = sent.get_mut("managedFields") {
+                    kept["managedFields"] = managed.take();
+                }
+                kept
+            }
+        };
+    } else if kind.status {
+        keep_field(live, body, "status");
+    }
+}
+
+/// Gives a body what the live object has beside metadata and status. What it has of it already stays: most bodies were read
+/// a moment before, and a comparison takes less than a copy.
+fn keep_spec(live: &Value, body: &mut Value) {
+    let (Some(live), Some(body)) = (live.as_object(), body.as_object_mut()) else {
+        return;
+    };
+    let is_kept = |name: &str| name != "metadata" && name != "status";
+    body.retain(|name, _| !is_kept(name) || live.contains_key(name));
+    for (name, kept) in live.iter().filter(|(name, _)| is_kept(name)) {
+        if body.get(name) != Some(kept) {
+            body.insert(name.clone(), kept.clone());
+        }
+    }
+}
+
+fn keep_field(live: &Value, body: &mut Value, name: &str) {
+    match live.get(name) {
+        Some(kept) => body[name] = kept.clone(),
+        None => {
+            remove(body, name);
         }
     }
 }

@@ -80,6 +80,17 @@ impl Object {
         finalizers(&self.value).any(|present| present == finalizer)
     }
 
+    /// A copy of its value with another status.
+    pub fn with_status(&self, status: Value) -> Value {
+        let fields = self.value.as_object().into_iter().flatten();
+        let mut copy: Map<String, Value> = fields
+            .filter(|(name, _)| *name != "status")
+            .map(|(name, field)| (name.clone(), field.clone()))
+            .collect();
+        copy.insert("status".to_owned(), status);
+        copy.into()
+    }
+
     /// Its place in its collection.
     pub fn key(&self) -> super::Key {
         super::Key {

@@ -30,13 +30,12 @@ pub use pool::MaxUnavailable;
 pub use release::{ChannelRelease, channel_releases, release_image};
 pub use shape::Shape;
 pub use version_operator::{DesiredUpdate, VersionSpec};
-use write::Part;
 pub use write::{Change, Kind, ObjectRef, Write};
+use write::{Part, Written};
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::Fault;
 use agenda::{Agenda, Event};
@@ -98,7 +97,7 @@ pub struct Model {
     blocker: Blocker,
     reachable: bool,
     /// What was written last, so that only changes are written.
-    written: BTreeMap<(ObjectRef, Part), Value>,
+    written: BTreeMap<(ObjectRef, Part), Written>,
     /// Nodes that a failure mode holds in their stage.
     held_nodes: BTreeSet<usize>,
     /// What may have another status than the one that was written.

@@ -11,6 +11,7 @@ use super::history::History;
 use super::progress::{Judgement, Phase};
 use super::release::{Offer, Release, offer};
 use super::walk;
+use super::write::Written;
 
 const CAPABILITIES: [&str; 12] = [
     "Build",
@@ -140,7 +141,7 @@ pub(super) struct VersionOperator {
     pub(super) waited: BTreeMap<&'static str, Timestamp>,
     pub(super) conditions: Conditions,
     /// The status that was written last, and when.
-    pub(super) written: Option<(Value, Timestamp)>,
+    pub(super) written: Option<(Written, Timestamp)>,
     pub(super) shown_failing: Truth,
     pub(super) write_now: bool,
     pub(super) write_scheduled: bool,

@@ -1,5 +1,7 @@
 //! What the model wants written, and which parts of the state that is.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use drydock_api::machine_api::NAMESPACE;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -66,6 +68,18 @@ pub(super) enum Part {
     Desired,
     /// The status.
     Status,
+}
+
+/// What was written of a part, for as long as the next is compared with it: the API server has the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Written(u64);
+
+impl Written {
+    fn of(value: &Value) -> Self {
+        let mut hasher = DefaultHasher::new();
+        value.hash(&mut hasher);
+        Self(hasher.finish())
+    }
 }
 
 /// What is written to an object.
@@ -226,8 +240,9 @@ impl Model {
             Part::Desired,
         );
         let target = Value::from(pool.target.as_str());
-        let before = self.written.insert(key, target.clone())?;
-        (before != target).then(|| Write {
+        let written = Written::of(&target);
+        let before = self.written.insert(key, written)?;
+        (before != written).then(|| Write {
             object: ObjectRef::cluster(Kind::MachineConfigPool, pool.name),
             change: Change::Patch(serde_json::json!({"spec": {"configuration": {"name": target}}})),
         })
@@ -241,11 +256,9 @@ impl Model {
             };
             let (name, patch, status) = (node.name.clone(), node.patch(), node.status());
             let key = (ObjectRef::cluster(Kind::Node, &name), Part::Desired);
-            if self
-                .written
-                .insert(key, patch.clone())
-                .is_some_and(|before| before != patch)
-            {
+            let written = Written::of(&patch);
+            let before = self.written.insert(key, written);
+            if before.is_some_and(|before| before != written) {
                 writes.push(Write {
                     object: ObjectRef::cluster(Kind::Node, &name),
                     change: Change::Patch(patch),
@@ -258,10 +271,9 @@ impl Model {
 
     /// A write of the status if it is another than before.
     pub(super) fn changed(&mut self, object: ObjectRef, status: Value) -> Option<Write> {
-        let before = self
-            .written
-            .insert((object.clone(), Part::Status), status.clone());
-        (before.as_ref() != Some(&status)).then_some(Write {
+        let written = Written::of(&status);
+        let before = self.written.insert((object.clone(), Part::Status), written);
+        (before != Some(written)).then_some(Write {
             object,
             change: Change::Status(status),
         })
@@ -285,25 +297,24 @@ impl Model {
             self.version.shown_failing = failing;
             self.version.write_now = true;
         }
-        let status = self.version.status();
-        if self
-            .version
-            .written
-            .as_ref()
-            .is_some_and(|(written, _)| *written == status)
-        {
+        let due = self.version.written.map(|(_, at)| at + STATUS_PERIOD);
+        let is_held = due.is_some_and(|due| due > now && !self.version.write_now);
+        if is_held && self.version.write_scheduled {
             return None;
         }
-        let due = self.version.written.as_ref().map(|(_, at)| *at + STATUS_PERIOD);
-        if let Some(due) = due.filter(|due| *due > now && !self.version.write_now) {
-            if !std::mem::replace(&mut self.version.write_scheduled, true) {
-                self.agenda.enter(due, Event::StatusDue);
-            }
+        let status = self.version.status();
+        let written = Written::of(&status);
+        if self.version.written.is_some_and(|(before, _)| before == written) {
+            return None;
+        }
+        if let Some(due) = due.filter(|_| is_held) {
+            self.version.write_scheduled = true;
+            self.agenda.enter(due, Event::StatusDue);
             return None;
         }
         self.version.write_now = false;
         self.version.write_scheduled = false;
-        self.version.written = Some((status.clone(), now));
+        self.version.written = Some((written, now));
         self.changed(ObjectRef::cluster(Kind::ClusterVersion, "version"), status)
     }
 
