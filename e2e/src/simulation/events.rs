@@ -221,7 +221,7 @@ impl World {
 
     async fn happen(&self, happening: &Happening) -> anyhow::Result<()> {
         self.rules.note(&format!("{} {happening:?}", self.clock.now()));
-        self.repeats.forget();
+        self.repeats.forget(self.clock.now());
         match happening {
             Happening::Limit(limit) => {
                 self.rules.limit_is(*limit, self.clock.now());

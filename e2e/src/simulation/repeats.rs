@@ -11,7 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 /// How long after a failure a cluster's works are written again at the latest: both replicas may have ended and wait to be started.
 const SOON: SignedDuration = SignedDuration::from_hours(1);
 
-/// How long the hub may not see a write of its own whose answer was lost: it tries again meanwhile, and then need not any more.
+/// How long the hub may not see a write of its own whose answer was lost, or what somebody else did: it goes on meanwhile as
+/// before, and then need not any more.
 const UNSEEN: SignedDuration = SignedDuration::from_mins(5);
 
 /// What became of a write.
@@ -33,6 +34,8 @@ struct State {
     failed: BTreeMap<String, Timestamp>,
     /// When the answer to one was lost.
     lost: BTreeMap<String, Timestamp>,
+    /// When something last happened that may change what is to be done.
+    happened: Option<Timestamp>,
     /// How many clusters had failed at the last look.
     failures: i64,
 }
@@ -45,10 +48,11 @@ impl Repeats {
     /// A work of the cluster was written, or could not be.
     pub fn tried(&self, cluster: &str, now: Timestamp, fate: Fate) {
         let mut state = self.state();
-        let is_unseen = state
-            .lost
-            .get(cluster)
-            .is_some_and(|lost| now.duration_since(*lost) < UNSEEN);
+        let unseen = [state.lost.get(cluster), state.happened.as_ref()];
+        let is_unseen = unseen
+            .into_iter()
+            .flatten()
+            .any(|since| now.duration_since(*since) < UNSEEN);
         match fate {
             Fate::Failed if is_unseen => {}
             Fate::Failed => {
@@ -64,8 +68,10 @@ impl Repeats {
     }
 
     /// Something happened that may change what is to be done.
-    pub fn forget(&self) {
-        self.state().failed.clear();
+    pub fn forget(&self, now: Timestamp) {
+        let mut state = self.state();
+        state.failed.clear();
+        state.happened = Some(now);
     }
 
     /// A cluster whose work should have been tried again long ago, if there is one. An upgrade that halts need not go on.
