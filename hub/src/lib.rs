@@ -17,7 +17,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-pub use settings::Settings;
+pub use settings::{Pace, Settings};
 
 use controller::Context;
 use metrics::Metrics;
@@ -63,7 +63,7 @@ pub async fn run(
     }
     let (publisher, writer) = publisher(client.clone(), clock.clone(), "drydock-hub", &settings.registry)?;
     tasks.spawn("events", writer.run(shutdown.clone()));
-    let (view, wakes) = (View::default(), Wakes::default());
+    let (view, wakes) = (View::default(), Wakes::new(settings.pace));
     let watching = Watching {
         client: &client,
         readiness: &readiness,

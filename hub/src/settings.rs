@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use drydock_runtime::leader::Election;
 
@@ -20,4 +21,18 @@ pub struct Settings {
     pub election: Option<Arc<Election>>,
     /// Make the work agent cluster admin on the clusters, as the founding document does (hub 4).
     pub grant_cluster_admin: bool,
+    /// How often an upgrade is looked at while its clusters change.
+    pub pace: Pace,
+}
+
+/// How long changes are gathered before an upgrade is looked at: what many of its clusters do in that time costs one look and one
+/// write of the status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace(pub Duration);
+
+impl Default for Pace {
+    /// People and alerts see a rollout a second late.
+    fn default() -> Self {
+        Self(Duration::from_secs(1))
+    }
 }

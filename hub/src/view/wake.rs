@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
 use futures::Stream;
@@ -10,14 +9,14 @@ use futures::stream::unfold;
 use kube::runtime::reflector::ObjectRef;
 use tokio::sync::Notify;
 
-/// How long changes are gathered. A debounce would starve an upgrade of a fleet that never rests.
-const GATHER: Duration = Duration::from_secs(1);
+use crate::Pace;
 
 /// Changes that wait to be acted on: upgrades, each once, however many of its works have changed. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wakes {
     upgrades: Arc<Waiting<BTreeSet<String>>>,
     all: Arc<Waiting<bool>>,
+    pace: Pace,
 }
 
 #[derive(Debug, Default)]
@@ -32,14 +31,23 @@ impl<T: Default> Waiting<T> {
         self.changed.notify_one();
     }
 
-    async fn gathered(&self) -> T {
+    /// What has changed in the time of `pace` since the first change. A debounce would starve an upgrade of a fleet that never rests.
+    async fn gathered(&self, pace: Pace) -> T {
         self.changed.notified().await;
-        tokio::time::sleep(GATHER).await;
+        tokio::time::sleep(pace.0).await;
         std::mem::take(&mut *self.content.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Wakes {
+    /// Nothing waits; changes are gathered for as long as `pace` says.
+    pub fn new(pace: Pace) -> Self {
+        Self {
+            pace,
+            ..Self::default()
+        }
+    }
+
     /// The upgrade `namespace/name` has to be looked at.
     pub fn wake(&self, upgrade: &str) {
         self.upgrades.add(|upgrades| {
@@ -52,12 +60,12 @@ impl Wakes {
         self.all.add(|all| *all = true);
     }
 
-    /// The upgrades that have to be looked at, at most once a second each.
+    /// The upgrades that have to be looked at, each at most once in the time of the pace.
     pub fn upgrades(&self) -> impl Stream<Item = ObjectRef<ManagedClustersUpgrade>> + Send + 'static {
-        let upgrades = Arc::clone(&self.upgrades);
-        let batches = unfold(upgrades, |upgrades| async move {
+        let (upgrades, pace) = (Arc::clone(&self.upgrades), self.pace);
+        let batches = unfold(upgrades, move |upgrades| async move {
             let batch: Vec<ObjectRef<_>> = upgrades
-                .gathered()
+                .gathered(pace)
                 .await
                 .iter()
                 .filter_map(|key| object(key))
@@ -67,10 +75,11 @@ impl Wakes {
         futures::StreamExt::flatten(batches)
     }
 
-    /// An item each time that all upgrades have to be looked at, at most once a second.
+    /// An item each time that all upgrades have to be looked at, at most once in the time of the pace.
     pub fn all(&self) -> impl Stream<Item = ()> + Send + 'static {
-        unfold(Arc::clone(&self.all), |all| async move {
-            all.gathered().await;
+        let pace = self.pace;
+        unfold(Arc::clone(&self.all), move |all| async move {
+            all.gathered(pace).await;
             Some(((), all))
         })
     }
@@ -83,32 +92,36 @@ fn object(key: &str) -> Option<ObjectRef<ManagedClustersUpgrade>> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use futures::StreamExt;
 
     #[tokio::test(start_paused = true)]
-    async fn an_upgrade_whose_works_change_all_the_time_is_looked_at_every_second() {
-        let wakes = Wakes::default();
-        let mut upgrades = Box::pin(wakes.upgrades());
-        let busy = wakes.clone();
-        tokio::spawn(async move {
-            loop {
-                busy.wake("hub/fleet");
-                tokio::time::sleep(Duration::from_millis(10)).await;
+    async fn an_upgrade_whose_works_change_all_the_time_is_looked_at_once_in_its_pace() {
+        for pace in [Pace::default(), Pace(Duration::from_mins(1))] {
+            let wakes = Wakes::new(pace);
+            let mut upgrades = Box::pin(wakes.upgrades());
+            let busy = wakes.clone();
+            tokio::spawn(async move {
+                loop {
+                    busy.wake("hub/fleet");
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            });
+            let start = tokio::time::Instant::now();
+            for _ in 0..3 {
+                let object = upgrades.next().await.expect("the stream does not end");
+                assert_eq!(
+                    (object.namespace.as_deref(), object.name.as_str()),
+                    (Some("hub"), "fleet")
+                );
             }
-        });
-        let start = tokio::time::Instant::now();
-        for _ in 0..3 {
-            let object = upgrades.next().await.expect("the stream does not end");
-            assert_eq!(
-                (object.namespace.as_deref(), object.name.as_str()),
-                (Some("hub"), "fleet")
+            let looks = start.elapsed().div_duration_f64(pace.0);
+            assert!(
+                (2.9..=3.1).contains(&looks),
+                "three looks in {looks} times {pace:?}"
             );
         }
-        let seconds = start.elapsed().as_secs();
-        assert!(
-            (2..=4).contains(&seconds),
-            "three looks in {seconds} virtual seconds"
-        );
     }
 }
