@@ -167,6 +167,49 @@ async fn canaries_soak_for_a_new_target_although_others_were_started_for_the_old
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_canary_that_is_named_later_soaks_although_others_were_started() {
+    let settings = clusters(4);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    let canaries = |names: &[&str]| {
+        let named = json!({"key": "name", "operator": "In", "values": names});
+        json!({"canaryClusters": {"clusterSelector": {"matchExpressions": [named]}, "soakTime": "2h"}, "maxConcurrency": 1})
+    };
+    fleet::start(&hub, &upgrade(&settings, &canaries(&["dev1"])))
+        .await
+        .unwrap();
+    fleet::until(&hub, "the canary complete", 6 * HOUR, |upgrade| {
+        upgrade.status.is_some() && condition(upgrade, "InProgress").1 == "CanarySoaking"
+    })
+    .await
+    .unwrap();
+    fleet::until(&hub, "dev2 in flight", 6 * HOUR, |upgrade| {
+        condition(upgrade, "InProgress").1 == "ManagedClustersUpgradeInProgress"
+    })
+    .await
+    .unwrap();
+    let patch = Patch::Merge(json!({"spec": {"upgradeStrategy": canaries(&["dev1", "dev3"])}}));
+    fleet::upgrades(&hub)
+        .patch(fleet::UPGRADE, &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+    fleet::until(&hub, "the second canary complete", 12 * HOUR, |upgrade| {
+        condition(upgrade, "InProgress").1 == "CanarySoaking"
+    })
+    .await
+    .unwrap();
+    let since = yard.clock.now();
+    assert!(starts(&hub).await.contains_key("dev3"), "the second canary");
+    let done = fleet::until(&hub, "complete", 24 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    });
+    done.await.unwrap();
+    let waited = starts(&hub).await["dev4"].duration_since(since);
+    assert!(waited > SignedDuration::from_mins(110), "dev4 waited {waited}");
+    yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_spent_failure_budget_stops_the_rest_until_a_retry() {
     let settings = clusters(5);
     let yard = Yard::start(settings.clone()).await.unwrap();

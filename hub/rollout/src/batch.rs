@@ -68,19 +68,23 @@ fn failure_budget(
     (failed >= budget).then_some(Halt::FailureBudgetSpent { failed, budget })
 }
 
-/// Complete canaries must stay healthy for a while before any other cluster starts. Once one has, the soak is over; one that
-/// was started for what an edit has replaced says nothing about what is asked for since. The soak counts from the moment that
-/// the last canary was complete and Available; a canary that is in trouble holds it.
+/// Complete canaries must stay healthy for a while before any other cluster starts. Once one has started after the last canary was
+/// complete, the soak is over; one that was started before a canary joined, or for what an edit has replaced, says nothing about
+/// it. The soak counts from the moment that the last canary was complete and Available; a canary that is in trouble holds it.
 fn soaking(context: &Context<'_>, spec: &Spec, members: &BTreeMap<ClusterName, Member>) -> Option<Halt> {
     if spec.strategy.soak.is_zero() {
         return None;
     }
     let canaries = || members.iter().filter(|(_, member)| member.standing.canary);
     let all_complete = canaries().all(|(_, member)| member.standing.state == ClusterState::Complete);
-    let others_started = members.iter().any(|(name, member)| {
-        !member.standing.canary && member.standing.started.is_some() && context.is_for_goal(name, &spec.goal)
+    let last = canaries()
+        .filter_map(|(_, member)| member.standing.finished)
+        .max();
+    let is_over = members.iter().any(|(name, member)| {
+        let standing = &member.standing;
+        !standing.canary && standing.started > last && context.is_for_goal(name, &spec.goal)
     });
-    if !all_complete || others_started {
+    if !all_complete || is_over {
         return None;
     }
     let unhealthy: BTreeSet<ClusterName> = canaries()

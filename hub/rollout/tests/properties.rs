@@ -341,21 +341,27 @@ impl World {
         records.any(|record| record.state == ClusterState::Failed && record.at >= retry)
     }
 
-    /// The first cluster that is no canary starts when all canaries have been complete for long enough.
+    /// The first cluster that is no canary starts when all canaries have been complete for long enough, those, too, that came after
+    /// others.
     fn has_soaked(&self, name: &ClusterName, selected: &BTreeSet<ClusterName>) {
         let soak = self.observed.spec.as_ref().unwrap().strategy.soak;
-        let others = self.observed.works.keys().any(|other| !self.is_canary(other));
-        if others {
-            return;
-        }
-        for canary in selected.iter().filter(|other| self.is_canary(other)) {
+        let canaries = selected.iter().filter(|other| self.is_canary(other));
+        let completed = canaries.map(|canary| {
             let work = &self.observed.works[canary][&WorkKind::Cluster];
-            let completed = work.record.as_ref().unwrap().at.unwrap();
-            assert!(
-                self.now >= completed + soak,
-                "{name} starts before {canary} has soaked"
-            );
-        }
+            work.record.as_ref().unwrap().at.unwrap()
+        });
+        let last = completed.max();
+        let others = self
+            .observed
+            .works
+            .iter()
+            .filter(|(other, _)| !self.is_canary(other));
+        let mut starts = others.flat_map(|(_, works)| works.values().map(|work| &work.revision));
+        let is_over = starts.any(|revision| revision.as_ref().map(|revision| revision.started_at) > last);
+        assert!(
+            is_over || last.is_none_or(|last| self.now >= last + soak),
+            "{name} starts before the canaries have soaked: {last:?}"
+        );
     }
 
     fn is_canary(&self, name: &ClusterName) -> bool {
