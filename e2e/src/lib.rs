@@ -11,6 +11,7 @@ pub mod monitoring;
 pub mod process;
 pub mod program;
 pub mod real;
+pub mod replica_sets;
 pub mod simulation;
 pub mod spoke;
 pub mod still;

@@ -296,8 +296,20 @@ fn is_of_hub(definition: &CustomResourceDefinition) -> bool {
     definition.spec.group.ends_with("open-cluster-management.io")
 }
 
-fn definitions_of_hub() -> anyhow::Result<Vec<CustomResourceDefinition>> {
-    Ok(manifests::definitions()?.into_iter().filter(is_of_hub).collect())
+/// The CustomResourceDefinitions of a hub.
+///
+/// # Errors
+/// As [`manifests::definitions`].
+pub fn definitions_of_hub() -> anyhow::Result<Vec<CustomResourceDefinition>> {
+    let mut definitions: Vec<_> = manifests::definitions()?.into_iter().filter(is_of_hub).collect();
+    let has_sets =
+        |definition: &CustomResourceDefinition| definition.name_any().starts_with("manifestworkreplicasets.");
+    if !definitions.iter().any(has_sets) {
+        let sets = drydock_sandbox::ocm::replica_set::definition::manifest_work_replica_set();
+        definitions
+            .push(serde_json::from_value(sets).context("reading the definition of ManifestWorkReplicaSet")?);
+    }
+    Ok(definitions)
 }
 
 fn definitions_of_spoke() -> anyhow::Result<Vec<CustomResourceDefinition>> {

@@ -16,3 +16,4 @@ mod kubectl;
 mod leader_election;
 mod main_job;
 mod manifests;
+mod replica_sets;

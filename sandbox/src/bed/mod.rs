@@ -27,7 +27,7 @@ use crate::monitoring::{self, Monitoring, services};
 use crate::ocm::connection::Connection;
 use crate::ocm::placement::controller::{self, PlacementSettings};
 use crate::ocm::work::agent::{self, Timing, WorkAgentSettings};
-use crate::ocm::{kinds, registration};
+use crate::ocm::{kinds, registration, replica_set};
 use crate::olm;
 use crate::server::{ApiServer, ServerSettings, Types, TypesError};
 use crate::update_service::UpdateService;
@@ -127,6 +127,11 @@ impl Bed {
         bed.tasks.spawn(controller::run(
             PlacementSettings::default(),
             bed.hub.access("ocm-placement"),
+            clock.clone(),
+            bed.stop.clone(),
+        ));
+        bed.tasks.spawn(replica_set::controller::run(
+            bed.hub.access("ocm-work-manager"),
             clock.clone(),
             bed.stop.clone(),
         ));
@@ -309,7 +314,8 @@ fn failed(what: &str) -> impl FnOnce(AccessError) -> BedError {
 /// # Errors
 /// If a definition that comes with the project is not usable.
 pub fn hub_types() -> Result<Arc<Types>, BedError> {
-    types(|group| group.ends_with("open-cluster-management.io"), Vec::new())
+    let sets = replica_set::definition::manifest_work_replica_set();
+    types(|group| group.ends_with("open-cluster-management.io"), vec![sets])
 }
 
 /// The kinds of a spoke: Kubernetes', OpenShift's, UpgradeConfig and what the work agent keeps.

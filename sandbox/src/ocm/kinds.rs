@@ -50,6 +50,14 @@ pub const MANIFEST_WORK: Kind = Kind::new(
     "manifestworks",
     true,
 );
+/// A work for each cluster that Placements select.
+pub const MANIFEST_WORK_REPLICA_SET: Kind = Kind::new(
+    "work.open-cluster-management.io",
+    "v1alpha1",
+    "ManifestWorkReplicaSet",
+    "manifestworkreplicasets",
+    true,
+);
 /// What the work agent applied of a work; on the spoke.
 pub const APPLIED_MANIFEST_WORK: Kind = Kind::new(
     "work.open-cluster-management.io",

@@ -18,6 +18,12 @@ pub const TAINT_UNAVAILABLE: &str = "cluster.open-cluster-management.io/unavaila
 pub const TAINT_UNREACHABLE: &str = "cluster.open-cluster-management.io/unreachable";
 /// Finalizer that the work agent holds on each ManifestWork.
 pub const WORK_FINALIZER: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";
+/// Finalizer that keeps a ManifestWorkReplicaSet until its works are deleted.
+pub const WORK_SET_FINALIZER: &str = "work.open-cluster-management.io/manifest-work-cleanup";
+/// Label of a work that a ManifestWorkReplicaSet made: the set's namespace, a dot, its name.
+pub const REPLICA_SET_LABEL: &str = "work.open-cluster-management.io/manifestworkreplicaset";
+/// Label of a work that a ManifestWorkReplicaSet made: the Placement that selected its cluster.
+pub const REPLICA_SET_PLACEMENT_LABEL: &str = "work.open-cluster-management.io/placementname";
 /// Finalizer that the work agent holds on each AppliedManifestWork.
 pub const APPLIED_WORK_FINALIZER: &str = "cluster.open-cluster-management.io/applied-manifest-work-cleanup";
 /// Name of the lease by which a managed cluster shows that it lives.

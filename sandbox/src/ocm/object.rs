@@ -9,6 +9,9 @@ use crate::access::Object;
 /// An object that is shared with everybody who reads it.
 pub type Shared = Arc<Object>;
 
+/// A namespace and a name.
+pub type Named = (String, String);
+
 /// `metadata.<field>` as a string, empty where it is absent.
 fn metadata<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
@@ -22,6 +25,16 @@ pub fn name(object: &Value) -> &str {
 /// The object's namespace, empty for one without.
 pub fn namespace(object: &Value) -> &str {
     metadata(object, "namespace")
+}
+
+/// The object's namespace and name.
+pub fn named(object: &Value) -> Named {
+    (namespace(object).to_owned(), name(object).to_owned())
+}
+
+/// False if `new` is older than what is known, because we wrote meanwhile.
+pub fn is_news(known: Option<&Value>, new: &Value) -> bool {
+    known.is_none_or(|known| resource_version(known) <= resource_version(new))
 }
 
 /// The object's uid.

@@ -77,7 +77,7 @@ impl State {
             return Err(status);
         }
         let stored = self.to_store(kind, body);
-        let written = self.write(kind, &key, stored, options.dry_run);
+        let written = self.write(kind, &key, stored, options.dry_run)?;
         if !options.dry_run {
             self.after_write(kind, &key);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::state::State;
-use super::{Call, KindType, Outcome, WriteOptions, definitions, metadata};
+use super::{Call, KindType, Outcome, Status, WriteOptions, definitions, metadata};
 use crate::store::{CollectionId, Key, Object, Scope, finalizers};
 
 /// The namespaces of every cluster.
@@ -128,21 +128,21 @@ impl State {
         live: &Arc<Object>,
         body: &Value,
         options: &WriteOptions,
-    ) -> Outcome {
+    ) -> Result<Outcome, Status> {
         let mut value = live.value().clone();
         value["spec"] = match body["spec"]["finalizers"].as_array() {
             Some(kept) if !kept.is_empty() => json!({"finalizers": kept}),
             _ => json!({}),
         };
-        let written = self.write(&call.kind, &call.key(), value, options.dry_run);
+        let written = self.write(&call.kind, &call.key(), value, options.dry_run)?;
         if !options.dry_run {
             self.go_on_deleting(&call.kind, &call.key());
         }
-        Outcome {
+        Ok(Outcome {
             object: written,
             created: false,
             warnings: Vec::new(),
-        }
+        })
     }
 
     /// Says in a namespace's status what its end waits for.

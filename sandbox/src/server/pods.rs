@@ -128,7 +128,7 @@ impl State {
             None => value["status"]["conditions"] = json!([condition]),
         }
         let key: Key = call.key();
-        self.write(&call.kind, &key, value, options.dry_run);
+        self.write(&call.kind, &key, value, options.dry_run)?;
         let answer =
             json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
         Ok(Outcome {

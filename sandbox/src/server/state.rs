@@ -97,11 +97,26 @@ impl State {
     }
 
     /// Writes an object, unless nothing is to be written.
-    pub(super) fn write(&mut self, kind: &KindType, key: &Key, value: Value, dry_run: bool) -> Arc<Object> {
+    ///
+    /// # Errors
+    /// 500 for one that etcd would not take, not even without its managed fields.
+    pub(super) fn write(
+        &mut self,
+        kind: &KindType,
+        key: &Key,
+        mut value: Value,
+        dry_run: bool,
+    ) -> Result<Arc<Object>, Status> {
         if dry_run {
-            return Arc::new(Object::new(value, self.store.revision()));
+            return Ok(Arc::new(Object::new(value, self.store.revision())));
         }
-        self.store.put(&kind.collection, key, value)
+        if !crate::store::fits(&value) {
+            metadata::of(&mut value).remove("managedFields");
+            if !crate::store::fits(&value) {
+                return Err(Status::new(500, "", "etcdserver: request is too large"));
+            }
+        }
+        Ok(self.store.put(&kind.collection, key, value))
     }
 }
 

@@ -34,7 +34,7 @@ impl State {
         };
         if call.subresource == Some(Subresource::Finalize) {
             check_preconditions(call, &live, &body, Writer::Update)?;
-            return Ok(self.finalize(call, &live, &body, options));
+            return self.finalize(call, &live, &body, options);
         }
         if call.subresource == Some(Subresource::Scale) {
             let changed = scale::replaced(&call.kind, &live, &body)?;
@@ -116,7 +116,7 @@ impl State {
             });
         }
         let stored = self.to_store(kind, body);
-        let written = self.write(kind, &key, stored, options.dry_run);
+        let written = self.write(kind, &key, stored, options.dry_run)?;
         if !options.dry_run {
             self.after_write(kind, &key);
         }

@@ -6,10 +6,12 @@ mod collection;
 mod key;
 mod object;
 mod owners;
+mod size;
 
 pub use collection::{Change, ChangeKind, Compacted, Scope, Subscription};
 pub use key::{CollectionId, Key};
 pub use object::{Object, finalizers};
+pub use size::fits;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

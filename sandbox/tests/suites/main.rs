@@ -12,6 +12,7 @@ mod lifecycle_manager;
 mod machines;
 mod measured;
 mod monitoring;
+mod replica_sets;
 mod server;
 mod shapes;
 mod transcripts;

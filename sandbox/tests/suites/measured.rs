@@ -1,5 +1,6 @@
 //! What was measured on the real OCM, each as the stand-ins show it (fleet reference, the facts marked [M]; by their
-//! section or number). Not here: MWRS (0.9, 0.10), the prototype (0.11) and etcd's limits (0.12), which have no stand-in.
+//! section or number). ManifestWorkReplicaSets (0.9, 0.10) are in `replica_sets` and beside the rules of their rollout, etcd's limit
+//! (0.12) is in `server`; the prototype (0.11) and the flags of OCM's programs (0.13) have no stand-in.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,7 +1,9 @@
-//! What only the server's own hands can bring about: compaction, and what clients see of it.
+//! What only the server's own hands can bring about: compaction, and what clients see of it; what is too much to store.
 
 use drydock_runtime::Clock;
+use drydock_sandbox::access::{Access, Key};
 use drydock_sandbox::bed::hub_types;
+use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
 use drydock_sandbox::server::{ApiServer, ServerSettings};
 use futures::TryStreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -70,4 +72,32 @@ async fn a_list_cannot_go_on_in_a_moment_before_a_compaction_and_is_told_how_to_
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rule_0_12_a_status_with_a_row_a_cluster_ends_between_five_and_six_thousand() {
+    let hub = Access::memory(&server(), "test");
+    let upgrade = json!({
+        "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+        "metadata": {"name": "w", "namespace": "default"}, "spec": {},
+    });
+    hub.create(&MANIFEST_WORK, upgrade).await.unwrap();
+    let key = Key::namespaced("default", "w");
+    let rows = |count: usize| {
+        let row = |number: usize| format!("{number:0>280}");
+        json!({"status": {"rows": (0..count).map(row).collect::<Vec<_>>()}})
+    };
+    hub.merge_patch_status(&MANIFEST_WORK, &key, rows(5_000))
+        .await
+        .unwrap();
+    let refused = hub
+        .merge_patch_status(&MANIFEST_WORK, &key, rows(6_000))
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("etcdserver: request is too large"),
+        "{refused}"
+    );
+    let kept = hub.get(&MANIFEST_WORK, &key).await.unwrap();
+    assert_eq!(kept["status"]["rows"].as_array().map(Vec::len), Some(5_000));
 }

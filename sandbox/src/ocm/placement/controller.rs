@@ -1,24 +1,22 @@
 //! The placement controller as an actor: it keeps what [`schedule`] reads up to date, and writes what it plans in the
 //! real order, which is not atomic: page after page, labels in the next round, redundant pages, the status last.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use drydock_runtime::Clock;
 use futures::{FutureExt, StreamExt, stream::SelectAll};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     super::{
         condition, kinds,
-        object::{self, Shared},
+        object::{self, Named, Shared},
+        queue::Queue,
     },
-    observed::{Cluster, ClusterSet, Key as Named, Observed, Page, Placement},
+    observed::{Cluster, ClusterSet, Observed, Page, Placement},
     schedule::{Plan, PlannedPage, schedule},
 };
 use crate::alarm::until;
@@ -69,8 +67,7 @@ struct Controller {
     clock: Clock,
     observed: Observed,
     synced: BTreeSet<Source>,
-    dirty: BTreeSet<Named>,
-    wakes: BTreeMap<Named, Instant>,
+    queue: Queue,
 }
 
 /// Runs the placement controller of a hub until `shutdown`.
@@ -86,11 +83,9 @@ pub async fn run(settings: PlacementSettings, hub: Access, clock: Clock, shutdow
         clock,
         observed: Observed::default(),
         synced: BTreeSet::new(),
-        dirty: BTreeSet::new(),
-        wakes: BTreeMap::new(),
+        queue: Queue::default(),
     };
     loop {
-        let wake = controller.wakes.values().min().copied();
         tokio::select! {
             biased;
             () = shutdown.cancelled() => return,
@@ -101,7 +96,7 @@ pub async fn run(settings: PlacementSettings, hub: Access, clock: Clock, shutdow
                     controller.on_event(source, event);
                 }
             }
-            () = until(wake) => controller.wake_up(),
+            () = until(controller.queue.wake()) => controller.queue.wake_up(),
         }
         if controller.synced.len() == SOURCES.len() {
             tokio::select! {
@@ -113,20 +108,8 @@ pub async fn run(settings: PlacementSettings, hub: Access, clock: Clock, shutdow
     }
 }
 
-fn named(object: &Value) -> Named {
-    (
-        object::namespace(object).to_owned(),
-        object::name(object).to_owned(),
-    )
-}
-
 fn key(named: &Named) -> Key {
     Key::namespaced(named.0.as_str(), named.1.as_str())
-}
-
-/// False if `new` is older than what is known, because we wrote meanwhile.
-fn is_news(known: Option<&Value>, new: &Value) -> bool {
-    known.is_none_or(|known| object::resource_version(known) <= object::resource_version(new))
 }
 
 impl Controller {
@@ -136,7 +119,7 @@ impl Controller {
             WatchEvent::Deleted(object) => self.on_deletion(source, &object),
             WatchEvent::Resync(objects) => {
                 self.synced.insert(source);
-                let present: BTreeSet<Named> = objects.iter().map(|object| named(object)).collect();
+                let present: BTreeSet<Named> = objects.iter().map(|object| object::named(object)).collect();
                 self.forget_all_but(source, &present);
                 for object in objects {
                     self.on_object(source, object);
@@ -146,7 +129,7 @@ impl Controller {
     }
 
     fn on_object(&mut self, source: Source, object: Shared) {
-        let id = named(&object);
+        let id = object::named(&object);
         let observed = &mut self.observed;
         match source {
             Source::Cluster => {
@@ -170,7 +153,7 @@ impl Controller {
                 }
             }
             Source::Placement => {
-                if is_news(
+                if object::is_news(
                     observed
                         .placements
                         .get(&id)
@@ -178,11 +161,11 @@ impl Controller {
                     &object,
                 ) {
                     observed.placements.insert(id.clone(), Placement::parse(object));
-                    self.dirty.insert(id);
+                    self.queue.mark(id);
                 }
             }
             Source::Page => {
-                if is_news(
+                if object::is_news(
                     observed
                         .pages
                         .get(&id)
@@ -190,7 +173,7 @@ impl Controller {
                     &object,
                 ) {
                     let page = Page::parse(object);
-                    self.dirty.insert((id.0.clone(), page.placement.clone()));
+                    self.queue.mark((id.0.clone(), page.placement.clone()));
                     observed.pages.insert(id, page);
                 }
             }
@@ -198,19 +181,19 @@ impl Controller {
     }
 
     fn on_deletion(&mut self, source: Source, object: &Value) {
-        let id = named(object);
+        let id = object::named(object);
         match source {
             Source::Cluster => drop(self.observed.clusters.remove(&id.1)),
             Source::Set => drop(self.observed.sets.remove(&id.1)),
             Source::Binding => drop(self.observed.bindings.remove(&id)),
             Source::Placement => {
                 self.observed.placements.remove(&id);
-                self.wakes.remove(&id);
+                self.queue.forget(&id);
                 return;
             }
             Source::Page => {
                 if let Some(page) = self.observed.pages.remove(&id) {
-                    self.dirty.insert((id.0, page.placement));
+                    self.queue.mark((id.0, page.placement));
                 }
                 return;
             }
@@ -232,28 +215,16 @@ impl Controller {
     }
 
     fn mark_all(&mut self) {
-        self.dirty.extend(self.observed.placements.keys().cloned());
-    }
-
-    fn wake_up(&mut self) {
-        let now = Instant::now();
-        let due: Vec<Named> = self
-            .wakes
-            .iter()
-            .filter(|(_, moment)| **moment <= now)
-            .map(|(id, _)| id.clone())
-            .collect();
-        for id in due {
-            self.wakes.remove(&id);
-            self.dirty.insert(id);
+        for id in self.observed.placements.keys() {
+            self.queue.mark(id.clone());
         }
     }
 
     async fn schedule_dirty(&mut self) {
-        while let Some(id) = self.dirty.pop_first() {
+        while let Some(id) = self.queue.pop() {
             if let Err(error) = self.sync(&id).await {
                 tracing::debug!(namespace = id.0, placement = id.1, %error, "placement is tried again");
-                self.wakes.insert(id, Instant::now() + self.settings.retry);
+                self.queue.wake_after(id, self.settings.retry);
             }
         }
     }
@@ -270,10 +241,9 @@ impl Controller {
         let now = self.clock.now();
         let plan = schedule(&self.observed, placement, now);
         let object = placement.object.clone();
-        self.wakes.remove(id);
         if let Some(wake) = plan.wake {
             let wait = wake.duration_since(now).max(SignedDuration::ZERO).unsigned_abs();
-            self.wakes.insert(id.clone(), Instant::now() + wait);
+            self.queue.wake_after(id.clone(), wait);
         }
         for page in &plan.pages {
             self.write_page(&object, page).await?;

@@ -9,7 +9,7 @@ use super::{
     super::{
         cel::{CelError, Expression},
         names,
-        object::{self, Shared},
+        object::{self, Named, Shared},
         selector::{Selector, SelectorError},
     },
     filter::Toleration,
@@ -260,9 +260,6 @@ impl Page {
     }
 }
 
-/// A namespace and a name.
-pub type Key = (String, String);
-
 /// Everything on the hub that placement reads.
 #[derive(Debug, Default)]
 pub struct Observed {
@@ -271,9 +268,9 @@ pub struct Observed {
     /// ManagedClusterSets by name.
     pub sets: BTreeMap<String, ClusterSet>,
     /// ManagedClusterSetBindings.
-    pub bindings: std::collections::BTreeSet<Key>,
+    pub bindings: std::collections::BTreeSet<Named>,
     /// Placements.
-    pub placements: BTreeMap<Key, Placement>,
+    pub placements: BTreeMap<Named, Placement>,
     /// PlacementDecisions.
-    pub pages: BTreeMap<Key, Page>,
+    pub pages: BTreeMap<Named, Page>,
 }
