@@ -153,6 +153,67 @@ const COMMANDS: &[(&str, &str)] = &[
     ("wait --for=delete mcu/a --timeout=20s", ""),
     ("delete configmap a", ""),
     ("delete configmap a", ""),
+    // What follows is sent as protobuf.
+    ("create namespace made", ""),
+    (
+        "get namespace made -o jsonpath={.spec}{.status}{.metadata.labels}",
+        "",
+    ),
+    ("create configmap made --from-literal=k=v", ""),
+    (
+        "get configmap made -o jsonpath={.data}{.metadata.managedFields[*].fieldsV1}",
+        "",
+    ),
+    ("create configmap made", ""),
+    ("create secret generic made --from-literal=k=v", ""),
+    ("get secret made -o jsonpath={.data}{.type}", ""),
+    ("create serviceaccount made", ""),
+    (
+        "create deployment made --image=example.com/c --replicas=2 --port=80",
+        "",
+    ),
+    (
+        "get deployment made -o jsonpath={.metadata.labels}{.spec}{.metadata.managedFields[0].fieldsV1}",
+        "",
+    ),
+    ("create job made --image=example.com/c -- true", ""),
+    (
+        "get job made -o jsonpath={.spec.template.spec}{.spec.backoffLimit}",
+        "",
+    ),
+    ("create cronjob made --image=example.com/c --schedule=@daily", ""),
+    ("get cronjob made -o jsonpath={.spec}", ""),
+    ("create job from-cron --from=cronjob/made", ""),
+    (
+        "create role made --verb=get,list --resource=pods,deployments.apps",
+        "",
+    ),
+    ("get role made -o jsonpath={.rules}", ""),
+    (
+        "create rolebinding made --role=made --serviceaccount=default:made",
+        "",
+    ),
+    ("get rolebinding made -o jsonpath={.roleRef}{.subjects}", ""),
+    ("create clusterrole made --verb=get --non-resource-url=/x", ""),
+    ("create clusterrole sum --aggregation-rule=a=b", ""),
+    ("get clusterrole sum -o jsonpath={.aggregationRule}", ""),
+    ("create clusterrolebinding made --clusterrole=made --user=u", ""),
+    ("create quota made --hard=pods=3,requests.cpu=1500m", ""),
+    ("get quota made -o jsonpath={.spec}", ""),
+    ("create pdb made --selector=a=b --max-unavailable=30%", ""),
+    ("get pdb made -o jsonpath={.spec}", ""),
+    ("create service externalname made --external-name=example.com", ""),
+    ("get service made -o jsonpath={.spec}", ""),
+    ("create ingress made --rule=example.com/a*=made:80", ""),
+    ("get ingress made -o jsonpath={.spec}", ""),
+    ("create priorityclass made --value=7 --description=x", ""),
+    (
+        "get priorityclass made -o jsonpath={.value}{.preemptionPolicy}{.globalDefault}",
+        "",
+    ),
+    ("autoscale deployment made --max=3", ""),
+    ("get hpa made -o jsonpath={.spec}", ""),
+    ("delete deployment,job,cronjob,quota,pdb,ingress,hpa --all", ""),
 ];
 
 struct Said {

@@ -12,6 +12,7 @@ use super::media::{Encoding, Form};
 use super::query::Query;
 use super::route::{self, Objects, Route};
 use super::{ConnectionError, discovery, media, watch};
+use crate::schema::builtin::{WireError, decode_protobuf};
 use crate::server::{
     ApiServer, Asked, Call, Identity, KindType, Origin, Passage, Patch, Refusal, Status, Subresource, Verb,
     WriteOptions,
@@ -301,16 +302,27 @@ fn body_of(request: &Request<Bytes>, query: &Query, options: &str) -> Result<(Va
 fn read_body(request: &Request<Bytes>) -> Result<(Value, Vec<String>), Status> {
     match media::content_type(request.headers()) {
         "application/yaml" => yaml(request.body()),
-        "application/vnd.kubernetes.protobuf" => Err(Status::unsupported_media_type(&[
-            "application/json",
-            "application/yaml",
-        ])),
+        "application/vnd.kubernetes.protobuf" => protobuf(request.body()),
         "application/json" | "" => json(request.body()),
         _ => Err(Status::unsupported_media_type(&[
             "application/json",
             "application/yaml",
             "application/vnd.kubernetes.protobuf",
         ])),
+    }
+}
+
+/// Only built-in kinds have a form in protobuf.
+fn protobuf(bytes: &[u8]) -> Result<(Value, Vec<String>), Status> {
+    match decode_protobuf(bytes) {
+        Ok(value) => Ok((value, Vec::new())),
+        Err(WireError::Kind(_)) => Err(Status::unsupported_media_type(&[
+            "application/json",
+            "application/yaml",
+        ])),
+        Err(error) => Err(Status::bad_request(format!(
+            "the body of the request is not valid protobuf: {error}"
+        ))),
     }
 }
 

@@ -7,12 +7,13 @@ use crate::schema::object_meta::object_meta;
 use crate::schema::parse::{Parser, anything, reference};
 use k8s_openapi::Resource;
 use k8s_openapi::api::{
-    admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v2 as autoscaling,
-    batch::v1 as batch, coordination::v1 as coordination, core::v1 as core, discovery::v1 as discovery,
-    events::v1 as events, networking::v1 as networking, policy::v1 as policy, rbac::v1 as rbac,
-    scheduling::v1 as scheduling, storage::v1 as storage,
+    admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v1 as autoscaling_v1,
+    autoscaling::v2 as autoscaling, batch::v1 as batch, coordination::v1 as coordination, core::v1 as core,
+    discovery::v1 as discovery, events::v1 as events, networking::v1 as networking, policy::v1 as policy,
+    rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1 as apiregistration;
 use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
@@ -38,6 +39,14 @@ impl Collector {
         self.generator.subschema_for::<K>();
         let kind = GroupVersionKind::new(K::GROUP, K::VERSION, K::KIND);
         self.kinds.insert(kind, K::schema_name().into_owned());
+    }
+
+    /// Bodies of requests that are no objects of their own.
+    fn mention_bodies(&mut self) {
+        self.generator.subschema_for::<meta::DeleteOptions>();
+        self.generator.subschema_for::<autoscaling_v1::Scale>();
+        self.generator.subschema_for::<core::Binding>();
+        self.generator.subschema_for::<policy::Eviction>();
     }
 
     fn add_workloads(&mut self) {
@@ -102,6 +111,7 @@ pub(super) fn collect() -> Definitions {
     collector.add_workloads();
     collector.add_core();
     collector.add_cluster_administration();
+    collector.mention_bodies();
     let mut schemas: BTreeMap<String, Value> =
         collector.generator.take_definitions(true).into_iter().collect();
     for (name, schema) in &mut schemas {

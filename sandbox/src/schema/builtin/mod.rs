@@ -6,6 +6,7 @@ mod definitions;
 mod immutable;
 mod merge;
 mod validate;
+mod wire;
 mod zero;
 
 use super::{GroupVersionKind, Node, Structural};
@@ -17,6 +18,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 pub use validate::validate;
+pub use wire::{WireError, decode as decode_protobuf};
 pub use zero::complete_empty;
 
 fn all() -> &'static Definitions {

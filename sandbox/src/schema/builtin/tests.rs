@@ -46,10 +46,7 @@ fn without_what_is_not_modelled(kind: &str, object: &mut Value) {
             }
             remove("/spec/ports/0", "nodePort");
         }
-        "HorizontalPodAutoscaler" => {
-            remove("/spec", "metrics");
-            remove("", "status");
-        }
+        "HorizontalPodAutoscaler" => remove("", "status"),
         "Node" => {
             remove("/spec", "taints");
             remove("", "status");

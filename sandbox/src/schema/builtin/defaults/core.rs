@@ -68,13 +68,23 @@ pub(super) fn default(kind: &GroupVersionKind, object: &mut Value) {
                 &[("reclaimPolicy", "Delete"), ("volumeBindingMode", "Immediate")],
             );
         }
-        ("autoscaling", _) => {
-            fields(object, "/spec")
-                .into_iter()
-                .for_each(|spec| fill(spec, "minReplicas", 1));
-        }
+        ("autoscaling", _) => autoscaler(object),
         ("admissionregistration.k8s.io", _) => items(object, "webhooks").for_each(webhook),
         _ => {}
+    }
+}
+
+/// One pod at least, and as many as keep to four fifths of the processor time that they ask for.
+fn autoscaler(object: &mut Value) {
+    let Some(spec) = fields(object, "/spec") else {
+        return;
+    };
+    fill(spec, "minReplicas", 1);
+    let metrics = spec.get("metrics").and_then(Value::as_array);
+    if metrics.is_none_or(Vec::is_empty) {
+        let target = json!({"type": "Utilization", "averageUtilization": 80});
+        let metric = json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
+        spec.insert("metrics".to_owned(), json!([metric]));
     }
 }
 
