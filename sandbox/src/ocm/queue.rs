@@ -1,11 +1,28 @@
-//! Which objects a stand-in has to look at, now or at some time.
+//! Which objects a stand-in has to look at, now or at some time, and the events that say so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use futures::{FutureExt, Stream, StreamExt};
 use tokio::time::Instant;
 
 use super::object::Named;
+use crate::alarm::until;
+
+/// All events that have come by now, so that nothing is decided before what is there already is read; none if it is time
+/// to wake before one comes.
+pub async fn batch<E>(events: &mut (impl Stream<Item = E> + Unpin), wake: Option<Instant>) -> Vec<E> {
+    let mut batch = Vec::new();
+    tokio::select! {
+        biased;
+        Some(event) = events.next() => batch.push(event),
+        () = until(wake) => return batch,
+    }
+    while let Some(Some(event)) = events.next().now_or_never() {
+        batch.push(event);
+    }
+    batch
+}
 
 /// Objects to look at, each once however often it was marked.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use drydock_runtime::Clock;
-use futures::{FutureExt, StreamExt, stream::SelectAll};
+use futures::{StreamExt, stream::SelectAll};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -14,12 +14,11 @@ use super::{
     super::{
         condition, kinds,
         object::{self, Named, Shared},
-        queue::Queue,
+        queue::{self, Queue},
     },
     observed::{Cluster, ClusterSet, Observed, Page, Placement},
     schedule::{Plan, PlannedPage, schedule},
 };
-use crate::alarm::until;
 use crate::{
     access::{Access, AccessError, Kind, Removal, Selection, WatchEvent},
     store::Key,
@@ -86,17 +85,15 @@ pub async fn run(settings: PlacementSettings, hub: Access, clock: Clock, shutdow
         queue: Queue::default(),
     };
     loop {
-        tokio::select! {
+        let wake = controller.queue.wake();
+        let batch = tokio::select! {
             biased;
             () = shutdown.cancelled() => return,
-            Some((source, event)) = events.next() => {
-                controller.on_event(source, event);
-                // What is there already is read before anything is decided.
-                while let Some(Some((source, event))) = events.next().now_or_never() {
-                    controller.on_event(source, event);
-                }
-            }
-            () = until(controller.queue.wake()) => controller.queue.wake_up(),
+            batch = queue::batch(&mut events, wake) => batch,
+        };
+        controller.queue.wake_up();
+        for (source, event) in batch {
+            controller.on_event(source, event);
         }
         if controller.synced.len() == SOURCES.len() {
             tokio::select! {

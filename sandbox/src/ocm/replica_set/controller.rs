@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use drydock_runtime::Clock;
+use futures::StreamExt;
 use futures::stream::SelectAll;
-use futures::{FutureExt, StreamExt};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -14,9 +14,8 @@ use tokio_util::sync::CancellationToken;
 use super::plan::{Observed, Plan, Unplannable, WorkWrite, label_of};
 use super::status;
 use crate::access::{Access, AccessError, Key, Kind, Removal, Selection, WatchEvent};
-use crate::alarm::until;
 use crate::ocm::object::{self, Named, Shared};
-use crate::ocm::queue::Queue;
+use crate::ocm::queue::{self, Queue};
 use crate::ocm::{kinds, names};
 
 /// How long to wait before a set whose writes failed is tried again.
@@ -71,17 +70,15 @@ pub async fn run(hub: Access, clock: Clock, shutdown: CancellationToken) {
         queue: Queue::default(),
     };
     loop {
-        tokio::select! {
+        let wake = controller.queue.wake();
+        let batch = tokio::select! {
             biased;
             () = shutdown.cancelled() => return,
-            Some((source, event)) = events.next() => {
-                controller.on_event(source, event);
-                // What is there already is read before anything is decided.
-                while let Some(Some((source, event))) = events.next().now_or_never() {
-                    controller.on_event(source, event);
-                }
-            }
-            () = until(controller.queue.wake()) => controller.queue.wake_up(),
+            batch = queue::batch(&mut events, wake) => batch,
+        };
+        controller.queue.wake_up();
+        for (source, event) in batch {
+            controller.on_event(source, event);
         }
         if controller.synced.len() == SOURCES.len() {
             tokio::select! {
