@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::plan::{Observed, Plan, Unplannable, WorkWrite, label_of};
+use super::plan::{Observed, WorkWrite, label_of};
 use super::status;
 use crate::access::{Access, AccessError, Key, Kind, Removal, Selection, WatchEvent};
 use crate::ocm::object::{self, Named, Shared};
@@ -181,12 +181,12 @@ impl Controller {
         let now = self.clock.now();
         let (plan, failures) = match self.observed.plan(&set, now) {
             Ok(planned) => planned,
-            Err(Unplannable::NoPlacement(_)) => {
+            Err(missing) => {
+                tracing::debug!(namespace = id.0, set = id.1, %missing, "nothing of the set is rolled out");
                 return self
                     .write_status(&set, status::without_placement(&set, now))
                     .await;
             }
-            Err(failure) => (Plan::default(), vec![failure]),
         };
         for failure in failures {
             tracing::debug!(namespace = id.0, set = id.1, %failure, "a placement is not rolled out");

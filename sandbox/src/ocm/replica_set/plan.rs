@@ -48,20 +48,26 @@ pub struct Plan {
     pub recheck: Option<Timestamp>,
 }
 
-/// Why there is no plan.
+/// A Placement does not exist: nothing is done for any of the set.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum Unplannable {
-    /// A Placement does not exist.
-    #[error("Placement {0} is not there")]
-    NoPlacement(String),
-    /// A Placement cannot be rolled out; the others are.
-    #[error("rolling out Placement {placement}: {why}")]
-    Rollout {
-        /// Which.
-        placement: String,
-        /// Why not.
-        why: String,
-    },
+#[error("Placement {0} is not there")]
+pub struct NoPlacement(String);
+
+/// A Placement cannot be rolled out; the others of the set are.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("rolling out Placement {placement}: {why}")]
+pub struct Stuck {
+    placement: String,
+    why: String,
+}
+
+impl Stuck {
+    fn new(placement: &str, why: &impl ToString) -> Self {
+        Self {
+            placement: placement.to_owned(),
+            why: why.to_string(),
+        }
+    }
 }
 
 /// The value of the label by which works name their set.
@@ -96,17 +102,14 @@ impl Observed {
     }
 
     /// The decision groups of a Placement.
-    fn groups(&self, namespace: &str, placement: &str) -> Result<Groups, Unplannable> {
+    fn groups(&self, namespace: &str, placement: &str) -> Result<Groups, Stuck> {
         let pages = self.pages.iter().filter(|((of, _), page)| {
             of == namespace && page["metadata"]["labels"][names::PLACEMENT_LABEL] == placement
         });
-        Groups::read(pages.map(|(_, page)| page.value())).map_err(|error| Unplannable::Rollout {
-            placement: placement.to_owned(),
-            why: error.to_string(),
-        })
+        Groups::read(pages.map(|(_, page)| page.value())).map_err(|error| Stuck::new(placement, &error))
     }
 
-    /// The clusters that a Placement selects.
+    /// The clusters that a Placement selects; none if its pages cannot be read, which the plan says.
     pub fn selected(&self, namespace: &str, placement: &str) -> BTreeSet<String> {
         let groups = self.groups(namespace, placement).unwrap_or_default();
         groups.clusters().into_iter().map(str::to_owned).collect()
@@ -115,8 +118,8 @@ impl Observed {
     /// Plans the works of a set. What goes wrong with one Placement is returned beside the plan for the others.
     ///
     /// # Errors
-    /// [`Unplannable::NoPlacement`]: then nothing is done at all.
-    pub fn plan(&self, set: &Value, now: Timestamp) -> Result<(Plan, Vec<Unplannable>), Unplannable> {
+    /// [`NoPlacement`] if one of its Placements does not exist.
+    pub fn plan(&self, set: &Value, now: Timestamp) -> Result<(Plan, Vec<Stuck>), NoPlacement> {
         let namespace = object::namespace(set);
         let references = object::list(&set["spec"]["placementRefs"]);
         let mut plan = Plan::default();
@@ -132,7 +135,7 @@ impl Observed {
             let placement = reference["name"].as_str().unwrap_or_default();
             let key = (namespace.to_owned(), placement.to_owned());
             if !self.placements.contains_key(&key) {
-                return Err(Unplannable::NoPlacement(placement.to_owned()));
+                return Err(NoPlacement(placement.to_owned()));
             }
             match self.next_of(set, reference, placement, now) {
                 Ok(rollout) => self.add(&mut plan, set, placement, rollout),
@@ -148,12 +151,9 @@ impl Observed {
         reference: &Value,
         placement: &str,
         now: Timestamp,
-    ) -> Result<Rollout, Unplannable> {
+    ) -> Result<Rollout, Stuck> {
         let strategy =
-            Strategy::parse(&reference["rolloutStrategy"]).map_err(|error| Unplannable::Rollout {
-                placement: placement.to_owned(),
-                why: error.to_string(),
-            })?;
+            Strategy::parse(&reference["rolloutStrategy"]).map_err(|error| Stuck::new(placement, &error))?;
         let groups = self.groups(object::namespace(set), placement)?;
         let standings = self.current_works(set, placement).map(|work| Standing::of(work));
         Ok(Rollout::next(&strategy, &groups, standings.collect(), now))
