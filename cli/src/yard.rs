@@ -66,6 +66,13 @@ impl Yard {
             .map(|cluster| cluster.name.clone())
             .collect();
         settings.programs = programs();
+        let hub_settings = drydock_hub::Settings {
+            pace: match pace {
+                Pace::AsFastAsPossible => drydock_hub::Pace::of_rehearsal(settings.clusters.len()),
+                Pace::VirtualSecondsASecond(_) => drydock_hub::Pace::default(),
+            },
+            ..drydock_hub::Settings::default()
+        };
         let bed = Bed::start(settings, clock.clone())
             .await
             .context("starting the sandbox")?;
@@ -73,7 +80,7 @@ impl Yard {
         let hub = client(hub_of(&bed)?, names::HUB_MANAGER)?;
         tasks.spawn(
             "hub",
-            drydock_hub::run(drydock_hub::Settings::default(), hub, clock.clone(), stop.clone()),
+            drydock_hub::run(hub_settings, hub, clock.clone(), stop.clone()),
         );
         for name in with_agent {
             let spoke = bed

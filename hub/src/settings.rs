@@ -36,3 +36,12 @@ impl Default for Pace {
         Self(Duration::from_secs(1))
     }
 }
+
+impl Pace {
+    /// The pace of a fleet that nobody waits for, as in a rehearsal: a hundred clusters a second, at 10,000 a look every 100 seconds,
+    /// because a look costs what the fleet is large. That is how much later than on duty one cluster may follow another.
+    pub fn of_rehearsal(clusters: usize) -> Self {
+        let seconds = u32::try_from(clusters / 100).unwrap_or(u32::MAX).max(1);
+        Self(Duration::from_secs(1).saturating_mul(seconds))
+    }
+}

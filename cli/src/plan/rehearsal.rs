@@ -7,7 +7,6 @@ use std::time::Duration;
 use anyhow::Context;
 use drydock_api::conditions;
 use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition, reason};
-use drydock_hub::Pace;
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_sandbox::access::{Access, Kind};
@@ -66,8 +65,9 @@ async fn run(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timelin
         failures_percent: 0,
     };
     parts.spawn(feeder::run(access, settings, lives.clone()));
+    let clusters = fleet.objects.iter().filter(|(kind, _)| *kind == MANAGED_CLUSTER);
     let settings = drydock_hub::Settings {
-        pace: pace(&fleet.objects),
+        pace: drydock_hub::Pace::of_rehearsal(clusters.count()),
         ..drydock_hub::Settings::default()
     };
     let hub = drydock_hub::run(settings, stack(&server)?, clock.clone(), stop.clone());
@@ -82,17 +82,6 @@ async fn run(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timelin
     stop.cancel();
     parts.shutdown().await;
     timeline
-}
-
-/// How often the rehearsed hub looks at the upgrade. A look costs the more the larger the fleet is, so it looks at a hundred clusters a
-/// second: at 10,000 every 100 seconds. That is how much later than on duty a cluster of a plan may follow the one before it.
-fn pace(objects: &[(Kind, Value)]) -> Pace {
-    let clusters = objects
-        .iter()
-        .filter(|(kind, _)| *kind == MANAGED_CLUSTER)
-        .count();
-    let seconds = u32::try_from(clusters / 100).unwrap_or(u32::MAX).max(1);
-    Pace(Duration::from_secs(1) * seconds)
 }
 
 fn stack(server: &ApiServer) -> anyhow::Result<Client> {

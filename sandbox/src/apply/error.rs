@@ -26,9 +26,6 @@ pub enum ApplyError {
     /// The object does not fit the schema.
     #[error("{0}")]
     Internal(String),
-    /// The live object's managed fields cannot be read.
-    #[error("failed to decode managed fields")]
-    Undecodable,
 }
 
 impl ApplyError {
@@ -37,7 +34,7 @@ impl ApplyError {
         let (code, reason) = match self {
             Self::Conflicts(_) => (409, Some("Conflict")),
             Self::BadRequest(_) => (400, Some("BadRequest")),
-            Self::Internal(_) | Self::Undecodable => (500, None),
+            Self::Internal(_) => (500, None),
         };
         let mut status = json!({
             "kind": "Status",

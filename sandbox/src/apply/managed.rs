@@ -1,9 +1,10 @@
 //! `metadata.managedFields`: who set what.
 
-use super::field_path::PathSet;
+use super::path_set::PathSet;
 use crate::schema::go_quote;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Whether fields were set by an apply or by any other write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,68 +45,49 @@ impl Owner {
     }
 }
 
-/// The fields of one owner.
+/// The fields of one owner. The versions of an object share them: most writes change nothing but the time.
 #[derive(Clone, Debug)]
 pub(super) struct Owned {
-    pub fields: PathSet,
+    pub fields: Arc<PathSet>,
     pub version: String,
     pub time: Option<String>,
 }
 
-/// All owners of an object's fields.
+type Entries = BTreeMap<Owner, Owned>;
+
+/// All owners of an object's fields. A copy costs nothing until it is changed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Managed(pub BTreeMap<Owner, Owned>);
+pub struct ManagedFields(Arc<Entries>);
 
 const MOST_UPDATERS: usize = 10;
 const BUCKET: &str = "ancient-changes";
 
-impl Managed {
-    /// Reads the entries of an object; `None` when one is malformed.
-    pub(super) fn decode(object: &Value) -> Option<Self> {
-        let mut managed = Self::default();
-        let Some(entries) = object["metadata"]["managedFields"].as_array() else {
-            return Some(managed);
-        };
-        for entry in entries {
-            let word = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
-            let version = word("apiVersion");
-            let operation = match entry["operation"].as_str()? {
-                "Apply" => Operation::Apply,
-                "Update" => Operation::Update,
-                _ => return None,
-            };
-            if version.is_empty() || entry["fieldsType"] != "FieldsV1" {
-                return None;
-            }
-            let fields = match &entry["fieldsV1"] {
-                Value::Null => PathSet::default(),
-                fields => PathSet::decode(fields)?,
-            };
-            let owner = Owner {
-                manager: word("manager"),
-                operation,
-                version: (operation == Operation::Update).then(|| version.clone()),
-                subresource: word("subresource"),
-            };
-            let time = entry["time"].as_str().map(str::to_owned);
-            managed.0.insert(
-                owner,
-                Owned {
-                    fields,
-                    version,
-                    time,
-                },
-            );
+impl ManagedFields {
+    /// Reads the entries of `metadata.managedFields`; `None` when one is malformed.
+    pub(super) fn decode(entries: &Value) -> Option<Self> {
+        let mut found = Entries::new();
+        for entry in entries.as_array().into_iter().flatten() {
+            let (owner, owned) = decode(entry)?;
+            found.insert(owner, owned);
         }
-        Some(managed)
+        Some(Self(Arc::new(found)))
     }
 
-    /// Writes the entries into an object, in the server's order.
-    pub(super) fn write_to(&self, object: &mut Value) {
-        clear(object);
-        if self.0.is_empty() {
-            return;
-        }
+    /// Whether nobody manages anything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn entries(&self) -> &Entries {
+        &self.0
+    }
+
+    pub(super) fn entries_mut(&mut self) -> &mut Entries {
+        Arc::make_mut(&mut self.0)
+    }
+
+    /// The entries as `metadata.managedFields` has them, in the server's order.
+    pub fn to_value(&self) -> Value {
         let mut sorted: Vec<(&Owner, &Owned)> = self.0.iter().collect();
         sorted.sort_by_key(|(owner, owned)| {
             (
@@ -116,18 +98,47 @@ impl Managed {
                 &owner.subresource,
             )
         });
-        let entries: Vec<Value> = sorted
+        sorted
             .into_iter()
             .map(|(owner, owned)| encode(owner, owned))
-            .collect();
-        set(object, entries);
+            .collect()
+    }
+
+    /// Whether the same owners have the same fields, whenever they got them.
+    pub fn is_same_but_for_times(&self, other: &Self) -> bool {
+        let same = |one: &Owned, other: &Owned| {
+            one.version == other.version
+                && (Arc::ptr_eq(&one.fields, &other.fields) || one.fields == other.fields)
+        };
+        Arc::ptr_eq(&self.0, &other.0)
+            || (self.0.len() == other.0.len()
+                && self
+                    .0
+                    .iter()
+                    .zip(other.0.iter())
+                    .all(|((owner, one), (as_well, other))| owner == as_well && same(one, other)))
+    }
+
+    /// No less than the length of the entries' JSON if no character in it needs an escape.
+    pub fn length_without_escapes(&self) -> usize {
+        /// `{"apiVersion":"","fieldsType":"FieldsV1","fieldsV1":,"manager":"","operation":"Update","subresource":"","time":""},`
+        const FRAME: usize = 120;
+        let length = |(owner, owned): (&Owner, &Owned)| {
+            let words = owner.manager.len() + owned.version.len() + owner.subresource.len();
+            FRAME + words + owned.time.as_ref().map_or(0, String::len) + owned.fields.length_without_escapes()
+        };
+        2 + self.0.iter().map(length).sum::<usize>()
     }
 
     /// Joins the oldest updaters into one entry when there are more than ten.
     pub(super) fn cap_updaters(&mut self) {
         let is_updater = |owner: &&Owner| owner.operation == Operation::Update;
-        let mut updaters: Vec<(Option<String>, Owner)> = self
-            .0
+        let updaters = self.0.keys().filter(is_updater).count();
+        if updaters <= MOST_UPDATERS {
+            return;
+        }
+        let entries = self.entries_mut();
+        let mut updaters: Vec<(Option<String>, Owner)> = entries
             .iter()
             .filter(|(owner, _)| is_updater(owner))
             .map(|(owner, owned)| (owned.time.clone(), owner.clone()))
@@ -150,18 +161,47 @@ impl Managed {
                 version: Some(version),
                 subresource: String::new(),
             };
-            if !self.0.contains_key(&bucket)
-                && let Some(owned) = self.0.remove(first)
+            if !entries.contains_key(&bucket)
+                && let Some(owned) = entries.remove(first)
             {
-                self.0.insert(bucket.clone(), owned);
+                entries.insert(bucket.clone(), owned);
             }
-            if let (Some(joined), Some(into)) = (self.0.remove(&owner), self.0.get_mut(&bucket)) {
-                into.fields = into.fields.union(&joined.fields);
+            if let (Some(joined), Some(into)) = (entries.remove(&owner), entries.get_mut(&bucket)) {
+                into.fields = Arc::new(into.fields.union(&joined.fields));
                 into.time = joined.time;
                 left -= 1;
             }
         }
     }
+}
+
+fn decode(entry: &Value) -> Option<(Owner, Owned)> {
+    let word = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+    let version = word("apiVersion");
+    let operation = match entry["operation"].as_str()? {
+        "Apply" => Operation::Apply,
+        "Update" => Operation::Update,
+        _ => return None,
+    };
+    if version.is_empty() || entry["fieldsType"] != "FieldsV1" {
+        return None;
+    }
+    let fields = match &entry["fieldsV1"] {
+        Value::Null => PathSet::default(),
+        fields => PathSet::decode(fields)?,
+    };
+    let owner = Owner {
+        manager: word("manager"),
+        operation,
+        version: (operation == Operation::Update).then(|| version.clone()),
+        subresource: word("subresource"),
+    };
+    let owned = Owned {
+        fields: Arc::new(fields),
+        version,
+        time: entry["time"].as_str().map(str::to_owned),
+    };
+    Some((owner, owned))
 }
 
 fn encode(owner: &Owner, owned: &Owned) -> Value {
@@ -181,31 +221,15 @@ fn encode(owner: &Owner, owned: &Owned) -> Value {
     entry
 }
 
-fn metadata(object: &mut Value) -> Option<&mut Map<String, Value>> {
-    let fields = object.as_object_mut()?;
-    fields
-        .entry("metadata")
-        .or_insert_with(|| json!({}))
-        .as_object_mut()
+/// Takes `metadata.managedFields` out of an object.
+pub fn take_managed_fields(object: &mut Value) -> Option<Value> {
+    let metadata = object.get_mut("metadata")?.as_object_mut()?;
+    metadata.remove("managedFields")
 }
 
-/// Puts entries into an object.
-pub(super) fn set(object: &mut Value, entries: Vec<Value>) {
-    if let Some(metadata) = metadata(object) {
-        metadata.insert("managedFields".to_owned(), Value::Array(entries));
-    }
-}
-
-/// Takes the entries out of an object.
-pub(super) fn clear(object: &mut Value) {
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
-    }
-}
-
-/// Whether a request asks to forget all owners: `[]` or `[{}]`.
-pub(super) fn asks_to_forget(object: &Value) -> bool {
-    match object["metadata"]["managedFields"].as_array().map(Vec::as_slice) {
+/// Whether what a request says of `metadata.managedFields` asks to forget all owners: `[]` or `[{}]`.
+pub(super) fn asks_to_forget(entries: &Value) -> bool {
+    match entries.as_array().map(Vec::as_slice) {
         Some([]) => true,
         Some([only]) => only.as_object().is_some_and(Map::is_empty),
         Some(_) | None => false,

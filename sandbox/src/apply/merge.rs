@@ -1,7 +1,7 @@
 //! Comparing and merging two objects under their schema.
 
-use super::field_path::{Path, PathSet, Step};
-use super::reset::{self, ResetFields};
+use super::field_path::Step;
+use super::path_set::PathSet;
 use super::shape::{Items, ListShape, MapShape, Shape, Type, shape};
 use crate::schema::Node;
 use serde_json::{Map, Value};
@@ -15,12 +15,19 @@ pub(super) struct Comparison {
     pub added: PathSet,
 }
 
+/// How one value differs from another: by itself, and in what lies below it.
+#[derive(Default)]
+struct Difference {
+    removed: bool,
+    modified: bool,
+    added: bool,
+    below: Comparison,
+}
+
 impl Comparison {
     /// Compares two objects that fit the schema.
     pub(super) fn of(node: &Node, old: &Value, new: &Value) -> Self {
-        let mut comparison = Self::default();
-        comparison.values(Type::root(node), Some(old), Some(new), &mut Vec::new());
-        comparison
+        values(Type::root(node), Some(old), Some(new)).below
     }
 
     /// The same without the fields that this endpoint resets.
@@ -35,106 +42,107 @@ impl Comparison {
         }
     }
 
-    /// The fields whose values differ, if nothing came, went or is the server's own.
-    pub(super) fn changed_values(&self, reset: &ResetFields) -> Option<PathSet> {
-        if !self.added.is_empty() || !self.removed.is_empty() {
-            return None;
+    /// Takes in how the value at a step differs. The step is made only where something does: nearly all values are the same.
+    fn note(&mut self, step: impl FnOnce() -> Step, difference: Difference) {
+        let below = &difference.below;
+        let is_nothing = !(difference.removed || difference.modified || difference.added)
+            && below.removed.is_empty()
+            && below.modified.is_empty()
+            && below.added.is_empty();
+        if is_nothing {
+            return;
         }
-        let changed = reset::without_identity(&self.modified.recursive_difference(reset.paths()));
-        (changed == self.modified).then_some(changed)
+        let Difference {
+            removed,
+            modified,
+            added,
+            below,
+        } = difference;
+        let step = step();
+        self.removed.put(step.clone(), removed, below.removed);
+        self.modified.put(step.clone(), modified, below.modified);
+        self.added.put(step, added, below.added);
     }
+}
 
-    fn values(&mut self, place: Type<'_>, old: Option<&Value>, new: Option<&Value>, path: &mut Path) {
-        let old_shape = old.map(|old| shape(place, old));
-        let new_shape = new.map(|new| shape(place, new));
-        match (old_shape, new_shape) {
-            (None, None) => return,
-            (Some(old_shape), None) => self.shaped(&old_shape, old, None, path),
-            (None, Some(new_shape)) => self.shaped(&new_shape, None, new, path),
-            (Some(old_shape), Some(new_shape)) => {
-                if !old_shape.same_form(&new_shape) {
-                    self.shaped(&old_shape, old, new, path);
-                }
-                self.shaped(&new_shape, old, new, path);
+fn values(place: Type<'_>, old: Option<&Value>, new: Option<&Value>) -> Difference {
+    let mut difference = Difference::default();
+    let old_shape = old.map(|old| shape(place, old));
+    let new_shape = new.map(|new| shape(place, new));
+    match (old_shape, new_shape) {
+        (None, None) => return difference,
+        (Some(old_shape), None) => difference.shaped(&old_shape, old, None),
+        (None, Some(new_shape)) => difference.shaped(&new_shape, None, new),
+        (Some(old_shape), Some(new_shape)) => {
+            if !old_shape.same_form(&new_shape) {
+                difference.shaped(&old_shape, old, new);
             }
-        }
-        if old.is_none() {
-            self.added.insert(path);
-        } else if new.is_none() {
-            self.removed.insert(path);
+            difference.shaped(&new_shape, old, new);
         }
     }
+    difference.added |= old.is_none();
+    difference.removed |= old.is_some() && new.is_none();
+    difference
+}
 
-    fn shaped(&mut self, form: &Shape<'_>, old: Option<&Value>, new: Option<&Value>, path: &mut Path) {
+impl Difference {
+    fn shaped(&mut self, form: &Shape<'_>, old: Option<&Value>, new: Option<&Value>) {
         match form {
-            Shape::Scalar(_) => self.leaf(old, new, path),
+            Shape::Scalar(_) => self.leaf(old, new),
             Shape::Map(map) => {
                 let (old_fields, new_fields) = (fields(old), fields(new));
                 if map.whole || (is_empty_map(old_fields) && is_empty_map(new_fields)) {
-                    return self.leaf(old, new, path);
+                    return self.leaf(old, new);
                 }
-                let is_metadata = matches!(path.as_slice(), [Step::Field(name)] if name == "metadata");
                 for name in names(old_fields, new_fields) {
-                    // Who manages the fields is no field that anybody manages.
-                    if is_metadata && name == "managedFields" {
-                        continue;
-                    }
                     let Some(place) = map.field(name) else { continue };
-                    path.push(Step::field(name));
-                    self.values(place, get(old_fields, name), get(new_fields, name), path);
-                    path.pop();
+                    let difference = values(place, get(old_fields, name), get(new_fields, name));
+                    self.below.note(|| Step::field(name), difference);
                 }
             }
             Shape::List(list) => {
                 let (old_items, new_items) = (items(old), items(new));
                 if matches!(list.items, Items::Whole) || (old_items.is_empty() && new_items.is_empty()) {
-                    return self.leaf(old, new, path);
+                    return self.leaf(old, new);
                 }
-                self.items(list, old_items, new_items, path);
+                if old_items != new_items {
+                    self.items(list, old_items, new_items);
+                }
             }
         }
     }
 
-    fn leaf(&mut self, old: Option<&Value>, new: Option<&Value>, path: &Path) {
+    fn leaf(&mut self, old: Option<&Value>, new: Option<&Value>) {
         match (old, new) {
-            (None, _) => self.added.insert(path),
-            (_, None) => self.removed.insert(path),
-            (Some(old), Some(new)) if !same(old, new) => self.modified.insert(path),
-            (Some(_), Some(_)) => {}
+            (None, _) => self.added = true,
+            (_, None) => self.removed = true,
+            (Some(old), Some(new)) => self.modified |= !same(old, new),
         }
     }
 
-    fn items(&mut self, list: &ListShape<'_>, old: &[Value], new: &[Value], path: &mut Path) {
+    fn items(&mut self, list: &ListShape<'_>, old: &[Value], new: &[Value]) {
         let (old, new) = (grouped(list, old), grouped(list, new));
         let steps: BTreeSet<&Step> = old.keys().chain(new.keys()).collect();
         let none = Vec::new();
         for step in steps {
             let (before, after) = (old.get(step).unwrap_or(&none), new.get(step).unwrap_or(&none));
-            path.push(step.clone());
-            match (before.as_slice(), after.as_slice()) {
-                ([] | [_], [] | [_]) => {
-                    self.values(
-                        list.element,
-                        before.first().copied(),
-                        after.first().copied(),
-                        path,
-                    );
-                }
-                ([_, _, ..], [_, _, ..]) => {
-                    if before != after {
-                        self.modified.insert(path);
-                    }
-                }
-                ([_, _, ..], _) => {
-                    self.values(list.element, None, after.first().copied(), path);
-                    self.removed.insert(path);
-                }
-                (_, _) => {
-                    self.values(list.element, before.first().copied(), None, path);
-                    self.added.insert(path);
-                }
-            }
-            path.pop();
+            let (first_before, first_after) = (before.first().copied(), after.first().copied());
+            let difference = match (before.as_slice(), after.as_slice()) {
+                ([] | [_], [] | [_]) => values(list.element, first_before, first_after),
+                ([_, _, ..], [_, _, ..]) => Difference {
+                    modified: before != after,
+                    ..Difference::default()
+                },
+                ([_, _, ..], _) => Difference {
+                    removed: true,
+                    ..values(list.element, None, first_after)
+                },
+                (_, _) => Difference {
+                    added: true,
+                    ..values(list.element, first_before, None)
+                },
+            };
+            self.below.note(|| step.clone(), difference);
         }
     }
 }
@@ -161,11 +169,14 @@ fn is_empty_map(fields: Option<&Map<String, Value>>) -> bool {
     fields.is_none_or(Map::is_empty)
 }
 
+/// The names of the fields of either, each once.
 fn names<'v>(
     left: Option<&'v Map<String, Value>>,
     right: Option<&'v Map<String, Value>>,
-) -> BTreeSet<&'v String> {
-    left.into_iter().chain(right).flat_map(Map::keys).collect()
+) -> impl Iterator<Item = &'v String> {
+    let is_new = move |name: &&String| left.is_none_or(|left| !left.contains_key(*name));
+    let of_left = left.into_iter().flat_map(Map::keys);
+    of_left.chain(right.into_iter().flat_map(Map::keys).filter(is_new))
 }
 
 fn items(value: Option<&Value>) -> &[Value] {
@@ -216,7 +227,6 @@ fn merge_maps(map: &MapShape<'_>, live: Option<&Value>, applied: Option<&Value>)
         return applied.or(live).cloned();
     }
     let merged: Map<String, Value> = names(live_fields, applied_fields)
-        .into_iter()
         .filter_map(|name| {
             let place = map.field(name).unwrap_or(Type::Deduced);
             let value = merge_values(place, get(live_fields, name), get(applied_fields, name))?;

@@ -7,23 +7,26 @@ mod error;
 mod field_path;
 mod managed;
 mod merge;
+mod path_set;
 mod reset;
 mod shape;
-mod steady;
 mod strategic;
 #[cfg(test)]
 mod tests;
 mod typed;
 
 pub use error::{ApplyError, Conflict};
-pub use field_path::{Path, PathSet, Step, display};
+pub use field_path::{Path, Step, display};
+pub use managed::{ManagedFields, take_managed_fields};
+pub use path_set::PathSet;
 pub use reset::ResetFields;
 pub use strategic::{StrategicError, strategic_merge};
 
 use crate::schema::Node;
-use managed::{Managed, Operation, Owned, Owner};
+use managed::{Operation, Owned, Owner};
 use merge::Comparison;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use std::sync::Arc;
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -51,45 +54,53 @@ impl Manager<'_> {
     }
 }
 
-/// Applies `applied` to `live` and returns the merged object with its managed fields.
+/// An object as it is without `metadata.managedFields`, and those.
+#[derive(Clone, Copy, Debug)]
+pub struct Live<'a> {
+    /// The object; `{apiVersion, kind}` when there is none yet.
+    pub object: &'a Value,
+    /// Who manages which of its fields.
+    pub managed: &'a ManagedFields,
+}
+
+/// Applies `applied` to `live` and returns the merged object and who manages its fields.
 ///
-/// `live` is `{apiVersion, kind}` when there is no object yet. The result is not defaulted, pruned or validated, and fields
+///  The result is not defaulted, pruned or validated, and fields
 /// that the endpoint resets may differ from the live ones: that is the caller's next step, as for any write.
 ///
 /// # Errors
 /// Conflicts with other managers unless `force`; an object that does not fit the schema.
 pub fn apply(
     node: &Node,
-    live: &Value,
+    live: Live<'_>,
     applied: &Value,
     manager: &Manager<'_>,
     force: bool,
     reset: &ResetFields,
-) -> Result<Value, ApplyError> {
+) -> Result<(Value, ManagedFields), ApplyError> {
     refuse_managed_fields(applied)?;
-    let mut managed = Managed::decode(live).ok_or(ApplyError::Undecodable)?;
-    if managed.0.is_empty() {
-        managed = owned_before_first_apply(node, live, manager, reset)?;
-    }
+    let managed = if live.managed.is_empty() {
+        owned_before_first_apply(node, live.object, manager, reset)?
+    } else {
+        live.managed.clone()
+    };
     let request = Request {
         node,
-        live,
+        live: live.object,
         applied,
         manager,
         reset,
     };
-    let (object, managed) = match request.apply(managed.clone(), force) {
+    let (mut object, managed) = match request.apply(managed.clone(), force) {
         Err(ApplyError::Conflicts(conflicts)) if manager.name == "kubectl" => {
             request.after_client_side_apply(managed, conflicts)?
         }
         other => other?,
     };
-    let mut object = object;
     if manager.name == "kubectl" {
         refresh_last_applied(&mut object, applied);
     }
-    managed.write_to(&mut object);
-    Ok(object)
+    Ok((object, managed))
 }
 
 fn refuse_managed_fields(applied: &Value) -> Result<(), ApplyError> {
@@ -106,54 +117,42 @@ fn owned_before_first_apply(
     live: &Value,
     manager: &Manager<'_>,
     reset: &ResetFields,
-) -> Result<Managed, ApplyError> {
+) -> Result<ManagedFields, ApplyError> {
     let empty = json!({"apiVersion": live["apiVersion"], "kind": live["kind"]});
     let before = Manager {
         name: "before-first-apply",
         ..*manager
     };
     let comparison = compared(node, &empty, live, reset).map_err(ApplyError::Internal)?;
-    Ok(updated(&comparison, Managed::default(), &before, reset))
+    Ok(updated(&comparison, ManagedFields::default(), &before, reset))
 }
 
-/// Records who changed what when an object is created, updated or patched in any other way than by apply.
+/// Who manages what once an object is created, updated or patched in any other way than by apply.
 ///
-/// `live` is an empty object on creation. Owners are taken from `new` where the request may set them, else from `live`.
-pub fn record_update(node: &Node, live: &Value, new: &mut Value, manager: &Manager<'_>, reset: &ResetFields) {
-    let compared = compared(node, live, new, reset);
-    let own_to_set = manager.subresource.is_none() && !new["metadata"]["managedFields"].is_null();
-    let known = live["metadata"]["managedFields"].as_array();
-    if let (Ok(comparison), Some(known)) = (&compared, known)
-        && let sends_known = new["metadata"]["managedFields"] == live["metadata"]["managedFields"]
-        && (sends_known || !own_to_set)
-        && let Some(changed) = comparison.changed_values(reset)
-        && let Some(own) = steady::writers_entry(known, &changed, manager)
-    {
-        if !sends_known {
-            managed::set(new, known.clone());
-        }
-        if let Some(entries) = new["metadata"]["managedFields"].as_array_mut() {
-            steady::renew(entries, own, &changed, manager);
-        }
-        return;
-    }
-    let decoded = if manager.subresource.is_some() {
-        Managed::decode(live)
-    } else if managed::asks_to_forget(new) {
-        None
-    } else {
-        Managed::decode(new)
-            .filter(|managed| !managed.0.is_empty())
-            .or_else(|| Managed::decode(live))
+/// `live` has no uid on creation. `sent` is what the request says of `metadata.managedFields`: it counts where the request may
+/// set them.
+pub fn record_update(
+    node: &Node,
+    live: Live<'_>,
+    new: &Value,
+    sent: Option<&Value>,
+    manager: &Manager<'_>,
+    reset: &ResetFields,
+) -> ManagedFields {
+    let managed = match sent.filter(|_| manager.subresource.is_none()) {
+        Some(sent) if managed::asks_to_forget(sent) => ManagedFields::default(),
+        Some(sent) => ManagedFields::decode(sent)
+            .filter(|managed| !managed.is_empty())
+            .unwrap_or_else(|| live.managed.clone()),
+        None => live.managed.clone(),
     };
-    let managed = decoded.unwrap_or_default();
-    managed::clear(new);
-    let is_creation = live["metadata"]["uid"].as_str().is_none_or(str::is_empty);
-    if managed.0.is_empty() && !is_creation {
-        return;
+    let is_creation = live.object["metadata"]["uid"].as_str().is_none_or(str::is_empty);
+    if managed.is_empty() && !is_creation {
+        return managed;
     }
-    if let Ok(comparison) = compared {
-        updated(&comparison, managed, manager, reset).write_to(new);
+    match compared(node, live.object, new, reset) {
+        Ok(comparison) => updated(&comparison, managed, manager, reset),
+        Err(_) => ManagedFields::default(),
     }
 }
 
@@ -185,29 +184,36 @@ fn compared(node: &Node, live: &Value, new: &Value, reset: &ResetFields) -> Resu
 /// The owners after an update.
 fn updated(
     comparison: &Comparison,
-    mut managed: Managed,
+    mut managed: ManagedFields,
     manager: &Manager<'_>,
     reset: &ResetFields,
-) -> Managed {
+) -> ManagedFields {
     let touched = comparison.modified.union(&comparison.added);
     let changed = reset::without_identity(&touched.recursive_difference(reset.paths()));
+    let own = manager.owner(Operation::Update);
+    // A controller's next status changes values of fields that it has already: it keeps them all.
+    let only_values = comparison.removed.is_empty() && changed == touched;
     let mut taken = touched;
     taken.absorb(&comparison.removed);
-    let owner = manager.owner(Operation::Update);
-    for owned in managed.0.values_mut() {
-        if owned.fields.overlaps(&taken) {
-            owned.fields = owned.fields.difference(&taken);
+    let loses = |owner: &Owner, owned: &Owned| {
+        let keeps = only_values && *owner == own && owned.fields.covers(&changed);
+        !keeps && owned.fields.overlaps(&taken)
+    };
+    if managed.entries().iter().any(|(owner, owned)| loses(owner, owned)) {
+        let entries = managed.entries_mut();
+        for (_, owned) in entries.iter_mut().filter(|(owner, owned)| loses(owner, owned)) {
+            owned.fields = Arc::new(owned.fields.difference(&taken));
         }
+        entries.retain(|_, owned| !owned.fields.is_empty());
     }
-    managed.0.retain(|_, owned| !owned.fields.is_empty());
     if !changed.is_empty() {
-        let owned = managed.0.entry(owner).or_insert_with(|| Owned {
-            fields: PathSet::default(),
+        let owned = managed.entries_mut().entry(own).or_insert_with(|| Owned {
+            fields: Arc::default(),
             version: String::new(),
             time: None,
         });
         if !owned.fields.covers(&changed) {
-            owned.fields.absorb(&changed);
+            Arc::make_mut(&mut owned.fields).absorb(&changed);
         }
         manager.api_version.clone_into(&mut owned.version);
         owned.time = Some(manager.time.to_owned());
@@ -226,33 +232,36 @@ struct Request<'r> {
 }
 
 impl Request<'_> {
-    fn apply(&self, mut managed: Managed, force: bool) -> Result<(Value, Managed), ApplyError> {
+    fn apply(&self, mut managed: ManagedFields, force: bool) -> Result<(Value, ManagedFields), ApplyError> {
         typed(self.node, self.applied, "create typed patch object", false).map_err(ApplyError::Internal)?;
         typed(self.node, self.live, "create typed live object", true).map_err(ApplyError::Internal)?;
         let merged = merge::merged(self.node, self.live, self.applied);
         let owner = self.manager.owner(Operation::Apply);
-        let last = managed.0.get(&owner).cloned();
+        let last = managed.entries().get(&owner).cloned();
         let fields = typed::paths(self.node, self.applied).recursive_difference(self.reset.paths());
         let version = self.manager.api_version.to_owned();
         let time = last.as_ref().and_then(|last| last.time.clone());
-        managed.0.insert(
+        managed.entries_mut().insert(
             owner.clone(),
             Owned {
-                fields,
+                fields: Arc::new(fields),
                 version,
                 time,
             },
         );
         let object = match last {
-            Some(last) if !last.fields.is_empty() => self.pruned(&merged, &managed, &last.fields),
+            Some(last) if !self.still_named(&managed, &owner, &last.fields) => {
+                self.pruned(&merged, &managed, &last.fields)
+            }
             Some(_) | None => merged,
         };
         self.settle_conflicts(&mut managed, &owner, &object, force)?;
         let changed = !merge::same(self.live, &object);
-        if let Some(owned) = managed.0.get_mut(&owner) {
-            owned.fields = reset::without_identity(&owned.fields);
+        let entries = managed.entries_mut();
+        if let Some(owned) = entries.get_mut(&owner) {
+            owned.fields = Arc::new(reset::without_identity(&owned.fields));
             if owned.fields.is_empty() {
-                managed.0.remove(&owner);
+                entries.remove(&owner);
             } else if changed {
                 owned.time = Some(self.manager.time.to_owned());
             }
@@ -260,14 +269,22 @@ impl Request<'_> {
         Ok((object, managed))
     }
 
+    /// Whether this manager applies all that it applied last time: then there is nothing to take out, which is so for nearly all
+    /// applies.
+    fn still_named(&self, managed: &ManagedFields, owner: &Owner, last: &PathSet) -> bool {
+        let named = |set: &PathSet| typed::with_named_fields(self.node, set);
+        let applied = managed.entries().get(owner).map(|owned| named(&owned.fields));
+        applied.is_some_and(|applied| applied.covers(&named(last)))
+    }
+
     /// Takes out what this manager applied last time, no longer applies, and nobody else owns.
-    fn pruned(&self, merged: &Value, managed: &Managed, last: &PathSet) -> Value {
+    fn pruned(&self, merged: &Value, managed: &ManagedFields, last: &PathSet) -> Value {
         let node = self.node;
         let named = |set: &PathSet| typed::with_named_fields(node, set);
         let last = named(last);
         let pruned = typed::remove(node, merged, &last);
         let owned = managed
-            .0
+            .entries()
             .values()
             .fold(PathSet::default(), |all, owned| all.union(&owned.fields));
         let merged_paths = named(&typed::paths(node, merged));
@@ -283,35 +300,43 @@ impl Request<'_> {
 
     fn settle_conflicts(
         &self,
-        managed: &mut Managed,
+        managed: &mut ManagedFields,
         owner: &Owner,
         object: &Value,
         force: bool,
     ) -> Result<(), ApplyError> {
+        if managed.entries().keys().all(|other| other == owner) {
+            return Ok(());
+        }
         let comparison = Comparison::of(self.node, self.live, object).without(self.reset.paths());
         let changed = comparison.modified.union(&comparison.added);
         let mut conflicts = Vec::new();
-        for (other, owned) in managed.0.iter_mut().filter(|(other, _)| *other != owner) {
+        let entries = managed.entries_mut();
+        for (other, owned) in entries.iter_mut().filter(|(other, _)| *other != owner) {
+            if !owned.fields.overlaps(&changed) && !owned.fields.overlaps(&comparison.removed) {
+                continue;
+            }
             let disputed = owned.fields.intersection(&changed);
             conflicts.extend(disputed.paths().into_iter().map(|path| Conflict {
                 manager: other.display(),
                 path,
             }));
-            owned.fields = owned.fields.difference(&disputed).difference(&comparison.removed);
+            let left = owned.fields.difference(&disputed).difference(&comparison.removed);
+            owned.fields = Arc::new(left);
         }
         if !force && !conflicts.is_empty() {
             return Err(ApplyError::Conflicts(conflicts));
         }
-        managed.0.retain(|_, owned| !owned.fields.is_empty());
+        entries.retain(|_, owned| !owned.fields.is_empty());
         Ok(())
     }
 
     /// kubectl takes over without asking what it wrote itself by client-side apply.
     fn after_client_side_apply(
         &self,
-        managed: Managed,
+        managed: ManagedFields,
         conflicts: Vec<Conflict>,
-    ) -> Result<(Value, Managed), ApplyError> {
+    ) -> Result<(Value, ManagedFields), ApplyError> {
         let Some(own) = self.last_applied_paths() else {
             return Err(ApplyError::Conflicts(conflicts));
         };
@@ -353,59 +378,4 @@ fn refresh_last_applied(object: &mut Value, applied: &Value) {
         annotations.remove(LAST_APPLIED);
     }
     *annotation = Value::String(format!("{applied}\n"));
-}
-
-/// Whether two versions of an object differ in nothing but the times at which their fields were managed: then there is
-/// nothing to write.
-pub fn equal_but_for_times(one: &Value, other: &Value) -> bool {
-    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else {
-        return one == other;
-    };
-    same_fields(one, other, &|name, one, other| {
-        if name != "metadata" {
-            return one == other;
-        }
-        let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else {
-            return one == other;
-        };
-        same_fields(one, other, &|name, one, other| {
-            if name == "managedFields" {
-                same_entries(one, other)
-            } else {
-                one == other
-            }
-        })
-    })
-}
-
-fn same_fields(
-    one: &Map<String, Value>,
-    other: &Map<String, Value>,
-    same: &dyn Fn(&str, &Value, &Value) -> bool,
-) -> bool {
-    one.len() == other.len()
-        && one
-            .iter()
-            .zip(other)
-            .all(|((name, one), (as_well, other))| name == as_well && same(name, one, other))
-}
-
-fn same_entries(one: &Value, other: &Value) -> bool {
-    fn without_time(entry: &Value) -> impl Iterator<Item = (&String, &Value)> {
-        entry
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(name, _)| *name != "time")
-    }
-    match (one.as_array(), other.as_array()) {
-        (Some(one), Some(other)) => {
-            one.len() == other.len()
-                && one
-                    .iter()
-                    .zip(other)
-                    .all(|(one, other)| without_time(one).eq(without_time(other)))
-        }
-        _ => one == other,
-    }
 }

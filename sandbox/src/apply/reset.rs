@@ -1,6 +1,8 @@
 //! Fields that an endpoint takes from the live object whatever the request says, and fields nobody owns.
 
-use super::field_path::{PathSet, Step};
+use super::field_path::Step;
+use super::path_set::PathSet;
+use std::sync::LazyLock;
 
 /// What an endpoint resets; such fields are never owned through it.
 #[derive(Clone, Debug, Default)]
@@ -39,8 +41,8 @@ impl ResetFields {
     }
 }
 
-/// The set without the fields that make up an object's identity or are the server's own.
-pub(super) fn without_identity(set: &PathSet) -> PathSet {
+/// The fields that make up an object's identity or are the server's own.
+static IDENTITY: LazyLock<PathSet> = LazyLock::new(|| {
     let identity = [
         &["apiVersion"][..],
         &["kind"],
@@ -55,5 +57,10 @@ pub(super) fn without_identity(set: &PathSet) -> PathSet {
         &["metadata", "managedFields"],
         &["metadata", "resourceVersion"],
     ];
-    set.difference(&identity.iter().map(|fields| path(fields)).collect())
+    identity.iter().map(|fields| path(fields)).collect()
+});
+
+/// The set without the fields that make up an object's identity or are the server's own.
+pub(super) fn without_identity(set: &PathSet) -> PathSet {
+    set.difference(&IDENTITY)
 }

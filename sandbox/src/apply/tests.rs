@@ -62,7 +62,11 @@ fn a_strategic_merge_patch_without_its_key_or_with_an_unknown_directive_is_refus
 
 const NONE: &str = r#"{"apiVersion": "apps/v1", "kind": "Deployment"}"#;
 
+/// `live` and what comes of the apply have their managed fields.
 fn applied(manager: &str, live: &Value, spec: &Value, force: bool) -> Result<Value, ApplyError> {
+    let mut live = live.clone();
+    let managed = take_managed_fields(&mut live).unwrap_or_default();
+    let managed = ManagedFields::decode(&managed).unwrap();
     let body =
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": spec});
     let manager = Manager {
@@ -71,14 +75,14 @@ fn applied(manager: &str, live: &Value, spec: &Value, force: bool) -> Result<Val
         subresource: None,
         time: "2026-01-05T08:00:00Z",
     };
-    apply(
-        deployment().node(),
-        live,
-        &body,
-        &manager,
-        force,
-        &ResetFields::main(true),
-    )
+    let live = Live {
+        object: &live,
+        managed: &managed,
+    };
+    let reset = ResetFields::main(true);
+    let (mut object, managed) = apply(deployment().node(), live, &body, &manager, force, &reset)?;
+    object["metadata"]["managedFields"] = managed.to_value();
+    Ok(object)
 }
 
 #[test]

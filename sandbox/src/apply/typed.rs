@@ -1,10 +1,11 @@
 //! Walks over objects with their schema: check, list the paths, remove paths.
 
-use super::field_path::{Path, PathSet, Step};
+use super::field_path::Step;
+use super::path_set::PathSet;
 use super::shape::{Items, ListShape, MapShape, ScalarKind, Shape, Type, shape};
 use crate::schema::{Node, go_quote};
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Checks that an object fits its schema well enough to be merged; errors are prefixed by their path.
@@ -30,16 +31,6 @@ enum Place<'p> {
     Root,
     Field(&'p Place<'p>, &'p str),
     Item(&'p Place<'p>, &'p Step),
-}
-
-impl Place<'_> {
-    /// Who manages the fields; what it may be is checked where it is read.
-    fn is_managed_fields(&self) -> bool {
-        matches!(
-            self,
-            Self::Field(Self::Field(Self::Root, "metadata"), "managedFields")
-        )
-    }
 }
 
 impl fmt::Display for Place<'_> {
@@ -102,9 +93,6 @@ impl Checker {
     fn map(&mut self, map: &MapShape<'_>, fields: &Map<String, Value>, path: &Place<'_>) {
         for (name, value) in fields {
             let below = Place::Field(path, name);
-            if below.is_managed_fields() {
-                continue;
-            }
             match map.field(name) {
                 Some(place) => self.value(place, value, &below),
                 None => self.fail(&below, "field not declared in schema"),
@@ -152,46 +140,58 @@ fn go_value(value: &Value) -> String {
 
 /// All paths an object mentions.
 pub(super) fn paths(node: &Node, object: &Value) -> PathSet {
-    let mut set = PathSet::default();
-    collect(Type::root(node), object, &mut Vec::new(), &mut set);
-    set
+    mentioned(Type::root(node), object).below
 }
 
-fn collect(place: Type<'_>, value: &Value, path: &mut Path, set: &mut PathSet) {
+/// The paths that a value mentions: its own, if it is a leaf, and those below it.
+#[derive(Default)]
+struct Mentioned {
+    itself: bool,
+    below: PathSet,
+}
+
+fn mentioned(place: Type<'_>, value: &Value) -> Mentioned {
+    let leaf = || Mentioned {
+        itself: true,
+        ..Mentioned::default()
+    };
+    let mut below = PathSet::default();
     match (shape(place, value), value) {
-        (Shape::Scalar(_), _) => set.insert(path),
-        (Shape::Map(map), _) if map.whole => set.insert(path),
+        (Shape::Scalar(_), _) => return leaf(),
+        (Shape::Map(map), _) if map.whole => return leaf(),
         (Shape::Map(map), Value::Object(fields)) => {
-            for (name, below) in fields {
-                path.push(Step::field(name));
-                if let Some(field) = map.field(name) {
-                    collect(field, below, path, set);
-                }
-                let is_empty = below.is_null() || below.as_object().is_some_and(Map::is_empty);
-                if is_empty || !map.names(name) {
-                    set.insert(path);
-                }
-                path.pop();
+            for (name, value) in fields {
+                let field = map.field(name).map(|field| mentioned(field, value));
+                let field = field.unwrap_or_default();
+                let is_empty = value.is_null() || value.as_object().is_some_and(Map::is_empty);
+                let is_member = field.itself || is_empty || !map.names(name);
+                below.put(Step::field(name), is_member, field.below);
             }
         }
-        (Shape::List(list), _) if matches!(list.items, Items::Whole) => set.insert(path),
-        (Shape::List(list), Value::Array(items)) => collect_items(&list, items, path, set),
+        (Shape::List(list), _) if matches!(list.items, Items::Whole) => return leaf(),
+        (Shape::List(list), Value::Array(items)) => below = mentioned_items(&list, items),
         (Shape::Map(_) | Shape::List(_), _) => {}
     }
+    Mentioned { itself: false, below }
 }
 
-fn collect_items(list: &ListShape<'_>, items: &[Value], path: &mut Path, set: &mut PathSet) {
-    let steps: Vec<Option<Step>> = items.iter().map(|item| list.step(item).ok()).collect();
-    for (item, step) in items.iter().zip(&steps) {
-        let Some(step) = step else { continue };
-        let is_alone = steps.iter().flatten().filter(|other| *other == step).count() == 1;
-        path.push(step.clone());
-        if is_alone {
-            collect(list.element, item, path, set);
+/// An item that occurs twice is mentioned as a whole.
+fn mentioned_items(list: &ListShape<'_>, items: &[Value]) -> PathSet {
+    let mut found: BTreeMap<Step, Option<&Value>> = BTreeMap::new();
+    for item in items {
+        if let Ok(step) = list.step(item) {
+            found
+                .entry(step)
+                .and_modify(|only| *only = None)
+                .or_insert(Some(item));
         }
-        set.insert(path);
-        path.pop();
     }
+    let mut set = PathSet::default();
+    for (step, only) in found {
+        let below = only.map(|item| mentioned(list.element, item).below);
+        set.put(step, true, below.unwrap_or_default());
+    }
+    set
 }
 
 /// The object without the paths of the set.
@@ -255,21 +255,18 @@ fn named_fields(place: Option<Type<'_>>, set: &PathSet) -> PathSet {
         Shape::List(list) => Some(list),
         Shape::Map(_) | Shape::Scalar(_) => None,
     });
-    let (members, children) = set.parts();
-    let mut members = members.clone();
-    let children = children.iter().map(|(step, child)| {
-        let below = match step {
-            Step::Field(name) => {
-                if as_map.is_some_and(|map| map.names(name)) {
-                    members.insert(step.clone());
-                }
-                as_map.and_then(|map| map.field(name))
-            }
-            Step::Key(_) => as_list.map(|list| list.element),
-            Step::Value(_) | Step::Index(_) => None,
+    let mut named = PathSet::default();
+    for (step, is_member, below) in set.steps() {
+        let (is_named, place) = match step {
+            Step::Field(name) => (
+                as_map.is_some_and(|map| map.names(name)),
+                as_map.and_then(|map| map.field(name)),
+            ),
+            Step::Key(_) => (false, as_list.map(|list| list.element)),
+            Step::Value(_) | Step::Index(_) => (false, None),
         };
-        (step.clone(), named_fields(below, child))
-    });
-    let children = children.collect();
-    PathSet::from_parts(members, children)
+        let is_member = is_member || (is_named && !below.is_empty());
+        named.put(step.clone(), is_member, named_fields(place, below));
+    }
+    named
 }

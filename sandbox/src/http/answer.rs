@@ -1,5 +1,6 @@
 //! Answers: objects, lists, tables and errors as HTTP.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -32,17 +33,25 @@ impl Writer {
             Form::Metadata => metadata_of(object).to_string().into(),
             Form::Table => {
                 let meta = json!({"resourceVersion": object.resource_version()});
-                self.table(&[object.value()], &meta).to_string().into()
+                self.table(&[object], &meta).to_string().into()
             }
         }
     }
 
-    fn table(&self, objects: &[&Value], meta: &Value) -> Value {
+    fn table(&self, objects: &[&Object], meta: &Value) -> Value {
         let columns = match &self.kind.definition {
             Some(version) => Columns::for_crd_version(version),
             None => Columns::for_builtin(&self.kind.group, &self.kind.version, &self.kind.kind),
         };
-        columns.table(objects, meta, self.include, self.server.clock().now())
+        let shown: Vec<Cow<'_, Value>> = objects
+            .iter()
+            .map(|object| match self.include {
+                IncludeObject::None => Cow::Borrowed(object.value()),
+                IncludeObject::Metadata | IncludeObject::Object => object.complete(),
+            })
+            .collect();
+        let shown: Vec<&Value> = shown.iter().map(AsRef::as_ref).collect();
+        columns.table(&shown, meta, self.include, self.server.clock().now())
     }
 
     /// Objects of one moment.
@@ -60,7 +69,7 @@ impl Writer {
         }
         match self.form {
             Form::Table => {
-                let objects: Vec<&Value> = list.items.iter().map(|object| object.value()).collect();
+                let objects: Vec<&Object> = list.items.iter().map(AsRef::as_ref).collect();
                 self.table(&objects, &meta).to_string().into()
             }
             Form::Metadata => {
@@ -161,7 +170,7 @@ fn plain(object: &Object) -> Bytes {
 pub(super) fn metadata_of(object: &Object) -> Value {
     json!({
         "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
-        "metadata": object["metadata"],
+        "metadata": object.complete()["metadata"],
     })
 }
 

@@ -8,19 +8,19 @@ use super::{
     Cause, FieldValidation, Identity, KindType, Origin, Status, Subresource, WriteOptions, definitions,
     metadata,
 };
-use crate::apply::{self, Manager, ResetFields};
+use crate::apply::{self, Live, ManagedFields, Manager, ResetFields};
 use crate::schema::{FieldError, builtin};
-use crate::store::finalizers;
+use crate::store::{Object, finalizers};
 
 /// How the write came about, for `managedFields`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum Writer {
     /// Create or update: what changed now belongs to the writer.
     Update,
     /// A patch that is no apply: as an update, but what is wrong is wrong with the patch.
     Patch,
-    /// An apply, whose merge has already set the managers.
-    Apply,
+    /// An apply, whose merge has already said who manages what.
+    Apply(ManagedFields),
 }
 
 /// A write on its way into the store.
@@ -96,28 +96,46 @@ pub(super) fn refused_patch(refusal: &Status, document: &Value) -> Status {
 }
 
 impl Change<'_> {
-    /// Records who manages what the body changes: before the server adds anything of its own.
+    /// Who manages what once the body is written: before the server adds anything of its own. `sent` is what the body said of it.
     ///
     /// # Errors
     /// If a definition cannot be completed.
-    pub(super) fn record(&self, body: &mut Value, live: Option<&Value>) -> Result<(), Status> {
+    pub(super) fn record(
+        &self,
+        body: &mut Value,
+        sent: Option<&Value>,
+        live: Option<&Object>,
+    ) -> Result<ManagedFields, Status> {
         if self.kind.collection == definitions::collection() && self.subresource.is_none() {
-            definitions::complete(body, live)?;
+            definitions::complete(body, live.map(Object::value))?;
         }
-        if self.writer != Writer::Apply
-            && let Some(schema) = self.kind.schema()
-        {
-            let mut before = match live {
-                Some(live) => Cow::Borrowed(live),
-                None => Cow::Owned(json!({"apiVersion": body["apiVersion"], "kind": body["kind"]})),
-            };
-            if self.kind.origin == Origin::BuiltIn {
-                builtin::complete_empty(&self.kind.group_version_kind(), before.to_mut());
-            }
-            let manager = self.manager();
-            apply::record_update(schema.node(), &before, body, &manager.borrowed(), &self.reset());
+        let managed = live.map(Object::managed_fields).cloned().unwrap_or_default();
+        if let Writer::Apply(managed) = &self.writer {
+            return Ok(managed.clone());
         }
-        Ok(())
+        let Some(schema) = self.kind.schema() else {
+            return Ok(managed);
+        };
+        let mut before = match live {
+            Some(live) => Cow::Borrowed(live.value()),
+            None => Cow::Owned(json!({"apiVersion": body["apiVersion"], "kind": body["kind"]})),
+        };
+        if self.kind.origin == Origin::BuiltIn {
+            builtin::complete_empty(&self.kind.group_version_kind(), before.to_mut());
+        }
+        let live = Live {
+            object: &before,
+            managed: &managed,
+        };
+        let (manager, reset) = (self.manager(), self.reset());
+        Ok(apply::record_update(
+            schema.node(),
+            live,
+            body,
+            sent,
+            &manager.borrowed(),
+            &reset,
+        ))
     }
 
     /// Checks the object as it is to be stored.
@@ -157,15 +175,23 @@ impl Change<'_> {
     ///
     /// # Errors
     /// 409 with the fields that others manage, 400 and 500 for what cannot be merged.
-    pub(super) fn apply(&self, applied: &Value, live: Option<&Value>) -> Result<Value, Status> {
+    pub(super) fn apply(
+        &self,
+        applied: &Value,
+        live: Option<&Object>,
+    ) -> Result<(Value, ManagedFields), Status> {
         let none = json!({"apiVersion": applied["apiVersion"], "kind": applied["kind"]});
+        let nobody = ManagedFields::default();
         let Some(schema) = self.kind.schema() else {
             return Err(Status::internal(format!("{} has no schema", self.kind.kind)));
         };
         let manager = self.manager();
         let merged = apply::apply(
             schema.node(),
-            live.unwrap_or(&none),
+            Live {
+                object: live.map_or(&none, Object::value),
+                managed: live.map_or(&nobody, Object::managed_fields),
+            },
             applied,
             &manager.borrowed(),
             self.options.force,
@@ -218,9 +244,4 @@ impl OwnedManager<'_> {
 /// A schema's finding, as a `Status` tells it.
 pub(super) fn cause_of(error: &FieldError) -> Cause {
     Cause::new(error.error_type.reason(), error.field.as_str(), error.message())
-}
-
-/// Whether a write would change nothing but the times at which fields were managed.
-pub(super) fn unchanged(before: &Value, after: &Value) -> bool {
-    apply::equal_but_for_times(before, after)
 }

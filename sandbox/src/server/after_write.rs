@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::definitions::TakenNames;
 use super::state::State;
 use super::{KindType, definitions};
-use crate::apply::{self, Manager, ResetFields};
+use crate::apply::{self, Live, Manager, ResetFields};
 use crate::schema::builtin;
 use crate::store::{Key, Object, Scope};
 
@@ -39,6 +39,7 @@ impl State {
         if definition == *object.value() {
             return;
         }
+        let mut managed = object.managed_fields().clone();
         if let Some(schema) = kind.schema() {
             let mut before = object.value().clone();
             builtin::complete_empty(&kind.group_version_kind(), &mut before);
@@ -49,9 +50,13 @@ impl State {
                 time: &now,
             };
             let reset = ResetFields::built_in_status();
-            apply::record_update(schema.node(), &before, &mut definition, &manager, &reset);
+            let live = Live {
+                object: &before,
+                managed: object.managed_fields(),
+            };
+            managed = apply::record_update(schema.node(), live, &definition, None, &manager, &reset);
         }
-        self.store.put(&kind.collection, key, definition);
+        self.store.put(&kind.collection, key, definition, managed);
     }
 
     /// The names that the other definitions of the group have.

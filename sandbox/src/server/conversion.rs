@@ -40,7 +40,8 @@ pub(super) fn presented(kind: &KindType, object: &Arc<Object>) -> Arc<Object> {
     if let Some(schema) = &kind.schema {
         schema.prune(&mut value);
     }
-    Arc::new(Object::new(value, object.revision()))
+    let managed = object.managed_fields().clone();
+    Arc::new(Object::managed(value, managed, object.revision()))
 }
 
 /// A value that a client sent in the version of `kind`, in the form in which it is stored; `storage` is the custom kind's

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::admission::{self, Change};
 use super::state::State;
 use super::{Call, Cause, KindType, Origin, Outcome, Status, Subresource, WriteOptions, metadata};
+use crate::apply;
 use crate::schema::builtin;
 use crate::store::{CollectionId, Key};
 
@@ -39,13 +40,15 @@ impl State {
         let kind = &call.kind;
         metadata::check_place(call, &mut body)?;
         let version = body["metadata"]["resourceVersion"].as_str().unwrap_or_default();
-        if !version.is_empty() && writer != admission::Writer::Apply {
+        let is_apply = matches!(writer, admission::Writer::Apply(_));
+        if !version.is_empty() && !is_apply {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::new(500, "", why));
         }
         self.name(kind, call, &mut body)?;
         self.check_namespace(call, &body)?;
         let warnings = admission::decode(kind, &mut body, options)?;
+        let sent = apply::take_managed_fields(&mut body);
         let uid = self.new_uid();
         let now = self.now();
         metadata::stamp_new(&mut body, &uid, &now, kind.generation);
@@ -60,7 +63,7 @@ impl State {
             now: &now,
             writer,
         };
-        change.record(&mut body, None)?;
+        let managed = change.record(&mut body, sent.as_ref(), None)?;
         if kind.origin == Origin::BuiltIn {
             builtin::prepare_for_create(&kind.group_version_kind(), &mut body);
         }
@@ -77,7 +80,7 @@ impl State {
             return Err(status);
         }
         let stored = self.to_store(kind, body);
-        let written = self.write(kind, &key, stored, options.dry_run)?;
+        let written = self.write(kind, &key, stored, managed, options.dry_run)?;
         if !options.dry_run {
             self.after_write(kind, &key);
         }

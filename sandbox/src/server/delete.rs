@@ -49,7 +49,8 @@ impl State {
                 let fields = metadata::of(&mut value);
                 fields.insert("deletionTimestamp".to_owned(), self.now().into());
                 fields.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
-                Deletion::Gone(Arc::new(Object::new(value, last.revision())))
+                let managed = last.managed_fields().clone();
+                Deletion::Gone(Arc::new(Object::managed(value, managed, last.revision())))
             }
             Some(Deletion::Gone(last)) => Deletion::Gone(self.presented(&call.kind, &last)),
             None => Deletion::Gone(self.presented(&call.kind, &live)),
@@ -65,7 +66,8 @@ impl State {
             return Deletion::Gone(self.presented(&call.kind, live));
         }
         self.mark(&call.kind, &mut value, grace);
-        let marked = Arc::new(Object::new(value, live.revision()));
+        let managed = live.managed_fields().clone();
+        let marked = Arc::new(Object::managed(value, managed, live.revision()));
         Deletion::Pending(self.presented(&call.kind, &marked))
     }
 
@@ -107,7 +109,7 @@ impl State {
         let marked = if value == *live.value() {
             live
         } else {
-            self.store.put(&kind.collection, key, value)
+            self.store.amend(&kind.collection, key, value)
         };
         self.go_on_deleting(kind, key);
         Some(Deletion::Pending(marked))
@@ -218,7 +220,7 @@ impl State {
                 }
                 metadata::of(&mut value).remove("finalizers");
             }
-            self.store.put(&kind.collection, key, value);
+            self.store.amend(&kind.collection, key, value);
         }
     }
 }

@@ -82,7 +82,7 @@ impl State {
             if owners.is_empty() {
                 metadata::of(&mut value).remove("ownerReferences");
             }
-            self.store.put(&kind.collection, key, value);
+            self.store.amend(&kind.collection, key, value);
         }
     }
 

@@ -117,7 +117,7 @@ impl State {
             });
             let uid = self.new_uid();
             metadata::stamp_new(&mut namespace, &uid, &now, false);
-            self.store.put(&collection(), &Key::cluster(name), namespace);
+            self.store.amend(&collection(), &Key::cluster(name), namespace);
         }
     }
 
@@ -134,7 +134,8 @@ impl State {
             Some(kept) if !kept.is_empty() => json!({"finalizers": kept}),
             _ => json!({}),
         };
-        let written = self.write(&call.kind, &call.key(), value, options.dry_run)?;
+        let managed = live.managed_fields().clone();
+        let written = self.write(&call.kind, &call.key(), value, managed, options.dry_run)?;
         if !options.dry_run {
             self.go_on_deleting(&call.kind, &call.key());
         }
@@ -168,7 +169,7 @@ impl State {
         let before = told(&value);
         value["status"]["conditions"] = left.conditions(&now);
         if told(&value) != before {
-            self.store.put(&collection(), key, value);
+            self.store.amend(&collection(), key, value);
         }
     }
 
@@ -202,7 +203,7 @@ impl State {
             if is_free {
                 value["spec"] = json!({});
             }
-            self.store.put(&collection(), key, value);
+            self.store.amend(&collection(), key, value);
             if !is_free {
                 self.tell_remaining(key);
             }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::admission::{Change, Writer};
 use super::state::State;
 use super::{Call, Cause, Origin, Outcome, Patch, Status, Subresource, WriteOptions, scale};
+use crate::apply::ManagedFields;
 use crate::store::Object;
 
 impl State {
@@ -39,7 +40,11 @@ impl State {
             return self.replace_scaled(call, changed, options);
         }
         let before = self.presented(&call.kind, &live);
-        let mut body = patched(call, patch, before.value())?;
+        let mut body = if names_managers(patch) {
+            patched(call, patch, &before.complete())?
+        } else {
+            patched(call, patch, before.value())?
+        };
         super::metadata::check_place(call, &mut body)?;
         super::metadata::check_name(call, &body)?;
         self.replace(call, &live, body, options, Writer::Patch)
@@ -58,6 +63,30 @@ impl State {
             object: scale::read(&call.kind, &outcome.object)?,
             ..outcome
         })
+    }
+}
+
+/// Whether a patch is about `metadata.managedFields`, which is no part of an object's value.
+fn names_managers(patch: &Patch) -> bool {
+    const MANAGERS: &str = "/metadata/managedFields";
+    let concerns = |pointer: &str| MANAGERS.starts_with(pointer) || pointer.starts_with(MANAGERS);
+    match patch {
+        Patch::Merge(patch) | Patch::Strategic(patch) => match patch.get("metadata") {
+            None => patch.get("$patch").is_some(),
+            Some(Value::Object(fields)) => fields
+                .keys()
+                .any(|name| name == "managedFields" || name.starts_with('$')),
+            Some(_) => true,
+        },
+        Patch::Json(patch) => patch.0.iter().any(|operation| {
+            let from = match operation {
+                PatchOperation::Move(operation) => Some(operation.from.as_str()),
+                PatchOperation::Copy(operation) => Some(operation.from.as_str()),
+                _ => None,
+            };
+            from.is_some_and(concerns) || concerns(operation.path().as_str())
+        }),
+        Patch::Apply(_) => false,
     }
 }
 
@@ -142,22 +171,22 @@ impl State {
             options,
             subresource: call.subresource,
             now: &now,
-            writer: Writer::Apply,
+            writer: Writer::Apply(ManagedFields::default()),
         };
         let uid = applied["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-        let mut body = change.apply(&applied, before.as_ref().map(|before| before.value()))?;
+        let (mut body, managed) = change.apply(&applied, before.as_deref())?;
         super::metadata::check_name(call, &body)?;
         super::metadata::check_place(call, &mut body)?;
         refuse_emptied(call, &body, &applied)?;
         match live {
-            Some(live) => self.replace(call, &live, body, options, Writer::Apply),
+            Some(live) => self.replace(call, &live, body, options, Writer::Apply(managed)),
             None if !uid.is_empty() => {
                 let why = format!(
                     "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
                 );
                 Err(Status::conflict(&call.kind, &call.name, &why))
             }
-            None => self.create_object(call, body, options, Writer::Apply),
+            None => self.create_object(call, body, options, Writer::Apply(managed)),
         }
     }
 }

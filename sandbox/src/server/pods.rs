@@ -91,7 +91,7 @@ impl State {
             }
             let now = self.now();
             value["status"]["disruptedPods"][pod.name()] = now.into();
-            self.store.put(&collection, &budget.key(), value);
+            self.store.amend(&collection, &budget.key(), value);
         }
         Ok(())
     }
@@ -128,7 +128,8 @@ impl State {
             None => value["status"]["conditions"] = json!([condition]),
         }
         let key: Key = call.key();
-        self.write(&call.kind, &key, value, options.dry_run)?;
+        let managed = pod.managed_fields().clone();
+        self.write(&call.kind, &key, value, managed, options.dry_run)?;
         let answer =
             json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
         Ok(Outcome {

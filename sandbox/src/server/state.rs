@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::kinds::Registry;
 use super::{Call, KindType, ServerSettings, Status, metadata};
+use crate::apply::ManagedFields;
 use crate::store::{CollectionId, Key, Object, Store};
 
 /// The letters of generated names: without vowels and look-alikes, as the real server's.
@@ -104,19 +105,20 @@ impl State {
         &mut self,
         kind: &KindType,
         key: &Key,
-        mut value: Value,
+        value: Value,
+        mut managed: ManagedFields,
         dry_run: bool,
     ) -> Result<Arc<Object>, Status> {
         if dry_run {
-            return Ok(Arc::new(Object::new(value, self.store.revision())));
+            return Ok(Arc::new(Object::managed(value, managed, self.store.revision())));
         }
-        if !crate::store::fits(&value) {
-            metadata::of(&mut value).remove("managedFields");
-            if !crate::store::fits(&value) {
+        if !crate::store::fits(&value, &managed) {
+            managed = ManagedFields::default();
+            if !crate::store::fits(&value, &managed) {
                 return Err(Status::new(500, "", "etcdserver: request is too large"));
             }
         }
-        Ok(self.store.put(&kind.collection, key, value))
+        Ok(self.store.put(&kind.collection, key, value, managed))
     }
 }
 

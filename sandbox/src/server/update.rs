@@ -8,6 +8,7 @@ use super::admission::{self, Change, Writer};
 use super::create::remove;
 use super::state::State;
 use super::{Call, Cause, KindType, Origin, Outcome, Status, Subresource, WriteOptions, metadata, scale};
+use crate::apply;
 use crate::store::{Object, finalizers};
 
 impl State {
@@ -33,7 +34,7 @@ impl State {
             }
         };
         if call.subresource == Some(Subresource::Finalize) {
-            check_preconditions(call, &live, &body, Writer::Update)?;
+            check_preconditions(call, &live, &body, &Writer::Update)?;
             return self.finalize(call, &live, &body, options);
         }
         if call.subresource == Some(Subresource::Scale) {
@@ -71,12 +72,13 @@ impl State {
         writer: Writer,
     ) -> Result<Outcome, Status> {
         let kind = &call.kind;
-        check_preconditions(call, live, &body, writer)?;
+        check_preconditions(call, live, &body, &writer)?;
         let decoded = admission::decode(kind, &mut body, options);
         let mut warnings = decoded.map_err(|refusal| match writer {
             Writer::Patch => admission::refused_patch(&refusal, &body),
-            Writer::Update | Writer::Apply => refusal,
+            Writer::Update | Writer::Apply(_) => refusal,
         })?;
+        let sent = apply::take_managed_fields(&mut body);
         // An update warns of the finalizers that it adds.
         let adds_finalizers = finalizers(&body).any(|name| !live.has_finalizer(name));
         warnings.retain(|warning| adds_finalizers || !warning.starts_with("metadata.finalizers: "));
@@ -94,12 +96,12 @@ impl State {
             now: &now,
             writer,
         };
-        change.record(&mut body, Some(before.value()))?;
+        let managed = change.record(&mut body, sent.as_ref(), Some(&before))?;
         change.validate(&body, Some(before.value()))?;
         if kind.generation && desired_state_differs(call, &before, &body) {
             metadata::count_generation(&mut body);
         }
-        if admission::unchanged(&before, &body) {
+        if *before.value() == body && before.managed_fields().is_same_but_for_times(&managed) {
             return Ok(Outcome {
                 object: before,
                 created: false,
@@ -110,13 +112,13 @@ impl State {
         if !options.dry_run && nothing_keeps(kind, &before, &body) {
             self.remove(kind, &key);
             return Ok(Outcome {
-                object: Arc::new(Object::new(body, live.revision())),
+                object: Arc::new(Object::managed(body, managed, live.revision())),
                 created: false,
                 warnings,
             });
         }
         let stored = self.to_store(kind, body);
-        let written = self.write(kind, &key, stored, options.dry_run)?;
+        let written = self.write(kind, &key, stored, managed, options.dry_run)?;
         if !options.dry_run {
             self.after_write(kind, &key);
         }
@@ -140,11 +142,11 @@ fn nothing_keeps(kind: &KindType, live: &Object, body: &Value) -> bool {
     live.is_deleting() && grace == 0 && finalizers(body).next().is_none() && !is_kept_namespace
 }
 
-fn check_preconditions(call: &Call, live: &Object, body: &Value, writer: Writer) -> Result<(), Status> {
+fn check_preconditions(call: &Call, live: &Object, body: &Value, writer: &Writer) -> Result<(), Status> {
     let text = |field: &str| body["metadata"][field].as_str().unwrap_or_default();
     let uid = text("uid");
     if !uid.is_empty() && uid != live.uid() {
-        if writer != Writer::Update {
+        if !matches!(writer, Writer::Update) {
             let cause = Cause::invalid("metadata.uid", &Value::from(uid), "field is immutable");
             return Err(Status::invalid(&call.kind, &call.name, vec![cause]));
         }
@@ -195,13 +197,7 @@ fn keep_other_half(call: &Call, live: &Value, body: &mut Value) {
                 sent
             }
             Some(sent) if sent == live["metadata"] => sent,
-            Some(mut sent) => {
-                let mut kept = live["metadata"].clone();
-                if let Some(managed) = sent.get_mut("managedFields") {
-                    kept["managedFields"] = managed.take();
-                }
-                kept
-            }
+            Some(_) => live["metadata"].clone(),
         };
     } else if kind.status {
         keep_field(live, body, "status");

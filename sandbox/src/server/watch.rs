@@ -203,7 +203,8 @@ fn left(change: &Change) -> Arc<Object> {
     let previous = change.previous.as_ref().unwrap_or(&change.object);
     let mut value = previous.value().clone();
     value["metadata"]["resourceVersion"] = Value::from(change.revision().to_string());
-    Arc::new(Object::new(value, change.revision()))
+    let managed = previous.managed_fields().clone();
+    Arc::new(Object::managed(value, managed, change.revision()))
 }
 
 fn check_initial_events(options: &WatchOptions) -> Result<(), Status> {

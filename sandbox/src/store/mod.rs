@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::apply::ManagedFields;
 use collection::Collection;
 use owners::Owners;
 
@@ -88,11 +89,24 @@ impl Store {
             .map(|(id, _)| id)
     }
 
+    /// Writes a value under `key` as what the server itself changes: who manages its fields stays as it was.
+    pub fn amend(&mut self, collection: &CollectionId, key: &Key, value: Value) -> Arc<Object> {
+        let live = self.get(collection, key);
+        let managed = live.map(|live| live.managed_fields().clone());
+        self.put(collection, key, value, managed.unwrap_or_default())
+    }
+
     /// Writes a value under `key`, stamping the next revision into its `metadata.resourceVersion`.
-    pub fn put(&mut self, collection: &CollectionId, key: &Key, mut value: Value) -> Arc<Object> {
+    pub fn put(
+        &mut self,
+        collection: &CollectionId,
+        key: &Key,
+        mut value: Value,
+        managed: ManagedFields,
+    ) -> Arc<Object> {
         self.revision += 1;
         stamp(&mut value, self.revision);
-        let object = Arc::new(Object::new(value, self.revision));
+        let object = Arc::new(Object::managed(value, managed, self.revision));
         let history = self.history;
         let previous = self.collection(collection).put(key, &object, history);
         self.owners
@@ -102,10 +116,11 @@ impl Store {
 
     /// Takes an object away and returns its last version, stamped with the revision of its removal.
     pub fn remove(&mut self, collection: &CollectionId, key: &Key) -> Option<Arc<Object>> {
-        let mut value = self.get(collection, key)?.value().clone();
+        let live = self.get(collection, key)?;
+        let (mut value, managed) = (live.value().clone(), live.managed_fields().clone());
         self.revision += 1;
         stamp(&mut value, self.revision);
-        let object = Arc::new(Object::new(value, self.revision));
+        let object = Arc::new(Object::managed(value, managed, self.revision));
         let history = self.history;
         let previous = self.collection(collection).remove(key, &object, history);
         self.owners.record(collection, key, previous.as_deref(), None);

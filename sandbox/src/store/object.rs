@@ -1,5 +1,6 @@
 //! A stored version of an object: immutable, shared by everybody who reads it, and turned into text at most once.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -7,9 +8,13 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-/// One version of one object. Dereferences to its JSON value.
+use crate::apply::ManagedFields;
+
+/// One version of one object. Dereferences to its JSON value without `metadata.managedFields`: half of an object is who manages
+/// its fields, which nearly nobody asks for.
 pub struct Object {
     value: Value,
+    managed: ManagedFields,
     revision: u64,
     // Everything but `apiVersion` and `kind`, so that the same text serves every version and every list.
     tail: OnceLock<Bytes>,
@@ -18,16 +23,37 @@ pub struct Object {
 impl Object {
     /// Takes a value that already carries its `metadata.resourceVersion`.
     pub fn new(value: Value, revision: u64) -> Self {
+        Self::managed(value, ManagedFields::default(), revision)
+    }
+
+    /// The same with who manages its fields.
+    pub fn managed(value: Value, managed: ManagedFields, revision: u64) -> Self {
         Self {
             value,
+            managed,
             revision,
             tail: OnceLock::new(),
         }
     }
 
-    /// The value, complete with `apiVersion` and `kind`.
+    /// The value with `apiVersion` and `kind`, without `metadata.managedFields`.
     pub fn value(&self) -> &Value {
         &self.value
+    }
+
+    /// Who manages its fields.
+    pub fn managed_fields(&self) -> &ManagedFields {
+        &self.managed
+    }
+
+    /// The value with `metadata.managedFields`, as clients get it.
+    pub fn complete(&self) -> Cow<'_, Value> {
+        if self.managed.is_empty() {
+            return Cow::Borrowed(&self.value);
+        }
+        let mut value = self.value.clone();
+        value["metadata"]["managedFields"] = self.managed.to_value();
+        Cow::Owned(value)
     }
 
     /// The store's revision at which this version was written (0 for an object read from a remote server).
@@ -102,7 +128,7 @@ impl Object {
     /// The object's JSON text from its second field on, without `apiVersion`, `kind` and the opening brace; ends with
     /// the closing brace. Written once, on first use.
     pub fn tail(&self) -> &Bytes {
-        self.tail.get_or_init(|| tail_of(&self.value))
+        self.tail.get_or_init(|| tail_of(&self.complete()))
     }
 
     /// The whole JSON text, with the given `apiVersion` and `kind`.

@@ -2,19 +2,26 @@
 
 use serde_json::Value;
 
+use crate::apply::ManagedFields;
+
 /// etcd's default `--max-request-bytes`.
 const LARGEST_REQUEST: usize = 1_536 * 1024;
 
 /// The longest text that one character becomes in JSON: `\u001f`.
 const LONGEST_ESCAPE: usize = 6;
 
-/// Whether an object can be stored.
-pub fn fits(object: &Value) -> bool {
+/// Whether an object can be stored with who manages its fields.
+pub fn fits(object: &Value, managed: &ManagedFields) -> bool {
     // Nearly all are so small that nobody has to write them down to know.
-    if length_without_escapes(object).saturating_mul(LONGEST_ESCAPE) <= LARGEST_REQUEST {
+    let length = length_without_escapes(object) + managed.length_without_escapes();
+    if length.saturating_mul(LONGEST_ESCAPE) <= LARGEST_REQUEST {
         return true;
     }
-    object.to_string().len() <= LARGEST_REQUEST
+    let entries = match managed.is_empty() {
+        true => 0,
+        false => r#""managedFields":,"#.len() + managed.to_value().to_string().len(),
+    };
+    object.to_string().len() + entries <= LARGEST_REQUEST
 }
 
 /// The length of an object's JSON if no character in it needs an escape; numbers count as their longest.
@@ -48,8 +55,9 @@ mod tests {
         let frame = json!({"data": ""}).to_string().len();
         for (letter, bytes) in [("x", 1), ("ä", 2), ("\"", 2), ("\u{1f}", 6)] {
             let most = (LARGEST_REQUEST - frame) / bytes;
-            assert!(fits(&object(letter, most)), "{letter:?}");
-            assert!(!fits(&object(letter, most + 1)), "{letter:?}");
+            let fits = |count: usize| fits(&object(letter, count), &ManagedFields::default());
+            assert!(fits(most), "{letter:?}");
+            assert!(!fits(most + 1), "{letter:?}");
         }
     }
 
