@@ -32,6 +32,23 @@ pub(super) struct Owner {
 }
 
 impl Owner {
+    /// An entry without its fields.
+    fn to_value(&self, owned: &Owned) -> Value {
+        let mut entry = json!({
+            "manager": self.manager,
+            "operation": self.operation.as_str(),
+            "apiVersion": owned.version,
+            "fieldsType": "FieldsV1",
+        });
+        if let Some(time) = &owned.time {
+            entry["time"] = time.as_str().into();
+        }
+        if !self.subresource.is_empty() {
+            entry["subresource"] = self.subresource.as_str().into();
+        }
+        entry
+    }
+
     /// As a conflict names it.
     pub(super) fn display(&self) -> String {
         let mut shown = go_quote(&self.manager);
@@ -86,8 +103,30 @@ impl ManagedFields {
         Arc::make_mut(&mut self.0)
     }
 
-    /// The entries as `metadata.managedFields` has them, in the server's order.
+    /// The entries as `metadata.managedFields` has them.
     pub fn to_value(&self) -> Value {
+        let sorted = self.sorted().into_iter();
+        sorted.map(|(owner, owned)| encode(owner, owned)).collect()
+    }
+
+    /// Appends their JSON to `out`.
+    pub fn write_text(&self, out: &mut Vec<u8>) {
+        out.push(b'[');
+        for (at, (owner, owned)) in self.sorted().into_iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            let head = owner.to_value(owned).to_string();
+            out.extend_from_slice(head.trim_end_matches('}').as_bytes());
+            out.extend_from_slice(br#","fieldsV1":"#);
+            owned.fields.write_text(out);
+            out.push(b'}');
+        }
+        out.push(b']');
+    }
+
+    /// In the server's order.
+    fn sorted(&self) -> Vec<(&Owner, &Owned)> {
         let mut sorted: Vec<(&Owner, &Owned)> = self.0.iter().collect();
         sorted.sort_by_key(|(owner, owned)| {
             (
@@ -99,9 +138,6 @@ impl ManagedFields {
             )
         });
         sorted
-            .into_iter()
-            .map(|(owner, owned)| encode(owner, owned))
-            .collect()
     }
 
     /// Whether the same owners have the same fields, whenever they got them.
@@ -205,19 +241,8 @@ fn decode(entry: &Value) -> Option<(Owner, Owned)> {
 }
 
 fn encode(owner: &Owner, owned: &Owned) -> Value {
-    let mut entry = json!({
-        "manager": owner.manager,
-        "operation": owner.operation.as_str(),
-        "apiVersion": owned.version,
-        "fieldsType": "FieldsV1",
-        "fieldsV1": owned.fields.encode(),
-    });
-    if let Some(time) = &owned.time {
-        entry["time"] = time.as_str().into();
-    }
-    if !owner.subresource.is_empty() {
-        entry["subresource"] = owner.subresource.as_str().into();
-    }
+    let mut entry = owner.to_value(owned);
+    entry["fieldsV1"] = owned.fields.encode();
     entry
 }
 

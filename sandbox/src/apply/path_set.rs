@@ -210,6 +210,27 @@ impl PathSet {
         Value::Object(fields.collect())
     }
 
+    /// Appends the JSON of `fieldsV1` to `out`.
+    pub(super) fn write_text(&self, out: &mut Vec<u8>) {
+        self.write_fields(false, out);
+    }
+
+    fn write_fields(&self, is_member: bool, out: &mut Vec<u8>) {
+        out.push(b'{');
+        if is_member && !self.is_empty() {
+            out.extend_from_slice(br#"".":{},"#);
+        }
+        for (at, entry) in self.0.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(Value::String(entry.step.encode()).to_string().as_bytes());
+            out.push(b':');
+            entry.below.write_fields(entry.is_member, out);
+        }
+        out.push(b'}');
+    }
+
     /// Reads the form of `fieldsV1`; `None` when it is malformed.
     pub fn decode(fields: &Value) -> Option<Self> {
         let mut set = Self::default();
@@ -271,6 +292,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use proptest::prelude::*;
+    use serde_json::Value;
 
     use super::super::field_path::Literal;
     use super::*;
@@ -303,6 +325,9 @@ mod tests {
             let same = |result: PathSet, expected: BTreeSet<Path>| {
                 assert_eq!(result, set(&expected));
                 assert_eq!(result.paths().into_iter().collect::<BTreeSet<_>>(), expected);
+                let mut text = Vec::new();
+                result.write_text(&mut text);
+                assert_eq!(serde_json::from_slice::<Value>(&text).unwrap(), result.encode());
                 assert_eq!(PathSet::decode(&result.encode()), Some(result));
             };
             same(ours.union(&theirs), one.union(&other).cloned().collect());

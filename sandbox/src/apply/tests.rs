@@ -1,3 +1,5 @@
+use proptest::prelude::{Just, Strategy, any, prop, proptest};
+
 use super::*;
 use crate::schema::{GroupVersionKind, Structural, builtin};
 
@@ -155,4 +157,71 @@ fn items_of_a_list_with_keys_are_owned_one_by_one() {
         third["spec"]["template"]["spec"]["containers"],
         json!([{"name": "b", "image": "1"}])
     );
+}
+
+/// Parts of a Deployment's spec, among them items and keys that others may have, too.
+fn some_spec() -> impl Strategy<Value = Value> {
+    let container = (prop::sample::select(vec!["a", "b"]), any::<bool>(), any::<bool>()).prop_map(
+        |(name, has_image, has_port)| {
+            let mut container = json!({"name": name});
+            if has_image {
+                container["image"] = json!("1");
+            }
+            if has_port {
+                container["ports"] = json!([{"containerPort": 80}]);
+            }
+            container
+        },
+    );
+    let containers = prop::collection::vec(container, 0..3).prop_map(|mut containers| {
+        containers.sort_by_key(|container| container["name"].to_string());
+        containers.dedup_by_key(|container| container["name"].to_string());
+        containers
+    });
+    (any::<bool>(), any::<bool>(), containers, Just(json!({}))).prop_map(
+        |(has_replicas, has_selector, containers, mut spec)| {
+            if has_replicas {
+                spec["replicas"] = json!(1);
+            }
+            if has_selector {
+                spec["template"]["spec"]["nodeSelector"] = json!({"x": "1"});
+            }
+            if !containers.is_empty() {
+                spec["template"]["spec"]["containers"] = containers.into();
+            }
+            spec
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn an_apply_of_all_that_was_applied_takes_nothing_away(
+        first in some_spec(), theirs in some_spec(), second in some_spec(), has_defaults in any::<bool>()
+    ) {
+        let none: Value = serde_json::from_str(NONE).unwrap();
+        let mut live = applied("one", &none, &first, true).unwrap();
+        live = applied("two", &live, &theirs, true).unwrap();
+        let managed = ManagedFields::decode(&take_managed_fields(&mut live).unwrap()).unwrap();
+        if has_defaults {
+            // What the server fills in is nobody's.
+            for container in live["spec"]["template"]["spec"]["containers"].as_array_mut().into_iter().flatten() {
+                container["imagePullPolicy"] = json!("Always");
+            }
+        }
+        let (node, reset) = (deployment(), ResetFields::main(true));
+        let body = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": second});
+        let manager = Manager { name: "one", api_version: "apps/v1", subresource: None, time: "2026-01-05T08:00:00Z" };
+        let request = Request { node: node.node(), live: &live, applied: &body, manager: &manager, reset: &reset };
+        let owner = manager.owner(Operation::Apply);
+        let last = managed.entries().get(&owner).map(|owned| owned.fields.clone()).unwrap_or_default();
+        let mut after = managed;
+        let fields = Arc::new(typed::paths(node.node(), &body));
+        let owned = Owned { fields, version: "apps/v1".to_owned(), time: None };
+        after.entries_mut().insert(owner.clone(), owned);
+        let merged = merge::merged(node.node(), &live, &body);
+        if request.still_named(&after, &owner, &last) {
+            assert_eq!(request.pruned(&merged, &after, &last), merged);
+        }
+    }
 }

@@ -128,7 +128,7 @@ impl Object {
     /// The object's JSON text from its second field on, without `apiVersion`, `kind` and the opening brace; ends with
     /// the closing brace. Written once, on first use.
     pub fn tail(&self) -> &Bytes {
-        self.tail.get_or_init(|| tail_of(&self.complete()))
+        self.tail.get_or_init(|| tail_of(&self.value, &self.managed))
     }
 
     /// The whole JSON text, with the given `apiVersion` and `kind`.
@@ -172,10 +172,10 @@ impl fmt::Debug for Object {
 }
 
 /// Serialised without its first two fields: the map is walked field by field instead of being cloned.
-fn tail_of(value: &Value) -> Bytes {
+fn tail_of(value: &Value, managed: &ManagedFields) -> Bytes {
     let empty = Map::new();
     let fields = value.as_object().unwrap_or(&empty);
-    let mut text = Vec::with_capacity(512);
+    let mut text = Vec::with_capacity(1024);
     for (name, field) in fields {
         if name == "apiVersion" || name == "kind" {
             continue;
@@ -183,12 +183,24 @@ fn tail_of(value: &Value) -> Bytes {
         if !text.is_empty() {
             text.push(b',');
         }
-        text.extend_from_slice(Value::from(name.as_str()).to_string().as_bytes());
+        append(&mut text, &Value::from(name.as_str()));
         text.push(b':');
-        text.extend_from_slice(field.to_string().as_bytes());
+        append(&mut text, field);
+        if name == "metadata" && !managed.is_empty() {
+            // An object that somebody manages has a name: there is a field before this one.
+            text.truncate(text.len() - 1);
+            text.extend_from_slice(br#","managedFields":"#);
+            managed.write_text(&mut text);
+            text.push(b'}');
+        }
     }
     text.push(b'}');
     text.into()
+}
+
+fn append(text: &mut Vec<u8>, value: &Value) {
+    // Writing to memory does not fail, and no key of a JSON value is anything but a string.
+    let _ = serde_json::to_writer(text, value);
 }
 
 fn metadata_text<'a>(value: &'a Value, field: &str) -> &'a str {

@@ -339,21 +339,22 @@ impl Node {
         } else {
             entry("Ready", Truth::Unknown, unknown, &heartbeat)
         });
-        json!({
+        let mut status = json!({
             "addresses": [
                 {"address": self.name, "type": "Hostname"},
                 {"address": self.name, "type": "InternalDNS"},
             ],
             "capacity": {"cpu": "4", "memory": "16092956Ki", "pods": "250"},
             "allocatable": {"cpu": "3500m", "memory": "14942Mi", "pods": "250"},
-            "conditions": conditions,
             "nodeInfo": {
                 "architecture": "amd64", "bootID": "", "containerRuntimeVersion": "cri-o://1.27.1",
                 "kernelVersion": "5.14.0-284.41.1.el9_2.x86_64", "kubeProxyVersion": self.kubelet,
                 "kubeletVersion": self.kubelet, "machineID": "", "operatingSystem": "linux",
                 "osImage": "Red Hat Enterprise Linux CoreOS", "systemUUID": "",
             },
-        })
+        });
+        status["conditions"] = Value::Array(conditions);
+        status
     }
 
     /// The object without its status.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::condition::{Conditions, Truth, Verdict};
 use super::operators::{Facts, MACHINE_CONFIG, Operand, Text};
@@ -172,12 +172,14 @@ impl Operator {
         } else {
             Value::Null
         };
-        json!({
-            "conditions": self.conditions.sparse(),
-            "extension": extension,
-            "relatedObjects": self.related_objects(),
-            "versions": self.versions(),
-        })
+        let fields = [
+            ("conditions", self.conditions.sparse()),
+            ("extension", extension),
+            ("relatedObjects", self.related_objects()),
+            ("versions", self.versions()),
+        ];
+        let fields = fields.map(|(name, field)| (name.to_owned(), field));
+        Value::Object(Map::from_iter(fields))
     }
 
     /// The object without its status.

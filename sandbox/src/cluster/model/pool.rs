@@ -216,16 +216,19 @@ impl Pool {
 
     /// The status as on the wire.
     pub(super) fn status(&self) -> Value {
-        json!({
-            "conditions": self.conditions.full(),
-            "configuration": {"name": self.applied, "source": self.sources()},
+        // Values are moved in: the macro would write each anew.
+        let mut status = json!({
+            "configuration": {"name": self.applied},
             "degradedMachineCount": self.counts.degraded,
             "machineCount": self.counts.machines,
             "observedGeneration": self.observed_generation,
             "readyMachineCount": self.counts.ready,
             "unavailableMachineCount": self.counts.unavailable,
             "updatedMachineCount": self.counts.updated,
-        })
+        });
+        status["conditions"] = self.conditions.full();
+        status["configuration"]["source"] = self.sources();
+        status
     }
 
     /// The object without its status.

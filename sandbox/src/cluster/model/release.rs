@@ -1,7 +1,9 @@
 //! Releases and the built-in update graph: which versions exist, their images, channels, and what may follow what.
 
+use std::sync::Arc;
+
 use semver::Version;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::fingerprint::fingerprint;
 
@@ -18,6 +20,8 @@ const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-release";
 pub(super) struct Release {
     pub(super) version: Version,
     pub(super) image: String,
+    /// As on the wire: every status of ClusterVersion names a dozen of them.
+    wire: Arc<Value>,
 }
 
 /// The pull spec, by digest, of a release in the built-in update graph.
@@ -38,9 +42,17 @@ pub(super) fn digest(purpose: &str, subject: &str) -> String {
 impl Release {
     /// The release of this version that the graph knows.
     pub(super) fn of(version: Version) -> Self {
+        let image = release_image(&version);
+        let wire = json!({
+            "channels": channels(&version),
+            "url": url(&image),
+            "image": image,
+            "version": version.to_string(),
+        });
         Self {
-            image: release_image(&version),
             version,
+            image,
+            wire: Arc::new(wire),
         }
     }
 
@@ -57,42 +69,35 @@ impl Release {
         format!("1.{minor}.{}", 6 + self.version.patch / 4)
     }
 
-    fn in_graph(&self) -> bool {
-        self.image == release_image(&self.version)
-    }
-
     /// The channels of the graph that have this release, sorted.
     pub(super) fn channels(&self) -> Vec<String> {
-        let minor = self.version.minor;
-        let mut channels = vec![
-            format!("candidate-4.{minor}"),
-            format!("candidate-4.{}", minor + 1),
-            format!("eus-4.{}", minor + minor % 2),
-            format!("fast-4.{minor}"),
-            format!("fast-4.{}", minor + 1),
-            format!("stable-4.{minor}"),
-            format!("stable-4.{}", minor + 1),
-        ];
-        channels.sort();
-        channels
-    }
-
-    fn url(&self) -> String {
-        let erratum = fingerprint(self.image.bytes()) % 9000 + 1000;
-        format!("https://access.redhat.com/errata/RHSA-2024:{erratum}")
+        channels(&self.version)
     }
 
     /// As on the wire.
     pub(super) fn to_value(&self) -> Value {
-        let mut value = Map::new();
-        if self.in_graph() {
-            value.insert("channels".into(), json!(self.channels()));
-            value.insert("url".into(), Value::String(self.url()));
-        }
-        value.insert("image".into(), Value::String(self.image.clone()));
-        value.insert("version".into(), Value::String(self.version.to_string()));
-        Value::Object(value)
+        Value::clone(&self.wire)
     }
+}
+
+fn channels(version: &Version) -> Vec<String> {
+    let minor = version.minor;
+    let mut channels = vec![
+        format!("candidate-4.{minor}"),
+        format!("candidate-4.{}", minor + 1),
+        format!("eus-4.{}", minor + minor % 2),
+        format!("fast-4.{minor}"),
+        format!("fast-4.{}", minor + 1),
+        format!("stable-4.{minor}"),
+        format!("stable-4.{}", minor + 1),
+    ];
+    channels.sort();
+    channels
+}
+
+fn url(image: &str) -> String {
+    let erratum = fingerprint(image.bytes()) % 9000 + 1000;
+    format!("https://access.redhat.com/errata/RHSA-2024:{erratum}")
 }
 
 /// A release as the graph of a channel has it.
@@ -121,7 +126,7 @@ pub fn channel_releases(channel: &str) -> Vec<ChannelRelease> {
                 Offer::Updates(updates) => updates.into_iter().map(|update| update.version).collect(),
                 Offer::NoChannel | Offer::VersionNotFound => Vec::new(),
             },
-            url: release.url(),
+            url: url(&release.image),
             channels: release.channels(),
             version: release.version,
             image: release.image,
