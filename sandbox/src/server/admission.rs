@@ -116,13 +116,17 @@ impl Change<'_> {
         let Some(schema) = self.kind.schema() else {
             return Ok(managed);
         };
-        let mut before = match live {
-            Some(live) => Cow::Borrowed(live.value()),
-            None => Cow::Owned(json!({"apiVersion": body["apiVersion"], "kind": body["kind"]})),
+        let none;
+        let before = if let Some(live) = live {
+            live.value()
+        } else {
+            none = json!({"apiVersion": body["apiVersion"], "kind": body["kind"]});
+            &none
         };
-        if self.kind.origin == Origin::BuiltIn {
-            builtin::complete_empty(&self.kind.group_version_kind(), before.to_mut());
-        }
+        let before = match self.kind.origin {
+            Origin::BuiltIn => builtin::complete_empty(&self.kind.group_version_kind(), before),
+            Origin::Custom => Cow::Borrowed(before),
+        };
         let live = Live {
             object: &before,
             managed: &managed,

@@ -41,8 +41,7 @@ impl State {
         }
         let mut managed = object.managed_fields().clone();
         if let Some(schema) = kind.schema() {
-            let mut before = object.value().clone();
-            builtin::complete_empty(&kind.group_version_kind(), &mut before);
+            let before = builtin::complete_empty(&kind.group_version_kind(), object);
             let manager = Manager {
                 name: "kube-apiserver",
                 api_version: &kind.api_version(),

@@ -3,6 +3,7 @@
 
 use crate::schema::GroupVersionKind;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -54,25 +55,47 @@ static EMPTY: LazyLock<BTreeMap<&'static str, Value>> = LazyLock::new(|| {
     ])
 });
 
-/// Adds to an object the empty fields that its kind always has.
-pub fn complete_empty(kind: &GroupVersionKind, object: &mut Value) {
-    let event = match kind.group.as_str() {
-        "events.k8s.io" => json!({
-            "metadata": {}, "regarding": {}, "deprecatedSource": {}, "eventTime": null,
-            "deprecatedFirstTimestamp": null, "deprecatedLastTimestamp": null,
-        }),
-        _ => json!({
-            "metadata": {}, "involvedObject": {}, "source": {}, "eventTime": null, "firstTimestamp": null,
-            "lastTimestamp": null, "reportingComponent": "", "reportingInstance": "",
-        }),
+/// What a kind without an entry of its own always has.
+static METADATA: LazyLock<Value> = LazyLock::new(|| json!({"metadata": {}}));
+
+static EVENT: LazyLock<Value> = LazyLock::new(|| {
+    json!({
+        "metadata": {}, "involvedObject": {}, "source": {}, "eventTime": null, "firstTimestamp": null,
+        "lastTimestamp": null, "reportingComponent": "", "reportingInstance": "",
+    })
+});
+
+static EVENT_OF_GROUP: LazyLock<Value> = LazyLock::new(|| {
+    json!({
+        "metadata": {}, "regarding": {}, "deprecatedSource": {}, "eventTime": null,
+        "deprecatedFirstTimestamp": null, "deprecatedLastTimestamp": null,
+    })
+});
+
+/// An object with the empty fields that its kind always has; nearly all that are stored have them.
+pub fn complete_empty<'o>(kind: &GroupVersionKind, object: &'o Value) -> Cow<'o, Value> {
+    let empty = match (kind.kind.as_str(), kind.group.as_str()) {
+        ("Event", "events.k8s.io") => &EVENT_OF_GROUP,
+        ("Event", _) => &EVENT,
+        (kind, _) => EMPTY.get(kind).unwrap_or(&METADATA),
     };
-    if kind.kind == "Event" {
-        return fill(object, &event);
+    if has(object, empty) {
+        return Cow::Borrowed(object);
     }
-    match EMPTY.get(kind.kind.as_str()) {
-        Some(empty) => fill(object, empty),
-        None => fill(object, &json!({"metadata": {}})),
-    }
+    let mut completed = object.clone();
+    fill(&mut completed, empty);
+    Cow::Owned(completed)
+}
+
+fn has(object: &Value, empty: &Value) -> bool {
+    let (Some(fields), Some(empty)) = (object.as_object(), empty.as_object()) else {
+        return true;
+    };
+    empty.iter().all(|(name, value)| match fields.get(name) {
+        Some(Value::Null) => value.is_null(),
+        Some(present) => has(present, value),
+        None => false,
+    })
 }
 
 fn fill(object: &mut Value, empty: &Value) {
