@@ -2,6 +2,7 @@
 
 use super::field_path::Step;
 use super::path_set::PathSet;
+use super::reset::ResetFields;
 use super::shape::{Items, ListShape, MapShape, Shape, Type, shape};
 use crate::schema::Node;
 use serde_json::{Map, Value};
@@ -25,20 +26,28 @@ struct Difference {
 }
 
 impl Comparison {
-    /// Compares two objects that fit the schema.
-    pub(super) fn of(node: &Node, old: &Value, new: &Value) -> Self {
-        values(Type::root(node), Some(old), Some(new)).below
+    /// Compares two objects that fit the schema, but for the fields that the endpoint resets.
+    pub(super) fn of(node: &Node, old: &Value, new: &Value, reset: &ResetFields) -> Self {
+        let mut comparison = Self::default();
+        if let Shape::Map(map) = shape(Type::root(node), new) {
+            comparison.fields(&map, fields(Some(old)), fields(Some(new)), |name| {
+                !reset.has(name)
+            });
+        }
+        comparison
     }
 
-    /// The same without the fields that this endpoint resets.
-    pub(super) fn without(self, reset: &PathSet) -> Self {
-        if reset.is_empty() {
-            return self;
-        }
-        Self {
-            removed: self.removed.recursive_difference(reset),
-            modified: self.modified.recursive_difference(reset),
-            added: self.added.recursive_difference(reset),
+    fn fields(
+        &mut self,
+        map: &MapShape<'_>,
+        old: Option<&Map<String, Value>>,
+        new: Option<&Map<String, Value>>,
+        counts: impl Fn(&str) -> bool,
+    ) {
+        for name in names(old, new).filter(|name| counts(name)) {
+            let Some(place) = map.field(name) else { continue };
+            let difference = values(place, get(old, name), get(new, name));
+            self.note(|| Step::field(name), difference);
         }
     }
 
@@ -94,11 +103,7 @@ impl Difference {
                 if map.whole || (is_empty_map(old_fields) && is_empty_map(new_fields)) {
                     return self.leaf(old, new);
                 }
-                for name in names(old_fields, new_fields) {
-                    let Some(place) = map.field(name) else { continue };
-                    let difference = values(place, get(old_fields, name), get(new_fields, name));
-                    self.below.note(|| Step::field(name), difference);
-                }
+                self.below.fields(map, old_fields, new_fields, |_| true);
             }
             Shape::List(list) => {
                 let (old_items, new_items) = (items(old), items(new));

@@ -27,6 +27,7 @@ use managed::{Operation, Owned, Owner};
 use merge::Comparison;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use typed::Scope;
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -124,7 +125,7 @@ fn owned_before_first_apply(
         ..*manager
     };
     let comparison = compared(node, &empty, live, reset).map_err(ApplyError::Internal)?;
-    Ok(updated(&comparison, ManagedFields::default(), &before, reset))
+    Ok(updated(&comparison, ManagedFields::default(), &before))
 }
 
 /// Who manages what once an object is created, updated or patched in any other way than by apply.
@@ -151,13 +152,13 @@ pub fn record_update(
         return managed;
     }
     match compared(node, live.object, new, reset) {
-        Ok(comparison) => updated(&comparison, managed, manager, reset),
+        Ok(comparison) => updated(&comparison, managed, manager),
         Err(_) => ManagedFields::default(),
     }
 }
 
-fn typed(node: &Node, object: &Value, what: &str, duplicates_allowed: bool) -> Result<(), String> {
-    typed::check(node, object, duplicates_allowed)
+fn typed(node: &Node, object: &Value, what: &str, scope: &Scope) -> Result<(), String> {
+    typed::check(node, object, scope)
         .map_err(|error| format!("failed to {what} ({}): {error}", identity(object)))
 }
 
@@ -176,20 +177,19 @@ fn identity(object: &Value) -> String {
 
 /// How an update that turned `live` into `new` changed it, but for what the endpoint resets.
 fn compared(node: &Node, live: &Value, new: &Value, reset: &ResetFields) -> Result<Comparison, String> {
-    typed(node, new, "convert new object to smd typed", true)?;
-    typed(node, live, "convert live object to smd typed", true)?;
-    Ok(Comparison::of(node, live, new).without(reset.paths()))
+    let scope = Scope {
+        duplicates_allowed: true,
+        reset: *reset,
+    };
+    typed(node, new, "convert new object to smd typed", &scope)?;
+    typed(node, live, "convert live object to smd typed", &scope)?;
+    Ok(Comparison::of(node, live, new, reset))
 }
 
 /// The owners after an update.
-fn updated(
-    comparison: &Comparison,
-    mut managed: ManagedFields,
-    manager: &Manager<'_>,
-    reset: &ResetFields,
-) -> ManagedFields {
+fn updated(comparison: &Comparison, mut managed: ManagedFields, manager: &Manager<'_>) -> ManagedFields {
     let touched = comparison.modified.union(&comparison.added);
-    let changed = reset::without_identity(&touched.recursive_difference(reset.paths()));
+    let changed = reset::without_identity(&touched);
     let own = manager.owner(Operation::Update);
     // A controller's next status changes values of fields that it has already: it keeps them all.
     let only_values = comparison.removed.is_empty() && changed == touched;
@@ -233,12 +233,14 @@ struct Request<'r> {
 
 impl Request<'_> {
     fn apply(&self, mut managed: ManagedFields, force: bool) -> Result<(Value, ManagedFields), ApplyError> {
-        typed(self.node, self.applied, "create typed patch object", false).map_err(ApplyError::Internal)?;
-        typed(self.node, self.live, "create typed live object", true).map_err(ApplyError::Internal)?;
+        typed(self.node, self.applied, "create typed patch object", &Scope::SENT)
+            .map_err(ApplyError::Internal)?;
+        typed(self.node, self.live, "create typed live object", &Scope::STORED)
+            .map_err(ApplyError::Internal)?;
         let merged = merge::merged(self.node, self.live, self.applied);
         let owner = self.manager.owner(Operation::Apply);
         let last = managed.entries().get(&owner).cloned();
-        let fields = typed::paths(self.node, self.applied).recursive_difference(self.reset.paths());
+        let fields = typed::paths(self.node, self.applied).recursive_difference(&self.reset.paths());
         let version = self.manager.api_version.to_owned();
         let time = last.as_ref().and_then(|last| last.time.clone());
         managed.entries_mut().insert(
@@ -308,7 +310,7 @@ impl Request<'_> {
         if managed.entries().keys().all(|other| other == owner) {
             return Ok(());
         }
-        let comparison = Comparison::of(self.node, self.live, object).without(self.reset.paths());
+        let comparison = Comparison::of(self.node, self.live, object, self.reset);
         let changed = comparison.modified.union(&comparison.added);
         let mut conflicts = Vec::new();
         let entries = managed.entries_mut();
@@ -353,10 +355,12 @@ impl Request<'_> {
     fn last_applied_paths(&self) -> Option<PathSet> {
         let text = self.live["metadata"]["annotations"][LAST_APPLIED].as_str()?;
         let last: Value = serde_json::from_str(text).ok()?;
-        if last["apiVersion"] != self.live["apiVersion"] || typed::check(self.node, &last, true).is_err() {
+        if last["apiVersion"] != self.live["apiVersion"]
+            || typed::check(self.node, &last, &Scope::STORED).is_err()
+        {
             return None;
         }
-        let comparison = Comparison::of(self.node, &last, self.live);
+        let comparison = Comparison::of(self.node, &last, self.live, &ResetFields::none());
         let changed = comparison
             .modified
             .union(&comparison.added)

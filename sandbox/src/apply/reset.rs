@@ -4,40 +4,41 @@ use super::field_path::Step;
 use super::path_set::PathSet;
 use std::sync::LazyLock;
 
-/// What an endpoint resets; such fields are never owned through it.
-#[derive(Clone, Debug, Default)]
-pub struct ResetFields(PathSet);
-
-fn path(fields: &[&str]) -> Vec<Step> {
-    fields.iter().map(|field| Step::field(field)).collect()
-}
+/// The fields of the root that an endpoint resets; nothing of them is ever owned through it.
+#[derive(Clone, Copy, Debug)]
+pub struct ResetFields(&'static [&'static str]);
 
 impl ResetFields {
     /// Nothing is reset.
-    pub fn none() -> Self {
-        Self::default()
+    pub const fn none() -> Self {
+        Self(&[])
     }
 
     /// The main endpoint: `status` is reset when it has an endpoint of its own.
-    pub fn main(has_status_endpoint: bool) -> Self {
-        if !has_status_endpoint {
-            return Self::none();
+    pub const fn main(has_status_endpoint: bool) -> Self {
+        if has_status_endpoint {
+            Self(&["status"])
+        } else {
+            Self::none()
         }
-        Self([path(&["status"])].into_iter().collect())
     }
 
     /// The status endpoint of a custom resource: metadata and spec are reset.
-    pub fn status() -> Self {
-        Self([path(&["metadata"]), path(&["spec"])].into_iter().collect())
+    pub const fn status() -> Self {
+        Self(&["metadata", "spec"])
     }
 
     /// The status endpoint of a built-in kind: the spec is reset.
-    pub fn built_in_status() -> Self {
-        Self([path(&["spec"])].into_iter().collect())
+    pub const fn built_in_status() -> Self {
+        Self(&["spec"])
     }
 
-    pub(super) fn paths(&self) -> &PathSet {
-        &self.0
+    pub(super) fn has(&self, field: &str) -> bool {
+        self.0.contains(&field)
+    }
+
+    pub(super) fn paths(&self) -> PathSet {
+        self.0.iter().map(|field| vec![Step::field(field)]).collect()
     }
 }
 
@@ -57,7 +58,8 @@ static IDENTITY: LazyLock<PathSet> = LazyLock::new(|| {
         &["metadata", "managedFields"],
         &["metadata", "resourceVersion"],
     ];
-    identity.iter().map(|fields| path(fields)).collect()
+    let path = |fields: &&[&str]| fields.iter().map(|field| Step::field(field)).collect();
+    identity.iter().map(path).collect()
 });
 
 /// The set without the fields that make up an object's identity or are the server's own.

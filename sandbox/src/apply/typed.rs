@@ -2,16 +2,38 @@
 
 use super::field_path::Step;
 use super::path_set::PathSet;
+use super::reset::ResetFields;
 use super::shape::{Items, ListShape, MapShape, ScalarKind, Shape, Type, shape};
 use crate::schema::{Node, go_quote};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+/// What of an object is checked, and how strictly.
+pub(super) struct Scope {
+    /// Whether items of a list may come twice.
+    pub duplicates_allowed: bool,
+    /// Fields that are not looked at: whatever is sent of them, they stay as they are.
+    pub reset: ResetFields,
+}
+
+impl Scope {
+    /// All that a client sent.
+    pub const SENT: Self = Self {
+        duplicates_allowed: false,
+        reset: ResetFields::none(),
+    };
+    /// All that is there already.
+    pub const STORED: Self = Self {
+        duplicates_allowed: true,
+        reset: ResetFields::none(),
+    };
+}
+
 /// Checks that an object fits its schema well enough to be merged; errors are prefixed by their path.
-pub(super) fn check(node: &Node, object: &Value, duplicates_allowed: bool) -> Result<(), String> {
+pub(super) fn check(node: &Node, object: &Value, scope: &Scope) -> Result<(), String> {
     let mut checker = Checker {
-        duplicates_allowed,
+        scope,
         errors: Vec::new(),
     };
     checker.value(Type::root(node), object, &Place::Root);
@@ -43,12 +65,12 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-struct Checker {
-    duplicates_allowed: bool,
+struct Checker<'s> {
+    scope: &'s Scope,
     errors: Vec<String>,
 }
 
-impl Checker {
+impl Checker<'_> {
     fn fail(&mut self, path: &Place<'_>, message: &str) {
         self.errors.push(match path {
             Place::Root => message.to_owned(),
@@ -92,6 +114,9 @@ impl Checker {
 
     fn map(&mut self, map: &MapShape<'_>, fields: &Map<String, Value>, path: &Place<'_>) {
         for (name, value) in fields {
+            if matches!(path, Place::Root) && self.scope.reset.has(name) {
+                continue;
+            }
             let below = Place::Field(path, name);
             match map.field(name) {
                 Some(place) => self.value(place, value, &below),
@@ -110,7 +135,7 @@ impl Checker {
                     Err(message) => return self.fail(path, &format!("element {index}: {message}")),
                 },
             };
-            if !self.duplicates_allowed && seen.contains(&step) {
+            if !self.scope.duplicates_allowed && seen.contains(&step) {
                 self.fail(path, &format!("duplicate entries for key {step}"));
             }
             self.value(list.element, item, &Place::Item(path, &step));

@@ -17,9 +17,10 @@ pub fn fits(object: &Value, managed: &ManagedFields) -> bool {
     if length.saturating_mul(LONGEST_ESCAPE) <= LARGEST_REQUEST {
         return true;
     }
-    let entries = match managed.is_empty() {
-        true => 0,
-        false => r#""managedFields":,"#.len() + managed.to_value().to_string().len(),
+    let entries = if managed.is_empty() {
+        0
+    } else {
+        r#""managedFields":,"#.len() + managed.to_value().to_string().len()
     };
     object.to_string().len() + entries <= LARGEST_REQUEST
 }
