@@ -9,6 +9,7 @@ IDLE ?= 5
 MINUTES ?= 30
 N ?= 10000
 PROFILE ?= release
+ROLLOUTS ?= 100 1000 5000
 SEED ?= 1
 SEEDS ?= 200
 
@@ -68,12 +69,13 @@ sim: ## Simulate rollouts with faults, from seeds (SEEDS=200, SEED=1)
 	@SIM_SEEDS=$(SEEDS) SIM_SEED=$(SEED) $(CARGO) test --profile $(PROFILE) --quiet --package drydock-e2e --test in_the_sandbox -- --nocapture simulation:: agent::killed::
 
 .PHONY: bench
-bench: control-plane ## Measure: the sandbox beside a real API server, and rollouts as fast as possible
+bench: control-plane ## Measure: the sandbox beside a real API server, and rollouts as fast as possible (ROLLOUTS="100 1000 5000" clusters)
 	@$(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench api_server
 	@$(CARGO) build --release --quiet --package drydock-cli
-	@for clusters in 25 50 100; do \
+	@for clusters in $(ROLLOUTS); do \
 		began=$$(date +%s%N); \
-		target/release/kubectl-drydock demo --clusters $$clusters --as-fast-as-possible -o json >/dev/null 2>&1; \
+		target/release/kubectl-drydock demo --clusters $$clusters --max-concurrency $$clusters \
+			--as-fast-as-possible -o json >/dev/null 2>&1 || exit; \
 		ended=$$(date +%s%N); \
 		echo "rollout of $$clusters clusters: $$(( (ended - began) / 1000000 )) ms"; \
 	done

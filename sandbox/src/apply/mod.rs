@@ -66,8 +66,8 @@ pub struct Live<'a> {
 
 /// Applies `applied` to `live` and returns the merged object and who manages its fields.
 ///
-///  The result is not defaulted, pruned or validated, and fields
-/// that the endpoint resets may differ from the live ones: that is the caller's next step, as for any write.
+/// The result is not defaulted, pruned or validated, and fields that the endpoint resets may differ from the live ones: that is
+/// the caller's next step, as for any write.
 ///
 /// # Errors
 /// Conflicts with other managers unless `force`; an object that does not fit the schema.

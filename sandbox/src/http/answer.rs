@@ -170,7 +170,7 @@ fn plain(object: &Object) -> Bytes {
 pub(super) fn metadata_of(object: &Object) -> Value {
     json!({
         "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
-        "metadata": object.complete()["metadata"],
+        "metadata": object.complete_metadata(),
     })
 }
 

@@ -56,6 +56,15 @@ impl Object {
         Cow::Owned(value)
     }
 
+    /// Its metadata with `managedFields`.
+    pub fn complete_metadata(&self) -> Value {
+        let mut metadata = self.value["metadata"].clone();
+        if !self.managed.is_empty() {
+            metadata["managedFields"] = self.managed.to_value();
+        }
+        metadata
+    }
+
     /// The store's revision at which this version was written (0 for an object read from a remote server).
     pub fn revision(&self) -> u64 {
         self.revision
