@@ -2,7 +2,8 @@
 
 use super::path_set::PathSet;
 use crate::schema::go_quote;
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,23 +33,6 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// An entry without its fields.
-    fn to_value(&self, owned: &Owned) -> Value {
-        let mut entry = json!({
-            "manager": self.manager,
-            "operation": self.operation.as_str(),
-            "apiVersion": owned.version,
-            "fieldsType": "FieldsV1",
-        });
-        if let Some(time) = &owned.time {
-            entry["time"] = time.as_str().into();
-        }
-        if !self.subresource.is_empty() {
-            entry["subresource"] = self.subresource.as_str().into();
-        }
-        entry
-    }
-
     /// As a conflict names it.
     pub(super) fn display(&self) -> String {
         let mut shown = go_quote(&self.manager);
@@ -101,28 +85,6 @@ impl ManagedFields {
 
     pub(super) fn entries_mut(&mut self) -> &mut Entries {
         Arc::make_mut(&mut self.0)
-    }
-
-    /// The entries as `metadata.managedFields` has them.
-    pub fn to_value(&self) -> Value {
-        let sorted = self.sorted().into_iter();
-        sorted.map(|(owner, owned)| encode(owner, owned)).collect()
-    }
-
-    /// Appends their JSON to `out`.
-    pub fn write_text(&self, out: &mut Vec<u8>) {
-        out.push(b'[');
-        for (at, (owner, owned)) in self.sorted().into_iter().enumerate() {
-            if at > 0 {
-                out.push(b',');
-            }
-            let head = owner.to_value(owned).to_string();
-            out.extend_from_slice(head.trim_end_matches('}').as_bytes());
-            out.extend_from_slice(br#","fieldsV1":"#);
-            owned.fields.write_text(out);
-            out.push(b'}');
-        }
-        out.push(b']');
     }
 
     /// In the server's order.
@@ -240,10 +202,35 @@ fn decode(entry: &Value) -> Option<(Owner, Owned)> {
     Some((owner, owned))
 }
 
-fn encode(owner: &Owner, owned: &Owned) -> Value {
-    let mut entry = owner.to_value(owned);
-    entry["fieldsV1"] = owned.fields.encode();
-    entry
+/// `metadata.managedFields`.
+impl Serialize for ManagedFields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entries = self.sorted().into_iter().map(|(owner, owned)| Entry {
+            api_version: &owned.version,
+            fields_type: "FieldsV1",
+            fields_v1: &owned.fields,
+            manager: &owner.manager,
+            operation: owner.operation.as_str(),
+            subresource: Some(owner.subresource.as_str()).filter(|name| !name.is_empty()),
+            time: owned.time.as_deref(),
+        });
+        serializer.collect_seq(entries)
+    }
+}
+
+/// An entry as it is written.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry<'e> {
+    api_version: &'e str,
+    fields_type: &'static str,
+    fields_v1: &'e PathSet,
+    manager: &'e str,
+    operation: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subresource: Option<&'e str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<&'e str>,
 }
 
 /// Takes `metadata.managedFields` out of an object.

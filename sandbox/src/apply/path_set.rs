@@ -1,6 +1,7 @@
 //! Sets of paths: what `fieldsV1` writes down.
 
 use super::field_path::{Path, Step};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 
@@ -195,42 +196,6 @@ impl PathSet {
         2 + self.0.iter().map(length).sum::<usize>()
     }
 
-    /// The form of `fieldsV1`.
-    pub fn encode(&self) -> Value {
-        let fields = self.0.iter().map(|entry| {
-            let mut below = entry.below.encode();
-            if let Some(below) = below.as_object_mut()
-                && entry.is_member
-                && !below.is_empty()
-            {
-                below.insert(".".to_owned(), Value::Object(Map::new()));
-            }
-            (entry.step.encode(), below)
-        });
-        Value::Object(fields.collect())
-    }
-
-    /// Appends the JSON of `fieldsV1` to `out`.
-    pub(super) fn write_text(&self, out: &mut Vec<u8>) {
-        self.write_fields(false, out);
-    }
-
-    fn write_fields(&self, is_member: bool, out: &mut Vec<u8>) {
-        out.push(b'{');
-        if is_member && !self.is_empty() {
-            out.extend_from_slice(br#"".":{},"#);
-        }
-        for (at, entry) in self.0.iter().enumerate() {
-            if at > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(Value::String(entry.step.encode()).to_string().as_bytes());
-            out.push(b':');
-            entry.below.write_fields(entry.is_member, out);
-        }
-        out.push(b'}');
-    }
-
     /// Reads the form of `fieldsV1`; `None` when it is malformed.
     pub fn decode(fields: &Value) -> Option<Self> {
         let mut set = Self::default();
@@ -277,6 +242,40 @@ impl Entry {
     }
 }
 
+/// The form of `fieldsV1`.
+impl Serialize for PathSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let root = Fields {
+            set: self,
+            is_member: false,
+        };
+        root.serialize(serializer)
+    }
+}
+
+/// What is written below a step; a dot in it says that the step is a member itself.
+struct Fields<'s> {
+    set: &'s PathSet,
+    is_member: bool,
+}
+
+impl Serialize for Fields<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        if self.is_member && !self.set.is_empty() {
+            fields.serialize_entry(".", &Map::new())?;
+        }
+        for entry in &self.set.0 {
+            let below = Fields {
+                set: &entry.below,
+                is_member: entry.is_member,
+            };
+            fields.serialize_entry(&entry.step.encode(), &below)?;
+        }
+        fields.end()
+    }
+}
+
 impl FromIterator<Path> for PathSet {
     fn from_iter<I: IntoIterator<Item = Path>>(paths: I) -> Self {
         let mut set = Self::default();
@@ -292,7 +291,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use proptest::prelude::*;
-    use serde_json::Value;
+    use serde_json::json;
 
     use super::super::field_path::Literal;
     use super::*;
@@ -325,10 +324,7 @@ mod tests {
             let same = |result: PathSet, expected: BTreeSet<Path>| {
                 assert_eq!(result, set(&expected));
                 assert_eq!(result.paths().into_iter().collect::<BTreeSet<_>>(), expected);
-                let mut text = Vec::new();
-                result.write_text(&mut text);
-                assert_eq!(serde_json::from_slice::<Value>(&text).unwrap(), result.encode());
-                assert_eq!(PathSet::decode(&result.encode()), Some(result));
+                assert_eq!(PathSet::decode(&json!(result)), Some(result));
             };
             same(ours.union(&theirs), one.union(&other).cloned().collect());
             same(ours.intersection(&theirs), one.intersection(&other).cloned().collect());
@@ -343,7 +339,7 @@ mod tests {
         #[test]
         fn the_quick_length_is_never_less_than_the_text(paths in paths()) {
             let set = set(&paths);
-            let text = set.encode().to_string();
+            let text = json!(set).to_string();
             prop_assert!(set.length_without_escapes() >= text.len(), "{}", text);
         }
     }

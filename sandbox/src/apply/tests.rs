@@ -83,7 +83,7 @@ fn applied(manager: &str, live: &Value, spec: &Value, force: bool) -> Result<Val
     };
     let reset = ResetFields::main(true);
     let (mut object, managed) = apply(deployment().node(), live, &body, &manager, force, &reset)?;
-    object["metadata"]["managedFields"] = managed.to_value();
+    object["metadata"]["managedFields"] = json!(managed);
     Ok(object)
 }
 

@@ -6,12 +6,13 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::apply::ManagedFields;
 
 /// One version of one object. Dereferences to its JSON value without `metadata.managedFields`: half of an object is who manages
-/// its fields, which nearly nobody asks for.
+/// its fields, which nearly nobody asks for. (One read from a remote server keeps what that server sent.)
 pub struct Object {
     value: Value,
     managed: ManagedFields,
@@ -52,7 +53,7 @@ impl Object {
             return Cow::Borrowed(&self.value);
         }
         let mut value = self.value.clone();
-        value["metadata"]["managedFields"] = self.managed.to_value();
+        value["metadata"]["managedFields"] = json!(self.managed);
         Cow::Owned(value)
     }
 
@@ -60,7 +61,7 @@ impl Object {
     pub fn complete_metadata(&self) -> Value {
         let mut metadata = self.value["metadata"].clone();
         if !self.managed.is_empty() {
-            metadata["managedFields"] = self.managed.to_value();
+            metadata["managedFields"] = json!(self.managed);
         }
         metadata
     }
@@ -199,7 +200,7 @@ fn tail_of(value: &Value, managed: &ManagedFields) -> Bytes {
             // An object that somebody manages has a name: there is a field before this one.
             text.truncate(text.len() - 1);
             text.extend_from_slice(br#","managedFields":"#);
-            managed.write_text(&mut text);
+            append(&mut text, managed);
             text.push(b'}');
         }
     }
@@ -207,8 +208,8 @@ fn tail_of(value: &Value, managed: &ManagedFields) -> Bytes {
     text.into()
 }
 
-fn append(text: &mut Vec<u8>, value: &Value) {
-    // Writing to memory does not fail, and no key of a JSON value is anything but a string.
+fn append(text: &mut Vec<u8>, value: &impl Serialize) {
+    // Writing to memory does not fail, and no key of what is written here is anything but a string.
     let _ = serde_json::to_writer(text, value);
 }
 
@@ -233,8 +234,6 @@ pub fn finalizers(value: &Value) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! How much etcd takes in one request.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::apply::ManagedFields;
 
@@ -20,7 +20,7 @@ pub fn fits(object: &Value, managed: &ManagedFields) -> bool {
     let entries = if managed.is_empty() {
         0
     } else {
-        r#""managedFields":,"#.len() + managed.to_value().to_string().len()
+        r#""managedFields":,"#.len() + json!(managed).to_string().len()
     };
     object.to_string().len() + entries <= LARGEST_REQUEST
 }
@@ -46,8 +46,6 @@ fn length_without_escapes(value: &Value) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
