@@ -8,12 +8,18 @@ use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
 use crate::{
-    mcu::ManagedClustersUpgrade, ocm::manifest_work::ManifestWorkSpec, upgradeconfig::UpgradeConfig,
+    mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord},
+    ocm::manifest_work::ManifestWorkSpec,
+    upgradeconfig::UpgradeConfig,
 };
 
 /// The CustomResourceDefinitions of our kinds, in the order in which they are to be installed.
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    let mut definitions = vec![ManagedClustersUpgrade::crd(), UpgradeConfig::crd()];
+    let mut definitions = vec![
+        ManagedClustersUpgrade::crd(),
+        ManagedClustersUpgradeRecord::crd(),
+        UpgradeConfig::crd(),
+    ];
     for definition in &mut definitions {
         let names = &mut definition.spec.names;
         names.list_kind = Some(format!("{}List", names.kind));

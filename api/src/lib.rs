@@ -4,17 +4,14 @@
 //! [`openshift`], [`machine_api`], [`olm`]) are lenient: they name the fields that Drydock reads and keep all others, so that one odd object
 //! never blinds a watch and what is written back is whole. No I/O and no decisions here.
 
-pub mod cluster_name;
 pub mod conditions;
 mod crd;
 pub mod duration;
 mod foreign;
 mod foreign_crds;
-pub mod int_or_percent;
 pub mod list;
 pub mod machine_api;
 pub mod mcu;
-pub mod names;
 pub mod ocm;
 pub mod olm;
 pub mod openshift;
@@ -22,11 +19,10 @@ pub mod release;
 pub mod selector;
 pub mod upgradeconfig;
 
-pub use cluster_name::ClusterName;
 pub use crd::{RenderError, crds, to_yaml};
+pub use drydock_names::{ClusterName, IntOrPercent, names};
 pub use duration::GoDuration;
 pub use foreign::Fields;
 pub use foreign_crds::foreign_crds;
-pub use int_or_percent::IntOrPercent;
 pub use list::{List, Nullable};
 pub use release::{ReleaseImage, ReleaseVersion};

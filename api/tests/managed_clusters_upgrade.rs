@@ -7,8 +7,8 @@
 )]
 
 use drydock_api::{
-    GoDuration, IntOrPercent, crds,
-    mcu::{ManagedClustersUpgrade, UpgradeVia},
+    GoDuration, crds,
+    mcu::{ManagedClustersUpgrade, UpgradeVia, parse_limit},
 };
 use kube_cel::Validator;
 use serde::Deserialize;
@@ -131,7 +131,7 @@ fn what_rules_and_schema_accept_can_be_parsed() {
             .into_iter()
             .flatten()
         {
-            assert!(IntOrPercent::try_from(&limit).is_ok(), "{}: {limit:?}", case.name);
+            assert!(parse_limit(&limit).is_ok(), "{}: {limit:?}", case.name);
         }
         if let Some(via) = strategy.upgrade_via {
             assert!(via.parse::<UpgradeVia>().is_ok(), "{}: {via}", case.name);

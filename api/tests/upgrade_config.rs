@@ -25,7 +25,10 @@ fn schema(definition: &Value) -> Value {
 }
 
 fn ours() -> Value {
-    serde_json::to_value(&crds()[1]).unwrap()
+    let ours = crds()
+        .into_iter()
+        .find(|definition| definition.spec.names.kind == "UpgradeConfig");
+    serde_json::to_value(ours.unwrap()).unwrap()
 }
 
 #[test]

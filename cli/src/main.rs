@@ -5,7 +5,6 @@ mod completion;
 mod demo;
 mod kubeconfig;
 mod plan;
-mod progress;
 mod sandbox;
 mod upgrades;
 mod yard;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use drydock_agent::install_plans;
 use drydock_api::{ClusterName, names};
+use drydock_hub::LiveFleet;
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::tasks::Tasks;
@@ -104,6 +105,21 @@ impl Yard {
         };
         yard.hold(pace);
         Ok(yard)
+    }
+
+    /// Follows the fleet from the outside, as any user could.
+    ///
+    /// # Errors
+    /// If no client can be made.
+    pub fn look_on(&mut self, pace: drydock_hub::Pace) -> anyhow::Result<LiveFleet> {
+        let client = self.client()?;
+        Ok(LiveFleet::follow(
+            &client,
+            &self.clock,
+            pace,
+            &mut self.tasks,
+            &self.stop,
+        ))
     }
 
     /// Holds virtual time to this pace from now on; of several the slowest counts.

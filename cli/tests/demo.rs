@@ -88,3 +88,30 @@ fn a_fault_of_a_cluster_that_is_not_there_or_of_no_mode_is_refused_with_what_the
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(error.contains("F2 (operator unavailable)"), "{error}");
 }
+
+#[test]
+fn clusters_that_did_not_start_say_why() {
+    let output = demo(&["--clusters", "3", "--fault", "dev1=F6", "--output", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let end = json(&output);
+    let reasons: Vec<(&str, &str)> = end["clusters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cluster| {
+            (
+                cluster["state"].as_str().unwrap(),
+                cluster["reason"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let waits = ("NotStarted", "CanaryFailed");
+    assert_eq!(reasons, [("Failed", "InvalidTarget"), waits, waits]);
+    assert!(
+        end["clusters"][1]["message"]
+            .as_str()
+            .unwrap()
+            .contains("CanaryFailed"),
+        "{end}"
+    );
+}

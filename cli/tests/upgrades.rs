@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use drydock_api::mcu::ManagedClustersUpgrade;
-use kube::api::PostParams;
+use kube::api::{DeleteParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
@@ -69,13 +69,17 @@ impl Sandbox {
         String::from_utf8(output.stderr).unwrap()
     }
 
-    async fn create(&self, upgrade: Value) {
+    async fn upgrades(&self) -> Api<ManagedClustersUpgrade> {
         let file = Kubeconfig::read_from(&self.kubeconfig).unwrap();
         let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
             .await
             .unwrap();
+        Api::namespaced(Client::try_from(config).unwrap(), "default")
+    }
+
+    async fn create(&self, upgrade: Value) {
         let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
-        let api: Api<ManagedClustersUpgrade> = Api::namespaced(Client::try_from(config).unwrap(), "default");
+        let api = self.upgrades().await;
         api.create(&PostParams::default(), &upgrade).await.unwrap();
     }
 }
@@ -153,6 +157,8 @@ async fn an_upgrade_is_watched_paused_listed_and_retried() {
         .collect();
     assert_eq!(states, ["Complete", "Failed", "Complete"]);
     assert_eq!(rows[1]["reason"], "InvalidTarget");
+    let waiting = sandbox.prints(&["clusters", "spring", "--state", "not-started", "-o", "json"]);
+    assert_eq!(waiting, "[]\n");
     let history = sandbox.prints(&["history", "spring"]);
     assert!(
         history.lines().nth(1).unwrap().contains("dev2"),
@@ -165,6 +171,52 @@ async fn an_upgrade_is_watched_paused_listed_and_retried() {
         sandbox.prints(&["retry", "spring", "--cluster", "dev2"]),
         "spring: dev2 starts over\n"
     );
+    // How clusters ended is known when the upgrade is not there any more.
+    let api = sandbox.upgrades().await;
+    api.delete("spring", &DeleteParams::default()).await.unwrap();
+    while api.get_opt("spring").await.unwrap().is_some() {
+        tokio::task::yield_now().await;
+    }
+    let history = sandbox.prints(&["history", "--since", "30d"]);
+    assert!(
+        history.contains("spring (deleted)") && history.contains("dev1"),
+        "{history}"
+    );
+    let entries: Value = serde_json::from_str(&sandbox.prints(&["history", "spring", "-o", "json"])).unwrap();
+    let failed = entries
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|entry| entry["cluster"] == "dev2")
+        .unwrap();
+    assert_eq!(
+        (
+            failed["outcome"].as_str(),
+            failed["reason"].as_str(),
+            failed["upgradeDeleted"].as_bool()
+        ),
+        (Some("Failed"), Some("InvalidTarget"), Some(true))
+    );
+    assert!(failed["startedBy"].is_string(), "{failed}");
+    let csv = sandbox.prints(&["history", "spring", "-o", "csv"]);
+    let mut lines = csv.lines();
+    assert!(
+        lines
+            .next()
+            .unwrap()
+            .starts_with("ended_at,upgrade,upgrade_deleted,target,"),
+        "{csv}"
+    );
+    assert_eq!(lines.count(), entries.as_array().unwrap().len());
+    let later = sandbox.prints(&["history", "spring", "--since", "2999-01-01", "-o", "json"]);
+    assert_eq!(later, "[]\n");
+    let nobody = sandbox.refuses(&["history", "sprung"]);
+    assert!(
+        nobody.contains("no records of an upgrade sprung; it has some of: spring"),
+        "{nobody}"
+    );
+    let never = sandbox.refuses(&["history", "--since", "yesterday"]);
+    assert!(never.contains("`yesterday` is no time: write 7d, 12h"), "{never}");
 }
 
 #[tokio::test]

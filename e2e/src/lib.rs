@@ -6,6 +6,7 @@ pub mod control_plane;
 pub mod differential;
 pub mod fleet;
 pub mod late;
+pub mod light;
 pub mod manifests;
 pub mod monitoring;
 pub mod process;

@@ -1,11 +1,11 @@
 //! The hub controller: reconciles ManagedClustersUpgrade. [`run`] is the whole process; the binary, the sandbox and the
 //! tests call it alike.
 
+mod cache;
 mod controller;
+mod live;
 mod metrics;
 mod settings;
-mod view;
-pub mod works;
 
 use drydock_runtime::Clock;
 use drydock_runtime::admin::{self, Readiness};
@@ -17,11 +17,14 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-pub use settings::{Pace, Settings};
+pub use live::LiveFleet;
+pub use settings::{Pace, RecordTtl, Settings};
 
+use drydock_objects::{Fleet, works};
+
+use cache::{Cache, ReconcileTriggers, Watching};
 use controller::Context;
 use metrics::Metrics;
-use view::{View, Wakes, Watching};
 
 /// Why the hub ended.
 #[derive(Debug, Error)]
@@ -63,28 +66,28 @@ pub async fn run(
     }
     let (publisher, writer) = publisher(client.clone(), clock.clone(), "drydock-hub", &settings.registry)?;
     tasks.spawn("events", writer.run(shutdown.clone()));
-    let (view, wakes) = (View::default(), Wakes::new(settings.pace));
+    let triggers = ReconcileTriggers::new(settings.pace);
+    let cache = Cache::new(Fleet::new(settings.same_namespace_placements), triggers.clone());
     let watching = Watching {
         client: &client,
+        cache: &cache,
         readiness: &readiness,
         shutdown: &shutdown,
     };
-    view.follow(&watching, &wakes, &mut tasks);
+    cache::follow(&watching, &clock, &mut tasks);
     let context = Context {
         metrics: Metrics::register(&settings.registry)?,
         client,
         clock,
-        view,
+        cache,
+        readiness,
         publisher,
-        same_namespace_placements: settings.same_namespace_placements,
         grant_cluster_admin: settings.grant_cluster_admin,
         agent_image: settings
             .agent_image
             .unwrap_or_else(|| works::default_agent_image().to_owned()),
         backoff: Backoff::default(),
-        obstructions: controller::Obstructions::default(),
-        latest: controller::Latest::default(),
-        drifts: controller::Drifts::default(),
+        records_written: std::sync::Mutex::default(),
     };
     let leading = CancellationToken::new();
     match settings.election.clone() {
@@ -94,13 +97,17 @@ pub async fn run(
             tasks.spawn("leader", async move { election.run(leading, shutdown).await });
         }
     }
+    let keep_for = settings.record_ttl.0;
     tasks.spawn("controller", async move {
         tokio::select! {
             biased;
             () = shutdown.cancelled() => Ok(()),
             () = leading.cancelled() => {
                 context.metrics.leads();
-                controller::run(context, wakes, shutdown.clone()).await
+                let (client, cache, clock) = (context.client.clone(), context.cache.clone(), context.clock.clone());
+                let pruning = controller::prune(client, cache, clock, keep_for, shutdown.clone());
+                let running = controller::run(context, triggers, shutdown.clone());
+                tokio::try_join!(running, pruning).map(|_| ())
             }
         }
     });

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Parser;
-use drydock_hub::Settings;
+use drydock_hub::{RecordTtl, Settings};
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::leader::{Election, Leadership, LeaseSettings};
+use drydock_runtime::server_time::ServerTime;
 use drydock_runtime::telemetry::{self, LogFormat};
 use drydock_runtime::{Clock, shutdown};
 
@@ -36,6 +37,14 @@ struct Arguments {
     /// The image of Drydock's agent, which clusters run to approve upgrades of operators
     #[arg(long, env = "DRYDOCK_AGENT_IMAGE", value_name = "IMAGE")]
     agent_image: Option<String>,
+    /// How long records of clusters that have ended are kept, in days; the newest ten rollouts of each upgrade are kept for ever
+    #[arg(
+        long,
+        env = "DRYDOCK_RECORD_TTL_DAYS",
+        default_value_t = 90,
+        value_name = "DAYS"
+    )]
+    record_ttl_days: u32,
     /// Let one of several replicas act: the holder of the Lease drydock-hub in this namespace
     #[arg(long, env = "DRYDOCK_LEADER_ELECTION_NAMESPACE", value_name = "NAMESPACE")]
     leader_election_namespace: Option<String>,
@@ -64,12 +73,14 @@ async fn main() -> anyhow::Result<()> {
         same_namespace_placements: arguments.same_namespace_placements,
         grant_cluster_admin: arguments.grant_cluster_admin,
         agent_image: arguments.agent_image,
+        record_ttl: RecordTtl::of_days(arguments.record_ttl_days),
         ..Settings::default()
     };
     let metrics = RequestMetrics::register(&settings.registry).context("registering request metrics")?;
     let shutdown = shutdown::on_signals().context("listening for signals")?;
+    let time = ServerTime::new(Clock::system());
     let client = match arguments.leader_election_namespace {
-        None => client::from_config(config, &metrics)?,
+        None => client::timed_from_config(config, &metrics, &time)?,
         Some(namespace) => {
             let identity = arguments
                 .identity
@@ -78,9 +89,9 @@ async fn main() -> anyhow::Result<()> {
             let own = client::from_config(config.clone(), &metrics)?;
             let election = Election::new(own, lease, Clock::system(), leadership.clone());
             settings.election = Some(Arc::new(election));
-            client::guarded_from_config(config, &metrics, leadership)?
+            client::guarded_from_config(config, &metrics, &time, leadership)?
         }
     };
-    drydock_hub::run(settings, client, Clock::system(), shutdown).await?;
+    drydock_hub::run(settings, client, time.clock(), shutdown).await?;
     Ok(())
 }

@@ -42,6 +42,11 @@ impl Readiness {
             .insert(part, true);
     }
 
+    /// Whether all parts are ready.
+    pub fn is_ready(&self) -> bool {
+        self.waiting_for().is_empty()
+    }
+
     /// The parts that are not ready.
     pub fn waiting_for(&self) -> Vec<&'static str> {
         let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);

@@ -140,12 +140,15 @@ impl Publisher {
     fn event(&self, transition: &Transition) -> Event {
         let now = self.shared.clock.now();
         let sequence = self.shared.sequence.fetch_add(1, Ordering::Relaxed);
-        let object = transition.object.name.clone().unwrap_or_default();
         let moment = now.as_nanosecond().unsigned_abs() as u64;
+        // The time tells two processes apart, the number two events of one moment.
+        let ending = format!(".{moment:x}{:x}", sequence & 0xfff);
         Event {
             metadata: ObjectMeta {
-                // The time tells two processes apart, the number two events of one moment.
-                name: Some(format!("{object}.{moment:x}{:x}", sequence & 0xfff)),
+                name: Some(name(
+                    transition.object.name.as_deref().unwrap_or_default(),
+                    &ending,
+                )),
                 namespace: Some(
                     transition
                         .object
@@ -160,7 +163,7 @@ impl Publisher {
             type_: Some(transition.severity.as_str().to_owned()),
             reason: Some(transition.reason.to_owned()),
             action: Some(transition.action.to_owned()),
-            message: Some(bounded(&transition.message).to_owned()),
+            message: Some(cut(&transition.message, LONGEST_MESSAGE).to_owned()),
             first_timestamp: Some(Time(now)),
             last_timestamp: Some(Time(now)),
             event_time: Some(MicroTime(now)),
@@ -174,6 +177,15 @@ impl Publisher {
             ..Event::default()
         }
     }
+}
+
+/// The longest name of an object, in bytes.
+const LONGEST_NAME: usize = 253;
+
+/// The name of an Event: that of its object, cut where it would be too long, and an ending.
+fn name(object: &str, ending: &str) -> String {
+    let cut = cut(object, LONGEST_NAME - ending.len());
+    format!("{}{ending}", cut.trim_end_matches(['-', '.']))
 }
 
 fn log(transition: &Transition) {
@@ -195,13 +207,13 @@ fn log(transition: &Transition) {
     }
 }
 
-/// The beginning of `message` that an Event can hold, cut between characters.
-fn bounded(message: &str) -> &str {
-    let mut end = message.len().min(LONGEST_MESSAGE);
-    while !message.is_char_boundary(end) {
+/// The beginning of a text of at most so many bytes, cut between characters.
+fn cut(text: &str, bytes: usize) -> &str {
+    let mut end = text.len().min(bytes);
+    while !text.is_char_boundary(end) {
         end -= 1;
     }
-    &message[..end]
+    &text[..end]
 }
 
 impl Writer {
@@ -270,8 +282,8 @@ mod tests {
     #[test]
     fn a_long_message_is_cut_between_characters() {
         let message = "é".repeat(1000);
-        let cut = bounded(&message);
+        let cut = cut(&message, LONGEST_MESSAGE);
         assert!(cut.len() <= LONGEST_MESSAGE && cut.chars().all(|c| c == 'é'));
-        assert_eq!(bounded("short"), "short");
+        assert_eq!(super::cut("short", LONGEST_MESSAGE), "short");
     }
 }

@@ -4,20 +4,24 @@
 //! used: an object that a server without our rules has let through must be readable, so that its status can say what
 //! is wrong with it.
 
+mod record;
 mod spec;
 mod status;
 mod strategy;
 
+pub use record::{
+    ManagedClustersUpgradeRecord, ManagedClustersUpgradeRecordSpec, RECORD_ENTRIES_LIMIT, RecordEntry,
+    RecordedStages, RecordedUpgrade,
+};
 pub use spec::{
     Action, ClusterSelector, ClusterVersion, ManagedClustersUpgrade, ManagedClustersUpgradeSpec,
     ManifestWorkTemplate, OcpOperators, OperatorReference, PlacementReference,
 };
-pub use status::{
-    ActionSummary, ClusterStatus, ClustersSummary, ManagedClustersUpgradeStatus, condition, reason,
-};
-pub use strategy::{AgentSettings, CanaryClusters, StartWindow, UpgradeStrategy, UpgradeVia};
+pub use status::{ActionSummary, ClusterStatus, ClustersSummary, ManagedClustersUpgradeStatus, condition};
+pub use strategy::{AgentSettings, CanaryClusters, StartWindow, UpgradeStrategy, UpgradeVia, parse_limit};
 
 use crate::GoDuration;
+pub use drydock_names::reasons as reason;
 
 /// How long the platform upgrade of a cluster may take, if `clusterUpgradeTimeout` does not say.
 pub const DEFAULT_CLUSTER_UPGRADE_TIMEOUT: GoDuration = GoDuration::from_hours(3);

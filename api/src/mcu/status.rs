@@ -47,7 +47,10 @@ pub struct ManagedClustersUpgradeStatus {
     #[schemars(length(max = 100))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
     pub clusters: Option<Vec<ClusterStatus>>,
-    /// Selected, Applied, InProgress, Complete, Failed.
+    /// How many more clusters move or need attention than are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clusters_not_listed: Option<i64>,
+    /// Selected, Applied, InProgress, Complete, Failed; Deleting while the upgrade is being deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
@@ -112,6 +115,9 @@ pub struct ClusterStatus {
     /// The version that it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// Why it is where it is, in CamelCase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Why it is where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -120,7 +126,7 @@ pub struct ClusterStatus {
     pub since: Option<Time>,
 }
 
-/// The types of conditions (hub 3).
+/// The types of conditions.
 pub mod condition {
     /// At least one cluster is selected.
     pub const SELECTED: &str = "Selected";
@@ -132,44 +138,6 @@ pub mod condition {
     pub const COMPLETE: &str = "Complete";
     /// A cluster has failed, or the spec is invalid.
     pub const FAILED: &str = "Failed";
-}
-
-/// The reasons of conditions (hub 3).
-pub mod reason {
-    /// Selected: there are clusters.
-    pub const SELECTED: &str = "ManagedClustersSelected";
-    /// Not selected: there are none.
-    pub const NO_CLUSTERS: &str = "NoClustersSelected";
-    /// Not selected: a placement does not exist.
-    pub const PLACEMENT_NOT_FOUND: &str = "PlacementNotFound";
-    /// Not selected: a placement has found no clusters.
-    pub const PLACEMENT_UNSATISFIED: &str = "PlacementUnsatisfied";
-    /// Not selected: a placement may not be read.
-    pub const PLACEMENT_FORBIDDEN: &str = "PlacementForbidden";
-    /// Applied: works are applied.
-    pub const APPLIED: &str = "ManagedClustersUpgradeApplied";
-    /// In progress.
-    pub const IN_PROGRESS: &str = "ManagedClustersUpgradeInProgress";
-    /// Complete, and therefore not in progress.
-    pub const COMPLETE: &str = "ManagedClustersUpgradeComplete";
-    /// Not in progress: the user has paused it.
-    pub const PAUSED: &str = "Paused";
-    /// Not in progress: a canary has failed.
-    pub const CANARY_FAILED: &str = "CanaryFailed";
-    /// Not in progress: the canary selector matches no selected cluster.
-    pub const NO_CANARY_MATCHED: &str = "NoCanaryMatched";
-    /// Not in progress: the canaries must stay healthy for a while.
-    pub const CANARY_SOAKING: &str = "CanarySoaking";
-    /// Not in progress: too many clusters have failed.
-    pub const FAILURE_BUDGET_SPENT: &str = "FailureBudgetSpent";
-    /// Not in progress: no start window is open.
-    pub const AWAITING_START_WINDOW: &str = "AwaitingStartWindow";
-    /// Not in progress: nothing has started yet.
-    pub const NOT_STARTED: &str = "NotStarted";
-    /// Failed: at least one cluster has.
-    pub const CLUSTER_FAILED: &str = "ClusterUpgradeFailed";
-    /// Failed: a retry was asked for in words that cannot be read.
-    pub const INVALID_RETRY: &str = "InvalidRetry";
-    /// Failed: the spec cannot be acted on.
-    pub const INVALID_SPEC: &str = "InvalidSpec";
+    /// The upgrade is being deleted, and something keeps it.
+    pub const DELETING: &str = "Deleting";
 }

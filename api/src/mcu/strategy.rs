@@ -5,6 +5,8 @@ use kube::KubeSchema;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use drydock_names::{IntOrPercent, InvalidIntOrPercent};
+
 use crate::{selector::LabelMatch, upgradeconfig::UpgradeType};
 
 /// In which order, how many at a time, and how long.
@@ -157,6 +159,17 @@ impl std::str::FromStr for UpgradeVia {
             "ClusterVersion" => Ok(Self::ClusterVersion),
             _ => Err(InvalidUpgradeVia(text.to_owned())),
         }
+    }
+}
+
+/// The number of clusters, or share of them, that a field of the strategy names.
+///
+/// # Errors
+/// If it is neither.
+pub fn parse_limit(limit: &IntOrString) -> Result<IntOrPercent, InvalidIntOrPercent> {
+    match limit {
+        IntOrString::Int(count) => count.to_string().parse(),
+        IntOrString::String(text) => text.parse(),
     }
 }
 

@@ -1,24 +1,28 @@
 //! `kubectl drydock demo`: one object upgrades a simulated fleet, and the terminal shows it.
 
-mod follow;
 mod outcome;
+mod progress;
 mod sample;
 mod screen;
 
 use anyhow::{Context, bail};
-use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_hub::{LiveFleet, Pace};
+use drydock_objects::{status, upgrade};
+use drydock_rollout::UpgradeKey;
 use drydock_runtime::shutdown;
+use futures::{Stream, StreamExt};
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Event;
 use kube::api::PostParams;
-use kube::{Api, ResourceExt};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client, ResourceExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{DemoArguments, Output};
-use crate::progress::Fleet;
 use crate::yard::Yard;
-use follow::{Follower, Seen};
 use outcome::Outcome;
+use progress::Progress;
 use screen::Screen;
 
 /// No rollout of the demo takes so long in virtual time: beyond, something hangs and the demo says so.
@@ -62,11 +66,11 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
         );
     }
     let begun = yard.clock.now();
-    let Some(fleet) = upgrade(&yard, arguments, &signal).await? else {
+    let Some(progress) = follow(&mut yard, arguments, &signal).await? else {
         yard.shut_down().await?;
         return Ok(End::Interrupted);
     };
-    let outcome = Outcome::new(&fleet, begun, yard.clock.now(), wall.elapsed());
+    let outcome = Outcome::new(progress.clusters(), begun, yard.clock.now(), wall.elapsed());
     match arguments.output {
         Output::Table => println!("{}", outcome.table()),
         Output::Json => println!("{}", outcome.json().context("writing the outcome as JSON")?),
@@ -89,11 +93,13 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
 }
 
 /// Applies the upgrade and follows it to its end; `None` if the user ended it before.
-async fn upgrade(
-    yard: &Yard,
+async fn follow(
+    yard: &mut Yard,
     arguments: &DemoArguments,
     signal: &CancellationToken,
-) -> anyhow::Result<Option<Fleet>> {
+) -> anyhow::Result<Option<Progress>> {
+    let clusters = arguments.bed.clusters.get();
+    let fleet = yard.look_on(Pace::of_rehearsal(clusters))?;
     let client = yard.client()?;
     let wanted = sample::upgrade(
         arguments.bed.clusters,
@@ -106,27 +112,23 @@ async fn upgrade(
         .create(&PostParams::default(), &wanted)
         .await
         .context("creating the ManagedClustersUpgrade")?;
-    let mut follower = Follower::start(client, &created)?;
-    let names = sample::names(arguments.bed.clusters.get());
-    let fleet = Fleet::new(
-        names
-            .iter()
-            .enumerate()
-            .map(|(index, name)| (ClusterName::from(name.as_str()), index < arguments.canaries)),
-    );
     let mut watch = Watch {
-        fleet,
-        screen: Screen::new(names.len())?,
+        key: upgrade::key(&created),
+        progress: Progress::default(),
+        screen: Screen::new(clusters)?,
         begun: yard.clock.now(),
+        fleet: fleet.clone(),
     };
+    let mut changes = std::pin::pin!(fleet.changes());
+    let mut events = std::pin::pin!(events(client, &created));
     let mut frames = tokio::time::interval(FRAME * arguments.frame_scale());
     loop {
         tokio::select! {
             biased;
             () = signal.cancelled() => return Ok(None),
-            seen = follower.next() => {
-                let seen = seen.context("the demo's watches ended")?;
-                if watch.take(seen, yard.clock.now()) {
+            Some(event) = events.next() => watch.screen.event(&event),
+            Some(()) = changes.next() => {
+                if watch.look(yard.clock.now()) {
                     break;
                 }
             }
@@ -134,40 +136,37 @@ async fn upgrade(
         }
     }
     watch.screen.clear();
-    Ok(Some(watch.fleet))
+    Ok(Some(watch.progress))
+}
+
+/// What the hub tells about an upgrade.
+fn events(client: Client, upgrade: &ManagedClustersUpgrade) -> impl Stream<Item = String> + use<> {
+    let about = watcher::Config::default().fields(&format!("involvedObject.name={}", upgrade.name_any()));
+    let api: Api<Event> = Api::namespaced(client, &upgrade.namespace().unwrap_or_default());
+    let events = watcher(api, about).default_backoff().applied_objects();
+    events.filter_map(|event| std::future::ready(event.ok().and_then(|event| event.message)))
 }
 
 /// The fleet on the screen.
 struct Watch {
-    fleet: Fleet,
+    key: UpgradeKey,
+    fleet: LiveFleet,
+    progress: Progress,
     screen: Screen,
     begun: Timestamp,
 }
 
 impl Watch {
-    /// Takes in what was seen; true when the rollout is over.
-    fn take(&mut self, seen: Seen, now: Timestamp) -> bool {
-        match seen {
-            Seen::Work(cluster, work) => {
-                let changed = self.fleet.saw_work(&cluster, &work);
-                if let (true, Some(progress)) = (changed, self.fleet.get(&cluster)) {
-                    self.screen
-                        .changed(&cluster, progress, now.duration_since(self.begun));
-                }
-                false
-            }
-            Seen::Upgrade(upgrade) => {
-                let Some(status) = &upgrade.status else {
-                    return false;
-                };
-                self.fleet.saw_status(status);
-                follow::is_over(&upgrade)
-            }
-            Seen::Event(text) => {
-                self.screen.event(&text);
-                false
-            }
+    /// Shows what is new; true when the rollout is over.
+    fn look(&mut self, now: Timestamp) -> bool {
+        let Some((_, clusters)) = self.fleet.look(&self.key) else {
+            return false;
+        };
+        for changed in self.progress.update(clusters) {
+            self.screen.changed(changed, now.duration_since(self.begun));
         }
+        let upgrade = self.fleet.upgrade(&self.key);
+        upgrade.is_some_and(|upgrade| status::is_over(&upgrade))
     }
 
     fn frame(&mut self, now: Timestamp) -> anyhow::Result<()> {
@@ -178,7 +177,7 @@ impl Watch {
                 LONGEST.as_hours()
             );
         }
-        self.screen.refresh(&self.fleet, at)
+        self.screen.refresh(&self.progress, at)
     }
 }
 

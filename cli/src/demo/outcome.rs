@@ -1,11 +1,10 @@
 //! What the demo says at its end: a table for people, one JSON object for scripts.
 
 use comfy_table::{ContentArrangement, Table, presets};
-use drydock_api::names::EndState;
+use drydock_objects::ClusterDetails;
+use drydock_rollout::ClusterState;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-
-use crate::progress::{ClusterProgress, Fleet, Stage};
 
 /// The width of the table where standard output is no terminal.
 const WIDTH: u16 = 120;
@@ -38,19 +37,21 @@ struct ClusterOutcome {
     started_at: Option<Timestamp>,
     completed_at: Option<Timestamp>,
     state: &'static str,
+    reason: String,
     message: String,
 }
 
 impl Outcome {
     /// The outcome of `fleet`, whose upgrade was asked for at `begun` and over at `ended`, both virtual.
-    pub fn new(fleet: &Fleet, begun: Timestamp, ended: Timestamp, wall: std::time::Duration) -> Self {
+    pub fn new(
+        clusters: &[ClusterDetails],
+        begun: Timestamp,
+        ended: Timestamp,
+        wall: std::time::Duration,
+    ) -> Self {
         Self {
-            clusters: fleet
-                .clusters()
-                .into_iter()
-                .map(|(name, progress)| cluster(name.as_str(), progress))
-                .collect(),
-            max_in_flight: fleet.most_in_flight(),
+            clusters: clusters.iter().map(cluster).collect(),
+            max_in_flight: max_in_flight(clusters),
             virtual_duration: ended.duration_since(begun).as_secs_f64(),
             wall_duration: wall.as_secs_f64(),
             begun,
@@ -59,7 +60,7 @@ impl Outcome {
 
     /// Whether every cluster is complete.
     pub fn complete(&self) -> bool {
-        self.count(EndState::Complete) == self.clusters.len()
+        self.count(ClusterState::Complete) == self.clusters.len()
     }
 
     /// One JSON object.
@@ -96,16 +97,16 @@ impl Outcome {
         }
         format!(
             "{table}\n\n{} of {} clusters complete, {} failed; at most {} in flight; {} of cluster time in {:.1} s",
-            self.count(EndState::Complete),
+            self.count(ClusterState::Complete),
             self.clusters.len(),
-            self.count(EndState::Failed),
+            self.count(ClusterState::Failed),
             self.max_in_flight,
             clock(SignedDuration::from_secs(self.virtual_duration as i64)),
             self.wall_duration,
         )
     }
 
-    fn count(&self, state: EndState) -> usize {
+    fn count(&self, state: ClusterState) -> usize {
         self.clusters
             .iter()
             .filter(|cluster| cluster.state == state.as_str())
@@ -113,20 +114,36 @@ impl Outcome {
     }
 }
 
-fn cluster(name: &str, progress: &ClusterProgress) -> ClusterOutcome {
-    let ended = matches!(progress.stage, Stage::Ended(_));
+fn cluster(details: &ClusterDetails) -> ClusterOutcome {
     ClusterOutcome {
-        name: name.to_owned(),
-        canary: progress.canary,
-        started_at: progress.started,
-        completed_at: progress.ended,
-        state: if ended {
-            progress.stage.as_str()
-        } else {
-            "NotStarted"
-        },
-        message: progress.message.clone(),
+        name: details.name.clone(),
+        canary: details.canary,
+        started_at: details.started_at,
+        completed_at: details.ended_at,
+        state: details.state.as_str(),
+        reason: details.reason.clone(),
+        message: details.message.clone(),
     }
+}
+
+/// The most clusters whose times overlap. One that starts when another ends takes its place.
+fn max_in_flight(clusters: &[ClusterDetails]) -> usize {
+    let starts = clusters
+        .iter()
+        .filter_map(|details| Some((details.started_at?, 1)));
+    let ends = clusters.iter().filter(|details| details.started_at.is_some());
+    let ends = ends.filter_map(|details| Some((details.ended_at?, -1)));
+    let mut moments: Vec<(Timestamp, i64)> = starts.chain(ends).collect();
+    moments.sort_unstable();
+    let mut in_flight = 0;
+    let counts = moments.into_iter().map(|(_, change)| {
+        in_flight += change;
+        in_flight
+    });
+    counts
+        .max()
+        .and_then(|most| usize::try_from(most).ok())
+        .unwrap_or(0)
 }
 
 fn duration(cluster: &ClusterOutcome) -> Option<SignedDuration> {
@@ -134,7 +151,7 @@ fn duration(cluster: &ClusterOutcome) -> Option<SignedDuration> {
 }
 
 fn outcome(cluster: &ClusterOutcome) -> String {
-    if cluster.message.is_empty() || cluster.state == EndState::Complete.as_str() {
+    if cluster.message.is_empty() || cluster.state == ClusterState::Complete.as_str() {
         cluster.state.to_owned()
     } else {
         format!("{}: {}", cluster.state, cluster.message)

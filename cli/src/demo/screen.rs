@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
-use drydock_api::ClusterName;
-use drydock_api::names::EndState;
+use drydock_objects::ClusterDetails;
+use drydock_rollout::ClusterState;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
 
 use super::outcome::clock;
-use crate::progress::{ClusterProgress, Fleet, Stage};
+use super::progress::{Progress, percent};
 
 /// Shows the fleet on standard error; standard output is for the result.
 pub enum Screen {
@@ -25,7 +25,7 @@ pub struct Bars {
     all: MultiProgress,
     total: ProgressBar,
     event: ProgressBar,
-    clusters: BTreeMap<ClusterName, ProgressBar>,
+    clusters: BTreeMap<String, ProgressBar>,
 }
 
 impl Screen {
@@ -51,21 +51,26 @@ impl Screen {
 
     /// A cluster's stage changed.
     #[expect(clippy::print_stderr, reason = "progress is for people, on standard error")]
-    pub fn changed(&self, cluster: &ClusterName, progress: &ClusterProgress, at: SignedDuration) {
+    pub fn changed(&self, details: &ClusterDetails, at: SignedDuration) {
         if let Self::Lines = self {
-            let message = if matches!(progress.stage, Stage::Ended(EndState::Failed)) {
-                format!(": {}", plain(&progress.message))
+            let message = if details.state == ClusterState::Failed {
+                format!(": {}", plain(&details.message))
             } else {
                 String::new()
             };
-            eprintln!("{} {cluster} {}{message}", clock(at), progress.stage.as_str());
+            eprintln!(
+                "{} {} {}{message}",
+                clock(at),
+                plain(&details.name),
+                details.state
+            );
         }
     }
 
     /// Time went on.
-    pub fn refresh(&mut self, fleet: &Fleet, at: SignedDuration) -> anyhow::Result<()> {
+    pub fn refresh(&mut self, progress: &Progress, at: SignedDuration) -> anyhow::Result<()> {
         match self {
-            Self::Bars(bars) => bars.refresh(fleet, at),
+            Self::Bars(bars) => bars.refresh(progress, at),
             Self::Lines => Ok(()),
         }
     }
@@ -86,21 +91,27 @@ impl Screen {
 }
 
 impl Bars {
-    fn refresh(&mut self, fleet: &Fleet, at: SignedDuration) -> anyhow::Result<()> {
-        let (complete, failed) = (fleet.ended(EndState::Complete), fleet.ended(EndState::Failed));
-        let in_flight: BTreeMap<_, _> = fleet.in_flight().collect();
+    fn refresh(&mut self, progress: &Progress, at: SignedDuration) -> anyhow::Result<()> {
+        let (complete, failed) = (
+            progress.count(ClusterState::Complete),
+            progress.count(ClusterState::Failed),
+        );
+        let all = progress.clusters().len();
+        let in_flight: BTreeMap<&str, _> = progress
+            .in_flight()
+            .map(|details| (details.name.as_str(), details))
+            .collect();
         self.total.set_prefix(clock(at));
         self.total.set_position((complete + failed) as u64);
-        let waiting = fleet.len() - complete - failed - in_flight.len();
+        let waiting = all - complete - failed - in_flight.len();
         self.total.set_message(format!(
-            "{complete}/{} complete · {} in flight · {waiting} waiting · {failed} failed",
-            fleet.len(),
+            "{complete}/{all} complete · {} in flight · {waiting} waiting · {failed} failed",
             in_flight.len()
         ));
         let over: Vec<_> = self
             .clusters
             .keys()
-            .filter(|name| !in_flight.contains_key(name))
+            .filter(|name| !in_flight.contains_key(name.as_str()))
             .cloned()
             .collect();
         for name in over {
@@ -109,19 +120,19 @@ impl Bars {
                 self.all.remove(&bar);
             }
         }
-        for (name, progress) in in_flight {
+        for (name, details) in in_flight {
             let bar = self.bar(name)?;
-            bar.set_position(progress.percent());
+            bar.set_position(percent(details));
             bar.set_message(format!(
-                "{:<11} {}",
-                progress.stage.as_str(),
-                plain(&progress.message)
+                "{:<14} {}",
+                details.state.as_str(),
+                plain(&details.message)
             ));
         }
         Ok(())
     }
 
-    fn bar(&mut self, cluster: &ClusterName) -> anyhow::Result<ProgressBar> {
+    fn bar(&mut self, cluster: &str) -> anyhow::Result<ProgressBar> {
         if let Some(bar) = self.clusters.get(cluster) {
             return Ok(bar.clone());
         }
@@ -129,8 +140,8 @@ impl Bars {
         bar.set_style(ProgressStyle::with_template(
             "{prefix:>8} {bar:30.cyan/white.dim} {pos:>3}% {wide_msg}",
         )?);
-        bar.set_prefix(cluster.to_string());
-        self.clusters.insert(cluster.clone(), bar.clone());
+        bar.set_prefix(plain(cluster));
+        self.clusters.insert(cluster.to_owned(), bar.clone());
         Ok(bar)
     }
 }

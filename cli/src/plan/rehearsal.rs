@@ -2,18 +2,24 @@
 //! as such clusters take, all in virtual time from now on.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use drydock_api::conditions;
 use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition, reason};
+use drydock_api::names::{CLUSTER_VERSION_CLAIM, PLACEMENT_LABEL};
+use drydock_hub::LiveFleet;
+use drydock_objects::upgrade::key;
+use drydock_rollout::Halt;
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
-use drydock_sandbox::access::{Access, Kind};
+use drydock_runtime::tasks::Tasks;
+use drydock_sandbox::access::{Access, Kind, Object};
 use drydock_sandbox::bed;
-use drydock_sandbox::ocm::feeder::{self, FeederSettings, Lives};
-use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, NAMESPACE};
+use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, NAMESPACE, PLACEMENT};
 use drydock_sandbox::ocm::placement::controller::{self, PlacementSettings};
+use drydock_sandbox::ocm::spokes::{SpokeSettings, Spokes};
 use drydock_sandbox::server::{ApiServer, ServerSettings};
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{ObjectMeta, PostParams};
@@ -23,7 +29,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::fleet::Fleet;
-use super::timeline::{Halt, Timeline};
+use super::timeline::{Pause, Timeline};
 
 /// How often the upgrade is looked at, in virtual time.
 const LOOK: Duration = Duration::from_mins(1);
@@ -51,7 +57,7 @@ async fn run(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timelin
     let server = ApiServer::new(ServerSettings::new("rehearsal", clock.clone(), seed, types));
     let access = Access::memory(&server, "rehearsal");
     copy(&access, fleet).await?;
-    let (stop, lives) = (CancellationToken::new(), Lives::default());
+    let stop = CancellationToken::new();
     let mut parts = JoinSet::new();
     parts.spawn(controller::run(
         PlacementSettings::default(),
@@ -59,15 +65,20 @@ async fn run(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timelin
         clock.clone(),
         stop.clone(),
     ));
-    let settings = FeederSettings {
+    let settings = SpokeSettings {
         durations: fleet.durations.clone(),
         seed,
-        failures_percent: 0,
+        ..SpokeSettings::default()
     };
-    parts.spawn(feeder::run(access, settings, lives.clone()));
+    let spokes = Spokes::new(settings, clock.clone());
     let clusters = fleet.objects.iter().filter(|(kind, _)| *kind == MANAGED_CLUSTER);
+    for (_, cluster) in clusters.clone() {
+        install(&spokes, cluster);
+    }
+    parts.spawn(spokes.run(access));
+    let pace = drydock_hub::Pace::of_rehearsal(clusters.count());
     let settings = drydock_hub::Settings {
-        pace: drydock_hub::Pace::of_rehearsal(clusters.count()),
+        pace,
         ..drydock_hub::Settings::default()
     };
     let hub = drydock_hub::run(settings, stack(&server)?, clock.clone(), stop.clone());
@@ -77,11 +88,24 @@ async fn run(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timelin
         }
     });
     let client = server.client("rehearsal");
+    let mut tasks = Tasks::new(stop.clone());
+    let live = LiveFleet::follow(&client, &clock, pace, &mut tasks, &stop);
     create(&client, &fleet.upgrade).await?;
-    let timeline = follow(&client, &fleet.upgrade, &clock, &lives).await;
+    let timeline = follow(&client, &fleet.upgrade, &clock, &live).await;
     stop.cancel();
     parts.shutdown().await;
     timeline
+}
+
+/// A simulated cluster runs what the one that it stands for claims.
+fn install(spokes: &Spokes, cluster: &Value) {
+    let claims = cluster["status"]["clusterClaims"].as_array();
+    let mut claims = claims.into_iter().flatten();
+    let version = claims.find(|claim| claim["name"] == CLUSTER_VERSION_CLAIM);
+    let version = version.and_then(|claim| claim["value"].as_str());
+    if let (Some(name), Some(version)) = (cluster["metadata"]["name"].as_str(), version) {
+        spokes.with(name, |cluster, now| cluster.runs(version, now));
+    }
 }
 
 fn stack(server: &ApiServer) -> anyhow::Result<Client> {
@@ -103,18 +127,35 @@ async fn copy(access: &Access, fleet: &Fleet) -> anyhow::Result<()> {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         make(access, &NAMESPACE, &namespace).await?;
     }
+    let mut placements: std::collections::HashMap<(Value, Value), Value> = std::collections::HashMap::new();
     for (kind, object) in &fleet.objects {
-        make(access, kind, object).await?;
+        let mut object = object.clone();
+        let namespace = object["metadata"]["namespace"].clone();
+        let placement = (
+            namespace.clone(),
+            object["metadata"]["labels"][PLACEMENT_LABEL].clone(),
+        );
+        if let Some(owner) = placements.get(&placement) {
+            object["metadata"]["ownerReferences"] = json!([owner]);
+        }
+        let made = make(access, kind, &object).await?;
+        if let Some(made) = made.filter(|_| *kind == PLACEMENT) {
+            let name = made["metadata"]["name"].clone();
+            let owner = json!({
+                "apiVersion": made["apiVersion"], "kind": made["kind"], "name": name, "uid": made["metadata"]["uid"],
+            });
+            placements.insert((namespace, name), owner);
+        }
     }
     Ok(())
 }
 
-async fn make(access: &Access, kind: &Kind, object: &Value) -> anyhow::Result<()> {
+async fn make(access: &Access, kind: &Kind, object: &Value) -> anyhow::Result<Option<Arc<Object>>> {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let made = match access.create(kind, object.clone()).await {
         Ok(made) => made,
         // Every server has some namespaces.
-        Err(error) if error.is_already_exists() => return Ok(()),
+        Err(error) if error.is_already_exists() => return Ok(None),
         Err(error) => {
             return Err(error).with_context(|| format!("copying {kind} {name} for the rehearsal"));
         }
@@ -125,7 +166,7 @@ async fn make(access: &Access, kind: &Kind, object: &Value) -> anyhow::Result<()
         let written = access.replace_status(kind, with_status).await;
         written.with_context(|| format!("copying the status of {kind} {name} for the rehearsal"))?;
     }
-    Ok(())
+    Ok(Some(made))
 }
 
 fn upgrades(client: &Client, upgrade: &ManagedClustersUpgrade) -> Api<ManagedClustersUpgrade> {
@@ -155,11 +196,11 @@ async fn follow(
     client: &Client,
     upgrade: &ManagedClustersUpgrade,
     clock: &Clock,
-    lives: &Lives,
+    live: &LiveFleet,
 ) -> anyhow::Result<Timeline> {
     let begun = clock.now();
     let api = upgrades(client, upgrade);
-    let mut halts: Vec<Halt> = Vec::new();
+    let mut halts: Vec<Pause> = Vec::new();
     let (mut before, mut since) = (ManagedClustersUpgradeStatus::default(), begun);
     loop {
         tokio::time::sleep(LOOK).await;
@@ -171,7 +212,7 @@ async fn follow(
             .status
             .unwrap_or_default();
         let halt = halted(&status);
-        Halt::note(&mut halts, halt, now);
+        Pause::note(&mut halts, halt, now);
         if status != before {
             (before, since) = (status, now);
         }
@@ -180,9 +221,14 @@ async fn follow(
             condition::COMPLETE,
         );
         let waits_for_time = matches!(halt, Some(reason::AWAITING_START_WINDOW | reason::CANARY_SOAKING));
-        let is_quiet = now.duration_since(since) > QUIET && !lives.any_in_flight() && !waits_for_time;
+        let clusters = live
+            .look(&key(upgrade))
+            .map(|(_, clusters)| clusters)
+            .unwrap_or_default();
+        let is_moving = clusters.iter().any(|details| details.state.in_flight());
+        let is_quiet = now.duration_since(since) > QUIET && !is_moving && !waits_for_time;
         if is_complete || is_quiet || now.duration_since(begun) > LONGEST {
-            return Ok(Timeline::new(begun, &lives.all(), halts, &before));
+            return Ok(Timeline::new(begun, &clusters, halts, &before));
         }
     }
 }
@@ -191,14 +237,5 @@ async fn follow(
 fn halted(status: &ManagedClustersUpgradeStatus) -> Option<&'static str> {
     let conditions = status.conditions.as_deref().unwrap_or_default();
     let found = conditions::find(conditions, condition::IN_PROGRESS)?;
-    [
-        reason::PAUSED,
-        reason::CANARY_FAILED,
-        reason::NO_CANARY_MATCHED,
-        reason::CANARY_SOAKING,
-        reason::FAILURE_BUDGET_SPENT,
-        reason::AWAITING_START_WINDOW,
-    ]
-    .into_iter()
-    .find(|reason| *reason == found.reason)
+    Halt::ALL.into_iter().find(|reason| *reason == found.reason)
 }

@@ -1,20 +1,18 @@
 //! What rehearsals came to: when each cluster starts and ends, when nothing starts, and what does not start at all.
 
-use std::collections::BTreeMap;
-
 use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::mcu::{ManagedClustersUpgradeStatus, condition};
-use drydock_api::names::EndState;
+use drydock_objects::ClusterDetails;
+use drydock_rollout::ClusterState;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::upgrades::table;
-use drydock_sandbox::ocm::feeder::Life;
 
 /// A time in which nothing new starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Halt {
+pub struct Pause {
     /// Why, in CamelCase.
     pub reason: &'static str,
     /// From when.
@@ -23,7 +21,7 @@ pub struct Halt {
     pub until: Timestamp,
 }
 
-impl Halt {
+impl Pause {
     /// Notes what holds at `now`.
     pub fn note(halts: &mut Vec<Self>, reason: Option<&'static str>, now: Timestamp) {
         let open = halts.last_mut().filter(|halt| Some(halt.reason) == reason);
@@ -79,7 +77,7 @@ pub struct Timeline {
     /// The clusters, in the order of their starts.
     pub clusters: Vec<Entry>,
     /// When nothing starts, and why.
-    pub halts: Vec<Halt>,
+    pub halts: Vec<Pause>,
     /// Clusters that do not start; at most those that the status names.
     pub not_started: Vec<Waiting>,
     /// What is wrong with the upgrade or its selection, in the hub's words.
@@ -93,25 +91,22 @@ impl Timeline {
     /// The end of a rehearsal.
     pub fn new(
         begins_at: Timestamp,
-        lives: &BTreeMap<String, Life>,
-        halts: Vec<Halt>,
+        details: &[ClusterDetails],
+        halts: Vec<Pause>,
         status: &ManagedClustersUpgradeStatus,
     ) -> Self {
-        let mut clusters: Vec<Entry> = lives
-            .iter()
-            .filter_map(|(name, life)| {
-                Some(Entry {
-                    name: name.clone(),
-                    canary: life.canary,
-                    wave: 0,
-                    starts_at: life.started?,
-                    ends_at: life
-                        .ended
-                        .filter(|(state, _)| *state == EndState::Complete)
-                        .map(|(_, at)| at),
-                })
+        let started = details.iter().filter_map(|details| {
+            Some(Entry {
+                name: details.name.clone(),
+                canary: details.canary,
+                wave: 0,
+                starts_at: details.started_at?,
+                ends_at: details
+                    .ended_at
+                    .filter(|_| details.state == ClusterState::Complete),
             })
-            .collect();
+        });
+        let mut clusters: Vec<Entry> = started.collect();
         clusters.sort_by(|one, other| (one.starts_at, &one.name).cmp(&(other.starts_at, &other.name)));
         number_waves(&mut clusters);
         let summary = status.clusters_summery.unwrap_or_default();

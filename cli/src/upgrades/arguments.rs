@@ -1,9 +1,14 @@
 //! The flags of these commands.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 use drydock_api::ClusterName;
+use drydock_rollout::ClusterState;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -11,10 +16,10 @@ pub enum Command {
     /// Show where upgrades are: all of a namespace, or one with its clusters that move or need attention
     #[command(after_help = STATUS_EXAMPLES)]
     Status(StatusArguments),
-    /// List the clusters of an upgrade that have started, from their works: all of them, however many
+    /// List all clusters of an upgrade, however many, with where each is and why
     #[command(after_help = CLUSTERS_EXAMPLES)]
     Clusters(ClustersArguments),
-    /// List the clusters of an upgrade that have ended, in the order of their ends, with how long each took
+    /// List how clusters ended, in the order of their ends; also of upgrades that are deleted
     #[command(after_help = HISTORY_EXAMPLES)]
     History(HistoryArguments),
     /// Start nothing new; what runs goes on
@@ -50,7 +55,12 @@ Examples:
 const HISTORY_EXAMPLES: &str = "\
 Examples:
   kubectl drydock history spring
-  kubectl drydock history spring -o json";
+
+  # of all upgrades of the namespace, in the last thirty days, for a spreadsheet
+  kubectl drydock history --since 30d -o csv
+
+  # since a date, for a script
+  kubectl drydock history --since 2026-03-01 -o json";
 
 const PAUSE_EXAMPLES: &str = "\
 Examples:
@@ -127,12 +137,57 @@ pub struct ClustersArguments {
 /// Flags of `history`.
 #[derive(Args, Debug)]
 pub struct HistoryArguments {
-    /// Which upgrade.
-    #[command(flatten)]
-    pub upgrade: UpgradeArguments,
+    /// The ManagedClustersUpgrade, which may be deleted; all of the namespace without one
+    #[arg(value_name = "MCU")]
+    pub name: Option<String>,
+    /// Only what ended in this time (7d, 12h), or since this date or time (2026-03-01, 2026-03-01T12:00:00Z)
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<Since>,
     /// What to print
-    #[arg(long, short, value_enum, default_value_t = Output::Table)]
-    pub output: Output,
+    #[arg(long, short, value_enum, default_value_t = HistoryOutput::Table)]
+    pub output: HistoryOutput,
+    /// Where they are.
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+/// From when on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// So long ago.
+    Ago(SignedDuration),
+    /// From this moment.
+    At(Timestamp),
+}
+
+impl Since {
+    /// The moment, as of `now`.
+    pub fn moment(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Ago(duration) => now.saturating_sub(duration).unwrap_or(Timestamp::MIN),
+            Self::At(moment) => moment,
+        }
+    }
+}
+
+impl FromStr for Since {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let span = text.parse::<Span>().ok();
+        let ago = span.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours()).ok());
+        let date = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok();
+        let moment = || text.parse::<Timestamp>().ok();
+        match ago.filter(|ago| !ago.is_negative()) {
+            Some(ago) => Ok(Self::Ago(ago)),
+            None => moment()
+                .or_else(|| date().map(|date| date.timestamp()))
+                .map(Self::At)
+                .ok_or_else(|| {
+                    format!("`{text}` is no time: write 7d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z")
+                }),
+        }
+    }
 }
 
 /// Flags of `retry`.
@@ -159,6 +214,19 @@ pub enum Output {
     Yaml,
 }
 
+/// What `history` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HistoryOutput {
+    /// A table for people.
+    Table,
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
+    /// Comma-separated values, for spreadsheets.
+    Csv,
+}
+
 /// Which clusters are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StateFilter {
@@ -168,4 +236,18 @@ pub enum StateFilter {
     Complete,
     /// Those on their way.
     InFlight,
+    /// Those that have not started.
+    NotStarted,
+}
+
+impl StateFilter {
+    /// Whether a cluster in this state is listed.
+    pub fn holds(self, state: ClusterState) -> bool {
+        match self {
+            Self::Failed => state == ClusterState::Failed,
+            Self::Complete => state == ClusterState::Complete,
+            Self::InFlight => state.in_flight(),
+            Self::NotStarted => state == ClusterState::NotStarted,
+        }
+    }
 }

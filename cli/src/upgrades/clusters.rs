@@ -1,108 +1,65 @@
-//! `clusters` and `history`: from the works, so that nothing is left out.
+//! `clusters`: all that take part in an upgrade, with where each is.
 
 use comfy_table::Cell;
+use drydock_objects::ClusterDetails;
+use drydock_rollout::ClusterState;
 use jiff::Timestamp;
 
-use super::arguments::{ClustersArguments, HistoryArguments, Output};
-use super::fleet::{Row, rows};
+use super::arguments::{ClustersArguments, Output};
 use super::hub::Hub;
-use super::{hint, table};
+use super::{fleet, hint, table};
 
-/// Lists the clusters that have started.
+/// Lists the clusters of an upgrade.
 ///
 /// # Errors
 /// If the hub cannot be read.
-pub async fn list(hub: &Hub, arguments: &ClustersArguments) -> anyhow::Result<()> {
+pub async fn run(hub: &Hub, arguments: &ClustersArguments) -> anyhow::Result<()> {
     let name = &arguments.upgrade.name;
     let upgrade = hub.upgrade(name).await?;
-    let mut found = rows(&hub.works(&upgrade).await?);
-    if let Some(state) = arguments.state {
-        found.retain(|row| row.is(state));
+    let mut found = fleet::clusters(hub, &upgrade).await?;
+    if let Some(filter) = arguments.state {
+        found.retain(|details| filter.holds(details.state));
     }
     if let Some(text) = table::for_scripts(&found, arguments.output)? {
         table::print(&text);
         return Ok(());
     }
-    table::print(&render(&found, name, arguments.output == Output::Wide, now()));
-    let pending = upgrade
-        .status
-        .and_then(|status| status.clusters_summery)
-        .map_or(0, |summary| summary.pending);
-    if pending > 0 && arguments.state.is_none() {
-        table::print(&format!("\n{pending} selected clusters have not started"));
-    }
+    table::print(&render(&found, name, arguments.output == Output::Wide, hub.now()));
     Ok(())
-}
-
-/// Lists the clusters that have ended, in the order of their ends.
-///
-/// # Errors
-/// If the hub cannot be read.
-pub async fn history(hub: &Hub, arguments: &HistoryArguments) -> anyhow::Result<()> {
-    let upgrade = hub.upgrade(&arguments.upgrade.name).await?;
-    let mut found = rows(&hub.works(&upgrade).await?);
-    found.retain(Row::has_ended);
-    found.sort_by_key(|row| row.ended_at);
-    if let Some(text) = table::for_scripts(&found, arguments.output)? {
-        table::print(&text);
-        return Ok(());
-    }
-    let mut shown = table::plain(&["ENDED", "CLUSTER", "CANARY", "OUTCOME", "TOOK", "MESSAGE"]);
-    for row in &found {
-        shown.add_row([
-            row.ended_at.map_or_else(|| "-".to_owned(), |at| at.to_string()),
-            table::printable(&row.name),
-            yes(row.canary),
-            row.state.to_owned(),
-            took(row, now()),
-            table::printable(&row.message),
-        ]);
-    }
-    table::print(&table::text(&shown));
-    Ok(())
-}
-
-fn now() -> Timestamp {
-    drydock_runtime::Clock::system().now()
-}
-
-fn yes(holds: bool) -> String {
-    if holds { "yes" } else { "" }.to_owned()
-}
-
-fn took(row: &Row, now: Timestamp) -> String {
-    row.took(now).map_or_else(|| "-".to_owned(), table::short)
 }
 
 /// The clusters as a table; failed ones with what to do.
-pub fn render(rows: &[Row], upgrade: &str, wide: bool, now: Timestamp) -> String {
-    let mut header = vec!["CLUSTER", "CANARY", "STATE", "FOR", "MESSAGE"];
+pub fn render(clusters: &[ClusterDetails], upgrade: &str, wide: bool, now: Timestamp) -> String {
+    let mut header = vec!["CLUSTER", "CANARY", "STATE", "TOOK", "VERSION", "MESSAGE"];
     if wide {
         header.extend(["STARTED", "ENDED", "REASON"]);
     }
     let mut shown = table::plain(&header);
-    for row in rows {
-        let moment = |at: Option<Timestamp>| at.map_or_else(|| "-".to_owned(), |at| at.to_string());
+    for details in clusters {
+        let took = details.took(now).map_or_else(|| "-".to_owned(), table::short);
         let mut cells = vec![
-            Cell::new(table::printable(&row.name)),
-            Cell::new(yes(row.canary)),
-            table::state(row.state),
-            Cell::new(took(row, now)),
-            Cell::new(table::printable(&row.message)),
+            Cell::new(table::printable(&details.name)),
+            Cell::new(table::yes(details.canary)),
+            table::state(details.state.as_str()),
+            Cell::new(took),
+            Cell::new(table::printable(details.version.as_deref().unwrap_or("-"))),
+            Cell::new(table::printable(&details.message)),
         ];
         if wide {
             cells.extend([
-                Cell::new(moment(row.started_at)),
-                Cell::new(moment(row.ended_at)),
-                Cell::new(table::printable(row.reason.as_deref().unwrap_or_default())),
+                Cell::new(table::moment(details.started_at)),
+                Cell::new(table::moment(details.ended_at)),
+                Cell::new(table::printable(&details.reason)),
             ]);
         }
         shown.add_row(cells);
     }
-    let hints = rows.iter().filter(|row| row.state == "Failed").map(|row| {
-        let reason = row.reason.as_deref().unwrap_or_default();
-        let hint = hint::for_reason(reason, upgrade, &row.name);
-        format!("\n\n{}: {hint}", table::printable(&row.name))
+    let failed = clusters
+        .iter()
+        .filter(|details| details.state == ClusterState::Failed);
+    let hints = failed.map(|details| {
+        let hint = hint::for_reason(&details.reason, upgrade, &details.name);
+        format!("\n\n{}: {hint}", table::printable(&details.name))
     });
     std::iter::once(table::text(&shown)).chain(hints).collect()
 }

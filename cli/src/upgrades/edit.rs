@@ -1,18 +1,17 @@
 //! `pause`, `resume` and `retry`: one patch each.
 
 use anyhow::{Context, bail};
+use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_api::names::{RETRY_ANNOTATION, WorkKind};
-use drydock_api::ocm::ManifestWork;
-use drydock_runtime::Clock;
-use kube::Api;
+use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
+use drydock_objects::upgrade::parse_retry_clusters;
+use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::arguments::RetryArguments;
-use super::fleet::{Row, rows};
 use super::hub::{Hub, MANAGER};
-use super::table;
+use super::{fleet, table};
 
 /// Pauses an upgrade, or lets it go on.
 ///
@@ -44,53 +43,71 @@ fn parameters() -> PatchParams {
     }
 }
 
-/// Lets failed clusters start over: all of them by an annotation of the upgrade, some by one of their works.
+/// Lets failed clusters start over, all of them or some: by an annotation of the upgrade, whose value only has to be a new one.
 ///
 /// # Errors
 /// If nothing has failed, a named cluster has not, or the hub refuses.
 pub async fn retry(hub: &Hub, arguments: &RetryArguments) -> anyhow::Result<()> {
     let name = &arguments.upgrade.name;
     let upgrade = hub.upgrade(name).await?;
-    let works = hub.works(&upgrade).await?;
-    let failed: Vec<Row> = rows(&works)
-        .into_iter()
-        .filter(|row| row.state == "Failed")
-        .collect();
+    let clusters = fleet::clusters(hub, &upgrade).await?;
+    let failed = fleet::failed(&clusters);
     if failed.is_empty() {
         bail!("no cluster of {name} has failed: there is nothing to retry");
     }
-    let asked = json!({"metadata": {"annotations": {RETRY_ANNOTATION: Clock::system().now().to_string()}}});
+    let value = hub.now().to_string();
     if arguments.clusters.is_empty() {
-        patch(hub, name, asked).await?;
+        patch(
+            hub,
+            name,
+            json!({"metadata": {"annotations": {RETRY_ANNOTATION: value}}}),
+        )
+        .await?;
         table::print(&format!("{name}: {} failed clusters start over", failed.len()));
         return Ok(());
     }
     for cluster in &arguments.clusters {
-        if !failed.iter().any(|row| row.name == cluster.as_str()) {
-            let names: Vec<&str> = failed.iter().map(|row| row.name.as_str()).collect();
+        if !failed.contains(&cluster.as_str()) {
             bail!(
                 "cluster {cluster} has not failed; these have: {}",
-                names.join(", ")
+                failed.join(", ")
             );
         }
     }
+    ask_for_some(hub, upgrade, &arguments.clusters, &value).await?;
     for cluster in &arguments.clusters {
-        let record = works.iter().find(|work| {
-            work.metadata.namespace.as_deref() == Some(cluster.as_str())
-                && work
-                    .metadata
-                    .labels
-                    .as_ref()
-                    .is_some_and(|labels| labels.contains_key(drydock_api::names::STATE_LABEL))
-        });
-        let work = record
-            .and_then(|work| work.metadata.name.clone())
-            .unwrap_or_else(|| WorkKind::Cluster.work_name(cluster));
-        Api::<ManifestWork>::namespaced(hub.client.clone(), cluster.as_str())
-            .patch(&work, &parameters(), &Patch::Merge(&asked))
-            .await
-            .with_context(|| format!("asking for a retry on ManifestWork {cluster}/{work}"))?;
         table::print(&format!("{name}: {cluster} starts over"));
     }
     Ok(())
+}
+
+/// Adds the clusters to those for which a retry is asked; again, if somebody else has changed the upgrade meanwhile.
+async fn ask_for_some(
+    hub: &Hub,
+    mut upgrade: ManagedClustersUpgrade,
+    clusters: &[ClusterName],
+    value: &str,
+) -> anyhow::Result<()> {
+    let name = upgrade.name_any();
+    loop {
+        let asked = upgrade.annotations().get(RETRY_CLUSTERS_ANNOTATION);
+        let mut asked = parse_retry_clusters(asked.map(String::as_str).unwrap_or_default());
+        asked.extend(clusters.iter().map(|cluster| (cluster.clone(), value.into())));
+        let pairs: Vec<String> = asked
+            .iter()
+            .map(|(cluster, value)| format!("{cluster}={value}"))
+            .collect();
+        let patch = Patch::Merge(json!({"metadata": {
+            "resourceVersion": upgrade.resource_version(),
+            "annotations": {RETRY_CLUSTERS_ANNOTATION: pairs.join(",")},
+        }}));
+        match hub.upgrades().patch(&name, &parameters(), &patch).await {
+            Ok(_) => return Ok(()),
+            Err(kube::Error::Api(status)) if status.is_conflict() => upgrade = hub.upgrade(&name).await?,
+            Err(error) => {
+                let changing = format!("changing the ManagedClustersUpgrade {}/{name}", hub.namespace);
+                return Err(error).context(changing);
+            }
+        }
+    }
 }

@@ -1,90 +1,95 @@
-//! The clusters of an upgrade, read from its works.
+//! The fleet as the hub has it, read once: the clusters of an upgrade in the hub's own words.
 
-use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::Arc;
 
-use drydock_api::ClusterName;
-use drydock_api::names::{CANARY_ANNOTATION, STATE_REASON_ANNOTATION};
-use drydock_api::ocm::ManifestWork;
-use jiff::{SignedDuration, Timestamp};
-use kube::ResourceExt;
-use serde::Serialize;
+use anyhow::Context;
+use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord};
+use drydock_api::names::KIND_LABEL;
+use drydock_api::ocm::{
+    ManagedCluster, ManagedClusterAddOn, ManagedClusterSet, ManagedClusterSetBinding, Placement,
+    PlacementDecision,
+};
+use drydock_objects::works::{self, PartialManifestWork};
+use drydock_objects::{ClusterDetails, Fleet, FleetKind, upgrade};
+use drydock_rollout::ClusterState;
+use drydock_runtime::follow::version_of;
+use drydock_runtime::pages::list_all;
+use kube::api::ListParams;
+use kube::{Api, ResourceExt};
+use serde::de::DeserializeOwned;
 
-use super::arguments::StateFilter;
-use crate::progress::{Fleet, Stage, WorkDigest};
+use super::hub::Hub;
 
-/// One cluster that has started.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Row {
-    /// Its name.
-    pub name: String,
-    /// Whether it was a canary.
-    pub canary: bool,
-    /// Where it is.
-    pub state: &'static str,
-    /// When its first work was made.
-    pub started_at: Option<Timestamp>,
-    /// When it ended.
-    pub ended_at: Option<Timestamp>,
-    /// Why it failed, in CamelCase.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// What is to be said.
-    pub message: String,
-    #[serde(skip)]
-    stage: Option<Stage>,
+/// Every cluster that takes part in an upgrade, with where it is.
+///
+/// # Errors
+/// If the hub cannot be read.
+pub async fn clusters(hub: &Hub, upgrade: &ManagedClustersUpgrade) -> anyhow::Result<Vec<ClusterDetails>> {
+    let mut fleet = read(hub).await?;
+    // The one that was asked for may have changed since.
+    let _no_one_waits = fleet.set_upgrade(&Arc::new(upgrade.clone()));
+    let looked = fleet.look(&upgrade::key(upgrade), hub.now());
+    let (_, mut clusters) = looked.context("the upgrade was just read, and is not there")?;
+    sort_as_people_count(&mut clusters);
+    Ok(clusters)
 }
 
-impl Row {
-    /// How long it has taken so far, or took.
-    pub fn took(&self, now: Timestamp) -> Option<SignedDuration> {
-        Some(self.ended_at.unwrap_or(now).duration_since(self.started_at?))
-    }
-
-    /// Whether it has ended.
-    pub fn has_ended(&self) -> bool {
-        matches!(self.stage, Some(Stage::Ended(_)))
-    }
-
-    /// Whether it is one of those that are asked for.
-    pub fn is(&self, filter: StateFilter) -> bool {
-        match filter {
-            StateFilter::Failed => self.state == "Failed",
-            StateFilter::Complete => self.state == "Complete",
-            StateFilter::InFlight => !self.has_ended(),
-        }
-    }
+/// dev2 before dev10.
+pub fn sort_as_people_count(clusters: &mut [ClusterDetails]) {
+    clusters.sort_by(|one, other| {
+        let key = |details: &ClusterDetails| (details.name.len(), details.name.clone());
+        key(one).cmp(&key(other))
+    });
 }
 
-/// The clusters that have started, as people count.
-pub fn rows(works: &[ManifestWork]) -> Vec<Row> {
-    let mut names: BTreeMap<ClusterName, bool> = BTreeMap::new();
-    let mut reasons: BTreeMap<ClusterName, String> = BTreeMap::new();
-    for work in works {
-        let cluster = ClusterName::from(work.namespace().unwrap_or_default().as_str());
-        let is_canary = work.annotations().contains_key(CANARY_ANNOTATION);
-        *names.entry(cluster.clone()).or_default() |= is_canary;
-        if let Some(reason) = work.annotations().get(STATE_REASON_ANNOTATION) {
-            reasons.insert(cluster, reason.clone());
+/// The names of those that have failed.
+pub fn failed(clusters: &[ClusterDetails]) -> Vec<&str> {
+    let failed = clusters
+        .iter()
+        .filter(|details| details.state == ClusterState::Failed);
+    failed.map(|details| details.name.as_str()).collect()
+}
+
+async fn read(hub: &Hub) -> anyhow::Result<Fleet> {
+    let mut fleet = Fleet::new(false);
+    let upgrades: Vec<ManagedClustersUpgrade> = list(hub, ListParams::default()).await?;
+    for upgrade in upgrades {
+        let _no_one_waits = fleet.set_upgrade(&Arc::new(upgrade));
+    }
+    take::<ManagedCluster>(hub, &mut fleet).await?;
+    take::<ManagedClusterAddOn>(hub, &mut fleet).await?;
+    take::<ManagedClusterSet>(hub, &mut fleet).await?;
+    take::<ManagedClusterSetBinding>(hub, &mut fleet).await?;
+    take::<Placement>(hub, &mut fleet).await?;
+    take::<PlacementDecision>(hub, &mut fleet).await?;
+    take::<ManagedClustersUpgradeRecord>(hub, &mut fleet).await?;
+    let found: Vec<PartialManifestWork> = list(hub, ListParams::default().labels(KIND_LABEL)).await?;
+    for work in found {
+        if let Some(digest) = works::digest(&work, hub.now()) {
+            let version = version_of(&work);
+            let _no_one_waits = fleet.set_work(&digest.cluster, digest.kind, digest.work, version);
         }
     }
-    let mut fleet = Fleet::new(names);
-    for work in works {
-        let cluster = ClusterName::from(work.namespace().unwrap_or_default().as_str());
-        fleet.saw_work(&cluster, &WorkDigest::of(work));
+    Ok(fleet)
+}
+
+async fn take<K>(hub: &Hub, fleet: &mut Fleet) -> anyhow::Result<()>
+where
+    K: FleetKind + Clone + DeserializeOwned + Debug,
+{
+    let found: Vec<K> = list(hub, K::SELECTOR.list_params()).await?;
+    for object in &found {
+        let namespace = object.namespace().unwrap_or_default();
+        let _no_one_waits = K::see(fleet, &namespace, &object.name_any(), Some(object));
     }
-    fleet
-        .clusters()
-        .into_iter()
-        .map(|(name, progress)| Row {
-            name: name.to_string(),
-            canary: progress.canary,
-            state: progress.stage.as_str(),
-            started_at: progress.started,
-            ended_at: progress.ended,
-            reason: reasons.get(name).cloned(),
-            message: progress.message.clone(),
-            stage: Some(progress.stage),
-        })
-        .collect()
+    Ok(())
+}
+
+async fn list<K>(hub: &Hub, parameters: ListParams) -> anyhow::Result<Vec<K>>
+where
+    K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
+{
+    let found = list_all(&Api::<K>::all(hub.client.clone()), parameters).await;
+    found.with_context(|| format!("listing the {} of the hub", K::plural(&())))
 }

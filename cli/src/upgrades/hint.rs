@@ -27,6 +27,14 @@ pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
         Some(FailureReason::OperatorsTimedOut) => {
             "see which InstallPlan or ClusterServiceVersion is pending on the cluster, or raise operatorsUpgradeTimeout"
         }
+        Some(
+            FailureReason::PreActionRefused
+            | FailureReason::UpgradeRefused
+            | FailureReason::OperatorsRefused
+            | FailureReason::PostActionRefused,
+        ) => {
+            "see what refuses ManifestWorks in the cluster's namespace on the hub (a webhook, a quota, the hub's rights)"
+        }
         None => "see the message",
     };
     format!("{first}; then: {again}")

@@ -1,11 +1,13 @@
 //! The hub that the commands talk to.
 
 use anyhow::{Context, bail};
-use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord};
 use drydock_api::names::UPGRADE_UID_LABEL;
-use drydock_api::ocm::ManifestWork;
+use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::pages::list_all;
+use drydock_runtime::server_time::ServerTime;
+use jiff::Timestamp;
 use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config, ResourceExt};
@@ -21,6 +23,7 @@ pub struct Hub {
     pub client: Client,
     /// The namespace.
     pub namespace: String,
+    time: ServerTime,
 }
 
 impl Hub {
@@ -47,8 +50,13 @@ impl Hub {
             .unwrap_or_else(|| config.default_namespace.clone());
         let metrics =
             RequestMetrics::register(&prometheus::Registry::new()).context("registering request metrics")?;
-        let client = client::from_config(config, &metrics)?;
-        Ok(Self { client, namespace })
+        let time = ServerTime::new(Clock::system());
+        let client = client::timed_from_config(config, &metrics, &time)?;
+        Ok(Self {
+            client,
+            namespace,
+            time,
+        })
     }
 
     /// The upgrades of the namespace.
@@ -84,16 +92,19 @@ impl Hub {
         )
     }
 
-    /// All works of an upgrade.
+    /// The records of the namespace.
     ///
     /// # Errors
     /// If they cannot be listed.
-    pub async fn works(&self, upgrade: &ManagedClustersUpgrade) -> anyhow::Result<Vec<ManifestWork>> {
-        let uid = upgrade.uid().unwrap_or_default();
-        let api: Api<ManifestWork> = Api::all(self.client.clone());
-        let own = ListParams::default().labels(&format!("{UPGRADE_UID_LABEL}={uid}"));
-        list_all(&api, own)
+    pub async fn records(&self) -> anyhow::Result<Vec<ManagedClustersUpgradeRecord>> {
+        let api = Api::namespaced(self.client.clone(), &self.namespace);
+        list_all(&api, ListParams::default().labels(UPGRADE_UID_LABEL))
             .await
-            .context("listing the ManifestWorks of the upgrade")
+            .with_context(|| format!("listing the ManagedClustersUpgradeRecords of {}", self.namespace))
+    }
+
+    /// What time it is on the hub.
+    pub fn now(&self) -> Timestamp {
+        self.time.clock().now()
     }
 }

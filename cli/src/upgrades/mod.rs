@@ -3,8 +3,9 @@
 pub mod arguments;
 mod clusters;
 mod edit;
-mod fleet;
+pub mod fleet;
 mod hint;
+mod history;
 pub mod hub;
 mod status;
 pub mod table;
@@ -24,11 +25,11 @@ pub async fn run(command: &Command) -> anyhow::Result<()> {
         }
         Command::Clusters(arguments) => {
             let hub = Hub::connect(&arguments.upgrade.connection).await?;
-            clusters::list(&hub, arguments).await
+            clusters::run(&hub, arguments).await
         }
         Command::History(arguments) => {
-            let hub = Hub::connect(&arguments.upgrade.connection).await?;
-            clusters::history(&hub, arguments).await
+            let hub = Hub::connect(&arguments.connection).await?;
+            history::run(&hub, arguments).await
         }
         Command::Pause(upgrade) => {
             let hub = Hub::connect(&upgrade.connection).await?;

@@ -4,6 +4,7 @@ use anyhow::Context;
 use comfy_table::Cell;
 use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::mcu::{ClustersSummary, ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition};
+use drydock_objects::status::is_over;
 use drydock_runtime::pages::list_all;
 use futures::TryStreamExt;
 use jiff::Timestamp;
@@ -25,7 +26,7 @@ pub async fn run(hub: &Hub, arguments: &StatusArguments) -> anyhow::Result<()> {
         return all(hub, arguments).await;
     };
     let upgrade = hub.upgrade(name).await?;
-    show(&upgrade, arguments.output)?;
+    show(hub, &upgrade, arguments.output)?;
     if arguments.watch && !is_over(&upgrade) {
         return follow(hub, name, &upgrade, arguments.output).await;
     }
@@ -45,21 +46,13 @@ async fn follow(hub: &Hub, name: &str, first: &ManagedClustersUpgrade, output: O
         if matches!(output, Output::Table | Output::Wide) {
             table::print("");
         }
-        show(&upgrade, output)?;
+        show(hub, &upgrade, output)?;
         if is_over(&upgrade) {
             return Ok(());
         }
         shown = upgrade.status;
     }
     Ok(())
-}
-
-fn is_over(upgrade: &ManagedClustersUpgrade) -> bool {
-    let status = upgrade.status.clone().unwrap_or_default();
-    let conditions = status.conditions.as_deref().unwrap_or_default();
-    let summary = status.clusters_summery.unwrap_or_default();
-    conditions::is_true(conditions, condition::COMPLETE)
-        || (summary.failed > 0 && summary.failed + summary.complete == summary.total)
 }
 
 async fn all(hub: &Hub, arguments: &StatusArguments) -> anyhow::Result<()> {
@@ -141,10 +134,9 @@ fn row(upgrade: &ManagedClustersUpgrade) -> Vec<String> {
     ]
 }
 
-fn show(upgrade: &ManagedClustersUpgrade, output: Output) -> anyhow::Result<()> {
+fn show(hub: &Hub, upgrade: &ManagedClustersUpgrade, output: Output) -> anyhow::Result<()> {
     let text = table::for_scripts(upgrade, output)?;
-    let now = drydock_runtime::Clock::system().now();
-    table::print(&text.unwrap_or_else(|| render(upgrade, now)));
+    table::print(&text.unwrap_or_else(|| render(upgrade, hub.now())));
     Ok(())
 }
 
@@ -169,9 +161,15 @@ pub fn render(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> String {
     }
     lines.push(format!("  ends: {}", ends(&status)));
     let conditions = status.conditions.as_deref().unwrap_or_default();
-    for type_ in [condition::SELECTED, condition::IN_PROGRESS, condition::FAILED] {
+    let told = [
+        condition::SELECTED,
+        condition::IN_PROGRESS,
+        condition::FAILED,
+        condition::DELETING,
+    ];
+    for type_ in told {
         let wanted = |found: &&_| match type_ {
-            condition::SELECTED => conditions::is_false(std::slice::from_ref(*found), type_),
+            condition::SELECTED => !conditions::is_true(std::slice::from_ref(*found), type_),
             condition::FAILED => conditions::is_true(std::slice::from_ref(*found), type_),
             _ => true,
         };
@@ -188,7 +186,7 @@ pub fn render(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> String {
             let lasts = since.map(|since| table::short(now.duration_since(since.0)));
             shown.add_row([
                 Cell::new(table::printable(&cluster.name)),
-                Cell::new(if cluster.canary == Some(true) { "yes" } else { "" }),
+                Cell::new(table::yes(cluster.canary == Some(true))),
                 table::state(&cluster.state),
                 Cell::new(lasts.as_deref().unwrap_or("-")),
                 Cell::new(table::printable(cluster.version.as_deref().unwrap_or("-"))),
@@ -197,6 +195,9 @@ pub fn render(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> String {
         }
         lines.push(String::new());
         lines.push(table::text(&shown));
+    }
+    if let Some(more) = status.clusters_not_listed.filter(|more| *more > 0) {
+        lines.push(format!("and {more} more: kubectl drydock clusters {name}"));
     }
     if summary.failed > 0 {
         lines.push(String::new());

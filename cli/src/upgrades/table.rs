@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use anyhow::Context;
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::arguments::Output;
@@ -58,6 +58,16 @@ pub fn for_scripts<T: Serialize>(value: &T, output: Output) -> anyhow::Result<Op
         Output::Json => Some(serde_json::to_string_pretty(value).context("writing JSON")?),
         Output::Yaml => Some(serde_saphyr::to_string(value).context("writing YAML")?),
     })
+}
+
+/// `yes`, or nothing.
+pub fn yes(holds: bool) -> &'static str {
+    if holds { "yes" } else { "" }
+}
+
+/// A moment, if there is one.
+pub fn moment(at: Option<Timestamp>) -> String {
+    at.map_or_else(|| "-".to_owned(), |at| at.to_string())
 }
 
 /// `2h13m`, `5m`, `40s`.

@@ -6,12 +6,13 @@ use anyhow::Context;
 use drydock_api::ClusterName;
 use drydock_api::names::WorkKind;
 use drydock_api::ocm::ManifestWork;
-use drydock_hub::works::{Template, build};
-use drydock_rollout::{Uid, UpgradeKey, WorkOrder};
+use drydock_objects::works::{WorkTemplate, build};
+use drydock_rollout::{NewWork, Target, Uid, UpgradeKey, WorkContent};
 use futures::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client, Resource};
+use semver::Version;
 use serde_json::json;
 
 use crate::objects;
@@ -98,25 +99,31 @@ fn bare(cluster: &str) -> anyhow::Result<ManifestWork> {
 }
 
 fn full(cluster: &str) -> anyhow::Result<ManifestWork> {
-    let upgrade = objects::upgrade(1)?;
     let now = Timestamp::UNIX_EPOCH;
+    let target = Target {
+        channel: Some("stable-4.14".to_owned()),
+        version: Some(Version::new(4, 14, 12)),
+        ..Target::default()
+    };
     let revision = json!({
         "generation": 1, "rolloutSince": now, "startedAt": now, "via": "ClusterVersion", "timeoutSeconds": 7200,
         "target": {"channel": "stable-4.14", "version": "4.14.12", "force": false},
     });
-    let order = WorkOrder {
+    let new = NewWork {
         cluster: ClusterName::from(cluster),
         kind: WorkKind::Cluster,
         revision: serde_json::from_value(revision).context("building a revision")?,
-        cluster_id: Some(format!("00000000-0000-4000-8000-{cluster:0>12}")),
+        content: WorkContent::ClusterVersion {
+            target,
+            cluster_id: Some(format!("00000000-0000-4000-8000-{cluster:0>12}")),
+        },
         canary: false,
     };
-    let template = Template {
+    let template = WorkTemplate {
         upgrade: &UpgradeKey::new("default", "fleet"),
         uid: &Uid::new("00000000-0000-4000-8000-000000000000"),
-        spec: &upgrade.spec,
         grant_cluster_admin: false,
         agent_image: "",
     };
-    build(&template, &order, now).context("building a work as the hub does")
+    serde_json::from_value(build(&template, &new, now)).context("building a work as the hub does")
 }

@@ -1,5 +1,5 @@
-//! A large fleet on a real API server: `make bench-fleet N=10000`. The hub runs as a process; works are answered by a feeder
-//! that writes status as the work agent does. Prints what it took at a hundredth, a tenth and all of N; nothing is asserted.
+//! A large fleet on a real API server: `make bench-fleet N=10000`. The hub runs as a process; works are answered by spokes
+//! that write status as the work agent does. Prints what it took at a hundredth, a tenth and all of N; nothing is asserted.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -22,8 +22,9 @@ use drydock_e2e::control_plane::{ADMIN, ControlPlane};
 use drydock_e2e::manifests::{self, in_repository};
 use drydock_e2e::process::Workplace;
 use drydock_e2e::{fleet, program};
+use drydock_runtime::Clock;
 use drydock_sandbox::access::Access;
-use drydock_sandbox::ocm::feeder::{self, FeederSettings, Lives};
+use drydock_sandbox::ocm::spokes::{SpokeSettings, Spokes};
 use jiff::SignedDuration;
 use kube::api::ListParams;
 use kube::{Api, Client};
@@ -116,20 +117,24 @@ async fn run(size: usize, answers: Answers, idle: Option<Duration>) -> anyhow::R
     )?;
     let meter = Meter::new(hub.id(), address, proxy);
     meter.wait_until_ready(PATIENCE).await?;
-    let access = Access::remote(admin.clone(), "feeder");
-    let settings = FeederSettings {
+    let access = Access::remote(admin.clone(), "spokes");
+    let settings = SpokeSettings {
         durations: vec![SignedDuration::from_secs(1)],
-        seed: 1,
-        failures_percent: 0,
+        applies: Duration::from_secs(5),
+        sees: Duration::from_millis(100),
+        ..SpokeSettings::default()
     };
-    let feed = || tokio::spawn(feeder::run(access.clone(), settings.clone(), Lives::default()));
+    let feed = || {
+        let spokes = Spokes::new(settings.clone(), Clock::system());
+        tokio::spawn(spokes.run(access.clone()))
+    };
     let early = (answers == Answers::AtOnce).then(feed);
 
     let begun = Instant::now();
     fleet::start(&admin, &objects::upgrade(size)?).await?;
     count_works(&admin, size).await?;
     row(size, "works are there", begun.elapsed(), &meter.read().await?);
-    let feeder = early.unwrap_or_else(feed);
+    let spokes = early.unwrap_or_else(feed);
     complete(&admin).await?;
     let reading = meter.read().await?;
     row(size, "all complete", begun.elapsed(), &reading);
@@ -137,7 +142,7 @@ async fn run(size: usize, answers: Answers, idle: Option<Duration>) -> anyhow::R
         breakdown(&reading);
         rest(&meter, idle).await?;
     }
-    feeder.abort();
+    spokes.abort();
     drop(hub);
     Ok(())
 }

@@ -5,6 +5,7 @@ use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_e2e::fleet::UPGRADE;
 use drydock_sandbox::access::{Access, AccessError};
 use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, NAMESPACE, PLACEMENT, PLACEMENT_DECISION};
+use drydock_sandbox::ocm::names;
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
@@ -69,18 +70,21 @@ async fn make_cluster(hub: &Access, name: String) -> Result<(), AccessError> {
 async fn place(hub: &Access, size: usize) -> Result<(), AccessError> {
     let api = "cluster.open-cluster-management.io/v1beta1";
     let placement = json!({
-        "apiVersion": api, "kind": "Placement", "metadata": {"name": "all", "namespace": "default"}, "spec": {},
+        "apiVersion": api, "kind": "Placement", "spec": {},
+        "metadata": {"name": "all", "namespace": "default", "annotations": {names::SCHEDULING_DISABLED: "true"}},
     });
     let mut placement = hub.create(&PLACEMENT, placement).await?.value().clone();
+    let owner = json!({
+        "apiVersion": api, "kind": "Placement", "name": "all", "uid": placement["metadata"]["uid"],
+    });
     let numbers: Vec<usize> = (0..size).collect();
     let mut pages = Vec::new();
     for (index, members) in numbers.chunks(PAGE).enumerate() {
         let page_name = format!("all-decision-{}", index + 1);
         let page = json!({
             "apiVersion": api, "kind": "PlacementDecision",
-            "metadata": {"name": page_name, "namespace": "default", "labels": {
-                "cluster.open-cluster-management.io/placement": "all",
-                "cluster.open-cluster-management.io/decision-group-index": "0",
+            "metadata": {"name": page_name, "namespace": "default", "ownerReferences": [owner], "labels": {
+                names::PLACEMENT_LABEL: "all", names::DECISION_GROUP_INDEX_LABEL: "0",
             }},
         });
         let mut page = hub.create(&PLACEMENT_DECISION, page).await?.value().clone();

@@ -68,7 +68,7 @@ impl Trouble {
         let draws = Mutex::new(ChaCha8Rng::seed_from_u64(rng.next_u64()));
         let (noted, clock) = (trouble.clone(), clock.clone());
         server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
-            if asked.identity.name() == "feeder" && offline.has(asked.namespace) {
+            if asked.identity.name() == "spokes" && offline.has(asked.namespace) {
                 return Verdict::Unreachable;
             }
             let is_replica = asked.identity.name().starts_with("replica");

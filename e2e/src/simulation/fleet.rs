@@ -7,7 +7,7 @@ use drydock_agent::Network;
 use drydock_runtime::Clock;
 use drydock_sandbox::access::Access;
 use drydock_sandbox::bed::{self, Bed, BedSettings};
-use drydock_sandbox::ocm::feeder::{self, FeederSettings, Lives};
+use drydock_sandbox::ocm::spokes::{SpokeSettings, Spokes};
 use drydock_sandbox::server::{ApiServer, ServerSettings};
 use jiff::SignedDuration;
 use tokio::task::JoinSet;
@@ -21,7 +21,7 @@ pub(super) struct Fleet {
     pub hub: ApiServer,
     bed: Option<Arc<Bed>>,
     with_agent: Vec<String>,
-    _feeder: JoinSet<()>,
+    _spokes: JoinSet<()>,
 }
 
 impl Fleet {
@@ -48,7 +48,7 @@ impl Fleet {
                 .clone(),
             bed: Some(Arc::new(bed)),
             with_agent,
-            _feeder: JoinSet::new(),
+            _spokes: JoinSet::new(),
         })
     }
 
@@ -56,22 +56,20 @@ impl Fleet {
         let types = bed::hub_types().context("the kinds of a hub")?;
         let hub = ApiServer::new(ServerSettings::new("hub", clock.clone(), seed, types));
         scenario.prepare(&Access::memory(&hub, "user")).await?;
-        let feeding = FeederSettings {
+        let settings = SpokeSettings {
             durations: [20, 45, 70, 100, 150].map(SignedDuration::from_mins).to_vec(),
             seed,
-            failures_percent: scenario.failures_percent,
+            failures: scenario.failures_percent,
+            ..SpokeSettings::default()
         };
-        let mut feeder = JoinSet::new();
-        feeder.spawn(feeder::run(
-            Access::memory(&hub, "feeder"),
-            feeding,
-            Lives::default(),
-        ));
+        let spokes = Spokes::new(settings, clock.clone());
+        let mut played = JoinSet::new();
+        played.spawn(spokes.run(Access::memory(&hub, "spokes")));
         Ok(Self {
             hub,
             bed: None,
             with_agent: Vec::new(),
-            _feeder: feeder,
+            _spokes: played,
         })
     }
 

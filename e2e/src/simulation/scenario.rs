@@ -8,6 +8,7 @@ use drydock_sandbox::access::{Access, Key, Removal};
 use drydock_sandbox::bed::{BedSettings, ClusterSettings};
 use drydock_sandbox::cluster::Fault;
 use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, NAMESPACE, PLACEMENT, PLACEMENT_DECISION};
+use drydock_sandbox::ocm::names::SCHEDULING_DISABLED;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use semver::Version;
@@ -173,12 +174,15 @@ impl Scenario {
     async fn place(&self, hub: &Access) -> anyhow::Result<()> {
         let api = "cluster.open-cluster-management.io/v1beta1";
         let placement = json!({
-            "apiVersion": api, "kind": "Placement", "metadata": {"name": "all", "namespace": "default"}, "spec": {},
+            "apiVersion": api, "kind": "Placement", "spec": {},
+            "metadata": {"name": "all", "namespace": "default", "annotations": {SCHEDULING_DISABLED: "true"}},
         });
-        hub.create(&PLACEMENT, placement).await?;
+        let placement = hub.create(&PLACEMENT, placement).await?;
         let page = json!({
             "apiVersion": api, "kind": "PlacementDecision",
-            "metadata": {"name": "all-decision-1", "namespace": "default", "labels": {
+            "metadata": {"name": "all-decision-1", "namespace": "default", "ownerReferences": [{
+                "apiVersion": api, "kind": "Placement", "name": "all", "uid": placement.uid(),
+            }], "labels": {
                 "cluster.open-cluster-management.io/placement": "all",
                 "cluster.open-cluster-management.io/decision-group-index": "0",
             }},

@@ -9,6 +9,7 @@
 )]
 
 mod agent;
+mod hub;
 
 mod api_server;
 mod bad_input;

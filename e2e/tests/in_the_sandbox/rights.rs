@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use drydock_api::mcu::ManagedClustersUpgradeRecord;
+use drydock_api::names::UPGRADE_UID_LABEL;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::fleet;
 use drydock_e2e::manifests::{self, in_repository};
@@ -14,7 +16,8 @@ use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
 use drydock_sandbox::bed::BedSettings;
 use drydock_sandbox::cluster::Fault;
 use drydock_sandbox::server::{ApiServer, Asked, Verdict};
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -69,6 +72,22 @@ fn watch(server: &ApiServer, who: &'static str) -> Arc<Mutex<Rights>> {
     used
 }
 
+/// One record more than are kept of every upgrade.
+async fn old_records(user: &kube::Client) {
+    let records: Api<ManagedClustersUpgradeRecord> = Api::namespaced(user.clone(), "default");
+    for year in 2000..=2010 {
+        let record = json!({
+            "metadata": {"name": format!("old-{year}-1"), "labels": {UPGRADE_UID_LABEL: year.to_string()}},
+            "spec": {"upgrade": {
+                "name": "old", "uid": year.to_string(), "target": "4.1.1", "goal": "x",
+                "rolloutSince": format!("{year}-01-01T00:00:00Z"),
+            }},
+        });
+        let record = serde_json::from_value(record).unwrap();
+        records.create(&PostParams::default(), &record).await.unwrap();
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
     let yard = Yard::without_hub(fleet::three_clusters(9)).await.unwrap();
@@ -96,8 +115,9 @@ async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
         stop.clone(),
     ));
 
-    // A whole life: selected by labels, with actions, upgraded, edited to a Placement, deleted.
+    // A whole life: selected by labels, with actions, upgraded, edited to a Placement, deleted; and records that are too old.
     let user = yard.user().unwrap();
+    old_records(&user).await;
     let clusters = fleet::three_clusters(9).clusters;
     fleet::start(&user, &fleet::upgrade(&clusters).unwrap())
         .await

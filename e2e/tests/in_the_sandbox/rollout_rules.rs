@@ -225,22 +225,12 @@ async fn a_spent_failure_budget_stops_the_rest_until_a_retry() {
     spent.await.unwrap();
     tokio::time::sleep(12 * HOUR).await;
     assert_eq!(starts(&hub).await.len(), 3, "the canary and the two that failed");
-    // What cannot be read starts nothing and is told.
-    retry(&hub, "tomorrow").await;
-    tokio::time::sleep(HOUR / 60).await;
-    let (status, reason, message) = condition(&read(&hub).await, "Failed");
-    assert_eq!((status.as_str(), reason.as_str()), ("True", "InvalidRetry"));
-    assert!(
-        message.contains("\"tomorrow\"") && message.contains("2 clusters failed"),
-        "{message}"
-    );
-    assert_eq!(starts(&hub).await.len(), 3);
-    // Mended and retried, all of them go through.
+    // Mended and retried, by whatever word, all of them go through.
     for cluster in ["dev2", "dev3"] {
         fault(&hub, cluster, &Value::Null).await;
     }
     tokio::time::sleep(HOUR / 60).await;
-    retry(&hub, &yard.clock.now().to_string()).await;
+    retry(&hub, "tomorrow").await;
     let done = fleet::until(&hub, "complete", 48 * HOUR, |upgrade| {
         fleet::is_true(upgrade, "Complete")
     });

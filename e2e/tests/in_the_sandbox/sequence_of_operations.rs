@@ -131,7 +131,8 @@ impl Run {
             }
             tokio::time::sleep(MINUTE).await;
         }
-        panic!("{cluster} has no end");
+        let status = self.upgrade().await.status;
+        panic!("{cluster} has no end: {status:#?}");
     }
 
     async fn label(&self, cluster: &str, labels: Value) {

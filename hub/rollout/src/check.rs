@@ -1,12 +1,14 @@
-//! The invariants of a plan, computed apart from the decision. The hub refuses to act on a plan that breaks one.
+//! The invariants of a plan, computed apart from the decision: from the rows alone. The hub refuses to act on a plan that breaks
+//! one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use drydock_api::ClusterName;
-use drydock_api::names::WorkKind;
+use drydock_names::ClusterName;
+use drydock_names::names::{EndState, WorkKind};
 use thiserror::Error;
 
-use crate::{Action, Observed, Plan, Spec, Uid, Work};
+use crate::assess::rollout_since;
+use crate::{Action, Plan, RecordedOutcome, Rollout, Row, Spec, Uid, Work};
 
 /// A rule that a plan would break.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -31,234 +33,290 @@ pub enum Violation {
     /// A cluster would start while another upgrade is at work on it.
     #[error("{0} is another upgrade's")]
     NotOurs(ClusterName),
-    /// A work would be deleted or finished that is not the observed one, or is another upgrade's and not finished.
+    /// A work would be deleted or changed that is not the observed one, or is another upgrade's and not finished.
     #[error("the work {1:?} of {0} must not be touched")]
     MustNotTouch(ClusterName, WorkKind),
+    /// A work with an outcome would be deleted before that is on a page of records.
+    #[error("the outcome on the work {1:?} of {0} is on no record")]
+    WouldBeLost(ClusterName, WorkKind),
 }
 
 /// Says which rules the plan would break.
-pub fn check(observed: &Observed, plan: &Plan) -> Vec<Violation> {
+pub fn check(rollout: &Rollout, rows: &BTreeMap<ClusterName, Row>, plan: &Plan) -> Vec<Violation> {
+    let check = Check { rollout, rows };
     let mut violations = Vec::new();
     let starts: BTreeSet<&ClusterName> = plan
         .actions
         .iter()
         .filter_map(Action::starts)
-        .filter(|cluster| !in_flight(observed, cluster))
+        .filter(|cluster| !check.in_flight(cluster))
         .collect();
     if !starts.is_empty() {
-        check_starts(observed, &starts, &mut violations);
+        check.starts(&starts, &mut violations);
     }
-    check_upgrades(observed, plan, &mut violations);
+    check.upgrades(plan, &mut violations);
     for action in &plan.actions {
-        check_action(observed, action, &mut violations);
+        check.action(action, &mut violations);
     }
     violations
 }
 
-fn check_starts(observed: &Observed, starts: &BTreeSet<&ClusterName>, violations: &mut Vec<Violation>) {
-    let selected = selected(observed);
-    let canaries_wait = canaries_wait(observed, &selected);
-    for name in starts {
-        check_start(observed, &selected, canaries_wait, name, violations);
+struct Check<'a> {
+    rollout: &'a Rollout,
+    rows: &'a BTreeMap<ClusterName, Row>,
+}
+
+impl<'a> Check<'a> {
+    fn starts(&self, starts: &BTreeSet<&ClusterName>, violations: &mut Vec<Violation>) {
+        let canaries_wait = self.canaries_wait();
+        for name in starts {
+            self.start(name, canaries_wait, violations);
+        }
+        if let Ok(spec) = &self.rollout.spec {
+            let limit = spec.strategy.slots(self.selected());
+            let running = self.rows.keys().filter(|name| self.in_flight(name)).count();
+            if running + starts.len() > limit {
+                violations.push(Violation::TooMany {
+                    in_flight: running + starts.len(),
+                    limit,
+                });
+            }
+        }
     }
-    if let Ok(spec) = &observed.spec {
-        let limit = spec.strategy.slots(selected.len());
-        let running = observed
-            .works
-            .keys()
-            .filter(|name| in_flight(observed, name))
-            .count();
-        if running + starts.len() > limit {
+
+    /// Clusters that have started before continue to their upgrade only while fewer are being upgraded than may be in flight.
+    fn upgrades(&self, plan: &Plan, violations: &mut Vec<Violation>) {
+        let Ok(spec) = &self.rollout.spec else {
+            return;
+        };
+        let is_upgrading =
+            |name: &ClusterName| self.in_flight(name) && self.own(name).any(|(kind, _)| is_main(kind));
+        let continuing = plan.actions.iter().filter(|action| match action {
+            Action::CreateWork(new) => {
+                is_main(new.kind) && self.in_flight(&new.cluster) && !is_upgrading(&new.cluster)
+            }
+            _ => false,
+        });
+        let continuing = continuing.count();
+        if continuing == 0 {
+            return;
+        }
+        let upgrading = self.rows.keys().filter(|name| is_upgrading(name)).count();
+        let limit = spec.strategy.slots(self.selected());
+        if upgrading + continuing > limit {
             violations.push(Violation::TooMany {
-                in_flight: running + starts.len(),
+                in_flight: upgrading + continuing,
                 limit,
             });
         }
     }
+
+    fn start(&self, name: &ClusterName, canaries_wait: bool, violations: &mut Vec<Violation>) {
+        let upgrade = &self.rollout.upgrade;
+        let is_selected = self.rows.get(name).is_some_and(|row| row.selection.is_some());
+        let why = match &self.rollout.spec {
+            Err(_) => Some("the spec is invalid"),
+            Ok(spec) if spec.paused => Some("it is paused"),
+            Ok(_) if upgrade.deleting => Some("the upgrade is being deleted"),
+            Ok(_) if !is_selected => Some("it is not selected"),
+            Ok(_) if !upgrade.finalizer => Some("the upgrade has no finalizer yet"),
+            Ok(_) => None,
+        };
+        if let Some(why) = why {
+            violations.push(Violation::MustNotStart(name.clone(), why));
+        }
+        if self.works(name).any(|(_, work)| !upgrade.owns(&work.owner)) {
+            violations.push(Violation::NotOurs(name.clone()));
+        }
+        if let Ok(spec) = &self.rollout.spec
+            && canaries_wait
+            && !self.is_canary(spec, name)
+        {
+            violations.push(Violation::BeforeCanaries(name.clone()));
+        }
+    }
+
+    fn action(&self, action: &Action, violations: &mut Vec<Violation>) {
+        let own = |cluster: &ClusterName, kind, uid: &Uid| {
+            self.find(cluster, kind, uid)
+                .is_some_and(|work| self.rollout.upgrade.owns(&work.owner))
+        };
+        match action {
+            Action::CreateWork(new) => {
+                if self.works(&new.cluster).any(|(kind, _)| kind == new.kind) {
+                    violations.push(Violation::Exists(new.cluster.clone(), new.kind));
+                }
+            }
+            Action::FinishWork(finish) => {
+                if !own(&finish.cluster, finish.kind, &finish.uid) {
+                    violations.push(Violation::MustNotTouch(finish.cluster.clone(), finish.kind));
+                }
+            }
+            Action::EnforceWork { cluster, uid, .. } | Action::SetChannel { cluster, uid, .. } => {
+                if !own(cluster, WorkKind::Cluster, uid) {
+                    violations.push(Violation::MustNotTouch(cluster.clone(), WorkKind::Cluster));
+                }
+            }
+            Action::LabelWork { cluster, kind, uid } => {
+                if !own(cluster, *kind, uid) {
+                    violations.push(Violation::MustNotTouch(cluster.clone(), *kind));
+                }
+            }
+            Action::ReopenWork { cluster, uid, .. } => {
+                let failed = self.find(cluster, WorkKind::Cluster, uid).is_some_and(|work| {
+                    let outcome = work.outcome.as_ref();
+                    outcome.is_some_and(|outcome| outcome.state == EndState::Failed)
+                });
+                if !failed || !own(cluster, WorkKind::Cluster, uid) {
+                    violations.push(Violation::MustNotTouch(cluster.clone(), WorkKind::Cluster));
+                }
+            }
+            Action::DeleteWork { cluster, kind, uid } => self.deletion(cluster, *kind, uid, violations),
+            Action::AddFinalizer
+            | Action::RemoveFinalizer
+            | Action::ApplyPlacement(_)
+            | Action::DeletePlacement(_)
+            | Action::ConfirmWork { .. }
+            | Action::WritePage(_)
+            | Action::MarkPage { .. } => {}
+        }
+    }
+
+    fn deletion(&self, cluster: &ClusterName, kind: WorkKind, uid: &Uid, violations: &mut Vec<Violation>) {
+        let Some(work) = self.find(cluster, kind, uid) else {
+            violations.push(Violation::MustNotTouch(cluster.clone(), kind));
+            return;
+        };
+        let upgrade = &self.rollout.upgrade;
+        if !upgrade.owns(&work.owner) && upgrade.live.has(&work.owner) && self.is_at_work(cluster, work) {
+            violations.push(Violation::MustNotTouch(cluster.clone(), kind));
+        }
+        let without_records = upgrade.deleting && upgrade.namespace_deleting;
+        if work.outcome.is_some() && !self.is_recorded(cluster, work) && !without_records {
+            violations.push(Violation::WouldBeLost(cluster.clone(), kind));
+        }
+    }
+
+    fn selected(&self) -> usize {
+        self.rows.values().filter(|row| row.selection.is_some()).count()
+    }
+
+    fn is_canary(&self, spec: &Spec, name: &ClusterName) -> bool {
+        let facts = self.rows.get(name).and_then(|row| row.facts.as_ref());
+        let canaries = spec.strategy.canaries.as_ref();
+        canaries
+            .zip(facts)
+            .is_some_and(|(canaries, facts)| canaries.matches(&facts.labels))
+    }
+
+    /// Whether a canary is not complete that is selected and was not left to a later upgrade.
+    fn canaries_wait(&self) -> bool {
+        self.rollout.spec.as_ref().is_ok_and(|spec| {
+            let mut selected = self.rows.iter().filter(|(_, row)| row.selection.is_some());
+            selected.any(|(name, row)| {
+                self.is_canary(spec, name) && !self.is_complete(spec, name) && !self.is_left(row)
+            })
+        })
+    }
+
+    /// Whether a rollout of another upgrade that began later has had the cluster.
+    fn is_left(&self, row: &Row) -> bool {
+        let upgrade = &self.rollout.upgrade;
+        let works = row.works.iter().filter(|(_, work)| !upgrade.owns(&work.owner));
+        let works =
+            works.filter_map(|(_, work)| work.revision.as_ref().map(|revision| revision.rollout_since));
+        let entries = row.entries.iter().map(|recorded| &recorded.page);
+        let entries = entries
+            .filter(|page| page.closed || !upgrade.owns(&page.owner))
+            .map(|page| page.rollout_since);
+        let latest = works.chain(entries).max();
+        latest.is_some_and(|latest| rollout_since(self.rollout).is_some_and(|ours| latest >= ours))
+    }
+
+    fn works(&self, name: &ClusterName) -> impl Iterator<Item = (WorkKind, &'a Work)> {
+        let works = self.rows.get(name).into_iter().flat_map(|row| row.works.iter());
+        works.map(|(kind, work)| (kind, &**work))
+    }
+
+    fn own(&self, name: &ClusterName) -> impl Iterator<Item = (WorkKind, &'a Work)> {
+        self.works(name)
+            .filter(|(_, work)| self.rollout.upgrade.owns(&work.owner))
+    }
+
+    fn find(&self, name: &ClusterName, kind: WorkKind, uid: &Uid) -> Option<&'a Work> {
+        self.works(name)
+            .find(|(other, work)| *other == kind && work.uid == *uid)
+            .map(|(_, work)| work)
+    }
+
+    /// Whether the end of the attempt that a work is part of is on a page of records.
+    fn is_recorded(&self, name: &ClusterName, work: &Work) -> bool {
+        let entries = self.rows.get(name).into_iter().flat_map(|row| row.entries.iter());
+        let upgrade = &self.rollout.upgrade;
+        entries
+            .filter(|recorded| recorded.entry.outcome != RecordedOutcome::Drifted)
+            .filter(|recorded| {
+                let owner = &recorded.page.owner;
+                owner.uid == work.owner.uid || upgrade.owns(owner) && upgrade.owns(&work.owner)
+            })
+            .any(|recorded| recorded.entry.started == Some(work.attempt_since()))
+    }
+
+    /// Whether the maker of a work has works on the cluster without an outcome.
+    fn is_at_work(&self, name: &ClusterName, work: &Work) -> bool {
+        let theirs = || {
+            self.works(name)
+                .filter(|(_, other)| other.owner.uid == work.owner.uid && !other.deleting)
+        };
+        let started = theirs().any(|(kind, _)| starts(kind));
+        started && theirs().all(|(_, other)| other.outcome.is_none() && !self.is_recorded(name, other))
+    }
+
+    fn in_flight(&self, name: &ClusterName) -> bool {
+        let started = self.own(name).any(|(kind, _)| starts(kind));
+        started
+            && self
+                .own(name)
+                .all(|(_, work)| work.outcome.is_none() && !self.is_recorded(name, work))
+    }
+
+    fn is_complete(&self, spec: &Spec, name: &ClusterName) -> bool {
+        let Some(row) = self.rows.get(name) else {
+            return false;
+        };
+        let is_enough = |version| {
+            spec.goal.operators.is_none() && version_is(spec.goal.platform_reached(version), version)
+        };
+        let claims = row.facts.as_ref().and_then(|facts| facts.version.as_ref());
+        let by_works = self.own(name).any(|(kind, work)| {
+            let version = work
+                .feedback
+                .cluster_version()
+                .and_then(|feedback| feedback.version.as_ref());
+            let complete = work
+                .outcome
+                .as_ref()
+                .is_some_and(|outcome| outcome.state == EndState::Complete);
+            is_main(kind) && (complete && work.is_for(&spec.goal) || is_enough(version))
+        });
+        let by_records = row.entries.iter().any(|recorded| {
+            recorded.entry.outcome == RecordedOutcome::Complete
+                && self.rollout.upgrade.owns(&recorded.page.owner)
+                && recorded.page.goal == spec.goal.fingerprint()
+        });
+        by_works || by_records || is_enough(claims)
+    }
 }
 
-/// Clusters that have started before go on to their upgrade only while fewer are being upgraded than may be in flight.
-fn check_upgrades(observed: &Observed, plan: &Plan, violations: &mut Vec<Violation>) {
-    let Ok(spec) = &observed.spec else {
-        return;
-    };
-    let is_upgrading = |name: &ClusterName| {
-        let own = |(_, work): &(WorkKind, &Work)| work.owner.uid == observed.upgrade.uid;
-        let mut own = works(observed, name).filter(own);
-        in_flight(observed, name) && own.any(|(kind, _)| is_main(kind))
-    };
-    let going_on = plan.actions.iter().filter(|action| match action {
-        Action::CreateWork(order) => {
-            let cluster = &order.cluster;
-            is_main(order.kind) && in_flight(observed, cluster) && !is_upgrading(cluster)
-        }
-        _ => false,
-    });
-    let going_on = going_on.count();
-    if going_on == 0 {
-        return;
-    }
-    let upgrading = observed.works.keys().filter(|name| is_upgrading(name)).count();
-    let limit = spec.strategy.slots(selected(observed).len());
-    if upgrading + going_on > limit {
-        violations.push(Violation::TooMany {
-            in_flight: upgrading + going_on,
-            limit,
-        });
-    }
+fn version_is(reached: bool, version: Option<&semver::Version>) -> bool {
+    reached && version.is_some()
 }
 
 fn is_main(kind: WorkKind) -> bool {
     matches!(kind, WorkKind::Cluster | WorkKind::Operators)
 }
 
-fn is_canary(observed: &Observed, spec: &Spec, name: &ClusterName) -> bool {
-    let cluster = observed.clusters.get(name);
-    let canaries = spec.strategy.canaries.as_ref();
-    canaries
-        .zip(cluster)
-        .is_some_and(|(canaries, cluster)| canaries.matches(&cluster.labels))
-}
-
-/// Whether a canary is not complete.
-fn canaries_wait(observed: &Observed, selected: &BTreeSet<&ClusterName>) -> bool {
-    observed.spec.as_ref().is_ok_and(|spec| {
-        selected
-            .iter()
-            .any(|name| is_canary(observed, spec, name) && !is_complete(observed, spec, name))
-    })
-}
-
-fn check_start(
-    observed: &Observed,
-    selected: &BTreeSet<&ClusterName>,
-    canaries_wait: bool,
-    name: &ClusterName,
-    violations: &mut Vec<Violation>,
-) {
-    let why = match &observed.spec {
-        Err(_) => Some("the spec is invalid"),
-        Ok(spec) if spec.paused => Some("it is paused"),
-        Ok(_) if observed.upgrade.deleting => Some("the upgrade is being deleted"),
-        Ok(_) if !observed.caught_up => Some("the view is behind our own writes"),
-        Ok(_) if !selected.contains(name) => Some("it is not selected"),
-        Ok(_) if !observed.upgrade.finalizer => Some("the upgrade has no finalizer yet"),
-        Ok(_) => None,
-    };
-    if let Some(why) = why {
-        violations.push(Violation::MustNotStart(name.clone(), why));
-    }
-    if works(observed, name).any(|(_, work)| work.owner.uid != observed.upgrade.uid) {
-        violations.push(Violation::NotOurs(name.clone()));
-    }
-    if let Ok(spec) = &observed.spec
-        && canaries_wait
-        && !is_canary(observed, spec, name)
-    {
-        violations.push(Violation::BeforeCanaries(name.clone()));
-    }
-}
-
-fn check_action(observed: &Observed, action: &Action, violations: &mut Vec<Violation>) {
-    match action {
-        Action::AddFinalizer | Action::RemoveFinalizer | Action::ApplyPlacement | Action::DeletePlacement => {
-        }
-        Action::CreateWork(order) => {
-            if works(observed, &order.cluster).any(|(kind, _)| kind == order.kind) {
-                violations.push(Violation::Exists(order.cluster.clone(), order.kind));
-            }
-        }
-        Action::FinishWork {
-            cluster, kind, uid, ..
-        } => {
-            if find(observed, cluster, *kind, uid).is_none_or(|work| work.owner.uid != observed.upgrade.uid) {
-                violations.push(Violation::MustNotTouch(cluster.clone(), *kind));
-            }
-        }
-        Action::ReopenWork { cluster, uid } => {
-            let allowed = find(observed, cluster, WorkKind::Cluster, uid).is_some_and(|work| {
-                let record = work.record.as_ref();
-                work.owner.uid == observed.upgrade.uid
-                    && record.is_some_and(|record| record.state == crate::ClusterState::Failed)
-            });
-            if !allowed {
-                violations.push(Violation::MustNotTouch(cluster.clone(), WorkKind::Cluster));
-            }
-        }
-        Action::DeleteWork { cluster, kind, uid } => {
-            let allowed = find(observed, cluster, *kind, uid).is_some_and(|work| {
-                work.owner.uid == observed.upgrade.uid || !owner_at_work(observed, cluster, &work.owner.uid)
-            });
-            if !allowed {
-                violations.push(Violation::MustNotTouch(cluster.clone(), *kind));
-            }
-        }
-    }
-}
-
-fn selected(observed: &Observed) -> BTreeSet<&ClusterName> {
-    let sources = &observed.selection.sources;
-    sources
-        .iter()
-        .flat_map(|source| source.outcome.iter().flat_map(|snapshot| snapshot.keys()))
-        .collect()
-}
-
-fn works<'a>(observed: &'a Observed, name: &ClusterName) -> impl Iterator<Item = (WorkKind, &'a Work)> {
-    observed
-        .works
-        .get(name)
-        .into_iter()
-        .flatten()
-        .map(|(kind, work)| (*kind, &**work))
-}
-
-fn find<'a>(observed: &'a Observed, name: &ClusterName, kind: WorkKind, uid: &Uid) -> Option<&'a Work> {
-    works(observed, name)
-        .find(|(other, work)| *other == kind && work.uid == *uid)
-        .map(|(_, work)| work)
-}
-
-/// Whether an upgrade has works on the cluster without having recorded an outcome there.
-fn owner_at_work(observed: &Observed, name: &ClusterName, owner: &Uid) -> bool {
-    let theirs = || works(observed, name).filter(|(_, work)| work.owner.uid == *owner && !work.deleting);
-    let works_here = theirs().any(|(kind, _)| starts(kind));
-    works_here && theirs().all(|(_, work)| work.record.is_none())
-}
-
 /// Whether a cluster has started when it has such a work.
 fn starts(kind: WorkKind) -> bool {
     kind == WorkKind::Pre || is_main(kind)
-}
-
-fn in_flight(observed: &Observed, name: &ClusterName) -> bool {
-    let own = || works(observed, name).filter(|(_, work)| work.owner.uid == observed.upgrade.uid);
-    let started = own().any(|(kind, _)| starts(kind));
-    started && own().all(|(_, work)| work.record.is_none())
-}
-
-fn is_complete(observed: &Observed, spec: &Spec, name: &ClusterName) -> bool {
-    let claims = observed
-        .clusters
-        .get(name)
-        .and_then(|cluster| cluster.version.as_ref());
-    let is_enough = |version| spec.goal.operators.is_none() && spec.goal.platform_reached(version);
-    let recorded = |work: &Work| {
-        work.owner.uid == observed.upgrade.uid
-            && work
-                .record
-                .as_ref()
-                .is_some_and(|record| record.state == crate::ClusterState::Complete)
-            && work.is_for(&spec.goal)
-    };
-    let reached = works(observed, name).any(|(kind, work)| {
-        let version = match &work.feedback {
-            crate::WorkFeedback::ClusterVersion(feedback) | crate::WorkFeedback::Agent(feedback) => {
-                feedback.version.as_ref()
-            }
-            _ => None,
-        };
-        is_main(kind) && (recorded(work) || (version.is_some() && is_enough(version)))
-    });
-    reached || (claims.is_some() && is_enough(claims))
 }

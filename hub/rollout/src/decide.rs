@@ -1,188 +1,403 @@
-//! The decision.
+//! The decision: what is to be done about an upgrade, from all that is observed.
 
-use drydock_api::mcu::ActionSummary;
-use drydock_api::names::WorkKind;
-use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::batch::{self, choose, halt, hold};
-use crate::cluster::{Member, Step};
-use crate::members::{Context, persisted_start};
+use drydock_names::ClusterName;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::assess::{Assessment, Begins, Cluster, Context, Next, Step, assess};
+use crate::slots::{self, Filled, fill_slots, halt};
+use crate::totals::Totals;
 use crate::{
-    Action, ClusterState, Deadline, FailureReason, Halt, Observed, OwnPlacement, Plan, Report, cleanup,
-    deletion, estimate,
+    Action, ActionCounts, ClusterStatus, Enforcement, Finish, NAMED_CLUSTERS, Observed, OwnPlacement, Plan,
+    Reason, Report, Rollout, Row, Urgency, deletion, pages,
 };
 
 /// Decides what is to be done about an upgrade.
 ///
-/// The same observation and moment always give the same plan, and a plan that has been carried out is not given again.
+/// The same observation and moment always give the same plan, and a plan that has been carried out is not given again. This looks at
+/// every cluster; [`crate::Decider`] gives the same plans and looks only at those that have changed.
 pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
-    if observed.upgrade.deleting {
-        return deletion::decide(observed);
+    let Observed { rollout, rows } = observed;
+    let context = Context::of(rollout);
+    let assessments: BTreeMap<ClusterName, Assessment> = rows
+        .iter()
+        .map(|(name, row)| (name.clone(), assess(&context, name, row, now)))
+        .collect();
+    let mut totals = Totals::default();
+    for (name, assessment) in &assessments {
+        totals.add(name, assessment);
     }
-    let context = Context::new(observed, now);
-    let mut members = context.members();
-    let halt = halt(&context, &members);
-    hold(&context, &mut members);
-    let batch = choose(&context, &mut members, halt.as_ref());
-    let frozen = is_frozen(&context);
-    let all_finished = members.values().all(|member| member.standing.state.finished());
+    let fleet = Fleet {
+        rollout,
+        context: &context,
+        rows,
+        assessments: &assessments,
+        totals: &totals,
+    };
+    fleet.plan(now, &|_| false)
+}
 
-    let mut actions = own_placement(observed);
-    for member in members.values() {
-        if let Step::GoOn(next) = &member.step {
-            actions.extend(next.iter().cloned());
+/// All that a plan is made of.
+pub(crate) struct Fleet<'a> {
+    pub rollout: &'a Rollout,
+    pub context: &'a Context,
+    pub rows: &'a BTreeMap<ClusterName, Row>,
+    pub assessments: &'a BTreeMap<ClusterName, Assessment>,
+    pub totals: &'a Totals,
+}
+
+impl Fleet<'_> {
+    /// The plan for this moment. Clusters that are taken are not started.
+    pub fn plan(&self, now: Timestamp, is_taken: &dyn Fn(&ClusterName) -> bool) -> Plan {
+        if self.rollout.upgrade.deleting {
+            return deletion::decide(self.rollout, self.rows, now);
+        }
+        let frozen = is_frozen(self.rollout);
+        let halt = halt(self.rollout, self.totals, now);
+        let filled = fill_slots(self.rollout, self.totals, halt.as_ref(), now, is_taken);
+        let mut actions = self.actions(&filled, frozen, now);
+        if !self.rollout.upgrade.finalizer {
+            actions = vec![Action::AddFinalizer];
+        }
+        let starts = actions.iter().filter_map(Action::starts);
+        let starting = starts.filter(|name| !self.is_in_flight(name)).count();
+        let wake = slots::wake(self.rollout, self.totals, halt.as_ref(), now);
+        let deadline = self.totals.deadlines.first().map(|(moment, _)| *moment);
+        let mut report = self.report(&filled, starting, frozen, now);
+        report.halt = halt;
+        report.attention = self.attention(&report, &filled, now);
+        report.first_wait = self.first_wait(&report);
+        Plan {
+            actions,
+            wake: wake.into_iter().chain(deadline).min(),
+            report,
         }
     }
-    actions.extend(batch.actions);
-    let settled = context.spec.is_some() && context.selection_report().problem.is_none();
-    if frozen || (settled && all_finished && !members.is_empty()) {
-        actions.extend(cleanup::action_works(observed));
-    }
-    if frozen {
-        actions.retain(|action| action.starts().is_none());
-    }
-    if !observed.caught_up {
-        actions.clear();
-    } else if !observed.upgrade.finalizer {
-        actions = vec![Action::AddFinalizer];
+
+    fn is_in_flight(&self, name: &ClusterName) -> bool {
+        let status = self.assessments.get(name).and_then(|found| found.status.as_ref());
+        status.is_some_and(|status| status.state.in_flight())
     }
 
-    let starting = if actions.iter().any(|action| action.starts().is_some()) {
-        batch.starting
-    } else {
-        0
-    };
-    let wake = next_look(&context, &members, halt.as_ref());
-    let mut report = Report {
-        selection: context.selection_report(),
-        invalid: observed.spec.as_ref().err().cloned(),
-        halt,
-        starting,
-        limit: batch.limit,
-        target: context.spec.map(|spec| spec.goal.to_string()).unwrap_or_default(),
-        pre_actions: pre_actions(&context, &members),
-        post_actions: post_actions(&context, &members),
-        rollout_since: persisted_start(observed).or((starting > 0).then_some(now)),
-        frozen,
-        retry: observed.upgrade.retry.clone().transpose(),
-        clusters: members
-            .into_iter()
-            .map(|(name, member)| (name, member.standing))
-            .collect(),
-        ..Report::default()
-    };
-    report.estimated_completion = estimate::completion(&report, now);
-    Plan {
-        actions,
-        report,
-        wake,
+    fn cluster<'a>(&'a self, name: &'a ClusterName, now: Timestamp) -> Option<Cluster<'a>> {
+        Some(Cluster::new(self.context, name, self.rows.get(name)?, now))
     }
-}
 
-/// A complete upgrade no longer follows the fleet, until its spec changes or a retry is asked for.
-fn is_frozen(context: &Context<'_>) -> bool {
-    let observed = context.observed;
-    let completed = observed.previous.completion_time;
-    // The completion is known to the second.
-    let is_retried = context
-        .retry
-        .is_some_and(|asked| completed.is_none_or(|then| then.as_second() < asked.as_second()));
-    observed.previous.complete
-        && !is_retried
-        && observed.spec.is_ok()
-        && observed.previous.observed_generation == Some(observed.upgrade.generation)
-}
-
-/// The next moment at which something follows from the time alone.
-fn next_look(context: &Context<'_>, members: &Members, halt: Option<&Halt>) -> Option<Timestamp> {
-    let asked = context.observed.upgrade.retry.as_ref().ok().copied().flatten();
-    members
-        .values()
-        .filter_map(deadline)
-        .chain(batch::wake(context, halt))
-        .chain(asked.filter(|asked| *asked > context.now))
-        .min()
-}
-
-fn own_placement(observed: &Observed) -> Vec<Action> {
-    let wanted = observed.spec.as_ref().ok().map(|spec| spec.has_selector);
-    match (wanted, observed.own_placement) {
-        (Some(true), OwnPlacement::Absent | OwnPlacement::Stale) => vec![Action::ApplyPlacement],
-        (Some(false), OwnPlacement::Current | OwnPlacement::Stale) => vec![Action::DeletePlacement],
-        _ => Vec::new(),
+    fn actions(&self, filled: &Filled, frozen: bool, now: Timestamp) -> Vec<Action> {
+        let mut actions = own_placement(self.rollout);
+        let acting = self.totals.acting.iter().chain(&filled.continues);
+        for name in acting {
+            if let (Some(cluster), Some(Step::Continue(next))) = (self.cluster(name, now), self.step(name)) {
+                actions.extend(next.iter().filter_map(|next| cluster.action(next)));
+            }
+        }
+        let since = self.context.since.unwrap_or(now);
+        for name in filled.starts.iter().filter(|_| !frozen) {
+            if let Some(cluster) = self.cluster(name, now) {
+                actions.extend(self.start(&cluster, since));
+            }
+        }
+        actions.extend(self.records(since, now));
+        let all = &self.totals.all;
+        let settled = self.rollout.spec.is_ok()
+            && self
+                .rollout
+                .selection
+                .sources
+                .iter()
+                .all(|source| source.problem.is_none())
+            && all.total > 0
+            && all.complete + all.failed == all.total;
+        if frozen || settled {
+            actions.extend(self.disposals());
+        }
+        actions
     }
-}
 
-fn deadline(member: &Member) -> Option<Timestamp> {
-    match member.standing.deadline {
-        Deadline::At(moment) => Some(moment),
-        Deadline::Never(_) => None,
+    fn step(&self, name: &ClusterName) -> Option<&Step> {
+        self.assessments.get(name).map(|assessment| &assessment.step)
     }
-}
 
-type Members = std::collections::BTreeMap<drydock_api::ClusterName, Member>;
+    fn start(&self, cluster: &Cluster<'_>, since: Timestamp) -> Vec<Action> {
+        let Some(Step::Start(start)) = self.step(cluster.name) else {
+            return Vec::new();
+        };
+        if !start.deletes.is_empty() {
+            let deletes = start.deletes.iter();
+            return deletes
+                .filter_map(|kind| cluster.action(&Next::Delete(*kind)))
+                .collect();
+        }
+        let first = match start.begins {
+            Begins::ByReopening => cluster
+                .reopened()
+                .zip(cluster.main())
+                .map(|(revision, (_, work))| Action::ReopenWork {
+                    cluster: cluster.name.clone(),
+                    uid: work.uid.clone(),
+                    revision: Box::new(revision),
+                }),
+            begins => {
+                let generation = self.rollout.upgrade.generation;
+                let work = cluster.first_work(begins, generation, since);
+                work.map(|work| Action::CreateWork(Box::new(work)))
+            }
+        };
+        first.into_iter().collect()
+    }
 
-/// How a cluster failed, read from the record of its works.
-fn failure(context: &Context<'_>, name: &drydock_api::ClusterName) -> Option<FailureReason> {
-    let works = context.observed.works.get(name)?;
-    [WorkKind::Cluster, WorkKind::Operators, WorkKind::Pre]
-        .into_iter()
-        .find_map(|kind| {
-            let work = works
-                .get(&kind)
-                .filter(|work| work.owner.uid == context.observed.upgrade.uid)?;
-            FailureReason::parse(&work.record.as_ref()?.reason)
+    /// Outcomes that are on no page yet, while pages can be written.
+    fn records(&self, since: Timestamp, now: Timestamp) -> Vec<Action> {
+        let refused = self.rollout.page_refusal.as_ref();
+        if refused.is_some_and(|refusal| refusal.next > now) {
+            return Vec::new();
+        }
+        let entries = self.totals.unrecorded.iter().filter_map(|name| {
+            let unrecorded = self.assessments.get(name)?.unrecorded.as_ref()?;
+            self.cluster(name, now)?.entry(unrecorded, since)
+        });
+        let mut actions = pages::write(self.rollout, entries.collect());
+        let adopted = self
+            .rollout
+            .pages
+            .iter()
+            .filter(|page| page.header.owner.uid != self.rollout.upgrade.uid && !page.header.closed);
+        let written: BTreeSet<_> = actions
+            .iter()
+            .filter_map(|action| match action {
+                Action::WritePage(write) => Some(write.name.clone()),
+                _ => None,
+            })
+            .collect();
+        actions.extend(
+            adopted
+                .filter(|page| self.rollout.upgrade.owns(&page.header.owner) && !written.contains(&page.name))
+                .map(|page| Action::MarkPage {
+                    name: page.name.clone(),
+                    closed: false,
+                }),
+        );
+        actions
+    }
+
+    /// Works of actions that have served.
+    fn disposals(&self) -> impl Iterator<Item = Action> {
+        self.totals.disposable.iter().flat_map(|name| {
+            let assessment = self.assessments.get(name);
+            let works = self.rows.get(name).map(|row| &row.works);
+            let kinds = assessment.map_or(&[][..], |assessment| &assessment.disposable);
+            kinds.iter().filter_map(move |kind| {
+                Some(Action::DeleteWork {
+                    cluster: name.clone(),
+                    kind: *kind,
+                    uid: works?.get(*kind)?.uid.clone(),
+                })
+            })
         })
+    }
+
+    fn report(&self, filled: &Filled, starting: usize, frozen: bool, now: Timestamp) -> Report {
+        let totals = self.totals;
+        let spec = self.rollout.spec.as_ref();
+        let problem = self.rollout.selection.sources.iter().find_map(|source| {
+            let problem = source.problem.clone()?;
+            Some((source.placement.clone(), problem))
+        });
+        let used =
+            |counts: ActionCounts, is_used: bool| if is_used { counts } else { ActionCounts::default() };
+        let has = |which: fn(&crate::Spec) -> bool| spec.is_ok_and(|spec| which(spec)) || spec.is_err();
+        let begins = starting > 0 || (over(self.rollout) && !is_all_complete(totals));
+        let mut report = Report {
+            selected: totals.selected,
+            selection_problem: problem,
+            invalid: spec.err().cloned(),
+            starting,
+            limit: filled.limit,
+            target: spec.map(|spec| spec.goal.to_string()).unwrap_or_default(),
+            counts: totals.all,
+            states: totals.states.clone(),
+            canaries: totals.canaries,
+            awaits_canaries: totals.awaited_canaries.1 < totals.awaited_canaries.0,
+            pre_actions: used(totals.pre_actions, has(|spec| spec.pre_action.is_some())),
+            post_actions: used(totals.post_actions, has(|spec| spec.post_action.is_some())),
+            applied: totals.applied,
+            channels_pending: totals.channels_pending,
+            versions: totals.versions.clone(),
+            drifted: totals.drifted,
+            left_to: totals.left_to.clone(),
+            unnamed: totals.attention.len().saturating_sub(NAMED_CLUSTERS),
+            failed: self.failed(),
+            rollout_since: self
+                .context
+                .since
+                .or(begins.then_some(now))
+                .or(self.rollout.previous.start_time),
+            last_finished: totals.finished.latest(),
+            frozen,
+            records_refused: self
+                .rollout
+                .page_refusal
+                .as_ref()
+                .map(|refusal| refusal.words.to_string()),
+            ..Report::default()
+        };
+        report.estimated_completion = estimated_completion(&report, totals, now);
+        report
+    }
+
+    fn status(&self, name: &ClusterName) -> Option<&ClusterStatus> {
+        self.assessments.get(name)?.status.as_ref()
+    }
+
+    fn failed(&self) -> Vec<(ClusterName, Reason)> {
+        let first = self.totals.failed.iter().take(5);
+        first
+            .filter_map(|name| Some((name.clone(), self.status(name)?.reason.clone())))
+            .collect()
+    }
+
+    fn attention(
+        &self,
+        report: &Report,
+        filled: &Filled,
+        now: Timestamp,
+    ) -> Vec<(ClusterName, ClusterStatus)> {
+        let urgent = self.totals.attention.iter().take(NAMED_CLUSTERS);
+        urgent
+            .filter_map(|(_, name)| Some((name.clone(), self.resolved(name, report, filled, now)?)))
+            .collect()
+    }
+
+    /// The status of a cluster with what it waits for because of the others.
+    pub fn resolved(
+        &self,
+        name: &ClusterName,
+        report: &Report,
+        filled: &Filled,
+        now: Timestamp,
+    ) -> Option<ClusterStatus> {
+        let mut status = self.status(name)?.clone();
+        let key = (!status.canary, status.started, name.clone());
+        if status.reason == Reason::ReadyToStart {
+            status.reason = report.waiting_reason(status.canary);
+        } else if self.totals.continuing.contains(&key) && !filled.continues.contains(name) {
+            status.reason = slots::held_by(self.rollout, self.totals, filled.limit, now);
+        }
+        Some(status)
+    }
+
+    fn first_wait(&self, report: &Report) -> Option<(ClusterName, Reason)> {
+        let kept = self
+            .totals
+            .attention
+            .range((Urgency::Kept, ClusterName::default())..)
+            .next();
+        if let Some((_, name)) = kept {
+            return Some((name.clone(), self.status(name)?.reason.clone()));
+        }
+        let waiting = self.totals.startable.iter().find(|key| key.needs_slot)?;
+        Some((waiting.name.clone(), report.waiting_reason(!waiting.is_other)))
+    }
 }
 
-/// Pre-upgrade actions, counted over all clusters that have started: their works go when the upgrade is done, the counts
-/// stay. A cluster that has an upgrade work has passed its action.
-fn pre_actions(context: &Context<'_>, members: &Members) -> ActionSummary {
-    let mut summary = ActionSummary::default();
-    if context.spec.is_some_and(|spec| spec.pre_action.is_none()) {
-        return summary;
+impl Cluster<'_> {
+    /// The write that a step asks for.
+    fn action(&self, next: &Next) -> Option<Action> {
+        let cluster = self.name.clone();
+        let uid = |kind| Some(self.row.works.get(kind)?.uid.clone());
+        let main = drydock_names::names::WorkKind::Cluster;
+        Some(match next {
+            Next::Create(stage) => Action::CreateWork(Box::new(self.next_work(*stage)?)),
+            Next::Finish(kind, ending) => Action::FinishWork(Box::new(Finish {
+                cluster,
+                kind: *kind,
+                uid: uid(*kind)?,
+                outcome: ending.outcome,
+                reason: ending.reason,
+                message: ending.message.clone(),
+                started_at: self
+                    .lead()
+                    .map_or(self.present.now(), |(_, lead)| lead.attempt_since()),
+                at: self.present.now(),
+                retry: self.retry(),
+                unverified: ending.unverified,
+            })),
+            Next::Enforce => Action::EnforceWork {
+                cluster,
+                uid: uid(main)?,
+                revision: Box::new(self.revised(Enforcement::Enforced)?),
+            },
+            Next::SetChannel(channel) => {
+                let enforcement = match channel {
+                    Some(_) => Enforcement::ChannelOnly,
+                    None => Enforcement::Enforced,
+                };
+                Action::SetChannel {
+                    cluster,
+                    uid: uid(main)?,
+                    revision: Box::new(self.revised(enforcement)?),
+                    channel: channel.clone(),
+                }
+            }
+            Next::Delete(kind) => Action::DeleteWork {
+                cluster,
+                kind: *kind,
+                uid: uid(*kind)?,
+            },
+            Next::Label(kind) => Action::LabelWork {
+                cluster,
+                kind: *kind,
+                uid: uid(*kind)?,
+            },
+            Next::Confirm(kind) => Action::ConfirmWork { cluster, kind: *kind },
+        })
     }
-    for (name, member) in members {
-        let standing = &member.standing;
-        let acting = standing.state == ClusterState::PreAction;
-        let failed = failure(context, name).is_some_and(FailureReason::before_upgrade);
-        if standing.started.is_none() {
-            continue;
-        }
-        summary.total += 1;
-        summary.applied += i64::from(standing.initialized || standing.applied);
-        summary.available += i64::from(standing.initialized);
-        summary.degraded += i64::from(failed);
-        summary.progressing += i64::from(acting && !standing.initialized && !failed);
-    }
-    summary
 }
 
-/// Post-upgrade actions, counted over the clusters that have reached the target.
-fn post_actions(context: &Context<'_>, members: &Members) -> ActionSummary {
-    let mut summary = ActionSummary::default();
-    if context.spec.is_some_and(|spec| spec.post_action.is_none()) {
-        return summary;
+/// A complete upgrade no longer follows the fleet, until its spec changes.
+pub(crate) fn is_frozen(rollout: &Rollout) -> bool {
+    let previous = &rollout.previous;
+    previous.complete
+        && rollout.spec.is_ok()
+        && previous.observed_generation == Some(rollout.upgrade.generation)
+}
+
+/// The upgrade was complete, and its spec has been edited since: a new rollout begins, unless that changes nothing.
+fn over(rollout: &Rollout) -> bool {
+    let previous = &rollout.previous;
+    previous.complete && previous.observed_generation != Some(rollout.upgrade.generation)
+}
+
+fn is_all_complete(totals: &Totals) -> bool {
+    totals.all.complete == totals.all.total && totals.channels_pending == 0
+}
+
+fn own_placement(rollout: &Rollout) -> Vec<Action> {
+    let Ok(spec) = &rollout.spec else {
+        return Vec::new();
+    };
+    let selection = &rollout.selection;
+    let mut actions = Vec::new();
+    if let (Some(own), OwnPlacement::Absent | OwnPlacement::Stale) = (&spec.own_placement, selection.own) {
+        actions.push(Action::ApplyPlacement(own.clone()));
     }
-    for (name, member) in members {
-        let standing = &member.standing;
-        let post = context
-            .observed
-            .works
-            .get(name)
-            .and_then(|works| works.get(&WorkKind::Post));
-        let acting = standing.state == ClusterState::PostAction;
-        let complete = standing.state == ClusterState::Complete && standing.initialized;
-        let failed = failure(context, name).is_some_and(FailureReason::after_upgrade);
-        if !(acting || complete || failed) {
-            continue;
-        }
-        let applied = post.is_some_and(|work| work.applied == crate::ConditionStatus::True);
-        summary.total += 1;
-        summary.applied += i64::from(complete || failed || applied);
-        summary.available += i64::from(complete);
-        summary.degraded += i64::from(failed);
-        summary.progressing += i64::from(acting);
+    // An earlier one goes when the new one's decisions are whole.
+    if selection.sources.iter().all(|source| source.problem.is_none()) {
+        let earlier = selection.superseded.iter().cloned();
+        actions.extend(earlier.map(Action::DeletePlacement));
     }
-    summary
+    actions
+}
+
+/// The mean of the completed clusters' durations, once for those in flight and once for each batch that has to follow. Nothing before
+/// the first is complete, or while nothing moves. It does not follow the clock, so that a status without news stays as it is.
+fn estimated_completion(report: &Report, totals: &Totals, now: Timestamp) -> Option<Timestamp> {
+    let (seconds, samples) = totals.durations;
+    let mean = seconds.checked_div(i64::try_from(samples).ok()?)?;
+    let latest = totals.in_flight_started.latest()?;
+    let batches = report.counts.pending.div_ceil(report.limit.max(1));
+    let remaining = mean.saturating_mul(1 + i64::try_from(batches).ok()?);
+    let end = latest.saturating_add(SignedDuration::from_secs(remaining)).ok()?;
+    (end > now).then_some(end)
 }

@@ -1,41 +1,126 @@
-//! The upgrade goes: its works are deleted, its clusters go on (no roll back).
+//! The upgrade goes: its works are deleted, its clusters continue (no roll back).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Action, Observed, Plan, Report};
+use drydock_names::ClusterName;
+use jiff::Timestamp;
 
-/// Deletes all works and lets the object go as soon as the deletions are accepted. It does not wait for the clusters: a
-/// work whose cluster is gone stays Terminating for ever (hub 4).
-pub(crate) fn decide(observed: &Observed) -> Plan {
-    let mut actions = Vec::new();
-    let mut owing = BTreeSet::new();
-    for (cluster, works) in &observed.works {
-        for (kind, work) in works {
-            if work.owner.uid != observed.upgrade.uid {
-                continue;
-            }
-            owing.insert(cluster.clone());
-            if !work.deleting {
-                actions.push(Action::DeleteWork {
-                    cluster: cluster.clone(),
-                    kind: *kind,
-                    uid: work.uid.clone(),
-                });
-            }
+use crate::assess::{Cluster, Context, NewEntry, Unrecorded};
+use crate::{Action, DeletionReport, Plan, RefusedWrite, Report, Rollout, Row, pages};
+
+/// Records what became of the clusters, deletes all works, and lets the object go as soon as the deletions are accepted. It does not
+/// wait for the clusters: a work whose cluster is gone stays Terminating for ever.
+pub(crate) fn decide(rollout: &Rollout, rows: &BTreeMap<ClusterName, Row>, now: Timestamp) -> Plan {
+    let context = Context::of(rollout);
+    let mut deletion = Deletion {
+        context: &context,
+        now,
+        report: DeletionReport::default(),
+        actions: Vec::new(),
+        entries: Vec::new(),
+        waits: false,
+        wake: None,
+    };
+    for (name, row) in rows {
+        deletion.cluster(name, row, rollout.upgrade.namespace_deleting);
+    }
+    let Deletion {
+        mut report,
+        mut actions,
+        entries,
+        waits,
+        wake,
+        ..
+    } = deletion;
+    report.unrecorded = entries.len();
+    actions.extend(pages::write(rollout, entries));
+    if actions.is_empty() && !waits && rollout.upgrade.finalizer {
+        let owns = |page: &&crate::Page| rollout.upgrade.owns(&page.header.owner) && !page.header.closed;
+        let open = rollout.pages.iter().filter(owns);
+        let closes = open.map(|page| Action::MarkPage {
+            name: page.name.clone(),
+            closed: true,
+        });
+        if !rollout.upgrade.namespace_deleting {
+            actions.extend(closes);
         }
-    }
-    if actions.is_empty() && observed.upgrade.finalizer {
-        actions.push(Action::RemoveFinalizer);
-    }
-    if !observed.caught_up {
-        actions.clear();
+        if actions.is_empty() {
+            actions.push(Action::RemoveFinalizer);
+        }
     }
     Plan {
         actions,
         report: Report {
-            owing: Some(owing),
+            records_refused: rollout
+                .page_refusal
+                .as_ref()
+                .map(|refusal| refusal.words.to_string()),
+            deletion: Some(report),
             ..Report::default()
         },
-        wake: None,
+        wake,
     }
+}
+
+struct Deletion<'a> {
+    context: &'a Context,
+    now: Timestamp,
+    report: DeletionReport,
+    actions: Vec<Action>,
+    entries: Vec<NewEntry>,
+    /// A deletion was refused and is tried again later.
+    waits: bool,
+    wake: Option<Timestamp>,
+}
+
+impl Deletion<'_> {
+    fn cluster(&mut self, name: &ClusterName, row: &Row, without_records: bool) {
+        let cluster = Cluster::new(self.context, name, row, self.now);
+        if cluster.own_works().next().is_some() {
+            self.report.clusters_with_works.insert(name.clone());
+        }
+        if let (Some(unrecorded), false) = (cluster.unrecorded_at_deletion(), without_records) {
+            self.entries.extend(cluster.entry(&unrecorded, self.now));
+            return;
+        }
+        for (kind, work) in cluster.own_works().filter(|(_, work)| !work.deleting) {
+            if let Some(refusal) = cluster.refusal(kind, RefusedWrite::Delete) {
+                self.report
+                    .refused
+                    .get_or_insert_with(|| (name.clone(), refusal.words.to_string()));
+                if refusal.next > self.now {
+                    self.waits = true;
+                    self.wake = self.wake.into_iter().chain([refusal.next]).min();
+                    continue;
+                }
+            }
+            self.actions.push(Action::DeleteWork {
+                cluster: name.clone(),
+                kind,
+                uid: work.uid.clone(),
+            });
+        }
+    }
+}
+
+impl Cluster<'_> {
+    /// What must be recorded of a cluster before its works go with their upgrade.
+    fn unrecorded_at_deletion(&self) -> Option<Unrecorded> {
+        let (_, lead) = self.lead()?;
+        let started = Some(lead.attempt_since());
+        let mut own = self.own_entries();
+        if lead.deleting || own.any(|recorded| recorded.entry.started == started) {
+            return None;
+        }
+        Some(match lead.outcome {
+            Some(_) => Unrecorded::Committed,
+            None => Unrecorded::Abandoned("the upgrade was deleted while the cluster was in flight".into()),
+        })
+    }
+}
+
+/// The first of the clusters whose works are not gone, for a message.
+pub(crate) fn first_names(clusters: &BTreeSet<ClusterName>) -> String {
+    let first: Vec<&str> = clusters.iter().take(5).map(ClusterName::as_str).collect();
+    first.join(", ")
 }

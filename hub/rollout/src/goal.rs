@@ -1,12 +1,13 @@
 //! What a cluster shall come to: a release of the platform, newer operators, or both.
 
 use std::fmt;
+use std::sync::Arc;
 
 use semver::Version;
 use serde::{Deserialize, Serialize};
 
-/// The version that clusters shall run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The release that clusters shall run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// The channel to set, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -26,10 +27,15 @@ pub struct Target {
 }
 
 impl Target {
-    /// Whether an UpgradeConfig can say all of this: it knows neither `force` nor `upstream`, and wants a channel with a
-    /// version (agent 1).
+    /// Whether an UpgradeConfig can say all of this: it knows neither `force` nor `upstream`, and needs a channel with a
+    /// version.
     pub fn fits_agent(&self) -> bool {
         !self.force && self.upstream.is_none() && (self.image.is_some() || self.channel.is_some())
+    }
+
+    /// Whether this asks for the same release; the channel and how it is asked for may differ.
+    pub fn is_same_release(&self, other: &Self) -> bool {
+        self.version == other.version && self.image == other.image
     }
 }
 
@@ -52,7 +58,7 @@ pub struct OperatorKey {
     pub namespace: String,
 }
 
-/// Whose upgrades are approved (hub 1, `ocpOperators`). Without any there is nothing to do, so that is not said here.
+/// Whose upgrades are approved (`spec.ocpOperators`). Where none are, there is nothing to do, so that is not said here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operators {
     /// These; absent means all.
@@ -83,15 +89,45 @@ impl Goal {
         }
     }
 
+    /// Whether this is the same goal but for the channel and the way in which the release is asked for: a cluster that has
+    /// reached the one has reached the other.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let same_release = match (&self.target, &other.target) {
+            (None, None) => true,
+            (Some(ours), Some(theirs)) => ours.is_same_release(theirs),
+            _ => false,
+        };
+        same_release && self.operators == other.operators
+    }
+
+    /// What tells two goals apart, short and stable: equal where [`Goal::is_same`] holds.
+    pub fn fingerprint(&self) -> Arc<str> {
+        let release = self
+            .target
+            .as_ref()
+            .map(|target| (&target.version, &target.image));
+        // Plain data always becomes JSON.
+        let text = serde_json::to_string(&(release, &self.operators)).unwrap_or_default();
+        short_hash(&text).into()
+    }
+
+    /// The channel that clusters shall follow, if the goal says.
+    pub fn channel(&self) -> Option<&str> {
+        self.target.as_ref()?.channel.as_deref()
+    }
+
+    /// The version that clusters shall run, if the goal says.
+    pub fn version(&self) -> Option<&Version> {
+        self.target.as_ref()?.version.as_ref()
+    }
+
     /// Whether a cluster of this version has the platform already: one beyond it needs nothing, since asking for an older
-    /// version would be a roll back. An image is only known by what the cluster feeds back.
+    /// version would be a downgrade. An image is known only by what the cluster feeds back.
     pub fn platform_reached(&self, version: Option<&Version>) -> bool {
-        match &self.target {
-            None => true,
-            Some(target) => match (&target.version, version) {
-                (Some(target), Some(version)) => version >= target,
-                _ => false,
-            },
+        match (&self.target, version) {
+            (None, _) => true,
+            (Some(target), Some(version)) => target.version.as_ref().is_some_and(|target| version >= target),
+            (Some(_), None) => false,
         }
     }
 }
@@ -104,4 +140,11 @@ impl fmt::Display for Goal {
             (None, _) => f.write_str("newer operators"),
         }
     }
+}
+
+/// Ten hexadecimal digits that are the same for the same text, in every version of the hub.
+pub(crate) fn short_hash(text: &str) -> String {
+    use sha2::Digest;
+    let digest = sha2::Sha256::digest(text.as_bytes());
+    digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect()
 }

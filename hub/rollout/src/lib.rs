@@ -1,50 +1,67 @@
-//! What a fleet upgrade does next, decided from what is observed. This crate cannot do I/O: it has neither a kube client
-//! nor an async runtime.
+//! What a fleet upgrade does next, decided from what is observed. This crate cannot do I/O: it has neither a Kubernetes client, nor
+//! Kubernetes' types, nor an async runtime.
 //!
-//! [`decide`] is the one entry: a function of what is [`Observed`] and the present moment to a [`Plan`] of writes, a
-//! [`Report`] that says for each cluster why it is where it is, and the next deadline. [`check`] says which invariants a
-//! plan would break; the hub refuses to act on such a plan.
+//! [`decide`] is the definition: a function of what is [`Observed`] and the present moment to a [`Plan`] of writes, a [`Report`] that
+//! says why the rollout is where it is, and the next deadline. It assesses one [`Row`] a cluster, adds the assessments up, and fills
+//! the free slots. [`Decider`] gives the same plans and looks only at the rows that have changed. [`check`] says which invariants a
+//! plan would break; the hub refuses to act on such a plan. [`Observed::apply`] says what an action does.
 
-mod batch;
+mod assess;
 mod check;
-mod cleanup;
-mod cluster;
-mod conditions;
 mod decide;
+mod decider;
 mod deletion;
-mod estimate;
 mod goal;
-mod members;
 mod observed;
-mod parse;
+mod pages;
 mod plan;
 mod reason;
 mod report;
 mod selector;
+mod slots;
 mod snapshot;
 mod spec;
+mod stage;
 mod state;
-mod status;
+mod totals;
 pub mod transition;
-mod upgrade;
+mod verdicts;
 mod window;
 
 pub use check::{Violation, check};
 pub use decide::decide;
+pub use decider::Decider;
+pub use drydock_names::names::{EndState, WorkKind};
+pub use drydock_names::{ClusterName, IntOrPercent};
 pub use goal::{Goal, OperatorKey, Operators, Target};
 pub use observed::{
-    Cluster, ClusterFeedback, ConditionStatus, InvalidRetry, Observed, OwnPlacement, Owner, PlacementKey,
-    Previous, Record, Revision, RunState, Selection, SelectionProblem, Source, Taint, Toleration, Uid,
-    Upgrade, UpgradeKey, Via, Work, WorkFeedback, Works,
+    AgentFeedback, AgentPhase, Applied, ClusterFacts, ENTRY_MESSAGE, Enforcement, Entry, LiveUpgrades,
+    Observed, Outcome, OwnPlacement, Owner, Page, PageHeader, PlacementKey, Previous, RecordedEntry,
+    RecordedOutcome, Refusal, RefusalCause, Refused, RefusedWrite, Requirements, Retries, RetryToken,
+    Revision, Rollout, Row, Run, RunState, Selected, Selection, SelectionProblem, Source, StageSeconds,
+    Taint, Toleration, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Work,
+    WorkAfter, WorkFeedback, Works,
 };
-pub use parse::{InvalidSpec, parse_spec};
-pub use plan::{Action, Plan, WorkOrder};
+pub use pages::{PAGE_ENTRIES, expired_pages};
+pub use plan::{Action, Finish, NewWork, PageWrite, Plan, WorkContent};
 pub use reason::{Deadline, FailureReason, Reason};
-pub use report::{Counts, Halt, Report, Standing};
+pub use report::{
+    ActionCounts, ClusterStatus, Counts, DeletionReport, Halt, NAMED_CLUSTERS, Report, Urgency,
+};
 pub use selector::{InvalidSelector, Selector};
-pub use snapshot::{Decisions, Page, PlacementStatus, Snapshot, read_snapshot};
-pub use spec::{ActionSpec, Spec, Strategy};
+pub use snapshot::{DecisionPage, Decisions, PlacementStatus, Snapshot, read_snapshot};
+pub use spec::{ActionSpec, AgentSettings, InvalidSpec, Spec, Strategy, UpgradeVia};
+pub use stage::Stage;
 pub use state::ClusterState;
-pub use status::render_status;
 pub use transition::Transition;
+pub use verdicts::{ConditionType, Truth, Verdict, verdicts};
 pub use window::{InvalidWindow, StartWindow};
+
+/// The beginning of a text that is at most so many bytes long, cut between characters.
+pub fn bounded(text: &str, bytes: usize) -> &str {
+    let mut end = text.len().min(bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}

@@ -1,24 +1,95 @@
 //! What is to be done: complete, idempotent writes.
 
-use drydock_api::ClusterName;
-use drydock_api::names::{EndState, WorkKind};
+use std::sync::Arc;
+
+use drydock_names::ClusterName;
+use drydock_names::names::{EndState, WorkKind};
 use jiff::Timestamp;
+use serde_json::Value;
 
-use crate::{Report, Revision, Uid};
+use crate::spec::AgentSettings;
+use crate::{Entry, Operators, PageHeader, PlacementKey, Report, RetryToken, Revision, Target, Uid};
 
-/// A work to be created. Together with the spec's templates it says all that the work contains.
+/// What a work is to contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkOrder {
+pub enum WorkContent {
+    /// The user's action: the spec of the ManifestWork as JSON.
+    Action(Arc<Value>),
+    /// An upgrade through ClusterVersion.
+    ClusterVersion {
+        /// To what.
+        target: Target,
+        /// The cluster's OpenShift id, if known.
+        cluster_id: Option<String>,
+    },
+    /// An upgrade through the agent.
+    UpgradeConfig {
+        /// To what.
+        target: Target,
+        /// What the agent is told beside it.
+        settings: AgentSettings,
+    },
+    /// The Job that approves the operators' upgrades.
+    Operators(Operators),
+}
+
+/// A work to be created, finished: nothing else is needed to write it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewWork {
     /// For which cluster.
     pub cluster: ClusterName,
     /// Which of its works.
     pub kind: WorkKind,
     /// What it is for; written on the work.
     pub revision: Revision,
-    /// The OpenShift cluster id, if known.
-    pub cluster_id: Option<String>,
+    /// What it contains.
+    pub content: WorkContent,
     /// Whether the cluster is a canary.
     pub canary: bool,
+}
+
+/// How a cluster has ended, to be committed on its work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finish {
+    /// Which cluster.
+    pub cluster: ClusterName,
+    /// Which of its works.
+    pub kind: WorkKind,
+    /// The work as observed.
+    pub uid: Uid,
+    /// The outcome.
+    pub outcome: EndState,
+    /// Why, in CamelCase.
+    pub reason: &'static str,
+    /// Why, in a sentence.
+    pub message: Arc<str>,
+    /// When the cluster's first work was made.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub at: Timestamp,
+    /// The retry that was asked for.
+    pub retry: RetryToken,
+    /// The cluster says that the signature of its release was not verified.
+    pub unverified: bool,
+}
+
+/// Entries to be written on one page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageWrite {
+    /// The page.
+    pub name: Arc<str>,
+    /// Its number.
+    pub number: u32,
+    /// What it says of all its entries.
+    pub header: Arc<PageHeader>,
+    /// The goal in words.
+    pub target: Arc<str>,
+    /// Who started the rollout.
+    pub started_by: Arc<str>,
+    /// The version of the page to which the entries are appended; a new page without.
+    pub append_to: Option<Arc<str>>,
+    /// The new entries.
+    pub entries: Vec<Entry>,
 }
 
 /// One write.
@@ -28,37 +99,42 @@ pub enum Action {
     AddFinalizer,
     /// Take our finalizer off: the upgrade may go.
     RemoveFinalizer,
-    /// Make the hub's own Placement say what the spec says.
-    ApplyPlacement,
-    /// Delete the hub's own Placement: the spec has no selector any more.
-    DeletePlacement,
+    /// Make the Placement that the hub keeps say what the spec says.
+    ApplyPlacement(PlacementKey),
+    /// Delete a Placement that the hub kept.
+    DeletePlacement(PlacementKey),
     /// Create a work. One that exists and is ours is a success.
-    CreateWork(WorkOrder),
-    /// Record the outcome on a work; on a cluster-upgrade work also stop enforcing.
-    FinishWork {
+    CreateWork(Box<NewWork>),
+    /// Apply what the work has only read so far: the cluster is below the target.
+    EnforceWork {
         /// Of which cluster.
         cluster: ClusterName,
-        /// Which work.
-        kind: WorkKind,
         /// The work as observed.
         uid: Uid,
-        /// The outcome.
-        outcome: EndState,
-        /// Why, in CamelCase.
-        reason: String,
-        /// Why, in a sentence.
-        message: String,
-        /// When the cluster's first work was made.
-        started_at: Timestamp,
-        /// When.
-        at: Timestamp,
+        /// What it is for from now on.
+        revision: Box<Revision>,
     },
-    /// Take the outcome off a cluster-upgrade work: what failed after the platform was there goes on.
+    /// Apply another channel, and nothing else, on a cluster that is complete; or, without a channel, stop applying it.
+    SetChannel {
+        /// Of which cluster.
+        cluster: ClusterName,
+        /// The work as observed.
+        uid: Uid,
+        /// What it is for from now on.
+        revision: Box<Revision>,
+        /// The channel, while it is to be applied.
+        channel: Option<String>,
+    },
+    /// Commit the outcome on a work; on a cluster-upgrade work also stop enforcing.
+    FinishWork(Box<Finish>),
+    /// Take the outcome off a cluster-upgrade work: what failed after the platform was there continues.
     ReopenWork {
         /// Of which cluster.
         cluster: ClusterName,
         /// The work as observed.
         uid: Uid,
+        /// What it is for from now on: a new attempt begins.
+        revision: Box<Revision>,
     },
     /// Delete a work, if it still is the observed one.
     DeleteWork {
@@ -69,20 +145,60 @@ pub enum Action {
         /// The work as observed.
         uid: Uid,
     },
+    /// Put the labels on a work again by which the hub finds it.
+    LabelWork {
+        /// Of which cluster.
+        cluster: ClusterName,
+        /// Which work.
+        kind: WorkKind,
+        /// The work as observed.
+        uid: Uid,
+    },
+    /// Read a work by name: whether it is there is not known.
+    ConfirmWork {
+        /// Of which cluster.
+        cluster: ClusterName,
+        /// Which work.
+        kind: WorkKind,
+    },
+    /// Write entries on a page of records.
+    WritePage(Box<PageWrite>),
+    /// Mark a page as history (the upgrade is being deleted), or as this upgrade's (it was restored under another uid).
+    MarkPage {
+        /// The page.
+        name: Arc<str>,
+        /// Whether its upgrade is deleted.
+        closed: bool,
+    },
 }
 
 impl Action {
-    /// The cluster that starts with this action, or goes on, if one does.
+    /// The cluster that starts with this action, or continues, if one does.
     pub fn starts(&self) -> Option<&ClusterName> {
         match self {
-            Self::CreateWork(order) => Some(&order.cluster),
+            Self::CreateWork(work) => Some(&work.cluster),
             Self::ReopenWork { cluster, .. } => Some(cluster),
+            _ => None,
+        }
+    }
+
+    /// The cluster whose works this is about, if it is about one.
+    pub fn cluster(&self) -> Option<&ClusterName> {
+        match self {
+            Self::CreateWork(work) => Some(&work.cluster),
+            Self::FinishWork(finish) => Some(&finish.cluster),
+            Self::EnforceWork { cluster, .. }
+            | Self::SetChannel { cluster, .. }
+            | Self::ReopenWork { cluster, .. }
+            | Self::DeleteWork { cluster, .. }
+            | Self::LabelWork { cluster, .. }
+            | Self::ConfirmWork { cluster, .. } => Some(cluster),
             Self::AddFinalizer
             | Self::RemoveFinalizer
-            | Self::ApplyPlacement
-            | Self::DeletePlacement
-            | Self::FinishWork { .. }
-            | Self::DeleteWork { .. } => None,
+            | Self::ApplyPlacement(_)
+            | Self::DeletePlacement(_)
+            | Self::WritePage(_)
+            | Self::MarkPage { .. } => None,
         }
     }
 }
@@ -92,8 +208,8 @@ impl Action {
 pub struct Plan {
     /// Writes, in their order.
     pub actions: Vec<Action>,
-    /// Why each cluster is where it is.
+    /// Why the rollout is where it is.
     pub report: Report,
-    /// The earliest moment at which a deadline passes.
+    /// The earliest moment at which something follows from the time alone.
     pub wake: Option<Timestamp>,
 }

@@ -1,8 +1,12 @@
-//! Why a cluster is where it is. Status, Events, metrics and logs all use these words.
+//! Why a cluster is where it is. Status, Events, metrics, the plugin and the page all use these words.
 
 use std::fmt;
+use std::sync::Arc;
 
+use drydock_names::names::WorkKind;
 use jiff::Timestamp;
+
+use crate::Stage;
 
 /// When a cluster leaves its state at the latest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,77 +17,81 @@ pub enum Deadline {
     Never(&'static str),
 }
 
-/// Why a cluster failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureReason {
+macro_rules! failure_reasons {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Why a cluster failed.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum FailureReason {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl FailureReason {
+            /// All reasons.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The reason in CamelCase.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+    };
+}
+
+failure_reasons! {
     /// A Job or Pod of the pre-upgrade action failed, or a rule says it is degraded.
     PreActionFailed,
     /// The pre-upgrade action took too long.
     PreActionTimedOut,
+    /// The work of the pre-upgrade action could not be written.
+    PreActionRefused,
     /// The cluster refuses the target.
     InvalidTarget,
     /// The agent says that the upgrade failed.
     AgentFailed,
     /// The upgrade took too long.
     UpgradeTimedOut,
+    /// The work of the upgrade could not be written.
+    UpgradeRefused,
     /// The operators' upgrades failed.
     OperatorsFailed,
     /// The operators' upgrades took too long.
     OperatorsTimedOut,
+    /// The work of the operators' upgrades could not be written.
+    OperatorsRefused,
     /// A Job or Pod of the post-upgrade action failed, or a rule says it is degraded.
     PostActionFailed,
     /// The post-upgrade action took too long.
     PostActionTimedOut,
+    /// The work of the post-upgrade action could not be written.
+    PostActionRefused,
 }
 
 impl FailureReason {
-    /// All reasons.
-    pub const ALL: [Self; 9] = [
-        Self::PreActionFailed,
-        Self::PreActionTimedOut,
-        Self::InvalidTarget,
-        Self::AgentFailed,
-        Self::UpgradeTimedOut,
-        Self::OperatorsFailed,
-        Self::OperatorsTimedOut,
-        Self::PostActionFailed,
-        Self::PostActionTimedOut,
-    ];
-
-    /// The reason in CamelCase.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::PreActionFailed => "PreActionFailed",
-            Self::PreActionTimedOut => "PreActionTimedOut",
-            Self::InvalidTarget => "InvalidTarget",
-            Self::AgentFailed => "AgentFailed",
-            Self::UpgradeTimedOut => "UpgradeTimedOut",
-            Self::OperatorsFailed => "OperatorsFailed",
-            Self::OperatorsTimedOut => "OperatorsTimedOut",
-            Self::PostActionFailed => "PostActionFailed",
-            Self::PostActionTimedOut => "PostActionTimedOut",
-        }
-    }
-
     /// The reason that a recorded word names.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
+        Self::ALL.iter().copied().find(|reason| reason.as_str() == text)
     }
 
-    /// Whether the cluster failed before its upgrade began.
-    pub fn before_upgrade(self) -> bool {
-        matches!(self, Self::PreActionFailed | Self::PreActionTimedOut)
-    }
-
-    /// Whether the cluster failed after it had reached the target.
-    pub fn after_upgrade(self) -> bool {
-        matches!(self, Self::PostActionFailed | Self::PostActionTimedOut)
+    /// The stage in which a cluster fails so.
+    pub fn stage(self) -> Stage {
+        match self {
+            Self::PreActionFailed | Self::PreActionTimedOut | Self::PreActionRefused => Stage::PreAction,
+            Self::InvalidTarget | Self::AgentFailed | Self::UpgradeTimedOut | Self::UpgradeRefused => {
+                Stage::Platform
+            }
+            Self::OperatorsFailed | Self::OperatorsTimedOut | Self::OperatorsRefused => Stage::Operators,
+            Self::PostActionFailed | Self::PostActionTimedOut | Self::PostActionRefused => Stage::PostAction,
+        }
     }
 }
 
 /// Why a cluster is where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
+    /// It may start when its turn comes; the report says what it waits for.
+    ReadyToStart,
     /// It starts with this plan.
     Starting,
     /// All slots are taken.
@@ -95,30 +103,52 @@ pub enum Reason {
     },
     /// The canaries are not all complete.
     WaitingForCanaries,
-    /// The rollout as a whole starts nothing; its conditions say why.
-    Halted,
+    /// The rollout as a whole starts nothing; the condition's reason.
+    Halted(&'static str),
+    /// It is between two stages, and no start window is open.
+    WaitingForWindow {
+        /// When one opens.
+        opens: Option<Timestamp>,
+    },
     /// The hub does not know the cluster.
     ClusterUnknown,
     /// The hub's admin has not accepted the cluster.
     NotAccepted,
     /// The cluster has not joined.
     NotJoined,
+    /// The ManagedCluster is being deleted.
+    BeingDeleted,
     /// The cluster is not Available.
     NotAvailable,
+    /// The Placement still lists the cluster, but its labels do not match any more.
+    NoLongerMatches,
+    /// The cluster is of another product.
+    NotOpenShift(String),
     /// The cluster has a taint that its placement does not tolerate.
     Tainted(String),
-    /// Another upgrade is at work on the cluster, or has superseded this one there.
+    /// Another upgrade is at work on the cluster.
     OwnedByAnotherUpgrade(String),
     /// The upgrade must go through the agent, which is not Available on the cluster.
     AgentNotAvailable,
-    /// An object that is not ours has the name of a work.
-    NameTaken(String),
+    /// The cluster's namespace is missing on the hub, in the server's words.
+    NamespaceMissing(Arc<str>),
+    /// A work cannot be written.
+    WriteRefused {
+        /// Which stage's.
+        stage: Stage,
+        /// In the server's words.
+        words: Arc<str>,
+    },
     /// A finished work makes room first.
     ReplacingOldWork,
+    /// The outcome of an earlier upgrade must be on its record before its work is replaced.
+    AwaitingRecord,
+    /// The hub reads a work by name, because it does not know whether it is there.
+    ConfirmingWork(WorkKind),
     /// The cluster runs the target, or something newer, without our doing.
     AlreadyAtTarget(String),
-    /// The work agent has not applied the work.
-    WaitingForApply(String),
+    /// The work agent has not applied the work; why, if it says.
+    WaitingForApply(Option<Arc<str>>),
     /// Jobs of an action have not ended.
     ActionRunning {
         /// How many have succeeded.
@@ -126,71 +156,170 @@ pub enum Reason {
         /// How many there are.
         total: usize,
     },
-    /// The action is done; the next step follows.
+    /// The action is done; the next stage follows.
     ActionDone,
     /// The spec does not say what comes next, because it is invalid.
     SpecInvalid,
+    /// The version that the cluster runs is not known yet.
+    ReadingVersion,
     /// The cluster does not show the target yet.
-    WaitingForTarget(Option<String>),
-    /// The cluster is on its way.
-    Progressing(Option<String>),
+    WaitingForTarget(Option<Arc<str>>),
+    /// The cluster is on its way; how far, or what it waits for.
+    Progressing(Option<Arc<str>>),
+    /// The agent is done, ClusterVersion does not say so yet.
+    WaitingForClusterVersion,
     /// What the work feeds back cannot be read.
-    Unreadable(String),
+    Unreadable(Arc<str>),
     /// It is done.
-    Upgraded(String),
-    /// It failed, and how.
-    Failed(String),
+    Upgraded(Arc<str>),
+    /// It failed.
+    Failed {
+        /// Why; `None` if what was recorded is no reason of this version's.
+        reason: Option<FailureReason>,
+        /// How, in a sentence.
+        message: Arc<str>,
+    },
+}
+
+impl Reason {
+    /// The reason in CamelCase, for machines and links.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::ReadyToStart => "ReadyToStart",
+            Self::Starting => "Starting",
+            Self::WaitingForSlot { .. } => "WaitingForSlot",
+            Self::WaitingForCanaries => "WaitingForCanaries",
+            Self::Halted(reason) => reason,
+            Self::WaitingForWindow { .. } => "AwaitingStartWindow",
+            Self::ClusterUnknown => "ClusterUnknown",
+            Self::NotAccepted => "NotAccepted",
+            Self::NotJoined => "NotJoined",
+            Self::BeingDeleted => "BeingDeleted",
+            Self::NotAvailable => "NotAvailable",
+            Self::NoLongerMatches => "NoLongerMatches",
+            Self::NotOpenShift(_) => "NotOpenShift",
+            Self::Tainted(_) => "Tainted",
+            Self::OwnedByAnotherUpgrade(_) => "OwnedByAnotherUpgrade",
+            Self::AgentNotAvailable => "AgentNotAvailable",
+            Self::NamespaceMissing(_) => "NamespaceMissing",
+            Self::WriteRefused { .. } => "WriteRefused",
+            Self::ReplacingOldWork => "ReplacingOldWork",
+            Self::AwaitingRecord => "AwaitingRecord",
+            Self::ConfirmingWork(_) => "ConfirmingWork",
+            Self::AlreadyAtTarget(_) => "AlreadyAtTarget",
+            Self::WaitingForApply(_) => "WaitingForApply",
+            Self::ActionRunning { .. } => "ActionRunning",
+            Self::ActionDone => "ActionDone",
+            Self::SpecInvalid => "SpecInvalid",
+            Self::ReadingVersion => "ReadingVersion",
+            Self::WaitingForTarget(_) => "WaitingForTarget",
+            Self::Progressing(_) => "Progressing",
+            Self::WaitingForClusterVersion => "WaitingForClusterVersion",
+            Self::Unreadable(_) => "Unreadable",
+            Self::Upgraded(_) => "Upgraded",
+            Self::Failed { reason, .. } => reason.map_or("Failed", FailureReason::as_str),
+        }
+    }
+
+    /// Whether the cluster only waits for its turn: nothing is wrong with it.
+    pub fn is_turn(&self) -> bool {
+        matches!(
+            self,
+            Self::ReadyToStart
+                | Self::Starting
+                | Self::WaitingForSlot { .. }
+                | Self::WaitingForCanaries
+                | Self::Halted(_)
+        )
+    }
+}
+
+impl Reason {
+    /// The sentence, of a reason that says the same of every cluster.
+    fn fixed(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::ReadyToStart => "waiting for its turn",
+            Self::Starting => "starting",
+            Self::WaitingForCanaries => "waiting until all canaries are complete",
+            Self::WaitingForWindow { opens: None } => {
+                "the upgrade follows when a start window opens, and none opens any more"
+            }
+            Self::ClusterUnknown => "there is no ManagedCluster of this name",
+            Self::NotAccepted => "the hub has not accepted the cluster",
+            Self::NotJoined => "the cluster has not joined the hub",
+            Self::BeingDeleted => "the ManagedCluster is being deleted",
+            Self::NotAvailable => "the cluster is not Available; it starts when it is",
+            Self::NoLongerMatches => {
+                "the cluster's labels or sets do not match the selection any more; its Placement is about to be decided anew"
+            }
+            Self::AgentNotAvailable => {
+                "upgradeVia is Agent, and the add-on drydock-agent is not Available on the cluster"
+            }
+            Self::ReplacingOldWork => "waiting until the work of an earlier upgrade is deleted",
+            Self::AwaitingRecord => "waiting until the outcome of the earlier upgrade is on its record",
+            Self::WaitingForApply(None) => "waiting until the cluster applies the work",
+            Self::ActionDone => "the action has succeeded",
+            Self::SpecInvalid => "waiting until the spec is valid again",
+            Self::ReadingVersion => {
+                "waiting until the cluster says which version it runs: nothing is asked of it before"
+            }
+            Self::WaitingForTarget(None) => "waiting until the cluster takes up the target",
+            Self::Progressing(None) => "upgrading",
+            Self::WaitingForClusterVersion => {
+                "the agent says that the upgrade is done, ClusterVersion does not say so yet"
+            }
+            _ => return None,
+        })
+    }
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(sentence) = self.fixed() {
+            return f.write_str(sentence);
+        }
         match self {
-            Self::Starting => f.write_str("starting"),
             Self::WaitingForSlot { in_flight, limit } => {
                 write!(f, "waiting for a slot: {in_flight} of {limit} are taken")
             }
-            Self::WaitingForCanaries => f.write_str("waiting until all canaries are complete"),
-            Self::Halted => f.write_str("nothing new starts: see the conditions"),
-            Self::ClusterUnknown => f.write_str("there is no ManagedCluster of this name"),
-            Self::NotAccepted => f.write_str("the hub has not accepted the cluster"),
-            Self::NotJoined => f.write_str("the cluster has not joined the hub"),
-            Self::NotAvailable => f.write_str("the cluster is not Available; it starts when it is"),
-            Self::Tainted(taint) => {
-                write!(
-                    f,
-                    "the cluster has the taint {taint}, which its placement does not tolerate"
-                )
+            Self::Halted(reason) => write!(f, "no cluster starts ({reason}): see the conditions"),
+            Self::WaitingForWindow { opens: Some(opens) } => {
+                write!(f, "the upgrade follows when a start window opens, at {opens}")
             }
-            Self::OwnedByAnotherUpgrade(upgrade) => {
-                write!(f, "OwnedByAnotherUpgrade: the cluster is {upgrade}'s")
-            }
-            Self::AgentNotAvailable => f.write_str(
-                "upgradeVia is Agent, and the add-on drydock-agent is not Available on the cluster",
+            Self::NotOpenShift(product) => write!(
+                f,
+                "the cluster is {product}, which is not upgraded by a ClusterVersion: leave it out of the selection"
             ),
-            Self::NameTaken(name) => {
-                write!(f, "the ManifestWork {name} is not Drydock's: delete or rename it")
+            Self::Tainted(taint) => write!(
+                f,
+                "the cluster has the taint {taint}, which its placement does not tolerate"
+            ),
+            Self::OwnedByAnotherUpgrade(upgrade) => {
+                write!(f, "OwnedByAnotherUpgrade: {upgrade} is at work on the cluster")
             }
-            Self::ReplacingOldWork => f.write_str("waiting until the work of an earlier upgrade is deleted"),
+            Self::NamespaceMissing(words) => {
+                write!(f, "the cluster's namespace is missing on the hub: {words}")
+            }
+            Self::WriteRefused { stage, words } => {
+                write!(f, "the work of the {} cannot be written: {words}", stage.label())
+            }
+            Self::ConfirmingWork(kind) => write!(
+                f,
+                "whether the work of the {} is there is being confirmed",
+                Stage::of(*kind).label()
+            ),
             Self::AlreadyAtTarget(version) => write!(f, "already runs {version}"),
-            Self::WaitingForApply(message) if message.is_empty() => {
-                f.write_str("waiting until the cluster applies the work")
-            }
-            Self::WaitingForApply(message) => {
-                write!(f, "waiting until the cluster applies the work: {message}")
-            }
+            Self::WaitingForApply(Some(why)) => write!(f, "the cluster cannot apply the work: {why}"),
             Self::ActionRunning { succeeded, total } => {
                 write!(f, "the action runs: {succeeded} of {total} have succeeded")
             }
-            Self::ActionDone => f.write_str("the action has succeeded"),
-            Self::SpecInvalid => f.write_str("waiting until the spec is valid again"),
-            Self::WaitingForTarget(None) => f.write_str("waiting until the cluster takes up the target"),
             Self::WaitingForTarget(Some(why)) => {
                 write!(f, "waiting until the cluster takes up the target: {why}")
             }
-            Self::Progressing(None) => f.write_str("upgrading"),
             Self::Progressing(Some(how)) => write!(f, "upgrading: {how}"),
             Self::Unreadable(why) => write!(f, "what the cluster feeds back cannot be read: {why}"),
-            Self::Upgraded(message) | Self::Failed(message) => f.write_str(message),
+            Self::Upgraded(message) | Self::Failed { message, .. } => f.write_str(message),
+            other => f.write_str(other.as_str()),
         }
     }
 }

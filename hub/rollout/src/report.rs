@@ -1,19 +1,18 @@
-//! Why the rollout is where it is: the one source of status, Events, metrics and logs.
+//! Why the rollout is where it is: the one source of status, Events, metrics, the plugin and the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drydock_api::ClusterName;
-use drydock_api::mcu::{ActionSummary, reason};
+use drydock_names::ClusterName;
 use jiff::Timestamp;
 
-use crate::{ClusterState, Deadline, InvalidRetry, InvalidSpec, PlacementKey, Reason, SelectionProblem};
+use crate::{ClusterState, Deadline, InvalidSpec, PlacementKey, Reason, SelectionProblem};
 
-/// One cluster of the rollout.
+/// Where one cluster of the rollout is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// Where it is.
+pub struct ClusterStatus {
+    /// Its state.
     pub state: ClusterState,
-    /// Why.
+    /// Why it is in it.
     pub reason: Reason,
     /// Whether it is a canary.
     pub canary: bool,
@@ -37,14 +36,36 @@ pub struct Standing {
     pub drifted: bool,
 }
 
-impl Standing {
-    /// Whether it has failed: the failure is recorded, or is with this plan.
+impl ClusterStatus {
+    /// Whether it has failed: the failure is committed, or is with this plan.
     pub fn has_failed(&self) -> bool {
-        matches!(self.reason, Reason::Failed(_))
+        matches!(self.reason, Reason::Failed { .. })
+    }
+
+    /// How much it needs attention; not at all if it is done or waits for its turn.
+    pub fn urgency(&self) -> Option<Urgency> {
+        match self.state {
+            ClusterState::Failed => Some(Urgency::Failed),
+            ClusterState::NotStarted if self.reason.is_turn() => None,
+            ClusterState::NotStarted => Some(Urgency::Kept),
+            ClusterState::Complete => None,
+            _ => Some(Urgency::Moving),
+        }
     }
 }
 
-/// Why nothing new starts.
+/// How much a cluster needs attention, the most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// It has failed.
+    Failed,
+    /// It is in flight.
+    Moving,
+    /// Something keeps it from starting.
+    Kept,
+}
+
+/// Why no further cluster starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
     /// The spec cannot be acted on.
@@ -79,17 +100,27 @@ pub enum Halt {
 }
 
 impl Halt {
+    /// The reasons of halts that are news: each has its Event.
+    pub const ALL: [&str; 6] = [
+        "Paused",
+        "NoCanaryMatched",
+        "CanaryFailed",
+        "CanarySoaking",
+        "FailureBudgetSpent",
+        "AwaitingStartWindow",
+    ];
+
     /// The reason in CamelCase, as the condition InProgress and the metric have it.
     pub fn as_str(&self) -> &'static str {
         match self {
-            Self::InvalidSpec => reason::INVALID_SPEC,
-            Self::Selection => reason::NOT_STARTED,
-            Self::Paused => reason::PAUSED,
-            Self::NoCanaryMatched => reason::NO_CANARY_MATCHED,
-            Self::CanaryFailed(_) => reason::CANARY_FAILED,
-            Self::CanarySoaking { .. } => reason::CANARY_SOAKING,
-            Self::FailureBudgetSpent { .. } => reason::FAILURE_BUDGET_SPENT,
-            Self::AwaitingStartWindow { .. } => reason::AWAITING_START_WINDOW,
+            Self::InvalidSpec => "InvalidSpec",
+            Self::Selection => "NotStarted",
+            Self::Paused => "Paused",
+            Self::NoCanaryMatched => "NoCanaryMatched",
+            Self::CanaryFailed(_) => "CanaryFailed",
+            Self::CanarySoaking { .. } => "CanarySoaking",
+            Self::FailureBudgetSpent { .. } => "FailureBudgetSpent",
+            Self::AwaitingStartWindow { .. } => "AwaitingStartWindow",
         }
     }
 }
@@ -113,80 +144,115 @@ pub struct Counts {
     pub in_flight: usize,
 }
 
-/// What the selection came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SelectionReport {
-    /// How many clusters are selected.
-    pub selected: usize,
-    /// The first Placement that gives none, and why.
-    pub problem: Option<(PlacementKey, SelectionProblem)>,
+/// How many clusters an action has reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ActionCounts {
+    /// Clusters on which it was started.
+    pub total: usize,
+    /// Clusters on which its objects are applied.
+    pub applied: usize,
+    /// Clusters on which it has succeeded.
+    pub available: usize,
+    /// Clusters on which it is under way.
+    pub progressing: usize,
+    /// Clusters on which it has failed.
+    pub degraded: usize,
 }
+
+/// What keeps an upgrade that is being deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeletionReport {
+    /// Clusters whose works are not gone yet.
+    pub clusters_with_works: BTreeSet<ClusterName>,
+    /// A deletion that is refused, if one is: of which cluster's work, and in which words.
+    pub refused: Option<(ClusterName, String)>,
+    /// Outcomes that are not on a page of records yet.
+    pub unrecorded: usize,
+}
+
+/// The most clusters that a report names.
+pub const NAMED_CLUSTERS: usize = 100;
 
 /// Why the rollout is where it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Each cluster of the rollout.
-    pub clusters: BTreeMap<ClusterName, Standing>,
-    /// The selection.
-    pub selection: SelectionReport,
+    /// How many clusters are selected.
+    pub selected: usize,
+    /// The first Placement that gives no clusters, and why.
+    pub selection_problem: Option<(PlacementKey, SelectionProblem)>,
     /// What is wrong with the spec.
     pub invalid: Option<InvalidSpec>,
-    /// Why nothing new starts.
+    /// Why no further cluster starts.
     pub halt: Option<Halt>,
     /// How many clusters start with this plan: announced in the status before their works are created.
     pub starting: usize,
     /// How many may be in flight.
     pub limit: usize,
-    /// The target, as text.
+    /// The goal in words.
     pub target: String,
+    /// All clusters of the rollout.
+    pub counts: Counts,
+    /// How many of them are in each state; states without any are left out.
+    pub states: BTreeMap<ClusterState, usize>,
+    /// The canaries among them.
+    pub canaries: Counts,
+    /// Not all canaries are complete that the others wait for.
+    pub awaits_canaries: bool,
     /// The pre-upgrade actions.
-    pub pre_actions: ActionSummary,
+    pub pre_actions: ActionCounts,
     /// The post-upgrade actions.
-    pub post_actions: ActionSummary,
+    pub post_actions: ActionCounts,
+    /// Clusters on which a work is applied.
+    pub applied: usize,
+    /// Completed clusters on which the channel is still to be set.
+    pub channels_pending: usize,
+    /// Clusters by the version that they show.
+    pub versions: BTreeMap<String, usize>,
+    /// Complete clusters that run a newer version than the target.
+    pub drifted: usize,
+    /// Clusters that later upgrades have claimed, by upgrade.
+    pub left_to: BTreeMap<String, usize>,
+    /// Clusters that move or need attention, the most urgent first; at most [`NAMED_CLUSTERS`].
+    pub attention: Vec<(ClusterName, ClusterStatus)>,
+    /// How many more need attention.
+    pub unnamed: usize,
+    /// The first clusters that failed.
+    pub failed: Vec<(ClusterName, Reason)>,
+    /// The first cluster that something keeps from starting.
+    pub first_wait: Option<(ClusterName, Reason)>,
     /// When the rollout of this spec began.
     pub rollout_since: Option<Timestamp>,
+    /// When the last cluster was done that is.
+    pub last_finished: Option<Timestamp>,
     /// When the last cluster will be done, by the pace so far.
     pub estimated_completion: Option<Timestamp>,
     /// The upgrade is complete and its status frozen.
     pub frozen: bool,
-    /// The upgrade is being deleted: clusters whose works are not gone yet.
-    pub owing: Option<BTreeSet<ClusterName>>,
-    /// When a retry was asked for, or why that cannot be read.
-    pub retry: Option<Result<Timestamp, InvalidRetry>>,
+    /// Why the records cannot be written, if so.
+    pub records_refused: Option<String>,
+    /// The upgrade is being deleted.
+    pub deletion: Option<DeletionReport>,
 }
 
 impl Report {
-    /// Counts the clusters for which `which` holds.
-    pub fn count(&self, which: impl Fn(&Standing) -> bool) -> Counts {
-        let mut counts = Counts::default();
-        for standing in self.clusters.values().filter(|standing| which(standing)) {
-            counts.total += 1;
-            counts.initialized += usize::from(standing.initialized);
-            counts.in_flight += usize::from(standing.state.in_flight());
-            match standing.state {
-                ClusterState::NotStarted => counts.pending += 1,
-                ClusterState::PreAction | ClusterState::Initialized => {}
-                ClusterState::PartialUpgrade | ClusterState::Operators | ClusterState::PostAction => {
-                    counts.partial += 1;
-                }
-                ClusterState::Complete => counts.complete += 1,
-                ClusterState::Failed => counts.failed += 1,
-            }
-        }
-        counts
-    }
-
-    /// All clusters.
-    pub fn counts(&self) -> Counts {
-        self.count(|_| true)
-    }
-
     /// Whether every cluster of the rollout is done, and there is one.
     pub fn complete(&self) -> bool {
-        let counts = self.counts();
         self.invalid.is_none()
-            && self.selection.problem.is_none()
-            && counts.total > 0
-            && counts.complete == counts.total
+            && self.selection_problem.is_none()
+            && self.counts.total > 0
+            && self.counts.complete == self.counts.total
+            && self.channels_pending == 0
+    }
+
+    /// What a cluster waits for that is ready to start.
+    pub fn waiting_reason(&self, canary: bool) -> Reason {
+        match &self.halt {
+            Some(halt) => Reason::Halted(halt.as_str()),
+            None if !canary && self.awaits_canaries => Reason::WaitingForCanaries,
+            None => Reason::WaitingForSlot {
+                in_flight: self.counts.in_flight + self.starting,
+                limit: self.limit,
+            },
+        }
     }
 }

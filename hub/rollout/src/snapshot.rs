@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use drydock_api::ClusterName;
+use drydock_names::ClusterName;
 
 /// The clusters of a Placement with the index of their decision group.
 pub type Snapshot = BTreeMap<ClusterName, u32>;
 
 /// One PlacementDecision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct DecisionPage {
     /// The index of its decision group.
     pub group: u32,
     /// Its clusters.
@@ -33,16 +33,16 @@ pub enum Decisions {
     /// A whole snapshot.
     Whole(Snapshot),
     /// Not decided, or pages are being written.
-    Torn,
+    Inconsistent,
 }
 
 /// Reads the pages of a Placement. A snapshot counts only when the pages that the status names are all there, no other
 /// is, and their clusters add up.
-pub fn read_snapshot(status: &PlacementStatus, pages: &BTreeMap<String, Page>) -> Decisions {
+pub fn read_snapshot(status: &PlacementStatus, pages: &BTreeMap<String, DecisionPage>) -> Decisions {
     let named = status.pages.iter().all(|page| pages.contains_key(page));
     let exact = status.pages.is_empty() || status.pages.len() == pages.len();
     if !(status.decided && named && exact) {
-        return Decisions::Torn;
+        return Decisions::Inconsistent;
     }
     let mut snapshot = Snapshot::new();
     let mut entries = 0;
@@ -56,7 +56,7 @@ pub fn read_snapshot(status: &PlacementStatus, pages: &BTreeMap<String, Page>) -
     if entries == snapshot.len() && snapshot.len() == status.selected {
         Decisions::Whole(snapshot)
     } else {
-        Decisions::Torn
+        Decisions::Inconsistent
     }
 }
 
@@ -64,8 +64,8 @@ pub fn read_snapshot(status: &PlacementStatus, pages: &BTreeMap<String, Page>) -
 mod tests {
     use super::*;
 
-    fn page(group: u32, clusters: &[&str]) -> Page {
-        Page {
+    fn page(group: u32, clusters: &[&str]) -> DecisionPage {
+        DecisionPage {
             group,
             clusters: clusters.iter().map(|name| ClusterName::from(*name)).collect(),
         }
@@ -79,12 +79,12 @@ mod tests {
         }
     }
 
-    fn whole(status: &PlacementStatus, pages: &[(&str, Page)]) -> bool {
+    fn whole(status: &PlacementStatus, pages: &[(&str, DecisionPage)]) -> bool {
         let pages = pages
             .iter()
             .map(|(name, page)| ((*name).to_owned(), page.clone()))
             .collect();
-        read_snapshot(status, &pages) != Decisions::Torn
+        read_snapshot(status, &pages) != Decisions::Inconsistent
     }
 
     #[test]

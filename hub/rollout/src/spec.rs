@@ -1,18 +1,67 @@
-//! What the user asked for, as values: parsed once from the object's spec by [`crate::parse_spec`].
+//! What the user asked for, as values: parsed once from the object's spec.
 
 use std::sync::Arc;
 
-use drydock_api::IntOrPercent;
-use drydock_api::mcu::UpgradeVia;
+use drydock_names::IntOrPercent;
 use jiff::SignedDuration;
+use serde_json::Value;
+use thiserror::Error;
 
 use crate::{Goal, PlacementKey, Selector, StartWindow};
 
-/// An action before or after the upgrade. The manifests themselves stay in the object; here is what decisions need.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The spec cannot be acted on. The message names the field and says what to do.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{field}: {problem}")]
+pub struct InvalidSpec {
+    /// The field, from `spec` down.
+    pub field: String,
+    /// What is wrong and what to do.
+    pub problem: String,
+}
+
+impl InvalidSpec {
+    /// A field and what is wrong with it.
+    pub fn new(field: &str, problem: impl std::fmt::Display) -> Self {
+        Self {
+            field: field.to_owned(),
+            problem: problem.to_string(),
+        }
+    }
+}
+
+/// An action before or after the upgrade.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionSpec {
     /// How long it may take.
     pub timeout: SignedDuration,
+    /// The spec of its ManifestWork as JSON, with the rules that feed back its Jobs and Pods: decisions carry it, they do not
+    /// read it.
+    pub work: Arc<Value>,
+}
+
+/// By what clusters are upgraded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UpgradeVia {
+    /// By the agent where its add-on is available, else through ClusterVersion.
+    #[default]
+    Auto,
+    /// By the agent, through an UpgradeConfig.
+    Agent,
+    /// Through ClusterVersion.
+    ClusterVersion,
+}
+
+/// What the agent is told beside the target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentSettings {
+    /// The list of steps that it runs: `OSD` or `ARO`.
+    pub steps: &'static str,
+    /// Minutes that a PodDisruptionBudget may hold up the drain of a node.
+    pub pdb_force_drain_minutes: i32,
+    /// Whether extra workers are added for the time of the upgrade, if the user says.
+    pub capacity_reservation: Option<bool>,
+    /// The namespace of the agent and its UpgradeConfig.
+    pub namespace: String,
 }
 
 /// How the fleet is walked.
@@ -32,8 +81,10 @@ pub struct Strategy {
     pub max_failures: Option<IntOrPercent>,
     /// When clusters may be started; always without any.
     pub windows: Vec<StartWindow>,
-    /// How the upgrade reaches the clusters.
+    /// By what clusters are upgraded.
     pub via: UpgradeVia,
+    /// What the agent is told.
+    pub agent: AgentSettings,
 }
 
 impl Strategy {
@@ -53,15 +104,15 @@ impl Strategy {
 pub struct Spec {
     /// Placements whose decisions are united.
     pub placements: Vec<PlacementKey>,
-    /// Whether the hub keeps a Placement of its own for `clusterSelector`.
-    pub has_selector: bool,
+    /// The Placement that the hub keeps for `clusterSelector`, if there is a selector: its name has a hash of the selector.
+    pub own_placement: Option<PlacementKey>,
     /// What the clusters shall come to.
     pub goal: Arc<Goal>,
     /// How the fleet is walked.
     pub strategy: Strategy,
-    /// What runs on a cluster before.
+    /// What runs on a cluster before its upgrade.
     pub pre_action: Option<ActionSpec>,
-    /// What runs on a cluster after.
+    /// What runs on a cluster after its upgrade.
     pub post_action: Option<ActionSpec>,
     /// Nothing new starts.
     pub paused: bool,

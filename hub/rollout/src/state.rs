@@ -50,6 +50,11 @@ impl ClusterState {
         }
     }
 
+    /// The state of this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+
     /// Whether the cluster holds one of the `maxConcurrency` slots.
     pub fn in_flight(self) -> bool {
         match self {

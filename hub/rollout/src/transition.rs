@@ -1,11 +1,10 @@
 //! What users are told: each becomes an Event, a metric and a log line with the same words.
 
-use drydock_api::ClusterName;
-use drydock_api::conditions::{self, AnyCondition, Condition};
-use drydock_api::mcu::{ManagedClustersUpgradeStatus, condition, reason};
-use drydock_api::names::{EndState, WorkKind};
+use drydock_names::ClusterName;
+use drydock_names::names::{EndState, WorkKind};
 
-use crate::{Action, Observed, WorkOrder};
+use crate::deletion::first_names;
+use crate::{Action, NewWork, RecordedOutcome, Rollout, Row};
 
 /// Something that happened to an upgrade, or to one of its clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,58 +19,74 @@ pub struct Transition {
     pub message: String,
 }
 
-/// The reasons for which a rollout stands still.
-const HALTS: [&str; 6] = [
-    reason::PAUSED,
-    reason::CANARY_FAILED,
-    reason::NO_CANARY_MATCHED,
-    reason::CANARY_SOAKING,
-    reason::FAILURE_BUDGET_SPENT,
-    reason::AWAITING_START_WINDOW,
-];
-
-/// What an action that was carried out means for its cluster, if users want to know.
-pub fn of_action(observed: &Observed, action: &Action) -> Option<Transition> {
-    match action {
-        Action::CreateWork(order) => Some(created(observed, order)),
-        Action::FinishWork {
-            cluster,
-            outcome,
-            message,
-            ..
-        } => {
-            let (warning, reason) = match outcome {
-                EndState::Complete => (false, "ClusterCompleted"),
-                EndState::Failed => (true, "ClusterFailed"),
-            };
-            Some(Transition {
-                cluster: Some(cluster.clone()),
-                warning,
-                reason,
-                message: format!("{cluster}: {message}"),
-            })
-        }
-        Action::ReopenWork { cluster, .. } => Some(Transition {
+impl Transition {
+    /// Something that happened to a cluster.
+    pub fn of_cluster(cluster: &ClusterName, warning: bool, reason: &'static str, what: &str) -> Self {
+        Self {
             cluster: Some(cluster.clone()),
-            warning: false,
-            reason: "ClusterRetried",
-            message: format!("{cluster}: goes on where it failed, after the platform's upgrade"),
-        }),
-        Action::RemoveFinalizer => terminating(observed),
-        Action::AddFinalizer
-        | Action::ApplyPlacement
-        | Action::DeletePlacement
-        | Action::DeleteWork { .. } => None,
+            warning,
+            reason,
+            message: format!("{cluster}: {what}"),
+        }
     }
 }
 
-fn created(observed: &Observed, order: &WorkOrder) -> Transition {
-    let (cluster, goal) = (&order.cluster, &order.revision.goal);
-    let works = observed.works.get(cluster).into_iter().flatten();
-    let under_way = works
-        .into_iter()
-        .any(|(_, work)| work.owner.uid == observed.upgrade.uid && work.record.is_none());
-    let (reason, what) = match (order.kind, under_way) {
+/// What an action that was carried out means, if users want to know. `row` is that of its cluster as the action was decided.
+pub fn of_action(row: Option<&Row>, rollout: &Rollout, action: &Action) -> Vec<Transition> {
+    match action {
+        Action::CreateWork(new) => vec![created(row, rollout, new)],
+        Action::FinishWork(finish) => {
+            let cluster = &finish.cluster;
+            let (warning, reason) = match finish.outcome {
+                EndState::Complete => (false, "ClusterCompleted"),
+                EndState::Failed => (true, "ClusterFailed"),
+            };
+            let ended = Transition::of_cluster(cluster, warning, reason, &finish.message);
+            let unverified = finish.unverified.then(|| {
+                let what = "the signature of its release was not verified (verified: false)";
+                Transition::of_cluster(cluster, true, "ReleaseNotVerified", what)
+            });
+            [ended].into_iter().chain(unverified).collect()
+        }
+        Action::ReopenWork { cluster, .. } => {
+            let what = "continues where it failed, after the platform's upgrade";
+            vec![Transition::of_cluster(cluster, false, "ClusterRetried", what)]
+        }
+        Action::WritePage(write) => write.entries.iter().filter_map(recorded).collect(),
+        Action::AddFinalizer
+        | Action::RemoveFinalizer
+        | Action::ApplyPlacement(_)
+        | Action::DeletePlacement(_)
+        | Action::EnforceWork { .. }
+        | Action::SetChannel { .. }
+        | Action::LabelWork { .. }
+        | Action::ConfirmWork { .. }
+        | Action::MarkPage { .. }
+        | Action::DeleteWork { .. } => Vec::new(),
+    }
+}
+
+/// What is on the records and was told in no other way.
+fn recorded(entry: &crate::Entry) -> Option<Transition> {
+    let (warning, reason) = match entry.outcome {
+        RecordedOutcome::Drifted => (false, "ClusterDrifted"),
+        RecordedOutcome::Abandoned => (true, "ClusterAbandoned"),
+        RecordedOutcome::Failed if entry.reason.ends_with("Refused") => (true, "ClusterFailed"),
+        RecordedOutcome::Complete | RecordedOutcome::Failed => return None,
+    };
+    Some(Transition::of_cluster(
+        &entry.cluster,
+        warning,
+        reason,
+        &entry.message,
+    ))
+}
+
+fn created(row: Option<&Row>, rollout: &Rollout, new: &NewWork) -> Transition {
+    let goal = &new.revision.goal;
+    let mut works = row.into_iter().flat_map(|row| row.works.iter());
+    let under_way = works.any(|(_, work)| rollout.upgrade.owns(&work.owner) && work.outcome.is_none());
+    let (reason, what) = match (new.kind, under_way) {
         (WorkKind::Pre, _) => ("ClusterStarted", "the pre-upgrade action starts".to_owned()),
         (WorkKind::Cluster, false) => ("ClusterStarted", format!("the upgrade to {goal} starts")),
         (WorkKind::Cluster, true) => ("ClusterUpgrading", format!("the upgrade to {goal} starts")),
@@ -82,100 +97,20 @@ fn created(observed: &Observed, order: &WorkOrder) -> Transition {
         ),
         (WorkKind::Post, _) => ("ClusterPostAction", "the post-upgrade action starts".to_owned()),
     };
-    Transition {
-        cluster: Some(cluster.clone()),
-        warning: false,
-        reason,
-        message: format!("{cluster}: {what}"),
-    }
+    Transition::of_cluster(&new.cluster, false, reason, &what)
 }
 
-/// The upgrade does not wait for the clusters, so it says which of them are not done with its works (hub 4).
-fn terminating(observed: &Observed) -> Option<Transition> {
-    let owing: Vec<String> = observed
-        .works
-        .iter()
-        .filter(|(_, works)| works.values().any(|work| work.owner.uid == observed.upgrade.uid))
-        .map(|(cluster, _)| cluster.to_string())
-        .collect();
-    let first = owing.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-    (!owing.is_empty()).then(|| Transition {
+/// The upgrade goes, and does not wait for the clusters: it says which of them still have works.
+pub fn works_left(report: &crate::Report) -> Option<Transition> {
+    let left = &report.deletion.as_ref()?.clusters_with_works;
+    (!left.is_empty()).then(|| Transition {
         cluster: None,
         warning: false,
         reason: "WorksTerminating",
         message: format!(
-            "the upgrade goes; works still terminate on {} clusters, the first: {first}",
-            owing.len()
+            "the upgrade goes; works still terminate on {} clusters, the first: {}",
+            left.len(),
+            first_names(left)
         ),
     })
-}
-
-/// What the change of a status means for the upgrade as a whole.
-pub fn of_status(
-    before: &ManagedClustersUpgradeStatus,
-    after: &ManagedClustersUpgradeStatus,
-) -> Vec<Transition> {
-    let (old, new) = (list(before), list(after));
-    let mut transitions = Vec::new();
-    let mut say = |warning, reason, message: &str| {
-        transitions.push(Transition {
-            cluster: None,
-            warning,
-            reason,
-            message: message.to_owned(),
-        });
-    };
-    match (halt(old), halt(new)) {
-        (was, Some((reason, message))) if was.map(|(reason, _)| reason) != Some(reason) => {
-            say(true, reason, message);
-        }
-        (Some(_), None) => say(false, "Resumed", "clusters start again"),
-        _ => {}
-    }
-    let became_true = |type_| conditions::is_true(new, type_) && !conditions::is_true(old, type_);
-    let message = |type_| {
-        conditions::find(new, type_)
-            .map(AnyCondition::message)
-            .unwrap_or_default()
-    };
-    if became_true(condition::COMPLETE) {
-        say(false, reason::COMPLETE, message(condition::COMPLETE));
-    }
-    if let Some(what) = invalid(new).filter(|what| invalid(old) != Some(what)) {
-        say(true, what, message(condition::FAILED));
-    }
-    if let Some(problem) = selection_problem(new).filter(|problem| selection_problem(old) != Some(problem)) {
-        say(true, problem, message(condition::SELECTED));
-    }
-    transitions
-}
-
-fn list(status: &ManagedClustersUpgradeStatus) -> &[Condition] {
-    status.conditions.as_deref().unwrap_or_default()
-}
-
-fn halt(conditions: &[Condition]) -> Option<(&'static str, &str)> {
-    let found = conditions::find(conditions, condition::IN_PROGRESS)?;
-    let reason = HALTS.into_iter().find(|reason| *reason == found.reason)?;
-    Some((reason, &found.message))
-}
-
-/// What the user wrote that cannot be used.
-fn invalid(conditions: &[Condition]) -> Option<&'static str> {
-    let found = conditions::find(conditions, condition::FAILED).filter(|found| found.is_true())?;
-    [reason::INVALID_SPEC, reason::INVALID_RETRY]
-        .into_iter()
-        .find(|reason| *reason == found.reason)
-}
-
-fn selection_problem(conditions: &[Condition]) -> Option<&'static str> {
-    let found = conditions::find(conditions, condition::SELECTED).filter(|found| found.is_false())?;
-    [
-        reason::NO_CLUSTERS,
-        reason::PLACEMENT_NOT_FOUND,
-        reason::PLACEMENT_UNSATISFIED,
-        reason::PLACEMENT_FORBIDDEN,
-    ]
-    .into_iter()
-    .find(|reason| *reason == found.reason)
 }

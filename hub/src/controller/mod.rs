@@ -1,23 +1,26 @@
-//! The controller of ManagedClustersUpgrade: wakes, decides once a reconcile, writes, and says what happened.
+//! The controller of ManagedClustersUpgrade: decides once a reconcile, writes, and says what happened.
 
+mod act;
 mod announce;
-mod obstruction;
+mod answer;
+mod prune;
 mod reconcile;
-mod record;
 mod status;
 mod write;
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_api::names::RETRY_ANNOTATION;
+use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
+use drydock_rollout::UpgradeKey;
 use drydock_runtime::Clock;
 use drydock_runtime::backoff::Backoff;
-use drydock_runtime::digest_index::ObjectKey;
 use drydock_runtime::events::Publisher;
+use drydock_runtime::object_key::ObjectKey;
 use drydock_runtime::panics::caught;
 use drydock_runtime::patience::{patient, stopped_before_the_first_list};
 use futures::StreamExt;
@@ -27,12 +30,10 @@ use kube::{Api, Client, ResourceExt};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::cache::{Cache, ReconcileTriggers, follow_upgrades};
 use crate::metrics::Metrics;
-use crate::view::{View, Wakes};
-pub(crate) use announce::Drifts;
-pub(crate) use obstruction::Obstructions;
+pub(crate) use prune::prune;
 pub(crate) use reconcile::ReconcileError;
-pub(crate) use status::Latest;
 
 /// Upgrades that are reconciled at once.
 const RECONCILES_AT_ONCE: u16 = 4;
@@ -41,44 +42,43 @@ const RECONCILES_AT_ONCE: u16 = 4;
 pub(crate) struct Context {
     pub client: Client,
     pub clock: Clock,
-    pub view: View,
+    pub cache: Cache,
+    pub readiness: drydock_runtime::admin::Readiness,
     pub publisher: Publisher,
     pub metrics: Metrics,
-    pub same_namespace_placements: bool,
     pub grant_cluster_admin: bool,
     pub agent_image: String,
     pub backoff: Backoff<ObjectKey>,
-    pub obstructions: Obstructions,
-    pub latest: Latest,
-    pub drifts: Drifts,
+    /// When records of an upgrade were last written.
+    pub records_written: Mutex<BTreeMap<UpgradeKey, Instant>>,
 }
 
 /// Runs until `shutdown`, then lets reconciles under way finish.
 pub(crate) async fn run(
     context: Context,
-    wakes: Wakes,
+    triggers: ReconcileTriggers,
     shutdown: CancellationToken,
 ) -> Result<(), Infallible> {
     let (reader, writer) = reflector::store();
     let api: Api<ManagedClustersUpgrade> = Api::all(context.client.clone());
     // Every upgrade is the hub's: there is no label to select by.
-    let upgrades = patient(watcher(api, watcher::Config::default()))
-        .modify(|upgrade| upgrade.managed_fields_mut().clear())
+    let events = patient(watcher(api, watcher::Config::default()));
+    let upgrades = follow_upgrades(events, context.cache.clone())
         .reflect(writer)
         .touched_objects()
         .predicate_filter(
             predicates::generation
                 .combine(predicates::finalizers)
                 .combine(being_deleted)
-                .combine(retry),
+                .combine(retries),
             PredicateConfig::default(),
         );
     let context = Arc::new(context);
     let store = reader.clone();
     let running = Controller::for_stream(upgrades, reader)
         .with_config(Config::default().concurrency(RECONCILES_AT_ONCE))
-        .reconcile_on(wakes.upgrades())
-        .reconcile_all_on(wakes.all())
+        .reconcile_on(triggers.upgrades())
+        .reconcile_all_on(triggers.all())
         .graceful_shutdown_on(shutdown.clone().cancelled_owned())
         .run(reconcile, on_error, context)
         .for_each(|outcome| async move {
@@ -102,11 +102,13 @@ fn being_deleted(upgrade: &ManagedClustersUpgrade) -> Option<u64> {
     Some(deletion.0.as_second().unsigned_abs())
 }
 
-/// A predicate: the retry that the user asks for.
-fn retry(upgrade: &ManagedClustersUpgrade) -> Option<u64> {
-    let asked = upgrade.annotations().get(RETRY_ANNOTATION)?;
+/// A predicate: the retries that the user asks for.
+#[expect(clippy::unnecessary_wraps, reason = "the signature is kube's")]
+fn retries(upgrade: &ManagedClustersUpgrade) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
-    asked.hash(&mut hasher);
+    for name in [RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION] {
+        upgrade.annotations().get(name).hash(&mut hasher);
+    }
     Some(hasher.finish())
 }
 
@@ -115,7 +117,8 @@ async fn reconcile(
     context: Arc<Context>,
 ) -> Result<Action, ReconcileError> {
     let started = Instant::now();
-    let outcome = match caught(reconcile::reconcile(&upgrade, &context)).await {
+    let key = drydock_objects::upgrade::key(&upgrade);
+    let outcome = match caught(reconcile::reconcile(&key, &context)).await {
         Ok(outcome) => outcome,
         Err(panicked) => Err(ReconcileError::Panicked(panicked)),
     };
@@ -138,5 +141,5 @@ fn on_error(upgrade: Arc<ManagedClustersUpgrade>, error: &ReconcileError, contex
     Action::requeue(wait)
 }
 
-/// How soon to look again when the view has not caught up with our own writes; their events come before that.
+/// How soon to look again when the first lists are not complete.
 const CATCH_UP: Duration = Duration::from_secs(1);

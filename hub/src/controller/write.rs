@@ -1,185 +1,157 @@
-//! Carrying out a plan: each action is one idempotent write. There is no decision here.
+//! Each action is one idempotent write. There is no decision here.
 
 use drydock_api::ClusterName;
-use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_api::names::{
-    HUB_MANAGER, RETRY_ANNOTATION, STATE_LABEL, STATE_MESSAGE_ANNOTATION, STATE_REASON_ANNOTATION,
-    STATE_SINCE_ANNOTATION, UPGRADE_FINALIZER, UPGRADE_UID_LABEL, WorkKind,
-};
+use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord};
+use drydock_api::names::{HUB_MANAGER, UPGRADE_FINALIZER, WorkKind};
 use drydock_api::ocm::{ManifestWork, Placement};
-use drydock_rollout::{Action, Uid, UpgradeKey, WorkOrder};
-use drydock_runtime::Clock;
-use drydock_runtime::digest_index::ObjectKey;
-use futures::StreamExt;
-use futures::stream::FuturesUnordered;
+use drydock_objects::works::{self, CommittedOutcome, PartialManifestWork, WorkTemplate};
+use drydock_objects::{Planned, placement, record};
+use drydock_rollout::{Action, Finish, NewWork, PageWrite, PlacementKey, RefusalCause, Stage, Uid};
+use drydock_runtime::follow::version_of;
+use drydock_runtime::object_key::ObjectKey;
 use http::HeaderValue;
 use http::header::ACCEPT;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions, Request};
-use kube::{Api, Client, Resource, ResourceExt};
-use serde::Deserialize;
+use kube::{Api, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::record::Record;
-use crate::view::{View, own_placement};
-use crate::works::{BuildError, Template, build};
+use super::Context;
+use super::answer::{Outcome, WrittenObject, of_error};
 
-/// Writes under way at once for one upgrade.
-const WRITES_AT_ONCE: usize = 16;
 /// How an object's metadata are asked for.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
-/// An answer to a write, as far as it is read: who manages which field is the greater part of an object's metadata.
-#[derive(Debug, Deserialize)]
-struct Written {
-    metadata: WrittenMetadata,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WrittenMetadata {
-    resource_version: Option<String>,
-}
-
-/// A write that did not succeed.
+/// A write that did not succeed, and is to be tried again soon.
 #[derive(Debug, Error)]
-pub(crate) enum WriteError {
-    /// The server refused it or could not be reached.
-    #[error("{doing} {object}")]
-    Request {
-        /// What was being done.
-        doing: &'static str,
-        /// To which object.
-        object: String,
-        /// Why not.
-        #[source]
-        source: Box<kube::Error>,
-    },
-    /// The name of a work is taken by an object that is not ours.
-    #[error(
-        "creating ManifestWork {object}: an object that is not Drydock's has this name: delete or rename it"
-    )]
-    NameTaken {
-        /// The work.
-        object: String,
-        /// Its cluster.
-        cluster: ClusterName,
-        /// Its kind.
-        kind: WorkKind,
-    },
-    /// The work cannot be built.
-    #[error(transparent)]
-    Build(#[from] BuildError),
+#[error("{doing}: it is tried again")]
+pub(crate) struct WriteError {
+    doing: String,
+    #[source]
+    source: Box<kube::Error>,
 }
 
 impl WriteError {
-    fn request(doing: &'static str, object: impl std::fmt::Display, source: kube::Error) -> Self {
-        Self::Request {
-            doing,
-            object: object.to_string(),
+    /// An action failed so.
+    pub fn of(action: &Action, source: kube::Error) -> Self {
+        Self {
+            doing: describe(action),
             source: Box::new(source),
         }
     }
 
     /// Whether somebody else wrote first: to look again at once is all it takes.
     pub fn is_conflict(&self) -> bool {
-        self.has_code(409)
+        matches!(&*self.source, kube::Error::Api(status) if status.code == 409)
     }
+}
 
-    /// Whether the object is not what the write presumes.
-    fn is_unprocessable(&self) -> bool {
-        self.has_code(422)
-    }
-
-    fn has_code(&self, code: u16) -> bool {
-        matches!(self, Self::Request { source, .. } if matches!(&**source, kube::Error::Api(status) if status.code == code))
+/// What an action does, for messages.
+pub(super) fn describe(action: &Action) -> String {
+    let work = |what: &str, cluster: &ClusterName, kind: WorkKind| {
+        let stage = Stage::of(kind).label();
+        format!(
+            "{what} the work of the {stage} ({cluster}/{})",
+            kind.work_name(cluster)
+        )
+    };
+    match action {
+        Action::AddFinalizer => "adding the finalizer to the upgrade".to_owned(),
+        Action::RemoveFinalizer => "removing the finalizer from the upgrade".to_owned(),
+        Action::ApplyPlacement(key) => format!("applying the Placement {key}"),
+        Action::DeletePlacement(key) => format!("deleting the Placement {key}"),
+        Action::CreateWork(new) => work("creating", &new.cluster, new.kind),
+        Action::EnforceWork { cluster, .. } => work("enforcing", cluster, WorkKind::Cluster),
+        Action::SetChannel { cluster, .. } => work("setting the channel by", cluster, WorkKind::Cluster),
+        Action::FinishWork(finish) => work("committing the outcome on", &finish.cluster, finish.kind),
+        Action::ReopenWork { cluster, .. } => work("taking the outcome off", cluster, WorkKind::Cluster),
+        Action::DeleteWork { cluster, kind, .. } => work("deleting", cluster, *kind),
+        Action::LabelWork { cluster, kind, .. } => work("labelling", cluster, *kind),
+        Action::ConfirmWork { cluster, kind } => work("reading", cluster, *kind),
+        Action::WritePage(write) => format!("writing the record {}", write.name),
+        Action::MarkPage { name, .. } => format!("marking the record {name}"),
     }
 }
 
 /// Writes for one upgrade.
-pub(crate) struct Writer<'a> {
-    pub client: &'a Client,
-    pub clock: &'a Clock,
-    pub view: &'a View,
-    pub upgrade: &'a ManagedClustersUpgrade,
-    pub grant_cluster_admin: bool,
-    pub agent_image: &'a str,
+pub(super) struct Writer<'a> {
+    pub context: &'a Context,
+    pub planned: &'a Planned,
 }
 
 impl Writer<'_> {
-    /// Carries out the actions, some at once: a plan is safe whichever of its writes succeed. Returns all errors.
-    /// `carried_out` is told each that did.
-    pub async fn carry_out(&self, actions: &[Action], carried_out: impl Fn(&Action)) -> Vec<WriteError> {
-        let mut waiting = actions.iter();
-        let mut under_way: FuturesUnordered<_> = waiting
-            .by_ref()
-            .take(WRITES_AT_ONCE)
-            .map(|action| self.attempt(action))
-            .collect();
-        let mut errors = Vec::new();
-        while let Some((action, outcome)) = under_way.next().await {
-            under_way.extend(waiting.next().map(|action| self.attempt(action)));
-            match outcome {
-                Ok(()) => carried_out(action),
-                Err(error) => errors.push(error),
-            }
-        }
-        errors
-    }
-
-    async fn attempt<'a>(&self, action: &'a Action) -> (&'a Action, Result<(), WriteError>) {
-        (action, self.write(action).await)
-    }
-
-    async fn write(&self, action: &Action) -> Result<(), WriteError> {
+    /// Carries out one action.
+    pub async fn write(&self, action: &Action) -> Outcome {
         match action {
             Action::AddFinalizer => self.set_finalizer(true).await,
             Action::RemoveFinalizer => self.set_finalizer(false).await,
-            Action::ApplyPlacement => self.apply_placement().await,
-            Action::DeletePlacement => self.delete_placement().await,
-            Action::CreateWork(order) => self.create_work(order).await,
-            Action::FinishWork {
+            Action::ApplyPlacement(_) => self.apply_placement().await,
+            Action::DeletePlacement(key) => self.delete_placement(key).await,
+            Action::CreateWork(new) => self.create_work(new).await,
+            Action::FinishWork(finish) => self.finish_work(finish).await,
+            Action::ReopenWork {
                 cluster,
-                kind,
                 uid,
-                outcome,
-                reason,
-                message,
-                at,
-                ..
+                revision,
             } => {
-                let record = Record {
-                    outcome: *outcome,
-                    reason,
-                    message,
-                    at: *at,
-                };
-                self.finish_work(cluster, *kind, uid, &record).await
+                let patch = Patch::Merge(works::reopening(uid, revision));
+                self.patch_work(cluster, WorkKind::Cluster, &patch).await
             }
-            Action::ReopenWork { cluster, uid } => self.reopen_work(cluster, uid).await,
+            Action::EnforceWork {
+                cluster,
+                uid,
+                revision,
+            } => {
+                self.change_work(cluster, uid, |work| works::enforcement(work, revision))
+                    .await
+            }
+            Action::SetChannel {
+                cluster,
+                uid,
+                revision,
+                channel,
+            } => {
+                self.change_work(cluster, uid, |work| {
+                    works::channel(work, revision, channel.as_deref())
+                })
+                .await
+            }
+            Action::LabelWork { cluster, kind, uid } => {
+                let upgrade = &self.planned.rollout.upgrade;
+                let patch = Patch::Merge(works::labels(uid, &upgrade.key, &upgrade.uid, *kind));
+                self.patch_work(cluster, *kind, &patch).await
+            }
             Action::DeleteWork { cluster, kind, uid } => self.delete_work(cluster, *kind, uid).await,
+            Action::ConfirmWork { cluster, kind } => self.confirm_work(cluster, *kind).await,
+            Action::WritePage(write) => self.write_page(write).await,
+            Action::MarkPage { name, closed } => self.mark_page(name, *closed).await,
         }
     }
 
-    fn upgrades(&self) -> Api<ManagedClustersUpgrade> {
-        Api::namespaced(self.client.clone(), &self.upgrade.namespace().unwrap_or_default())
+    fn api<K>(&self, namespace: &str) -> Api<K>
+    where
+        K: Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
+    {
+        Api::namespaced(self.context.client.clone(), namespace)
     }
 
-    fn works(&self, cluster: &ClusterName) -> Api<ManifestWork> {
-        Api::namespaced(self.client.clone(), cluster.as_str())
+    fn parameters() -> PatchParams {
+        PatchParams {
+            field_manager: Some(HUB_MANAGER.to_owned()),
+            ..PatchParams::default()
+        }
     }
 
-    fn key(&self) -> UpgradeKey {
-        UpgradeKey::new(
-            self.upgrade.namespace().unwrap_or_default(),
-            self.upgrade.name_any(),
-        )
-    }
-
-    /// The whole list is replaced, if the object still is the one that was read.
-    async fn set_finalizer(&self, wanted: bool) -> Result<(), WriteError> {
-        let others = self
-            .upgrade
+    /// The whole list is replaced, if the object still is the one that was read. The status that was just written is another version
+    /// of it.
+    async fn set_finalizer(&self, wanted: bool) -> Outcome {
+        let key = &self.planned.rollout.upgrade.key;
+        let latest = self.context.cache.fleet().object(key);
+        let Some(upgrade) = latest else {
+            return Outcome::Gone;
+        };
+        let others = upgrade
             .finalizers()
             .iter()
             .filter(|name| *name != UPGRADE_FINALIZER)
@@ -188,216 +160,185 @@ impl Writer<'_> {
             .chain(wanted.then(|| UPGRADE_FINALIZER.to_owned()))
             .collect();
         let patch = json!({"metadata": {
-            "uid": self.upgrade.metadata.uid,
-            "resourceVersion": self.upgrade.metadata.resource_version,
+            "uid": upgrade.metadata.uid,
+            "resourceVersion": upgrade.metadata.resource_version,
             "finalizers": list,
         }});
-        let doing = if wanted {
-            "adding the finalizer to"
-        } else {
-            "removing the finalizer from"
-        };
-        let parameters = PatchParams {
-            field_manager: Some(HUB_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
-        match self
-            .upgrades()
-            .patch(&self.upgrade.name_any(), &parameters, &Patch::Merge(patch))
-            .await
-        {
-            Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.is_not_found() && !wanted => Ok(()),
-            Err(error) => Err(WriteError::request(doing, self.key(), error)),
+        let api: Api<ManagedClustersUpgrade> = self.api(&key.namespace);
+        let answer = api
+            .patch(&key.name, &Self::parameters(), &Patch::Merge(patch))
+            .await;
+        match answer {
+            Ok(_) => made(),
+            Err(kube::Error::Api(status)) if status.is_not_found() && !wanted => Outcome::Gone,
+            Err(error) => of_error(error),
         }
     }
 
-    async fn apply_placement(&self) -> Result<(), WriteError> {
-        let Some(selector) = &self.upgrade.spec.cluster_selector else {
-            return Ok(());
+    async fn apply_placement(&self) -> Outcome {
+        let Some(selector) = &self.planned.object.spec.cluster_selector else {
+            return made();
         };
-        let placement = own_placement(self.upgrade, selector);
-        let api: Api<Placement> =
-            Api::namespaced(self.client.clone(), &placement.namespace().unwrap_or_default());
-        let name = placement.name_any();
-        api.patch(
-            &name,
-            &PatchParams::apply(HUB_MANAGER).force(),
-            &Patch::Apply(&placement),
-        )
-        .await
-        .map(|_| ())
-        .map_err(|error| WriteError::request("applying Placement", name, error))
+        let placement = placement::own_placement(&self.planned.object, selector);
+        let api: Api<Placement> = self.api(&placement.namespace().unwrap_or_default());
+        let parameters = PatchParams::apply(HUB_MANAGER).force();
+        let answer = api
+            .patch(&placement.name_any(), &parameters, &Patch::Apply(&placement))
+            .await;
+        answer.map_or_else(of_error, |_| made())
     }
 
-    async fn delete_placement(&self) -> Result<(), WriteError> {
-        let placement = own_placement(self.upgrade, &drydock_api::mcu::ClusterSelector::default());
-        let api: Api<Placement> =
-            Api::namespaced(self.client.clone(), &placement.namespace().unwrap_or_default());
-        let name = placement.name_any();
-        match api.delete(&name, &DeleteParams::default()).await {
-            Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(error) => Err(WriteError::request("deleting Placement", name, error)),
+    async fn delete_placement(&self, key: &PlacementKey) -> Outcome {
+        let api: Api<Placement> = self.api(&key.namespace);
+        match api.delete(&key.name, &DeleteParams::default()).await {
+            Ok(_) => made(),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Outcome::Gone,
+            Err(error) => of_error(error),
         }
     }
 
-    async fn create_work(&self, order: &WorkOrder) -> Result<(), WriteError> {
-        let uid = Uid::new(self.upgrade.uid().unwrap_or_default());
-        let template = Template {
-            upgrade: &self.key(),
-            uid: &uid,
-            spec: &self.upgrade.spec,
-            grant_cluster_admin: self.grant_cluster_admin,
-            agent_image: self.agent_image,
+    async fn create_work(&self, new: &NewWork) -> Outcome {
+        let upgrade = &self.planned.rollout.upgrade;
+        let template = WorkTemplate {
+            upgrade: &upgrade.key,
+            uid: &upgrade.uid,
+            grant_cluster_admin: self.context.grant_cluster_admin,
+            agent_image: &self.context.agent_image,
         };
-        let work = build(&template, order, self.clock.now())?;
-        let key = ObjectKey::of(&work);
+        let work = works::build(&template, new, self.context.clock.now());
         let parameters = PostParams {
             field_manager: Some(HUB_MANAGER.to_owned()),
             ..PostParams::default()
         };
-        match self.create(&parameters, &work).await {
-            Ok(created) => {
-                let version = created.metadata.resource_version.as_deref();
-                self.view.works.wrote(key, version);
-                Ok(())
-            }
-            Err(kube::Error::Api(status)) if status.is_already_exists() => self.adopt(order, key, &uid).await,
-            Err(error) => Err(WriteError::request("creating ManifestWork", key, error)),
+        let url = ManifestWork::url_path(&(), Some(new.cluster.namespace()));
+        let request = Request::new(url).create(&parameters, work.to_string().into_bytes());
+        match self
+            .send::<WrittenObject>("create", request.map_err(kube::Error::BuildRequest))
+            .await
+        {
+            Ok(created) => created.outcome(),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => self.adopt(new).await,
+            Err(error) => of_error(error),
         }
     }
 
-    async fn create(&self, parameters: &PostParams, work: &ManifestWork) -> Result<Written, kube::Error> {
-        let url = ManifestWork::url_path(&(), work.namespace().as_deref());
-        let body = serde_json::to_vec(work).map_err(kube::Error::SerdeError)?;
-        let request = Request::new(url).create(parameters, body);
-        self.send("create", request.map_err(kube::Error::BuildRequest)?)
-            .await
+    /// A work that exists is ours if an earlier request came through whose answer was lost.
+    async fn adopt(&self, new: &NewWork) -> Outcome {
+        let key = ObjectKey::new(new.cluster.namespace(), new.kind.work_name(&new.cluster));
+        let found: PartialManifestWork = match self.read_work(&key).await {
+            Ok(found) => found,
+            Err(error) => return of_error(error),
+        };
+        let upgrade = &self.planned.rollout.upgrade;
+        let digest = works::digest(&found, self.context.clock.now());
+        match digest {
+            Some(digest) if upgrade.owns(&digest.work.owner) && digest.work.labelled => Outcome::Written {
+                uid: Some(digest.work.uid.clone()),
+                version: Some(version_of(&found)),
+            },
+            // Its labels were taken off, or it is another upgrade's that the watch has not brought yet.
+            Some(digest) if upgrade.live.has(&digest.work.owner) => {
+                let work = Some(digest.work);
+                let cache = &self.context.cache;
+                cache.change(|fleet| fleet.confirm_work(&new.cluster, new.kind, work));
+                Outcome::Seen
+            }
+            _ => Outcome::Refused {
+                cause: RefusalCause::NameTaken,
+                words: format!("the ManifestWork {key} is not Drydock's: delete or rename it"),
+            },
+        }
+    }
+
+    async fn read_work(&self, key: &ObjectKey) -> Result<PartialManifestWork, kube::Error> {
+        let url = ManifestWork::url_path(&(), Some(&key.namespace));
+        let request = Request::new(url).get(&key.name, &kube::api::GetParams::default());
+        let mut request = request.map_err(kube::Error::BuildRequest)?;
+        request.extensions_mut().insert("get");
+        self.context.client.request(request).await
     }
 
     /// Sends a write of a work, to be answered with its metadata.
-    async fn send(
+    async fn send<T: DeserializeOwned>(
         &self,
         verb: &'static str,
-        mut request: http::Request<Vec<u8>>,
-    ) -> Result<Written, kube::Error> {
+        request: Result<http::Request<Vec<u8>>, kube::Error>,
+    ) -> Result<T, kube::Error> {
+        let mut request = request?;
         request
             .headers_mut()
             .insert(ACCEPT, HeaderValue::from_static(METADATA));
         request.extensions_mut().insert(verb);
-        self.client.request(request).await
+        self.context.client.request(request).await
     }
 
-    /// A work that exists is ours if an earlier request came through whose answer was lost.
-    async fn adopt(&self, order: &WorkOrder, key: ObjectKey, uid: &Uid) -> Result<(), WriteError> {
-        let found = self
-            .works(&order.cluster)
-            .get_metadata(&key.name)
-            .await
-            .map_err(|error| WriteError::request("reading ManifestWork", &key, error))?;
-        if found.labels().get(UPGRADE_UID_LABEL).map(String::as_str) == Some(uid.as_str()) {
-            self.view
-                .works
-                .wrote(key, found.metadata.resource_version.as_deref());
-            return Ok(());
-        }
-        Err(WriteError::NameTaken {
-            object: key.to_string(),
-            cluster: order.cluster.clone(),
-            kind: order.kind,
-        })
-    }
-
-    /// Records the outcome on the work and, in the same write, stops enforcing what it holds (hub 2).
-    async fn finish_work(
-        &self,
-        cluster: &ClusterName,
-        kind: WorkKind,
-        uid: &Uid,
-        record: &Record<'_>,
-    ) -> Result<(), WriteError> {
-        let key = ObjectKey::new(cluster.as_str(), kind.work_name(cluster));
-        let patch: json_patch::Patch =
-            serde_json::from_value(record.operations(kind, uid)).map_err(|error| {
-                WriteError::request(
-                    "recording the outcome on ManifestWork",
-                    &key,
-                    kube::Error::SerdeError(error),
-                )
-            })?;
-        let doing = "recording the outcome on ManifestWork";
-        match self.patch_work(key.clone(), doing, &Patch::Json(patch)).await {
-            Err(error) if error.is_unprocessable() => self.finish_edited_work(key, kind, uid, record).await,
+    /// Commits the outcome on the work and, in the same write, stops enforcing what it holds.
+    async fn finish_work(&self, finish: &Finish) -> Outcome {
+        let Finish {
+            cluster, kind, uid, ..
+        } = finish;
+        let operations = works::outcome(CommittedOutcome(finish), *kind, uid);
+        let patch: json_patch::Patch = match serde_json::from_value(operations) {
+            Ok(patch) => patch,
+            Err(error) => return Outcome::Unknown(kube::Error::SerdeError(error)),
+        };
+        match self.patch_work(cluster, *kind, &Patch::Json(patch)).await {
+            // The usual patch does not fit: somebody edited the work.
+            Outcome::Refused { .. } => {
+                self.change_kind(cluster, *kind, uid, |work| {
+                    works::outcome_of_edited(CommittedOutcome(finish), work, *kind)
+                })
+                .await
+            }
             other => other,
         }
     }
 
-    /// Records the outcome on a work that somebody edited, so that the usual patch does not fit.
-    async fn finish_edited_work(
+    /// Changes a cluster's upgrade work by what it is.
+    async fn change_work(
         &self,
-        key: ObjectKey,
+        cluster: &ClusterName,
+        uid: &Uid,
+        change: impl Fn(&ManifestWork) -> Value,
+    ) -> Outcome {
+        self.change_kind(cluster, WorkKind::Cluster, uid, change).await
+    }
+
+    /// Changes the very version of a work that is read, if it is the observed one.
+    async fn change_kind(
+        &self,
+        cluster: &ClusterName,
         kind: WorkKind,
         uid: &Uid,
-        record: &Record<'_>,
-    ) -> Result<(), WriteError> {
-        let works: Api<ManifestWork> = Api::namespaced(self.client.clone(), &key.namespace);
-        let found = works.get_opt(&key.name).await;
-        let found = found.map_err(|error| WriteError::request("reading ManifestWork", &key, error))?;
-        let Some(work) = found.filter(|work| work.uid().as_deref() == Some(uid.as_str())) else {
+        change: impl Fn(&ManifestWork) -> Value,
+    ) -> Outcome {
+        let api: Api<ManifestWork> = self.api(cluster.namespace());
+        let found = match api.get_opt(&kind.work_name(cluster)).await {
+            Ok(found) => found,
+            Err(error) => return of_error(error),
+        };
+        match found.filter(|work| work.uid().as_deref() == Some(uid.as_str())) {
+            Some(work) => self.patch_work(cluster, kind, &Patch::Merge(change(&work))).await,
             // It is gone, or it is another one by now.
-            return Ok(());
-        };
-        let patch = Patch::Merge(record.patch_of(&work, kind));
-        self.patch_work(key, "recording the outcome on an edited ManifestWork", &patch)
-            .await
-    }
-
-    /// Takes the outcome off a work, if it still is the observed one.
-    async fn reopen_work(&self, cluster: &ClusterName, uid: &Uid) -> Result<(), WriteError> {
-        let key = ObjectKey::new(cluster.as_str(), WorkKind::Cluster.work_name(cluster));
-        let patch = json!({"metadata": {
-            "uid": uid.as_str(),
-            "labels": {STATE_LABEL: null},
-            "annotations": {
-                STATE_REASON_ANNOTATION: null,
-                STATE_MESSAGE_ANNOTATION: null,
-                STATE_SINCE_ANNOTATION: null,
-                RETRY_ANNOTATION: null,
-            },
-        }});
-        self.patch_work(key, "taking the outcome off ManifestWork", &Patch::Merge(patch))
-            .await
-    }
-
-    /// Patches a work. One that is gone needs no patch.
-    async fn patch_work(
-        &self,
-        key: ObjectKey,
-        doing: &'static str,
-        patch: &Patch<Value>,
-    ) -> Result<(), WriteError> {
-        let parameters = PatchParams {
-            field_manager: Some(HUB_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
-        let url = ManifestWork::url_path(&(), Some(&key.namespace));
-        let request = Request::new(url).patch(&key.name, &parameters, patch);
-        let request = request.map_err(kube::Error::BuildRequest);
-        let request = request.map_err(|error| WriteError::request(doing, &key, error))?;
-        match self.send("patch", request).await {
-            Ok(written) => {
-                let version = written.metadata.resource_version.as_deref();
-                self.view.works.wrote(key, version);
-                Ok(())
-            }
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(error) => Err(WriteError::request(doing, key, error)),
+            None => Outcome::Gone,
         }
     }
 
-    async fn delete_work(&self, cluster: &ClusterName, kind: WorkKind, uid: &Uid) -> Result<(), WriteError> {
-        let key = ObjectKey::new(cluster.as_str(), kind.work_name(cluster));
+    /// Patches a work. One that is gone needs no patch.
+    async fn patch_work(&self, cluster: &ClusterName, kind: WorkKind, patch: &Patch<Value>) -> Outcome {
+        let url = ManifestWork::url_path(&(), Some(cluster.namespace()));
+        let request = Request::new(url).patch(&kind.work_name(cluster), &Self::parameters(), patch);
+        match self
+            .send::<WrittenObject>("patch", request.map_err(kube::Error::BuildRequest))
+            .await
+        {
+            Ok(written) => written.outcome(),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Outcome::Gone,
+            Err(error) => of_error(error),
+        }
+    }
+
+    async fn delete_work(&self, cluster: &ClusterName, kind: WorkKind, uid: &Uid) -> Outcome {
         let parameters = DeleteParams {
             preconditions: Some(Preconditions {
                 uid: Some(uid.to_string()),
@@ -405,19 +346,102 @@ impl Writer<'_> {
             }),
             ..DeleteParams::default()
         };
-        match self.works(cluster).delete(&key.name, &parameters).await {
-            Ok(answer) => {
-                // A work that waits for the work agent comes back; one that is gone at once does not.
-                if let Some(work) = answer.left() {
-                    self.view
-                        .works
-                        .wrote(key, work.metadata.resource_version.as_deref());
-                }
-                Ok(())
-            }
-            // A conflict is no such answer: if it is another one by now, the next look shows it, and if it is not, it must go.
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(error) => Err(WriteError::request("deleting ManifestWork", key, error)),
+        let api: Api<ManifestWork> = self.api(cluster.namespace());
+        match api.delete(&kind.work_name(cluster), &parameters).await {
+            // A work that waits for the work agent comes back; one that is gone at once does not.
+            Ok(answer) => answer.left().map_or(Outcome::Gone, |work| Outcome::Written {
+                uid: None,
+                version: Some(version_of(&work)),
+            }),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Outcome::Gone,
+            // If it is another one by now, the next look shows it; if it is not, it must go.
+            Err(error) => of_error(error),
         }
+    }
+
+    /// Reads a work by name, and tells the cache what it is.
+    async fn confirm_work(&self, cluster: &ClusterName, kind: WorkKind) -> Outcome {
+        let key = ObjectKey::new(cluster.namespace(), kind.work_name(cluster));
+        let work = match self.read_work(&key).await {
+            Ok(found) => works::digest(&found, self.context.clock.now()).map(|digest| digest.work),
+            Err(kube::Error::Api(status)) if status.is_not_found() => None,
+            Err(error) => return Outcome::Unknown(error),
+        };
+        self.context
+            .cache
+            .change(|fleet| fleet.confirm_work(cluster, kind, work));
+        Outcome::Seen
+    }
+
+    /// A page belongs to the namespace of the upgrade whose rollout it is about.
+    fn records(&self, write: &PageWrite) -> Api<ManagedClustersUpgradeRecord> {
+        let own = &self.planned.rollout.upgrade.key;
+        self.api(&write.header.owner.upgrade.as_ref().unwrap_or(own).namespace)
+    }
+
+    async fn write_page(&self, write: &PageWrite) -> Outcome {
+        let api = self.records(write);
+        let answer = match &write.append_to {
+            None => {
+                let own = &self.planned.rollout.upgrade.key;
+                let namespace = &write.header.owner.upgrade.as_ref().unwrap_or(own).namespace;
+                let page = serde_json::from_value(record::new_page(namespace, write));
+                let parameters = PostParams {
+                    field_manager: Some(HUB_MANAGER.to_owned()),
+                    ..PostParams::default()
+                };
+                match page {
+                    Ok(page) => api.create(&parameters, &page).await,
+                    Err(error) => Err(kube::Error::SerdeError(error)),
+                }
+            }
+            Some(version) => match serde_json::from_value(record::appended(version, write)) {
+                Ok(patch) => {
+                    let patch: Patch<Value> = Patch::Json(patch);
+                    api.patch(&write.name, &Self::parameters(), &patch).await
+                }
+                Err(error) => Err(kube::Error::SerdeError(error)),
+            },
+        };
+        self.page_answer(answer)
+    }
+
+    async fn mark_page(&self, name: &str, closed: bool) -> Outcome {
+        let upgrade = &self.planned.rollout.upgrade;
+        let api: Api<ManagedClustersUpgradeRecord> = self.api(&upgrade.key.namespace);
+        let patch = Patch::Merge(record::marked(&upgrade.uid, closed));
+        let answer = api.patch(name, &Self::parameters(), &patch).await;
+        self.page_answer(answer)
+    }
+
+    /// What was written counts as seen.
+    fn page_answer(&self, answer: Result<ManagedClustersUpgradeRecord, kube::Error>) -> Outcome {
+        match answer {
+            Ok(page) => {
+                let (namespace, name) = (page.namespace().unwrap_or_default(), page.name_any());
+                self.context
+                    .cache
+                    .change(|fleet| fleet.set_record(&namespace, &name, record::digest(&page)));
+                made()
+            }
+            Err(kube::Error::Api(status))
+                if status.is_not_found() && !status.message.contains("namespaces \"") =>
+            {
+                Outcome::Gone
+            }
+            // A page that is another version by now does not take the patch; the watch brings it.
+            Err(kube::Error::Api(status)) if status.code == 422 && status.reason != "Invalid" => {
+                Outcome::Conflict(kube::Error::Api(status))
+            }
+            Err(error) => of_error(error),
+        }
+    }
+}
+
+/// A write that nobody waits for to come back.
+fn made() -> Outcome {
+    Outcome::Written {
+        uid: None,
+        version: None,
     }
 }

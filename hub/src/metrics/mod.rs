@@ -1,10 +1,11 @@
-//! The hub's metrics (hub 5). None has a label a cluster: a fleet of 10,000 would be 10,000 series.
+//! The hub's metrics. None has a label a cluster: a fleet of 10,000 would be 10,000 series.
 
 mod upgrades;
 
 use std::time::Duration;
 
-use drydock_rollout::{Action, Report, Upgrade};
+use drydock_objects::Planned;
+use drydock_rollout::{Action, EndState, RecordedOutcome, RefusalCause, UpgradeKey};
 use prometheus::{
     Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, exponential_buckets,
 };
@@ -24,6 +25,7 @@ pub(crate) struct Metrics {
     duration: HistogramVec,
     works: IntCounterVec,
     failures: IntCounterVec,
+    refused: IntCounterVec,
     leader: IntGauge,
     reconciles: Histogram,
     errors: IntCounterVec,
@@ -66,6 +68,11 @@ impl Metrics {
                 "Clusters that failed, by reason.",
                 &["reason"],
             )?,
+            refused: counter(
+                "drydock_writes_refused_total",
+                "Writes that could not be made, by what was written and why not.",
+                &["write", "cause"],
+            )?,
             leader,
             reconciles,
             errors: counter(
@@ -89,36 +96,67 @@ impl Metrics {
         }
     }
 
-    /// An upgrade stands so. One that is being deleted is no longer shown.
-    pub fn observed(&self, upgrade: &Upgrade, report: &Report) {
-        self.upgrades.show(upgrade, report);
+    /// An upgrade is where a plan says. One that is being deleted is no longer shown.
+    pub fn observed(&self, planned: &Planned) {
+        self.upgrades
+            .show(&planned.rollout.upgrade, &planned.plan.report, planned.refusals);
+    }
+
+    /// An upgrade does not exist any more.
+    pub fn forget(&self, key: &UpgradeKey) {
+        self.upgrades.forget(key);
+    }
+
+    /// An action was refused.
+    pub fn refused(&self, action: &Action, cause: RefusalCause) {
+        let write = match action {
+            Action::CreateWork(_) => "create",
+            Action::DeleteWork { .. } => "delete",
+            Action::WritePage(_) | Action::MarkPage { .. } => "record",
+            _ => "change",
+        };
+        let cause = match cause {
+            RefusalCause::NamespaceMissing => "NamespaceMissing",
+            RefusalCause::NameTaken => "NameTaken",
+            RefusalCause::Unavailable => "Unavailable",
+            RefusalCause::Other => "Refused",
+        };
+        self.refused.with_label_values(&[write, cause]).inc();
     }
 
     /// An action was carried out.
     pub fn carried_out(&self, action: &Action) {
         match action {
-            Action::CreateWork(order) => self.works.with_label_values(&[order.kind.as_str()]).inc(),
-            Action::FinishWork {
-                kind,
-                outcome,
-                reason,
-                started_at,
-                at,
-                ..
-            } => {
-                let seconds = at.duration_since(*started_at).as_secs_f64();
+            Action::CreateWork(new) => self.works.with_label_values(&[new.kind.as_str()]).inc(),
+            Action::FinishWork(finish) => {
+                let seconds = finish.at.duration_since(finish.started_at).as_secs_f64();
                 self.duration
-                    .with_label_values(&[outcome.as_str(), kind.as_str()])
+                    .with_label_values(&[finish.outcome.as_str(), finish.kind.as_str()])
                     .observe(seconds);
-                if *outcome == drydock_api::names::EndState::Failed {
-                    self.failures.with_label_values(&[reason]).inc();
+                if finish.outcome == EndState::Failed {
+                    self.failures.with_label_values(&[finish.reason]).inc();
+                }
+            }
+            Action::WritePage(write) => {
+                // A failure whose work could not even be written stands on the record alone.
+                let entries = write.entries.iter();
+                let never_written = entries.filter(|entry| {
+                    entry.outcome == RecordedOutcome::Failed && entry.started == Some(entry.completed)
+                });
+                for entry in never_written {
+                    self.failures.with_label_values(&[&*entry.reason]).inc();
                 }
             }
             Action::AddFinalizer
             | Action::RemoveFinalizer
-            | Action::ApplyPlacement
-            | Action::DeletePlacement
+            | Action::ApplyPlacement(_)
+            | Action::DeletePlacement(_)
+            | Action::EnforceWork { .. }
+            | Action::SetChannel { .. }
             | Action::ReopenWork { .. }
+            | Action::LabelWork { .. }
+            | Action::ConfirmWork { .. }
+            | Action::MarkPage { .. }
             | Action::DeleteWork { .. } => {}
         }
     }

@@ -15,6 +15,7 @@ enum Gauge {
     Info,
     Halted,
     Progress,
+    Refused,
 }
 
 /// The state of clusters beyond their target; they are Complete as well.
@@ -31,6 +32,7 @@ pub(super) struct Upgrades {
     info: IntGaugeVec,
     halted: IntGaugeVec,
     progress: IntGaugeVec,
+    refused: IntGaugeVec,
     shown: Arc<Mutex<BTreeMap<UpgradeKey, BTreeSet<Series>>>>,
 }
 
@@ -68,18 +70,31 @@ impl Upgrades {
                 "When a cluster of an upgrade was last done, or the upgrade began.",
                 None,
             )?,
+            refused: gauge(
+                "drydock_upgrade_writes_refused",
+                "Writes about clusters of an upgrade that cannot be made and are tried again.",
+                None,
+            )?,
             shown: Arc::default(),
         })
     }
 
-    /// An upgrade stands so. One that is being deleted is no longer shown.
-    pub fn show(&self, upgrade: &Upgrade, report: &Report) {
-        let key = &upgrade.key;
-        let wanted = if upgrade.deleting {
-            BTreeMap::new()
-        } else {
-            series(report)
-        };
+    /// An upgrade does not exist any more.
+    pub fn forget(&self, key: &UpgradeKey) {
+        self.set(key, BTreeMap::new());
+    }
+
+    /// An upgrade is where its report says, and so many of its writes are refused. One that is being deleted is no longer shown.
+    pub fn show(&self, upgrade: &Upgrade, report: &Report, refused: usize) {
+        let mut wanted = BTreeMap::new();
+        if !upgrade.deleting {
+            wanted = series(report);
+            wanted.insert((Gauge::Refused, None), i64::try_from(refused).unwrap_or(i64::MAX));
+        }
+        self.set(&upgrade.key, wanted);
+    }
+
+    fn set(&self, key: &UpgradeKey, wanted: BTreeMap<Series, i64>) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         for (gauge, label) in shown.remove(key).unwrap_or_default() {
             if !wanted.contains_key(&(gauge, label.clone())) {
@@ -105,42 +120,34 @@ impl Upgrades {
             Gauge::Info => &self.info,
             Gauge::Halted => &self.halted,
             Gauge::Progress => &self.progress,
+            Gauge::Refused => &self.refused,
         }
     }
 }
 
 fn labels<'a>(key: &'a UpgradeKey, label: Option<&'a str>) -> Vec<&'a str> {
-    [key.namespace.as_str(), key.name.as_str()]
-        .into_iter()
-        .chain(label)
-        .collect()
+    [&*key.namespace, &*key.name].into_iter().chain(label).collect()
 }
 
 fn series(report: &Report) -> BTreeMap<Series, i64> {
-    let mut counts: BTreeMap<(Gauge, &str), i64> = ClusterState::ALL
-        .into_iter()
-        .map(ClusterState::as_str)
-        .chain([DRIFTED])
-        .map(|state| ((Gauge::Clusters, state), 0))
-        .collect();
-    for standing in report.clusters.values() {
-        let version = standing.version.as_deref().unwrap_or("unknown");
-        *counts
-            .entry((Gauge::Clusters, standing.state.as_str()))
-            .or_default() += 1;
-        *counts.entry((Gauge::Clusters, DRIFTED)).or_default() += i64::from(standing.drifted);
-        *counts.entry((Gauge::Versions, version)).or_default() += 1;
+    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let mut series = BTreeMap::new();
+    for state in ClusterState::ALL {
+        let count = report.states.get(&state).copied().unwrap_or(0);
+        series.insert((Gauge::Clusters, Some(state.as_str().to_owned())), number(count));
     }
-    let mut series: BTreeMap<Series, i64> = counts
-        .into_iter()
-        .map(|((gauge, label), count)| ((gauge, Some(label.to_owned())), count))
-        .collect();
+    series.insert(
+        (Gauge::Clusters, Some(DRIFTED.to_owned())),
+        number(report.drifted),
+    );
+    for (version, count) in &report.versions {
+        series.insert((Gauge::Versions, Some(version.clone())), number(*count));
+    }
     series.insert((Gauge::Info, Some(report.target.clone())), 1);
     if let Some(halt) = &report.halt {
         series.insert((Gauge::Halted, Some(halt.as_str().to_owned())), 1);
     }
-    let finished = report.clusters.values().filter_map(|standing| standing.finished);
-    if let Some(moment) = finished.chain(report.rollout_since).max() {
+    if let Some(moment) = report.last_finished.max(report.rollout_since) {
         series.insert((Gauge::Progress, None), moment.as_second());
     }
     series
@@ -149,7 +156,7 @@ fn series(report: &Report) -> BTreeMap<Series, i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drydock_rollout::{Halt, Uid};
+    use drydock_rollout::{Halt, Retries, Uid};
 
     fn upgrade(deleting: bool) -> Upgrade {
         Upgrade {
@@ -157,8 +164,11 @@ mod tests {
             uid: Uid::new("u"),
             generation: 1,
             deleting,
+            namespace_deleting: false,
             finalizer: true,
-            retry: Ok(None),
+            retries: Retries::default(),
+            started_by: "".into(),
+            live: Arc::default(),
         }
     }
 
@@ -179,19 +189,19 @@ mod tests {
             halt,
             ..Report::default()
         };
-        upgrades.show(&upgrade(false), &report("4.14.12", Some(Halt::Paused)));
+        upgrades.show(&upgrade(false), &report("4.14.12", Some(Halt::Paused)), 0);
         let first = shown(&registry).join("\n");
         assert!(
             first.contains("reason=\"Paused\"") && first.contains("target=\"4.14.12\""),
             "{first}"
         );
-        upgrades.show(&upgrade(false), &report("4.14.13", None));
+        upgrades.show(&upgrade(false), &report("4.14.13", None), 2);
         let then = shown(&registry).join("\n");
         assert!(
             !then.contains("Paused") && !then.contains("4.14.12") && then.contains("4.14.13"),
             "{then}"
         );
-        upgrades.show(&upgrade(true), &Report::default());
+        upgrades.show(&upgrade(true), &Report::default(), 0);
         assert!(shown(&registry).is_empty(), "{:?}", shown(&registry));
     }
 }

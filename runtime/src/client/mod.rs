@@ -22,6 +22,7 @@ pub use metrics::RequestMetrics;
 pub use request::{RequestKind, Verb};
 
 use crate::leader::{Leadership, guard};
+use crate::server_time::ServerTime;
 use metrics::MetricsLayer;
 use retry::ReadRetry;
 use time_limit::TimeLimitLayer;
@@ -95,17 +96,32 @@ pub fn from_config(config: Config, metrics: &RequestMetrics) -> Result<Client, C
     Ok(from_service(transport(config)?, &namespace, metrics))
 }
 
-/// A client of the API server that `config` names, whose writes need leadership.
+/// A client of the API server that `config` names, whose answers tell `time` what time it is there.
+///
+/// # Errors
+/// If the configuration's certificates or credentials cannot be used.
+pub fn timed_from_config(
+    config: Config,
+    metrics: &RequestMetrics,
+    time: &ServerTime,
+) -> Result<Client, ClientError> {
+    let namespace = config.default_namespace.clone();
+    let transport = time.reading(transport(config)?);
+    Ok(from_service(transport, &namespace, metrics))
+}
+
+/// The same, with writes that need leadership.
 ///
 /// # Errors
 /// If the configuration's certificates or credentials cannot be used.
 pub fn guarded_from_config(
     config: Config,
     metrics: &RequestMetrics,
+    time: &ServerTime,
     leadership: Leadership,
 ) -> Result<Client, ClientError> {
     let namespace = config.default_namespace.clone();
-    let transport = guard(transport(config)?, leadership);
+    let transport = guard(time.reading(transport(config)?), leadership);
     Ok(from_service(transport, &namespace, metrics))
 }
 

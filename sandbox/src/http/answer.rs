@@ -8,6 +8,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, VARY};
 use http::{Response, StatusCode};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
 use serde_json::{Value, json};
 
 use super::body::AnswerBody;
@@ -15,6 +17,12 @@ use super::media::Form;
 use crate::server::{ApiServer, Deletion, KindType, List, Origin, Outcome, Status};
 use crate::store::Object;
 use crate::table::{Columns, IncludeObject};
+
+/// What time it is on the server, as answers say it.
+pub(super) fn date(now: Timestamp) -> Option<HeaderValue> {
+    let text = DateTimePrinter::new().timestamp_to_rfc9110_string(&now).ok()?;
+    HeaderValue::try_from(text).ok()
+}
 
 /// How the objects of one request are written.
 #[derive(Clone)]

@@ -38,6 +38,9 @@ pub(super) async fn handle(
     if accepts_gzip {
         response = answer::compressed(response);
     }
+    if let Some(date) = answer::date(server.clock().now()) {
+        response.headers_mut().insert(http::header::DATE, date);
+    }
     Ok(response)
 }
 

@@ -3,7 +3,6 @@
 pub mod cel;
 pub mod condition;
 pub mod connection;
-pub mod feeder;
 pub mod kinds;
 pub mod names;
 pub mod object;
@@ -12,4 +11,5 @@ pub mod queue;
 pub mod registration;
 pub mod replica_set;
 pub mod selector;
+pub mod spokes;
 pub mod work;

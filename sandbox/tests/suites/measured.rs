@@ -473,6 +473,7 @@ async fn section_1_5_feedback_takes_the_first_of_a_list_refuses_a_map_and_leaves
     let paths = json!([
         {"name": "list", "path": ".metadata.finalizers"},
         {"name": "map", "path": ".data"},
+        {"name": "maps", "path": ".metadata.ownerReferences"},
         {"name": "missing", "path": ".data.other"},
         {"name": "value", "path": ".data.k"},
     ]);
@@ -482,6 +483,12 @@ async fn section_1_5_feedback_takes_the_first_of_a_list_refuses_a_map_and_leaves
     let synced = condition(&manifest["conditions"], "StatusFeedbackSynced");
     assert_eq!(synced["status"], "False");
     assert_eq!(synced["reason"], "StatusFeedbackSyncFailed");
+    let message = synced["message"].as_str().unwrap();
+    assert!(
+        message.contains("the type map[string]interface {} of the value for map is not found")
+            && message.contains("the type []interface {} of the value for maps is not found"),
+        "{message}"
+    );
     let values: Vec<(&str, &str)> = manifest["statusFeedback"]["values"]
         .as_array()
         .unwrap()
@@ -559,5 +566,26 @@ async fn section_1_5_a_work_whose_agent_is_gone_terminates_for_ever() {
         seen["metadata"]["finalizers"],
         json!(["cluster.open-cluster-management.io/manifest-work-cleanup"])
     );
+    site.bed.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn beside_real_ocm_an_object_that_is_deleted_on_the_spoke_is_only_told_until_works_are_applied_again() {
+    let site = Site::start(1).await;
+    let mut spec = map_with(&json!([{"name": "value", "path": ".data.k"}]), &json!({}));
+    spec["workload"]["manifests"][0]["metadata"]["finalizers"] = Value::Null;
+    site.work(spec).await;
+    let key = Key::namespaced("default", "m");
+    site.spoke
+        .delete(&CONFIG_MAP, &key, &Removal::default())
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    let available = |work: &Value| condition(&work["status"]["conditions"], "Available")["status"].clone();
+    assert_eq!(available(&site.seen().await), "False");
+    assert!(site.spoke.find(&CONFIG_MAP, &key).await.unwrap().is_none());
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    assert_eq!(available(&site.seen().await), "True");
+    assert!(site.spoke.find(&CONFIG_MAP, &key).await.unwrap().is_some());
     site.bed.shut_down().await;
 }

@@ -97,7 +97,9 @@ fn value_at(object: &Value, name: &str, path: &str) -> Result<Option<FeedbackVal
     let Some(mut value) = found.first().copied() else {
         return Ok(None);
     };
-    if let Some(first) = value.as_array().and_then(|entries| entries.first()) {
+    // Of a list of values the first is taken; of what lies deeper nothing.
+    let first = value.as_array().and_then(|entries| entries.first());
+    if let Some(first) = first.filter(|first| !first.is_object() && !first.is_array()) {
         value = first;
     }
     let field_value = match value {

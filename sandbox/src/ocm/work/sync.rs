@@ -23,22 +23,9 @@ use crate::{
 };
 
 impl Agent {
-    /// Looks at the objects of a work, and applies it again if it is not available.
+    /// Looks at the objects of a work. One that is missing is only told: it is applied again with the next resync.
     pub(super) async fn refresh(&mut self, name: &str) -> Result<(), AccessError> {
-        if !self.sync_status(name).await? {
-            return Ok(());
-        }
-        let missing = self.works.get(name).is_some_and(|work| {
-            let conditions = work.status().conditions;
-            !object::is_deleting(&work.object)
-                && condition::is_true(&conditions, "Applied")
-                && !condition::is_true(&conditions, "Available")
-        });
-        if missing {
-            self.sync_apply(name).await
-        } else {
-            Ok(())
-        }
+        self.sync_status(name).await.map(|_| ())
     }
 
     /// Writes what the objects on the spoke say into the work's status; true if that changed it.

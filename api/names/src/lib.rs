@@ -1,0 +1,10 @@
+//! Names on the wire, and the few values that decisions and wire types share. Nothing here knows Kubernetes' types, so that
+//! what decides can be built without them.
+
+mod cluster_name;
+mod int_or_percent;
+pub mod names;
+pub mod reasons;
+
+pub use cluster_name::ClusterName;
+pub use int_or_percent::{IntOrPercent, InvalidIntOrPercent};

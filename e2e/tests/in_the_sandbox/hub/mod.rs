@@ -1,0 +1,9 @@
+//! What people do on a hub, beside each other and at any time.
+
+mod actions;
+mod feedback;
+mod ownership;
+mod refusals;
+mod retries;
+mod selection;
+mod status;

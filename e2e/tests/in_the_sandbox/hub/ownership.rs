@@ -1,0 +1,307 @@
+//! A cluster is one upgrade's from its first work to its recorded end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drydock_e2e::light::{Light, RECORD, UPGRADE, WEEK, is_true, minutes, spec_of, with};
+use drydock_sandbox::access::{Key, Removal, Selection};
+use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
+use drydock_sandbox::ocm::spokes::{Outcome, SpokeSettings, Stage, image_of};
+use serde_json::{Value, json};
+
+/// The upgrades that have works without an outcome on a cluster.
+async fn at_work(light: &Light, cluster: &str) -> BTreeSet<String> {
+    let mut by_upgrade: BTreeMap<String, bool> = BTreeMap::new();
+    for (_, upgrade, state) in light.works_of(cluster).await.unwrap() {
+        *by_upgrade.entry(upgrade).or_default() |= !state.is_empty();
+    }
+    let open = by_upgrade.into_iter().filter(|(_, ended)| !ended);
+    open.map(|(upgrade, _)| upgrade).collect()
+}
+
+fn newer(spec: Value) -> Value {
+    with(spec, &json!({"clusterVersion": {"version": "4.14.13"}}))
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_upgrades_never_work_on_one_cluster_at_once_operators_included() {
+    let light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    let operators = json!({"ocpOperators": {"approveAllUpgrades": true}});
+    let names = ["c01", "c02"];
+    light
+        .upgrade("old", with(spec_of(&names), &operators))
+        .await
+        .unwrap();
+    minutes(20).await;
+    light.upgrade("new", newer(spec_of(&names))).await.unwrap();
+    for minute in 0..600 {
+        minutes(1).await;
+        for name in names {
+            let open = at_work(&light, name).await;
+            assert!(open.len() <= 1, "after {minute} min on {name}: {open:?}");
+        }
+    }
+    light.until_complete("new").await.unwrap();
+    assert_eq!(
+        (light.version("c01"), light.version("c02")),
+        ("4.14.13".into(), "4.14.13".into())
+    );
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_failed_goes_to_the_later_upgrade_and_the_older_one_lets_go_for_good() {
+    let light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    light
+        .spokes
+        .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
+    light.upgrade("old", spec_of(&["c01", "c02"])).await.unwrap();
+    let failed = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| is_true(status, "Failed");
+    light.until("old", WEEK, failed).await.unwrap();
+    minutes(720).await;
+    assert_eq!(
+        light.asked()["c01"],
+        ["4.14.12"],
+        "no retry that nobody asked for"
+    );
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, Outcome::Succeeds)
+    });
+    light.upgrade("new", newer(spec_of(&["c01"]))).await.unwrap();
+    light.until_complete("new").await.unwrap();
+    minutes(720).await;
+    assert_eq!(light.asked()["c01"], ["4.14.12", "4.14.13"]);
+    // The older one still says that the cluster failed under it, and to whom it was left.
+    let old = light.status("old").await.unwrap();
+    assert_eq!(old.clusters_summery.unwrap().failed, 1);
+    let (_, _, message) = light.condition("old", "InProgress").await.unwrap();
+    assert!(
+        message.contains("1 cluster left to the later upgrade default/new"),
+        "{message}"
+    );
+    // Deleting the later one gives nothing back.
+    light.delete("new").await.unwrap();
+    minutes(2 * 24 * 60).await;
+    assert_eq!(light.asked()["c01"], ["4.14.12", "4.14.13"]);
+    assert_eq!(light.version("c01"), "4.14.13");
+    assert_eq!(
+        light
+            .status("old")
+            .await
+            .unwrap()
+            .clusters_summery
+            .unwrap()
+            .failed,
+        1
+    );
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn deleting_the_later_upgrade_does_not_take_clusters_back_to_an_older_image() {
+    let mut light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let by_image = |version: &str| json!({"clusterVersion": {"channel": null, "version": version, "image": image_of(version)}});
+    light
+        .upgrade("old", with(spec_of(&["c01"]), &by_image("4.14.12")))
+        .await
+        .unwrap();
+    light.until_complete("old").await.unwrap();
+    light
+        .upgrade("new", with(spec_of(&["c01"]), &by_image("4.14.13")))
+        .await
+        .unwrap();
+    light.until_complete("new").await.unwrap();
+    light.delete("new").await.unwrap();
+    minutes(2 * 24 * 60).await;
+    light.restart_hub().await.unwrap();
+    minutes(2 * 24 * 60).await;
+    assert_eq!(light.asked()["c01"], ["4.14.12", "4.14.13"]);
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_on_the_earlier_upgrade_is_the_exception_and_never_asks_for_an_older_version() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light
+        .spokes
+        .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
+    light.upgrade("old", spec_of(&["c01"])).await.unwrap();
+    let failed = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| is_true(status, "Failed");
+    light.until("old", WEEK, failed).await.unwrap();
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, Outcome::Succeeds)
+    });
+    light.upgrade("new", newer(spec_of(&["c01"]))).await.unwrap();
+    light.until_complete("new").await.unwrap();
+    let retry = json!({"metadata": {"annotations": {"drydock.dev/retry": "please"}}});
+    light.edit("old", retry).await.unwrap();
+    light.until_complete("old").await.unwrap();
+    assert_eq!(light.asked()["c01"], ["4.14.12", "4.14.13"]);
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_restored_under_another_uid_goes_on_where_its_works_and_records_are() {
+    let mut light = Light::start(3, SpokeSettings::default()).await.unwrap();
+    let one = json!({"upgradeStrategy": {"maxConcurrency": 1}});
+    light
+        .upgrade("spring", with(spec_of(&["c01", "c02", "c03"]), &one))
+        .await
+        .unwrap();
+    while !light.asked().contains_key("c02") {
+        minutes(1).await;
+    }
+    minutes(5).await;
+    light.kill_hub().await;
+    restore(&light).await;
+    light.start_hub().unwrap();
+    light.until_complete("spring").await.unwrap();
+    assert_eq!(
+        light.spokes.asked().len(),
+        3,
+        "each was asked once: {:?}",
+        light.asked()
+    );
+    let entries = light.entries().await.unwrap();
+    assert_eq!(entries.len(), 3, "{entries:#?}");
+    light.shut_down().await;
+}
+
+/// All upgrades, works and records are backed up, lost, and restored as a backup restores them: with new uids and without status.
+async fn restore(light: &Light) {
+    light.spokes.cut_off(true);
+    let mut backup = Vec::new();
+    for kind in [UPGRADE, RECORD, MANIFEST_WORK] {
+        let kind = &kind;
+        for object in light.user.list(kind, &Selection::everything()).await.unwrap() {
+            let key = object.key();
+            let kept = json!({"metadata": {"finalizers": null}});
+            light.user.merge_patch(kind, &key, kept).await.unwrap();
+            light.user.delete(kind, &key, &Removal::default()).await.unwrap();
+            let mut value = object.value().clone();
+            let metadata = value["metadata"].as_object_mut().unwrap();
+            for field in [
+                "uid",
+                "resourceVersion",
+                "generation",
+                "creationTimestamp",
+                "deletionTimestamp",
+            ] {
+                metadata.remove(field);
+            }
+            value.as_object_mut().unwrap().remove("status");
+            backup.push((kind.clone(), value));
+        }
+    }
+    minutes(10).await;
+    for (kind, value) in backup {
+        light.user.create(&kind, value).await.unwrap();
+    }
+    light.spokes.cut_off(false);
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_clusters_ended_outlives_the_upgrade() {
+    let light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    light
+        .spokes
+        .with("c02", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
+    light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
+    let over = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| {
+        status
+            .clusters_summery
+            .is_some_and(|summary| summary.complete + summary.failed == 2)
+    };
+    light.until("spring", WEEK, over).await.unwrap();
+    light.delete("spring").await.unwrap();
+    minutes(10).await;
+    assert!(light.find("spring").await.unwrap().is_none());
+    assert!(light.works().await.unwrap().is_empty());
+    let entries = light.entries().await.unwrap();
+    let mut ends: Vec<(&str, &str, &str)> = entries
+        .iter()
+        .map(|(_, entry)| {
+            (
+                entry.cluster.as_str(),
+                entry.outcome.as_str(),
+                entry.reason.as_str(),
+            )
+        })
+        .collect();
+    ends.sort_unstable();
+    assert_eq!(
+        ends,
+        [
+            ("c01", "Complete", "Upgraded"),
+            ("c02", "Failed", "InvalidTarget")
+        ]
+    );
+    let pages = light.user.list(&RECORD, &Selection::everything()).await.unwrap();
+    assert_eq!(pages[0]["spec"]["upgrade"]["deleted"], true);
+    // One of the same name has nothing to do with it.
+    light.upgrade("spring", spec_of(&["c02"])).await.unwrap();
+    light.spokes.with("c02", |cluster, _| {
+        cluster.always(Stage::Update, Outcome::Succeeds)
+    });
+    light.until_complete("spring").await.unwrap();
+    assert_eq!(light.asked()["c02"].len(), 2);
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_that_is_deleted_midway_is_on_record_as_abandoned() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+    minutes(20).await;
+    light.delete("spring").await.unwrap();
+    minutes(5).await;
+    assert!(light.find("spring").await.unwrap().is_none());
+    let entries = light.entries().await.unwrap();
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0].1.outcome, "Abandoned", "{entries:?}");
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_changes_under_a_finished_cluster_is_on_record() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    light
+        .spokes
+        .with("c01", |cluster, now| cluster.upgraded_outside("4.14.20", now));
+    minutes(10).await;
+    let entries = light.entries().await.unwrap();
+    let (_, newest) = entries.last().unwrap();
+    assert_eq!(
+        (newest.outcome.as_str(), newest.to.as_str()),
+        ("Drifted", "4.14.20")
+    );
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_work_that_nobody_owns_any_more_is_recorded_by_who_replaces_it() {
+    let mut light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.upgrade("old", spec_of(&["c01"])).await.unwrap();
+    light.until_complete("old").await.unwrap();
+    light.kill_hub().await;
+    // The upgrade goes without its hub: somebody takes its finalizer off, and its records are lost.
+    let key = Key::namespaced("default", "old");
+    let bare = json!({"metadata": {"finalizers": null}});
+    light.user.merge_patch(&UPGRADE, &key, bare).await.unwrap();
+    light.delete("old").await.unwrap();
+    for page in light.user.list(&RECORD, &Selection::everything()).await.unwrap() {
+        light
+            .user
+            .delete(&RECORD, &page.key(), &Removal::default())
+            .await
+            .unwrap();
+    }
+    light.start_hub().unwrap();
+    light.upgrade("new", newer(spec_of(&["c01"]))).await.unwrap();
+    light.until_complete("new").await.unwrap();
+    let entries = light.entries().await.unwrap();
+    let versions: Vec<&str> = entries.iter().map(|(_, entry)| entry.to.as_str()).collect();
+    assert_eq!(versions, ["4.14.12", "4.14.13"], "{entries:#?}");
+    light.shut_down().await;
+}

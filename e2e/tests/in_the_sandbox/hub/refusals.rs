@@ -1,0 +1,255 @@
+//! What cannot be written is a reason: it is told, it ends, and nobody else waits for it.
+
+use drydock_api::names::{HUB_MANAGER, KIND_LABEL, WorkKind};
+use drydock_e2e::light::{Joining, Light, WEEK, action, is_true, is_work, minutes, spec_of, with};
+use drydock_sandbox::access::Key;
+use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
+use drydock_sandbox::ocm::spokes::SpokeSettings;
+use drydock_sandbox::server::Verb;
+use serde_json::json;
+
+const WEBHOOK: &str = "admission webhook \"policy.example.com\" denied the request: not in this quarter";
+
+async fn told(light: &Light, reason: &str) -> Vec<String> {
+    let events = light.events().await.unwrap();
+    let told = events.into_iter().filter(|(known, _)| known == reason);
+    told.map(|(_, note)| note).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_without_namespace_takes_no_slot_and_is_told() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light
+        .join_without_namespace(&Joining::new("a-new"))
+        .await
+        .unwrap();
+    let one = json!({"upgradeStrategy": {"maxConcurrency": 1}});
+    light
+        .upgrade("spring", with(spec_of(&["a-new", "c01"]), &one))
+        .await
+        .unwrap();
+    let done = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| {
+        status
+            .clusters_summery
+            .is_some_and(|summary| summary.complete == 1)
+    };
+    light.until("spring", WEEK, done).await.unwrap();
+    let (state, reason, message) = light.entry("spring", "a-new").await.unwrap();
+    assert_eq!(
+        (state.as_str(), reason.as_str()),
+        ("NotStarted", "NamespaceMissing")
+    );
+    assert!(message.contains("namespaces \"a-new\" not found"), "{message}");
+    let told = told(&light, "WriteRefused").await;
+    assert!(told.iter().any(|note| note.contains("a-new")), "{told:?}");
+    // It goes on by itself when the namespace is there.
+    light.namespace("a-new").await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_post_action_that_a_webhook_refuses_fails_by_its_timeout_in_the_webhooks_words() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let after = with(action("after"), &json!({"timeout": "2h"}));
+    light
+        .upgrade(
+            "spring",
+            with(spec_of(&["c01"]), &json!({"postUpgradeAction": after})),
+        )
+        .await
+        .unwrap();
+    minutes(30).await;
+    assert_eq!(light.spokes.asked().len(), 1);
+    light.refuse(WEBHOOK, |asked| is_work(asked, Verb::Create));
+    let failed = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| is_true(status, "Failed");
+    let mut refused = String::new();
+    let deadline = light.now() + jiff::SignedDuration::from_hours(12);
+    while !failed(&light.status("spring").await.unwrap()) {
+        assert!(
+            light.now() < deadline,
+            "it does not fail: {:#?}",
+            light.status("spring").await.unwrap()
+        );
+        let (_, reason, message) = light.entry("spring", "c01").await.unwrap();
+        if reason == "WriteRefused" {
+            refused = message;
+        }
+        minutes(1).await;
+    }
+    assert!(
+        refused.contains("denied the request: not in this quarter"),
+        "{refused}"
+    );
+    let (state, reason, message) = light.entry("spring", "c01").await.unwrap();
+    assert_eq!((state.as_str(), reason.as_str()), ("Failed", "PostActionRefused"));
+    assert!(
+        message.contains("denied the request: not in this quarter"),
+        "{message}"
+    );
+    let told = told(&light, "WriteRefused").await;
+    assert_eq!(told.len(), 1, "once for the same words: {told:?}");
+    let entries = light.entries().await.unwrap();
+    assert_eq!(
+        (entries.len(), entries[0].1.reason.as_str()),
+        (1, "PostActionRefused")
+    );
+    // What the webhook lets through after a retry goes on with the action alone.
+    light.accept();
+    let retry = json!({"metadata": {"annotations": {"drydock.dev/retry": "1"}}});
+    light.edit("spring", retry).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    assert_eq!(light.spokes.asked().len(), 1);
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_whose_first_work_is_refused_holds_its_slot_until_the_timeout_and_survives_restarts() {
+    let mut light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    light.refuse(WEBHOOK, |asked| {
+        asked.namespace == Some("c01") && is_work(asked, Verb::Create)
+    });
+    let strategy = json!({"upgradeStrategy": {"maxConcurrency": 1, "clusterUpgradeTimeout": "4h"}});
+    light
+        .upgrade("spring", with(spec_of(&["c01", "c02"]), &strategy))
+        .await
+        .unwrap();
+    minutes(120).await;
+    assert!(light.asked().is_empty(), "the slot is taken");
+    light.restart_hub().await.unwrap();
+    let over = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| {
+        status
+            .clusters_summery
+            .is_some_and(|summary| (summary.complete, summary.failed) == (1, 1))
+    };
+    // The time before the restart counts.
+    light
+        .until("spring", std::time::Duration::from_hours(4), over)
+        .await
+        .unwrap();
+    let (state, reason, _) = light.entry("spring", "c01").await.unwrap();
+    assert_eq!((state.as_str(), reason.as_str()), ("Failed", "UpgradeRefused"));
+    let entries = light.entries().await.unwrap();
+    assert!(
+        entries.iter().any(|(_, entry)| entry.reason == "UpgradeRefused"),
+        "{entries:?}"
+    );
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_deletion_is_told_and_the_upgrade_goes_when_it_is_allowed() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    light.refuse(WEBHOOK, |asked| is_work(asked, Verb::Delete));
+    light.delete("spring").await.unwrap();
+    minutes(60).await;
+    let (status, reason, message) = light.condition("spring", "Deleting").await.unwrap();
+    assert_eq!((status.as_str(), reason.as_str()), ("True", "DeletionRefused"));
+    assert!(
+        message.contains("c01") && message.contains("not in this quarter"),
+        "{message}"
+    );
+    assert_eq!(told(&light, "DeletionRefused").await.len(), 1);
+    light.accept();
+    minutes(10).await;
+    assert!(light.find("spring").await.unwrap().is_none());
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_that_are_refused_keep_the_works_and_are_told() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.refuse("exceeded quota: records", |asked| {
+        asked
+            .kind
+            .is_some_and(|kind| kind.plural == "managedclustersupgraderecords")
+            && matches!(asked.verb, Verb::Create | Verb::Patch)
+    });
+    light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    minutes(30).await;
+    let (status, reason, message) = light.condition("spring", "Failed").await.unwrap();
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("True", "RecordsRefused"),
+        "{message}"
+    );
+    assert!(message.contains("exceeded quota: records"), "{message}");
+    light.delete("spring").await.unwrap();
+    minutes(30).await;
+    let (_, reason, _) = light.condition("spring", "Deleting").await.unwrap();
+    assert_eq!(reason, "RecordsRefused");
+    assert_eq!(
+        light.works_of("c01").await.unwrap().len(),
+        1,
+        "the outcome is on the work alone"
+    );
+    light.accept();
+    minutes(10).await;
+    assert!(light.find("spring").await.unwrap().is_none());
+    assert_eq!(light.entries().await.unwrap()[0].1.outcome, "Complete");
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_work_that_lost_its_labels_holds_up_nobody_else_and_gets_them_back() {
+    let light = Light::start(3, SpokeSettings::default()).await.unwrap();
+    light.upgrade("one", spec_of(&["c01"])).await.unwrap();
+    minutes(20).await;
+    let asked = || {
+        light
+            .server
+            .requests()
+            .iter()
+            .filter(|(key, _)| key.identity == HUB_MANAGER)
+            .map(|(_, n)| n)
+            .sum::<u64>()
+    };
+    let before = asked();
+    let bare = json!({"metadata": {"labels": {KIND_LABEL: null}}});
+    let key = Key::namespaced("c01", WorkKind::Cluster.work_name(&"c01".into()));
+    light.user.merge_patch(&MANIFEST_WORK, &key, bare).await.unwrap();
+    light.upgrade("two", spec_of(&["c02"])).await.unwrap();
+    minutes(3).await;
+    assert_eq!(
+        light.works_of("c02").await.unwrap().len(),
+        1,
+        "the other upgrade starts"
+    );
+    let work = light.user.get(&MANIFEST_WORK, &key).await.unwrap();
+    assert_eq!(work.label(KIND_LABEL), Some("cluster"), "its label is back");
+    let requests = asked() - before;
+    assert!(requests < 40, "{requests} requests in three minutes");
+    light.until_complete("one").await.unwrap();
+    light.until_complete("two").await.unwrap();
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_deleted_midway_takes_its_works_and_nobody_waits_for_ever() {
+    let light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    let one = json!({"upgradeStrategy": {"maxConcurrency": 1}});
+    light
+        .upgrade("spring", with(spec_of(&["c01", "c02"]), &one))
+        .await
+        .unwrap();
+    minutes(20).await;
+    let key = Key::cluster("c01");
+    let now = drydock_sandbox::access::Removal::default();
+    light
+        .user
+        .delete(&drydock_sandbox::ocm::kinds::NAMESPACE, &key, &now)
+        .await
+        .unwrap();
+    let done = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| {
+        status
+            .clusters_summery
+            .is_some_and(|summary| summary.complete == 1)
+    };
+    light.until("spring", WEEK, done).await.unwrap();
+    light.namespace("c01").await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    light.shut_down().await;
+}

@@ -1,0 +1,178 @@
+//! What the status says, and how much of it there is.
+
+use drydock_api::names::HUB_MANAGER;
+use drydock_e2e::light::{Light, WEEK, is_true, minutes, spec_of, with};
+use drydock_sandbox::access::{Key, Removal, Selection};
+use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
+use drydock_sandbox::ocm::spokes::SpokeSettings;
+use serde_json::json;
+
+#[tokio::test(start_paused = true)]
+async fn the_status_stays_small_whatever_clusters_say() {
+    let light = Light::start(120, SpokeSettings::default()).await.unwrap();
+    let words = "警告".repeat(20_000);
+    light.server.set_fault_hook(None);
+    light
+        .upgrade(
+            "spring",
+            with(
+                spec_of(&[]),
+                &json!({
+                    "clusterSelector": {"matchExpressions": null}, "upgradeStrategy": {"maxConcurrency": 120},
+                }),
+            ),
+        )
+        .await
+        .unwrap();
+    minutes(2).await;
+    let works = light
+        .user
+        .list(&MANIFEST_WORK, &Selection::everything())
+        .await
+        .unwrap();
+    assert_eq!(works.len(), 120);
+    for work in works {
+        // Whoever can write a status can write this.
+        let mut status = work.value().clone();
+        let generation = status["metadata"]["generation"].clone();
+        status["status"] = json!({"conditions": [{
+            "type": "Applied", "status": "False", "reason": "AppliedManifestWorkFailed", "observedGeneration": generation,
+            "message": words, "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }]});
+        light.user.replace_status(&MANIFEST_WORK, status).await.unwrap();
+    }
+    minutes(1).await;
+    let status = light.status("spring").await.unwrap();
+    let size = serde_json::to_vec(&status).unwrap().len();
+    assert!(size < 64 * 1024, "{size} bytes");
+    let named = status.clusters.as_ref().map_or(0, Vec::len) as i64;
+    assert_eq!(named + status.clusters_not_listed.unwrap_or(0), 120);
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_of_a_complete_upgrade_begins_a_new_rollout_and_keeps_the_old_one_on_record() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+    let first = light
+        .until_complete("spring")
+        .await
+        .unwrap()
+        .start_time
+        .unwrap()
+        .0;
+    // An edit that changes nothing that is asked for.
+    light
+        .edit(
+            "spring",
+            json!({"spec": {"upgradeStrategy": {"maxConcurrency": 7}}}),
+        )
+        .await
+        .unwrap();
+    minutes(10).await;
+    let status = light.status("spring").await.unwrap();
+    assert!(is_true(&status, "Complete"));
+    assert_eq!(status.start_time.map(|time| time.0), Some(first));
+    minutes(600).await;
+    light
+        .edit(
+            "spring",
+            json!({"spec": {"clusterVersion": {"version": "4.14.13"}}}),
+        )
+        .await
+        .unwrap();
+    minutes(30).await;
+    let second = light
+        .until_complete("spring")
+        .await
+        .unwrap()
+        .start_time
+        .unwrap()
+        .0;
+    assert!(
+        second > first + jiff::SignedDuration::from_hours(10),
+        "{first} {second}"
+    );
+    let entries = light.entries().await.unwrap();
+    let versions: Vec<&str> = entries.iter().map(|(_, entry)| entry.to.as_str()).collect();
+    assert_eq!(versions, ["4.14.12", "4.14.13"]);
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_with_the_longest_name_has_events_records_and_a_placement() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let name = format!("{}.{}", "a".repeat(63), "b".repeat(189));
+    assert_eq!(name.len(), 253);
+    light.upgrade(&name, spec_of(&["c01"])).await.unwrap();
+    light.until_complete(&name).await.unwrap();
+    minutes(5).await;
+    let events = light.events().await.unwrap();
+    assert!(
+        events
+            .iter()
+            .any(|(reason, _)| reason == "ManagedClustersUpgradeComplete"),
+        "{events:?}"
+    );
+    assert_eq!(light.entries().await.unwrap().len(), 1);
+    light.delete(&name).await.unwrap();
+    minutes(5).await;
+    assert!(light.find(&name).await.unwrap().is_none());
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_else_upgraded_meanwhile_needs_no_slot() {
+    let light = Light::start(3, SpokeSettings::default()).await.unwrap();
+    let one = json!({"paused": true, "upgradeStrategy": {"maxConcurrency": 1}});
+    light
+        .upgrade("spring", with(spec_of(&["c01", "c02", "c03"]), &one))
+        .await
+        .unwrap();
+    minutes(5).await;
+    for name in ["c01", "c02", "c03"] {
+        light
+            .spokes
+            .with(name, |cluster, now| cluster.upgraded_outside("4.14.12", now));
+    }
+    minutes(5).await;
+    light
+        .edit("spring", json!({"spec": {"paused": false}}))
+        .await
+        .unwrap();
+    light
+        .until("spring", WEEK, |status| is_true(status, "Complete"))
+        .await
+        .unwrap();
+    assert!(light.asked().is_empty());
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_hub_asks_for_nothing() {
+    let light = Light::start(3, SpokeSettings::default()).await.unwrap();
+    light
+        .upgrade("spring", spec_of(&["c01", "c02", "c03"]))
+        .await
+        .unwrap();
+    light.until_complete("spring").await.unwrap();
+    minutes(60).await;
+    let asked = || -> u64 {
+        let requests = light.server.requests();
+        let own = requests.iter().filter(|(key, _)| key.identity == HUB_MANAGER);
+        own.filter(|(key, _)| !matches!(key.verb, drydock_sandbox::server::Verb::Watch))
+            .map(|(_, count)| count)
+            .sum()
+    };
+    let before = asked();
+    minutes(24 * 60).await;
+    assert_eq!(asked() - before, 0);
+    let key = Key::namespaced("default", "spring");
+    light
+        .user
+        .delete(&drydock_e2e::light::UPGRADE, &key, &Removal::default())
+        .await
+        .unwrap();
+    minutes(5).await;
+    light.shut_down().await;
+}

@@ -1,0 +1,87 @@
+//! Where one cluster of an upgrade is, in words: what the plugin and the page show.
+
+use drydock_api::mcu;
+use drydock_rollout::{ClusterName, ClusterState, ClusterStatus, RefusalCause};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Serialize, Serializer};
+
+/// Where one cluster of an upgrade is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterDetails {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a canary.
+    pub canary: bool,
+    /// Whether a Placement selects it now.
+    pub selected: bool,
+    /// Its state.
+    #[serde(serialize_with = "by_name")]
+    pub state: ClusterState,
+    /// Why it is in it, in CamelCase.
+    pub reason: String,
+    /// Why it is in it, in a sentence.
+    pub message: String,
+    /// The version that it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Since when it is in this state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// When its first work was created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn by_name<S: Serializer>(state: &ClusterState, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(state.as_str())
+}
+
+impl ClusterDetails {
+    /// One cluster as the report has it.
+    pub fn of(name: &ClusterName, status: &ClusterStatus) -> Self {
+        Self {
+            name: name.to_string(),
+            canary: status.canary,
+            selected: status.selected,
+            state: status.state,
+            reason: status.reason.as_str().to_owned(),
+            message: status.reason.to_string(),
+            version: status.version.clone(),
+            since: status.since,
+            started_at: status.started,
+            ended_at: status.finished,
+        }
+    }
+
+    /// Takes over what the upgrade's status says of a write that is refused: only who writes knows of it.
+    pub(crate) fn take_refusal(&mut self, entry: &mcu::ClusterStatus) {
+        let reason = entry.reason.as_deref().unwrap_or_default();
+        let state = ClusterState::parse(&entry.state);
+        let is_refused = refusal_cause(reason).is_some() && !self.state.finished();
+        if let (true, Some(state)) = (is_refused, state) {
+            self.state = state;
+            reason.clone_into(&mut self.reason);
+            self.message = entry.message.clone().unwrap_or_default();
+            self.since = entry.since.as_ref().map(|since| since.0);
+        }
+    }
+
+    /// How long it has taken so far, or took.
+    pub fn took(&self, now: Timestamp) -> Option<SignedDuration> {
+        Some(self.ended_at.unwrap_or(now).duration_since(self.started_at?))
+    }
+}
+
+/// Why a write is refused, if a reason is about one that is.
+pub(crate) fn refusal_cause(reason: &str) -> Option<RefusalCause> {
+    match reason {
+        "WriteRefused" => Some(RefusalCause::Other),
+        "NamespaceMissing" => Some(RefusalCause::NamespaceMissing),
+        _ => None,
+    }
+}

@@ -1,0 +1,350 @@
+//! What is seen, kind by kind: fed by watches, or by lists.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_rollout::{
+    ClusterFacts, ClusterName, LiveUpgrades, PlacementKey, RecordedEntry, Selector, Uid, UpgradeKey, Work,
+    WorkFeedback, WorkKind,
+};
+use jiff::Timestamp;
+
+use super::followed::Followed;
+use super::pending::Pending;
+use super::{Change, Fleet, PageId};
+use crate::placement::{PageDigest, PlacementDigest};
+use crate::record::RecordDigest;
+use crate::upgrade;
+
+impl Fleet {
+    /// A ManagedCluster is so, or is gone.
+    pub fn set_cluster(&mut self, name: &ClusterName, facts: Option<Arc<ClusterFacts>>) -> Change {
+        let known = self.known(name);
+        if known.facts == facts {
+            return self.touch_nothing(name);
+        }
+        known.facts = facts;
+        self.touch(name)
+    }
+
+    /// Drydock's agent is Available on a cluster, or not.
+    pub fn set_agent(&mut self, name: &ClusterName, available: bool) -> Change {
+        let known = self.known(name);
+        if known.agent == available {
+            return self.touch_nothing(name);
+        }
+        known.agent = available;
+        self.touch(name)
+    }
+
+    fn touch_nothing(&mut self, name: &ClusterName) -> Change {
+        if self.clusters.get(name).is_some_and(super::Known::is_blank) {
+            self.clusters.remove(name);
+        }
+        Change::Nothing
+    }
+
+    /// The watch says that a work is so, in this version.
+    pub fn set_work(&mut self, name: &ClusterName, kind: WorkKind, work: Arc<Work>, version: u64) -> Change {
+        let known = self.known(name);
+        let before = known.works.get(kind).cloned();
+        let work = refused_since(before.as_deref(), work);
+        let confirmed = known
+            .pending
+            .get(&kind)
+            .is_some_and(|pending| pending.is_confirmed_by(&work, version));
+        known.versions.insert(kind, version);
+        known.works.insert(kind, Arc::clone(&work));
+        if confirmed {
+            known.pending.remove(&kind);
+        }
+        if !confirmed && before.as_ref() == Some(&work) {
+            return Change::Nothing;
+        }
+        self.touch(name)
+    }
+
+    /// The watch says that a work is gone: by a deletion in this version, or because a list lacks it. One that nobody has deleted
+    /// may only have lost its labels.
+    pub fn remove_work(
+        &mut self,
+        name: &ClusterName,
+        kind: WorkKind,
+        version: Option<u64>,
+        now: Timestamp,
+    ) -> Change {
+        let known = self.known(name);
+        let Some(before) = known.works.remove(kind) else {
+            return self.touch_nothing(name);
+        };
+        let seen = known
+            .versions
+            .remove(&kind)
+            .unwrap_or(0)
+            .max(version.unwrap_or(0));
+        match known.pending.get(&kind) {
+            Some(pending) if pending.is_confirmed_by_removal(version) => {
+                known.pending.remove(&kind);
+            }
+            Some(_) => {}
+            None if before.deleting => {}
+            None => {
+                known.pending.insert(kind, Pending::vanished(before, seen, now));
+            }
+        }
+        self.touch(name)
+    }
+
+    /// A work was read by name, and is so; the watch may not see it.
+    pub fn confirm_work(&mut self, name: &ClusterName, kind: WorkKind, work: Option<Arc<Work>>) -> Change {
+        let known = self.known(name);
+        let seen = known.versions.get(&kind).copied().unwrap_or(0);
+        match work {
+            None => {
+                known.pending.remove(&kind);
+                known.works.remove(kind);
+            }
+            Some(work) if work.labelled && known.works.get(kind).is_some_and(|seen| seen.uid == work.uid) => {
+                known.pending.remove(&kind);
+                known.works.insert(kind, work);
+            }
+            Some(work) => {
+                known.pending.insert(kind, Pending::read(work, seen));
+            }
+        }
+        self.touch(name)
+    }
+
+    /// A Placement is so, or is gone.
+    pub fn set_placement(&mut self, key: &PlacementKey, digest: Option<PlacementDigest>) -> Change {
+        match digest {
+            Some(digest) if self.placements.get(key) == Some(&digest) => return Change::Nothing,
+            Some(digest) => {
+                self.placements.insert(key.clone(), digest);
+            }
+            None => {
+                self.placements.remove(key);
+                self.snapshots.remove(key);
+            }
+        }
+        self.touch_all()
+    }
+
+    /// A page of a Placement's decisions is so, or is gone.
+    pub fn set_decision(&mut self, namespace: &str, name: &str, digest: Option<PageDigest>) -> Change {
+        let id = page_id(namespace, name);
+        match digest {
+            Some(digest) if self.decisions.get(&id) == Some(&digest) => return Change::Nothing,
+            Some(digest) => {
+                self.decisions.insert(id, digest);
+            }
+            None => {
+                self.decisions.remove(&id);
+            }
+        }
+        self.touch_all()
+    }
+
+    /// A cluster set has these members, or is gone. A set whose members cannot be told is `Some(None)`.
+    pub fn set_cluster_set(&mut self, name: &str, members: Option<Option<Arc<Selector>>>) -> Change {
+        match members {
+            Some(members) => {
+                if self.sets.get(name) == Some(&members) {
+                    return Change::Nothing;
+                }
+                self.sets.insert(name.to_owned(), members);
+            }
+            None => {
+                self.sets.remove(name);
+            }
+        }
+        self.touch_all()
+    }
+
+    /// A cluster set is bound to a namespace, or not any more.
+    pub fn set_binding(&mut self, namespace: &str, set: &str, bound: bool) -> Change {
+        let binding = (namespace.to_owned(), set.to_owned());
+        let changed = if bound {
+            self.bindings.insert(binding)
+        } else {
+            self.bindings.remove(&binding)
+        };
+        if changed {
+            self.touch_all()
+        } else {
+            Change::Nothing
+        }
+    }
+
+    /// A page of records is so, or is gone.
+    pub fn set_record(&mut self, namespace: &str, name: &str, digest: Option<RecordDigest>) -> Change {
+        let id = page_id(namespace, name);
+        let version = |digest: &RecordDigest| digest.page.resource_version.parse::<u64>().ok();
+        let known = self.records.get(&id);
+        if let (Some(known), Some(new)) = (known, &digest)
+            && version(known) >= version(new)
+        {
+            return Change::Nothing;
+        }
+        let before = self.records.remove(&id);
+        let entries = |digest: &Option<RecordDigest>| -> Vec<Arc<RecordedEntry>> {
+            digest
+                .as_ref()
+                .map(|digest| digest.entries.clone())
+                .unwrap_or_default()
+        };
+        let (old, new) = (entries(&before), entries(&digest));
+        let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+        let is_appended = same == old.len();
+        let mut clusters: BTreeSet<ClusterName> = BTreeSet::new();
+        let kept = if is_appended { same } else { 0 };
+        for recorded in old.iter().skip(kept) {
+            let name = &recorded.entry.cluster;
+            clusters.insert(name.clone());
+            self.known(name).recorded.retain(|(page, _)| *page != id);
+        }
+        for recorded in new.iter().skip(kept) {
+            let name = &recorded.entry.cluster;
+            clusters.insert(name.clone());
+            let known = self.known(name);
+            known.recorded.push((Arc::clone(&id), Arc::clone(recorded)));
+            known.forget_refused_starts(recorded.entry.completed);
+        }
+        let owner = digest
+            .as_ref()
+            .or(before.as_ref())
+            .map(|digest| digest.page.header.owner.clone());
+        if let Some(digest) = digest {
+            self.records.insert(id, digest);
+        }
+        let mut change = Change::Nothing;
+        for name in clusters {
+            let known = self.known(&name);
+            let mut entries: Vec<_> = known
+                .recorded
+                .iter()
+                .map(|(_, recorded)| Arc::clone(recorded))
+                .collect();
+            entries.sort_by_key(|recorded| (recorded.entry.completed, recorded.entry.started));
+            known.entries = entries.into();
+            change = change.and(self.touch(&name));
+        }
+        for (key, followed) in &mut self.upgrades {
+            if owner
+                .as_ref()
+                .is_some_and(|owner| followed.decider.rollout().upgrade.owns(owner))
+            {
+                followed.is_stale = true;
+                change = change.and(Change::Upgrades([key.clone()].into()));
+            }
+        }
+        change
+    }
+
+    /// An upgrade is so. What the watch brings that is older than what was written is passed over.
+    pub fn set_upgrade(&mut self, object: &Arc<ManagedClustersUpgrade>) -> Change {
+        let key = upgrade::key(object);
+        let digest = upgrade::digest(object);
+        match self.upgrades.get_mut(&key) {
+            Some(followed) if followed.is_newer_than(object) => return Change::Nothing,
+            Some(followed) if followed.digest.upgrade.uid == digest.upgrade.uid => {
+                // Who wrote the spec stands in what the answer to a write of ours may lack.
+                let started_by = Arc::clone(&followed.digest.upgrade.started_by);
+                let is_same_spec = followed.digest.upgrade.generation == digest.upgrade.generation;
+                followed.object = Arc::clone(object);
+                followed.digest = digest;
+                if is_same_spec && !started_by.is_empty() {
+                    followed.digest.upgrade.started_by = started_by;
+                }
+                followed.is_stale = true;
+                return Change::Upgrades([key].into());
+            }
+            _ => {}
+        }
+        self.forget_refusals(&key);
+        self.upgrades
+            .insert(key, Followed::new(Arc::clone(object), digest));
+        self.upgrades_changed()
+    }
+
+    /// An upgrade is gone.
+    pub fn remove_upgrade(&mut self, key: &UpgradeKey) -> Change {
+        self.forget_refusals(key);
+        if self.upgrades.remove(key).is_none() {
+            return Change::Nothing;
+        }
+        self.upgrades_changed()
+    }
+
+    /// The upgrades that are known.
+    pub fn upgrades(&self) -> Vec<UpgradeKey> {
+        self.upgrades.keys().cloned().collect()
+    }
+
+    /// Which upgrades exist has changed: whose works and records are whose may have, too.
+    fn upgrades_changed(&mut self) -> Change {
+        let uids = self
+            .upgrades
+            .values()
+            .map(|followed| followed.digest.upgrade.uid.clone());
+        self.live = Arc::new(LiveUpgrades {
+            uids: uids.collect(),
+            keys: self.upgrades.keys().cloned().collect(),
+        });
+        let with_works: Vec<ClusterName> = self
+            .clusters
+            .iter()
+            .filter(|(_, known)| {
+                !known.works.is_empty() || !known.entries.is_empty() || !known.pending.is_empty()
+            })
+            .map(|(name, _)| name.clone())
+            .collect();
+        for followed in self.upgrades.values_mut() {
+            followed.changed.extend(with_works.iter().cloned());
+        }
+        self.touch_all()
+    }
+
+    fn forget_refusals(&mut self, key: &UpgradeKey) {
+        let Some(uid) = self
+            .upgrades
+            .get(key)
+            .map(|followed| followed.digest.upgrade.uid.clone())
+        else {
+            return;
+        };
+        self.forget_refusals_of(&uid);
+    }
+
+    fn forget_refusals_of(&mut self, uid: &Uid) {
+        for known in self.clusters.values_mut() {
+            known.refusals.retain(|_, refusal| refusal.upgrade != *uid);
+        }
+    }
+}
+
+pub(super) fn page_id(namespace: &str, name: &str) -> PageId {
+    Arc::new((namespace.to_owned(), name.to_owned()))
+}
+
+/// The work, refusing its target since when it was first seen to do so.
+fn refused_since(before: Option<&Work>, work: Arc<Work>) -> Arc<Work> {
+    let invalid = |work: &Work| {
+        let feedback = work.feedback.cluster_version()?;
+        feedback.invalid.clone()
+    };
+    let (Some(old), Some(new)) = (before.and_then(invalid), invalid(&work)) else {
+        return work;
+    };
+    if old.message != new.message || before.is_some_and(|before| before.uid != work.uid) {
+        return work;
+    }
+    let mut work = work;
+    match &mut Arc::make_mut(&mut work).feedback {
+        WorkFeedback::ClusterVersion(feedback) => feedback.invalid = Some(old),
+        WorkFeedback::Agent(feedback) => feedback.cluster.invalid = Some(old),
+        WorkFeedback::Runs(_) | WorkFeedback::Unreadable(_) => {}
+    }
+    work
+}

@@ -1,0 +1,187 @@
+//! All that is seen of a fleet, joined: one row a cluster for each upgrade, kept up to date by what changes.
+
+mod feed;
+mod followed;
+mod kinds;
+mod pending;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use drydock_rollout::{
+    ClusterFacts, ClusterName, LiveUpgrades, PlacementKey, RecordedEntry, Refusal, RefusedWrite, Row,
+    Selected, Selector, Snapshot, Uid, Upgrade, UpgradeKey, WorkKind, Works,
+};
+
+use jiff::Timestamp;
+
+use crate::placement::{PageDigest, PlacementDigest};
+use crate::record::RecordDigest;
+use followed::Followed;
+use pending::Pending;
+
+pub use kinds::{FleetKind, KindSelector};
+pub use plan::{Planned, RefusedAction};
+
+/// Which upgrades have to be looked at again after something was seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use = "an upgrade that is not looked at again does not go on"]
+pub enum Change {
+    /// None.
+    #[default]
+    Nothing,
+    /// These.
+    Upgrades(BTreeSet<UpgradeKey>),
+    /// All.
+    All,
+}
+
+/// What is known of one cluster.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    facts: Option<Arc<ClusterFacts>>,
+    agent: bool,
+    /// Its works, as the watch has brought them.
+    works: Works,
+    /// The versions of them.
+    versions: BTreeMap<WorkKind, u64>,
+    /// Writes that have not come back.
+    pending: BTreeMap<WorkKind, Pending>,
+    /// What records say of it, by page.
+    recorded: Vec<(PageId, Arc<RecordedEntry>)>,
+    /// The same, the oldest first.
+    entries: Arc<[Arc<RecordedEntry>]>,
+    refusals: BTreeMap<(WorkKind, RefusedWrite), Arc<Refusal>>,
+}
+
+/// The namespace and name of a page.
+type PageId = Arc<(String, String)>;
+
+impl Known {
+    /// Whether an upgrade has works or records here.
+    fn concerns(&self, upgrade: &Upgrade) -> bool {
+        let pending = self.pending.values().filter_map(|pending| pending.work.as_ref());
+        let mut works = self.works.iter().map(|(_, work)| work).chain(pending);
+        works.any(|work| upgrade.owns(&work.owner))
+            || self
+                .entries
+                .iter()
+                .any(|recorded| !recorded.page.closed && upgrade.owns(&recorded.page.owner))
+    }
+
+    /// An attempt has come to its end: what could not be created in it says nothing about the next one.
+    fn forget_refused_starts(&mut self, ended: Timestamp) {
+        self.refusals
+            .retain(|(_, write), refusal| *write != RefusedWrite::Create || refusal.since > ended);
+    }
+
+    fn is_blank(&self) -> bool {
+        self.facts.is_none()
+            && !self.agent
+            && self.works.is_empty()
+            && self.pending.is_empty()
+            && self.recorded.is_empty()
+    }
+
+    /// The cluster as an upgrade sees it.
+    fn row(&self, selection: Option<Selected>) -> Row {
+        let mut works = self.works.clone();
+        let mut unconfirmed = BTreeMap::new();
+        for (kind, pending) in &self.pending {
+            match &pending.work {
+                Some(work) => works.insert(*kind, Arc::clone(work)),
+                None => works.remove(*kind),
+            };
+            if let Some(due) = pending.doubted_at() {
+                unconfirmed.insert(*kind, due);
+            }
+        }
+        Row {
+            facts: self.facts.clone(),
+            selection,
+            agent: self.agent,
+            works,
+            entries: Arc::clone(&self.entries),
+            refusals: self.refusals.clone(),
+            unconfirmed,
+        }
+    }
+}
+
+/// All that is seen of a fleet, and what each upgrade makes of it.
+#[derive(Default)]
+pub struct Fleet {
+    clusters: BTreeMap<ClusterName, Known>,
+    placements: BTreeMap<PlacementKey, PlacementDigest>,
+    decisions: BTreeMap<PageId, PageDigest>,
+    /// The newest whole snapshot of each Placement, with the uid of the Placement.
+    snapshots: BTreeMap<PlacementKey, (Uid, Arc<Snapshot>)>,
+    /// What the members of each cluster set are, if that can be told.
+    sets: BTreeMap<String, Option<Arc<Selector>>>,
+    /// The cluster sets that are bound to each namespace.
+    bindings: BTreeSet<(String, String)>,
+    records: BTreeMap<PageId, RecordDigest>,
+    upgrades: BTreeMap<UpgradeKey, Followed>,
+    live: Arc<LiveUpgrades>,
+    /// Placements of other namespaces than the upgrade's own are refused.
+    same_namespace_placements: bool,
+}
+
+impl Fleet {
+    /// A fleet of which nothing has been seen.
+    pub fn new(same_namespace_placements: bool) -> Self {
+        Self {
+            same_namespace_placements,
+            ..Self::default()
+        }
+    }
+
+    fn known(&mut self, name: &ClusterName) -> &mut Known {
+        self.clusters.entry(name.clone()).or_default()
+    }
+
+    /// Marks a cluster for the upgrades that it concerns.
+    fn touch(&mut self, name: &ClusterName) -> Change {
+        let known = self.clusters.get(name);
+        let mut woken = BTreeSet::new();
+        for (key, followed) in &mut self.upgrades {
+            if followed.is_about(name, known) {
+                followed.changed.insert(name.clone());
+                woken.insert(key.clone());
+            }
+        }
+        if known.is_some_and(Known::is_blank) {
+            self.clusters.remove(name);
+        }
+        if woken.is_empty() {
+            Change::Nothing
+        } else {
+            Change::Upgrades(woken)
+        }
+    }
+
+    /// Something about the selection of clusters has changed, or about which upgrades exist.
+    fn touch_all(&mut self) -> Change {
+        for followed in self.upgrades.values_mut() {
+            followed.is_stale = true;
+        }
+        Change::All
+    }
+}
+
+impl Change {
+    /// Both changes together.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::All, _) | (_, Self::All) => Self::All,
+            (Self::Nothing, other) | (other, Self::Nothing) => other,
+            (Self::Upgrades(mut one), Self::Upgrades(other)) => {
+                one.extend(other);
+                Self::Upgrades(one)
+            }
+        }
+    }
+}

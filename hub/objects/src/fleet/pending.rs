@@ -1,0 +1,117 @@
+//! Writes of works that have not come back, and works of which it is not known whether they are there. What was written counts as seen
+//! from the moment that it is decided, so that nothing is decided twice and no other upgrade takes the cluster meanwhile.
+
+use std::sync::Arc;
+
+use drydock_rollout::{Uid, Work};
+use jiff::{SignedDuration, Timestamp};
+
+/// How long a write may take to come back before its work is read by name.
+const COMES_BACK: SignedDuration = SignedDuration::from_mins(1);
+
+/// How far a write is.
+#[derive(Clone, Debug, PartialEq)]
+enum Progress {
+    /// It is decided, and about to be made or being made.
+    UnderWay,
+    /// The server has accepted it as this version; the watch has not brought it back yet. Without a version the object is gone.
+    Written { version: Option<u64>, since: Timestamp },
+    /// It is not known whether it was made.
+    Unknown { since: Timestamp },
+    /// The watch says that the work is gone, which nobody has deleted: its labels may have been taken off.
+    Vanished { since: Timestamp },
+    /// It was read by name: the watch does not see it.
+    Read,
+}
+
+/// A work as it is known, though the watch does not say so.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pending {
+    /// The work; `None` if it is gone.
+    pub work: Option<Arc<Work>>,
+    progress: Progress,
+    /// The version that the watch had brought when this began.
+    seen: u64,
+}
+
+impl Pending {
+    /// A write is decided that leaves the work so.
+    pub fn under_way(work: Option<Arc<Work>>, seen: u64) -> Self {
+        Self {
+            work,
+            progress: Progress::UnderWay,
+            seen,
+        }
+    }
+
+    /// A work that nobody has deleted has gone out of the watch's sight.
+    pub fn vanished(work: Arc<Work>, seen: u64, now: Timestamp) -> Self {
+        Self {
+            work: Some(work),
+            progress: Progress::Vanished { since: now },
+            seen,
+        }
+    }
+
+    /// A work was read by name.
+    pub fn read(work: Arc<Work>, seen: u64) -> Self {
+        Self {
+            work: Some(work),
+            progress: Progress::Read,
+            seen,
+        }
+    }
+
+    /// The write was accepted: as this version, with the uid of the object; without a version the object is gone.
+    pub fn written(&mut self, version: Option<u64>, uid: Option<Uid>, now: Timestamp) {
+        self.progress = Progress::Written { version, since: now };
+        match (&mut self.work, version, uid) {
+            (work, None, _) => *work = None,
+            (Some(work), Some(_), Some(uid)) if work.uid != uid => Arc::make_mut(work).uid = uid,
+            _ => {}
+        }
+    }
+
+    /// Whether the write was made is not known.
+    pub fn unknown(&mut self, now: Timestamp) {
+        self.progress = Progress::Unknown { since: now };
+    }
+
+    /// Whether this is over because the watch has brought `work` in this version.
+    pub fn is_confirmed_by(&self, work: &Work, version: u64) -> bool {
+        match &self.progress {
+            Progress::UnderWay => false,
+            Progress::Written {
+                version: Some(written),
+                ..
+            } => version >= *written,
+            Progress::Written { version: None, .. } => {
+                self.work.as_ref().is_none_or(|gone| gone.uid != work.uid) && version > self.seen
+            }
+            Progress::Unknown { .. } => version > self.seen,
+            Progress::Vanished { .. } | Progress::Read => true,
+        }
+    }
+
+    /// Whether this is over because the watch says that the object is gone, in this version.
+    pub fn is_confirmed_by_removal(&self, version: Option<u64>) -> bool {
+        match &self.progress {
+            Progress::Written { version: None, .. } => true,
+            Progress::Written {
+                version: Some(written),
+                ..
+            } => version.is_some_and(|version| version >= *written),
+            Progress::Unknown { .. } => version.is_some_and(|version| version > self.seen),
+            Progress::UnderWay | Progress::Vanished { .. } | Progress::Read => false,
+        }
+    }
+
+    /// When the work is to be read by name; `None` while there is nothing to doubt.
+    pub fn doubted_at(&self) -> Option<Timestamp> {
+        match &self.progress {
+            Progress::UnderWay | Progress::Read => None,
+            Progress::Written { since, .. } => since.saturating_add(COMES_BACK).ok(),
+            Progress::Unknown { since } | Progress::Vanished { since } => Some(*since),
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Kubernetes objects and the values that decisions are made of, in both directions. [`Fleet`] joins what is seen of all kinds into
+//! one row a cluster for each upgrade; [`render_status`] and [`works`] write what was decided as objects. No I/O: the hub feeds a
+//! [`Fleet`] from watches, the plugin from lists.
+
+pub mod cluster;
+mod details;
+mod fleet;
+pub mod placement;
+pub mod record;
+mod spec;
+pub mod status;
+pub mod upgrade;
+pub mod works;
+
+pub use details::ClusterDetails;
+pub use fleet::{Change, Fleet, FleetKind, KindSelector, Planned, RefusedAction};
+pub use spec::parse_spec;
+pub use status::render_status;

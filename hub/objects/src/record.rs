@@ -1,0 +1,159 @@
+//! Records as objects: what stands on a page, and what is written on one.
+
+use std::sync::Arc;
+
+use drydock_api::ClusterName;
+use drydock_api::mcu::{ManagedClustersUpgradeRecord, RecordEntry, RecordedStages};
+use drydock_api::names::{UPGRADE_ANNOTATION, UPGRADE_UID_LABEL};
+use drydock_rollout::{
+    Entry, Owner, Page, PageHeader, PageWrite, RecordedEntry, RecordedOutcome, RetryToken, StageSeconds, Uid,
+    UpgradeKey, bounded,
+};
+use jiff::Timestamp;
+use kube::{Resource, ResourceExt};
+use serde_json::{Value, json};
+
+/// A page, as far as decisions need it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordDigest {
+    /// The page.
+    pub page: Page,
+    /// Its entries.
+    pub entries: Vec<Arc<RecordedEntry>>,
+}
+
+impl RecordDigest {
+    /// When the newest of its entries ended; when the rollout began, if it has none.
+    pub fn newest(&self) -> Timestamp {
+        let ends = self.entries.iter().map(|recorded| recorded.entry.completed);
+        ends.max().unwrap_or(self.page.header.rollout_since)
+    }
+}
+
+/// Reads a page; entries that cannot be read are left out, and a page that does not say which rollout it is about is none.
+pub fn digest(record: &ManagedClustersUpgradeRecord) -> Option<RecordDigest> {
+    let upgrade = &record.spec.upgrade;
+    let label = record.labels().get(UPGRADE_UID_LABEL);
+    let header = Arc::new(PageHeader {
+        owner: Owner {
+            uid: Uid::new(label.unwrap_or(&upgrade.uid).as_str()),
+            upgrade: Some(UpgradeKey::new(record.namespace()?, upgrade.name.as_str())),
+        },
+        rollout_since: upgrade.rollout_since.parse().ok()?,
+        goal: upgrade.goal.as_str().into(),
+        closed: upgrade.deleted.unwrap_or(false),
+    });
+    let name = record.name_any();
+    let number = name.rsplit('-').next().and_then(|text| text.parse().ok());
+    let entries = record.spec.entries.iter().filter_map(entry);
+    Some(RecordDigest {
+        page: Page {
+            number: number.unwrap_or(0),
+            name: name.into(),
+            header: Arc::clone(&header),
+            entries: record.spec.entries.len(),
+            resource_version: record.resource_version().unwrap_or_default().into(),
+        },
+        entries: entries
+            .map(|entry| {
+                Arc::new(RecordedEntry {
+                    page: Arc::clone(&header),
+                    entry,
+                })
+            })
+            .collect(),
+    })
+}
+
+fn entry(entry: &RecordEntry) -> Option<Entry> {
+    let moment = |text: &Option<String>| text.as_ref().and_then(|text| text.parse().ok());
+    let stages = entry.stages.unwrap_or_default();
+    Some(Entry {
+        cluster: ClusterName::from(entry.cluster.as_str()),
+        canary: entry.canary.unwrap_or(false),
+        outcome: RecordedOutcome::parse(&entry.outcome)?,
+        reason: entry.reason.as_str().into(),
+        message: entry.message.as_str().into(),
+        from: entry.from.as_deref().map(Into::into),
+        to: entry.to.as_str().into(),
+        started: moment(&entry.started),
+        stages: StageSeconds {
+            pre_action: stages.pre_action,
+            upgrade: stages.upgrade,
+            operators: stages.operators,
+            post_action: stages.post_action,
+        },
+        completed: entry.completed.parse().ok()?,
+        retry: RetryToken::parse(entry.retry.as_deref().unwrap_or_default()),
+    })
+}
+
+fn wire(entry: &Entry) -> RecordEntry {
+    let stages = RecordedStages {
+        pre_action: entry.stages.pre_action,
+        upgrade: entry.stages.upgrade,
+        operators: entry.stages.operators,
+        post_action: entry.stages.post_action,
+    };
+    let retry = entry.retry.to_text();
+    RecordEntry {
+        cluster: entry.cluster.to_string(),
+        canary: entry.canary.then_some(true),
+        outcome: entry.outcome.as_str().to_owned(),
+        reason: bounded(&entry.reason, 64).to_owned(),
+        message: entry.message.to_string(),
+        from: entry.from.as_ref().map(|from| bounded(from, 256).to_owned()),
+        to: bounded(&entry.to, 1024).to_owned(),
+        started: entry.started.map(|started| started.to_string()),
+        stages: Some(stages).filter(|stages| *stages != RecordedStages::default()),
+        completed: entry.completed.to_string(),
+        retry: Some(bounded(&retry, 256).to_owned()).filter(|retry| !retry.is_empty()),
+    }
+}
+
+/// A new page with its first entries.
+pub fn new_page(namespace: &str, write: &PageWrite) -> Value {
+    let owner = &write.header.owner;
+    let upgrade = owner.upgrade.as_ref();
+    json!({
+        "apiVersion": ManagedClustersUpgradeRecord::api_version(&()),
+        "kind": ManagedClustersUpgradeRecord::kind(&()),
+        "metadata": {
+            "name": write.name,
+            "namespace": namespace,
+            "labels": {UPGRADE_UID_LABEL: owner.uid.as_str()},
+            "annotations": {UPGRADE_ANNOTATION: upgrade.map(ToString::to_string)},
+        },
+        "spec": {
+            "upgrade": {
+                "name": upgrade.map(|upgrade| upgrade.name.to_string()),
+                "uid": owner.uid.as_str(),
+                "target": bounded(&write.target, 1024),
+                "goal": write.header.goal,
+                "rolloutSince": write.header.rollout_since.to_string(),
+                "startedBy": bounded(&write.started_by, 253),
+            },
+            "entries": write.entries.iter().map(wire).collect::<Vec<_>>(),
+        },
+    })
+}
+
+/// The JSON patch that appends entries to the version of a page that was read.
+pub fn appended(resource_version: &str, write: &PageWrite) -> Value {
+    let test = json!({"op": "test", "path": "/metadata/resourceVersion", "value": resource_version});
+    let entries = write.entries.iter();
+    let appends = entries.map(|entry| json!({"op": "add", "path": "/spec/entries/-", "value": wire(entry)}));
+    Value::Array([test].into_iter().chain(appends).collect())
+}
+
+/// The merge patch that marks a page as history, or as that of an upgrade that was restored under another uid.
+pub fn marked(owner: &Uid, closed: bool) -> Value {
+    if closed {
+        json!({"spec": {"upgrade": {"deleted": true}}})
+    } else {
+        json!({
+            "metadata": {"labels": {UPGRADE_UID_LABEL: owner.as_str()}},
+            "spec": {"upgrade": {"uid": owner.as_str()}},
+        })
+    }
+}

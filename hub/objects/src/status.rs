@@ -1,0 +1,291 @@
+//! The status of an upgrade, rendered from the report. Never more than 64 KiB: it counts clusters and names only those that move or
+//! need attention.
+
+use drydock_api::conditions::{self, AnyCondition, Condition, FALSE, TRUE, UNKNOWN, Wanted};
+use drydock_api::mcu::{
+    self, ActionSummary, ClusterStatus, ClustersSummary, ManagedClustersUpgrade,
+    ManagedClustersUpgradeStatus, STATUS_LIMIT, condition, reason,
+};
+use drydock_rollout::{
+    ActionCounts, ClusterName, ConditionType, Counts, Halt, Report, Transition, Truth, bounded, verdicts,
+};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// The longest message of a cluster, in bytes.
+const MESSAGE: usize = 192;
+
+/// What the status of the upgrade should be.
+///
+/// `before` is what it is: times of conditions that have not changed stay, and the status of a complete upgrade is frozen until its
+/// spec changes.
+pub fn render_status(
+    report: &Report,
+    generation: i64,
+    before: &ManagedClustersUpgradeStatus,
+    now: Timestamp,
+) -> ManagedClustersUpgradeStatus {
+    if report.frozen && report.records_refused.is_none() {
+        return before.clone();
+    }
+    let conditions = conditions_of(
+        report,
+        generation,
+        before.conditions.as_deref().unwrap_or_default(),
+        now,
+    );
+    if report.deletion.is_some() {
+        return ManagedClustersUpgradeStatus {
+            conditions: Some(conditions),
+            ..before.clone()
+        };
+    }
+    let counts = &report.counts;
+    let completion = report.complete().then(|| completion(report, before, now));
+    let mut status = ManagedClustersUpgradeStatus {
+        observed_generation: Some(generation),
+        phase: phase(&conditions),
+        progress: Some(format!("{}/{}", counts.complete, counts.total)),
+        selected_clusters: Some(number(report.selected)),
+        start_time: report.rollout_since.map(wire_time),
+        completion_time: completion.map(wire_time),
+        estimated_completion_time: report.estimated_completion.map(wire_time),
+        pre_upgrade_action_summary: used(report.pre_actions),
+        canary_clusters_summery: Some(&report.canaries)
+            .filter(|canaries| canaries.total > 0)
+            .map(summary),
+        clusters_summery: Some(summary(counts)),
+        post_upgrade_action_summary: used(report.post_actions),
+        clusters: Some(named(report)).filter(|named| !named.is_empty()),
+        clusters_not_listed: Some(number(report.unnamed)).filter(|more| *more > 0),
+        conditions: Some(conditions),
+    };
+    keep_in_bounds(&mut status);
+    status
+}
+
+/// Cuts the list of clusters until the status is small enough, and counts those that are cut off.
+fn keep_in_bounds(status: &mut ManagedClustersUpgradeStatus) {
+    // What the API server adds to a status does not count here, so some room is left.
+    const LIMIT: usize = STATUS_LIMIT - 1024;
+    let size =
+        |status: &ManagedClustersUpgradeStatus| serde_json::to_vec(status).map_or(0, |text| text.len());
+    let mut size = size(status);
+    while size > LIMIT {
+        let Some(cut) = status.clusters.as_mut().and_then(Vec::pop) else {
+            return;
+        };
+        size -= serde_json::to_vec(&cut).map_or(1, |text| text.len()).min(size);
+        status.clusters_not_listed = Some(status.clusters_not_listed.unwrap_or(0) + 1);
+    }
+}
+
+fn conditions_of(report: &Report, generation: i64, before: &[Condition], now: Timestamp) -> Vec<Condition> {
+    let mut conditions = before.to_vec();
+    if report.deletion.is_none() {
+        conditions.retain(|found| found.type_ != condition::DELETING);
+    }
+    for verdict in verdicts(report) {
+        let wanted = Wanted {
+            type_: verdict.type_.as_str(),
+            status: match verdict.status {
+                Truth::True => TRUE,
+                Truth::False => FALSE,
+                Truth::Unknown => UNKNOWN,
+            },
+            reason: verdict.reason,
+            message: &verdict.message,
+            observed_generation: Some(generation),
+        };
+        conditions::set(&mut conditions, &wanted, now);
+    }
+    conditions
+}
+
+/// As the API keeps it, to the second: a status with finer times would never equal the one that was written.
+fn wire_time(moment: Timestamp) -> Time {
+    Time(Timestamp::from_second(moment.as_second()).unwrap_or(moment))
+}
+
+/// When the last cluster was done. A cluster that needed nothing has no time: then it is now.
+fn completion(report: &Report, before: &ManagedClustersUpgradeStatus, now: Timestamp) -> Timestamp {
+    report
+        .last_finished
+        .or(before.completion_time.as_ref().map(|time| time.0))
+        .unwrap_or(now)
+}
+
+/// The reason of the newest true condition; of several of one moment, the last.
+fn phase(conditions: &[Condition]) -> Option<String> {
+    let newest = conditions
+        .iter()
+        .filter(|condition| condition.is_true())
+        .max_by_key(|condition| condition.last_transition_time.0);
+    let newest = newest.or_else(|| conditions.iter().find(|condition| !condition.is_true()))?;
+    Some(newest.reason.clone())
+}
+
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn summary(counts: &Counts) -> ClustersSummary {
+    ClustersSummary {
+        total: number(counts.total),
+        initialized: number(counts.initialized),
+        partial_upgrade: number(counts.partial),
+        complete: number(counts.complete),
+        failed: number(counts.failed),
+        pending: number(counts.pending),
+    }
+}
+
+fn used(counts: ActionCounts) -> Option<ActionSummary> {
+    (counts != ActionCounts::default()).then(|| ActionSummary {
+        total: number(counts.total),
+        applied: number(counts.applied),
+        available: number(counts.available),
+        progressing: number(counts.progressing),
+        degraded: number(counts.degraded),
+    })
+}
+
+/// Failed clusters, then those in flight, then those that something keeps from starting.
+fn named(report: &Report) -> Vec<ClusterStatus> {
+    let attention = report.attention.iter();
+    attention
+        .map(|(name, status)| cluster_status(name, status))
+        .collect()
+}
+
+/// One cluster as the status says it, for the plugin and the page as well.
+pub fn cluster_status(name: &ClusterName, status: &drydock_rollout::ClusterStatus) -> mcu::ClusterStatus {
+    mcu::ClusterStatus {
+        name: name.to_string(),
+        canary: status.canary.then_some(true),
+        state: status.state.as_str().to_owned(),
+        version: status.version.clone(),
+        reason: Some(status.reason.as_str().to_owned()),
+        message: Some(shortened(&status.reason.to_string())),
+        since: status.since.map(wire_time),
+    }
+}
+
+fn shortened(message: &str) -> String {
+    if message.len() <= MESSAGE {
+        return message.to_owned();
+    }
+    format!("{}…", bounded(message, MESSAGE - "…".len()))
+}
+
+/// Whether nothing happens any more until somebody changes something: the status is about the present spec, the upgrade is complete,
+/// refused or stopped for good, and no cluster is in flight.
+pub fn is_over(upgrade: &ManagedClustersUpgrade) -> bool {
+    let Some(status) = &upgrade.status else {
+        return false;
+    };
+    let counts = status.clusters_summery.unwrap_or_default();
+    let in_flight = counts.total - counts.pending - counts.complete - counts.failed;
+    let conditions = list(status);
+    let has_reason = |type_, reasons: &[&str]| {
+        conditions::find(conditions, type_).is_some_and(|found| reasons.contains(&found.reason.as_str()))
+    };
+    let stopped = conditions::is_false(conditions, condition::IN_PROGRESS)
+        && has_reason(condition::IN_PROGRESS, STOPPED);
+    let refused = has_reason(condition::FAILED, &[reason::INVALID_SPEC]);
+    status.observed_generation == upgrade.metadata.generation
+        && in_flight <= 0
+        && (conditions::is_true(conditions, condition::COMPLETE) || stopped || refused)
+}
+
+/// Reasons of the condition InProgress that stay until somebody changes something.
+const STOPPED: &[&str] = &[
+    reason::CANARY_FAILED,
+    reason::NO_CANARY_MATCHED,
+    reason::FAILURE_BUDGET_SPENT,
+    reason::CLUSTER_FAILED,
+];
+
+/// What the change of a status means for the upgrade as a whole.
+pub fn transitions(
+    before: &ManagedClustersUpgradeStatus,
+    after: &ManagedClustersUpgradeStatus,
+) -> Vec<Transition> {
+    let (old, new) = (list(before), list(after));
+    let mut transitions = Vec::new();
+    let mut say = |warning, reason, message: &str| {
+        transitions.push(Transition {
+            cluster: None,
+            warning,
+            reason,
+            message: message.to_owned(),
+        });
+    };
+    match (halt(old), halt(new)) {
+        (was, Some((reason, message))) if was.map(|(reason, _)| reason) != Some(reason) => {
+            say(true, reason, message);
+        }
+        (Some(_), None) => say(false, "Resumed", "clusters start again"),
+        _ => {}
+    }
+    let became_true = |type_| conditions::is_true(new, type_) && !conditions::is_true(old, type_);
+    let message = |type_| {
+        conditions::find(new, type_)
+            .map(AnyCondition::message)
+            .unwrap_or_default()
+    };
+    if became_true(condition::COMPLETE) {
+        say(false, reason::COMPLETE, message(condition::COMPLETE));
+    }
+    for (type_, problems, is_problem) in PROBLEMS {
+        let find = |list| problem(list, type_.as_str(), problems, is_problem);
+        if let Some(found) = find(new).filter(|found| find(old) != Some(found)) {
+            say(true, found, message(type_.as_str()));
+        }
+    }
+    transitions
+}
+
+/// Reasons that are told when they come up: of which condition, and in which status of it.
+const PROBLEMS: &[(ConditionType, &[&str], &str)] = &[
+    (
+        ConditionType::Failed,
+        &[reason::INVALID_SPEC, reason::RECORDS_REFUSED],
+        TRUE,
+    ),
+    (
+        ConditionType::Selected,
+        &[
+            reason::NO_CLUSTERS,
+            reason::PLACEMENT_NOT_FOUND,
+            reason::PLACEMENT_UNSATISFIED,
+            reason::PLACEMENT_FORBIDDEN,
+        ],
+        FALSE,
+    ),
+    (
+        ConditionType::Deleting,
+        &[reason::DELETION_REFUSED, reason::RECORDS_REFUSED],
+        TRUE,
+    ),
+];
+
+fn problem<'a>(
+    conditions: &[Condition],
+    type_: &str,
+    problems: &'a [&'static str],
+    status: &str,
+) -> Option<&'a &'static str> {
+    let found = conditions::find(conditions, type_).filter(|found| found.status == status)?;
+    problems.iter().find(|reason| **reason == found.reason)
+}
+
+fn list(status: &ManagedClustersUpgradeStatus) -> &[Condition] {
+    status.conditions.as_deref().unwrap_or_default()
+}
+
+fn halt(conditions: &[Condition]) -> Option<(&'static str, &str)> {
+    let found = conditions::find(conditions, condition::IN_PROGRESS)?;
+    let reason = Halt::ALL.into_iter().find(|reason| *reason == found.reason)?;
+    Some((reason, &found.message))
+}

@@ -1,0 +1,242 @@
+//! Clusters that have ended: by the outcome that is committed on a work, or by the one that stands on a page of records.
+
+use std::sync::Arc;
+
+use drydock_names::names::{EndState, WorkKind};
+use jiff::Timestamp;
+
+use super::{Assessment, Cluster, Ending, IS_FINAL, Next, Step, Unrecorded};
+use crate::{
+    ClusterState, Enforcement, FailureReason, Reason, RecordedEntry, RecordedOutcome, RetryToken, Work,
+};
+
+/// How a cluster has ended.
+pub(super) struct Ended<'a> {
+    pub state: EndState,
+    pub reason: Arc<str>,
+    pub message: Arc<str>,
+    pub at: Option<Timestamp>,
+    pub retry: RetryToken,
+    /// It was for the goal of the present spec.
+    pub is_current: bool,
+    /// When the attempt began.
+    pub started: Option<Timestamp>,
+    /// The work of that attempt on which outcomes are committed, if it is there.
+    pub work: Option<(WorkKind, &'a Work)>,
+    /// The outcome is committed on it.
+    pub is_committed: bool,
+    /// The outcome stands on a page of records.
+    pub is_recorded: bool,
+}
+
+impl<'a> Cluster<'a> {
+    /// This upgrade's entries about the cluster, the oldest first.
+    pub fn own_entries(&self) -> impl DoubleEndedIterator<Item = &'a RecordedEntry> {
+        self.row
+            .entries
+            .iter()
+            .map(|entry| &**entry)
+            .filter(|recorded| !recorded.page.closed && self.context.upgrade.owns(&recorded.page.owner))
+    }
+
+    /// This upgrade's newest entry that says how the cluster ended.
+    fn own_outcome(&self) -> Option<&'a RecordedEntry> {
+        self.own_entries().rev().find(|recorded| {
+            matches!(
+                recorded.entry.outcome,
+                RecordedOutcome::Complete | RecordedOutcome::Failed
+            )
+        })
+    }
+
+    /// How the cluster has ended, if it has and nothing was begun since.
+    pub(super) fn ended(&self) -> Option<Ended<'a>> {
+        let recorded = self.own_outcome();
+        let Some((kind, work)) = self.lead() else {
+            return recorded.map(|recorded| self.by_record(recorded, None));
+        };
+        let of_attempt = recorded.filter(|recorded| recorded.entry.started == Some(work.attempt_since()));
+        match (&work.outcome, of_attempt) {
+            (Some(outcome), _) => Some(Ended {
+                state: outcome.state,
+                reason: Arc::clone(&outcome.reason),
+                message: Arc::clone(&outcome.message),
+                at: outcome.at,
+                retry: outcome.retry.clone(),
+                is_current: self.spec().is_none_or(|spec| work.is_for(&spec.goal)),
+                started: Some(work.attempt_since()),
+                work: Some((kind, work)),
+                is_committed: true,
+                is_recorded: of_attempt.is_some(),
+            }),
+            (None, Some(recorded)) => Some(self.by_record(recorded, Some((kind, work)))),
+            (None, None) => None,
+        }
+    }
+
+    fn by_record(&self, recorded: &'a RecordedEntry, work: Option<(WorkKind, &'a Work)>) -> Ended<'a> {
+        let entry = &recorded.entry;
+        Ended {
+            state: match entry.outcome {
+                RecordedOutcome::Complete => EndState::Complete,
+                _ => EndState::Failed,
+            },
+            reason: Arc::clone(&entry.reason),
+            message: Arc::clone(&entry.message),
+            at: Some(entry.completed),
+            retry: entry.retry.clone(),
+            is_current: self
+                .context
+                .goal
+                .as_ref()
+                .is_none_or(|goal| recorded.page.goal == *goal),
+            started: entry.started,
+            work,
+            is_committed: false,
+            is_recorded: true,
+        }
+    }
+
+    pub(super) fn finished(&self, ended: &Ended<'a>) -> Assessment {
+        let is_retried = ended.state == EndState::Failed
+            && self.row.selection.is_some()
+            && self.retry().is_new_since(&ended.retry);
+        let is_outdated = !ended.is_current && ended.state == EndState::Complete;
+        let mut assessment = if is_retried {
+            self.retried(ended)
+        } else if is_outdated {
+            self.not_started(None)
+        } else if !ended.is_current && self.row.selection.is_none() {
+            self.takes_no_part()
+        } else {
+            self.rests(ended)
+        };
+        if !ended.is_recorded && ended.is_committed {
+            assessment.unrecorded = Some(Unrecorded::Committed);
+        }
+        assessment
+    }
+
+    /// A cluster that stays as it has ended.
+    fn rests(&self, ended: &Ended<'a>) -> Assessment {
+        let failed = FailureReason::parse(&ended.reason);
+        let message = Arc::clone(&ended.message);
+        let (state, reason) = match ended.state {
+            EndState::Complete => (ClusterState::Complete, Reason::Upgraded(message)),
+            EndState::Failed => (
+                ClusterState::Failed,
+                Reason::Failed {
+                    reason: failed,
+                    message,
+                },
+            ),
+        };
+        let mut status = self.status(state, reason, IS_FINAL);
+        status.started = ended.started;
+        status.finished = ended.at;
+        status.since = ended.at;
+        let failed_stage = failed.map(FailureReason::stage);
+        // Its works may be gone, and the outcome stays.
+        status.initialized |= ended.state == EndState::Complete && ended.started.is_some()
+            || failed_stage.is_some_and(|stage| stage > crate::Stage::PreAction);
+        let target = self.spec().and_then(|spec| spec.goal.version());
+        status.drifted = ended.state == EndState::Complete
+            && target.is_some_and(|target| self.known_version().is_some_and(|version| version > target));
+        let mut assessment = self.member(status, Step::WAIT);
+        assessment.failed_stage = failed_stage;
+        assessment.for_goal = ended.is_current;
+        assessment.left_to = match ended.state {
+            EndState::Failed => self.later_claim().map(|claim| claim.owner.to_string()),
+            EndState::Complete => None,
+        };
+        let (next, channel_pending) = self.aftercare(ended);
+        assessment.step = Step::Continue(next);
+        assessment.channel_pending = channel_pending;
+        if ended.is_recorded {
+            assessment.unrecorded = self.drift();
+            // That of a pre-action that failed stays with its Job, for who wants to know why.
+            let actions = self.own_works().filter(|(kind, work)| match kind {
+                WorkKind::Pre => !work.deleting && work.outcome.is_none(),
+                WorkKind::Post => !work.deleting,
+                WorkKind::Cluster | WorkKind::Operators => false,
+            });
+            assessment.disposable = actions.map(|(kind, _)| kind).collect();
+        }
+        assessment
+    }
+
+    /// What is still to be written on the work of a cluster that has ended: the outcome, if it could not be, and another channel.
+    fn aftercare(&self, ended: &Ended<'a>) -> (Vec<Next>, bool) {
+        let Some((kind, work)) = ended.work.filter(|(_, work)| !work.deleting) else {
+            return (Vec::new(), false);
+        };
+        if !self.may_change(kind) {
+            return (Vec::new(), applies_channel(work));
+        }
+        if !ended.is_committed {
+            let known = FailureReason::parse(&ended.reason);
+            let ending = Ending {
+                outcome: ended.state,
+                reason: known.map_or("Upgraded", FailureReason::as_str),
+                message: Arc::clone(&ended.message),
+                unverified: false,
+            };
+            return (vec![Next::Finish(kind, ending)], false);
+        }
+        let next = self.channel_write(ended, work);
+        let is_pending = next.is_some() || applies_channel(work);
+        (next.into_iter().collect(), is_pending)
+    }
+
+    /// The channel alone may be edited: a completed cluster gets it, and nothing else.
+    fn channel_write(&self, ended: &Ended<'a>, work: &Work) -> Option<Next> {
+        if ended.state != EndState::Complete || !ended.is_current {
+            return None;
+        }
+        let revision = work.revision.as_ref()?;
+        let shown = work.feedback.cluster_version()?.channel.as_deref();
+        let wanted = self.spec()?.goal.channel()?;
+        let written = revision.goal.channel();
+        match (applies_channel(work), written == Some(wanted)) {
+            (true, true) if shown == Some(wanted) => Some(Next::SetChannel(None)),
+            (_, true) => None,
+            (_, false) => Some(Next::SetChannel(Some(wanted.to_owned()))),
+        }
+    }
+
+    /// A version that something else has brought since this upgrade's newest entry. A claim may lag behind, so what it says
+    /// counts only if it is neither the version before nor the one after.
+    fn drift(&self) -> Option<Unrecorded> {
+        let newest = self.row.entries.last()?;
+        if newest.page.closed || !self.context.upgrade.owns(&newest.page.owner) {
+            return None;
+        }
+        let known = newest.entry.outcome;
+        if !matches!(known, RecordedOutcome::Complete | RecordedOutcome::Drifted) {
+            return None;
+        }
+        let is_quiet = self
+            .row
+            .works
+            .iter()
+            .all(|(_, work)| self.is_own(work) && !work.deleting);
+        let recorded: semver::Version = newest.entry.to.parse().ok()?;
+        let before = newest.entry.from.as_deref();
+        let fed_back = self.fed_back_version().filter(|version| **version != recorded);
+        let claimed = self.row.facts.as_ref().and_then(|facts| facts.version.as_ref());
+        let claimed = claimed
+            .filter(|version| **version != recorded && Some(version.to_string().as_str()) != before)
+            .filter(|_| self.fed_back_version().is_none());
+        let seen = fed_back.or(claimed).filter(|_| is_quiet)?;
+        Some(Unrecorded::Drift {
+            from: recorded.to_string().into(),
+            to: seen.to_string().into(),
+        })
+    }
+}
+
+fn applies_channel(work: &Work) -> bool {
+    work.revision
+        .as_ref()
+        .is_some_and(|revision| revision.enforcement == Enforcement::ChannelOnly)
+}

@@ -1,0 +1,229 @@
+//! What goes on the records about a cluster.
+
+use std::sync::Arc;
+
+use drydock_names::names::{EndState, WorkKind};
+use jiff::Timestamp;
+
+use super::{Cluster, Ending};
+use crate::{
+    ENTRY_MESSAGE, Entry, Outcome, Owner, RecordedOutcome, RetryToken, Revision, StageSeconds, Work, bounded,
+};
+
+/// What became of a cluster and stands on no page of records yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unrecorded {
+    /// The outcome that is committed on its work.
+    Committed,
+    /// An outcome that cannot be committed on the work.
+    Ending(Ending),
+    /// An outcome without a work: it could not be created.
+    NeverWritten(Ending),
+    /// It was let go of while in flight; why.
+    Abandoned(Arc<str>),
+    /// Something else changed its version.
+    Drift { from: Arc<str>, to: Arc<str> },
+    /// What an upgrade that does not exist any more has left, by the work that carries its outcome.
+    Orphan(WorkKind),
+}
+
+/// An entry, and the page on which it belongs.
+pub(crate) struct NewEntry {
+    pub owner: Owner,
+    pub rollout_since: Timestamp,
+    pub goal: Arc<str>,
+    pub target: Arc<str>,
+    pub entry: Entry,
+}
+
+impl Cluster<'_> {
+    /// The entry for what is not recorded yet. `since` is when the rollout began, or begins now.
+    pub fn entry(&self, unrecorded: &Unrecorded, since: Timestamp) -> Option<NewEntry> {
+        match unrecorded {
+            Unrecorded::Committed => {
+                let (_, lead) = self.lead()?;
+                let outcome = lead.outcome.as_ref()?;
+                Some(self.of_work(
+                    lead,
+                    self.context.upgrade.as_owner(),
+                    &Told::of(outcome, self.present.now()),
+                ))
+            }
+            Unrecorded::Ending(ending) => {
+                let (_, lead) = self.lead()?;
+                let told = Told::ending(ending, self.retry(), self.present.now());
+                Some(self.of_work(lead, self.context.upgrade.as_owner(), &told))
+            }
+            Unrecorded::Abandoned(message) => {
+                let (_, lead) = self.lead()?;
+                Some(self.of_work(
+                    lead,
+                    self.context.upgrade.as_owner(),
+                    &Told::abandoned(message, self.present.now()),
+                ))
+            }
+            Unrecorded::Orphan(kind) => {
+                let work = self.row.works.get(*kind)?;
+                let told = match &work.outcome {
+                    Some(outcome) => Told::of(outcome, self.present.now()),
+                    None => Told::abandoned("its upgrade does not exist any more", self.present.now()),
+                };
+                Some(self.of_work(work, work.owner.clone(), &told))
+            }
+            Unrecorded::NeverWritten(ending) => {
+                let told = Told::ending(ending, self.retry(), self.present.now());
+                self.without_work(since, None, &told, None)
+            }
+            Unrecorded::Drift { from, to } => {
+                let told = Told {
+                    outcome: RecordedOutcome::Drifted,
+                    reason: "Drifted".into(),
+                    message: format!(
+                        "runs {to}, which this upgrade did not ask for; it had left it at {from}"
+                    )
+                    .into(),
+                    at: self.present.now(),
+                    retry: RetryToken::default(),
+                };
+                self.without_work(since, Some(from), &told, Some(to))
+            }
+        }
+    }
+
+    fn of_work(&self, work: &Work, owner: Owner, told: &Told) -> NewEntry {
+        let revision: Option<&Revision> = work.revision.as_deref();
+        let goal = revision.map(|revision| &revision.goal);
+        let target: Arc<str> = goal.map(ToString::to_string).unwrap_or_default().into();
+        let to = goal
+            .and_then(|goal| goal.target.as_ref())
+            .map(ToString::to_string);
+        NewEntry {
+            owner,
+            rollout_since: revision.map_or(work.created, |revision| revision.rollout_since),
+            goal: goal.map_or_else(|| "".into(), |goal| goal.fingerprint()),
+            target: Arc::clone(&target),
+            entry: Entry {
+                cluster: self.name.clone(),
+                canary: self.is_canary(),
+                outcome: told.outcome,
+                reason: Arc::clone(&told.reason),
+                message: bounded(&told.message, ENTRY_MESSAGE).into(),
+                from: revision
+                    .and_then(|revision| revision.from.as_ref())
+                    .map(|version| version.to_string().into()),
+                to: to.map_or(target, Into::into),
+                started: Some(work.attempt_since()),
+                stages: self.stage_seconds(work, told.at),
+                completed: told.at,
+                retry: told.retry.clone(),
+            },
+        }
+    }
+
+    fn without_work(
+        &self,
+        since: Timestamp,
+        from: Option<&Arc<str>>,
+        told: &Told,
+        to: Option<&Arc<str>>,
+    ) -> Option<NewEntry> {
+        let goal = &self.spec()?.goal;
+        let target: Arc<str> = goal.to_string().into();
+        let is_attempt = to.is_none();
+        Some(NewEntry {
+            owner: self.context.upgrade.as_owner(),
+            rollout_since: since,
+            goal: goal.fingerprint(),
+            target: Arc::clone(&target),
+            entry: Entry {
+                cluster: self.name.clone(),
+                canary: self.is_canary(),
+                outcome: told.outcome,
+                reason: Arc::clone(&told.reason),
+                message: bounded(&told.message, ENTRY_MESSAGE).into(),
+                from: from
+                    .cloned()
+                    .or_else(|| self.known_version().map(|version| version.to_string().into())),
+                to: to.cloned().unwrap_or(target),
+                started: is_attempt.then_some(told.at),
+                stages: StageSeconds::default(),
+                completed: told.at,
+                retry: told.retry.clone(),
+            },
+        })
+    }
+
+    /// From the creation of each stage's work to that of the next, and of the last to the end.
+    fn stage_seconds(&self, lead: &Work, end: Timestamp) -> StageSeconds {
+        let works: Vec<(WorkKind, Timestamp)> = self
+            .row
+            .works
+            .iter()
+            .filter(|(_, work)| {
+                work.owner.uid == lead.owner.uid && work.attempt_since() == lead.attempt_since()
+            })
+            // A work that was taken up again is older than the attempt.
+            .map(|(kind, work)| (kind, work.created.max(lead.attempt_since())))
+            .collect();
+        let mut seconds = StageSeconds::default();
+        for (index, (kind, began)) in works.iter().enumerate() {
+            let ended = works.get(index + 1).map_or(end, |(_, next)| *next);
+            let took = Some(ended.duration_since(*began).as_secs().max(0));
+            match kind {
+                WorkKind::Pre => seconds.pre_action = took,
+                WorkKind::Cluster => seconds.upgrade = took,
+                WorkKind::Operators => seconds.operators = took,
+                WorkKind::Post => seconds.post_action = took,
+            }
+        }
+        seconds
+    }
+}
+
+/// What an entry tells of the end.
+struct Told {
+    outcome: RecordedOutcome,
+    reason: Arc<str>,
+    message: Arc<str>,
+    at: Timestamp,
+    retry: RetryToken,
+}
+
+impl Told {
+    fn of(outcome: &Outcome, now: Timestamp) -> Self {
+        Self {
+            outcome: recorded(outcome.state),
+            reason: Arc::clone(&outcome.reason),
+            message: Arc::clone(&outcome.message),
+            at: outcome.at.unwrap_or(now),
+            retry: outcome.retry.clone(),
+        }
+    }
+
+    fn ending(ending: &Ending, retry: RetryToken, now: Timestamp) -> Self {
+        Self {
+            outcome: recorded(ending.outcome),
+            reason: ending.reason.into(),
+            message: Arc::clone(&ending.message),
+            at: now,
+            retry,
+        }
+    }
+
+    fn abandoned(message: &str, now: Timestamp) -> Self {
+        Self {
+            outcome: RecordedOutcome::Abandoned,
+            reason: "Abandoned".into(),
+            message: message.into(),
+            at: now,
+            retry: RetryToken::default(),
+        }
+    }
+}
+
+fn recorded(state: EndState) -> RecordedOutcome {
+    match state {
+        EndState::Complete => RecordedOutcome::Complete,
+        EndState::Failed => RecordedOutcome::Failed,
+    }
+}

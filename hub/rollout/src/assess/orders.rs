@@ -1,0 +1,138 @@
+//! The works that are made for a cluster, and what they are for.
+
+use drydock_names::names::WorkKind;
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Begins, Cluster};
+use crate::{
+    Enforcement, Goal, NewWork, Revision, Spec, Stage, Target, UpgradeMethod, UpgradeVia, Work, WorkContent,
+};
+
+impl Cluster<'_> {
+    /// The first work of the cluster, which starts now.
+    pub fn first_work(&self, begins: Begins, generation: i64, since: Timestamp) -> Option<NewWork> {
+        let spec = self.spec()?;
+        let stage = match begins {
+            Begins::ByReading => Stage::Platform,
+            Begins::Anew | Begins::ByReopening => self.first_stage()?,
+        };
+        let revision = Revision {
+            generation,
+            rollout_since: since,
+            goal: spec.goal.clone(),
+            method: self.method(spec),
+            timeout_seconds: stage.timeout(spec)?.as_secs(),
+            started_at: self.new_attempt(),
+            from: self.known_version().cloned(),
+            enforcement: self.enforcement_in(stage, &spec.goal),
+        };
+        self.work(stage, revision)
+    }
+
+    /// When an attempt begins that starts now: no two attempts on a cluster begin at the same moment, because they are told apart by
+    /// it.
+    fn new_attempt(&self) -> Timestamp {
+        let recorded = self
+            .row
+            .entries
+            .iter()
+            .filter_map(|recorded| recorded.entry.started);
+        let after = recorded.map(|started| started.saturating_add(SignedDuration::from_millis(1)));
+        let earliest = after.filter_map(Result::ok).max();
+        self.present.now().max(earliest.unwrap_or(Timestamp::MIN))
+    }
+
+    /// The work that follows on the one that carries the cluster's outcome.
+    pub fn next_work(&self, stage: Stage) -> Option<NewWork> {
+        let (_, lead) = self.lead()?;
+        let revision = self.revision_after(lead, stage)?;
+        self.work(stage, revision)
+    }
+
+    pub(super) fn revision_after(&self, lead: &Work, stage: Stage) -> Option<Revision> {
+        let spec = self.spec();
+        let mut revision = (**lead.revision.as_ref()?).clone();
+        revision.enforcement = self.enforcement_in(stage, &revision.goal);
+        match spec.and_then(|spec| stage.timeout(spec)) {
+            Some(timeout) => revision.timeout_seconds = timeout.as_secs(),
+            // An action stands in the spec alone.
+            None if stage == Stage::PostAction => return None,
+            None => {}
+        }
+        Some(revision)
+    }
+
+    fn work(&self, stage: Stage, revision: Revision) -> Option<NewWork> {
+        let spec = self.spec();
+        let content = match stage {
+            Stage::PreAction => WorkContent::Action(spec?.pre_action.as_ref()?.work.clone()),
+            Stage::PostAction => WorkContent::Action(spec?.post_action.as_ref()?.work.clone()),
+            Stage::Operators => WorkContent::Operators(revision.goal.operators.clone()?),
+            Stage::Platform => {
+                let target = revision.goal.target.clone()?;
+                match revision.method {
+                    UpgradeMethod::ClusterVersion => WorkContent::ClusterVersion {
+                        target,
+                        cluster_id: self.row.facts.as_ref().and_then(|facts| facts.cluster_id.clone()),
+                    },
+                    UpgradeMethod::Agent => WorkContent::UpgradeConfig {
+                        target,
+                        settings: spec?.strategy.agent.clone(),
+                    },
+                }
+            }
+        };
+        Some(NewWork {
+            cluster: self.name.clone(),
+            kind: stage.kind(),
+            revision,
+            content,
+            canary: self.is_canary(),
+        })
+    }
+
+    fn enforcement_in(&self, stage: Stage, goal: &Goal) -> Enforcement {
+        match stage {
+            Stage::Platform => self.enforcement(goal),
+            Stage::PreAction | Stage::Operators | Stage::PostAction => Enforcement::Enforced,
+        }
+    }
+
+    /// Only a cluster that is known to be below the target is asked for it; every other one is read first. An image has no version
+    /// to compare.
+    fn enforcement(&self, goal: &Goal) -> Enforcement {
+        match (self.known_version(), goal.version()) {
+            (_, None) => Enforcement::Enforced,
+            (Some(shown), Some(target)) if shown < target => Enforcement::Enforced,
+            _ => Enforcement::Observed,
+        }
+    }
+
+    fn method(&self, spec: &Spec) -> UpgradeMethod {
+        let fits = spec.goal.target.as_ref().is_some_and(Target::fits_agent);
+        match spec.strategy.via {
+            UpgradeVia::Auto if self.row.agent && fits => UpgradeMethod::Agent,
+            UpgradeVia::Auto | UpgradeVia::ClusterVersion => UpgradeMethod::ClusterVersion,
+            UpgradeVia::Agent => UpgradeMethod::Agent,
+        }
+    }
+
+    /// The revision of the cluster's upgrade work in a new attempt, which continues where the last one failed.
+    pub fn reopened(&self) -> Option<Revision> {
+        let work = self.own(WorkKind::Cluster)?;
+        let mut revision = (**work.revision.as_ref()?).clone();
+        revision.started_at = self.new_attempt();
+        Some(revision)
+    }
+
+    /// The revision of the cluster's upgrade work with another enforcement and, for a channel, another goal.
+    pub fn revised(&self, enforcement: Enforcement) -> Option<Revision> {
+        let work = self.own(WorkKind::Cluster)?;
+        let mut revision = (**work.revision.as_ref()?).clone();
+        revision.enforcement = enforcement;
+        if enforcement == Enforcement::ChannelOnly {
+            revision.goal = self.spec()?.goal.clone();
+        }
+        Some(revision)
+    }
+}

@@ -1,0 +1,92 @@
+//! Whose a cluster is: one upgrade's, from its first work to its recorded end. A later rollout that has claimed it keeps it.
+
+use drydock_names::names::WorkKind;
+use jiff::Timestamp;
+
+use super::Cluster;
+use crate::{Owner, RecordedOutcome, Work};
+
+/// Another upgrade that has had the cluster.
+pub(super) struct Claim<'a> {
+    pub owner: &'a Owner,
+    pub since: Timestamp,
+}
+
+impl<'a> Cluster<'a> {
+    /// The works of other upgrades.
+    pub(super) fn others_works(&self) -> impl Iterator<Item = (WorkKind, &'a Work)> {
+        let works = self.row.works.iter();
+        works
+            .filter(|(_, work)| !self.is_own(work))
+            .map(|(kind, work)| (kind, &**work))
+    }
+
+    /// Another upgrade that is at work here: it has begun, and its end is not recorded. One that does not exist any more is not
+    /// at work.
+    pub(super) fn other_at_work(&self) -> Option<&'a Owner> {
+        let mut owners = self.others_works().filter(|(_, work)| !work.deleting);
+        owners
+            .find(|(_, work)| !self.is_done_with(&work.owner))
+            .map(|(_, work)| &work.owner)
+    }
+
+    /// Whether the upgrade that made works here has ended here, or does not exist any more.
+    fn is_done_with(&self, owner: &Owner) -> bool {
+        let theirs = |kind: WorkKind| {
+            let work = self.row.works.get(kind)?;
+            (work.owner.uid == owner.uid).then_some(work)
+        };
+        if !self.context.upgrade.live.has(owner) {
+            return true;
+        }
+        let lead = [WorkKind::Cluster, WorkKind::Operators, WorkKind::Pre]
+            .into_iter()
+            .find_map(theirs);
+        lead.is_none_or(|lead| lead.outcome.is_some() || lead.deleting || self.is_recorded(lead))
+    }
+
+    /// Whether the end of the attempt that a work is part of stands on a page of records.
+    pub(super) fn is_recorded(&self, work: &Work) -> bool {
+        self.row.entries.iter().any(|recorded| {
+            recorded.page.owner.uid == work.owner.uid
+                && recorded.entry.outcome != RecordedOutcome::Drifted
+                && recorded.entry.started == Some(work.attempt_since())
+        })
+    }
+
+    /// The latest rollout of another upgrade that has claimed the cluster, if it began after this one.
+    pub(super) fn later_claim(&self) -> Option<Claim<'a>> {
+        let since = self.context.since?;
+        let by_works = self.others_works().filter_map(|(_, work)| {
+            Some(Claim {
+                owner: &work.owner,
+                since: work.revision.as_ref()?.rollout_since,
+            })
+        });
+        let by_records = self.row.entries.iter().filter_map(|recorded| {
+            let page = &recorded.page;
+            let is_claim = recorded.entry.outcome != RecordedOutcome::Drifted;
+            let is_other = page.closed || !self.context.upgrade.owns(&page.owner);
+            (is_claim && is_other).then_some(Claim {
+                owner: &page.owner,
+                since: page.rollout_since,
+            })
+        });
+        let latest = by_works.chain(by_records).max_by_key(|claim| claim.since)?;
+        let ours = (since, &self.context.upgrade.uid);
+        ((latest.since, &latest.owner.uid) > ours).then_some(latest)
+    }
+
+    /// A later rollout that is in flight here beside this one: this one lets go.
+    pub(super) fn overtaken_by(&self, work: &Work) -> Option<&'a Owner> {
+        let revision = work.revision.as_ref()?;
+        let ours = (revision.rollout_since, &self.context.upgrade.uid);
+        self.others_works()
+            .filter(|(_, other)| !other.deleting && !self.is_done_with(&other.owner))
+            .find(|(_, other)| {
+                let theirs = other.revision.as_ref();
+                theirs.is_some_and(|theirs| (theirs.rollout_since, &other.owner.uid) > ours)
+            })
+            .map(|(_, other)| &other.owner)
+    }
+}

@@ -1,0 +1,288 @@
+//! How far one work is: the Jobs of an action, or a cluster's way to the target.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use semver::Version;
+
+use super::Present;
+use crate::{
+    AgentFeedback, AgentPhase, Applied, ClusterState, Enforcement, FailureReason, Reason, RunState, Stage,
+    Target, UpdateState, VersionFeedback, Work, WorkFeedback,
+};
+
+/// For how long a cluster must refuse the target before it fails by it: it may not have heard of the release yet.
+const REFUSES: SignedDuration = SignedDuration::from_mins(10);
+
+/// How far a work is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// It is under way, in this state.
+    Going(ClusterState, Reason),
+    /// What it reads says that the target is to be applied.
+    Enforce,
+    /// It has succeeded.
+    Done,
+    /// Nothing was asked of the cluster: it was at the target, or beyond it.
+    WasThere,
+    /// It has failed.
+    Failed(FailureReason, String),
+}
+
+/// How far an action is, or the Job that approves the operators' upgrades. `Available` only says that the objects of a work exist, so
+/// its Jobs must have succeeded, too.
+pub(crate) fn action_progress(stage: Stage, work: &Work, deadline: Timestamp, present: &Present) -> Progress {
+    let name = stage.label();
+    if let Some(message) = &work.degraded {
+        return Progress::Failed(stage.failed(), format!("the {name} is degraded: {message}"));
+    }
+    let reason = match &work.feedback {
+        WorkFeedback::Runs(runs) => {
+            let find = |state| runs.iter().find(|run| run.state == state);
+            if let Some(run) = find(RunState::OtherAttempt) {
+                return Progress::Failed(
+                    stage.failed(),
+                    format!(
+                        "{} on the cluster is of another attempt: delete it there, then retry",
+                        run.name
+                    ),
+                );
+            }
+            if let Some(run) = find(RunState::Failed) {
+                return Progress::Failed(stage.failed(), format!("{} of the {name} failed", run.name));
+            }
+            let succeeded = runs.iter().filter(|run| run.state == RunState::Succeeded).count();
+            if work.available && succeeded == runs.len() {
+                return Progress::Done;
+            }
+            not_applied(work).unwrap_or(Reason::ActionRunning {
+                succeeded,
+                total: runs.len(),
+            })
+        }
+        WorkFeedback::Unreadable(why) => Reason::Unreadable(Arc::clone(why)),
+        WorkFeedback::ClusterVersion(_) | WorkFeedback::Agent(_) => {
+            Reason::Unreadable("it is not the feedback of an action".into())
+        }
+    };
+    if present.has_reached(deadline) {
+        return Progress::Failed(stage.timed_out(), format!("the {name} took too long: {reason}"));
+    }
+    Progress::Going(stage.state(), reason)
+}
+
+/// How far a cluster's upgrade is.
+pub(crate) fn upgrade_progress(
+    work: &Work,
+    target: &Target,
+    deadline: Timestamp,
+    present: &Present,
+) -> Progress {
+    let progress = match &work.feedback {
+        WorkFeedback::ClusterVersion(feedback) if is_observed(work) => observed(work, feedback, target),
+        WorkFeedback::Agent(feedback) if is_observed(work) => observed(work, &feedback.cluster, target),
+        WorkFeedback::ClusterVersion(feedback) => by_cluster_version(work, feedback, target, present),
+        WorkFeedback::Agent(feedback) => by_agent(work, feedback, target),
+        WorkFeedback::Unreadable(why) => initialized(Reason::Unreadable(Arc::clone(why))),
+        WorkFeedback::Runs(_) => {
+            initialized(Reason::Unreadable("it is not the feedback of an upgrade".into()))
+        }
+    };
+    match progress {
+        Progress::Going(_, reason) if present.has_reached(deadline) => Progress::Failed(
+            FailureReason::UpgradeTimedOut,
+            format!("the upgrade to {target} took too long: {reason}"),
+        ),
+        progress => progress,
+    }
+}
+
+fn initialized(reason: Reason) -> Progress {
+    Progress::Going(ClusterState::Initialized, reason)
+}
+
+fn is_observed(work: &Work) -> bool {
+    work.revision
+        .as_ref()
+        .is_some_and(|revision| revision.enforcement == Enforcement::Observed)
+}
+
+/// A cluster whose version nobody claims is read first: one at the target or beyond it is never asked for anything.
+fn observed(work: &Work, feedback: &VersionFeedback, target: &Target) -> Progress {
+    if feedback.version.is_none() && feedback.image.is_none() {
+        return initialized(not_applied(work).unwrap_or(Reason::ReadingVersion));
+    }
+    match shows(feedback, target) {
+        Shows::Target | Shows::Newer if feedback.state == Some(UpdateState::Completed) => Progress::WasThere,
+        Shows::Target | Shows::Newer => under_way(feedback),
+        Shows::WrongImage(_) | Shows::Other => Progress::Enforce,
+    }
+}
+
+fn by_cluster_version(
+    work: &Work,
+    feedback: &VersionFeedback,
+    target: &Target,
+    present: &Present,
+) -> Progress {
+    if let Some(refused) = feedback.invalid.as_ref().filter(|_| !feedback.without_updates)
+        && concerns(&refused.message, target)
+    {
+        let fails = refused.since.saturating_add(REFUSES).unwrap_or(Timestamp::MAX);
+        if present.has_reached(fails) {
+            return Progress::Failed(
+                FailureReason::InvalidTarget,
+                format!("the cluster refuses the target {target}: {}", refused.message),
+            );
+        }
+        let reason = Reason::WaitingForTarget(Some(Arc::clone(&refused.message)));
+        return Progress::Going(ClusterState::Initialized, reason);
+    }
+    match shows(feedback, target) {
+        Shows::Target | Shows::Newer if feedback.state == Some(UpdateState::Completed) => Progress::Done,
+        Shows::Target => under_way(feedback),
+        Shows::WrongImage(version) => Progress::Failed(
+            FailureReason::InvalidTarget,
+            format!("the image is version {version}, not {target}: correct spec.clusterVersion"),
+        ),
+        Shows::Newer | Shows::Other => initialized(not_taken_up(work, feedback)),
+    }
+}
+
+fn under_way(feedback: &VersionFeedback) -> Progress {
+    let how = feedback.blocked_by.clone().or_else(|| {
+        feedback
+            .percent
+            .map(|percent| format!("about {percent} % done").into())
+    });
+    Progress::Going(ClusterState::PartialUpgrade, Reason::Progressing(how))
+}
+
+/// The agent and ClusterVersion must both say that the upgrade is done. What the agent says of another version, or of an
+/// upgrade before this one, is no answer.
+fn by_agent(work: &Work, feedback: &AgentFeedback, target: &Target) -> Progress {
+    let cluster = &feedback.cluster;
+    let shown = shows(cluster, target);
+    let at_target =
+        matches!(shown, Shows::Target | Shows::Newer) && cluster.state == Some(UpdateState::Completed);
+    let ours = is_about(feedback, target);
+    if let Shows::WrongImage(version) = &shown {
+        return Progress::Failed(
+            FailureReason::InvalidTarget,
+            format!("the image is version {version}, not {target}: correct spec.clusterVersion"),
+        );
+    }
+    match feedback.phase {
+        Some(AgentPhase::Upgraded) if ours && at_target => Progress::Done,
+        Some(AgentPhase::Upgraded) if ours => Progress::Going(
+            ClusterState::PartialUpgrade,
+            not_applied(work).unwrap_or(Reason::WaitingForClusterVersion),
+        ),
+        // A newer version that somebody else has brought: the agent has nothing to do.
+        _ if at_target && shown == Shows::Newer => Progress::Done,
+        Some(AgentPhase::Failed) if ours => {
+            let why = feedback.blocked_by.as_deref().unwrap_or("it does not say why");
+            Progress::Failed(
+                FailureReason::AgentFailed,
+                format!("the agent could not upgrade to {target}: {why}"),
+            )
+        }
+        Some(AgentPhase::Upgrading) if ours => Progress::Going(
+            ClusterState::PartialUpgrade,
+            Reason::Progressing(feedback.blocked_by.clone().or_else(|| feedback.step.clone())),
+        ),
+        _ => initialized(not_applied(work).unwrap_or_else(|| {
+            Reason::WaitingForTarget(feedback.blocked_by.clone().or_else(|| cluster.blocked_by.clone()))
+        })),
+    }
+}
+
+/// Whether the newest entry of the agent's history is about this target.
+fn is_about(feedback: &AgentFeedback, target: &Target) -> bool {
+    match (&target.image, &target.version) {
+        (Some(image), _) => {
+            feedback.desired_image.as_deref() == Some(image.as_str())
+                && feedback.version.is_some()
+                && feedback.version == feedback.desired_version
+        }
+        (None, version) => feedback.version.is_some() && feedback.version == *version,
+    }
+}
+
+fn not_taken_up(work: &Work, feedback: &VersionFeedback) -> Reason {
+    not_applied(work).unwrap_or_else(|| {
+        let invalid = feedback.invalid.as_ref().map(|refused| &refused.message);
+        Reason::WaitingForTarget(invalid.or(feedback.blocked_by.as_ref()).cloned())
+    })
+}
+
+fn not_applied(work: &Work) -> Option<Reason> {
+    match &work.applied {
+        Applied::Yes => None,
+        Applied::Unknown => Some(Reason::WaitingForApply(None)),
+        Applied::No(why) => Some(Reason::WaitingForApply(Some(Arc::clone(why)))),
+    }
+}
+
+/// What ClusterVersion shows beside a target.
+#[derive(Debug, PartialEq, Eq)]
+enum Shows {
+    Target,
+    Newer,
+    WrongImage(String),
+    Other,
+}
+
+fn shows(feedback: &VersionFeedback, target: &Target) -> Shows {
+    let image = target
+        .image
+        .as_ref()
+        .map(|wanted| feedback.image.as_deref() == Some(wanted.as_str()));
+    match (&target.version, &feedback.version, image) {
+        (Some(wanted), Some(shown), Some(true)) if wanted != shown => Shows::WrongImage(shown.to_string()),
+        (Some(wanted), Some(shown), None | Some(true)) if wanted == shown => Shows::Target,
+        (None, _, Some(true)) => Shows::Target,
+        (Some(wanted), Some(shown), _) if shown > wanted => Shows::Newer,
+        _ => Shows::Other,
+    }
+}
+
+/// Whether a message about `Invalid` speaks of this target: the cluster may have refused something earlier. Versions are
+/// compared whole: a message about 4.12.10 says nothing about 4.12.1.
+fn concerns(message: &str, target: &Target) -> bool {
+    let names_image = target
+        .image
+        .as_ref()
+        .is_some_and(|image| message.contains(image.as_str()));
+    let mut words = message.split(|letter: char| !(letter.is_ascii_alphanumeric() || ".-+".contains(letter)));
+    let names_version = target.version.as_ref().is_some_and(|version| {
+        words.any(|word| Version::parse(word.trim_end_matches('.')).is_ok_and(|named| named == *version))
+    });
+    names_image || names_version
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_versions_are_compared() {
+        let target = Target {
+            version: Some(Version::new(4, 12, 1)),
+            ..Target::default()
+        };
+        for (message, is_ours) in [
+            (
+                "spec.desiredUpdate.version: Invalid value: \"4.12.1\": when image is empty",
+                true,
+            ),
+            ("it is 4.12.1.", true),
+            ("Invalid value: \"4.12.10\"", false),
+            ("Invalid value: \"14.12.1\"", false),
+            ("Invalid value: \"4.12.1-rc.1\"", false),
+            ("", false),
+        ] {
+            assert_eq!(concerns(message, &target), is_ours, "{message}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The stages of a cluster that has started, one after the other, each to its end.
+
+use std::sync::Arc;
+
+use drydock_names::names::{EndState, WorkKind};
+use jiff::{SignedDuration, Timestamp};
+
+use super::progress::{Progress, action_progress, upgrade_progress};
+use super::{Assessment, Cluster, Ending, FOLLOWS_AT_ONCE, Next, Step, Unrecorded};
+use crate::{ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage, Work};
+
+const WAITS_FOR_SPEC: Deadline =
+    Deadline::Never("only the user can correct the spec, and failing the cluster would help nobody");
+
+impl<'a> Cluster<'a> {
+    pub(super) fn in_flight(&self, kind: WorkKind, lead: &'a Work) -> Assessment {
+        if let Some(later) = self.overtaken_by(lead) {
+            return self.abandoned(later.to_string(), lead);
+        }
+        let Some(goal) = self.goal_of(lead) else {
+            return self.waits_for_spec(Stage::of(kind).state());
+        };
+        let (stage, work) = self.present_stage(kind, lead);
+        let deadline = self.deadline(stage, work);
+        let progress = match (stage, &goal.target) {
+            (Stage::Platform, Some(target)) => upgrade_progress(work, target, deadline, &self.present),
+            (Stage::Platform, None) => return self.waits_for_spec(ClusterState::Initialized),
+            _ => action_progress(stage, work, deadline, &self.present),
+        };
+        match progress.clone() {
+            Progress::Going(state, reason) => self.going(state, reason, deadline, work.created),
+            Progress::Enforce => self.enforces(deadline, work),
+            Progress::Failed(reason, message) => self.fails(kind, reason, &message),
+            Progress::Done | Progress::WasThere => match self.stage_after(stage, goal) {
+                Err(()) => self.waits_for_spec(stage.state()),
+                Ok(Some(next)) => self.continues(stage, next, lead, deadline),
+                Ok(None) => self.completes(stage, kind, goal, progress == Progress::WasThere),
+            },
+        }
+    }
+
+    /// The newest stage that has a work of this upgrade, with the work.
+    fn present_stage(&self, kind: WorkKind, lead: &'a Work) -> (Stage, &'a Work) {
+        if kind == WorkKind::Pre {
+            return (Stage::PreAction, lead);
+        }
+        [WorkKind::Post, WorkKind::Operators]
+            .into_iter()
+            .find_map(|later| Some((Stage::of(later), self.own(later)?)))
+            .unwrap_or((Stage::of(kind), lead))
+    }
+
+    /// What follows on a stage for this goal; nothing after the last. An invalid spec does not say.
+    fn stage_after(&self, stage: Stage, goal: &Goal) -> Result<Option<Stage>, ()> {
+        let post_action = || match self.spec() {
+            None => Err(()),
+            Some(spec) => Ok(spec.post_action.as_ref().map(|_| Stage::PostAction)),
+        };
+        match stage {
+            // A platform that is there already is left alone where operators are to be upgraded.
+            Stage::PreAction if goal.operators.is_some() && goal.platform_reached(self.known_version()) => {
+                Ok(Some(Stage::Operators))
+            }
+            Stage::PreAction => Ok(Some(Stage::Platform)),
+            Stage::Platform if goal.operators.is_some() => Ok(Some(Stage::Operators)),
+            Stage::Platform | Stage::Operators => post_action(),
+            Stage::PostAction => Ok(None),
+        }
+    }
+
+    /// The work of the next stage is created, under the revision of the first.
+    fn continues(&self, stage: Stage, next: Stage, lead: &Work, deadline: Timestamp) -> Assessment {
+        let state = match stage {
+            Stage::PreAction => ClusterState::PreAction,
+            _ => next.state(),
+        };
+        let kind = next.kind();
+        let patience = self.timeout(next, lead);
+        // What is in the way of the next work must go within its time, and that of the stage before.
+        let waits = deadline.saturating_add(patience).unwrap_or(Timestamp::MAX);
+        let (reason, step) = match self.row.works.get(kind) {
+            None => return self.creates(state, next, patience, lead),
+            Some(taken) if taken.deleting => (Reason::ReplacingOldWork, Step::WAIT),
+            Some(taken) if self.is_own(taken) || self.is_recorded(taken) => {
+                (Reason::ReplacingOldWork, Step::Continue(vec![Next::Delete(kind)]))
+            }
+            Some(taken) => (Reason::OwnedByAnotherUpgrade(taken.owner.to_string()), Step::WAIT),
+        };
+        if self.present.has_reached(waits) {
+            return self.fails(self.lead_kind(), next.timed_out(), &reason.to_string());
+        }
+        let status = self.status(state, reason, Deadline::At(waits));
+        self.member(status, step)
+    }
+
+    fn lead_kind(&self) -> WorkKind {
+        self.lead().map_or(WorkKind::Cluster, |(kind, _)| kind)
+    }
+
+    fn creates(&self, state: ClusterState, next: Stage, patience: SignedDuration, lead: &Work) -> Assessment {
+        if self.revision_after(lead, next).is_none() {
+            return self.waits_for_spec(state);
+        }
+        let Some(refusal) = self.refusal(next.kind(), RefusedWrite::Create) else {
+            let status = self.status(state, Reason::ActionDone, FOLLOWS_AT_ONCE);
+            return self.member(status, Step::Continue(vec![Next::Create(next)]));
+        };
+        let reason = Reason::WriteRefused {
+            stage: next,
+            words: Arc::clone(&refusal.words),
+        };
+        let deadline = refusal.since.saturating_add(patience).unwrap_or(Timestamp::MAX);
+        if self.present.has_reached(deadline) {
+            return self.fails(self.lead_kind(), next.refused(), &reason.to_string());
+        }
+        let is_due = self.present.has_reached(refusal.next);
+        let next = is_due.then_some(Next::Create(next));
+        let status = self.status(state, reason, Deadline::At(deadline));
+        self.member(status, Step::Continue(next.into_iter().collect()))
+    }
+
+    /// A later rollout works on the cluster beside this one: this one records that it lets go, and takes its works away.
+    fn abandoned(&self, later: String, lead: &Work) -> Assessment {
+        let mut assessment = self.takes_no_part();
+        if self.is_recorded(lead) {
+            let works = self.own_works().filter(|(_, work)| !work.deleting);
+            assessment.step = Step::Continue(works.map(|(kind, _)| Next::Delete(kind)).collect());
+        } else {
+            assessment.unrecorded = Some(Unrecorded::Abandoned(format!("{later} has taken over").into()));
+        }
+        assessment.left_to = Some(later);
+        assessment
+    }
+
+    /// What started keeps its goal to its end.
+    pub(super) fn goal_of(&self, work: &'a Work) -> Option<&'a Goal> {
+        let revised = work.revision.as_ref().map(|revision| &*revision.goal);
+        revised.or(self.spec().map(|spec| &*spec.goal))
+    }
+
+    /// Timeouts count from the work's creation. The spec's word counts while it is valid, so that a user can prolong it.
+    fn deadline(&self, stage: Stage, work: &Work) -> Timestamp {
+        work.created
+            .saturating_add(self.timeout(stage, work))
+            .unwrap_or(Timestamp::MAX)
+    }
+
+    /// The longest time that a stage may take.
+    fn timeout(&self, stage: Stage, work: &Work) -> SignedDuration {
+        self.spec()
+            .and_then(|spec| stage.timeout(spec))
+            .or(work.revision.as_ref().map(|revision| Revision::timeout(revision)))
+            .unwrap_or(SignedDuration::from_hours(3))
+    }
+
+    fn going(
+        &self,
+        state: ClusterState,
+        reason: Reason,
+        deadline: Timestamp,
+        since: Timestamp,
+    ) -> Assessment {
+        let mut status = self.status(state, reason, Deadline::At(deadline));
+        status.since = Some(since);
+        self.member(status, Step::WAIT)
+    }
+
+    fn enforces(&self, deadline: Timestamp, work: &Work) -> Assessment {
+        let refused = self.refusal(WorkKind::Cluster, RefusedWrite::Change);
+        let reason = match refused {
+            Some(refusal) => Reason::WriteRefused {
+                stage: Stage::Platform,
+                words: Arc::clone(&refusal.words),
+            },
+            None => Reason::WaitingForTarget(None),
+        };
+        if self.present.has_reached(deadline) {
+            return self.fails(
+                WorkKind::Cluster,
+                FailureReason::UpgradeTimedOut,
+                &reason.to_string(),
+            );
+        }
+        let mut assessment = self.going(ClusterState::Initialized, reason, deadline, work.created);
+        if self.may_change(WorkKind::Cluster) {
+            assessment.step = Step::Continue(vec![Next::Enforce]);
+        }
+        assessment
+    }
+
+    pub(super) fn waits_for_spec(&self, state: ClusterState) -> Assessment {
+        let status = self.status(state, Reason::SpecInvalid, WAITS_FOR_SPEC);
+        self.member(status, Step::WAIT)
+    }
+
+    /// The outcome is committed; the cluster holds its slot until it is seen.
+    fn completes(&self, stage: Stage, kind: WorkKind, goal: &Goal, was_there: bool) -> Assessment {
+        let work = self.own(WorkKind::Cluster);
+        let unverified = work
+            .and_then(|work| work.feedback.cluster_version())
+            .is_some_and(|feedback| feedback.verified == Some(false));
+        let message = match (self.known_version(), goal.version()) {
+            (Some(shown), Some(target)) if shown > target => {
+                format!("runs {shown}, which is newer than {goal}")
+            }
+            (Some(shown), _) if was_there => format!("already runs {shown}"),
+            _ if unverified => format!("upgraded to {goal}; the signature of the release was not verified"),
+            _ => format!("upgraded to {goal}"),
+        };
+        let state = match stage {
+            Stage::Platform => ClusterState::PartialUpgrade,
+            other => other.state(),
+        };
+        let ending = Ending {
+            outcome: EndState::Complete,
+            reason: if was_there { "AlreadyAtTarget" } else { "Upgraded" },
+            message: message.into(),
+            unverified,
+        };
+        self.ends(state, kind, ending)
+    }
+
+    pub(super) fn fails(&self, kind: WorkKind, reason: FailureReason, message: &str) -> Assessment {
+        self.ends(
+            reason.stage().state(),
+            kind,
+            Ending {
+                outcome: EndState::Failed,
+                reason: reason.as_str(),
+                message: message.into(),
+                unverified: false,
+            },
+        )
+    }
+}

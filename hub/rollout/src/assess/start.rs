@@ -1,0 +1,303 @@
+//! Whether a cluster may start, and how.
+
+use std::sync::Arc;
+
+use drydock_names::names::{EndState, WorkKind};
+use jiff::{SignedDuration, Timestamp};
+
+use super::ended::Ended;
+use super::progress::{Progress, upgrade_progress};
+use super::{Assessment, Begins, Cluster, Ending, IS_FINAL, Start, Step, Unrecorded};
+use crate::{
+    ClusterState, ClusterStatus, Deadline, FailureReason, Reason, RecordedEntry, Refusal, RefusalCause,
+    RefusedWrite, Selected, Stage, UpgradeVia, Work,
+};
+
+const WAITS_TO_START: Deadline =
+    Deadline::Never("it waits for its turn, or for the user; the reason says for what");
+
+/// A start that was refused counts as begun for so long after it was last tried; after a halt it begins anew.
+const KEEPS_TRYING: SignedDuration = SignedDuration::from_mins(3);
+
+impl<'a> Cluster<'a> {
+    /// A cluster that has not started, or starts over: after a retry that was asked for it may do so although a later rollout
+    /// has claimed it, and a stage that failed after the platform's is not left out.
+    pub(super) fn not_started(&self, retried: Option<&Ended<'_>>) -> Assessment {
+        let Some(selected) = self.row.selection else {
+            return self.takes_no_part();
+        };
+        if retried.is_none()
+            && let Some(claim) = self.later_claim()
+        {
+            let mut assessment = self.takes_no_part();
+            assessment.left_to = Some(claim.owner.to_string());
+            return assessment;
+        }
+        let resumes = retried.is_some_and(|ended| {
+            let failed = FailureReason::parse(&ended.reason).map(FailureReason::stage);
+            ended.is_current && failed.is_some_and(|stage| stage > Stage::Platform)
+        });
+        if let Some(version) = self.known_version().filter(|_| !resumes)
+            && self.spec().is_some_and(|spec| {
+                spec.goal.operators.is_none() && spec.goal.platform_reached(Some(version))
+            })
+        {
+            let reason = Reason::AlreadyAtTarget(version.to_string());
+            let mut status = self.fresh(ClusterState::Complete, reason, IS_FINAL);
+            status.initialized = false;
+            return self.member(status, Step::WAIT);
+        }
+        if let Some(reason) = self.blocked_by(selected) {
+            return self.waits_to_start(reason);
+        }
+        let platform = self.spec().is_some_and(|spec| spec.goal.target.is_some());
+        let (stage, begins) = if resumes && platform {
+            (Some(Stage::Platform), Begins::ByReading)
+        } else {
+            (self.first_stage(), Begins::Anew)
+        };
+        match stage {
+            Some(stage) => self.may_start(selected, stage, begins),
+            None => self.waits_to_start(Reason::SpecInvalid),
+        }
+    }
+
+    /// A cluster that failed starts over. One on which the platform has come to the target continues from there: started over, it
+    /// would need nothing, and the stage that failed would be left out.
+    pub(super) fn retried(&self, ended: &Ended<'a>) -> Assessment {
+        let work = ended
+            .work
+            .filter(|(kind, work)| *kind == WorkKind::Cluster && !work.deleting);
+        let is_platform_done = ended.is_current
+            && work.is_some_and(|(_, work)| {
+                let target = self.goal_of(work).and_then(|goal| goal.target.as_ref());
+                target.is_some_and(|target| {
+                    matches!(
+                        upgrade_progress(work, target, Timestamp::MAX, &self.present),
+                        Progress::Done | Progress::WasThere
+                    )
+                })
+            });
+        match self.row.selection {
+            Some(selected) if is_platform_done => match self.blocked_by(selected) {
+                Some(reason) => self.waits_to_start(reason),
+                None => self.may_start(selected, Stage::Platform, Begins::ByReopening),
+            },
+            Some(_) => self.not_started(Some(ended)),
+            None => self.takes_no_part(),
+        }
+    }
+
+    fn may_start(&self, selected: Selected, stage: Stage, begins: Begins) -> Assessment {
+        let reopens = begins == Begins::ByReopening;
+        let deletes = match self.room(reopens) {
+            Ok(deletes) => deletes,
+            Err(reason) => return self.waits_to_start(reason),
+        };
+        if let Some(unrecorded) = self.orphan(reopens) {
+            let mut assessment = self.waits_to_start(Reason::AwaitingRecord);
+            assessment.unrecorded = Some(unrecorded);
+            return assessment;
+        }
+        let start = Start {
+            deletes,
+            is_repeat: self.main().is_some() || self.own_entries().next().is_some(),
+            place: selected.order,
+            holds_slot: false,
+            begins,
+        };
+        match self.refusal(stage.kind(), RefusedWrite::Create) {
+            Some(refusal) if !reopens => self.refused(start, stage, refusal),
+            _ => {
+                let status = self.fresh(ClusterState::NotStarted, Reason::ReadyToStart, WAITS_TO_START);
+                self.member(status, Step::Start(start))
+            }
+        }
+    }
+
+    /// A cluster whose first work was refused. Without a namespace it takes no slot; else it keeps its slot until the stage's timeout,
+    /// and then fails with the server's words.
+    fn refused(&self, mut start: Start, stage: Stage, refusal: &Refusal) -> Assessment {
+        let words = Arc::clone(&refusal.words);
+        let is_due = self.present.has_reached(refusal.next);
+        let lapses = refusal
+            .last
+            .saturating_add(KEEPS_TRYING)
+            .unwrap_or(Timestamp::MAX);
+        if refusal.cause == RefusalCause::NamespaceMissing || self.present.has_reached(lapses) {
+            let reason = match refusal.cause {
+                RefusalCause::NamespaceMissing => Reason::NamespaceMissing(words),
+                RefusalCause::NameTaken | RefusalCause::Unavailable | RefusalCause::Other => {
+                    Reason::WriteRefused { stage, words }
+                }
+            };
+            if is_due {
+                let status = self.fresh(ClusterState::NotStarted, reason, WAITS_TO_START);
+                return self.member(status, Step::Start(start));
+            }
+            return self.waits_to_start(reason);
+        }
+        let timeout = self
+            .spec()
+            .and_then(|spec| stage.timeout(spec))
+            .unwrap_or(SignedDuration::ZERO);
+        let deadline = refusal.since.saturating_add(timeout).unwrap_or(Timestamp::MAX);
+        let reason = Reason::WriteRefused { stage, words };
+        if self.present.has_reached(deadline) {
+            let message: Arc<str> = reason.to_string().into();
+            let failed = Reason::Failed {
+                reason: Some(stage.refused()),
+                message: Arc::clone(&message),
+            };
+            let mut assessment = self.member(self.fresh(stage.state(), failed, IS_FINAL), Step::WAIT);
+            assessment.failed_stage = Some(stage);
+            assessment.unrecorded = Some(Unrecorded::NeverWritten(Ending {
+                outcome: EndState::Failed,
+                reason: stage.refused().as_str(),
+                message,
+                unverified: false,
+            }));
+            return assessment;
+        }
+        start.holds_slot = true;
+        let mut status = self.fresh(stage.state(), reason, Deadline::At(deadline));
+        status.since = Some(refusal.since);
+        let step = if is_due { Step::Start(start) } else { Step::WAIT };
+        self.member(status, step)
+    }
+
+    /// What there is of an earlier attempt counts no more.
+    fn fresh(&self, state: ClusterState, reason: Reason, deadline: Deadline) -> ClusterStatus {
+        let mut status = self.status(state, reason, deadline);
+        status.started = None;
+        status.initialized = false;
+        status.applied = false;
+        status
+    }
+
+    fn waits_to_start(&self, reason: Reason) -> Assessment {
+        let status = self.fresh(ClusterState::NotStarted, reason, WAITS_TO_START);
+        self.member(status, Step::WAIT)
+    }
+
+    /// The stage with which the cluster starts.
+    pub(super) fn first_stage(&self) -> Option<Stage> {
+        let spec = self.spec()?;
+        let platform_reached = spec.goal.platform_reached(self.known_version());
+        Some(match (&spec.pre_action, platform_reached) {
+            (Some(_), _) => Stage::PreAction,
+            (None, true) => Stage::Operators,
+            (None, false) => Stage::Platform,
+        })
+    }
+
+    fn blocked_by(&self, selected: Selected) -> Option<Reason> {
+        let Some(facts) = self.row.facts.as_deref() else {
+            return Some(Reason::ClusterUnknown);
+        };
+        if let Some(product) = facts.other_product() {
+            return Some(Reason::NotOpenShift(product.to_owned()));
+        }
+        let checks = [
+            (facts.deleting, Reason::BeingDeleted),
+            (!facts.accepted, Reason::NotAccepted),
+            (!facts.joined, Reason::NotJoined),
+            (!self.still_matches(selected), Reason::NoLongerMatches),
+            (!facts.available, Reason::NotAvailable),
+        ];
+        if let Some((_, reason)) = checks.into_iter().find(|(blocked, _)| *blocked) {
+            return Some(reason);
+        }
+        let tolerated = |taint| {
+            let mut tolerations = self
+                .sources(selected)
+                .flat_map(|source| source.tolerations.iter());
+            tolerations.any(|toleration| toleration.tolerates(taint))
+        };
+        let mut taints = facts.taints.iter();
+        if let Some(taint) = taints.find(|taint| taint.effect != "PreferNoSelect" && !tolerated(taint)) {
+            return Some(Reason::Tainted(taint.key.clone()));
+        }
+        if let Some(owner) = self.other_at_work() {
+            return Some(Reason::OwnedByAnotherUpgrade(owner.to_string()));
+        }
+        let agent_only = self
+            .spec()
+            .is_some_and(|spec| spec.strategy.via == UpgradeVia::Agent && spec.goal.target.is_some());
+        (agent_only && !self.row.agent).then_some(Reason::AgentNotAvailable)
+    }
+
+    /// The Placements that select the cluster.
+    fn sources(&self, selected: Selected) -> impl Iterator<Item = &'a crate::Source> {
+        let sources = self.context.sources.iter().enumerate();
+        sources
+            .filter(move |(index, _)| *index < 64 && selected.sources & (1 << index) != 0)
+            .map(|(_, source)| source)
+    }
+
+    /// Whether the cluster still is what one of its Placements requires: an edit by the user a moment ago is respected although
+    /// OCM has not decided anew yet.
+    fn still_matches(&self, selected: Selected) -> bool {
+        let Some(facts) = self.row.facts.as_deref() else {
+            return false;
+        };
+        self.sources(selected)
+            .any(|source| source.requirements.hold(&facts.labels))
+    }
+
+    /// The works of earlier attempts that must go before the cluster starts, or what they wait for. None with an outcome goes before
+    /// that is on a page of records, and the one with the outcome goes last.
+    fn room(&self, reopens: bool) -> Result<Vec<WorkKind>, Reason> {
+        let in_the_way = || {
+            let works = self.row.works.iter();
+            works.filter(move |(kind, _)| !(reopens && matches!(kind, WorkKind::Cluster | WorkKind::Pre)))
+        };
+        let refused = in_the_way().find_map(|(kind, _)| self.refusal(kind, RefusedWrite::Delete));
+        if let Some(refusal) = refused.filter(|refusal| !self.present.has_reached(refusal.next)) {
+            return Err(Reason::WriteRefused {
+                stage: Stage::Platform,
+                words: Arc::clone(&refusal.words),
+            });
+        }
+        let is_unrecorded = |work: &Work| {
+            let has_ended = work.outcome.is_some();
+            has_ended && !self.is_own_recorded(work) && self.context.upgrade.live.has(&work.owner)
+        };
+        if in_the_way().any(|(_, work)| is_unrecorded(work)) {
+            return Err(Reason::AwaitingRecord);
+        }
+        let carries = |kind: WorkKind, work: &Work| work.outcome.is_some() || kind == WorkKind::Cluster;
+        let others_first = in_the_way().any(|(kind, work)| !carries(kind, work));
+        let deletes: Vec<WorkKind> = in_the_way()
+            .filter(|(kind, work)| !work.deleting && (!others_first || !carries(*kind, work)))
+            .map(|(kind, _)| kind)
+            .collect();
+        if deletes.is_empty() && in_the_way().next().is_some() {
+            return Err(Reason::ReplacingOldWork);
+        }
+        Ok(deletes)
+    }
+
+    /// Whether the end of a work's attempt is on a page of the upgrade that made it, whatever its uid was then.
+    fn is_own_recorded(&self, work: &Work) -> bool {
+        if !self.is_own(work) {
+            return self.is_recorded(work);
+        }
+        let started = Some(work.attempt_since());
+        let mut own = self.own_entries();
+        own.any(|recorded: &RecordedEntry| recorded.entry.started == started)
+    }
+
+    /// The end of an attempt of an upgrade that does not exist any more, which nobody else records.
+    fn orphan(&self, reopens: bool) -> Option<Unrecorded> {
+        if reopens {
+            return None;
+        }
+        let mut orphans = self
+            .others_works()
+            .filter(|(kind, work)| *kind != WorkKind::Post && !self.context.upgrade.live.has(&work.owner));
+        orphans
+            .find(|(_, work)| work.revision.is_some() && !self.is_recorded(work))
+            .map(|(kind, _)| Unrecorded::Orphan(kind))
+    }
+}

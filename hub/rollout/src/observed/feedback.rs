@@ -1,0 +1,134 @@
+//! What works feed back, as values: no word of the wire goes beyond this.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use semver::Version;
+
+/// The state of the newest entry of ClusterVersion's history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpdateState {
+    /// The update is on its way.
+    Partial,
+    /// The update is done.
+    Completed,
+}
+
+/// What a cluster says about a target that it refuses (ClusterVersion's condition `Invalid`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// In its words.
+    pub message: Arc<str>,
+    /// Since when the hub has seen it say so, by the hub's clock.
+    pub since: Timestamp,
+}
+
+/// What ClusterVersion says. All of it is nothing before the cluster has said anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VersionFeedback {
+    /// The version of the newest history entry.
+    pub version: Option<Version>,
+    /// Its state.
+    pub state: Option<UpdateState>,
+    /// Its image.
+    pub image: Option<Arc<str>>,
+    /// Whether its signature was verified.
+    pub verified: Option<bool>,
+    /// The channel that the cluster follows.
+    pub channel: Option<Arc<str>>,
+    /// The share that is done, in percent, in steps of ten.
+    pub percent: Option<u8>,
+    /// The target is refused, in a status about the present spec.
+    pub invalid: Option<Refused>,
+    /// The cluster cannot reach its update service: it may refuse what it will accept later.
+    pub without_updates: bool,
+    /// Why it waits, if it says so: `Failing`, or `ReleaseAccepted=False`.
+    pub blocked_by: Option<Arc<str>>,
+}
+
+impl VersionFeedback {
+    /// The version that the cluster has completed, if the newest entry of its history is complete.
+    pub fn completed(&self) -> Option<&Version> {
+        self.version
+            .as_ref()
+            .filter(|_| self.state == Some(UpdateState::Completed))
+    }
+}
+
+/// The phase of the agent's newest upgrade.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentPhase {
+    /// Known, not begun.
+    Waiting,
+    /// Under way.
+    Upgrading,
+    /// Done.
+    Upgraded,
+    /// Failed.
+    Failed,
+}
+
+/// What the agent says, and beside it what ClusterVersion says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentFeedback {
+    /// The version that the newest entry of the UpgradeConfig's history is about.
+    pub version: Option<Version>,
+    /// Its phase.
+    pub phase: Option<AgentPhase>,
+    /// The version that the UpgradeConfig asks for; for an image, the one that the agent has found in it.
+    pub desired_version: Option<Version>,
+    /// The image that the UpgradeConfig asks for.
+    pub desired_image: Option<Arc<str>>,
+    /// The step that it is at.
+    pub step: Option<Arc<str>>,
+    /// Why it waits or has failed, if it says so.
+    pub blocked_by: Option<Arc<str>>,
+    /// What ClusterVersion says.
+    pub cluster: VersionFeedback,
+}
+
+/// Where a Job or Pod of an action is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// Nothing is fed back yet, or it has not come to an end.
+    Running,
+    /// It succeeded.
+    Succeeded,
+    /// It failed.
+    Failed,
+    /// The object on the cluster belongs to another attempt: it says nothing about this one.
+    OtherAttempt,
+}
+
+/// A Job or Pod of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// `Job namespace/name` or `Pod namespace/name`.
+    pub name: Arc<str>,
+    /// Where it is.
+    pub state: RunState,
+}
+
+/// What a work feeds back, by its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorkFeedback {
+    /// An action, or the Job that approves the operators' upgrades: each Job or Pod that must come to an end.
+    Runs(Vec<Run>),
+    /// An upgrade through ClusterVersion.
+    ClusterVersion(VersionFeedback),
+    /// An upgrade through the agent.
+    Agent(AgentFeedback),
+    /// The work cannot be read; it waits until its timeout.
+    Unreadable(Arc<str>),
+}
+
+impl WorkFeedback {
+    /// What ClusterVersion says, where the work feeds it back.
+    pub fn cluster_version(&self) -> Option<&VersionFeedback> {
+        match self {
+            Self::ClusterVersion(feedback) => Some(feedback),
+            Self::Agent(feedback) => Some(&feedback.cluster),
+            Self::Runs(_) | Self::Unreadable(_) => None,
+        }
+    }
+}

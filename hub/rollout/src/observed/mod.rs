@@ -1,0 +1,190 @@
+//! What is observed: plain values, parsed once at the edge.
+
+mod apply;
+mod feedback;
+mod name;
+mod record;
+mod row;
+mod work;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use drydock_names::ClusterName;
+use jiff::Timestamp;
+
+use crate::{InvalidSpec, Spec};
+
+pub use apply::WorkAfter;
+pub use feedback::{
+    AgentFeedback, AgentPhase, Refused, Run, RunState, UpdateState, VersionFeedback, WorkFeedback,
+};
+pub use name::{Owner, PlacementKey, Uid, UpgradeKey};
+pub use record::{ENTRY_MESSAGE, Entry, Page, PageHeader, RecordedEntry, RecordedOutcome, StageSeconds};
+pub use row::{
+    ClusterFacts, Refusal, RefusalCause, RefusedWrite, Requirements, Row, Selected, Taint, Toleration,
+};
+pub use work::{Applied, Enforcement, Outcome, RetryToken, Revision, UpgradeMethod, Work, Works};
+
+/// Why a Placement gives no clusters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectionProblem {
+    /// There is no such Placement.
+    NotFound,
+    /// It may not be read from the upgrade's namespace.
+    Forbidden,
+    /// OCM cannot satisfy it: its reason and its words.
+    Unsatisfied(String),
+    /// It has not been decided, or its pages are being written and no earlier snapshot is known.
+    Pending,
+}
+
+/// One Placement that selects clusters. Which ones it selects stands in their rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Which one.
+    pub placement: PlacementKey,
+    /// The taints that it tolerates.
+    pub tolerations: Vec<Toleration>,
+    /// What it requires of clusters.
+    pub requirements: Requirements,
+    /// Why it gives no clusters, if it gives none.
+    pub problem: Option<SelectionProblem>,
+}
+
+/// Whether the Placement that the hub keeps for the selector is as it should be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OwnPlacement {
+    /// There is none.
+    #[default]
+    Absent,
+    /// It exists and says what the spec says.
+    Current,
+    /// It exists and says something else.
+    Stale,
+}
+
+/// The Placements of an upgrade.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// In the order of the spec, the hub's own last.
+    pub sources: Vec<Source>,
+    /// The Placement that the hub keeps for the selector.
+    pub own: OwnPlacement,
+    /// Placements that the hub kept for earlier selectors.
+    pub superseded: BTreeSet<PlacementKey>,
+}
+
+/// The upgrades that exist.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LiveUpgrades {
+    /// Their uids.
+    pub uids: BTreeSet<Uid>,
+    /// Their namespaces and names.
+    pub keys: BTreeSet<UpgradeKey>,
+}
+
+impl LiveUpgrades {
+    /// Whether the upgrade that made something exists, by its uid or, after it was restored from a backup, by its name.
+    pub fn has(&self, owner: &Owner) -> bool {
+        self.uids.contains(&owner.uid) || owner.upgrade.as_ref().is_some_and(|key| self.keys.contains(key))
+    }
+}
+
+/// The retries that the user asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Retries {
+    /// For all clusters that have failed.
+    pub all: Option<Arc<str>>,
+    /// For single clusters.
+    pub clusters: BTreeMap<ClusterName, Arc<str>>,
+}
+
+impl Retries {
+    /// What is asked for this cluster.
+    pub fn of(&self, cluster: &ClusterName) -> RetryToken {
+        RetryToken {
+            all: self.all.clone(),
+            cluster: self.clusters.get(cluster).cloned(),
+        }
+    }
+}
+
+/// The object itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upgrade {
+    /// Which one.
+    pub key: UpgradeKey,
+    /// Its uid.
+    pub uid: Uid,
+    /// Its generation.
+    pub generation: i64,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// Whether its namespace is being deleted: nothing new can be written there.
+    pub namespace_deleting: bool,
+    /// Whether our finalizer is on it.
+    pub finalizer: bool,
+    /// The retries that the user asks for.
+    pub retries: Retries,
+    /// Who last wrote its spec.
+    pub started_by: Arc<str>,
+    /// All upgrades that exist, this one included.
+    pub live: Arc<LiveUpgrades>,
+}
+
+impl Upgrade {
+    /// Whether this upgrade made something: by its uid, or, where no upgrade has that uid any more, by its name (a restore
+    /// from a backup gives a new uid).
+    pub fn owns(&self, owner: &Owner) -> bool {
+        owner.uid == self.uid
+            || (owner.upgrade.as_ref() == Some(&self.key) && !self.live.uids.contains(&owner.uid))
+    }
+
+    /// How it is named as the maker of something.
+    pub fn as_owner(&self) -> Owner {
+        Owner {
+            uid: self.uid.clone(),
+            upgrade: Some(self.key.clone()),
+        }
+    }
+}
+
+/// What the object's status says already.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Previous {
+    /// The generation that the status is about.
+    pub observed_generation: Option<i64>,
+    /// When the rollout began.
+    pub start_time: Option<Timestamp>,
+    /// When it was complete.
+    pub completion_time: Option<Timestamp>,
+    /// Whether its condition Complete is True.
+    pub complete: bool,
+}
+
+/// What is observed of an upgrade beside its clusters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rollout {
+    /// The object.
+    pub upgrade: Upgrade,
+    /// What the user asked for, or what is wrong with it.
+    pub spec: Result<Arc<Spec>, InvalidSpec>,
+    /// What the status says already.
+    pub previous: Previous,
+    /// The Placements that select clusters.
+    pub selection: Selection,
+    /// The pages of its records, in the order of their numbers.
+    pub pages: Vec<Page>,
+    /// Why its last page could not be written, and since when, if so.
+    pub page_refusal: Option<Arc<Refusal>>,
+}
+
+/// Everything that a decision may know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observed {
+    /// The upgrade.
+    pub rollout: Rollout,
+    /// Its clusters: at least the selected ones, and those with works or records of this upgrade.
+    pub rows: BTreeMap<ClusterName, Row>,
+}

@@ -1,0 +1,364 @@
+//! The conditions of an upgrade, as values: what is rendered from the report.
+
+use drydock_names::reasons as reason;
+
+use crate::{Halt, Report, SelectionProblem, bounded};
+
+/// How many names a message holds.
+const NAMED: usize = 5;
+/// The longest message of a condition, in bytes.
+const MESSAGE: usize = 1024;
+/// The longest message about one cluster within a condition's, in bytes.
+const CLUSTER_MESSAGE: usize = 160;
+
+/// The status of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truth {
+    /// It holds.
+    True,
+    /// It does not.
+    False,
+    /// That is not known.
+    Unknown,
+}
+
+use Truth::{False as FALSE, True as TRUE, Unknown as UNKNOWN};
+
+/// The type of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConditionType {
+    /// At least one cluster is selected.
+    Selected,
+    /// At least one work is applied.
+    Applied,
+    /// Clusters are being upgraded.
+    InProgress,
+    /// All selected clusters are upgraded.
+    Complete,
+    /// A cluster has failed, or the spec is invalid.
+    Failed,
+    /// The upgrade is being deleted, and something keeps it.
+    Deleting,
+}
+
+impl ConditionType {
+    /// The type on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Selected => "Selected",
+            Self::Applied => "Applied",
+            Self::InProgress => "InProgress",
+            Self::Complete => "Complete",
+            Self::Failed => "Failed",
+            Self::Deleting => "Deleting",
+        }
+    }
+}
+
+/// What a condition says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Which condition.
+    pub type_: ConditionType,
+    /// Whether it holds.
+    pub status: Truth,
+    /// Why, in CamelCase.
+    pub reason: &'static str,
+    /// Why, in a sentence, and what to do.
+    pub message: String,
+}
+
+struct Said {
+    status: Truth,
+    reason: &'static str,
+    message: String,
+}
+
+fn said(status: Truth, reason: &'static str, message: impl Into<String>) -> Said {
+    Said {
+        status,
+        reason,
+        message: message.into(),
+    }
+}
+
+/// What all conditions say.
+pub fn verdicts(report: &Report) -> Vec<Verdict> {
+    use ConditionType::{Applied, Complete, Deleting, Failed, InProgress, Selected};
+    if let Some(deleting) = deleting(report) {
+        return vec![verdict(Deleting, deleting)];
+    }
+    let in_progress = in_progress(report);
+    let complete = complete(report, &in_progress);
+    vec![
+        verdict(Selected, selected(report)),
+        verdict(Applied, applied(report)),
+        verdict(InProgress, in_progress),
+        verdict(Complete, complete),
+        verdict(Failed, failed(report)),
+    ]
+}
+
+fn verdict(type_: ConditionType, mut said: Said) -> Verdict {
+    said.message.truncate(bounded(&said.message, MESSAGE).len());
+    Verdict {
+        type_,
+        status: said.status,
+        reason: said.reason,
+        message: said.message,
+    }
+}
+
+fn deleting(report: &Report) -> Option<Said> {
+    let deletion = report.deletion.as_ref()?;
+    let left = clusters(deletion.clusters_with_works.len());
+    Some(match (&report.records_refused, &deletion.refused) {
+        (Some(words), _) if deletion.unrecorded > 0 => said(
+            TRUE,
+            reason::RECORDS_REFUSED,
+            format!(
+                "{} ended and cannot be recorded: {words}",
+                clusters(deletion.unrecorded)
+            ),
+        ),
+        (_, Some((cluster, words))) => said(
+            TRUE,
+            reason::DELETION_REFUSED,
+            format!("the deletion of a work of {cluster} is refused: {words}; works of {left} are left"),
+        ),
+        _ => said(
+            TRUE,
+            reason::DELETING_WORKS,
+            format!("works of {left} are being deleted"),
+        ),
+    })
+}
+
+fn selected(report: &Report) -> Said {
+    let Some((placement, problem)) = &report.selection_problem else {
+        return match report.selected {
+            0 => said(
+                FALSE,
+                reason::NO_CLUSTERS,
+                "no cluster is selected: check the placements' predicates, the cluster sets bound to their namespaces, \
+                 and the labels of the clusters",
+            ),
+            selected => said(TRUE, reason::SELECTED, format!("{} selected", clusters(selected))),
+        };
+    };
+    match problem {
+        SelectionProblem::NotFound => said(
+            FALSE,
+            reason::PLACEMENT_NOT_FOUND,
+            format!("there is no Placement {placement}: create it or correct spec.placement"),
+        ),
+        SelectionProblem::Forbidden => said(
+            FALSE,
+            reason::PLACEMENT_FORBIDDEN,
+            format!("Placement {placement} is in another namespace than the upgrade: this hub refuses that"),
+        ),
+        SelectionProblem::Unsatisfied(why) => said(
+            FALSE,
+            reason::PLACEMENT_UNSATISFIED,
+            format!("Placement {placement} finds no clusters: {why}"),
+        ),
+        SelectionProblem::Pending => said(
+            UNKNOWN,
+            reason::NO_CLUSTERS,
+            format!("waiting until Placement {placement} is decided"),
+        ),
+    }
+}
+
+fn applied(report: &Report) -> Said {
+    match report.applied {
+        0 => said(FALSE, reason::NOT_STARTED, "no work is applied yet"),
+        applied => said(
+            TRUE,
+            reason::APPLIED,
+            format!("works are applied on {}", clusters(applied)),
+        ),
+    }
+}
+
+fn in_progress(report: &Report) -> Said {
+    let counts = &report.counts;
+    let moving = counts.in_flight + report.starting;
+    let halted = report.halt.as_ref().map(|halt| halt_words(halt, report));
+    let so_far = format!(
+        "{moving} in flight, {} of {} complete{}",
+        counts.complete,
+        counts.total,
+        left(report)
+    );
+    match halted {
+        // Running upgrades continue without a valid spec or a selection; otherwise the halt is the news.
+        Some((reason::NOT_STARTED, _)) | None if moving > 0 => {
+            return said(TRUE, reason::IN_PROGRESS, so_far);
+        }
+        Some((reason, why)) if moving > 0 => return said(FALSE, reason, format!("{why}; {so_far}")),
+        Some((reason, why)) => return said(FALSE, reason, why),
+        None => {}
+    }
+    if report.complete() {
+        return said(
+            FALSE,
+            reason::COMPLETE,
+            format!(
+                "{} upgraded to {}{}",
+                clusters(counts.complete),
+                report.target,
+                left(report)
+            ),
+        );
+    }
+    if report.channels_pending > 0 && counts.complete == counts.total {
+        let message = format!(
+            "the channel is being set on {}",
+            clusters(report.channels_pending)
+        );
+        return said(TRUE, reason::IN_PROGRESS, message);
+    }
+    if counts.total == 0 {
+        let message = format!("no cluster is selected{}", left(report));
+        return said(FALSE, reason::NOT_STARTED, message);
+    }
+    if counts.pending == 0 {
+        let message = format!(
+            "{} of {} complete, {} failed{}",
+            counts.complete,
+            counts.total,
+            counts.failed,
+            left(report)
+        );
+        return said(FALSE, reason::CLUSTER_FAILED, message);
+    }
+    let message = format!("{} waiting: {}", clusters(counts.pending), first_wait(report));
+    match report.rollout_since {
+        None => said(FALSE, reason::NOT_STARTED, message),
+        Some(_) => said(TRUE, reason::IN_PROGRESS, message),
+    }
+}
+
+fn first_wait(report: &Report) -> String {
+    let first = report.first_wait.as_ref();
+    first
+        .map(|(name, reason)| format!("{name}: {}", bounded(&reason.to_string(), CLUSTER_MESSAGE)))
+        .unwrap_or_default()
+}
+
+/// The reason and the words for why nothing new starts.
+fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
+    match halt {
+        Halt::InvalidSpec => (reason::NOT_STARTED, "the spec is invalid: see the condition Failed".to_owned()),
+        Halt::Selection => (reason::NOT_STARTED, selected(report).message),
+        Halt::Paused => (reason::PAUSED, "spec.paused is true: running upgrades continue, no further cluster starts".to_owned()),
+        Halt::NoCanaryMatched => (
+            reason::NO_CANARY_MATCHED,
+            "spec.upgradeStrategy.canaryClusters matches no selected cluster: correct the selector, or remove it to go \
+             without canaries"
+                .to_owned(),
+        ),
+        Halt::CanaryFailed(names) => {
+            let names = some_names(names.iter().map(ToString::to_string), names.len());
+            (reason::CANARY_FAILED, format!("a canary failed, no other cluster starts: {names}"))
+        }
+        Halt::CanarySoaking { until: Some(until), .. } => (
+            reason::CANARY_SOAKING,
+            format!("the canaries are complete and must stay healthy until {until} before any other cluster starts"),
+        ),
+        Halt::CanarySoaking { until: None, unhealthy } => {
+            let names = some_names(unhealthy.iter().map(ToString::to_string), unhealthy.len());
+            (
+                reason::CANARY_SOAKING,
+                format!("the canaries must stay healthy before any other cluster starts, and are not: {names}"),
+            )
+        }
+        Halt::FailureBudgetSpent { failed, budget } => (
+            reason::FAILURE_BUDGET_SPENT,
+            format!(
+                "{} failed and spec.upgradeStrategy.maxFailures is {budget}: no further cluster starts until they are retried or \
+                 more are allowed",
+                clusters(*failed)
+            ),
+        ),
+        Halt::AwaitingStartWindow { opens: Some(opens) } => (
+            reason::AWAITING_START_WINDOW,
+            format!("no start window is open, the next one opens at {opens}"),
+        ),
+        Halt::AwaitingStartWindow { opens: None } => (
+            reason::AWAITING_START_WINDOW,
+            "no start window is open, and none opens any more: correct spec.upgradeStrategy.startWindows".to_owned(),
+        ),
+    }
+}
+
+fn complete(report: &Report, in_progress: &Said) -> Said {
+    let counts = &report.counts;
+    if report.complete() {
+        return said(
+            TRUE,
+            reason::COMPLETE,
+            format!(
+                "all {} upgraded to {}{}",
+                clusters(counts.total),
+                report.target,
+                left(report)
+            ),
+        );
+    }
+    said(
+        FALSE,
+        in_progress.reason,
+        format!("{} of {} complete", counts.complete, counts.total),
+    )
+}
+
+/// What was left to later upgrades, and to how many.
+fn left(report: &Report) -> String {
+    let parts = report.left_to.iter().take(3);
+    let parts =
+        parts.map(|(upgrade, count)| format!("; {} left to the later upgrade {upgrade}", clusters(*count)));
+    parts.collect()
+}
+
+fn failed(report: &Report) -> Said {
+    if let Some(invalid) = &report.invalid {
+        return said(TRUE, reason::INVALID_SPEC, invalid.to_string());
+    }
+    if let Some(words) = &report.records_refused {
+        let message = format!(
+            "how clusters end cannot be recorded, and works with an outcome stay until it is: {words}"
+        );
+        return said(TRUE, reason::RECORDS_REFUSED, message);
+    }
+    let count = report.counts.failed;
+    if count == 0 {
+        return said(FALSE, "NoClusterFailed", "no cluster has failed");
+    }
+    let names = report
+        .failed
+        .iter()
+        .map(|(name, reason)| format!("{name} ({})", bounded(&reason.to_string(), CLUSTER_MESSAGE)));
+    said(
+        TRUE,
+        reason::CLUSTER_FAILED,
+        format!("{} failed: {}", clusters(count), some_names(names, count)),
+    )
+}
+
+fn clusters(count: usize) -> String {
+    if count == 1 {
+        "1 cluster".to_owned()
+    } else {
+        format!("{count} clusters")
+    }
+}
+
+fn some_names(names: impl Iterator<Item = String>, all: usize) -> String {
+    let mut text = names.take(NAMED).collect::<Vec<_>>().join(", ");
+    if all > NAMED {
+        text = format!("{text} and {} more", all - NAMED);
+    }
+    text
+}

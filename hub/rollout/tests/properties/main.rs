@@ -1,0 +1,231 @@
+//! Properties of the decision, over fleets to which anything happens in any order.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test ends by panicking"
+)]
+
+mod event;
+mod rules;
+mod world;
+
+use std::collections::BTreeSet;
+
+use drydock_rollout::{Action, ClusterState, EndState, IntOrPercent, Reason, WorkKind};
+use proptest::prelude::*;
+
+use event::{Event, Fleet, SpecEdit, events, fleets};
+use world::{World, name};
+
+/// How many cases are drawn: `PROPTEST_CASES` for more than usual.
+fn cases() -> u32 {
+    let asked = std::env::var("PROPTEST_CASES").ok();
+    asked.and_then(|cases| cases.parse().ok()).unwrap_or(512)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: cases(), ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_the_rules_hold_and_what_changed_gives_the_same_plan_as_everything(
+        fleet in fleets(), events in events()
+    ) {
+        let mut world = World::new(&fleet);
+        world.settle();
+        for event in &events {
+            world.happen(event);
+            world.settle();
+            let again = world.plan();
+            prop_assert_eq!(again.actions, vec![], "the same observation twice gives no action");
+        }
+    }
+
+    #[test]
+    fn a_fleet_to_which_nothing_bad_happens_is_upgraded(fleet in fleets()) {
+        let mut world = World::new(&fleet);
+        world.settle();
+        for round in 0..3000 {
+            world.happen(&Event::Progress(round % fleet.clusters));
+            world.happen(&Event::Minutes(i64::from(round % fleet.clusters == 0)));
+            world.settle();
+            if world.plan().report.complete() {
+                break;
+            }
+        }
+        let report = world.plan().report;
+        prop_assert!(report.complete(), "{report:?}");
+        let mut expected = BTreeSet::from([WorkKind::Cluster]);
+        expected.extend(fleet.operators.then_some(WorkKind::Operators));
+        let kinds: BTreeSet<WorkKind> = (0..fleet.clusters).flat_map(|number| world.works(number)).collect();
+        prop_assert_eq!(kinds, expected, "the works of actions are gone, those of the upgrades stay");
+        for (name, row) in &world.observed.rows {
+            prop_assert_eq!(row.entries.len(), 1, "{} is on one record", name);
+        }
+    }
+
+    #[test]
+    fn a_failed_canary_keeps_all_others_from_starting(mut fleet in fleets(), events in events()) {
+        fleet.canaries = 1;
+        fleet.pre = true;
+        let mut world = World::new(&fleet);
+        world.settle();
+        world.happen(&Event::Failure(0));
+        world.settle();
+        for event in &events {
+            let is_about_progress = matches!(
+                event,
+                Event::Progress(_) | Event::Failure(_) | Event::Minutes(_) | Event::Available(..) | Event::Claims(..)
+            );
+            if is_about_progress && !matches!(event, Event::Claims(0, _)) {
+                world.happen(event);
+                world.settle();
+            }
+        }
+        for number in 1..fleet.clusters {
+            prop_assert_eq!(world.works(number), vec![]);
+        }
+    }
+}
+
+fn three(limit: u32, pre: bool, max_failures: Option<u32>) -> World {
+    let mut world = World::new(&Fleet {
+        pre,
+        max_failures,
+        limit: IntOrPercent::Count(limit),
+        ..Fleet::plain(3, limit)
+    });
+    world.settle();
+    world
+}
+
+fn reason(world: &mut World, number: usize) -> Option<Reason> {
+    let plan = world.plan();
+    let mut decider = drydock_rollout::Decider::of(world.observed.clone());
+    decider.plan(world.now, &|_| false);
+    let clusters = decider.clusters(&plan.report, world.now);
+    let found = clusters.into_iter().find(|(found, _)| *found == name(number));
+    found.map(|(_, status)| status.reason)
+}
+
+#[test]
+fn a_cluster_whose_works_somebody_deletes_starts_when_a_slot_is_free() {
+    let mut world = three(1, true, None);
+    while world.upgrading() != [name(0)] {
+        world.happen(&Event::Progress(0));
+        world.settle();
+    }
+    world.happen(&Event::Edit(vec![SpecEdit::Limit(2)]));
+    world.settle();
+    world.happen(&Event::Edit(vec![SpecEdit::Limit(1)]));
+    world.happen(&Event::Progress(1));
+    world.settle();
+    let waiting = reason(&mut world, 1).unwrap().to_string();
+    assert_eq!(waiting, "waiting for a slot: 1 of 1 are taken");
+    while !world.is_complete(&name(0)) {
+        world.happen(&Event::Progress(0));
+        world.settle();
+    }
+    assert_eq!(world.upgrading(), [name(1)]);
+}
+
+#[test]
+fn a_cluster_whose_failure_is_seen_together_with_a_free_slot_counts() {
+    let mut world = three(2, false, Some(1));
+    assert_eq!(world.upgrading(), [name(0), name(1)]);
+    while !world.is_complete(&name(0)) {
+        world.happen(&Event::Progress(0));
+        let plan = world.plan();
+        world.carry_out(&plan);
+    }
+    world.happen(&Event::Failure(1));
+    world.settle();
+    assert!(world.upgrading().is_empty(), "the failure budget is spent");
+}
+
+#[test]
+fn one_edit_that_resumes_and_selects_less_starts_only_what_it_selects() {
+    let mut world = World::new(&Fleet::plain(4, 3));
+    world.happen(&Event::Edit(vec![SpecEdit::Paused(true)]));
+    world.settle();
+    world.happen(&Event::Edit(vec![SpecEdit::Paused(false)]));
+    // The placement of the new selector is not decided; the old one's decisions stand in the rows.
+    world.happen(&Event::Decided(false));
+    world.settle();
+    assert!(world.upgrading().is_empty());
+    for number in 0..3 {
+        world.happen(&Event::Selected(number, false));
+    }
+    world.happen(&Event::Decided(true));
+    world.settle();
+    assert_eq!(world.upgrading(), [name(3)]);
+}
+
+#[test]
+fn a_retry_by_any_new_value_starts_a_failed_cluster_over_once() {
+    let mut world = three(3, false, None);
+    world.happen(&Event::Failure(1));
+    world.settle();
+    let state = |world: &mut World| {
+        let works = world.observed.rows[&name(1)].works.clone();
+        works
+            .get(WorkKind::Cluster)
+            .and_then(|work| work.outcome.as_ref().map(|outcome| outcome.state))
+    };
+    assert_eq!(state(&mut world), Some(EndState::Failed));
+    for retry in [Event::Retry(None), Event::Retry(Some(1))] {
+        world.happen(&retry);
+        world.settle();
+        assert_eq!(state(&mut world), None, "{retry:?}");
+        world.happen(&Event::Minutes(1));
+        world.happen(&Event::Failure(1));
+        world.settle();
+        assert_eq!(state(&mut world), Some(EndState::Failed), "{retry:?}");
+    }
+    // It is on the records three times, and none of them is lost.
+    assert_eq!(world.observed.rows[&name(1)].entries.len(), 3);
+}
+
+#[test]
+fn a_cluster_without_namespace_takes_no_slot_and_one_that_is_refused_fails_in_the_end() {
+    use drydock_rollout::RefusalCause;
+    let mut world = World::new(&Fleet::plain(2, 1));
+    world.happen(&Event::Refused(0, RefusalCause::NamespaceMissing));
+    world.settle();
+    assert_eq!(world.upgrading(), [name(1)]);
+    assert!(matches!(reason(&mut world, 0), Some(Reason::NamespaceMissing(_))));
+
+    let mut world = World::new(&Fleet::plain(2, 1));
+    let refuse = Event::Refused(0, RefusalCause::Other);
+    world.happen(&refuse);
+    world.settle();
+    assert!(
+        world.upgrading().is_empty(),
+        "it keeps its slot while it is tried again"
+    );
+    let plan = world.plan();
+    assert_eq!(plan.report.counts.in_flight, 1);
+    let (_, status) = &plan.report.attention[0];
+    assert!(
+        status.reason.to_string().contains("a webhook says no"),
+        "{status:?}"
+    );
+    assert_eq!(status.state, ClusterState::Initialized);
+}
+
+#[test]
+fn wakes_are_never_in_the_past() {
+    let mut world = three(1, true, None);
+    for event in [Event::Minutes(30), Event::Failure(0), Event::Minutes(90)] {
+        world.happen(&event);
+        world.settle();
+        let plan = world.plan();
+        assert!(plan.wake.is_none_or(|wake| wake > world.now), "{:?}", plan.wake);
+        let creates = plan
+            .actions
+            .iter()
+            .any(|action| matches!(action, Action::CreateWork(_)));
+        assert!(!creates);
+    }
+}

@@ -1,0 +1,685 @@
+//! A small world that carries out what is planned, and in which anything happens that the API lets users, clusters and other
+//! upgrades do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use drydock_rollout::{
+    Action, ActionSpec, AgentFeedback, AgentPhase, AgentSettings, Applied, ClusterFacts, ClusterName,
+    Decider, EndState, Enforcement, Entry, Goal, IntOrPercent, LiveUpgrades, Observed, Operators, Outcome,
+    OwnPlacement, Owner, PageHeader, PlacementKey, Plan, Previous, RecordedEntry, RecordedOutcome, Refusal,
+    RefusalCause, Refused, RefusedWrite, Requirements, Retries, RetryToken, Revision, Rollout, Row, Run,
+    RunState, Selected, Selection, SelectionProblem, Selector, Source, Spec, StageSeconds, StartWindow,
+    Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, UpgradeVia, VersionFeedback,
+    Work, WorkFeedback, WorkKind, check, decide,
+};
+use jiff::{SignedDuration, Timestamp};
+use semver::Version;
+
+use super::event::{Event, Fleet, SpecEdit};
+
+const UID: &str = "ours";
+
+/// Which works somebody else's upgrade has on a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theirs {
+    /// One in flight.
+    InFlight,
+    /// One that has ended and is on its record.
+    Recorded,
+    /// One that has ended and is on no record.
+    Unrecorded,
+    /// Of an upgrade that does not exist any more.
+    Orphaned,
+    /// None; a record says that they have had the cluster.
+    Gone,
+}
+
+pub struct World {
+    pub observed: Observed,
+    pub now: Timestamp,
+    /// Told of every change, and compared at every plan.
+    decider: Decider,
+    made: u64,
+}
+
+pub fn name(number: usize) -> ClusterName {
+    ClusterName::from(format!("c{number}"))
+}
+
+pub fn target(version: Version) -> Target {
+    Target {
+        channel: Some("stable-4.14".to_owned()),
+        version: Some(version),
+        ..Target::default()
+    }
+}
+
+fn spec(fleet: &Fleet) -> Spec {
+    let hour = SignedDuration::from_hours(1);
+    let action = |wanted: bool| {
+        wanted.then(|| ActionSpec {
+            timeout: hour,
+            work: Arc::new(serde_json::json!({})),
+        })
+    };
+    Spec {
+        placements: vec![PlacementKey::new("default", "all")],
+        own_placement: None,
+        goal: Arc::new(Goal {
+            target: Some(target(Version::new(4, 14, 12))),
+            operators: fleet.operators.then_some(Operators {
+                include: None,
+                exclude: Vec::new(),
+            }),
+        }),
+        strategy: Strategy {
+            canaries: (fleet.canaries > 0).then(canary_selector),
+            soak: SignedDuration::from_mins(fleet.soak_minutes),
+            max_concurrency: fleet.limit,
+            operators_timeout: SignedDuration::from_mins(10),
+            max_failures: fleet.max_failures.map(IntOrPercent::Count),
+            windows: Vec::new(),
+            cluster_timeout: SignedDuration::from_hours(3),
+            via: UpgradeVia::Auto,
+            agent: AgentSettings {
+                steps: "OSD",
+                pdb_force_drain_minutes: 60,
+                capacity_reservation: None,
+                namespace: "agent".to_owned(),
+            },
+        },
+        pre_action: action(fleet.pre),
+        post_action: action(fleet.post),
+        paused: false,
+    }
+}
+
+fn canary_selector() -> Selector {
+    Selector::labels(&BTreeMap::from([("canary".to_owned(), "yes".to_owned())]))
+}
+
+fn facts(fleet: &Fleet, number: usize) -> ClusterFacts {
+    let mut labels = BTreeMap::from([("in".to_owned(), "yes".to_owned())]);
+    if number < fleet.canaries {
+        labels.insert("canary".to_owned(), "yes".to_owned());
+    }
+    ClusterFacts {
+        labels,
+        accepted: true,
+        joined: true,
+        available: true,
+        version: (!fleet.unclaimed.contains(&number)).then(|| Version::new(4, 14, 9)),
+        ..ClusterFacts::default()
+    }
+}
+
+impl World {
+    pub fn new(fleet: &Fleet) -> Self {
+        let selected = Some(Selected {
+            order: (0, 0),
+            sources: 1,
+        });
+        let row = |number: usize| Row {
+            facts: Some(Arc::new(facts(fleet, number))),
+            selection: selected,
+            agent: fleet.agents.contains(&number),
+            ..Row::default()
+        };
+        let rollout = Rollout {
+            upgrade: Upgrade {
+                key: UpgradeKey::new("default", "upgrade"),
+                uid: Uid::new(UID),
+                generation: 1,
+                deleting: false,
+                namespace_deleting: false,
+                finalizer: false,
+                retries: Retries::default(),
+                started_by: "somebody".into(),
+                live: Arc::new(live(UID, true)),
+            },
+            spec: Ok(Arc::new(spec(fleet))),
+            previous: Previous::default(),
+            selection: Selection {
+                sources: vec![Source {
+                    placement: PlacementKey::new("default", "all"),
+                    tolerations: Vec::new(),
+                    requirements: Requirements {
+                        predicates: vec![Selector::labels(&BTreeMap::from([(
+                            "in".to_owned(),
+                            "yes".to_owned(),
+                        )]))],
+                        sets: None,
+                    },
+                    problem: None,
+                }],
+                own: OwnPlacement::Absent,
+                superseded: BTreeSet::new(),
+            },
+            pages: Vec::new(),
+            page_refusal: None,
+        };
+        let observed = Observed {
+            rollout,
+            rows: (0..fleet.clusters)
+                .map(|number| (name(number), row(number)))
+                .collect(),
+        };
+        Self {
+            decider: Decider::of(observed.clone()),
+            observed,
+            now: Timestamp::from_second(1_767_600_000).unwrap(),
+            made: 0,
+        }
+    }
+
+    pub fn spec(&self) -> &Spec {
+        self.observed.rollout.spec.as_ref().unwrap()
+    }
+
+    fn edit(&mut self, edit: impl FnOnce(&mut Spec)) {
+        if let Ok(spec) = &mut self.observed.rollout.spec {
+            edit(Arc::make_mut(spec));
+            self.observed.rollout.upgrade.generation += 1;
+        }
+    }
+
+    fn row(&mut self, number: usize) -> Option<&mut Row> {
+        self.observed.rows.get_mut(&name(number))
+    }
+
+    fn edit_facts(&mut self, number: usize, edit: impl FnOnce(&mut ClusterFacts)) {
+        if let Some(facts) = self.row(number).and_then(|row| row.facts.as_mut()) {
+            edit(Arc::make_mut(facts));
+        }
+    }
+
+    /// The cluster's own work that has not come to its end: the last one that was made.
+    fn newest(&mut self, number: usize) -> Option<(WorkKind, &mut Work)> {
+        let upgrade = self.observed.rollout.upgrade.clone();
+        let row = self.row(number)?;
+        let kinds: Vec<WorkKind> = row
+            .works
+            .iter()
+            .filter(|(_, work)| upgrade.owns(&work.owner))
+            .map(|(kind, _)| kind)
+            .collect();
+        if row.works.iter().any(|(_, work)| work.outcome.is_some()) {
+            return None;
+        }
+        let kind = *kinds.last()?;
+        Some((kind, Arc::make_mut(row.works.get_mut(kind)?)))
+    }
+
+    pub fn happen(&mut self, event: &Event) {
+        match event {
+            Event::Minutes(minutes) => self.now += SignedDuration::from_mins(*minutes),
+            event => {
+                self.happens_to_cluster(event);
+                self.happens_to_works(event);
+                self.happens_to_upgrade(event);
+            }
+        }
+        self.tell();
+    }
+
+    fn happens_to_cluster(&mut self, event: &Event) {
+        match event {
+            Event::Available(number, available) => {
+                self.edit_facts(*number, |facts| facts.available = *available);
+            }
+            Event::Product(number, other) => self.edit_facts(*number, |facts| {
+                facts.product = other.then(|| "EKS".to_owned());
+            }),
+            Event::Leaves(number) => self.edit_facts(*number, |facts| facts.deleting = true),
+            Event::Matches(number, matches) => self.edit_facts(*number, |facts| {
+                let value = if *matches { "yes" } else { "no" };
+                facts.labels.insert("in".to_owned(), value.to_owned());
+            }),
+            Event::Canary(number, is_canary) => self.edit_facts(*number, |facts| {
+                if *is_canary {
+                    facts.labels.insert("canary".to_owned(), "yes".to_owned());
+                } else {
+                    facts.labels.remove("canary");
+                }
+            }),
+            Event::Claims(number, patch) => self.edit_facts(*number, |facts| {
+                facts.version = Some(Version::new(4, 14, *patch));
+            }),
+            Event::Agent(number, agent) => {
+                if let Some(row) = self.row(*number) {
+                    row.agent = *agent;
+                }
+            }
+            Event::Selected(number, selected) => {
+                if let Some(row) = self.row(*number) {
+                    row.selection = selected.then_some(Selected {
+                        order: (0, *number as u32 % 3),
+                        sources: 1,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn happens_to_works(&mut self, event: &Event) {
+        let now = self.now;
+        match event {
+            Event::Lost(number) => {
+                if let Some(row) = self.row(*number) {
+                    row.works = drydock_rollout::Works::default();
+                }
+            }
+            Event::Unlabelled(number) => {
+                if let Some((_, work)) = self.newest(*number) {
+                    work.labelled = false;
+                }
+            }
+            Event::Vanished(number) => {
+                if let Some((kind, _)) = self.newest(*number) {
+                    let due = now + SignedDuration::from_mins(1);
+                    self.row(*number).unwrap().unconfirmed.insert(kind, due);
+                }
+            }
+            Event::Progress(number) => {
+                let target = self.newest_target(*number);
+                if let Some((_, work)) = self.newest(*number) {
+                    progress(work, &target);
+                }
+            }
+            Event::Failure(number) => {
+                let target = self.newest_target(*number);
+                if let Some((_, work)) = self.newest(*number) {
+                    fail(work, &target, now - SignedDuration::from_mins(11));
+                }
+            }
+            Event::Refused(number, cause) => self.refuse(*number, *cause),
+            Event::Accepted(number) => {
+                if let Some(row) = self.row(*number) {
+                    row.refusals.clear();
+                }
+            }
+            Event::Theirs(number, theirs, later) => self.another_upgrade(*number, *theirs, *later),
+            _ => {}
+        }
+    }
+
+    fn happens_to_upgrade(&mut self, event: &Event) {
+        let now = self.now;
+        match event {
+            Event::Decided(decided) => {
+                let problem = (!decided).then_some(SelectionProblem::Pending);
+                self.observed.rollout.selection.sources[0].problem = problem;
+            }
+            Event::Edit(edits) => {
+                for edit in edits {
+                    self.edit_spec(edit);
+                }
+            }
+            Event::Retry(cluster) => {
+                let token: Arc<str> = now.to_string().into();
+                let retries = &mut self.observed.rollout.upgrade.retries;
+                match cluster {
+                    None => retries.all = Some(token),
+                    Some(number) => {
+                        retries.clusters.insert(name(*number), token);
+                    }
+                }
+            }
+            Event::Records(accepted) => {
+                let refusal = self.refusal(RefusedWrite::Create, RefusalCause::Other);
+                self.observed.rollout.page_refusal = (!accepted).then(|| Arc::new(refusal));
+            }
+            Event::Restored => {
+                self.made += 1;
+                let uid = format!("restored-{}", self.made);
+                self.observed.rollout.upgrade.uid = Uid::new(uid.as_str());
+                self.observed.rollout.upgrade.live = Arc::new(live(&uid, true));
+            }
+            _ => {}
+        }
+    }
+
+    fn newest_target(&mut self, number: usize) -> Target {
+        let work = self.newest(number).and_then(|(_, work)| work.revision.clone());
+        work.and_then(|revision| revision.goal.target.clone())
+            .unwrap_or_default()
+    }
+
+    fn edit_spec(&mut self, edit: &SpecEdit) {
+        let hour = SignedDuration::from_hours(1);
+        let action = |wanted: bool| {
+            wanted.then(|| ActionSpec {
+                timeout: hour,
+                work: Arc::new(serde_json::json!({})),
+            })
+        };
+        let edit = edit.clone();
+        self.edit(|spec| match edit {
+            SpecEdit::Paused(paused) => spec.paused = paused,
+            SpecEdit::Limit(limit) => spec.strategy.max_concurrency = IntOrPercent::Count(limit),
+            SpecEdit::Version(patch) => {
+                Arc::make_mut(&mut spec.goal).target = Some(target(Version::new(4, 14, patch)));
+            }
+            SpecEdit::Image => {
+                Arc::make_mut(&mut spec.goal).target = Some(Target {
+                    image: Some("quay.io/a/b@sha256:0".to_owned()),
+                    ..Target::default()
+                });
+            }
+            SpecEdit::Channel(channel) => {
+                if let Some(target) = &mut Arc::make_mut(&mut spec.goal).target {
+                    target.channel = Some(channel.to_owned());
+                }
+            }
+            SpecEdit::Operators(wanted) => {
+                Arc::make_mut(&mut spec.goal).operators = wanted.then_some(Operators {
+                    include: None,
+                    exclude: Vec::new(),
+                });
+            }
+            SpecEdit::Pre(wanted) => spec.pre_action = action(wanted),
+            SpecEdit::Post(wanted) => spec.post_action = action(wanted),
+            SpecEdit::Canaries(wanted) => spec.strategy.canaries = wanted.then(canary_selector),
+            SpecEdit::Soak(minutes) => spec.strategy.soak = SignedDuration::from_mins(minutes),
+            SpecEdit::MaxFailures(failures) => {
+                spec.strategy.max_failures = failures.map(IntOrPercent::Count);
+            }
+            SpecEdit::Windows(wanted) => {
+                let window = || StartWindow::parse("0 * * * *", SignedDuration::from_mins(20), None).unwrap();
+                spec.strategy.windows = if wanted { vec![window()] } else { Vec::new() };
+            }
+            SpecEdit::Via(via) => spec.strategy.via = via,
+        });
+    }
+
+    fn refusal(&self, write: RefusedWrite, cause: RefusalCause) -> Refusal {
+        Refusal {
+            upgrade: self.observed.rollout.upgrade.uid.clone(),
+            write,
+            cause,
+            words: "a webhook says no".into(),
+            since: self.now,
+            last: self.now,
+            next: self.now + SignedDuration::from_mins(1),
+        }
+    }
+
+    fn refuse(&mut self, number: usize, cause: RefusalCause) {
+        let writes = [RefusedWrite::Create, RefusedWrite::Change, RefusedWrite::Delete];
+        for write in writes {
+            let refusal = Arc::new(self.refusal(write, cause));
+            if let Some(row) = self.row(number) {
+                for kind in WorkKind::ALL {
+                    row.refusals.insert((kind, write), Arc::clone(&refusal));
+                }
+            }
+        }
+    }
+
+    fn another_upgrade(&mut self, number: usize, theirs: Theirs, later: bool) {
+        let hour = SignedDuration::from_hours(1);
+        let since = if later {
+            self.now + hour
+        } else {
+            self.now - hour * 2000
+        };
+        let lives = theirs != Theirs::Orphaned;
+        let owner = Owner {
+            uid: Uid::new(if lives { "theirs" } else { "gone" }),
+            upgrade: Some(UpgradeKey::new("team", if lives { "theirs" } else { "gone" })),
+        };
+        let ended = matches!(theirs, Theirs::Recorded | Theirs::Unrecorded | Theirs::Orphaned);
+        let (now, made) = (self.now, self.made + 1);
+        self.made = made;
+        let Some(row) = self.row(number) else { return };
+        // One upgrade at a time has works on a cluster.
+        if !row.works.is_empty() && theirs != Theirs::Gone {
+            return;
+        }
+        if theirs != Theirs::Gone {
+            let work = their_work(&owner, since, now, made, ended);
+            row.works.insert(WorkKind::Cluster, Arc::new(work));
+        }
+        if matches!(theirs, Theirs::Recorded | Theirs::Gone) {
+            let entry = their_entry(name(number), owner, since, now);
+            row.entries = row.entries.iter().cloned().chain([Arc::new(entry)]).collect();
+        }
+    }
+
+    /// Their owner writes what is on no record yet.
+    fn others_record(&mut self) {
+        let now = self.now;
+        for (name, row) in &mut self.observed.rows {
+            let theirs = row
+                .works
+                .get(WorkKind::Cluster)
+                .filter(|work| work.owner.uid.as_str() == "theirs");
+            let Some(work) = theirs.filter(|work| work.outcome.is_some()).cloned() else {
+                continue;
+            };
+            let started = Some(work.attempt_since());
+            if row
+                .entries
+                .iter()
+                .all(|recorded| recorded.entry.started != started)
+            {
+                let since = work.revision.as_ref().unwrap().rollout_since;
+                let mut entry = their_entry(name.clone(), work.owner.clone(), since, now);
+                entry.entry.started = started;
+                row.entries = row.entries.iter().cloned().chain([Arc::new(entry)]).collect();
+            }
+        }
+    }
+
+    /// The decider is told of all that has changed.
+    fn tell(&mut self) {
+        self.decider.set_rollout(self.observed.rollout.clone());
+        for (name, row) in &self.observed.rows {
+            self.decider.set_row(name.clone(), Some(row.clone()));
+        }
+    }
+
+    /// The plan of the moment: the same from all that is observed and from what has changed.
+    pub fn plan(&mut self) -> Plan {
+        let whole = decide(&self.observed, self.now);
+        let incremental = self.decider.plan(self.now, &|_| false);
+        assert_eq!(
+            incremental, whole,
+            "what has changed gives the same as everything"
+        );
+        whole
+    }
+
+    pub fn carry_out(&mut self, plan: &Plan) {
+        for action in &plan.actions {
+            self.observed.apply(action, self.now);
+            if let Action::CreateWork(new) = action {
+                // What is written is not refused any more.
+                let row = self.observed.rows.get_mut(&new.cluster).unwrap();
+                row.refusals.retain(|(kind, _), _| *kind != new.kind);
+            }
+        }
+        let report = &plan.report;
+        // As the status would say it.
+        self.observed.rollout.previous = Previous {
+            observed_generation: Some(self.observed.rollout.upgrade.generation),
+            start_time: report.rollout_since,
+            completion_time: report.complete().then_some(self.now),
+            complete: report.complete(),
+        };
+        self.tell();
+    }
+
+    /// Decides and carries out until there is nothing to do; every plan on the way keeps the rules.
+    pub fn settle(&mut self) {
+        for _ in 0..40 {
+            self.others_record();
+            self.tell();
+            let plan = self.plan();
+            assert_eq!(check(&self.observed.rollout, &self.observed.rows, &plan), []);
+            if plan.actions.is_empty() {
+                let before = self.observed.rollout.previous.clone();
+                self.carry_out(&plan);
+                if self.observed.rollout.previous == before {
+                    return;
+                }
+                continue;
+            }
+            self.keeps_the_rules(&plan);
+            self.carry_out(&plan);
+        }
+        panic!("it never comes to rest: {:?}", self.plan().actions);
+    }
+
+    pub fn works(&self, number: usize) -> Vec<WorkKind> {
+        let row = &self.observed.rows[&name(number)];
+        row.works.iter().map(|(kind, _)| kind).collect()
+    }
+
+    pub fn is_own(&self, work: &Work) -> bool {
+        self.observed.rollout.upgrade.owns(&work.owner)
+    }
+}
+
+fn live(uid: &str, theirs: bool) -> LiveUpgrades {
+    let others = theirs.then(|| (Uid::new("theirs"), UpgradeKey::new("team", "theirs")));
+    let ours = (Uid::new(uid), UpgradeKey::new("default", "upgrade"));
+    LiveUpgrades {
+        uids: [ours.0]
+            .into_iter()
+            .chain(others.clone().map(|(uid, _)| uid))
+            .collect(),
+        keys: [ours.1].into_iter().chain(others.map(|(_, key)| key)).collect(),
+    }
+}
+
+fn their_work(owner: &Owner, since: Timestamp, now: Timestamp, made: u64, ended: bool) -> Work {
+    Work {
+        uid: Uid::new(format!("their-{made}")),
+        owner: owner.clone(),
+        created: now,
+        deleting: false,
+        labelled: true,
+        revision: Some(Arc::new(Revision {
+            generation: 1,
+            rollout_since: since,
+            goal: Arc::new(Goal::platform(target(Version::new(4, 14, 11)))),
+            method: UpgradeMethod::ClusterVersion,
+            timeout_seconds: 3600,
+            started_at: now,
+            from: None,
+            enforcement: Enforcement::Enforced,
+        })),
+        outcome: ended.then(|| {
+            Arc::new(Outcome {
+                state: EndState::Complete,
+                reason: "Upgraded".into(),
+                message: "upgraded".into(),
+                at: Some(now),
+                retry: RetryToken::default(),
+            })
+        }),
+        applied: Applied::Yes,
+        available: true,
+        degraded: None,
+        feedback: WorkFeedback::ClusterVersion(VersionFeedback::default()),
+    }
+}
+
+fn their_entry(cluster: ClusterName, owner: Owner, since: Timestamp, now: Timestamp) -> RecordedEntry {
+    RecordedEntry {
+        page: Arc::new(PageHeader {
+            owner,
+            rollout_since: since,
+            goal: "theirs".into(),
+            closed: false,
+        }),
+        entry: Entry {
+            cluster,
+            canary: false,
+            outcome: RecordedOutcome::Complete,
+            reason: "Upgraded".into(),
+            message: "upgraded".into(),
+            from: Some("4.14.9".into()),
+            to: "4.14.11".into(),
+            started: Some(now),
+            stages: StageSeconds::default(),
+            completed: now,
+            retry: RetryToken::default(),
+        },
+    }
+}
+
+fn progress(work: &mut Work, target: &Target) {
+    if work.applied != Applied::Yes {
+        work.applied = Applied::Yes;
+        work.available = true;
+    }
+    match &mut work.feedback {
+        WorkFeedback::Runs(runs) => runs.iter_mut().for_each(|run| run.state = RunState::Succeeded),
+        WorkFeedback::ClusterVersion(feedback) => {
+            let observed = work
+                .revision
+                .as_ref()
+                .is_some_and(|revision| revision.enforcement == Enforcement::Observed);
+            if observed && feedback.version.is_none() {
+                feedback.version = Some(Version::new(4, 14, 9));
+                feedback.state = Some(UpdateState::Completed);
+            } else {
+                advance(feedback, target);
+            }
+        }
+        WorkFeedback::Agent(feedback) => {
+            advance(&mut feedback.cluster, target);
+            *feedback = AgentFeedback {
+                phase: Some(match feedback.cluster.state {
+                    Some(UpdateState::Completed) => AgentPhase::Upgraded,
+                    _ => AgentPhase::Upgrading,
+                }),
+                version: feedback.cluster.version.clone(),
+                desired_version: feedback.cluster.version.clone(),
+                desired_image: target.image.as_deref().map(Into::into),
+                ..feedback.clone()
+            };
+        }
+        WorkFeedback::Unreadable(_) => {}
+    }
+}
+
+fn advance(feedback: &mut VersionFeedback, target: &Target) {
+    let version = target.version.clone().unwrap_or(Version::new(4, 14, 13));
+    let under_way =
+        feedback.version.as_ref() == Some(&version) && feedback.state == Some(UpdateState::Partial);
+    feedback.version = Some(version);
+    feedback.image = target.image.as_deref().map(Into::into);
+    feedback.channel = target.channel.as_deref().map(Into::into);
+    feedback.state = Some(if under_way {
+        UpdateState::Completed
+    } else {
+        UpdateState::Partial
+    });
+}
+
+fn fail(work: &mut Work, target: &Target, since: Timestamp) {
+    match &mut work.feedback {
+        WorkFeedback::Runs(runs) => {
+            *runs = vec![Run {
+                name: "Job a/b".into(),
+                state: RunState::Failed,
+            }];
+        }
+        WorkFeedback::ClusterVersion(feedback) => {
+            feedback.invalid = Some(Refused {
+                message: format!("{target} is unknown").into(),
+                since,
+            });
+        }
+        WorkFeedback::Agent(feedback) => {
+            feedback.version.clone_from(&target.version);
+            feedback.phase = Some(AgentPhase::Failed);
+        }
+        WorkFeedback::Unreadable(_) => {}
+    }
+}

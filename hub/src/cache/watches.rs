@@ -1,0 +1,162 @@
+//! The watches of the hub.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use drydock_api::ClusterName;
+use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord};
+use drydock_api::names::{KIND_LABEL, WorkKind};
+use drydock_api::ocm::{
+    ManagedCluster, ManagedClusterAddOn, ManagedClusterSet, ManagedClusterSetBinding, Placement,
+    PlacementDecision,
+};
+use drydock_objects::works::{self, PartialManifestWork};
+use drydock_objects::{Change, Fleet, FleetKind};
+use drydock_rollout::UpgradeKey;
+use drydock_runtime::Clock;
+use drydock_runtime::admin::Readiness;
+use drydock_runtime::follow::{self, Seen, version_of};
+use drydock_runtime::object_key::ObjectKey;
+use drydock_runtime::tasks::Tasks;
+use futures::Stream;
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use super::Cache;
+
+/// What all watches share.
+pub(crate) struct Watching<'a> {
+    pub client: &'a Client,
+    pub cache: &'a Cache,
+    pub readiness: &'a Readiness,
+    pub shutdown: &'a CancellationToken,
+}
+
+/// Starts the watches as `tasks`.
+pub(crate) fn follow(watching: &Watching<'_>, clock: &Clock, tasks: &mut Tasks) {
+    let clock = clock.clone();
+    let works = watcher::Config::default().labels(KIND_LABEL);
+    watching.start(tasks, "works", works, move |fleet, seen| {
+        see_work(fleet, &seen, &clock)
+    });
+    watching.start_kind::<ManagedCluster>(tasks, "clusters");
+    watching.start_kind::<ManagedClusterAddOn>(tasks, "addons");
+    watching.start_kind::<Placement>(tasks, "placements");
+    watching.start_kind::<PlacementDecision>(tasks, "decisions");
+    watching.start_kind::<ManagedClusterSet>(tasks, "clustersets");
+    watching.start_kind::<ManagedClusterSetBinding>(tasks, "bindings");
+    watching.start_kind::<ManagedClustersUpgradeRecord>(tasks, "records");
+}
+
+/// The name of an object, and the object if it is there.
+fn parts<'a, K: Resource>(seen: &Seen<'a, K>) -> (ObjectKey, Option<&'a K>) {
+    match seen {
+        Seen::Applied(object) => (ObjectKey::of(*object), Some(object)),
+        Seen::Deleted(object) => (ObjectKey::of(*object), None),
+        Seen::Missing(key) => ((*key).clone(), None),
+    }
+}
+
+fn see_work(fleet: &mut Fleet, seen: &Seen<'_, PartialManifestWork>, clock: &Clock) -> Change {
+    let now = clock.now();
+    let (key, found) = parts(seen);
+    if let Some(work) = found {
+        return match works::digest(work, now) {
+            Some(digest) => fleet.set_work(&digest.cluster, digest.kind, digest.work, version_of(work)),
+            None => Change::Nothing,
+        };
+    }
+    let cluster = ClusterName::from(key.namespace);
+    let kind = WorkKind::ALL
+        .into_iter()
+        .find(|kind| kind.work_name(&cluster) == key.name);
+    let Some(kind) = kind else {
+        return Change::Nothing;
+    };
+    match seen {
+        // What went with a deletion is gone; what went without one may only be out of sight.
+        Seen::Deleted(work) if work.metadata.deletion_timestamp.is_some() => {
+            let deleted = works::digest(work, now);
+            let version = version_of(*work);
+            let marked = deleted.map(|digest| fleet.set_work(&cluster, kind, digest.work, version));
+            let removed = fleet.remove_work(&cluster, kind, Some(version), now);
+            marked.unwrap_or_default().and(removed)
+        }
+        Seen::Deleted(work) => fleet.remove_work(&cluster, kind, Some(version_of(*work)), now),
+        Seen::Missing(_) | Seen::Applied(_) => fleet.remove_work(&cluster, kind, None, now),
+    }
+}
+
+impl Watching<'_> {
+    fn start_kind<K>(&self, tasks: &mut Tasks, part: &'static str)
+    where
+        K: FleetKind + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    {
+        let selected = K::SELECTOR.list_params();
+        let config = watcher::Config {
+            label_selector: selected.label_selector,
+            field_selector: selected.field_selector,
+            ..watcher::Config::default()
+        };
+        self.start(tasks, part, config, |fleet, seen: Seen<'_, K>| {
+            let (key, object) = parts(&seen);
+            K::see(fleet, &key.namespace, &key.name, object)
+        });
+    }
+
+    fn start<K>(
+        &self,
+        tasks: &mut Tasks,
+        part: &'static str,
+        config: watcher::Config,
+        see: impl Fn(&mut Fleet, Seen<'_, K>) -> Change + Send + Sync + 'static,
+    ) where
+        K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    {
+        self.readiness.expect(part);
+        let (readiness, cache, shutdown) =
+            (self.readiness.clone(), self.cache.clone(), self.shutdown.clone());
+        let api = Api::<K>::all(self.client.clone());
+        tasks.spawn(part, async move {
+            let seen = |seen: Seen<'_, K>| cache.change(|fleet| see(fleet, seen));
+            follow::follow(api, config, seen, || readiness.ready(part), shutdown).await;
+            Ok::<_, std::convert::Infallible>(())
+        });
+    }
+}
+
+/// Lets the fleet see what a watch of the upgrades brings, and passes it on. Who manages which field is read and then left out: nobody
+/// else needs it.
+pub(crate) fn follow_upgrades(
+    events: impl Stream<Item = watcher::Result<Event<ManagedClustersUpgrade>>> + Send,
+    cache: Cache,
+) -> impl Stream<Item = watcher::Result<Event<ManagedClustersUpgrade>>> + Send {
+    use futures::StreamExt;
+    let mut listed: Vec<UpgradeKey> = Vec::new();
+    events.map(move |event| {
+        let mut event = event?;
+        match &mut event {
+            Event::Init => listed.clear(),
+            Event::Apply(upgrade) | Event::InitApply(upgrade) => {
+                let seen = Arc::new(upgrade.clone());
+                listed.push(drydock_objects::upgrade::key(upgrade));
+                cache.change(|fleet| fleet.set_upgrade(&seen));
+                upgrade.managed_fields_mut().clear();
+            }
+            Event::Delete(upgrade) => {
+                let key = drydock_objects::upgrade::key(upgrade);
+                cache.change(|fleet| fleet.remove_upgrade(&key));
+            }
+            Event::InitDone => {
+                let known = cache.fleet().upgrades();
+                for key in known.into_iter().filter(|key| !listed.contains(key)) {
+                    cache.change(|fleet| fleet.remove_upgrade(&key));
+                }
+                listed.clear();
+            }
+        }
+        Ok(event)
+    })
+}

@@ -1,0 +1,177 @@
+//! Carrying out a plan, some writes at once: it is safe whichever of them succeed. What became of each is told to the cache, and to the
+//! users.
+
+use std::time::Duration;
+
+use drydock_objects::{Planned, RefusedAction};
+use drydock_rollout::{Action, RefusalCause, Transition, transition};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use tokio::time::Instant;
+
+use super::answer::Outcome;
+use super::write::{WriteError, Writer};
+use super::{Context, announce};
+
+/// Writes under way at once for one upgrade.
+const WRITES_AT_ONCE: usize = 16;
+/// Records of an upgrade are written at most once in this time.
+const RECORDS: Duration = Duration::from_secs(1);
+
+/// What became of a plan.
+#[derive(Debug, Default)]
+pub(super) struct Acted {
+    /// The first failure that is to be tried again soon.
+    pub error: Option<WriteError>,
+    /// Something was put off for so long.
+    pub wait: Option<Duration>,
+}
+
+/// Carries out the actions of a plan.
+pub(super) async fn act(context: &Context, planned: &Planned) -> Acted {
+    let wait = records_wait(context, planned);
+    let writer = Writer { context, planned };
+    let all = planned.plan.actions.iter().zip(&planned.transitions);
+    let mut waiting = all.filter(|(action, _)| wait.is_none() || !is_record(action));
+    let mut under_way: FuturesUnordered<_> = waiting
+        .by_ref()
+        .take(WRITES_AT_ONCE)
+        .map(|(action, told)| attempt(&writer, action, told))
+        .collect();
+    let mut acted = Acted { error: None, wait };
+    while let Some((action, told, outcome)) = under_way.next().await {
+        under_way.extend(
+            waiting
+                .next()
+                .map(|(action, told)| attempt(&writer, action, told)),
+        );
+        if let Some(error) = settle(context, planned, action, told, outcome) {
+            tracing::debug!(error = &error as &dyn std::error::Error, "a write failed");
+            acted.error.get_or_insert(error);
+        }
+    }
+    acted
+}
+
+async fn attempt<'a>(
+    writer: &Writer<'_>,
+    action: &'a Action,
+    told: &'a [Transition],
+) -> (&'a Action, &'a [Transition], Outcome) {
+    (action, told, writer.write(action).await)
+}
+
+fn is_record(action: &Action) -> bool {
+    matches!(action, Action::WritePage(_))
+}
+
+/// How long records have to wait, if they do; else they are written now.
+fn records_wait(context: &Context, planned: &Planned) -> Option<Duration> {
+    if !planned.plan.actions.iter().any(is_record) {
+        return None;
+    }
+    let key = &planned.rollout.upgrade.key;
+    let mut written = context
+        .records_written
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let now = Instant::now();
+    written.retain(|_, at| now.duration_since(*at) < RECORDS);
+    if let Some(at) = written.get(key) {
+        return Some(RECORDS.saturating_sub(now.duration_since(*at)));
+    }
+    written.insert(key.clone(), now);
+    None
+}
+
+/// Tells the cache what became of an action, and the users what they want to know of it.
+fn settle(
+    context: &Context,
+    planned: &Planned,
+    action: &Action,
+    told: &[Transition],
+    outcome: Outcome,
+) -> Option<WriteError> {
+    let now = context.clock.now();
+    let cache = &context.cache;
+    match outcome {
+        Outcome::Written { uid, version } => {
+            cache.change(|fleet| fleet.written(action, uid, version, now));
+            done(context, planned, action, told);
+            None
+        }
+        Outcome::Gone => {
+            cache.change(|fleet| fleet.written(action, None, None, now));
+            done(context, planned, action, told);
+            None
+        }
+        Outcome::Seen => None,
+        Outcome::Refused { cause, words } => {
+            refused(context, planned, action, cause, &words);
+            None
+        }
+        Outcome::Unknown(source) => {
+            cache.change(|fleet| fleet.unknown(action, now));
+            Some(WriteError::of(action, source))
+        }
+        Outcome::Conflict(source) | Outcome::HeldBack(source) => {
+            cache.change(|fleet| fleet.abandoned(action));
+            Some(WriteError::of(action, source))
+        }
+    }
+}
+
+fn done(context: &Context, planned: &Planned, action: &Action, told: &[Transition]) {
+    context.metrics.carried_out(action);
+    for transition in told {
+        announce::tell(context, &planned.object, transition);
+    }
+    if matches!(action, Action::WritePage(_) | Action::MarkPage { .. }) {
+        context.cache.fleet().page_written(&planned.rollout.upgrade.key);
+    }
+    if matches!(action, Action::RemoveFinalizer)
+        && let Some(left) = transition::works_left(&planned.plan.report)
+    {
+        announce::tell(context, &planned.object, &left);
+    }
+}
+
+fn refused(context: &Context, planned: &Planned, action: &Action, cause: RefusalCause, words: &str) {
+    let now = context.clock.now();
+    let refused = RefusedAction {
+        upgrade: &planned.rollout.upgrade.key,
+        action,
+        cause,
+        words,
+    };
+    let mut is_new = false;
+    context.cache.change(|fleet| {
+        let (change, new) = fleet.refused(&refused, now);
+        is_new = new;
+        change
+    });
+    context.metrics.refused(action, cause);
+    tracing::debug!(words, action = ?std::mem::discriminant(action), "a write was refused");
+    if is_new {
+        announce::tell(context, &planned.object, &refusal(action, words));
+    }
+}
+
+/// What users are told of a refused write.
+fn refusal(action: &Action, words: &str) -> Transition {
+    let what = super::write::describe(action);
+    match action.cluster() {
+        Some(cluster) => Transition::of_cluster(
+            cluster,
+            true,
+            "WriteRefused",
+            &format!("{what} is refused: {words}"),
+        ),
+        None => Transition {
+            cluster: None,
+            warning: true,
+            reason: "WriteRefused",
+            message: format!("{what} is refused: {words}"),
+        },
+    }
+}

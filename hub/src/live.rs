@@ -1,0 +1,89 @@
+//! The fleet as watches show it, for who looks on without acting.
+
+use std::sync::Arc;
+
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_objects::{ClusterDetails, Fleet};
+use drydock_rollout::{Report, UpgradeKey};
+use drydock_runtime::Clock;
+use drydock_runtime::admin::Readiness;
+use drydock_runtime::patience::patient;
+use drydock_runtime::tasks::Tasks;
+use futures::{Stream, StreamExt};
+use kube::runtime::watcher;
+use kube::{Api, Client};
+use tokio_util::sync::CancellationToken;
+
+use crate::Pace;
+use crate::cache::{self, Cache, ReconcileTriggers, Watching, follow_upgrades};
+
+/// The fleet as watches show it. Clones share it.
+#[derive(Clone)]
+pub struct LiveFleet {
+    cache: Cache,
+    readiness: Readiness,
+    triggers: ReconcileTriggers,
+    clock: Clock,
+}
+
+impl LiveFleet {
+    /// Starts the watches as `tasks`. Changes are gathered for as long as `pace` says.
+    pub fn follow(
+        client: &Client,
+        clock: &Clock,
+        pace: Pace,
+        tasks: &mut Tasks,
+        shutdown: &CancellationToken,
+    ) -> Self {
+        let readiness = Readiness::default();
+        let triggers = ReconcileTriggers::new(pace);
+        let cache = Cache::new(Fleet::new(false), triggers.clone());
+        let watching = Watching {
+            client,
+            cache: &cache,
+            readiness: &readiness,
+            shutdown,
+        };
+        cache::follow(&watching, clock, tasks);
+        readiness.expect("upgrades");
+        let api: Api<ManagedClustersUpgrade> = Api::all(client.clone());
+        let events = follow_upgrades(patient(watcher(api, watcher::Config::default())), cache.clone());
+        let (ready, until) = (readiness.clone(), shutdown.clone());
+        tasks.spawn("upgrades", async move {
+            let mut events = std::pin::pin!(events.take_until(until.cancelled_owned()));
+            while let Some(event) = events.next().await {
+                if matches!(event, Ok(watcher::Event::InitDone)) {
+                    ready.ready("upgrades");
+                }
+            }
+            Ok::<_, std::convert::Infallible>(())
+        });
+        Self {
+            cache,
+            readiness,
+            triggers,
+            clock: clock.clone(),
+        }
+    }
+
+    /// An upgrade as it was last seen; `None` if there is none of this name, or not all that concerns it has been seen.
+    pub fn upgrade(&self, key: &UpgradeKey) -> Option<Arc<ManagedClustersUpgrade>> {
+        self.readiness
+            .is_ready()
+            .then(|| self.cache.fleet().object(key))?
+    }
+
+    /// Where an upgrade and each of its clusters is; `None` where [`LiveFleet::upgrade`] is.
+    pub fn look(&self, key: &UpgradeKey) -> Option<(Report, Vec<ClusterDetails>)> {
+        let now = self.clock.now();
+        self.readiness
+            .is_ready()
+            .then(|| self.cache.fleet().look(key, now))?
+    }
+
+    /// An item each time that something has changed, at most once in the time of the pace.
+    pub fn changes(&self) -> impl Stream<Item = ()> + Send + 'static {
+        let some = self.triggers.upgrades().map(|_| ());
+        futures::stream::select(some, self.triggers.all())
+    }
+}
