@@ -10,8 +10,8 @@ use rand_chacha::ChaCha8Rng;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::draw::below;
 use super::faults::Trouble;
-use super::scenario::below;
 use crate::yard::stack;
 
 /// Keeps the agent of a cluster running for ever, and while it is troubled kills it at random.

@@ -11,16 +11,16 @@ use drydock_runtime::Clock;
 use drydock_sandbox::access::{Access, Selection};
 use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
 use drydock_sandbox::server::{ApiServer, Asked, Verb, Verdict};
-use kube::Api;
-use kube::api::PostParams;
+use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::fleet::Fleet;
-use super::rules::{self, Rules};
+use super::rules::{self, Rules, Surroundings};
 use super::scenario::Scenario;
-use super::{EPOCH, LOOK};
+use super::{LOOK, draw, upgrades};
+use crate::light::{UPGRADE, is_true};
 use crate::yard::stack;
 
 /// By when the rollout has ended, however often the hub is killed.
@@ -84,16 +84,16 @@ impl Killer {
 /// If a rule is broken, or it does not come to an end.
 pub async fn run(kill: Option<Kill>) -> anyhow::Result<End> {
     let scenario = Scenario::small();
-    let clock = Clock::simulated(EPOCH);
-    let fleet = Fleet::start(&scenario, 1, &clock).await?;
-    let server = fleet.hub.clone();
-    let rules = Arc::new(Rules::new(&scenario));
+    let fleet = Fleet::start(&scenario, 1).await?;
+    let (server, clock) = (fleet.hub.clone(), fleet.clock.clone());
+    let rules = Rules::new(fleet.spokes());
     let mut parts = JoinSet::new();
     parts.spawn(rules::watch(
         Access::memory(&server, "rules"),
         clock.clone(),
-        Arc::clone(&rules),
+        rules.clone(),
     ));
+    rules.surrounded(Surroundings::read(&fleet.user, |_| None).await?, Timestamp::MIN);
     let killer = Arc::new(Killer {
         kill,
         writes: AtomicU64::new(0),
@@ -102,11 +102,9 @@ pub async fn run(kill: Option<Kill>) -> anyhow::Result<End> {
     });
     let strikes = Arc::clone(&killer);
     server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| strikes.verdict(asked))));
-    let upgrades: Api<ManagedClustersUpgrade> = Api::namespaced(server.client("user"), "default");
-    upgrades
-        .create(&PostParams::default(), &scenario.upgrade()?)
-        .await
-        .context("creating the upgrade")?;
+    for (which, spec) in &scenario.upgrades {
+        fleet.user.create(&UPGRADE, draw::upgrade(which, spec)).await?;
+    }
     let mut hub = JoinSet::new();
     start(&mut hub, &server, &clock)?;
     let deadline = tokio::time::Instant::now() + PATIENCE;
@@ -123,10 +121,17 @@ pub async fn run(kill: Option<Kill>) -> anyhow::Result<End> {
         if let Some(broken) = rules.broken() {
             bail!("{broken}\n{}", rules.history());
         }
-        let upgrade = upgrades.get("sim").await.context("reading the upgrade")?;
-        if rules.is_settled(&upgrade, &scenario) {
-            rules.right_end(&upgrade, &scenario)?;
-            let facts = facts(&server, &upgrade).await?;
+        let all = upgrades(&fleet).await?;
+        let upgrade = all.first().context("there is an upgrade")?;
+        let is_complete = upgrade
+            .status
+            .as_ref()
+            .is_some_and(|status| is_true(status, "Complete"));
+        if is_complete && rules.goes_on(upgrade).is_none() {
+            if let Some(lost) = rules.lost() {
+                bail!("{lost}\n{}", rules.history());
+            }
+            let facts = facts(&server, upgrade).await?;
             return Ok(End {
                 facts,
                 writes: killer.writes.load(Ordering::Relaxed),

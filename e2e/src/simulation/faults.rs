@@ -8,13 +8,15 @@ use drydock_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
 use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::Replicas;
-use super::events::Offline;
-use super::repeats::{Fate, Repeats};
-use super::scenario::below;
+use super::draw::below;
+use super::happening::Refused;
+use super::rules::Rules;
+use super::world::Obstacles;
 use crate::late::Lateness;
 
 /// How often each fault happened.
@@ -60,43 +62,40 @@ impl Trouble {
         rng: &mut ChaCha8Rng,
         end: Timestamp,
         clock: &Clock,
-        offline: Offline,
-        repeats: Repeats,
+        obstacles: Obstacles,
+        rules: Rules,
     ) -> Self {
         let trouble = Self::default();
         let rate = [0, 2, 10, 30][below(rng, 4) as usize];
         let draws = Mutex::new(ChaCha8Rng::seed_from_u64(rng.next_u64()));
         let (noted, clock) = (trouble.clone(), clock.clone());
         server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
-            if asked.identity.name() == "spokes" && offline.has(asked.namespace) {
+            if asked.identity.name() == "spokes" && obstacles.has(asked.namespace) {
                 return Verdict::Unreachable;
             }
-            let is_replica = asked.identity.name().starts_with("replica");
-            if is_replica && offline.has_hub() {
+            if !asked.identity.name().starts_with("replica") {
+                return Verdict::Pass;
+            }
+            if obstacles.has_hub() {
                 noted.counted().unreachable += 1;
                 return Verdict::Unreachable;
             }
-            if !is_replica {
-                return Verdict::Pass;
+            if obstacles.refuse(|refused| is_refused(refused, asked)) {
+                noted.counted().refused += 1;
+                let words = "admission webhook \"policy.example.com\" denied the request: not tonight";
+                return Verdict::Refuse(Status::new(403, "Forbidden", words));
             }
-            let now = clock.now();
-            let is_write = !matches!(asked.verb, Verb::Get | Verb::List | Verb::Watch);
             let mut draws = draws.lock().unwrap_or_else(PoisonError::into_inner);
-            let verdict = if now >= end || below(&mut draws, 100) >= rate {
+            let is_write = !matches!(asked.verb, Verb::Get | Verb::List | Verb::Watch);
+            let verdict = if clock.now() >= end || below(&mut draws, 100) >= rate {
                 Verdict::Pass
             } else {
                 let (kind, seconds) = (below(&mut draws, 6), below(&mut draws, 40));
                 verdict(kind, is_write, seconds, &mut noted.counted())
             };
-            let is_work = asked.kind.is_some_and(|kind| kind.plural == "manifestworks");
-            if let (true, Some(cluster)) = (is_write && is_work, asked.namespace) {
-                let fate = match verdict {
-                    Verdict::Refuse(_) | Verdict::Unreachable => Fate::Failed,
-                    // Who waits too long for a slow answer has none.
-                    Verdict::DropAfterWrite | Verdict::Delay(_) => Fate::AnswerLost,
-                    Verdict::Pass => Fate::Served,
-                };
-                repeats.tried(cluster, now, fate);
+            let is_served = !matches!(verdict, Verdict::Refuse(_) | Verdict::Unreachable);
+            if is_served && asked.verb == Verb::Delete && is_of(asked, "manifestworks") {
+                rules.deletion_asked(asked.namespace.unwrap_or_default(), asked.name);
             }
             verdict
         })));
@@ -125,6 +124,15 @@ impl Trouble {
     pub fn counts(&self) -> Counts {
         *self.counted()
     }
+}
+
+fn is_of(asked: &Asked<'_>, plural: &str) -> bool {
+    asked.kind.is_some_and(|kind| kind.plural == plural)
+}
+
+fn is_refused(refused: &Refused, asked: &Asked<'_>) -> bool {
+    let is_there = refused.namespace.is_none() || refused.namespace.as_deref() == asked.namespace;
+    asked.verb == refused.verb && is_of(asked, refused.kind) && is_there
 }
 
 fn verdict(kind: u64, is_write: bool, seconds: u64, counts: &mut Counts) -> Verdict {
@@ -159,12 +167,13 @@ fn verdict(kind: u64, is_write: bool, seconds: u64, counts: &mut Counts) -> Verd
 type Hub = JoinHandle<Result<(), drydock_hub::Error>>;
 
 /// Keeps two replicas running for ever, and for a while kills one at random and breaks watches. One that lost its lease is
-/// started again, as a supervisor does.
+/// started again, as a supervisor does. `kill` ends both.
 pub(super) async fn restart_at_random(
     replicas: Replicas,
     mut rng: ChaCha8Rng,
     troubled: Duration,
     trouble: Trouble,
+    kill: Arc<Notify>,
 ) {
     let mut hubs: [Option<Hub>; 2] = [None, None];
     let end = Instant::now() + troubled;
@@ -174,22 +183,36 @@ pub(super) async fn restart_at_random(
                 *hub = replicas.start(name).ok();
             }
         }
-        tokio::time::sleep(Duration::from_secs(5 + below(&mut rng, 900))).await;
-        if Instant::now() >= end {
-            tokio::time::sleep(Duration::from_secs(5)).await;
+        let is_calm = Instant::now() >= end;
+        let wait = if is_calm { 5 } else { 5 + below(&mut rng, 900) };
+        tokio::select! {
+            () = kill.notified() => {
+                for hub in &mut hubs {
+                    trouble.counted().killed += 1;
+                    end_of(hub).await;
+                }
+                continue;
+            }
+            () = tokio::time::sleep(Duration::from_secs(wait)) => {}
+        }
+        if is_calm {
             continue;
         }
         match below(&mut rng, 4) {
             0 => replicas.server.cut_watches(|who, _| who.starts_with("replica")),
             1 => replicas.server.compact(),
             which => {
-                if let Some(hub) = hubs.get_mut((which - 2) as usize).and_then(Option::take) {
-                    trouble.counted().killed += 1;
-                    hub.abort();
-                    // That it was aborted is what was asked for.
-                    let _aborted = hub.await;
-                }
+                trouble.counted().killed += 1;
+                end_of(&mut hubs[(which - 2) as usize]).await;
             }
         }
+    }
+}
+
+async fn end_of(hub: &mut Option<Hub>) {
+    if let Some(hub) = hub.take() {
+        hub.abort();
+        // That it was aborted is what was asked for.
+        let _aborted = hub.await;
     }
 }

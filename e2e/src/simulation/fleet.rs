@@ -1,76 +1,224 @@
 //! The fleet of a run: works that are answered without clusters, or simulated clusters.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::Context;
 use drydock_agent::Network;
 use drydock_runtime::Clock;
 use drydock_sandbox::access::Access;
-use drydock_sandbox::bed::{self, Bed, BedSettings};
+use drydock_sandbox::bed::{Bed, BedSettings, ClusterSettings};
+use drydock_sandbox::ocm::kinds::{
+    MANAGED_CLUSTER_ADD_ON, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, PLACEMENT,
+};
 use drydock_sandbox::ocm::spokes::{SpokeSettings, Spokes};
-use drydock_sandbox::server::{ApiServer, ServerSettings};
+use drydock_sandbox::server::ApiServer;
 use jiff::SignedDuration;
-use tokio::task::JoinSet;
+use semver::Version;
+use serde_json::{Value, json};
 
-use super::events::Connect;
+use super::draw::{self, Drawn, INSTALLED, NAMESPACES};
 use super::scenario::Scenario;
+use crate::light::{Joining, Light};
 use crate::yard::programs;
 
 /// A hub and what answers it.
 pub(super) struct Fleet {
     pub hub: ApiServer,
+    pub user: Access,
+    pub clock: Clock,
+    /// Works that are answered.
+    pub light: Option<Light>,
     bed: Option<Arc<Bed>>,
     with_agent: Vec<String>,
-    _spokes: JoinSet<()>,
 }
 
 impl Fleet {
-    pub async fn start(scenario: &Scenario, seed: u64, clock: &Clock) -> anyhow::Result<Self> {
+    pub async fn start(scenario: &Scenario, seed: u64) -> anyhow::Result<Self> {
         if scenario.real {
-            Self::of_clusters(scenario, seed, clock).await
+            Self::of_clusters(scenario, seed).await
         } else {
-            Self::of_works(scenario, seed, clock).await
+            Self::of_works(scenario, seed).await
         }
     }
 
-    async fn of_clusters(scenario: &Scenario, seed: u64, clock: &Clock) -> anyhow::Result<Self> {
+    async fn of_clusters(scenario: &Scenario, seed: u64) -> anyhow::Result<Self> {
+        let clock = Clock::simulated(crate::yard::EPOCH);
+        let cluster = |(number, drawn): (usize, &Drawn)| {
+            let labels = drawn.labels.as_object().into_iter().flatten();
+            let labels =
+                labels.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()));
+            let faults = scenario.faults.iter().filter(|(failing, _)| *failing == number);
+            ClusterSettings {
+                labels: labels.collect::<BTreeMap<_, _>>(),
+                agent: number % 2 == 1,
+                faults: faults.map(|(_, fault)| *fault).collect::<BTreeSet<_>>(),
+                ..ClusterSettings::new(drawn.name.as_str(), Version::new(4, 14, 9), "stable-4.14")
+            }
+        };
         let settings = BedSettings {
             programs: programs(),
-            ..scenario.bed(seed)
+            clusters: scenario.clusters.iter().enumerate().map(cluster).collect(),
+            placement: None,
+            ..BedSettings::demo(0, seed)
         };
-        let clusters = settings.clusters.iter().filter(|cluster| cluster.agent);
-        let with_agent = clusters.map(|cluster| cluster.name.clone()).collect();
+        let with_agent = settings.clusters.iter().filter(|cluster| cluster.agent);
+        let with_agent = with_agent.map(|cluster| cluster.name.clone()).collect();
         let bed = Bed::start(settings, clock.clone()).await?;
-        Ok(Self {
-            hub: bed
-                .hub_server()
-                .context("the bed's hub is in this process")?
-                .clone(),
+        let hub = bed
+            .hub_server()
+            .context("the bed's hub is in this process")?
+            .clone();
+        let fleet = Self {
+            user: Access::memory(&hub, "user"),
+            hub,
+            clock,
+            light: None,
             bed: Some(Arc::new(bed)),
             with_agent,
-            _spokes: JoinSet::new(),
-        })
+        };
+        fleet.namespace("team").await?;
+        fleet.bind("dev", "team").await?;
+        fleet.place(scenario).await?;
+        Ok(fleet)
     }
 
-    async fn of_works(scenario: &Scenario, seed: u64, clock: &Clock) -> anyhow::Result<Self> {
-        let types = bed::hub_types().context("the kinds of a hub")?;
-        let hub = ApiServer::new(ServerSettings::new("hub", clock.clone(), seed, types));
-        scenario.prepare(&Access::memory(&hub, "user")).await?;
+    async fn of_works(scenario: &Scenario, seed: u64) -> anyhow::Result<Self> {
         let settings = SpokeSettings {
             durations: [20, 45, 70, 100, 150].map(SignedDuration::from_mins).to_vec(),
             seed,
-            failures: scenario.failures_percent,
+            version: INSTALLED.to_owned(),
+            failures: scenario.failures,
+            late: scenario.late,
+            nonsense: scenario.nonsense,
+            finalizers: scenario.finalizers,
             ..SpokeSettings::default()
         };
-        let spokes = Spokes::new(settings, clock.clone());
-        let mut played = JoinSet::new();
-        played.spawn(spokes.run(Access::memory(&hub, "spokes")));
-        Ok(Self {
-            hub,
+        let light = Light::without_hub(0, settings).await?;
+        let fleet = Self {
+            hub: light.server.clone(),
+            user: light.user.clone(),
+            clock: light.clock.clone(),
+            light: Some(light),
             bed: None,
             with_agent: Vec::new(),
-            _spokes: played,
-        })
+        };
+        fleet.namespace("team").await?;
+        for set in draw::SETS {
+            fleet.make_set(set).await?;
+            for namespace in NAMESPACES
+                .into_iter()
+                .filter(|namespace| (set, *namespace) != ("global", "default"))
+            {
+                fleet.bind(set, namespace).await?;
+            }
+        }
+        for drawn in &scenario.clusters {
+            fleet.join(drawn).await?;
+        }
+        fleet.place(scenario).await?;
+        Ok(fleet)
+    }
+
+    /// Makes the Placements of all namespaces.
+    pub async fn place(&self, scenario: &Scenario) -> anyhow::Result<()> {
+        for namespace in NAMESPACES {
+            for (name, required) in &scenario.placements {
+                self.user
+                    .create(&PLACEMENT, placement(namespace, name, required))
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a namespace, unless it is there.
+    pub async fn namespace(&self, name: &str) -> anyhow::Result<()> {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        match self
+            .user
+            .create(&drydock_sandbox::ocm::kinds::NAMESPACE, namespace)
+            .await
+        {
+            Err(error) if !error.is_already_exists() => Err(error).context("making a namespace"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a cluster set, unless it is there.
+    pub async fn make_set(&self, name: &str) -> anyhow::Result<()> {
+        let members = if name == "blue" {
+            json!({"matchLabels": {"env": "blue"}})
+        } else {
+            json!({})
+        };
+        let set = json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",
+            "metadata": {"name": name},
+            "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": members}},
+        });
+        match self.user.create(&MANAGED_CLUSTER_SET, set).await {
+            Err(error) if !error.is_already_exists() => Err(error).context("making a cluster set"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets Placements of a namespace select from a set.
+    pub async fn bind(&self, set: &str, namespace: &str) -> anyhow::Result<()> {
+        let binding = json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
+            "metadata": {"name": set, "namespace": namespace}, "spec": {"clusterSet": set},
+        });
+        match self.user.create(&MANAGED_CLUSTER_SET_BINDING, binding).await {
+            Err(error) if !error.is_already_exists() => Err(error).context("binding a cluster set"),
+            _ => Ok(()),
+        }
+    }
+
+    /// A cluster joins that nobody has upgraded yet.
+    pub async fn join(&self, drawn: &Drawn) -> anyhow::Result<()> {
+        let Some(light) = &self.light else {
+            return Ok(());
+        };
+        light.spokes.remove(&drawn.name);
+        light
+            .spokes
+            .with(&drawn.name, |cluster, _| cluster.has_agent(drawn.agent));
+        let joining = Joining {
+            labels: drawn.labels.clone(),
+            claims: drawn.claims,
+            product: drawn.is_other_product.then_some("EKS"),
+            ..Joining::new(&drawn.name)
+        };
+        light.join(&joining).await?;
+        if drawn.agent {
+            self.make_add_on(&drawn.name).await?;
+        }
+        Ok(())
+    }
+
+    /// The agent's add-on is Available on a cluster.
+    pub async fn make_add_on(&self, cluster: &str) -> anyhow::Result<()> {
+        let add_on = json!({
+            "apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ManagedClusterAddOn",
+            "metadata": {"name": drydock_api::names::AGENT_ADDON, "namespace": cluster}, "spec": {},
+        });
+        let mut add_on = self
+            .user
+            .create(&MANAGED_CLUSTER_ADD_ON, add_on)
+            .await?
+            .value()
+            .clone();
+        add_on["status"] = json!({"conditions": [{
+            "type": "Available", "status": "True", "reason": "Available", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }]});
+        self.user.replace_status(&MANAGED_CLUSTER_ADD_ON, add_on).await?;
+        Ok(())
+    }
+
+    pub fn spokes(&self) -> Option<&Spokes> {
+        self.light.as_ref().map(|light| &light.spokes)
     }
 
     /// The API servers of the clusters that have the agent, and what the agents reach besides.
@@ -84,13 +232,19 @@ impl Fleet {
         clusters.filter_map(agent).collect()
     }
 
-    /// What cuts a cluster's agents off from the hub, or restores them.
-    pub fn connection(&self) -> Connect {
-        let bed = self.bed.clone();
-        Box::new(move |cluster, connected| {
-            if let Some(bed) = &bed {
-                bed.set_connected(cluster, connected);
-            }
-        })
+    /// Cuts the agents of a simulated cluster off from the hub (false), or restores them.
+    pub fn set_connected(&self, cluster: &str, connected: bool) {
+        if let Some(bed) = &self.bed {
+            bed.set_connected(cluster, connected);
+        }
     }
+}
+
+/// A Placement that requires this of clusters.
+pub(super) fn placement(namespace: &str, name: &str, required: &Value) -> Value {
+    json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"predicates": [{"requiredClusterSelector": {"labelSelector": required}}]},
+    })
 }

@@ -1,15 +1,18 @@
-//! Simulation: two replicas of the real hub, a fleet whose clusters succeed, fail or hang, and faults, all drawn from one
-//! seed, under paused time. After every write the rules of a rollout are checked; when the faults cease, it must come to a
-//! right end. The same seed is the same run.
+//! Simulation: two replicas of the real hub, several upgrades of one fleet whose clusters succeed, fail or hang, people who edit,
+//! delete and restore, and faults, all drawn from one seed, under paused time. After every write the rules of rollouts are checked; when
+//! the faults cease, each upgrade must come to its end. The same seed is the same run.
 
 mod agents;
+mod backup;
 pub mod boundaries;
-mod events;
+mod draw;
 mod faults;
 mod fleet;
-mod repeats;
+mod happening;
+mod moments;
 mod rules;
 mod scenario;
+mod world;
 
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,34 +23,37 @@ use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
-use drydock_sandbox::access::Access;
+use drydock_runtime::server_time::ServerTime;
+use drydock_sandbox::access::{Access, Selection};
 use drydock_sandbox::server::ApiServer;
 use jiff::{SignedDuration, Timestamp};
-use kube::api::PostParams;
-use kube::{Api, Client};
+use kube::Client;
 use prometheus::Registry;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use events::{Events, Offline, Present, World};
+use backup::Backups;
 pub use faults::Counts;
 use faults::Trouble;
 use fleet::Fleet;
-use repeats::Repeats;
+use happening::Events;
 use rules::Rules;
 use scenario::Scenario;
+use world::{Obstacles, World};
 
 use crate::late::{Lateness, late};
+use crate::light::UPGRADE;
+use crate::yard::EPOCH;
 
-/// When virtual time begins.
-const EPOCH: Timestamp = Timestamp::constant(1_767_600_000, 0);
 /// How long faults go on.
 const TROUBLED: Duration = Duration::from_hours(12);
-/// By when a rollout must have come to its end after the faults: all clusters one after the other, each to its timeout.
-const PATIENCE: Duration = Duration::from_hours(24 * 4);
+/// By when all upgrades must have come to their ends after the faults: all clusters one after the other, each to its timeout, some
+/// only within a window a day.
+const PATIENCE: Duration = Duration::from_hours(24 * 12);
 /// Of so many seeds one has simulated clusters instead of works that are answered.
 const REAL: u64 = 8;
 /// How often it is asked whether it has.
@@ -62,49 +68,55 @@ pub struct Summary {
     pub faults: Counts,
     /// Writes after which the rules were checked.
     pub checks: u64,
+    /// Clusters that were started.
+    pub starts: u64,
 }
 
 /// Runs one seed.
 ///
 /// # Errors
-/// If a rule is broken, or the rollout does not come to a right end: with what happened before.
+/// If a rule is broken, or a rollout does not come to its end: with what happened before.
 pub async fn run(seed: u64) -> anyhow::Result<Summary> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let scenario = Scenario::draw(&mut rng, seed.is_multiple_of(REAL));
     let events = Events::draw(&mut rng, &scenario, TROUBLED);
-    let clock = Clock::simulated(EPOCH);
-    let fleet = Fleet::start(&scenario, seed, &clock).await?;
-    let server = fleet.hub.clone();
-    let rules = Arc::new(Rules::new(&scenario));
+    let fleet = Arc::new(Fleet::start(&scenario, seed).await?);
+    let (server, clock) = (fleet.hub.clone(), fleet.clock.clone());
+    let rules = Rules::new(fleet.spokes());
     let mut parts = JoinSet::new();
     parts.spawn(rules::watch(
         Access::memory(&server, "rules"),
         clock.clone(),
-        Arc::clone(&rules),
+        rules.clone(),
     ));
-    let (offline, skew) = (Offline::default(), Arc::new(AtomicI64::new(0)));
+    let (obstacles, skew) = (Obstacles::default(), Arc::new(AtomicI64::new(0)));
     let end = EPOCH + SignedDuration::try_from(TROUBLED)?;
-    let (repeats, registries) = (Repeats::default(), Registries::default());
-    let trouble = Trouble::begin(&server, &mut rng, end, &clock, offline.clone(), repeats.clone());
+    let (registries, backups) = (Registries::default(), Backups::default());
+    let (trouble, kill) = (
+        Trouble::begin(&server, &mut rng, end, &clock, obstacles.clone(), rules.clone()),
+        Arc::new(Notify::new()),
+    );
     trouble.counted().events += events.count();
     let lateness = trouble.lateness(&mut rng, end, &clock);
-    let upgrades: Api<ManagedClustersUpgrade> = Api::namespaced(server.client("user"), "default");
-    upgrades
-        .create(&PostParams::default(), &scenario.upgrade()?)
-        .await
-        .context("creating the upgrade")?;
+    parts.spawn(
+        backups
+            .clone()
+            .keep(Access::memory(&server, "backup"), clock.clone()),
+    );
     let world = World {
-        server: server.clone(),
-        hub: Access::memory(&server, "user"),
-        clock: clock.clone(),
+        fleet: Arc::clone(&fleet),
         skew: Arc::clone(&skew),
-        offline,
-        rules: Arc::clone(&rules),
-        repeats: repeats.clone(),
+        obstacles,
+        rules: rules.clone(),
         scenario: scenario.clone(),
-        connect: fleet.connection(),
-        fleet: Mutex::new(Present::all(&scenario)),
+        backups,
+        kill: Arc::clone(&kill),
     };
+    rules.surrounded(world.surroundings().await?, Timestamp::MIN);
+    for (which, spec) in &scenario.upgrades {
+        // One whose spec the API refuses is not there.
+        let _refused = fleet.user.create(&UPGRADE, draw::upgrade(which, spec)).await;
+    }
     let happens = tokio::spawn(world.play(events.clone()));
     for (name, spoke, network) in fleet.agents() {
         let draws = ChaCha8Rng::seed_from_u64(rng.next_u64());
@@ -122,9 +134,9 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         rng,
         TROUBLED,
         trouble.clone(),
+        kill,
     ));
-
-    let ended = follow(&upgrades, &scenario, (&rules, &repeats), &clock).await;
+    let ended = follow(&fleet, &rules, &happens).await;
     let ended = ended.and_then(|()| registries.nothing_refused());
     hubs.abort();
     parts.shutdown().await;
@@ -137,14 +149,23 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         lasted: clock.now().duration_since(EPOCH),
         faults: trouble.counts(),
         checks: rules.checks(),
+        starts: rules.starts(),
     })
 }
 
+/// All upgrades that there are.
+async fn upgrades(fleet: &Fleet) -> anyhow::Result<Vec<ManagedClustersUpgrade>> {
+    let found = fleet.user.list(&UPGRADE, &Selection::everything()).await?;
+    let parsed = found
+        .iter()
+        .map(|found| serde_json::from_value(found.complete().into_owned()));
+    parsed.collect::<Result<_, _>>().context("reading the upgrades")
+}
+
 async fn follow(
-    upgrades: &Api<ManagedClustersUpgrade>,
-    scenario: &Scenario,
-    (rules, repeats): (&Rules, &Repeats),
-    clock: &Clock,
+    fleet: &Fleet,
+    rules: &Rules,
+    happens: &JoinHandle<anyhow::Result<()>>,
 ) -> anyhow::Result<()> {
     let deadline = EPOCH + SignedDuration::try_from(TROUBLED + PATIENCE)?;
     loop {
@@ -152,22 +173,35 @@ async fn follow(
         if let Some(broken) = rules.broken() {
             anyhow::bail!("{broken}");
         }
-        let upgrade = upgrades.get("sim").await.context("reading the upgrade")?;
-        let size = serde_json::to_vec(&upgrade.status).map_or(0, |text| text.len());
-        ensure!(size < 64 * 1024, "the status has {size} bytes");
-        let now = clock.now();
-        // Clusters of the bed come and go by themselves.
-        if let Some(overdue) = repeats.overdue(&upgrade, now).filter(|_| !scenario.real) {
-            anyhow::bail!("{overdue}");
+        let upgrades = upgrades(fleet).await?;
+        let now = fleet.clock.now();
+        for upgrade in &upgrades {
+            if let Some(broken) = rules.breaks_by_status(upgrade, now) {
+                anyhow::bail!("{broken}");
+            }
         }
         let is_calm = now.duration_since(EPOCH) > SignedDuration::try_from(TROUBLED)?;
-        if is_calm && rules.is_settled(&upgrade, scenario) {
-            return rules.right_end(&upgrade, scenario);
+        if !is_calm || !happens.is_finished() {
+            continue;
+        }
+        let going: Vec<String> = upgrades
+            .iter()
+            .filter_map(|upgrade| {
+                let why = rules.goes_on(upgrade)?;
+                let metadata = &upgrade.metadata;
+                Some(format!(
+                    "{:?}/{:?}: {why}: {:#?}",
+                    metadata.namespace, metadata.name, upgrade.status
+                ))
+            })
+            .collect();
+        if going.is_empty() {
+            return rules.lost().map_or(Ok(()), |lost| Err(anyhow::anyhow!(lost)));
         }
         ensure!(
             now < deadline,
-            "it does not come to an end: {:#?}",
-            upgrade.status
+            "upgrades do not come to their end: {}",
+            going.join("\n")
         );
     }
 }
@@ -213,7 +247,9 @@ impl Replicas {
     fn start(&self, name: &str) -> anyhow::Result<JoinHandle<Result<(), drydock_hub::Error>>> {
         let metrics = || RequestMetrics::register(&prometheus::Registry::new());
         let leadership = Leadership::default();
-        let own: Client = client::from_service(self.server.service(name), "default", &metrics()?);
+        let time = ServerTime::new(self.clock.clone());
+        let transport = time.reading(self.server.service(name));
+        let own: Client = client::from_service(transport.clone(), "default", &metrics()?);
         // Longer than usual: a run is days, and most of it would be renewals.
         let lease = LeaseSettings {
             duration: Duration::from_mins(3),
@@ -222,7 +258,7 @@ impl Replicas {
             ..LeaseSettings::new("default", "drydock-hub", name)
         };
         let election = Election::new(own, lease, self.clock.clone(), leadership.clone());
-        let transport = late(self.server.service(name), Arc::clone(&self.lateness));
+        let transport = late(transport, Arc::clone(&self.lateness));
         let transport = guard(transport, leadership);
         let guarded = client::from_service(transport, "default", &metrics()?);
         let settings = drydock_hub::Settings {
@@ -230,7 +266,7 @@ impl Replicas {
             registry: self.registries.add(),
             ..drydock_hub::Settings::default()
         };
-        let run = drydock_hub::run(settings, guarded, self.clock.clone(), CancellationToken::new());
+        let run = drydock_hub::run(settings, guarded, time.clock(), CancellationToken::new());
         Ok(tokio::spawn(run))
     }
 }

@@ -16,6 +16,13 @@ fn number(variable: &str, default: u64) -> u64 {
         .unwrap_or(default)
 }
 
+/// A single seed says what the hub says, as `RUST_LOG` asks.
+fn say(seeds: u64) {
+    if let (1, Ok(filter)) = (seeds, tracing_subscriber::EnvFilter::try_from_default_env()) {
+        let _already = tracing_subscriber::fmt().with_env_filter(filter).try_init();
+    }
+}
+
 fn run(seed: u64) -> anyhow::Result<simulation::Summary> {
     paused(simulation::run(seed))
 }
@@ -54,6 +61,7 @@ fn a_hub_killed_at_any_of_its_writes_comes_to_the_same_end() {
 struct Total {
     faults: Counts,
     checks: u64,
+    starts: u64,
     hours: i64,
 }
 
@@ -66,6 +74,7 @@ impl Total {
             });
             total.faults.add(summary.faults);
             total.checks += summary.checks;
+            total.starts += summary.starts;
             total.hours += summary.lasted.as_hours();
         }
         total
@@ -76,6 +85,7 @@ impl Total {
 fn the_rules_hold_whatever_happens_and_every_rollout_ends() {
     let first = number("SIM_SEED", FIRST);
     let end = first + number("SIM_SEEDS", SEEDS);
+    say(end - first);
     let at_once = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let total = std::thread::scope(|scope| {
         let shares: Vec<_> = (first..end)
@@ -87,14 +97,16 @@ fn the_rules_hold_whatever_happens_and_every_rollout_ends() {
             let share = share.join().expect("a seed failed, as is said above");
             total.faults.add(share.faults);
             total.checks += share.checks;
+            total.starts += share.starts;
             total.hours += share.hours;
         }
         total
     });
     println!(
-        "seeds {first} to {}: {} virtual hours, {} checks, {:?}, 0 violations",
+        "seeds {first} to {}: {} virtual hours, {} clusters started, {} checks, {:?}, 0 violations",
         end - 1,
         total.hours,
+        total.starts,
         total.checks,
         total.faults
     );

@@ -8,7 +8,7 @@ use drydock_names::names::{EndState, WorkKind};
 use thiserror::Error;
 
 use crate::assess::rollout_since;
-use crate::{Action, Plan, RecordedOutcome, Rollout, Row, Spec, Uid, Work};
+use crate::{Action, Plan, RecordedOutcome, Rollout, Row, Spec, Uid, VersionFeedback, Work};
 
 /// A rule that a plan would break.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -289,22 +289,21 @@ impl<'a> Check<'a> {
         };
         let claims = row.facts.as_ref().and_then(|facts| facts.version.as_ref());
         let by_works = self.own(name).any(|(kind, work)| {
-            let version = work
-                .feedback
-                .cluster_version()
-                .and_then(|feedback| feedback.version.as_ref());
-            let complete = work
-                .outcome
-                .as_ref()
-                .is_some_and(|outcome| outcome.state == EndState::Complete);
-            is_main(kind) && (complete && work.is_for(&spec.goal) || is_enough(version))
+            let outcome = work.outcome.as_ref();
+            let complete = outcome.is_some_and(|outcome| outcome.state == EndState::Complete);
+            is_main(kind) && complete && work.is_for(&spec.goal)
+        });
+        // What a cluster runs it says on anybody's work.
+        let by_feedback = self.works(name).any(|(_, work)| {
+            let feedback = work.feedback.cluster_version();
+            is_enough(feedback.and_then(VersionFeedback::completed))
         });
         let by_records = row.entries.iter().any(|recorded| {
             recorded.entry.outcome == RecordedOutcome::Complete
                 && self.rollout.upgrade.owns(&recorded.page.owner)
                 && recorded.page.goal == spec.goal.fingerprint()
         });
-        by_works || by_records || is_enough(claims)
+        by_works || by_feedback || by_records || is_enough(claims)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drydock_names::ClusterName;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::assess::{Assessment, Begins, Cluster, Context, Next, Step, assess};
+use crate::assess::{Assessment, Begins, Cluster, Context, Next, Step, assess, is_over};
 use crate::slots::{self, Filled, fill_slots, halt};
 use crate::totals::Totals;
 use crate::{
@@ -70,7 +70,11 @@ impl Fleet<'_> {
         report.first_wait = self.first_wait(&report);
         Plan {
             actions,
-            wake: wake.into_iter().chain(deadline).min(),
+            wake: wake
+                .into_iter()
+                .chain(deadline)
+                .chain(self.records_due(now))
+                .min(),
             report,
         }
     }
@@ -147,6 +151,22 @@ impl Fleet<'_> {
         first.into_iter().collect()
     }
 
+    /// When a refused write of records is tried again.
+    fn records_due(&self, now: Timestamp) -> Option<Timestamp> {
+        let refused = self.rollout.page_refusal.as_ref()?;
+        let is_awaited = !self.totals.unrecorded.is_empty() || self.adopted().next().is_some();
+        (is_awaited && refused.next > now).then_some(refused.next)
+    }
+
+    /// Pages that the upgrade has under an earlier uid.
+    fn adopted(&self) -> impl Iterator<Item = &crate::Page> {
+        let upgrade = &self.rollout.upgrade;
+        self.rollout.pages.iter().filter(|page| {
+            let header = &page.header;
+            header.owner.uid != upgrade.uid && !header.closed && upgrade.owns(&header.owner)
+        })
+    }
+
     /// Outcomes that are on no page yet, while pages can be written.
     fn records(&self, since: Timestamp, now: Timestamp) -> Vec<Action> {
         let refused = self.rollout.page_refusal.as_ref();
@@ -158,11 +178,6 @@ impl Fleet<'_> {
             self.cluster(name, now)?.entry(unrecorded, since)
         });
         let mut actions = pages::write(self.rollout, entries.collect());
-        let adopted = self
-            .rollout
-            .pages
-            .iter()
-            .filter(|page| page.header.owner.uid != self.rollout.upgrade.uid && !page.header.closed);
         let written: BTreeSet<_> = actions
             .iter()
             .filter_map(|action| match action {
@@ -171,8 +186,8 @@ impl Fleet<'_> {
             })
             .collect();
         actions.extend(
-            adopted
-                .filter(|page| self.rollout.upgrade.owns(&page.header.owner) && !written.contains(&page.name))
+            self.adopted()
+                .filter(|page| !written.contains(&page.name))
                 .map(|page| Action::MarkPage {
                     name: page.name.clone(),
                     closed: false,
@@ -207,7 +222,7 @@ impl Fleet<'_> {
         let used =
             |counts: ActionCounts, is_used: bool| if is_used { counts } else { ActionCounts::default() };
         let has = |which: fn(&crate::Spec) -> bool| spec.is_ok_and(|spec| which(spec)) || spec.is_err();
-        let begins = starting > 0 || (over(self.rollout) && !is_all_complete(totals));
+        let begins = starting > 0 || (is_over(self.rollout) && !is_all_complete(totals));
         let mut report = Report {
             selected: totals.selected,
             selection_problem: problem,
@@ -361,12 +376,6 @@ pub(crate) fn is_frozen(rollout: &Rollout) -> bool {
     previous.complete
         && rollout.spec.is_ok()
         && previous.observed_generation == Some(rollout.upgrade.generation)
-}
-
-/// The upgrade was complete, and its spec has been edited since: a new rollout begins, unless that changes nothing.
-fn over(rollout: &Rollout) -> bool {
-    let previous = &rollout.previous;
-    previous.complete && previous.observed_generation != Some(rollout.upgrade.generation)
 }
 
 fn is_all_complete(totals: &Totals) -> bool {

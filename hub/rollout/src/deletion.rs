@@ -33,7 +33,13 @@ pub(crate) fn decide(rollout: &Rollout, rows: &BTreeMap<ClusterName, Row>, now: 
         ..
     } = deletion;
     report.unrecorded = entries.len();
-    actions.extend(pages::write(rollout, entries));
+    let refused = rollout.page_refusal.as_ref().filter(|refusal| refusal.next > now);
+    let refused = refused.filter(|_| !entries.is_empty());
+    let wake = wake.into_iter().chain(refused.map(|refusal| refusal.next)).min();
+    let waits = waits || refused.is_some();
+    if refused.is_none() {
+        actions.extend(pages::write(rollout, entries));
+    }
     if actions.is_empty() && !waits && rollout.upgrade.finalizer {
         let owns = |page: &&crate::Page| rollout.upgrade.owns(&page.header.owner) && !page.header.closed;
         let open = rollout.pages.iter().filter(owns);

@@ -28,6 +28,7 @@ pub mod transition;
 mod verdicts;
 mod window;
 
+pub use assess::rollout_since;
 pub use check::{Violation, check};
 pub use decide::decide;
 pub use decider::Decider;

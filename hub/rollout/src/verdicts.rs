@@ -255,8 +255,8 @@ fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
         Halt::Paused => (reason::PAUSED, "spec.paused is true: running upgrades continue, no further cluster starts".to_owned()),
         Halt::NoCanaryMatched => (
             reason::NO_CANARY_MATCHED,
-            "spec.upgradeStrategy.canaryClusters matches no selected cluster: correct the selector, or remove it to go \
-             without canaries"
+            "spec.upgradeStrategy.canaryClusters matches no cluster that is selected and not left to a later upgrade: correct \
+             the selector, or remove it to go without canaries"
                 .to_owned(),
         ),
         Halt::CanaryFailed(names) => {

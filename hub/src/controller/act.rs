@@ -108,7 +108,10 @@ fn settle(
         Outcome::Seen => None,
         Outcome::Refused { cause, words } => {
             refused(context, planned, action, cause, &words);
-            None
+            // The decision knows when to try a work or a record again.
+            let is_known =
+                action.cluster().is_some() || is_record(action) || matches!(action, Action::MarkPage { .. });
+            (!is_known).then(|| WriteError::refused(action, &words))
         }
         Outcome::Unknown(source) => {
             cache.change(|fleet| fleet.unknown(action, now));

@@ -29,7 +29,7 @@ const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;
 pub(crate) struct WriteError {
     doing: String,
     #[source]
-    source: Box<kube::Error>,
+    source: Option<Box<kube::Error>>,
 }
 
 impl WriteError {
@@ -37,13 +37,21 @@ impl WriteError {
     pub fn of(action: &Action, source: kube::Error) -> Self {
         Self {
             doing: describe(action),
-            source: Box::new(source),
+            source: Some(Box::new(source)),
+        }
+    }
+
+    /// An action was refused in these words, and nothing else says when it is tried again.
+    pub fn refused(action: &Action, words: &str) -> Self {
+        Self {
+            doing: format!("{} is refused: {words}", describe(action)),
+            source: None,
         }
     }
 
     /// Whether somebody else wrote first: to look again at once is all it takes.
     pub fn is_conflict(&self) -> bool {
-        matches!(&*self.source, kube::Error::Api(status) if status.code == 409)
+        matches!(self.source.as_deref(), Some(kube::Error::Api(status)) if status.code == 409)
     }
 }
 

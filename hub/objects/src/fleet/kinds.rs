@@ -9,7 +9,7 @@ use drydock_api::ocm::{
 };
 use drydock_rollout::PlacementKey;
 use kube::Resource;
-use kube::api::ListParams;
+use kube::core::params::ListParams;
 
 use super::{Change, Fleet};
 use crate::{cluster, placement, record};

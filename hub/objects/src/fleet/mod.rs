@@ -78,6 +78,21 @@ impl Known {
             .retain(|(_, write), refusal| *write != RefusedWrite::Create || refusal.since > ended);
     }
 
+    /// The write of a work was not made.
+    fn undo(&mut self, kind: WorkKind) {
+        let seen = self
+            .works
+            .get(kind)
+            .map(|work| (&**work, self.versions.get(&kind).copied().unwrap_or(0)));
+        let left = self
+            .pending
+            .remove(&kind)
+            .and_then(|pending| pending.undone(seen));
+        if let Some(earlier) = left {
+            self.pending.insert(kind, earlier);
+        }
+    }
+
     fn is_blank(&self) -> bool {
         self.facts.is_none()
             && !self.agent

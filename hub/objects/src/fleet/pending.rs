@@ -32,34 +32,53 @@ pub(super) struct Pending {
     progress: Progress,
     /// The version that the watch had brought when this began.
     seen: u64,
+    /// The work as it was known before the write.
+    before: Option<Arc<Work>>,
+    /// An earlier write that had not come back when this one began.
+    earlier: Option<Box<Pending>>,
 }
 
 impl Pending {
-    /// A write is decided that leaves the work so.
-    pub fn under_way(work: Option<Arc<Work>>, seen: u64) -> Self {
+    /// A write is decided that leaves the work so; before it, the work was known to be as `before`.
+    pub fn under_way(
+        work: Option<Arc<Work>>,
+        seen: u64,
+        before: Option<Arc<Work>>,
+        earlier: Option<Self>,
+    ) -> Self {
+        let earlier = earlier.map(|earlier| {
+            Box::new(Self {
+                earlier: None,
+                ..earlier
+            })
+        });
         Self {
             work,
             progress: Progress::UnderWay,
             seen,
+            before,
+            earlier,
+        }
+    }
+
+    fn about(work: Arc<Work>, progress: Progress, seen: u64) -> Self {
+        Self {
+            work: Some(work),
+            progress,
+            seen,
+            before: None,
+            earlier: None,
         }
     }
 
     /// A work that nobody has deleted has gone out of the watch's sight.
     pub fn vanished(work: Arc<Work>, seen: u64, now: Timestamp) -> Self {
-        Self {
-            work: Some(work),
-            progress: Progress::Vanished { since: now },
-            seen,
-        }
+        Self::about(work, Progress::Vanished { since: now }, seen)
     }
 
     /// A work was read by name.
     pub fn read(work: Arc<Work>, seen: u64) -> Self {
-        Self {
-            work: Some(work),
-            progress: Progress::Read,
-            seen,
-        }
+        Self::about(work, Progress::Read, seen)
     }
 
     /// The write was accepted: as this version, with the uid of the object; without a version the object is gone.
@@ -72,9 +91,19 @@ impl Pending {
         }
     }
 
-    /// Whether the write was made is not known.
-    pub fn unknown(&mut self, now: Timestamp) {
+    /// Whether the write was made is not known. One that would have given the cluster's slot back counts as not made.
+    pub fn unknown(&mut self, frees: bool, now: Timestamp) {
         self.progress = Progress::Unknown { since: now };
+        if frees {
+            self.work = self.before.take();
+        }
+    }
+
+    /// What is left if the write was not made: the earlier one, unless the watch has brought that meanwhile.
+    pub fn undone(self, seen: Option<(&Work, u64)>) -> Option<Self> {
+        let earlier = self.earlier?;
+        let is_back = seen.is_some_and(|(work, version)| earlier.is_confirmed_by(work, version));
+        (!is_back).then_some(*earlier)
     }
 
     /// Whether this is over because the watch has brought `work` in this version.

@@ -8,7 +8,8 @@ use drydock_api::ocm::placement::PlacementSpec;
 use drydock_rollout::{
     Action, ClusterName, DecisionPage, Decisions, OwnPlacement, Page, PlacementKey, Plan, Refusal,
     RefusalCause, RefusedWrite, Report, Rollout, Row, SelectionProblem, Selector, Snapshot, Source,
-    Transition, Uid, UpgradeKey, Violation, WorkKind, check, expired_pages, read_snapshot, transition,
+    Transition, Uid, UpgradeKey, Violation, WorkKind, check, expired_pages, read_snapshot, rollout_since,
+    transition,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -113,6 +114,9 @@ impl Fleet {
 
     /// The clusters that upgrades start now which come before this one.
     fn taken_before(&mut self, key: &UpgradeKey, now: Timestamp) -> BTreeSet<ClusterName> {
+        for key in self.upgrades() {
+            self.bring_up_to_date(&key, now);
+        }
         let mut order: Vec<_> = self
             .upgrades
             .values()
@@ -126,7 +130,6 @@ impl Fleet {
             .collect();
         let mut taken = BTreeSet::new();
         for other in before {
-            self.bring_up_to_date(&other, now);
             if let Some(followed) = self.upgrades.get_mut(&other) {
                 let starts = followed.decider.starts(now, &|name| taken.contains(name));
                 taken.extend(starts);
@@ -341,7 +344,11 @@ impl Fleet {
                 continue;
             };
             let seen = known.versions.get(&kind).copied().unwrap_or(0);
-            known.pending.insert(kind, Pending::under_way(work, seen));
+            let earlier = known.pending.remove(&kind);
+            let before = works.get(kind).cloned();
+            known
+                .pending
+                .insert(kind, Pending::under_way(work, seen, before, earlier));
             // It is decided about anew anyway when it has come back.
             let _woken = self.touch(name);
         }
@@ -384,7 +391,8 @@ impl Fleet {
             return Change::Nothing;
         };
         if let Some(pending) = self.known(name).pending.get_mut(&kind) {
-            pending.unknown(now);
+            let frees = matches!(action, Action::FinishWork(_) | Action::DeleteWork { .. });
+            pending.unknown(frees, now);
         }
         self.touch(name)
     }
@@ -394,7 +402,7 @@ impl Fleet {
         let Some((name, kind, _)) = about(action) else {
             return Change::Nothing;
         };
-        self.known(name).pending.remove(&kind);
+        self.known(name).undo(kind);
         self.touch(name)
     }
 
@@ -416,7 +424,9 @@ impl Fleet {
         let Some((name, kind, _)) = about(refused.action) else {
             let is_page = matches!(refused.action, Action::WritePage(_) | Action::MarkPage { .. });
             if !is_page {
-                return (Change::Nothing, true);
+                let is_new = followed.refused_words.as_deref() != Some(refused.words);
+                followed.refused_words = Some(refused.words.into());
+                return (Change::Nothing, is_new);
             }
             let before = followed.page_refusal.take();
             let refusal = next_refusal(before.as_deref(), refusal, now);
@@ -426,7 +436,7 @@ impl Fleet {
             return (Change::Upgrades([refused.upgrade.clone()].into()), is_new);
         };
         let known = self.known(name);
-        known.pending.remove(&kind);
+        known.undo(kind);
         let before = known.refusals.get(&(kind, write)).map(|before| &**before);
         let before = before.cloned();
         let refusal = next_refusal(before.as_ref(), refusal, now);
@@ -491,7 +501,5 @@ fn refusals_of(row: &Row, upgrade: &Uid) -> usize {
 
 /// When the rollout of an upgrade began; one that has not is later than all that have.
 fn began(followed: &Followed) -> Timestamp {
-    let previous = &followed.digest.previous;
-    let over = previous.complete && previous.observed_generation != Some(followed.digest.upgrade.generation);
-    previous.start_time.filter(|_| !over).unwrap_or(Timestamp::MAX)
+    rollout_since(followed.decider.rollout()).unwrap_or(Timestamp::MAX)
 }

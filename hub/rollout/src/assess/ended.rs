@@ -160,7 +160,8 @@ impl<'a> Cluster<'a> {
                 WorkKind::Post => !work.deleting,
                 WorkKind::Cluster | WorkKind::Operators => false,
             });
-            assessment.disposable = actions.map(|(kind, _)| kind).collect();
+            let kinds = actions.map(|(kind, _)| kind);
+            assessment.disposable = kinds.filter(|kind| self.may_delete(*kind)).collect();
         }
         assessment
     }

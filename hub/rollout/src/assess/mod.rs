@@ -49,11 +49,25 @@ impl Context {
     }
 }
 
-/// When the rollout began, if it has: an upgrade that was complete and then edited begins a new one.
-pub(crate) fn rollout_since(rollout: &Rollout) -> Option<Timestamp> {
+/// When the rollout began, if it has: an upgrade that was complete and is then given another goal begins a new one.
+pub fn rollout_since(rollout: &Rollout) -> Option<Timestamp> {
+    rollout.previous.start_time.filter(|_| !is_over(rollout))
+}
+
+/// The upgrade was complete, and its spec has been edited since and names another goal than its records. One that is edited otherwise
+/// goes on with its rollout, for what it has left to later ones it must not claim again.
+pub(crate) fn is_over(rollout: &Rollout) -> bool {
     let previous = &rollout.previous;
-    let over = previous.complete && previous.observed_generation != Some(rollout.upgrade.generation);
-    previous.start_time.filter(|_| !over)
+    let is_edited = previous.observed_generation != Some(rollout.upgrade.generation);
+    let goal = rollout.spec.as_ref().ok().map(|spec| spec.goal.fingerprint());
+    let mut pages = rollout.pages.iter();
+    let goes_on = pages.any(|page| {
+        let header = &page.header;
+        Some(header.rollout_since) == previous.start_time
+            && goal.as_ref() == Some(&header.goal)
+            && rollout.upgrade.owns(&header.owner)
+    });
+    previous.complete && is_edited && !goes_on
 }
 
 /// With which write a cluster starts.
@@ -198,7 +212,8 @@ impl<'a> Cluster<'a> {
             assessment.step = Step::WAIT;
             if self.present.has_reached(*due) {
                 assessment.step = Step::Continue(vec![Next::Confirm(*kind)]);
-                if let Some(status) = &mut assessment.status {
+                let ended = |status: &ClusterStatus| status.state.finished() || status.has_failed();
+                if let Some(status) = assessment.status.as_mut().filter(|status| !ended(status)) {
                     status.reason = Reason::ConfirmingWork(*kind);
                 }
             }
@@ -354,7 +369,16 @@ impl<'a> Cluster<'a> {
 
     /// Whether a work may be changed now: not while a change of it that was refused waits to be tried again.
     pub fn may_change(&self, kind: WorkKind) -> bool {
-        self.refusal(kind, crate::RefusedWrite::Change)
+        self.may(kind, crate::RefusedWrite::Change)
+    }
+
+    /// Whether a work may be deleted now: not while a refused deletion of it waits to be tried again.
+    pub fn may_delete(&self, kind: WorkKind) -> bool {
+        self.may(kind, crate::RefusedWrite::Delete)
+    }
+
+    fn may(&self, kind: WorkKind, write: crate::RefusedWrite) -> bool {
+        self.refusal(kind, write)
             .is_none_or(|refusal| self.present.has_reached(refusal.next))
     }
 

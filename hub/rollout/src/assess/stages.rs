@@ -7,7 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::progress::{Progress, action_progress, upgrade_progress};
 use super::{Assessment, Cluster, Ending, FOLLOWS_AT_ONCE, Next, Step, Unrecorded};
-use crate::{ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage, Work};
+use crate::{
+    ClusterState, Deadline, FailureReason, Goal, Reason, Refusal, RefusedWrite, Revision, Stage, Work,
+};
 
 const WAITS_FOR_SPEC: Deadline =
     Deadline::Never("only the user can correct the spec, and failing the cluster would help nobody");
@@ -81,9 +83,7 @@ impl<'a> Cluster<'a> {
         let (reason, step) = match self.row.works.get(kind) {
             None => return self.creates(state, next, patience, lead),
             Some(taken) if taken.deleting => (Reason::ReplacingOldWork, Step::WAIT),
-            Some(taken) if self.is_own(taken) || self.is_recorded(taken) => {
-                (Reason::ReplacingOldWork, Step::Continue(vec![Next::Delete(kind)]))
-            }
+            Some(taken) if self.is_own(taken) || self.is_recorded(taken) => self.replaces(kind),
             Some(taken) => (Reason::OwnedByAnotherUpgrade(taken.owner.to_string()), Step::WAIT),
         };
         if self.present.has_reached(waits) {
@@ -91,6 +91,23 @@ impl<'a> Cluster<'a> {
         }
         let status = self.status(state, reason, Deadline::At(waits));
         self.member(status, step)
+    }
+
+    /// An old work that is in the way of the next one is deleted.
+    fn replaces(&self, kind: WorkKind) -> (Reason, Step) {
+        let next = self.may_delete(kind).then_some(Next::Delete(kind));
+        let step = Step::Continue(next.into_iter().collect());
+        match self.refusal(kind, RefusedWrite::Delete) {
+            Some(refusal) => (self.refused_reason(kind, refusal), step),
+            None => (Reason::ReplacingOldWork, step),
+        }
+    }
+
+    pub(super) fn refused_reason(&self, kind: WorkKind, refusal: &Refusal) -> Reason {
+        Reason::WriteRefused {
+            stage: Stage::of(kind),
+            words: Arc::clone(&refusal.words),
+        }
     }
 
     fn lead_kind(&self) -> WorkKind {
@@ -124,7 +141,8 @@ impl<'a> Cluster<'a> {
         let mut assessment = self.takes_no_part();
         if self.is_recorded(lead) {
             let works = self.own_works().filter(|(_, work)| !work.deleting);
-            assessment.step = Step::Continue(works.map(|(kind, _)| Next::Delete(kind)).collect());
+            let kinds = works.map(|(kind, _)| kind).filter(|kind| self.may_delete(*kind));
+            assessment.step = Step::Continue(kinds.map(Next::Delete).collect());
         } else {
             assessment.unrecorded = Some(Unrecorded::Abandoned(format!("{later} has taken over").into()));
         }
@@ -166,20 +184,15 @@ impl<'a> Cluster<'a> {
     }
 
     fn enforces(&self, deadline: Timestamp, work: &Work) -> Assessment {
-        let refused = self.refusal(WorkKind::Cluster, RefusedWrite::Change);
-        let reason = match refused {
-            Some(refusal) => Reason::WriteRefused {
-                stage: Stage::Platform,
-                words: Arc::clone(&refusal.words),
-            },
-            None => Reason::WaitingForTarget(None),
+        let (reason, failure) = match self.refusal(WorkKind::Cluster, RefusedWrite::Change) {
+            Some(refusal) => (
+                self.refused_reason(WorkKind::Cluster, refusal),
+                FailureReason::UpgradeRefused,
+            ),
+            None => (Reason::WaitingForTarget(None), FailureReason::UpgradeTimedOut),
         };
         if self.present.has_reached(deadline) {
-            return self.fails(
-                WorkKind::Cluster,
-                FailureReason::UpgradeTimedOut,
-                &reason.to_string(),
-            );
+            return self.fails(WorkKind::Cluster, failure, &reason.to_string());
         }
         let mut assessment = self.going(ClusterState::Initialized, reason, deadline, work.created);
         if self.may_change(WorkKind::Cluster) {

@@ -252,12 +252,11 @@ impl<'a> Cluster<'a> {
             let works = self.row.works.iter();
             works.filter(move |(kind, _)| !(reopens && matches!(kind, WorkKind::Cluster | WorkKind::Pre)))
         };
-        let refused = in_the_way().find_map(|(kind, _)| self.refusal(kind, RefusedWrite::Delete));
-        if let Some(refusal) = refused.filter(|refusal| !self.present.has_reached(refusal.next)) {
-            return Err(Reason::WriteRefused {
-                stage: Stage::Platform,
-                words: Arc::clone(&refusal.words),
-            });
+        let mut refused = in_the_way().filter(|(kind, _)| !self.may_delete(*kind));
+        if let Some((kind, refusal)) =
+            refused.find_map(|(kind, _)| Some((kind, self.refusal(kind, RefusedWrite::Delete)?)))
+        {
+            return Err(self.refused_reason(kind, refusal));
         }
         let is_unrecorded = |work: &Work| {
             let has_ended = work.outcome.is_some();

@@ -1,0 +1,236 @@
+//! Attempts at clusters, as their works tell of them: from the first work to the outcome.
+
+use std::collections::BTreeMap;
+
+use drydock_api::names::{
+    ATTEMPT_ANNOTATION, KIND_LABEL, REVISION_ANNOTATION, STATE_LABEL, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL,
+};
+use drydock_rollout::Revision;
+use drydock_sandbox::access::Object;
+use jiff::Timestamp;
+
+use super::Seen;
+
+/// One attempt of an upgrade at a cluster.
+#[derive(Clone, Debug)]
+pub(super) struct Attempt {
+    /// `namespace/name` of the upgrade.
+    pub key: String,
+    /// Its uid.
+    pub uid: String,
+    pub revision: Revision,
+    /// When it began, as its works say: what tells attempts at a cluster apart.
+    pub started: Timestamp,
+    /// When it was seen to begin.
+    pub begun: Timestamp,
+    /// Its works that are there and not being deleted, by kind, with their uids.
+    pub works: BTreeMap<String, String>,
+    /// By which the Job of its pre-upgrade action is known.
+    pub job: Option<String>,
+    /// `Complete` or `Failed`, once committed, and when that was seen.
+    pub outcome: Option<(String, Timestamp)>,
+    /// When the newest of its works was made.
+    pub newest: Timestamp,
+    /// Users have meddled with it.
+    pub exempt: bool,
+}
+
+impl Attempt {
+    pub fn has_ended(&self, state: &str) -> bool {
+        self.outcome.as_ref().is_some_and(|(ended, _)| ended == state)
+    }
+}
+
+/// A work that is there.
+#[derive(Clone, Debug)]
+pub(super) struct WorkSeen {
+    cluster: String,
+    kind: String,
+    /// Which attempt at the cluster.
+    attempt: usize,
+    started: Timestamp,
+    deleting: bool,
+}
+
+/// What a work says of the attempt that it is part of.
+struct Told {
+    cluster: String,
+    kind: String,
+    key: String,
+    uid: String,
+    revision: Revision,
+    job: Option<String>,
+}
+
+fn told(work: &Object) -> Option<Told> {
+    Some(Told {
+        cluster: work.namespace()?.to_owned(),
+        kind: work.label(KIND_LABEL)?.to_owned(),
+        key: work.annotation(UPGRADE_ANNOTATION)?.to_owned(),
+        uid: work.label(UPGRADE_UID_LABEL)?.to_owned(),
+        revision: serde_json::from_str(work.annotation(REVISION_ANNOTATION)?).ok()?,
+        job: work
+            .pointer("/spec/workload/manifests/0/metadata/annotations")
+            .and_then(|annotations| annotations[ATTEMPT_ANNOTATION].as_str())
+            .map(str::to_owned),
+    })
+}
+
+impl Seen {
+    /// A work is there, or has changed.
+    pub(super) fn work(&mut self, work: &Object, now: Timestamp) {
+        let told = told(work);
+        let is_known = self.works.contains_key(work.uid());
+        let reopened = told.as_ref().is_some_and(|told| {
+            let known = self.works.get(work.uid());
+            known.is_some_and(|known| known.started != told.revision.started_at)
+        });
+        match told {
+            Some(told) if !is_known || reopened => self.new_work(work, told, now),
+            None if !is_known => return,
+            _ => {}
+        }
+        let Some(known) = self.works.get(work.uid()).cloned() else {
+            return;
+        };
+        let state = work.label(STATE_LABEL).map(str::to_owned);
+        if let (Some(state), Some(attempt)) = (state, self.attempt_mut(&known))
+            && attempt.outcome.is_none()
+        {
+            attempt.outcome = Some((state.clone(), now));
+            self.note(format!(
+                "{now} {}: {} work says {state}",
+                known.cluster, known.kind
+            ));
+        }
+        let is_deleting = !work["metadata"]["deletionTimestamp"].is_null();
+        if is_deleting && !known.deleting {
+            if let Some(seen) = self.works.get_mut(work.uid()) {
+                seen.deleting = true;
+            }
+            self.leaves(work, &known, now);
+        }
+    }
+
+    fn new_work(&mut self, work: &Object, told: Told, now: Timestamp) {
+        let started = told.revision.started_at;
+        let attempts = self.attempts.entry(told.cluster.clone()).or_default();
+        let known = attempts
+            .iter()
+            .rposition(|attempt| attempt.key == told.key && attempt.started == started);
+        let is_first = known.is_none();
+        let index = known.unwrap_or(attempts.len());
+        if is_first {
+            attempts.push(Attempt {
+                key: told.key.clone(),
+                uid: told.uid.clone(),
+                revision: told.revision.clone(),
+                started,
+                begun: now,
+                works: BTreeMap::new(),
+                job: None,
+                outcome: None,
+                newest: now,
+                exempt: self.restoring,
+            });
+        }
+        let attempt = &mut attempts[index];
+        attempt.uid.clone_from(&told.uid);
+        attempt.works.insert(told.kind.clone(), work.uid().to_owned());
+        attempt.newest = now;
+        if told.kind == "pre" {
+            attempt.job.clone_from(&told.job);
+        }
+        let seen = WorkSeen {
+            cluster: told.cluster.clone(),
+            kind: told.kind.clone(),
+            attempt: index,
+            started,
+            deleting: false,
+        };
+        self.works.insert(work.uid().to_owned(), seen);
+        self.deletions
+            .remove(&(told.cluster.clone(), work.name().to_owned()));
+        let running = self.in_flight(&told.key);
+        self.note(format!(
+            "{now} {}: {} work made for {} (generation {}, started {started}), {running} in flight",
+            told.cluster, told.kind, told.key, told.revision.generation
+        ));
+        if self.restoring {
+            return;
+        }
+        let broken = if is_first {
+            self.starts += 1;
+            self.breaks_by_start(&told.cluster, index, now)
+        } else {
+            None
+        };
+        self.breaks(broken);
+        if matches!(told.kind.as_str(), "cluster" | "operators") {
+            let broken = self.breaks_by_upgrade(&told.cluster, index, &told.revision, now);
+            self.breaks(broken);
+        }
+    }
+
+    /// A work is gone.
+    pub(super) fn work_gone(&mut self, work: &Object, now: Timestamp) {
+        if let Some(known) = self.works.remove(work.uid())
+            && !known.deleting
+        {
+            self.leaves(work, &known, now);
+        }
+    }
+
+    /// A work goes: if the hub has asked for that, what became of the attempt is on record.
+    fn leaves(&mut self, work: &Object, known: &WorkSeen, now: Timestamp) {
+        let id = (known.cluster.clone(), work.name().to_owned());
+        let by_hub = self.deletions.contains(&id);
+        self.note(format!(
+            "{now} {}: {} work goes{}",
+            known.cluster,
+            known.kind,
+            if by_hub { " by the hub" } else { "" }
+        ));
+        let Some(attempt) = self.attempt_mut(known) else {
+            return;
+        };
+        attempt.works.remove(&known.kind);
+        let attempt = attempt.clone();
+        let is_lost = by_hub
+            && !attempt.exempt
+            && !self.restoring
+            && !self.is_recorded(&known.cluster, &attempt)
+            && !self.is_namespace_leaving(&attempt);
+        let broken = is_lost.then(|| {
+            format!(
+                "{}: the hub deletes the {} work of {} and what became of the attempt is on no record",
+                known.cluster, known.kind, attempt.key
+            )
+        });
+        self.breaks(broken);
+    }
+
+    /// Whether nothing can be recorded any more in the namespace of the upgrade.
+    fn is_namespace_leaving(&self, attempt: &Attempt) -> bool {
+        let namespace = attempt.key.split('/').next().unwrap_or_default();
+        self.leaving.contains(namespace)
+    }
+
+    fn attempt_mut(&mut self, known: &WorkSeen) -> Option<&mut Attempt> {
+        self.attempts.get_mut(&known.cluster)?.get_mut(known.attempt)
+    }
+
+    /// How many clusters an upgrade has in flight.
+    pub(super) fn in_flight(&self, key: &str) -> usize {
+        let clusters = self.attempts.iter();
+        let running = clusters.filter(|(cluster, attempts)| {
+            let mut own = attempts.iter().filter(|attempt| attempt.key == key);
+            own.any(|attempt| self.is_in_flight(cluster, attempt))
+        });
+        running.count()
+    }
+
+    pub(super) fn is_in_flight(&self, cluster: &str, attempt: &Attempt) -> bool {
+        !attempt.works.is_empty() && attempt.outcome.is_none() && !self.is_recorded(cluster, attempt)
+    }
+}

@@ -1,0 +1,293 @@
+//! The rules of rollouts, checked from outside the hub after every write: from the works, the records, and what users had asked for.
+
+mod attempt;
+mod settled;
+mod start;
+mod surroundings;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
+use drydock_rollout::Spec;
+use drydock_runtime::Clock;
+use drydock_sandbox::access::{Access, Object, Selection, WatchEvent};
+use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
+use drydock_sandbox::ocm::spokes::Spokes;
+use futures::StreamExt;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::moments::Moments;
+use crate::light::{RECORD, UPGRADE};
+use attempt::{Attempt, WorkSeen};
+pub(super) use surroundings::Surroundings;
+
+/// How much of what happened is remembered.
+const REMEMBERED: usize = 300;
+
+/// A spec that an upgrade has had.
+#[derive(Clone, Debug)]
+struct Asked {
+    generation: i64,
+    /// As the user wrote it.
+    written: Value,
+    /// As the hub reads it; absent if it is invalid.
+    spec: Option<Arc<Spec>>,
+}
+
+/// An upgrade, by its uid.
+#[derive(Clone, Debug, Default)]
+struct UpgradeSeen {
+    namespace: String,
+    /// `namespace/name`.
+    key: String,
+    specs: Moments<Asked>,
+    /// What retries it asks for.
+    retries: Moments<String>,
+    live: bool,
+    deleting: bool,
+}
+
+impl UpgradeSeen {
+    fn at(&self, generation: i64) -> Option<&Asked> {
+        self.specs
+            .since(Timestamp::MIN)
+            .find(|asked| asked.generation == generation)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    upgrades: BTreeMap<String, UpgradeSeen>,
+    /// The attempts at each cluster, in the order in which they began.
+    attempts: BTreeMap<String, Vec<Attempt>>,
+    works: BTreeMap<String, WorkSeen>,
+    /// Cluster and beginning of each attempt that is on record.
+    recorded: BTreeSet<(String, Timestamp)>,
+    /// Works, as namespace and name, that the hub has asked to delete.
+    deletions: BTreeSet<(String, String)>,
+    surroundings: Moments<Arc<Surroundings>>,
+    /// Namespaces that are being deleted, or are gone.
+    leaving: BTreeSet<String>,
+    /// Since when the hub is cut off.
+    cut: Option<Timestamp>,
+    /// The hub's objects are being restored: what appears now is nobody's doing.
+    restoring: bool,
+    /// The clusters, where they are no simulated ones: what really runs on them.
+    spokes: Option<Spokes>,
+    history: VecDeque<String>,
+    broken: Option<String>,
+    checks: u64,
+    starts: u64,
+}
+
+/// What is checked. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct Rules(Arc<Mutex<Seen>>);
+
+/// Checks after every change of a work. What is on record, and what is asked, is looked at first.
+pub(super) async fn watch(hub: Access, clock: Clock, rules: Rules) {
+    let everything = Selection::everything();
+    let mut upgrades = hub.watch(&UPGRADE, &everything);
+    let mut records = hub.watch(&RECORD, &everything);
+    let mut works = hub.watch(&MANIFEST_WORK, &everything);
+    loop {
+        tokio::select! {
+            biased;
+            Some(event) = upgrades.next() => each(event, |upgrade, gone| rules.upgrade(upgrade, gone, clock.now())),
+            Some(event) = records.next() => each(event, |page, _| rules.page(page)),
+            Some(event) = works.next() => each(event, |work, gone| {
+                let mut seen = rules.seen();
+                if gone {
+                    seen.work_gone(work, clock.now());
+                } else {
+                    seen.work(work, clock.now());
+                }
+            }),
+            else => return,
+        }
+    }
+}
+
+fn each(event: WatchEvent, mut what: impl FnMut(&Object, bool)) {
+    match event {
+        WatchEvent::Resync(all) => all.iter().for_each(|object| what(object, false)),
+        WatchEvent::Applied(object) => what(&object, false),
+        WatchEvent::Deleted(object) => what(&object, true),
+    }
+}
+
+impl Rules {
+    /// Rules of rollouts of these clusters, if they are no simulated ones.
+    pub fn new(spokes: Option<&Spokes>) -> Self {
+        let rules = Self::default();
+        rules.seen().spokes = spokes.cloned();
+        rules
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn upgrade(&self, object: &Object, gone: bool, now: Timestamp) {
+        let mut guard = self.seen();
+        let known = guard.upgrades.entry(object.uid().to_owned()).or_default();
+        known.namespace = object.namespace().unwrap_or_default().to_owned();
+        known.key = format!("{}/{}", known.namespace, object.name());
+        known.live = !gone;
+        known.deleting = !object["metadata"]["deletionTimestamp"].is_null();
+        let generation = object["metadata"]["generation"].as_i64().unwrap_or_default();
+        if known
+            .specs
+            .latest()
+            .is_none_or(|latest| latest.generation != generation)
+        {
+            let upgrade: Option<ManagedClustersUpgrade> =
+                serde_json::from_value(object.complete().into_owned()).ok();
+            let spec = upgrade.and_then(|upgrade| drydock_objects::parse_spec(&upgrade).ok());
+            let asked = Asked {
+                generation,
+                written: object["spec"].clone(),
+                spec: spec.map(Arc::new),
+            };
+            known.specs.push(now, asked);
+        }
+        let annotation = |name: &str| object.annotation(name).unwrap_or_default().to_owned();
+        let retries = format!(
+            "{} {}",
+            annotation(RETRY_ANNOTATION),
+            annotation(RETRY_CLUSTERS_ANNOTATION)
+        );
+        if known.retries.latest() != Some(&retries) {
+            known.retries.push(now, retries);
+        }
+    }
+
+    fn page(&self, page: &Object) {
+        let mut seen = self.seen();
+        for entry in page["spec"]["entries"].as_array().into_iter().flatten() {
+            let started = entry["started"].as_str().and_then(|text| text.parse().ok());
+            let cluster = entry["cluster"].as_str();
+            if let (Some(cluster), Some(started)) = (cluster, started) {
+                seen.recorded.insert((cluster.to_owned(), started));
+            }
+        }
+    }
+
+    /// These are the surroundings from now on.
+    pub fn surrounded(&self, surroundings: Surroundings, now: Timestamp) {
+        self.seen().surroundings.push(now, Arc::new(surroundings));
+    }
+
+    /// The hub asks to delete a work.
+    pub fn deletion_asked(&self, namespace: &str, name: &str) {
+        self.seen()
+            .deletions
+            .insert((namespace.to_owned(), name.to_owned()));
+    }
+
+    /// The hub is cut off from now on, or back.
+    pub fn partition_is(&self, is_cut: bool, now: Timestamp) {
+        let mut guard = self.seen();
+        let seen = &mut *guard;
+        if is_cut {
+            seen.cut.get_or_insert(now);
+        } else if let Some(cut) = seen.cut.take() {
+            seen.surroundings.learned(cut, now);
+            for upgrade in seen.upgrades.values_mut() {
+                upgrade.specs.learned(cut, now);
+            }
+        }
+    }
+
+    /// The hub's objects are being restored from now on, or it is done. What ended since the backup need not be on record.
+    pub fn restoring(&self, restoring: bool) {
+        let mut seen = self.seen();
+        seen.restoring = restoring;
+        for attempt in seen.attempts.values_mut().flatten() {
+            attempt.exempt = true;
+        }
+    }
+
+    /// Somebody has meddled with the works of a cluster, or it has left: what becomes of its attempts so far is not checked.
+    pub fn meddled(&self, cluster: &str) {
+        let mut seen = self.seen();
+        for attempt in seen.attempts.get_mut(cluster).into_iter().flatten() {
+            attempt.exempt = true;
+        }
+    }
+
+    /// Nothing says any more whose the works of a cluster are.
+    pub fn disowned(&self, cluster: &str) {
+        self.meddled(cluster);
+        let mut seen = self.seen();
+        for attempt in seen.attempts.get_mut(cluster).into_iter().flatten() {
+            attempt.works.clear();
+        }
+    }
+
+    /// A namespace of upgrades goes with its records, or is back.
+    pub fn namespace_leaves(&self, namespace: &str, leaves: bool) {
+        let prefix = format!("{namespace}/");
+        let mut seen = self.seen();
+        if leaves {
+            seen.leaving.insert(namespace.to_owned());
+        } else {
+            seen.leaving.remove(namespace);
+        }
+        let attempts = seen.attempts.values_mut().flatten();
+        for attempt in attempts.filter(|attempt| attempt.key.starts_with(&prefix)) {
+            attempt.exempt = true;
+        }
+    }
+
+    /// Remembers something that happened.
+    pub fn note(&self, what: String) {
+        self.seen().note(what);
+    }
+
+    /// The first rule that was broken.
+    pub fn broken(&self) -> Option<String> {
+        self.seen().broken.clone()
+    }
+
+    pub fn checks(&self) -> u64 {
+        self.seen().checks
+    }
+
+    /// How often a cluster was started.
+    pub fn starts(&self) -> u64 {
+        self.seen().starts
+    }
+
+    /// What happened last.
+    pub fn history(&self) -> String {
+        let seen = self.seen();
+        seen.history.iter().cloned().collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Seen {
+    fn note(&mut self, what: String) {
+        self.history.push_back(what);
+        while self.history.len() > REMEMBERED {
+            self.history.pop_front();
+        }
+    }
+
+    fn breaks(&mut self, rule: Option<String>) {
+        self.checks += 1;
+        if let Some(rule) = rule
+            && self.broken.is_none()
+        {
+            self.note(format!("BROKEN: {rule}"));
+            self.broken = Some(rule);
+        }
+    }
+
+    fn is_recorded(&self, cluster: &str, attempt: &Attempt) -> bool {
+        self.recorded.contains(&(cluster.to_owned(), attempt.started))
+    }
+}

@@ -1,0 +1,351 @@
+//! What must hold when a cluster is started, and when its upgrade follows on its action. A work names the generation of the spec by which
+//! it was made, so it is held against exactly that.
+
+use std::sync::Arc;
+
+use drydock_rollout::{Enforcement, Revision, Spec};
+use jiff::{SignedDuration, Timestamp};
+
+use super::attempt::Attempt;
+use super::surroundings::Surroundings;
+use super::{Asked, Seen, UpgradeSeen};
+use crate::simulation::happening::SKEW;
+
+/// One start that is checked.
+struct Start<'a> {
+    seen: &'a Seen,
+    cluster: &'a str,
+    attempt: &'a Attempt,
+    upgrade: &'a UpgradeSeen,
+    asked: &'a Asked,
+    spec: &'a Spec,
+    now: Timestamp,
+}
+
+fn breaks(holds: bool, rule: impl FnOnce() -> String) -> Option<String> {
+    (!holds).then(rule)
+}
+
+/// By how much moments that different clocks have written may differ.
+fn off() -> SignedDuration {
+    SignedDuration::try_from(SKEW * 2).unwrap_or(SignedDuration::MAX)
+}
+
+fn is_open(spec: &Spec, now: Timestamp) -> bool {
+    let windows = &spec.strategy.windows;
+    let moments = [now - off(), now, now + off()];
+    windows.is_empty()
+        || windows
+            .iter()
+            .any(|window| moments.iter().any(|moment| window.closes(*moment).is_some()))
+}
+
+impl Seen {
+    /// The rule that the start of an attempt breaks.
+    pub(super) fn breaks_by_start(&self, cluster: &str, index: usize, now: Timestamp) -> Option<String> {
+        let attempt = self.attempts.get(cluster)?.get(index)?;
+        let who = format!("{cluster}: {} starts it", attempt.key);
+        let Some(upgrade) = self.upgrades.get(&attempt.uid) else {
+            return Some(format!("{who}, which nobody has created"));
+        };
+        let Some(asked) = upgrade.at(attempt.revision.generation) else {
+            return Some(format!("{who} for a generation that never was"));
+        };
+        let Some(spec) = &asked.spec else {
+            return Some(format!("{who} by an invalid spec"));
+        };
+        let start = Start {
+            seen: self,
+            cluster,
+            attempt,
+            upgrade,
+            asked,
+            spec,
+            now,
+        };
+        let rules = [
+            Start::by_pause,
+            Start::by_selection,
+            Start::by_owner,
+            Start::by_claim,
+            Start::by_repetition,
+            Start::by_limit,
+            Start::by_canaries,
+            Start::by_soak,
+            Start::by_budget,
+            Start::by_window,
+        ];
+        let broken = rules.iter().find_map(|rule| rule(&start))?;
+        Some(format!("{who}, {broken}"))
+    }
+
+    /// The rule that the upgrade of a cluster breaks whose attempt has begun before, or begins with it.
+    pub(super) fn breaks_by_upgrade(
+        &self,
+        cluster: &str,
+        index: usize,
+        revision: &Revision,
+        now: Timestamp,
+    ) -> Option<String> {
+        let attempt = self.attempts.get(cluster)?.get(index)?;
+        let upgrade = self.upgrades.get(&attempt.uid)?;
+        let who = format!("{cluster}: {} upgrades it", attempt.key);
+        let specs: Vec<&Arc<Spec>> = upgrade
+            .specs
+            .believed(now)
+            .filter_map(|asked| asked.spec.as_ref())
+            .collect();
+        // The operators follow on the platform whatever the hour is.
+        let follows = attempt.works.contains_key("cluster") && attempt.works.contains_key("operators");
+        let is_platform = attempt.works.contains_key("cluster") && !follows;
+        let opens = specs.is_empty() || specs.iter().any(|spec| is_open(spec, now));
+        let versions = || {
+            self.surroundings
+                .believed(now)
+                .filter_map(|around| around.clusters.get(cluster)?.version.as_ref())
+        };
+        let target = revision
+            .goal
+            .version()
+            .filter(|_| revision.enforcement == Enforcement::Enforced);
+        let is_older =
+            target.is_some_and(|target| versions().count() > 0 && versions().all(|version| version > target));
+        breaks(follows || opens, || format!("{who} outside of the start windows"))
+            .or_else(|| {
+                breaks(!is_platform || !is_older, || {
+                    format!("{who} to an older version than it runs")
+                })
+            })
+            .or_else(|| {
+                self.breaks_by_pre_action(cluster, attempt)
+                    .map(|broken| format!("{who}, {broken}"))
+            })
+    }
+
+    /// The Job of the pre-upgrade action of this very attempt has succeeded.
+    fn breaks_by_pre_action(&self, cluster: &str, attempt: &Attempt) -> Option<String> {
+        let job = attempt.job.as_ref().filter(|_| !attempt.exempt)?;
+        let spokes = self.spokes.as_ref()?;
+        let found = spokes.with(cluster, |cluster, _| {
+            cluster.object("Job", "default", "backup").cloned()
+        });
+        // One whose work is gone may be gone, too.
+        let found = found.filter(|_| attempt.works.contains_key("pre"))?;
+        let is_ours =
+            found["metadata"]["annotations"][drydock_api::names::ATTEMPT_ANNOTATION] == job.as_str();
+        breaks(is_ours && found["status"]["succeeded"] == 1, || {
+            format!("and the Job of its pre-upgrade action has not succeeded: {found}")
+        })
+    }
+}
+
+impl Start<'_> {
+    fn around(&self) -> impl Iterator<Item = &Arc<Surroundings>> {
+        self.seen.surroundings.believed(self.now)
+    }
+
+    fn selects(&self, around: &Surroundings, cluster: &str) -> bool {
+        around.selects(&self.upgrade.namespace, &self.asked.written, cluster)
+    }
+
+    fn is_canary(&self, around: &Surroundings, cluster: &str) -> bool {
+        around.is_canary(&self.asked.written, cluster)
+    }
+
+    fn most_selected(&self) -> usize {
+        let selected = self.around().map(|around| {
+            around
+                .selected(&self.upgrade.namespace, &self.asked.written)
+                .len()
+        });
+        selected.max().unwrap_or_default()
+    }
+
+    fn own<'a>(&'a self, attempts: &'a [Attempt]) -> impl DoubleEndedIterator<Item = &'a Attempt> {
+        attempts.iter().filter(|attempt| attempt.key == self.attempt.key)
+    }
+
+    fn is_for_goal(&self, attempt: &Attempt) -> bool {
+        attempt.revision.goal.is_same(&self.spec.goal)
+    }
+
+    fn is_retried_since(&self, moment: Timestamp) -> bool {
+        self.upgrade.retries.since(moment).next().is_some()
+    }
+
+    /// Whether a later rollout of another upgrade has had the cluster.
+    fn later_claim<'a>(&self, attempts: &'a [Attempt]) -> Option<&'a Attempt> {
+        attempts.iter().find(|other| {
+            other.key != self.attempt.key
+                && !other.exempt
+                && other.revision.rollout_since > self.attempt.revision.rollout_since
+        })
+    }
+
+    fn by_pause(&self) -> Option<String> {
+        breaks(!self.spec.paused, || "and is paused".to_owned())
+    }
+
+    fn by_selection(&self) -> Option<String> {
+        let mut around = self.around();
+        breaks(around.any(|around| self.selects(around, self.cluster)), || {
+            "and does not select it".to_owned()
+        })
+        .or_else(|| {
+            let mut around = self
+                .around()
+                .filter_map(|around| around.clusters.get(self.cluster));
+            breaks(around.any(|cluster| cluster.accepted), || {
+                "and it is not accepted".to_owned()
+            })
+        })
+    }
+
+    /// One owner of a cluster at any write.
+    fn by_owner(&self) -> Option<String> {
+        let attempts = self.seen.attempts.get(self.cluster)?;
+        let other = attempts
+            .iter()
+            .find(|other| other.key != self.attempt.key && self.seen.is_in_flight(self.cluster, other));
+        other.map(|other| format!("and {} is at work on it", other.key))
+    }
+
+    /// What a later rollout has claimed, an earlier one takes back only when a user retries.
+    fn by_claim(&self) -> Option<String> {
+        let attempts = self.seen.attempts.get(self.cluster)?;
+        let later = self.later_claim(attempts)?;
+        breaks(self.is_retried_since(later.begun), || {
+            format!("which {} has claimed later", later.key)
+        })
+    }
+
+    /// A cluster that has ended is not started over for the same goal, unless a user retries.
+    fn by_repetition(&self) -> Option<String> {
+        let attempts = self.seen.attempts.get(self.cluster)?;
+        let before = attempts
+            .iter()
+            .rev()
+            .find(|attempt| attempt.started != self.attempt.started)?;
+        let is_repeated = before.uid == self.attempt.uid && !before.exempt && self.is_for_goal(before);
+        let must_rest = before.has_ended("Complete")
+            || before.has_ended("Failed") && !self.is_retried_since(before.begun);
+        breaks(!is_repeated || !must_rest, || {
+            "which has ended there for the same goal, without a retry".to_owned()
+        })
+    }
+
+    fn by_limit(&self) -> Option<String> {
+        let running = self.seen.in_flight(&self.attempt.key);
+        let limit = self.spec.strategy.slots(self.most_selected());
+        breaks(running <= limit, || {
+            format!("{running} clusters in flight, {limit} may be")
+        })
+    }
+
+    /// Whether the cluster is surely a canary that the others wait for.
+    fn is_awaited(&self, cluster: &str) -> bool {
+        let mut around = self.around();
+        let attempts = self.seen.attempts.get(cluster).map_or(&[][..], Vec::as_slice);
+        around.all(|around| {
+            let is_there = around
+                .clusters
+                .get(cluster)
+                .is_some_and(|seen| seen.available && seen.accepted);
+            is_there && self.selects(around, cluster) && self.is_canary(around, cluster)
+        }) && self.later_claim(attempts).is_none()
+            && attempts.iter().all(|attempt| !attempt.exempt)
+    }
+
+    fn has_passed(&self, cluster: &str) -> bool {
+        let attempts = self.seen.attempts.get(cluster).map_or(&[][..], Vec::as_slice);
+        let by_attempt = self
+            .own(attempts)
+            .any(|attempt| attempt.has_ended("Complete") && self.is_for_goal(attempt));
+        let target = self.spec.goal.version();
+        let mut around = self.around();
+        let by_version = self.spec.goal.operators.is_none()
+            && around.any(|around| {
+                let version = around
+                    .clusters
+                    .get(cluster)
+                    .and_then(|seen| seen.version.as_ref());
+                version
+                    .zip(target)
+                    .is_some_and(|(version, target)| version >= target)
+            });
+        by_attempt || by_version
+    }
+
+    fn canaries(&self) -> Vec<&String> {
+        let latest = self.seen.surroundings.latest();
+        let names = latest.into_iter().flat_map(|around| around.clusters.keys());
+        names.filter(|name| self.is_awaited(name)).collect()
+    }
+
+    fn is_maybe_canary(&self) -> bool {
+        self.spec.strategy.canaries.is_none()
+            || self.around().any(|around| self.is_canary(around, self.cluster))
+    }
+
+    fn by_canaries(&self) -> Option<String> {
+        if self.is_maybe_canary() {
+            return None;
+        }
+        let awaited = self.canaries().into_iter().find(|name| !self.has_passed(name));
+        awaited.map(|name| format!("and the canary {name} is not complete"))
+    }
+
+    /// Nothing else starts before the canaries have soaked; the first start after that says that they have.
+    fn by_soak(&self) -> Option<String> {
+        if self.is_maybe_canary() {
+            return None;
+        }
+        let ended = self.canaries().into_iter().filter_map(|name| {
+            let attempts = self.seen.attempts.get(name)?;
+            let passed = self
+                .own(attempts)
+                .rev()
+                .find(|attempt| attempt.has_ended("Complete") && self.is_for_goal(attempt));
+            passed?.outcome.as_ref().map(|(_, ended)| *ended)
+        });
+        let ended = ended.max()?;
+        let others = self.seen.attempts.values().flatten();
+        let mut others =
+            others.filter(|other| other.key == self.attempt.key && other.started != self.attempt.started);
+        if others.any(|other| other.begun > ended && self.is_for_goal(other)) {
+            return None;
+        }
+        let soaked = ended + self.spec.strategy.soak;
+        breaks(self.now + off() >= soaked, || {
+            format!("and its canaries must soak until {soaked}")
+        })
+    }
+
+    fn by_budget(&self) -> Option<String> {
+        let budget = self.spec.strategy.failure_budget(self.most_selected())?;
+        let failed = self.seen.attempts.iter().filter(|(cluster, attempts)| {
+            let last = self.own(attempts).next_back();
+            let has_failed = last.is_some_and(|last| {
+                last.has_ended("Failed")
+                    && !last.exempt
+                    && last.uid == self.attempt.uid
+                    && self.is_for_goal(last)
+                    && !self.is_retried_since(last.begun)
+            });
+            let mut around = self.around();
+            let counts =
+                around.all(|around| self.selects(around, cluster) && !self.is_canary(around, cluster));
+            has_failed && counts && self.later_claim(attempts).is_none()
+        });
+        let failed = failed.count();
+        breaks(failed < budget, || {
+            format!("{failed} clusters have failed and {budget} spend its budget")
+        })
+    }
+
+    fn by_window(&self) -> Option<String> {
+        breaks(is_open(self.spec, self.now), || {
+            "outside of its start windows".to_owned()
+        })
+    }
+}
