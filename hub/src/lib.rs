@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub use live::LiveFleet;
-pub use settings::{Pace, RecordTtl, Settings};
+pub use settings::{InvalidRecordTtl, Pace, RecordTtl, Settings};
 
 use drydock_objects::{Fleet, works};
 
@@ -97,7 +97,7 @@ pub async fn run(
             tasks.spawn("leader", async move { election.run(leading, shutdown).await });
         }
     }
-    let keep_for = settings.record_ttl.0;
+    let keep_for = settings.record_ttl.duration();
     tasks.spawn("controller", async move {
         tokio::select! {
             biased;

@@ -37,14 +37,16 @@ struct Arguments {
     /// The image of Drydock's agent, which clusters run to approve upgrades of operators
     #[arg(long, env = "DRYDOCK_AGENT_IMAGE", value_name = "IMAGE")]
     agent_image: Option<String>,
-    /// How long records of clusters that have ended are kept, in days; the newest ten rollouts of each upgrade are kept for ever
+    /// How long records of clusters that have ended are kept, for example 12h, 90d or 2w; those of the newest ten rollouts of each
+    /// upgrade are not deleted
     #[arg(
         long,
-        env = "DRYDOCK_RECORD_TTL_DAYS",
-        default_value_t = 90,
-        value_name = "DAYS"
+        env = "DRYDOCK_RECORD_TTL",
+        default_value = "90d",
+        allow_hyphen_values = true,
+        value_name = "DURATION"
     )]
-    record_ttl_days: u32,
+    record_ttl: RecordTtl,
     /// Let one of several replicas act: the holder of the Lease drydock-hub in this namespace
     #[arg(long, env = "DRYDOCK_LEADER_ELECTION_NAMESPACE", value_name = "NAMESPACE")]
     leader_election_namespace: Option<String>,
@@ -73,7 +75,7 @@ async fn main() -> anyhow::Result<()> {
         same_namespace_placements: arguments.same_namespace_placements,
         grant_cluster_admin: arguments.grant_cluster_admin,
         agent_image: arguments.agent_image,
-        record_ttl: RecordTtl::of_days(arguments.record_ttl_days),
+        record_ttl: arguments.record_ttl,
         ..Settings::default()
     };
     let metrics = RequestMetrics::register(&settings.registry).context("registering request metrics")?;

@@ -1,11 +1,13 @@
 //! How the hub is started.
 
 use std::net::SocketAddr;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use drydock_runtime::leader::Election;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Span, SpanRelativeTo};
+use thiserror::Error;
 
 /// What the hub can be told at its start.
 #[derive(Clone, Default)]
@@ -28,20 +30,49 @@ pub struct Settings {
     pub pace: Pace,
 }
 
-/// How long records are kept.
+/// How long records are kept; always positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecordTtl(pub SignedDuration);
+pub struct RecordTtl(SignedDuration);
 
 impl RecordTtl {
-    /// So many days.
-    pub fn of_days(days: u32) -> Self {
-        Self(SignedDuration::from_hours(24 * i64::from(days)))
+    /// As a duration.
+    pub const fn duration(self) -> SignedDuration {
+        self.0
     }
 }
 
 impl Default for RecordTtl {
+    /// 90 days.
     fn default() -> Self {
-        Self::of_days(90)
+        Self(SignedDuration::from_hours(90 * 24))
+    }
+}
+
+/// Why a text does not say how long records are kept.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum InvalidRecordTtl {
+    /// It is no duration, or one in months or years, whose length is not always the same.
+    #[error("{0:?} is not a duration: write a number of weeks, days or hours, for example 2w, 90d or 12h")]
+    NotADuration(String),
+    /// It is zero or negative.
+    #[error("{0:?} is not positive: records would be deleted as soon as they are written")]
+    NotPositive(String),
+}
+
+impl FromStr for RecordTtl {
+    type Err = InvalidRecordTtl;
+
+    /// Days have 24 hours, weeks have seven days.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let duration = text
+            .parse::<Span>()
+            .and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours()))
+            .map_err(|_| InvalidRecordTtl::NotADuration(text.to_owned()))?;
+        if duration.is_positive() {
+            Ok(Self(duration))
+        } else {
+            Err(InvalidRecordTtl::NotPositive(text.to_owned()))
+        }
     }
 }
 
@@ -63,5 +94,42 @@ impl Pace {
     pub fn of_rehearsal(clusters: usize) -> Self {
         let seconds = u32::try_from(clusters / 100).unwrap_or(u32::MAX).max(1);
         Self(Duration::from_secs(1).saturating_mul(seconds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_ttl_is_a_positive_duration() {
+        let hours = |text: &str| {
+            let ttl: Result<RecordTtl, _> = text.parse();
+            ttl.map(|ttl| ttl.duration().as_hours())
+        };
+        for (text, expected) in [
+            ("90d", 90 * 24),
+            ("12h", 12),
+            ("2w", 2 * 7 * 24),
+            ("1w 2d 3h", 9 * 24 + 3),
+            ("30 days", 30 * 24),
+        ] {
+            assert_eq!(hours(text), Ok(expected), "{text}");
+        }
+        assert_eq!("90d".parse(), Ok(RecordTtl::default()));
+        for text in ["0d", "0s", "-1d", "1d ago"] {
+            assert_eq!(hours(text), Err(InvalidRecordTtl::NotPositive(text.to_owned())));
+        }
+        for text in ["", "90", "d", "3mo", "1y", "soon"] {
+            assert_eq!(hours(text), Err(InvalidRecordTtl::NotADuration(text.to_owned())));
+        }
+        assert_eq!(
+            hours("90").unwrap_err().to_string(),
+            "\"90\" is not a duration: write a number of weeks, days or hours, for example 2w, 90d or 12h"
+        );
+        assert_eq!(
+            hours("0d").unwrap_err().to_string(),
+            "\"0d\" is not positive: records would be deleted as soon as they are written"
+        );
     }
 }
