@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_rollout::{
-    ClusterFacts, ClusterName, LiveUpgrades, PlacementKey, RecordedEntry, Selector, Uid, UpgradeKey, Work,
+    ClusterFacts, ClusterName, LiveUpgrades, PlacementKey, RecordedEntry, Selector, UpgradeKey, Work,
     WorkFeedback, WorkKind,
 };
 use jiff::Timestamp;
@@ -86,9 +86,10 @@ impl Fleet {
         match known.pending.get(&kind) {
             Some(pending) if pending.is_confirmed_by_removal(version) => {
                 known.pending.remove(&kind);
+                known.forget_refused_changes(kind);
             }
             Some(_) => {}
-            None if before.deleting => {}
+            None if before.deleting => known.forget_refused_changes(kind),
             None => {
                 known.pending.insert(kind, Pending::vanished(before, seen, now));
             }
@@ -104,6 +105,8 @@ impl Fleet {
             None => {
                 known.pending.remove(&kind);
                 known.works.remove(kind);
+                known.versions.remove(&kind);
+                known.forget_refused_changes(kind);
             }
             Some(work) if work.labelled && known.works.get(kind).is_some_and(|seen| seen.uid == work.uid) => {
                 known.pending.remove(&kind);
@@ -118,16 +121,18 @@ impl Fleet {
 
     /// A Placement is so, or is gone.
     pub fn set_placement(&mut self, key: &PlacementKey, digest: Option<PlacementDigest>) -> Change {
-        match digest {
-            Some(digest) if self.placements.get(key) == Some(&digest) => return Change::Nothing,
-            Some(digest) => {
-                self.placements.insert(key.clone(), digest);
-            }
-            None => {
-                self.placements.remove(key);
-                self.snapshots.remove(key);
-            }
+        if digest.is_some() && self.placements.get(key) == digest.as_ref() {
+            return Change::Nothing;
         }
+        // What an earlier one of the same name had selected is not this one's.
+        let uid = digest.as_ref().map(|digest| &digest.uid);
+        if self.snapshots.get(key).map(|(of, _)| of) != uid {
+            self.snapshots.remove(key);
+        }
+        match digest {
+            Some(digest) => self.placements.insert(key.clone(), digest),
+            None => self.placements.remove(key),
+        };
         self.touch_all()
     }
 
@@ -258,6 +263,9 @@ impl Fleet {
                     followed.digest.upgrade.started_by = started_by;
                 }
                 followed.is_stale = true;
+                if !is_same_spec {
+                    self.forget_unnamed_snapshots();
+                }
                 return Change::Upgrades([key].into());
             }
             _ => {}
@@ -303,24 +311,8 @@ impl Fleet {
         for followed in self.upgrades.values_mut() {
             followed.changed.extend(with_works.iter().cloned());
         }
+        self.forget_all_unwanted();
         self.touch_all()
-    }
-
-    fn forget_refusals(&mut self, key: &UpgradeKey) {
-        let Some(uid) = self
-            .upgrades
-            .get(key)
-            .map(|followed| followed.digest.upgrade.uid.clone())
-        else {
-            return;
-        };
-        self.forget_refusals_of(&uid);
-    }
-
-    fn forget_refusals_of(&mut self, uid: &Uid) {
-        for known in self.clusters.values_mut() {
-            known.refusals.retain(|_, refusal| refusal.upgrade != *uid);
-        }
     }
 }
 

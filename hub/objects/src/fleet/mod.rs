@@ -2,6 +2,7 @@
 
 mod feed;
 mod followed;
+mod forget;
 mod kinds;
 mod pending;
 mod plan;
@@ -15,8 +16,6 @@ use drydock_rollout::{
     ClusterFacts, ClusterName, LiveUpgrades, PlacementKey, RecordedEntry, Refusal, RefusedWrite, Row,
     Selected, Selector, Snapshot, Uid, Upgrade, UpgradeKey, WorkKind, Works,
 };
-
-use jiff::Timestamp;
 
 use crate::placement::{PageDigest, PlacementDigest};
 use crate::record::RecordDigest;
@@ -70,12 +69,6 @@ impl Known {
                 .entries
                 .iter()
                 .any(|recorded| !recorded.page.closed && upgrade.owns(&recorded.page.owner))
-    }
-
-    /// An attempt has come to its end: what could not be created in it says nothing about the next one.
-    fn forget_refused_starts(&mut self, ended: Timestamp) {
-        self.refusals
-            .retain(|(_, write), refusal| *write != RefusedWrite::Create || refusal.since > ended);
     }
 
     /// The write of a work was not made.
@@ -140,6 +133,8 @@ pub struct Fleet {
     bindings: BTreeSet<(String, String)>,
     records: BTreeMap<PageId, RecordDigest>,
     upgrades: BTreeMap<UpgradeKey, Followed>,
+    /// Clusters with refused writes; some may have none any more.
+    refused: BTreeSet<ClusterName>,
     live: Arc<LiveUpgrades>,
     /// Placements of other namespaces than the upgrade's own are refused.
     same_namespace_placements: bool,
@@ -166,11 +161,12 @@ impl Fleet {
             if followed.is_about(name, known) {
                 followed.changed.insert(name.clone());
                 woken.insert(key.clone());
+            } else {
+                // It has no row of the cluster either.
+                followed.changed.remove(name);
             }
         }
-        if known.is_some_and(Known::is_blank) {
-            self.clusters.remove(name);
-        }
+        self.forget_unwanted(name);
         if woken.is_empty() {
             Change::Nothing
         } else {

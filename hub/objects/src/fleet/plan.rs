@@ -19,9 +19,6 @@ use super::{Change, Fleet};
 use crate::details::ClusterDetails;
 use crate::placement::{self, PlacementDigest};
 
-/// How long a refusal is remembered that nobody has met again.
-const REMEMBERED: SignedDuration = SignedDuration::from_mins(10);
-
 /// What is to be done about an upgrade.
 #[derive(Debug)]
 pub struct Planned {
@@ -57,10 +54,11 @@ impl Fleet {
     /// it whose rollout began first. What the plan writes counts as written from now on, until its outcome is told by
     /// [`Fleet::written`], [`Fleet::refused`], [`Fleet::unknown`] or [`Fleet::abandoned`].
     pub fn plan(&mut self, key: &UpgradeKey, now: Timestamp) -> Option<Planned> {
+        self.forget_old_refusals(now);
         let taken = self.taken_before(key, now);
         self.bring_up_to_date(key, now);
         let followed = self.upgrades.get_mut(key)?;
-        let plan = followed.decider.plan(now, &|name| taken.contains(name));
+        let mut plan = followed.decider.plan(now, &|name| taken.contains(name));
         let rollout = followed.decider.rollout().clone();
         let rows = followed.decider.rows();
         let violations = check(&rollout, rows, &plan);
@@ -72,11 +70,9 @@ impl Fleet {
                 transition::of_action(row, &rollout, action)
             })
             .collect();
-        let refusals = rows
-            .values()
-            .map(|row| refusals_of(row, &rollout.upgrade.uid))
-            .sum();
         let object = Arc::clone(&followed.object);
+        let (refusals, forgotten) = self.refusals_of(&rollout.upgrade.uid);
+        plan.wake = plan.wake.into_iter().chain(forgotten).min();
         if violations.is_empty() {
             self.begin(&rollout, &plan.actions, now);
         }
@@ -92,6 +88,7 @@ impl Fleet {
 
     /// Where every cluster of an upgrade is, with the report: for who looks at a fleet without acting on it.
     pub fn look(&mut self, key: &UpgradeKey, now: Timestamp) -> Option<(Report, Vec<ClusterDetails>)> {
+        self.forget_old_refusals(now);
         self.bring_up_to_date(key, now);
         let followed = self.upgrades.get_mut(key)?;
         let plan = followed.decider.plan(now, &|_| false);
@@ -149,6 +146,7 @@ impl Fleet {
                 refusals
                     .entry((kind, refusal.write))
                     .or_insert_with(|| Arc::new(refusal));
+                self.refused.insert(name.clone());
                 followed.changed.insert(name);
             }
         }
@@ -165,8 +163,8 @@ impl Fleet {
                 followed.changed.extend(names.map(|(name, _)| name.clone()));
             }
         }
+        let mut left = Vec::new();
         for name in std::mem::take(&mut followed.changed) {
-            self.forget_old_refusals(&name, now);
             let selection = followed.selected.get(&name).copied();
             let known = self.clusters.get(&name);
             let concerns = known.is_some_and(|known| known.concerns(&followed.decider.rollout().upgrade));
@@ -178,16 +176,14 @@ impl Fleet {
                 }),
                 _ => None,
             };
+            if row.is_none() {
+                left.push(name.clone());
+            }
             followed.decider.set_row(name, row);
         }
         self.upgrades.insert(key.clone(), followed);
-    }
-
-    fn forget_old_refusals(&mut self, name: &ClusterName, now: Timestamp) {
-        if let Some(known) = self.clusters.get_mut(name) {
-            known
-                .refusals
-                .retain(|_, refusal| now.duration_since(refusal.last) < REMEMBERED);
+        for name in left {
+            self.forget_unwanted(&name);
         }
     }
 
@@ -370,6 +366,9 @@ impl Fleet {
         if matches!(action, Action::FinishWork(_)) {
             known.forget_refused_starts(now);
         }
+        if version.is_none() {
+            known.forget_refused_changes(kind);
+        }
         if let Some(pending) = known.pending.get_mut(&kind) {
             pending.written(version, uid, now);
             let seen = known.versions.get(&kind).copied().unwrap_or(0);
@@ -442,6 +441,7 @@ impl Fleet {
         let refusal = next_refusal(before.as_ref(), refusal, now);
         let is_new = is_news(before.as_ref(), &refusal);
         known.refusals.insert((kind, write), Arc::new(refusal));
+        self.refused.insert(name.clone());
         (self.touch(name), is_new)
     }
 
@@ -492,11 +492,6 @@ fn about(action: &Action) -> Option<(&ClusterName, WorkKind, RefusedWrite)> {
         | Action::WritePage(_)
         | Action::MarkPage { .. } => return None,
     })
-}
-
-fn refusals_of(row: &Row, upgrade: &Uid) -> usize {
-    let refusals = row.refusals.values();
-    refusals.filter(|refusal| refusal.upgrade == *upgrade).count()
 }
 
 /// When the rollout of an upgrade began; one that has not is later than all that have.

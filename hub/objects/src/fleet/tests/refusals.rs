@@ -1,0 +1,229 @@
+//! A refused write is remembered while somebody wants it.
+
+use drydock_api::names::EndState;
+use drydock_rollout::{Finish, RetryToken};
+
+use super::*;
+
+/// A fleet of one cluster whose start was just refused, with what was refused.
+fn refused() -> (TestFleet, Action) {
+    let mut fleet = TestFleet::new(&["c01"]);
+    let (action, _) = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
+    assert!(fleet.refuse(&action, "not in this quarter"));
+    assert_eq!(fleet.plan().refusals, 1);
+    (fleet, action)
+}
+
+fn finish(at: Timestamp) -> Action {
+    Action::FinishWork(Box::new(Finish {
+        cluster: "c01".into(),
+        kind: WorkKind::Pre,
+        uid: Uid::new("pre"),
+        outcome: EndState::Failed,
+        reason: "PreActionFailed",
+        message: "".into(),
+        started_at: at,
+        at,
+        retry: RetryToken::default(),
+        unverified: false,
+    }))
+}
+
+/// What happens, how, and whether the refusal is remembered.
+type Case = (&'static str, fn(&mut TestFleet, &Action), bool);
+
+const CASES: [Case; 13] = [
+    ("nothing", |_, _| {}, true),
+    (
+        "it is refused again",
+        |fleet, action| {
+            fleet.pass(60);
+            fleet.refuse(action, "not in this quarter");
+            fleet.pass(599);
+        },
+        true,
+    ),
+    ("a minute passes", |fleet, _| fleet.pass(60), true),
+    (
+        "nobody tries again for ten minutes",
+        |fleet, _| fleet.pass(600),
+        false,
+    ),
+    (
+        "it is written",
+        |fleet, action| {
+            let _change = fleet
+                .fleet
+                .written(action, Some(Uid::new("w")), Some(100), fleet.now);
+        },
+        false,
+    ),
+    (
+        "the attempt ends on a work",
+        |fleet, _| {
+            fleet.pass(1);
+            let _change = fleet
+                .fleet
+                .written(&finish(fleet.now), None, Some(100), fleet.now);
+        },
+        false,
+    ),
+    (
+        "the attempt ends on a record",
+        |fleet, _| {
+            let at = fleet.now;
+            fleet.see::<ManagedClustersUpgradeRecord>("default", "spring-1", Some(record("c01", at)));
+        },
+        false,
+    ),
+    (
+        "an earlier attempt is recorded",
+        |fleet, _| {
+            let at = fleet.now - SignedDuration::from_secs(1);
+            fleet.see::<ManagedClustersUpgradeRecord>("default", "spring-1", Some(record("c01", at)));
+        },
+        true,
+    ),
+    (
+        "the cluster is not selected any more",
+        |fleet, _| fleet.select("all", &[]),
+        false,
+    ),
+    (
+        "the cluster is neither there nor selected any more",
+        |fleet, _| {
+            fleet.see::<ManagedCluster>("", "c01", None);
+            fleet.select("all", &[]);
+        },
+        false,
+    ),
+    (
+        "the spec is edited",
+        |fleet, _| fleet.set_upgrade(UID, 2, "all"),
+        true,
+    ),
+    (
+        "the upgrade is made anew",
+        |fleet, _| fleet.set_upgrade("another", 1, "all"),
+        false,
+    ),
+    (
+        "the upgrade is gone",
+        |fleet, _| {
+            let _change = fleet.fleet.remove_upgrade(&key());
+        },
+        false,
+    ),
+];
+
+#[test]
+fn a_refusal_is_forgotten_when_its_attempt_is_over_or_nobody_wants_it() {
+    for (what, happens, is_remembered) in CASES {
+        let (mut fleet, action) = refused();
+        happens(&mut fleet, &action);
+        let planned = fleet.fleet.plan(&key(), fleet.now);
+        let expected = usize::from(is_remembered);
+        assert_eq!(
+            fleet.held().get("refusals").copied().unwrap_or(0),
+            expected,
+            "{what}"
+        );
+        assert_eq!(planned.map_or(0, |planned| planned.refusals), expected, "{what}");
+    }
+}
+
+#[test]
+fn an_upgrade_looks_again_when_a_refusal_is_forgotten() {
+    let (mut fleet, _) = refused();
+    // Nothing is tried again without the set's binding.
+    fleet.see::<ManagedClusterSetBinding>("default", "fleet", None);
+    let forgotten = fleet.now + SignedDuration::from_mins(10);
+    let mut looks = 0;
+    while let Some(wake) = fleet.plan().plan.wake.filter(|wake| *wake <= forgotten) {
+        looks += 1;
+        assert!(looks < 10 && wake > fleet.now, "{wake}");
+        fleet.now = wake;
+    }
+    assert_eq!(fleet.now, forgotten);
+    assert_eq!(fleet.plan().refusals, 0);
+}
+
+#[test]
+fn a_refused_change_or_deletion_goes_with_its_work() {
+    for delete in [false, true] {
+        let mut fleet = TestFleet::new(&["c01"]);
+        let start = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
+        fleet.written(&start);
+        fleet.see_work("c01", &start.1);
+        let (cluster, kind, uid) = ("c01".into(), WorkKind::Cluster, start.1.uid.clone());
+        let action = if delete {
+            Action::DeleteWork { cluster, kind, uid }
+        } else {
+            Action::LabelWork { cluster, kind, uid }
+        };
+        fleet.refuse(&action, "no");
+        assert_eq!(fleet.plan().refusals, 1);
+        let mut deleting = (*start.1).clone();
+        deleting.deleting = true;
+        fleet.see_work("c01", &Arc::new(deleting));
+        fleet.remove_work("c01");
+        assert_eq!(fleet.held().get("refusals"), None, "delete: {delete}");
+    }
+}
+
+#[test]
+fn the_same_words_are_news_once_and_an_unavailable_server_after_half_a_minute() {
+    let (mut fleet, action) = refused();
+    for (words, is_news) in [("not in this quarter", false), ("quota", true), ("quota", false)] {
+        fleet.pass(1);
+        assert_eq!(fleet.refuse(&action, words), is_news, "{words}");
+    }
+    let mut told = Vec::new();
+    for second in (0..90).step_by(15) {
+        let upgrade = key();
+        let refused = RefusedAction {
+            upgrade: &upgrade,
+            action: &action,
+            cause: RefusalCause::Unavailable,
+            words: "try again",
+        };
+        fleet.pass(15);
+        if fleet.fleet.refused(&refused, fleet.now).1 {
+            told.push(second);
+        }
+    }
+    assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[test]
+fn a_hub_that_starts_again_takes_refusals_over_from_the_status() {
+    let (fleet, _) = refused();
+    let object = (*fleet.fleet.object(&key()).unwrap()).clone();
+    let mut object = serde_json::to_value(&object).unwrap();
+    merge(
+        &mut object,
+        json!({"status": {"clusters": [{
+            "name": "c01", "state": "Initialized", "reason": "WriteRefused",
+            "message": "the work cannot be created: not in this quarter", "since": "2026-03-01T09:00:00Z",
+        }, {
+            "name": "gone", "state": "Initialized", "reason": "WriteRefused", "message": "no", "since": "2026-03-01T09:00:00Z",
+        }]}}),
+    );
+    let mut again = TestFleet::new(&["c01"]);
+    let _change = again.fleet.remove_upgrade(&key());
+    let _change = again
+        .fleet
+        .set_upgrade(&Arc::new(serde_json::from_value(object).unwrap()));
+    assert_eq!(again.plan().refusals, 1);
+    let known = &again.fleet.clusters[&ClusterName::from("c01")];
+    let refusal = known.refusals.values().next().unwrap();
+    assert_eq!(
+        (&*refusal.words, refusal.since),
+        ("not in this quarter", "2026-03-01T09:00:00Z".parse().unwrap())
+    );
+    assert_eq!(
+        again.fleet.clusters.len(),
+        1,
+        "nothing is remembered of a cluster that is gone"
+    );
+}
