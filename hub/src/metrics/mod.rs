@@ -161,3 +161,44 @@ impl Metrics {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use drydock_runtime::client::RequestMetrics;
+    use prometheus::IntGauge;
+
+    use super::*;
+
+    /// The metrics that a text names.
+    fn named(text: &str) -> BTreeSet<&str> {
+        let words = text.split(|letter: char| letter != '_' && !letter.is_ascii_lowercase());
+        words.filter(|word| word.starts_with("drydock_")).collect()
+    }
+
+    #[test]
+    fn alerts_and_dashboard_ask_for_metrics_that_there_are() {
+        let registry = Registry::new();
+        let _metrics = Metrics::register(&registry).unwrap();
+        let _requests = RequestMetrics::register(&registry).unwrap();
+        for (file, text) in [
+            (
+                "prometheusrule.yaml",
+                include_str!("../../../manifests/monitoring/prometheusrule.yaml"),
+            ),
+            (
+                "grafana-dashboard.json",
+                include_str!("../../../manifests/monitoring/grafana-dashboard.json"),
+            ),
+        ] {
+            assert!(named(text).len() > 3, "{file}");
+            for name in named(text) {
+                let name = name.strip_suffix("_bucket").unwrap_or(name);
+                // A name that is taken cannot be registered again.
+                let free = registry.register(Box::new(IntGauge::new(name, "Not the help of it.").unwrap()));
+                assert!(free.is_err(), "{file} asks for {name}");
+            }
+        }
+    }
+}
