@@ -135,8 +135,8 @@ async fn placements_of_other_namespaces_are_for_who_may_read_them() {
             .iter()
             .filter(|kind| **kind == "CustomResourceDefinition")
             .count(),
-        1,
-        "the hub's own"
+        2,
+        "the hub's own: upgrades and records"
     );
     manifests::install(&admin, &drydock_api::crds()[..2])
         .await
