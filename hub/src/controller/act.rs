@@ -65,6 +65,10 @@ fn is_record(action: &Action) -> bool {
     matches!(action, Action::WritePage(_))
 }
 
+fn is_about_records(action: &Action) -> bool {
+    matches!(action, Action::WritePage(_) | Action::MarkPage { .. })
+}
+
 /// How long records have to wait, if they do; else they are written now.
 fn records_wait(context: &Context, planned: &Planned) -> Option<Duration> {
     if !planned.plan.actions.iter().any(is_record) {
@@ -108,10 +112,9 @@ fn settle(
         Outcome::Seen => None,
         Outcome::Refused { cause, words } => {
             refused(context, planned, action, cause, &words);
-            // The decision knows when to try a work or a record again.
-            let is_known =
-                action.cluster().is_some() || is_record(action) || matches!(action, Action::MarkPage { .. });
-            (!is_known).then(|| WriteError::refused(action, &words))
+            // What is about a cluster or its records is decided about anew when it is due.
+            let is_remembered = action.cluster().is_some() || is_about_records(action);
+            (!is_remembered).then(|| WriteError::refused(action, words))
         }
         Outcome::Unknown(source) => {
             cache.change(|fleet| fleet.unknown(action, now));
@@ -129,9 +132,8 @@ fn done(context: &Context, planned: &Planned, action: &Action, told: &[Transitio
     for transition in told {
         announce::tell(context, &planned.object, transition);
     }
-    if matches!(action, Action::WritePage(_) | Action::MarkPage { .. }) {
-        context.cache.fleet().page_written(&planned.rollout.upgrade.key);
-    }
+    let key = &planned.rollout.upgrade.key;
+    context.cache.fleet().forget_refusal(key, action);
     if matches!(action, Action::RemoveFinalizer)
         && let Some(left) = transition::works_left(&planned.plan.report)
     {

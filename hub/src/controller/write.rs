@@ -29,7 +29,7 @@ const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;
 pub(crate) struct WriteError {
     doing: String,
     #[source]
-    source: Option<Box<kube::Error>>,
+    source: Box<dyn std::error::Error + Send + Sync>,
 }
 
 impl WriteError {
@@ -37,21 +37,22 @@ impl WriteError {
     pub fn of(action: &Action, source: kube::Error) -> Self {
         Self {
             doing: describe(action),
-            source: Some(Box::new(source)),
+            source: Box::new(source),
         }
     }
 
-    /// An action was refused in these words, and nothing else says when it is tried again.
-    pub fn refused(action: &Action, words: &str) -> Self {
+    /// An action was refused with these words.
+    pub fn refused(action: &Action, words: String) -> Self {
         Self {
-            doing: format!("{} is refused: {words}", describe(action)),
-            source: None,
+            doing: describe(action),
+            source: words.into(),
         }
     }
 
     /// Whether somebody else wrote first: to look again at once is all it takes.
     pub fn is_conflict(&self) -> bool {
-        matches!(self.source.as_deref(), Some(kube::Error::Api(status)) if status.code == 409)
+        let source = self.source.downcast_ref::<kube::Error>();
+        matches!(source, Some(kube::Error::Api(status)) if status.code == 409)
     }
 }
 

@@ -138,6 +138,27 @@ async fn a_cluster_whose_first_work_is_refused_holds_its_slot_until_the_timeout_
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_refused_write_that_is_about_no_cluster_is_tried_again() {
+    for plural in ["managedclustersupgrades", "placements"] {
+        let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+        light.refuse(WEBHOOK, move |asked| {
+            let is_kind = asked.kind.is_some_and(|kind| kind.plural == plural);
+            is_kind && asked.subresource.is_none() && asked.verb == Verb::Patch
+        });
+        light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+        minutes(60).await;
+        assert!(light.asked().is_empty(), "{plural}");
+        assert_eq!(told(&light, "WriteRefused").await.len(), 1, "{plural}");
+        light.accept();
+        // Nothing else happens that would make the hub look.
+        minutes(6).await;
+        assert_eq!(light.asked().len(), 1, "{plural}");
+        light.until_complete("spring").await.unwrap();
+        light.shut_down().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refused_deletion_is_told_and_the_upgrade_goes_when_it_is_allowed() {
     let light = Light::start(1, SpokeSettings::default()).await.unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();

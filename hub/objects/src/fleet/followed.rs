@@ -30,8 +30,8 @@ pub(super) struct Followed {
     pub is_stale: bool,
     /// Why the last page of its records could not be written.
     pub page_refusal: Option<Arc<Refusal>>,
-    /// In which words a write was last refused that is about no cluster and no record.
-    pub refused_words: Option<Arc<str>>,
+    /// For what the last write was refused that is about no cluster and no record: the finalizer, or a Placement.
+    pub own_refusal: Option<Arc<str>>,
     /// What the status says of refused writes was taken over when the upgrade was first seen.
     pub has_taken_refusals: bool,
 }
@@ -61,7 +61,7 @@ impl Followed {
             changed: BTreeSet::new(),
             is_stale: true,
             page_refusal: None,
-            refused_words: None,
+            own_refusal: None,
             has_taken_refusals: false,
         }
     }

@@ -421,11 +421,9 @@ impl Fleet {
             next: now,
         };
         let Some((name, kind, _)) = about(refused.action) else {
-            let is_page = matches!(refused.action, Action::WritePage(_) | Action::MarkPage { .. });
-            if !is_page {
-                let is_new = followed.refused_words.as_deref() != Some(refused.words);
-                followed.refused_words = Some(refused.words.into());
-                return (Change::Nothing, is_new);
+            if !is_about_pages(refused.action) {
+                let before = followed.own_refusal.replace(refused.words.into());
+                return (Change::Nothing, before.as_deref() != Some(refused.words));
             }
             let before = followed.page_refusal.take();
             let refusal = next_refusal(before.as_deref(), refusal, now);
@@ -452,14 +450,22 @@ impl Fleet {
             .map(|followed| Arc::clone(&followed.object))
     }
 
-    /// A page of an upgrade's records was written.
-    pub fn page_written(&mut self, key: &UpgradeKey) {
-        if let Some(followed) = self.upgrades.get_mut(key)
-            && followed.page_refusal.take().is_some()
-        {
-            followed.is_stale = true;
+    /// A write for an upgrade was made: what an earlier one of its records, or of what else is about no cluster, was refused for is
+    /// over.
+    pub fn forget_refusal(&mut self, key: &UpgradeKey, made: &Action) {
+        let Some(followed) = self.upgrades.get_mut(key) else {
+            return;
+        };
+        if is_about_pages(made) {
+            followed.is_stale |= followed.page_refusal.take().is_some();
+        } else if made.cluster().is_none() {
+            followed.own_refusal = None;
         }
     }
+}
+
+fn is_about_pages(action: &Action) -> bool {
+    matches!(action, Action::WritePage(_) | Action::MarkPage { .. })
 }
 
 /// How long a server must be unavailable before that is news.

@@ -239,7 +239,7 @@ fn held_of_cluster(known: &Known) -> [(&'static str, usize); 7] {
     ]
 }
 
-fn held_of_upgrade(followed: &Followed) -> [(&'static str, usize); 4] {
+fn held_of_upgrade(followed: &Followed) -> [(&'static str, usize); 5] {
     let Followed {
         object: _,
         digest: _,
@@ -248,6 +248,7 @@ fn held_of_upgrade(followed: &Followed) -> [(&'static str, usize); 4] {
         changed,
         is_stale: _,
         page_refusal,
+        own_refusal,
         has_taken_refusals: _,
     } = followed;
     [
@@ -255,6 +256,7 @@ fn held_of_upgrade(followed: &Followed) -> [(&'static str, usize); 4] {
         ("selected", selected.len()),
         ("changed", changed.len()),
         ("page refusals", page_refusal.iter().count()),
+        ("own refusals", own_refusal.iter().count()),
     ]
 }
 

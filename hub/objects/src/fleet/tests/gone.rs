@@ -71,6 +71,7 @@ const REMOVALS: [Removal; 9] = [
             "changed",
             "refusals",
             "page refusals",
+            "own refusals",
             "pending",
             "snapshots",
         ],
@@ -99,6 +100,7 @@ fn busy() -> TestFleet {
         closed: false,
     };
     fleet.refuse(&page, "exceeded quota");
+    fleet.refuse(&Action::AddFinalizer, "not in this quarter");
     fleet.look();
     fleet.see_work("c01", &of("c01").1);
     fleet
@@ -117,6 +119,7 @@ fn a_busy_fleet_holds_something_of_everything() {
         ("entries", 1),
         ("facts", 4),
         ("live", 2),
+        ("own refusals", 1),
         ("page refusals", 1),
         ("pending", 2),
         ("placements", 1),

@@ -196,6 +196,25 @@ fn the_same_words_are_news_once_and_an_unavailable_server_after_half_a_minute() 
 }
 
 #[test]
+fn a_refused_write_that_is_about_no_cluster_is_news_until_one_is_made() {
+    let mut fleet = TestFleet::new(&[]);
+    let mark = Action::MarkPage {
+        name: "spring-1".into(),
+        closed: false,
+    };
+    for action in [Action::AddFinalizer, mark] {
+        assert!(fleet.refuse(&action, "no"));
+        assert!(!fleet.refuse(&action, "no"), "the same words");
+        assert!(fleet.refuse(&action, "never"), "other words");
+        fleet.fleet.forget_refusal(&key(), &action);
+        let left = fleet.held();
+        assert!(!left.keys().any(|part| part.contains("refusals")), "{left:?}");
+        assert!(fleet.refuse(&action, "never"), "again");
+        fleet.fleet.forget_refusal(&key(), &action);
+    }
+}
+
+#[test]
 fn a_hub_that_starts_again_takes_refusals_over_from_the_status() {
     let (fleet, _) = refused();
     let object = (*fleet.fleet.object(&key()).unwrap()).clone();
