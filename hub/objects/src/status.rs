@@ -12,8 +12,8 @@ use drydock_rollout::{
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// The longest message of a cluster, in bytes.
-const MESSAGE: usize = 192;
+/// The longest message of a cluster, in bytes: the words of a webhook that refuses fit in, behind its name.
+const MESSAGE: usize = 384;
 
 /// What the status of the upgrade should be.
 ///

@@ -10,6 +10,10 @@ use serde_json::json;
 
 const WEBHOOK: &str = "admission webhook \"policy.example.com\" denied the request: not in this quarter";
 
+/// In the words of OCM's own webhook.
+const EXECUTOR: &str = "admission webhook \"manifestworkvalidators.admission.work.open-cluster-management.io\" denied the request: user \
+    system:serviceaccount:drydock:drydock-hub cannot manipulate the Manifestwork with executor upgrade-actions/backup in namespace c01";
+
 async fn told(light: &Light, reason: &str) -> Vec<String> {
     let events = light.events().await.unwrap();
     let told = events.into_iter().filter(|(known, _)| known == reason);
@@ -100,6 +104,40 @@ async fn a_post_action_that_a_webhook_refuses_fails_by_its_timeout_in_the_webhoo
     light.edit("spring", retry).await.unwrap();
     light.until_complete("spring").await.unwrap();
     assert_eq!(light.spokes.asked().len(), 1);
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_executor_that_the_hub_may_not_use_is_told_in_the_webhooks_words_until_it_may() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.refuse(EXECUTOR, |asked| is_work(asked, Verb::Create));
+    let account = json!({"namespace": "upgrade-actions", "name": "backup"});
+    let executor = json!({"subject": {"type": "ServiceAccount", "serviceAccount": account}});
+    let before = with(action("before"), &json!({"manifestWork": {"executor": executor}}));
+    light
+        .upgrade(
+            "spring",
+            with(spec_of(&["c01"]), &json!({"preUpgradeAction": before})),
+        )
+        .await
+        .unwrap();
+    minutes(10).await;
+    let (state, reason, message) = light.entry("spring", "c01").await.unwrap();
+    assert_eq!((state.as_str(), reason.as_str()), ("PreAction", "WriteRefused"));
+    assert!(message.contains(EXECUTOR), "{message}");
+    let told = told(&light, "WriteRefused").await;
+    assert_eq!(told.len(), 1, "once for the same words: {told:?}");
+    assert!(
+        told[0].contains("cannot manipulate the Manifestwork with executor"),
+        "{told:?}"
+    );
+    // The right was granted.
+    light.accept();
+    minutes(2).await;
+    let key = Key::namespaced("c01", WorkKind::Pre.work_name(&"c01".into()));
+    let work = light.user.get(&MANIFEST_WORK, &key).await.unwrap();
+    assert_eq!(work.value()["spec"]["executor"], executor);
+    light.until_complete("spring").await.unwrap();
     light.shut_down().await;
 }
 
