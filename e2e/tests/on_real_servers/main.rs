@@ -11,6 +11,7 @@ mod agent_monitoring;
 mod agent_proxy;
 mod control_plane_launcher;
 mod drains;
+mod executors;
 mod fuzz;
 mod kubectl;
 mod leader_election;

@@ -13,7 +13,7 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 /// The objects of a kustomization, as `kubectl apply -k` sends them.
-fn kustomized(folder: &str) -> Vec<DynamicObject> {
+pub(crate) fn kustomized(folder: &str) -> Vec<DynamicObject> {
     let output = Command::new(find_binary("kubectl").unwrap())
         .arg("kustomize")
         .arg(in_repository(folder))
