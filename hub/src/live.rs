@@ -47,7 +47,8 @@ impl LiveFleet {
         cache::follow(&watching, clock, tasks);
         readiness.expect("upgrades");
         let api: Api<ManagedClustersUpgrade> = Api::all(client.clone());
-        let events = follow_upgrades(patient(watcher(api, watcher::Config::default())), cache.clone());
+        let events = patient(watcher(api, watcher::Config::default()));
+        let events = follow_upgrades(events, cache.clone(), |_| {});
         let (ready, until) = (readiness.clone(), shutdown.clone());
         tasks.spawn("upgrades", async move {
             let mut events = std::pin::pin!(events.take_until(until.cancelled_owned()));

@@ -127,14 +127,19 @@ impl Watching<'_> {
     }
 }
 
-/// Lets the fleet see what a watch of the upgrades brings, and passes it on. Who manages which field is read and then left out: nobody
-/// else needs it.
+/// Lets the fleet see what a watch of the upgrades brings, and passes it on; `gone` is told of each upgrade that exists no more. Who
+/// manages which field is read and then left out: nobody else needs it.
 pub(crate) fn follow_upgrades(
     events: impl Stream<Item = watcher::Result<Event<ManagedClustersUpgrade>>> + Send,
     cache: Cache,
+    gone: impl Fn(&UpgradeKey) + Send,
 ) -> impl Stream<Item = watcher::Result<Event<ManagedClustersUpgrade>>> + Send {
     use futures::StreamExt;
     let mut listed: Vec<UpgradeKey> = Vec::new();
+    let remove = move |cache: &Cache, key: &UpgradeKey| {
+        cache.change(|fleet| fleet.remove_upgrade(key));
+        gone(key);
+    };
     events.map(move |event| {
         let mut event = event?;
         match &mut event {
@@ -146,17 +151,57 @@ pub(crate) fn follow_upgrades(
                 upgrade.managed_fields_mut().clear();
             }
             Event::Delete(upgrade) => {
-                let key = drydock_objects::upgrade::key(upgrade);
-                cache.change(|fleet| fleet.remove_upgrade(&key));
+                remove(&cache, &drydock_objects::upgrade::key(upgrade));
             }
             Event::InitDone => {
                 let known = cache.fleet().upgrades();
-                for key in known.into_iter().filter(|key| !listed.contains(key)) {
-                    cache.change(|fleet| fleet.remove_upgrade(&key));
+                for key in known.iter().filter(|key| !listed.contains(key)) {
+                    remove(&cache, key);
                 }
                 listed.clear();
             }
         }
         Ok(event)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use futures::StreamExt;
+
+    use super::*;
+    use crate::cache::ReconcileTriggers;
+
+    fn upgrade(name: &str) -> ManagedClustersUpgrade {
+        let mut upgrade = ManagedClustersUpgrade::default();
+        upgrade.metadata.namespace = Some("default".to_owned());
+        upgrade.metadata.name = Some(name.to_owned());
+        upgrade.metadata.uid = Some(format!("{name}-uid"));
+        upgrade
+    }
+
+    #[tokio::test]
+    async fn upgrades_that_were_deleted_or_that_a_new_list_lacks_are_gone() {
+        let cache = Cache::new(Fleet::new(false), ReconcileTriggers::default());
+        let gone = Mutex::new(Vec::new());
+        let events = vec![
+            Event::Init,
+            Event::InitApply(upgrade("a")),
+            Event::InitApply(upgrade("b")),
+            Event::InitDone,
+            Event::Delete(upgrade("a")),
+            Event::Apply(upgrade("c")),
+            Event::Init,
+            Event::InitApply(upgrade("c")),
+            Event::InitDone,
+        ];
+        let note = |key: &UpgradeKey| gone.lock().unwrap().push(key.to_string());
+        let events = futures::stream::iter(events.into_iter().map(Ok));
+        let passed = follow_upgrades(events, cache.clone(), note).count().await;
+        assert_eq!(passed, 9);
+        assert_eq!(*gone.lock().unwrap(), ["default/a", "default/b"]);
+        assert_eq!(cache.fleet().upgrades(), [UpgradeKey::new("default", "c")]);
+    }
 }

@@ -63,7 +63,8 @@ pub(crate) async fn run(
     let api: Api<ManagedClustersUpgrade> = Api::all(context.client.clone());
     // Every upgrade is the hub's: there is no label to select by.
     let events = patient(watcher(api, watcher::Config::default()));
-    let upgrades = follow_upgrades(events, context.cache.clone())
+    let context = Arc::new(context);
+    let upgrades = follow_upgrades(events, context.cache.clone(), forgetting(&context))
         .reflect(writer)
         .touched_objects()
         .predicate_filter(
@@ -73,7 +74,6 @@ pub(crate) async fn run(
                 .combine(retries),
             PredicateConfig::default(),
         );
-    let context = Arc::new(context);
     let store = reader.clone();
     let running = Controller::for_stream(upgrades, reader)
         .with_config(Config::default().concurrency(RECONCILES_AT_ONCE))
@@ -94,6 +94,17 @@ pub(crate) async fn run(
         () = stopped_before_the_first_list(&store, &shutdown) => {}
     }
     Ok(())
+}
+
+/// Forgets what is kept of an upgrade beside the cache. Nobody reconciles one that is gone.
+fn forgetting(context: &Arc<Context>) -> impl Fn(&UpgradeKey) + Send + use<> {
+    let context = Arc::clone(context);
+    move |key| {
+        context.metrics.forget(key);
+        context
+            .backoff
+            .succeeded(&ObjectKey::new(&*key.namespace, &*key.name));
+    }
 }
 
 /// A predicate: when the deletion of the upgrade was asked for.
