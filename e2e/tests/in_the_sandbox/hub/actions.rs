@@ -43,7 +43,7 @@ async fn a_job_that_an_earlier_attempt_has_orphaned_is_no_backup_for_the_next_ta
     );
     // Once the Job is out of the way, a retry makes a new one.
     light.spokes.with("c01", |cluster, _| {
-        cluster.remove_object("Job", "default", "backup")
+        cluster.remove_object("Job", "default", "backup");
     });
     let retry = json!({"metadata": {"annotations": {"drydock.dev/retry": "1"}}});
     light.edit("spring", retry).await.unwrap();

@@ -64,7 +64,7 @@ async fn a_cluster_that_failed_goes_to_the_later_upgrade_and_the_older_one_lets_
         "no retry that nobody asked for"
     );
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Update, Outcome::Succeeds)
+        cluster.always(Stage::Update, Outcome::Succeeds);
     });
     light.upgrade("new", newer(spec_of(&["c01"]))).await.unwrap();
     light.until_complete("new").await.unwrap();
@@ -128,7 +128,7 @@ async fn a_retry_on_the_earlier_upgrade_is_the_exception_and_never_asks_for_an_o
     let failed = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| is_true(status, "Failed");
     light.until("old", WEEK, failed).await.unwrap();
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Update, Outcome::Succeeds)
+        cluster.always(Stage::Update, Outcome::Succeeds);
     });
     light.upgrade("new", newer(spec_of(&["c01"]))).await.unwrap();
     light.until_complete("new").await.unwrap();
@@ -240,7 +240,7 @@ async fn how_clusters_ended_outlives_the_upgrade() {
     // One of the same name has nothing to do with it.
     light.upgrade("spring", spec_of(&["c02"])).await.unwrap();
     light.spokes.with("c02", |cluster, _| {
-        cluster.always(Stage::Update, Outcome::Succeeds)
+        cluster.always(Stage::Update, Outcome::Succeeds);
     });
     light.until_complete("spring").await.unwrap();
     assert_eq!(light.asked()["c02"].len(), 2);
