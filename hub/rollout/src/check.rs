@@ -254,12 +254,11 @@ impl<'a> Check<'a> {
         let entries = self.rows.get(name).into_iter().flat_map(|row| row.entries.iter());
         let upgrade = &self.rollout.upgrade;
         entries
-            .filter(|recorded| recorded.entry.outcome != RecordedOutcome::Drifted)
             .filter(|recorded| {
                 let owner = &recorded.page.owner;
                 owner.uid == work.owner.uid || upgrade.owns(owner) && upgrade.owns(&work.owner)
             })
-            .any(|recorded| recorded.entry.started == Some(work.attempt_since()))
+            .any(|recorded| work.is_told_by(&recorded.entry))
     }
 
     /// Whether the maker of a work has works on the cluster without an outcome.

@@ -113,9 +113,8 @@ impl Cluster<'_> {
     /// What must be recorded of a cluster before its works go with their upgrade.
     fn unrecorded_at_deletion(&self) -> Option<Unrecorded> {
         let (_, lead) = self.lead()?;
-        let started = Some(lead.attempt_since());
         let mut own = self.own_entries();
-        if lead.deleting || own.any(|recorded| recorded.entry.started == started) {
+        if lead.deleting || own.any(|recorded| lead.is_told_by(&recorded.entry)) {
             return None;
         }
         Some(match lead.outcome {

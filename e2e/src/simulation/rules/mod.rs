@@ -167,11 +167,20 @@ impl Rules {
 
     fn page(&self, page: &Object) {
         let mut seen = self.seen();
+        let mut told = BTreeSet::new();
         for entry in page["spec"]["entries"].as_array().into_iter().flatten() {
             let started = entry["started"].as_str().and_then(|text| text.parse().ok());
             let cluster = entry["cluster"].as_str();
             if let (Some(cluster), Some(started)) = (cluster, started) {
                 seen.recorded.insert((cluster.to_owned(), started));
+                let is_new = told.insert((cluster.to_owned(), started));
+                let twice = || {
+                    format!(
+                        "the attempt at {cluster} of {started} is twice on {}",
+                        page.name()
+                    )
+                };
+                seen.breaks((!is_new).then(twice));
             }
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use drydock_rollout::{Enforcement, Revision, Spec};
 use jiff::{SignedDuration, Timestamp};
+use semver::Version;
 
 use super::attempt::Attempt;
 use super::surroundings::Surroundings;
@@ -41,6 +42,12 @@ fn is_open(spec: &Spec, now: Timestamp) -> bool {
 }
 
 impl Seen {
+    /// The version that a cluster really runs, if that is known.
+    fn runs(&self, cluster: &str) -> Option<Version> {
+        let spokes = self.spokes.as_ref()?;
+        spokes.with(cluster, |cluster, _| cluster.version().parse().ok())
+    }
+
     /// The rule that the start of an attempt breaks.
     pub(super) fn breaks_by_start(&self, cluster: &str, index: usize, now: Timestamp) -> Option<String> {
         let attempt = self.attempts.get(cluster)?.get(index)?;
@@ -214,9 +221,9 @@ impl Start<'_> {
     fn by_claim(&self) -> Option<String> {
         let attempts = self.seen.attempts.get(self.cluster)?;
         let later = self.later_claim(attempts)?;
-        breaks(self.is_retried_since(later.begun), || {
-            format!("which {} has claimed later", later.key)
-        })
+        let before = self.own(attempts).rev().nth(1).map(|own| own.begun);
+        let is_retried = self.is_retried_since(before.unwrap_or(later.begun).min(later.begun));
+        breaks(is_retried, || format!("which {} has claimed later", later.key))
     }
 
     /// A cluster that has ended is not started over for the same goal, unless a user retries.
@@ -262,17 +269,12 @@ impl Start<'_> {
             .own(attempts)
             .any(|attempt| attempt.has_ended("Complete") && self.is_for_goal(attempt));
         let target = self.spec.goal.version();
-        let mut around = self.around();
+        let known = self
+            .around()
+            .filter_map(|around| around.clusters.get(cluster)?.version.clone());
+        let mut versions = known.chain(self.seen.runs(cluster));
         let by_version = self.spec.goal.operators.is_none()
-            && around.any(|around| {
-                let version = around
-                    .clusters
-                    .get(cluster)
-                    .and_then(|seen| seen.version.as_ref());
-                version
-                    .zip(target)
-                    .is_some_and(|(version, target)| version >= target)
-            });
+            && versions.any(|version| target.is_some_and(|target| version >= *target));
         by_attempt || by_version
     }
 

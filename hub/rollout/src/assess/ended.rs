@@ -39,9 +39,9 @@ impl<'a> Cluster<'a> {
             .filter(|recorded| !recorded.page.closed && self.context.upgrade.owns(&recorded.page.owner))
     }
 
-    /// This upgrade's newest entry that says how the cluster ended.
-    fn own_outcome(&self) -> Option<&'a RecordedEntry> {
-        self.own_entries().rev().find(|recorded| {
+    /// This upgrade's entries that say how the cluster ended, the newest first.
+    fn own_outcomes(&self) -> impl Iterator<Item = &'a RecordedEntry> {
+        self.own_entries().rev().filter(|recorded| {
             matches!(
                 recorded.entry.outcome,
                 RecordedOutcome::Complete | RecordedOutcome::Failed
@@ -51,11 +51,11 @@ impl<'a> Cluster<'a> {
 
     /// How the cluster has ended, if it has and nothing was begun since.
     pub(super) fn ended(&self) -> Option<Ended<'a>> {
-        let recorded = self.own_outcome();
+        let mut outcomes = self.own_outcomes();
         let Some((kind, work)) = self.lead() else {
-            return recorded.map(|recorded| self.by_record(recorded, None));
+            return outcomes.next().map(|recorded| self.by_record(recorded, None));
         };
-        let of_attempt = recorded.filter(|recorded| recorded.entry.started == Some(work.attempt_since()));
+        let of_attempt = outcomes.find(|recorded| work.is_told_by(&recorded.entry));
         match (&work.outcome, of_attempt) {
             (Some(outcome), _) => Some(Ended {
                 state: outcome.state,

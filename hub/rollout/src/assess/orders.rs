@@ -2,10 +2,12 @@
 
 use drydock_names::names::WorkKind;
 use jiff::{SignedDuration, Timestamp};
+use semver::Version;
 
 use super::{Begins, Cluster};
 use crate::{
-    Enforcement, Goal, NewWork, Revision, Spec, Stage, Target, UpgradeMethod, UpgradeVia, Work, WorkContent,
+    Enforcement, Goal, NewWork, RecordedOutcome, Revision, Spec, Stage, Target, UpgradeMethod, UpgradeVia,
+    Work, WorkContent,
 };
 
 impl Cluster<'_> {
@@ -103,9 +105,22 @@ impl Cluster<'_> {
     fn enforcement(&self, goal: &Goal) -> Enforcement {
         match (self.known_version(), goal.version()) {
             (_, None) => Enforcement::Enforced,
-            (Some(shown), Some(target)) if shown < target => Enforcement::Enforced,
+            (Some(shown), Some(target)) if shown < target && !self.may_be_at(target) => Enforcement::Enforced,
             _ => Enforcement::Observed,
         }
+    }
+
+    /// Whether the newest record says that the cluster has come to the target, or to something that cannot be compared: a claim may lag
+    /// behind.
+    fn may_be_at(&self, target: &Version) -> bool {
+        let mut came = self.row.entries.iter().rev().filter(|recorded| {
+            matches!(
+                recorded.entry.outcome,
+                RecordedOutcome::Complete | RecordedOutcome::Drifted
+            )
+        });
+        let newest = came.next().map(|recorded| recorded.entry.to.parse::<Version>());
+        newest.is_some_and(|version| version.map_or(true, |version| version >= *target))
     }
 
     fn method(&self, spec: &Spec) -> UpgradeMethod {

@@ -47,11 +47,10 @@ impl<'a> Cluster<'a> {
 
     /// Whether the end of the attempt that a work is part of stands on a page of records.
     pub(super) fn is_recorded(&self, work: &Work) -> bool {
-        self.row.entries.iter().any(|recorded| {
-            recorded.page.owner.uid == work.owner.uid
-                && recorded.entry.outcome != RecordedOutcome::Drifted
-                && recorded.entry.started == Some(work.attempt_since())
-        })
+        self.row
+            .entries
+            .iter()
+            .any(|recorded| recorded.page.owner.uid == work.owner.uid && work.is_told_by(&recorded.entry))
     }
 
     /// The latest rollout of another upgrade that has claimed the cluster, if it began after this one.

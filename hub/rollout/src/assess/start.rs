@@ -9,8 +9,8 @@ use super::ended::Ended;
 use super::progress::{Progress, upgrade_progress};
 use super::{Assessment, Begins, Cluster, Ending, IS_FINAL, Start, Step, Unrecorded};
 use crate::{
-    ClusterState, ClusterStatus, Deadline, FailureReason, Reason, RecordedEntry, Refusal, RefusalCause,
-    RefusedWrite, Selected, Stage, UpgradeVia, Work,
+    ClusterState, ClusterStatus, Deadline, FailureReason, Reason, Refusal, RefusalCause, RefusedWrite,
+    Selected, Stage, UpgradeVia, Work,
 };
 
 const WAITS_TO_START: Deadline =
@@ -282,9 +282,8 @@ impl<'a> Cluster<'a> {
         if !self.is_own(work) {
             return self.is_recorded(work);
         }
-        let started = Some(work.attempt_since());
-        let mut own = self.own_entries();
-        own.any(|recorded: &RecordedEntry| recorded.entry.started == started)
+        self.own_entries()
+            .any(|recorded| work.is_told_by(&recorded.entry))
     }
 
     /// The end of an attempt of an upgrade that does not exist any more, which nobody else records.

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 
-use super::{Owner, Uid, WorkFeedback};
+use super::{Entry, Owner, RecordedOutcome, Uid, WorkFeedback};
 use crate::Goal;
 use crate::goal::short_hash;
 
@@ -178,6 +178,13 @@ impl Work {
         self.revision
             .as_ref()
             .is_none_or(|revision| revision.goal.is_same(goal))
+    }
+
+    /// Whether a record is about the attempt that it is part of. The annotation that says when that began may have been taken off.
+    pub fn is_told_by(&self, entry: &Entry) -> bool {
+        let ended = self.outcome.as_ref().and_then(|outcome| outcome.at);
+        let is_end = self.revision.is_none() && ended == Some(entry.completed);
+        entry.outcome != RecordedOutcome::Drifted && (is_end || entry.started == Some(self.attempt_since()))
     }
 
     /// When the attempt began that it is part of.
