@@ -15,6 +15,29 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 /// The longest message of a cluster, in bytes: the words of a webhook that refuses fit in, behind its name.
 const MESSAGE: usize = 384;
 
+/// The status of a complete upgrade stays as it is, but for what it says of records that cannot be written.
+fn frozen(
+    report: &Report,
+    conditions: Vec<Condition>,
+    before: &ManagedClustersUpgradeStatus,
+) -> ManagedClustersUpgradeStatus {
+    let known = before.conditions.as_deref().unwrap_or_default();
+    let was_refused = conditions::find(known, condition::FAILED)
+        .is_some_and(|failed| failed.reason == reason::RECORDS_REFUSED);
+    let mut status = before.clone();
+    if was_refused || report.records_refused.is_some() {
+        let failed = conditions
+            .into_iter()
+            .filter(|condition| condition.type_ == condition::FAILED);
+        let others = known
+            .iter()
+            .filter(|condition| condition.type_ != condition::FAILED)
+            .cloned();
+        status.conditions = Some(others.chain(failed).collect());
+    }
+    status
+}
+
 /// What the status of the upgrade should be.
 ///
 /// `before` is what it is: times of conditions that have not changed stay, and the status of a complete upgrade is frozen until its
@@ -25,15 +48,11 @@ pub fn render_status(
     before: &ManagedClustersUpgradeStatus,
     now: Timestamp,
 ) -> ManagedClustersUpgradeStatus {
-    if report.frozen && report.records_refused.is_none() {
-        return before.clone();
+    let known = before.conditions.as_deref().unwrap_or_default();
+    let conditions = conditions_of(report, generation, known, now);
+    if report.frozen {
+        return frozen(report, conditions, before);
     }
-    let conditions = conditions_of(
-        report,
-        generation,
-        before.conditions.as_deref().unwrap_or_default(),
-        now,
-    );
     if report.deletion.is_some() {
         return ManagedClustersUpgradeStatus {
             conditions: Some(conditions),

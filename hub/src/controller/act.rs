@@ -133,7 +133,7 @@ fn done(context: &Context, planned: &Planned, action: &Action, told: &[Transitio
         announce::tell(context, &planned.object, transition);
     }
     let key = &planned.rollout.upgrade.key;
-    context.cache.fleet().forget_refusal(key, action);
+    context.cache.change(|fleet| fleet.forget_refusal(key, action));
     if matches!(action, Action::RemoveFinalizer)
         && let Some(left) = transition::works_left(&planned.plan.report)
     {

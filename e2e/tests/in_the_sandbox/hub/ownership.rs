@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use drydock_api::names::REVISION_ANNOTATION;
 use drydock_e2e::light::{Light, RECORD, UPGRADE, WEEK, is_true, minutes, spec_of, with};
 use drydock_sandbox::access::{Key, Removal, Selection};
-use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
+use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, MANIFEST_WORK};
 use drydock_sandbox::ocm::spokes::{Outcome, SpokeSettings, Stage, image_of};
 use serde_json::{Value, json};
 
@@ -303,5 +304,74 @@ async fn a_work_that_nobody_owns_any_more_is_recorded_by_who_replaces_it() {
     let entries = light.entries().await.unwrap();
     let versions: Vec<&str> = entries.iter().map(|(_, entry)| entry.to.as_str()).collect();
     assert_eq!(versions, ["4.14.12", "4.14.13"], "{entries:#?}");
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_that_leaves_the_goal_of_a_complete_upgrade_as_it_is_takes_nothing_back() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let by_image = |version: &str| json!({"clusterVersion": {"channel": null, "version": null, "image": image_of(version)}});
+    light
+        .upgrade("old", with(spec_of(&["c01"]), &by_image("4.14.12")))
+        .await
+        .unwrap();
+    light.until_complete("old").await.unwrap();
+    let began = light.status("old").await.unwrap().start_time;
+    light
+        .upgrade("new", with(spec_of(&["c01"]), &by_image("4.14.13")))
+        .await
+        .unwrap();
+    light.until_complete("new").await.unwrap();
+    for strategy in [
+        json!({"maxConcurrency": 7}),
+        json!({"clusterUpgradeTimeout": "5h"}),
+    ] {
+        let edit = json!({"spec": {"upgradeStrategy": strategy}});
+        light.edit("old", edit).await.unwrap();
+        minutes(600).await;
+    }
+    assert_eq!(light.asked()["c01"], ["4.14.12", "4.14.13"]);
+    assert_eq!(light.status("old").await.unwrap().start_time, began);
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_is_on_record_once_though_the_revision_was_taken_off_its_work() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    let key = Key::namespaced("c01", "c01-cluster-upgrade");
+    let none = json!({"metadata": {"annotations": {REVISION_ANNOTATION: null}}});
+    light.user.merge_patch(&MANIFEST_WORK, &key, none).await.unwrap();
+    minutes(600).await;
+    let entries = light.entries().await.unwrap();
+    assert_eq!(entries.len(), 1, "{entries:#?}");
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_whose_claim_lags_behind_its_record_is_read_before_it_is_asked() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.upgrade("new", newer(spec_of(&["c01"]))).await.unwrap();
+    light.until_complete("new").await.unwrap();
+    // What the cluster claims is what it ran before.
+    let mut cluster = light
+        .user
+        .get(&MANAGED_CLUSTER, &Key::cluster("c01"))
+        .await
+        .unwrap()
+        .value()
+        .clone();
+    cluster["status"]["clusterClaims"] = json!([{"name": "version.openshift.io", "value": "4.14.9"}]);
+    light
+        .user
+        .replace_status(&MANAGED_CLUSTER, cluster)
+        .await
+        .unwrap();
+    light.delete("new").await.unwrap();
+    minutes(10).await;
+    light.upgrade("old", spec_of(&["c01"])).await.unwrap();
+    light.until_complete("old").await.unwrap();
+    assert_eq!(light.asked()["c01"], ["4.14.13"]);
     light.shut_down().await;
 }

@@ -253,6 +253,26 @@ async fn records_that_are_refused_keep_the_works_and_are_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn records_that_were_refused_for_hours_are_written_though_nothing_else_happens() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.refuse("exceeded quota: records", |asked| {
+        asked
+            .kind
+            .is_some_and(|kind| kind.plural == "managedclustersupgraderecords")
+            && asked.verb == Verb::Create
+    });
+    light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    minutes(300).await;
+    light.accept();
+    minutes(5).await;
+    assert_eq!(light.entries().await.unwrap().len(), 1);
+    let (status, _, message) = light.condition("spring", "Failed").await.unwrap();
+    assert_eq!(status, "False", "{message}");
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_work_that_lost_its_labels_holds_up_nobody_else_and_gets_them_back() {
     let light = Light::start(3, SpokeSettings::default()).await.unwrap();
     light.upgrade("one", spec_of(&["c01"])).await.unwrap();

@@ -73,16 +73,15 @@ impl Known {
 
     /// The write of a work was not made.
     fn undo(&mut self, kind: WorkKind) {
+        let Some(pending) = self.pending.remove(&kind) else {
+            return;
+        };
         let seen = self
             .works
             .get(kind)
             .map(|work| (&**work, self.versions.get(&kind).copied().unwrap_or(0)));
-        let left = self
-            .pending
-            .remove(&kind)
-            .and_then(|pending| pending.undone(seen));
-        if let Some(earlier) = left {
-            self.pending.insert(kind, earlier);
+        if let Some(left) = pending.undone(seen) {
+            self.pending.insert(kind, left);
         }
     }
 

@@ -101,6 +101,9 @@ impl Pending {
 
     /// What is left if the write was not made: the earlier one, unless the watch has brought that meanwhile.
     pub fn undone(self, seen: Option<(&Work, u64)>) -> Option<Self> {
+        if self.progress != Progress::UnderWay {
+            return Some(self);
+        }
         let earlier = self.earlier?;
         let is_back = seen.is_some_and(|(work, version)| earlier.is_confirmed_by(work, version));
         (!is_back).then_some(*earlier)

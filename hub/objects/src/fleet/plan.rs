@@ -452,15 +452,18 @@ impl Fleet {
 
     /// A write for an upgrade was made: what an earlier one of its records, or of what else is about no cluster, was refused for is
     /// over.
-    pub fn forget_refusal(&mut self, key: &UpgradeKey, made: &Action) {
+    pub fn forget_refusal(&mut self, key: &UpgradeKey, made: &Action) -> Change {
         let Some(followed) = self.upgrades.get_mut(key) else {
-            return;
+            return Change::Nothing;
         };
-        if is_about_pages(made) {
-            followed.is_stale |= followed.page_refusal.take().is_some();
-        } else if made.cluster().is_none() {
+        if is_about_pages(made) && followed.page_refusal.take().is_some() {
+            followed.is_stale = true;
+            return Change::Upgrades([key.clone()].into());
+        }
+        if made.cluster().is_none() && !is_about_pages(made) {
             followed.own_refusal = None;
         }
+        Change::Nothing
     }
 }
 

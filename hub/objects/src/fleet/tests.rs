@@ -3,6 +3,7 @@
 mod feeding;
 mod gone;
 mod refusals;
+mod unanswered;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

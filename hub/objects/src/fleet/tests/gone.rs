@@ -228,9 +228,11 @@ fn a_write_that_has_not_come_back_is_forgotten_when_it_does_or_nobody_waits_for_
     type Case = (&'static str, fn(&mut TestFleet, &(Action, Arc<Work>)));
     let cases: [Case; 5] = [
         ("the watch brings it", |fleet, start| {
+            fleet.written(start);
             fleet.see_work("c01", &start.1);
         }),
-        ("it was read by name and is gone", |fleet, _| {
+        ("it was read by name and is gone", |fleet, start| {
+            fleet.written(start);
             let _change = fleet.fleet.confirm_work(&"c01".into(), WorkKind::Cluster, None);
         }),
         ("it came to nothing", |fleet, start| {
@@ -246,7 +248,6 @@ fn a_write_that_has_not_come_back_is_forgotten_when_it_does_or_nobody_waits_for_
     for (what, happens) in cases {
         let mut fleet = TestFleet::new(&["c01"]);
         let start = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
-        fleet.written(&start);
         assert_eq!(fleet.held().get("pending"), Some(&1));
         happens(&mut fleet, &start);
         let held = fleet.held();

@@ -206,11 +206,11 @@ fn a_refused_write_that_is_about_no_cluster_is_news_until_one_is_made() {
         assert!(fleet.refuse(&action, "no"));
         assert!(!fleet.refuse(&action, "no"), "the same words");
         assert!(fleet.refuse(&action, "never"), "other words");
-        fleet.fleet.forget_refusal(&key(), &action);
+        let _change = fleet.fleet.forget_refusal(&key(), &action);
         let left = fleet.held();
         assert!(!left.keys().any(|part| part.contains("refusals")), "{left:?}");
         assert!(fleet.refuse(&action, "never"), "again");
-        fleet.fleet.forget_refusal(&key(), &action);
+        let _change = fleet.fleet.forget_refusal(&key(), &action);
     }
 }
 

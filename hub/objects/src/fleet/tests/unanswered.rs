@@ -1,0 +1,92 @@
+//! Writes whose answers were lost, or that were not made after all.
+
+use drydock_api::names::EndState;
+use drydock_rollout::{Finish, RetryToken};
+
+use super::*;
+
+/// A cluster whose upgrade is under way, with the action that commits its failure.
+fn under_way() -> (TestFleet, Arc<Work>, Action) {
+    let mut fleet = TestFleet::new(&["c01"]);
+    let start = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
+    fleet.written(&start);
+    fleet.see_work("c01", &start.1);
+    // Its time is over.
+    fleet.pass(10 * 3600);
+    let planned = fleet.plan();
+    let mut finishes =
+        planned.plan.actions.into_iter().filter(
+            |action| matches!(action, Action::FinishWork(finish) if finish.outcome == EndState::Failed),
+        );
+    let finish = finishes.next().unwrap();
+    (fleet, start.1, finish)
+}
+
+fn in_flight(fleet: &mut TestFleet) -> usize {
+    let planned = fleet.plan();
+    planned.plan.report.counts.in_flight
+}
+
+#[test]
+fn a_slot_is_not_free_while_it_is_not_known_whether_the_outcome_was_written() {
+    let (mut fleet, _, finish) = under_way();
+    let _change = fleet.fleet.unknown(&finish, fleet.now);
+    assert_eq!(in_flight(&mut fleet), 1);
+}
+
+#[test]
+fn a_failure_that_is_confirmed_by_reading_is_a_failure_all_the_while() {
+    let (mut fleet, _, finish) = under_way();
+    let (action, version) = (&finish, fleet.version + 1);
+    let _change = fleet.fleet.written(action, None, Some(version), fleet.now);
+    fleet.pass(61);
+    let planned = fleet.plan();
+    assert!(
+        planned
+            .plan
+            .actions
+            .iter()
+            .any(|action| matches!(action, Action::ConfirmWork { .. })),
+        "{:?}",
+        planned.plan.actions
+    );
+    let report = planned.plan.report;
+    assert_eq!((report.counts.failed, report.failed.len()), (1, 1));
+    assert!(
+        report.failed[0].1.to_string().contains("took too long"),
+        "{:?}",
+        report.failed
+    );
+}
+
+#[test]
+fn a_write_that_was_not_made_leaves_the_one_before_it() {
+    let mut fleet = TestFleet::new(&["c01"]);
+    let start = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
+    fleet.written(&start);
+    // The watch has not brought the work yet when its time is over.
+    fleet.pass(59);
+    let finish = Action::FinishWork(Box::new(Finish {
+        cluster: "c01".into(),
+        kind: WorkKind::Cluster,
+        uid: start.1.uid.clone(),
+        outcome: EndState::Failed,
+        reason: "UpgradeTimedOut",
+        message: "".into(),
+        started_at: fleet.now,
+        at: fleet.now,
+        retry: RetryToken::default(),
+        unverified: false,
+    }));
+    let _change = fleet.fleet.abandoned(&finish);
+    let planned = fleet.plan();
+    assert!(
+        planned
+            .plan
+            .actions
+            .iter()
+            .all(|action| action.starts().is_none()),
+        "{:?}",
+        planned.plan.actions
+    );
+}
