@@ -90,6 +90,10 @@ bench-fleet: control-plane ## Measure the hub on a real API server with N cluste
 	@$(CARGO) build --release --quiet --package drydock-hub
 	@FLEET_CLUSTERS=$(N) FLEET_IDLE_MINUTES=$(IDLE) FLEET_ANSWERS=$(ANSWERS) FLEET_OCM=$(OCM) $(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench fleet
 
+.PHONY: bench-decision
+bench-decision: ## Measure what a decision costs after one change among 100, 1,000 and 10,000 clusters
+	@$(CARGO) bench --quiet --package drydock-objects --bench change
+
 .PHONY: mutants
 mutants: ## Put deliberate mistakes into a copy of the hub, and see that the simulation finds each (SEEDS=200)
 	@SEEDS=$(SEEDS) e2e/mutations/run

@@ -142,6 +142,23 @@ async fn an_upgrade_is_watched_paused_listed_and_retried() {
         "{all}"
     );
 
+    clusters_are_listed(&sandbox);
+    let whole = sandbox.refuses(&["retry", "spring", "--cluster", "dev1"]);
+    assert!(whole.contains("dev1 has not failed; these have: dev2"), "{whole}");
+    assert_eq!(
+        sandbox.prints(&["retry", "spring", "--cluster", "dev2"]),
+        "spring: dev2 starts over\n"
+    );
+    // How clusters ended is known when the upgrade is not there any more.
+    let api = sandbox.upgrades().await;
+    api.delete("spring", &DeleteParams::default()).await.unwrap();
+    while api.get_opt("spring").await.unwrap().is_some() {
+        tokio::task::yield_now().await;
+    }
+    history_is_read(&sandbox);
+}
+
+fn clusters_are_listed(sandbox: &Sandbox) {
     let failed = sandbox.prints(&["clusters", "spring", "--state", "failed"]);
     assert!(failed.contains("dev2") && !failed.contains("dev1"), "{failed}");
     assert!(
@@ -164,19 +181,9 @@ async fn an_upgrade_is_watched_paused_listed_and_retried() {
         history.lines().nth(1).unwrap().contains("dev2"),
         "the first to end: {history}"
     );
+}
 
-    let whole = sandbox.refuses(&["retry", "spring", "--cluster", "dev1"]);
-    assert!(whole.contains("dev1 has not failed; these have: dev2"), "{whole}");
-    assert_eq!(
-        sandbox.prints(&["retry", "spring", "--cluster", "dev2"]),
-        "spring: dev2 starts over\n"
-    );
-    // How clusters ended is known when the upgrade is not there any more.
-    let api = sandbox.upgrades().await;
-    api.delete("spring", &DeleteParams::default()).await.unwrap();
-    while api.get_opt("spring").await.unwrap().is_some() {
-        tokio::task::yield_now().await;
-    }
+fn history_is_read(sandbox: &Sandbox) {
     let history = sandbox.prints(&["history", "--since", "30d"]);
     assert!(
         history.contains("spring (deleted)") && history.contains("dev1"),

@@ -197,7 +197,7 @@ impl Drawing<'_> {
         let Some(spec) = spec.as_object_mut() else { return };
         let clusters = self.scenario.clusters.len();
         let mut edits = Vec::new();
-        for _ in 0..1 + below(self.rng, 4) {
+        for _ in 0..=below(self.rng, 3) {
             let field = pick(self.rng, &FIELDS);
             draw::set_field(self.rng, spec, field, clusters, self.scenario.real);
             let fields: &[&'static str] = match field {
@@ -319,7 +319,7 @@ impl Drawing<'_> {
 
     fn refusals(&mut self, at: Duration) {
         let verbs = [Verb::Create, Verb::Patch, Verb::Delete];
-        let refused = (0..1 + below(self.rng, 2)).map(|_| {
+        let refused = (0..=below(self.rng, 1)).map(|_| {
             let is_record = chance(self.rng, 25);
             Refused {
                 kind: if is_record {

@@ -113,16 +113,9 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         kill: Arc::clone(&kill),
     };
     rules.surrounded(world.surroundings().await?, Timestamp::MIN);
-    for (which, spec) in &scenario.upgrades {
-        // One whose spec the API refuses is not there.
-        let _refused = fleet.user.create(&UPGRADE, draw::upgrade(which, spec)).await;
-    }
+    create_upgrades(&fleet, &scenario).await;
     let happens = tokio::spawn(world.play(events.clone()));
-    for (name, spoke, network) in fleet.agents() {
-        let draws = ChaCha8Rng::seed_from_u64(rng.next_u64());
-        let agent = agents::keep_running(spoke, network, clock.clone(), draws, TROUBLED, trouble.clone());
-        parts.spawn(agent.instrument(tracing::info_span!("agent", cluster = name)));
-    }
+    start_agents(&fleet, &mut rng, &trouble, &mut parts);
     let replicas = Replicas {
         server: server.clone(),
         clock: clock.skewed(skew),
@@ -151,6 +144,23 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         checks: rules.checks(),
         starts: rules.starts(),
     })
+}
+
+/// The first upgrades. One whose spec the API refuses is not there.
+async fn create_upgrades(fleet: &Fleet, scenario: &Scenario) {
+    for (which, spec) in &scenario.upgrades {
+        let _refused = fleet.user.create(&UPGRADE, draw::upgrade(which, spec)).await;
+    }
+}
+
+/// The real agents of simulated clusters.
+fn start_agents(fleet: &Fleet, rng: &mut ChaCha8Rng, trouble: &Trouble, parts: &mut JoinSet<()>) {
+    for (name, spoke, network) in fleet.agents() {
+        let draws = ChaCha8Rng::seed_from_u64(rng.next_u64());
+        let clock = fleet.clock.clone();
+        let agent = agents::keep_running(spoke, network, clock, draws, TROUBLED, trouble.clone());
+        parts.spawn(agent.instrument(tracing::info_span!("agent", cluster = name)));
+    }
 }
 
 /// All upgrades that there are.

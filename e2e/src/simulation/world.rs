@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
-use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION, REVISION_ANNOTATION};
+use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
 use drydock_sandbox::access::{AccessError, Key, Removal, Selection};
 use drydock_sandbox::ocm::kinds::{
     MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, MANIFEST_WORK, NAMESPACE, PLACEMENT,
@@ -177,6 +177,34 @@ impl World {
                 )
                 .map(drop)
             }
+            Happening::Refusals(refused) => {
+                self.obstacles.all().1 = refused;
+                Ok(())
+            }
+            Happening::Drift(cluster, version) => {
+                self.drift(&cluster, version);
+                Ok(())
+            }
+            Happening::Corrected => self.correct().await,
+            Happening::Connected(cluster, connected) => self.connect(&cluster, connected).await,
+            Happening::Partition(cut) => {
+                self.obstacles.set(HUB, cut);
+                self.rules.partition_is(cut, self.fleet.clock.now());
+                self.fleet.hub.cut_watches(|who, _| who.starts_with("replica"));
+                Ok(())
+            }
+            Happening::Clock(ahead) => {
+                self.skew.store(ahead, Ordering::Relaxed);
+                Ok(())
+            }
+            about_clusters => self.happen_to_clusters(about_clusters).await,
+        }
+    }
+
+    /// What becomes of clusters, namespaces and works.
+    async fn happen_to_clusters(&self, happening: Happening) -> anyhow::Result<()> {
+        let user = &self.fleet.user;
+        match happening {
             Happening::Labels(cluster, labels) => {
                 let patch = json!({"metadata": {"labels": labels}});
                 done(
@@ -198,26 +226,7 @@ impl World {
             Happening::Namespace(cluster, is_there) => self.namespace(&cluster, is_there).await,
             Happening::Team(is_there) => self.team(is_there).await,
             Happening::Tampered(cluster, number, how) => self.tamper(&cluster, number, &how).await,
-            Happening::Refusals(refused) => {
-                self.obstacles.all().1 = refused;
-                Ok(())
-            }
-            Happening::Drift(cluster, version) => {
-                self.drift(&cluster, version);
-                Ok(())
-            }
-            Happening::Corrected => self.correct().await,
-            Happening::Connected(cluster, connected) => self.connect(&cluster, connected).await,
-            Happening::Partition(cut) => {
-                self.obstacles.set(HUB, cut);
-                self.rules.partition_is(cut, self.fleet.clock.now());
-                self.fleet.hub.cut_watches(|who, _| who.starts_with("replica"));
-                Ok(())
-            }
-            Happening::Clock(ahead) => {
-                self.skew.store(ahead, Ordering::Relaxed);
-                Ok(())
-            }
+            _ => Ok(()),
         }
     }
 
@@ -288,7 +297,7 @@ impl World {
             )? {
                 break;
             }
-            tokio::time::sleep(Duration::from_secs(60)).await;
+            tokio::time::sleep(Duration::from_mins(1)).await;
         }
         Ok(())
     }
@@ -348,7 +357,7 @@ impl World {
             if found.is_none_or(|found| found["metadata"]["deletionTimestamp"].is_null()) {
                 break;
             }
-            tokio::time::sleep(Duration::from_secs(60)).await;
+            tokio::time::sleep(Duration::from_mins(1)).await;
         }
         self.rules.meddled(cluster);
         self.fleet.namespace(cluster).await?;
@@ -389,7 +398,7 @@ impl World {
             if user.find(&NAMESPACE, &key).await?.is_none() {
                 break;
             }
-            tokio::time::sleep(Duration::from_secs(60)).await;
+            tokio::time::sleep(Duration::from_mins(1)).await;
         }
         self.fleet.namespace("team").await?;
         self.rules.namespace_leaves("team", false);
@@ -425,7 +434,6 @@ impl World {
         };
         match how {
             Tamper::Label(_) | Tamper::Delete => {}
-            Tamper::Annotation(REVISION_ANNOTATION) => self.rules.meddled(cluster),
             Tamper::Annotation(_) | Tamper::Everything => self.rules.disowned(cluster),
         }
         done(user.merge_patch(&MANIFEST_WORK, &work.key(), patch).await).map(drop)

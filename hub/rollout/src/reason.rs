@@ -6,7 +6,7 @@ use std::sync::Arc;
 use drydock_names::names::WorkKind;
 use jiff::Timestamp;
 
-use crate::Stage;
+use crate::{Refusal, Stage};
 
 /// When a cluster leaves its state at the latest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,6 +182,14 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// A write of a work is refused.
+    pub(crate) fn refused(kind: WorkKind, refusal: &Refusal) -> Self {
+        Self::WriteRefused {
+            stage: Stage::of(kind),
+            words: Arc::clone(&refusal.words),
+        }
+    }
+
     /// The reason in CamelCase, for machines and links.
     pub fn as_str(&self) -> &'static str {
         match self {

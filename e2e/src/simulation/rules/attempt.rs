@@ -86,7 +86,7 @@ impl Seen {
             known.is_some_and(|known| known.started != told.revision.started_at)
         });
         match told {
-            Some(told) if !is_known || reopened => self.new_work(work, told, now),
+            Some(told) if !is_known || reopened => self.new_work(work, &told, now),
             None if !is_known => return,
             _ => {}
         }
@@ -112,7 +112,7 @@ impl Seen {
         }
     }
 
-    fn new_work(&mut self, work: &Object, told: Told, now: Timestamp) {
+    fn new_work(&mut self, work: &Object, told: &Told, now: Timestamp) {
         let started = told.revision.started_at;
         let attempts = self.attempts.entry(told.cluster.clone()).or_default();
         let known = attempts

@@ -134,7 +134,10 @@ impl Rules {
     fn upgrade(&self, object: &Object, gone: bool, now: Timestamp) {
         let mut guard = self.seen();
         let known = guard.upgrades.entry(object.uid().to_owned()).or_default();
-        known.namespace = object.namespace().unwrap_or_default().to_owned();
+        object
+            .namespace()
+            .unwrap_or_default()
+            .clone_into(&mut known.namespace);
         known.key = format!("{}/{}", known.namespace, object.name());
         known.live = !gone;
         known.deleting = !object["metadata"]["deletionTimestamp"].is_null();
@@ -228,7 +231,7 @@ impl Rules {
         }
     }
 
-    /// Nothing says any more whose the works of a cluster are.
+    /// Nothing says any more whose the works of a cluster are, or of which attempt.
     pub fn disowned(&self, cluster: &str) {
         self.meddled(cluster);
         let mut seen = self.seen();

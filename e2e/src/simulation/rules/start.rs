@@ -189,6 +189,14 @@ impl Start<'_> {
         })
     }
 
+    /// Whether the cluster may have been left to another upgrade: of two that began at the same moment either may have it.
+    fn may_be_left(&self, attempts: &[Attempt]) -> bool {
+        attempts.iter().any(|other| {
+            other.key != self.attempt.key
+                && other.revision.rollout_since >= self.attempt.revision.rollout_since
+        })
+    }
+
     fn by_pause(&self) -> Option<String> {
         breaks(!self.spec.paused, || "and is paused".to_owned())
     }
@@ -259,7 +267,7 @@ impl Start<'_> {
                 .get(cluster)
                 .is_some_and(|seen| seen.available && seen.accepted);
             is_there && self.selects(around, cluster) && self.is_canary(around, cluster)
-        }) && self.later_claim(attempts).is_none()
+        }) && !self.may_be_left(attempts)
             && attempts.iter().all(|attempt| !attempt.exempt)
     }
 
@@ -339,7 +347,7 @@ impl Start<'_> {
             let mut around = self.around();
             let counts =
                 around.all(|around| self.selects(around, cluster) && !self.is_canary(around, cluster));
-            has_failed && counts && self.later_claim(attempts).is_none()
+            has_failed && counts && !self.may_be_left(attempts)
         });
         let failed = failed.count();
         breaks(failed < budget, || {

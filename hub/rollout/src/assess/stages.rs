@@ -7,9 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::progress::{Progress, action_progress, upgrade_progress};
 use super::{Assessment, Cluster, Ending, FOLLOWS_AT_ONCE, Next, Step, Unrecorded};
-use crate::{
-    ClusterState, Deadline, FailureReason, Goal, Reason, Refusal, RefusedWrite, Revision, Stage, Work,
-};
+use crate::{ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage, Work};
 
 const WAITS_FOR_SPEC: Deadline =
     Deadline::Never("only the user can correct the spec, and failing the cluster would help nobody");
@@ -98,15 +96,8 @@ impl<'a> Cluster<'a> {
         let next = self.may_delete(kind).then_some(Next::Delete(kind));
         let step = Step::Continue(next.into_iter().collect());
         match self.refusal(kind, RefusedWrite::Delete) {
-            Some(refusal) => (self.refused_reason(kind, refusal), step),
+            Some(refusal) => (Reason::refused(kind, refusal), step),
             None => (Reason::ReplacingOldWork, step),
-        }
-    }
-
-    pub(super) fn refused_reason(&self, kind: WorkKind, refusal: &Refusal) -> Reason {
-        Reason::WriteRefused {
-            stage: Stage::of(kind),
-            words: Arc::clone(&refusal.words),
         }
     }
 
@@ -186,7 +177,7 @@ impl<'a> Cluster<'a> {
     fn enforces(&self, deadline: Timestamp, work: &Work) -> Assessment {
         let (reason, failure) = match self.refusal(WorkKind::Cluster, RefusedWrite::Change) {
             Some(refusal) => (
-                self.refused_reason(WorkKind::Cluster, refusal),
+                Reason::refused(WorkKind::Cluster, refusal),
                 FailureReason::UpgradeRefused,
             ),
             None => (Reason::WaitingForTarget(None), FailureReason::UpgradeTimedOut),

@@ -256,7 +256,7 @@ impl<'a> Cluster<'a> {
         if let Some((kind, refusal)) =
             refused.find_map(|(kind, _)| Some((kind, self.refusal(kind, RefusedWrite::Delete)?)))
         {
-            return Err(self.refused_reason(kind, refusal));
+            return Err(Reason::refused(kind, refusal));
         }
         let is_unrecorded = |work: &Work| {
             let has_ended = work.outcome.is_some();
