@@ -1,5 +1,7 @@
 //! Runs of the simulation: `SIM_SEEDS` of them from `SIM_SEED` on (`make sim SEEDS=10000`).
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use drydock_e2e::simulation::boundaries::{self, Kill};
 use drydock_e2e::simulation::{self, Counts};
 
@@ -66,10 +68,12 @@ struct Total {
 }
 
 impl Total {
-    fn of(seeds: impl Iterator<Item = u64>) -> Self {
+    /// Runs them one after the other, until one of them, or of those that run beside them, fails.
+    fn of(seeds: impl Iterator<Item = u64>, failed: &AtomicBool) -> Self {
         let mut total = Self::default();
-        for seed in seeds {
+        for seed in seeds.take_while(|_| !failed.load(Ordering::Relaxed)) {
             let summary = run(seed).unwrap_or_else(|error| {
+                failed.store(true, Ordering::Relaxed);
                 panic!("{error:#}\nagain: make sim SEEDS=1 SEED={seed}");
             });
             total.faults.add(summary.faults);
@@ -87,10 +91,14 @@ fn the_rules_hold_whatever_happens_and_every_rollout_ends() {
     let end = first + number("SIM_SEEDS", SEEDS);
     say(end - first);
     let at_once = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let failed = AtomicBool::new(false);
     let total = std::thread::scope(|scope| {
         let shares: Vec<_> = (first..end)
             .take(at_once)
-            .map(|from| scope.spawn(move || Total::of((from..end).step_by(at_once))))
+            .map(|from| {
+                let failed = &failed;
+                scope.spawn(move || Total::of((from..end).step_by(at_once), failed))
+            })
             .collect();
         let mut total = Total::default();
         for share in shares {
