@@ -212,10 +212,10 @@ fn strategy(rng: &mut ChaCha8Rng, real: bool) -> Value {
         &["Auto", "ClusterVersion", "ClusterVersion", "Agent"]
     };
     strategy["upgradeVia"] = pick(rng, via).into();
-    if chance(rng, 30) {
+    if chance(rng, 40) {
         strategy["canaryClusters"] = json!({
             "clusterSelector": {"matchLabels": {"canary": "yes"}},
-            "soakTime": pick(rng, &["0s", "30m", "2h"]),
+            "soakTime": pick(rng, &["0s", "30m", "2h", "2h"]),
         });
     }
     if chance(rng, 25) {

@@ -159,7 +159,8 @@ impl Drawing<'_> {
     fn one(&mut self) {
         let at = self.moment();
         match below(self.rng, 100) {
-            0..32 => self.edit(at),
+            0..25 => self.edit(at),
+            25..32 => self.narrow(at),
             32..40 => self.retry(at),
             40..46 => {
                 let (which, spec) = (self.which(), self.spec());
@@ -211,6 +212,22 @@ impl Drawing<'_> {
             }
         }
         self.push(at, Happening::Edit(which, edits));
+    }
+
+    /// An upgrade is paused, and resumed by the write that narrows its selection and lets more clusters start.
+    fn narrow(&mut self, at: Duration) {
+        let (which, until) = (self.which(), self.until(at, 240));
+        let selector = serde_json::json!({"matchExpressions": [
+            {"key": "name", "operator": "In", "values": [self.cluster()]},
+        ]});
+        let pause = vec![("paused", Value::Bool(true))];
+        let resume = vec![
+            ("paused", Value::Bool(false)),
+            ("clusterSelector", selector),
+            ("placement", Value::Null),
+        ];
+        self.push(at, Happening::Edit(which.clone(), pause));
+        self.push(until, Happening::Edit(which, resume));
     }
 
     fn retry(&mut self, at: Duration) {

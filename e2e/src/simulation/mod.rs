@@ -129,8 +129,7 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         trouble.clone(),
         kill,
     ));
-    let ended = follow(&fleet, &rules, &happens).await;
-    let ended = ended.and_then(|()| registries.nothing_refused());
+    let ended = follow(&fleet, &rules, &registries, &happens).await;
     hubs.abort();
     parts.shutdown().await;
     ended.with_context(|| {
@@ -175,6 +174,7 @@ async fn upgrades(fleet: &Fleet) -> anyhow::Result<Vec<ManagedClustersUpgrade>> 
 async fn follow(
     fleet: &Fleet,
     rules: &Rules,
+    registries: &Registries,
     happens: &JoinHandle<anyhow::Result<()>>,
 ) -> anyhow::Result<()> {
     let deadline = EPOCH + SignedDuration::try_from(TROUBLED + PATIENCE)?;
@@ -183,6 +183,7 @@ async fn follow(
         if let Some(broken) = rules.broken() {
             anyhow::bail!("{broken}");
         }
+        registries.nothing_refused()?;
         let upgrades = upgrades(fleet).await?;
         let now = fleet.clock.now();
         for upgrade in &upgrades {

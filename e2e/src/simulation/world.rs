@@ -243,10 +243,11 @@ impl World {
         Ok(())
     }
 
-    /// What is invalid in the specs that are drawn are their start windows.
+    /// What is invalid in the specs that are drawn are their start windows, or releases for which the agent is not made.
     async fn correct(&self) -> anyhow::Result<()> {
         for which in &draw::ALL {
-            let patch = json!({"spec": {"upgradeStrategy": {"startWindows": null}}});
+            let strategy = json!({"startWindows": null, "upgradeVia": "Auto"});
+            let patch = json!({"spec": {"upgradeStrategy": strategy}});
             done(self.fleet.user.merge_patch(&UPGRADE, &key(which), patch).await)?;
         }
         Ok(())

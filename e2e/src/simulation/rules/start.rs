@@ -198,7 +198,9 @@ impl Start<'_> {
     }
 
     fn by_pause(&self) -> Option<String> {
-        breaks(!self.spec.paused, || "and is paused".to_owned())
+        breaks(self.asked.written["paused"] != true, || {
+            "and is paused".to_owned()
+        })
     }
 
     fn by_selection(&self) -> Option<String> {
