@@ -1,6 +1,7 @@
 //! Simulation: two replicas of the real hub, several upgrades of one fleet whose clusters succeed, fail or hang, people who edit,
 //! delete and restore, and faults, all drawn from one seed, under paused time. After every write the rules of rollouts are checked; when
-//! the faults cease, each upgrade must come to its end. The same seed is the same run.
+//! the faults cease, each upgrade must come to its end. The same seed draws the same world; in which order the hub's tasks run is not
+//! drawn.
 
 mod agents;
 mod backup;

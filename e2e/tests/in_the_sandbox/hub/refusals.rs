@@ -217,15 +217,19 @@ async fn a_refused_deletion_is_told_and_the_upgrade_goes_when_it_is_allowed() {
     light.shut_down().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn records_that_are_refused_keep_the_works_and_are_told() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+fn refuse_records(light: &Light) {
     light.refuse("exceeded quota: records", |asked| {
         asked
             .kind
             .is_some_and(|kind| kind.plural == "managedclustersupgraderecords")
             && matches!(asked.verb, Verb::Create | Verb::Patch)
     });
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_that_are_refused_keep_the_works_and_are_told() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    refuse_records(&light);
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
     minutes(30).await;
@@ -255,12 +259,7 @@ async fn records_that_are_refused_keep_the_works_and_are_told() {
 #[tokio::test(start_paused = true)]
 async fn records_that_were_refused_for_hours_are_written_though_nothing_else_happens() {
     let light = Light::start(1, SpokeSettings::default()).await.unwrap();
-    light.refuse("exceeded quota: records", |asked| {
-        asked
-            .kind
-            .is_some_and(|kind| kind.plural == "managedclustersupgraderecords")
-            && asked.verb == Verb::Create
-    });
+    refuse_records(&light);
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
     minutes(300).await;

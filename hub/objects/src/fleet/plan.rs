@@ -55,8 +55,8 @@ impl Fleet {
     /// [`Fleet::written`], [`Fleet::refused`], [`Fleet::unknown`] or [`Fleet::abandoned`].
     pub fn plan(&mut self, key: &UpgradeKey, now: Timestamp) -> Option<Planned> {
         self.forget_old_refusals(now);
+        // This brings them all up to date.
         let taken = self.taken_before(key, now);
-        self.bring_up_to_date(key, now);
         let followed = self.upgrades.get_mut(key)?;
         let mut plan = followed.decider.plan(now, &|name| taken.contains(name));
         let rollout = followed.decider.rollout().clone();
