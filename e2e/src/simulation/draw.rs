@@ -173,7 +173,7 @@ fn selection(rng: &mut ChaCha8Rng, spec: &mut Map<String, Value>, clusters: usiz
     }
 }
 
-fn release(rng: &mut ChaCha8Rng, real: bool) -> Value {
+pub(super) fn release(rng: &mut ChaCha8Rng, real: bool) -> Value {
     let version = pick(rng, &TARGETS);
     let mut release = match below(rng, 10) {
         0 if !real => return Value::Null,

@@ -214,19 +214,25 @@ impl Drawing<'_> {
         self.push(at, Happening::Edit(which, edits));
     }
 
-    /// An upgrade is paused, and resumed by the write that narrows its selection and lets more clusters start.
+    /// An upgrade is paused, and resumed by the write that narrows its selection, often together with another target: then every
+    /// cluster that it had selected would start again, were the former selection still followed.
     fn narrow(&mut self, at: Duration) {
         let (which, until) = (self.which(), self.until(at, 240));
         let selector = serde_json::json!({"matchExpressions": [
             {"key": "name", "operator": "In", "values": [self.cluster()]},
         ]});
-        let pause = vec![("paused", Value::Bool(true))];
-        let resume = vec![
+        let mut resume = vec![
             ("paused", Value::Bool(false)),
             ("clusterSelector", selector),
             ("placement", Value::Null),
         ];
-        self.push(at, Happening::Edit(which.clone(), pause));
+        if chance(self.rng, 70) {
+            resume.push(("clusterVersion", draw::release(self.rng, self.scenario.real)));
+        }
+        self.push(
+            at,
+            Happening::Edit(which.clone(), vec![("paused", Value::Bool(true))]),
+        );
         self.push(until, Happening::Edit(which, resume));
     }
 
