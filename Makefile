@@ -101,10 +101,12 @@ mutants: ## Put deliberate mistakes into a copy of the hub, and see that the sim
 .PHONY: alerts
 alerts: ## Test the alert rules with promtool (Debian's package prometheus)
 	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
-	sed -n '/^  groups:/,$$ s/^  //p' manifests/monitoring/prometheusrule.yaml > "$$folder/rules.yaml"; \
-	cp manifests/monitoring/tests.yaml "$$folder"; \
-	promtool check rules "$$folder/rules.yaml"; \
-	promtool test rules "$$folder/tests.yaml"
+	for part in monitoring agent; do \
+		sed -n '/^  groups:/,$$ s/^  //p' "manifests/$$part/prometheusrule.yaml" > "$$folder/rules.yaml"; \
+		cp "manifests/$$part/tests.yaml" "$$folder"; \
+		promtool check rules "$$folder/rules.yaml"; \
+		promtool test rules "$$folder/tests.yaml"; \
+	done
 
 .PHONY: lint
 lint: ## Check format, lints and dependencies

@@ -1,27 +1,16 @@
 //! The per-cluster agent: reconciles UpgradeConfig. [`run`] is the whole process; the binary, the sandbox and the tests
 //! call it alike.
 
-mod capacity;
-pub mod configuration;
 mod controller;
-mod engine;
-mod facts;
-mod health;
 mod http;
 pub mod install_plans;
 mod metrics;
 mod monitoring;
-mod nodekeeper;
 mod notify;
-mod phase;
 mod providers;
 mod registry;
 mod settings;
-mod silences;
-mod steps;
 mod update_graph;
-mod upgrader;
-mod validation;
 
 use drydock_runtime::Clock;
 use drydock_runtime::admin::{self, Readiness};
@@ -32,6 +21,8 @@ use kube::Client;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+
+pub use drydock_engine::configuration;
 
 pub use crate::http::{Body, Exchange, Network};
 pub use monitoring::Places;

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::Request;
 use serde::Deserialize;
 
-use crate::facts::Cluster;
 use crate::http::{self as bounded, Exchange, HttpError, Limits};
+use drydock_engine::facts::Cluster;
 
 /// Where the graph is if ClusterVersion does not say.
 const DEFAULT: &str = "https://api.openshift.com/api/upgrades_info/v1/graph";

@@ -21,8 +21,8 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         UpgradeConfig::crd(),
     ];
     for definition in &mut definitions {
-        let names = &mut definition.spec.names;
-        names.list_kind = Some(format!("{}List", names.kind));
+        let kind = definition.spec.names.kind.clone();
+        definition.spec.names.list_kind = Some(format!("{kind}List"));
         for version in &mut definition.spec.versions {
             let schema = version
                 .schema
@@ -31,6 +31,10 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
             if let Some(schema) = schema {
                 schema.title = None;
                 forbid_null(schema);
+                // The original's has none; the agent says what is missing.
+                if kind == "UpgradeConfig" {
+                    schema.required = None;
+                }
             }
         }
     }

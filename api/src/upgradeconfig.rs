@@ -26,7 +26,8 @@ use serde::{Deserialize, Serialize};
     printcolumn = r#"{"name": "reason", "type": "string", "jsonPath": ".status.history[0].conditions[0].reason"}"#,
     printcolumn = r#"{"name": "message", "type": "string", "jsonPath": ".status.history[0].conditions[0].message"}"#
 )]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", from = "Option<SpecOnTheWire>")]
+#[schemars(!from)]
 pub struct UpgradeConfigSpec {
     /// The list of steps that the agent runs.
     #[serde(rename = "type")]
@@ -43,6 +44,34 @@ pub struct UpgradeConfigSpec {
     pub capacity_reservation: Option<bool>,
     /// The release to upgrade to.
     pub desired: Desired,
+}
+
+/// A spec as it is read: an UpgradeConfig may have none, as the original's.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SpecOnTheWire {
+    #[serde(rename = "type")]
+    upgrade_type: UpgradeType,
+    upgrade_at: String,
+    #[serde(rename = "PDBForceDrainTimeout")]
+    pdb_force_drain_timeout: i32,
+    capacity_reservation: Option<bool>,
+    desired: Desired,
+}
+
+impl From<Option<SpecOnTheWire>> for UpgradeConfigSpec {
+    fn from(spec: Option<SpecOnTheWire>) -> Self {
+        let Some(spec) = spec else {
+            return Self::default();
+        };
+        Self {
+            upgrade_type: spec.upgrade_type,
+            upgrade_at: spec.upgrade_at,
+            pdb_force_drain_timeout: spec.pdb_force_drain_timeout,
+            capacity_reservation: spec.capacity_reservation,
+            desired: spec.desired,
+        }
+    }
 }
 
 /// The list of steps that the agent runs.
@@ -77,6 +106,38 @@ pub struct UpgradeConfigStatus {
     /// One entry a desired version, newest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<UpgradeHistory>>,
+    /// What upgrades have made on the cluster and that may still be there. Noted before it is made, taken off once it is seen
+    /// to be gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Vec<MadeResource>>,
+    /// The nodes that are being drained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drains: Option<Vec<NodeDrain>>,
+}
+
+/// What an upgrade makes on its cluster for its own time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum MadeResource {
+    /// Silences of Alertmanager.
+    Silences,
+    /// MachineSets for extra workers.
+    MachineSets,
+}
+
+/// A node that is being drained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeDrain {
+    /// The node.
+    pub node: String,
+    /// What the machine-config operator wants of it, by which one drain is told from the next.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub drain: String,
+    /// Since when it is drained.
+    pub start_time: Time,
+    /// Does the drain not end, whatever is done? Default false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stuck: bool,
 }
 
 /// The upgrade to one version.
@@ -106,6 +167,9 @@ pub struct UpgradeHistory {
     /// When the last worker node was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker_complete_time: Option<Time>,
+    /// The spec with which the upgrade commenced: it is in force until the upgrade has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted_spec: Option<UpgradeConfigSpec>,
     /// What has been told to others, or is to be, each state once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notifications: Option<Vec<UpgradeNotification>>,
@@ -123,6 +187,9 @@ pub struct UpgradeNotification {
     /// When the upgrade came into the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raised_time: Option<Time>,
+    /// Those who have been told while others have not: a digest of each address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered_to: Option<Vec<String>>,
     /// When everybody had been told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_time: Option<Time>,

@@ -1,68 +1,219 @@
-//! The configuration in force: the ConfigMap's, or the last good one while that is refused (agent 5).
+//! The configuration in force: the ConfigMap's, or the last good one while that is refused, unread or gone. The last good one
+//! is kept in the cluster, so that a restart does not lose it (agent 5).
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use drydock_api::names::AGENT_MANAGER;
+use drydock_engine::configuration::{self, CONFIG_MAP, Configuration, ConfigurationError, KEY};
+use drydock_engine::facts::{ConfigurationProblem, Fact, InForce};
+use drydock_engine::phase::Transition;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client, Resource, ResourceExt};
+use serde_json::json;
 
-use crate::configuration::{self, Configuration, ConfigurationError, KEY};
+use super::{Shared, reconcile, write};
 
-/// The last good configuration, and which refusal has been told.
+/// The ConfigMap in which the last good configuration is kept.
+pub(crate) const LAST_GOOD: &str = "drydock-agent-last-good-configuration";
+
+/// The last good configuration, and what has been told.
 #[derive(Debug, Default)]
 pub(super) struct LastGood(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     good: Option<Configuration>,
+    /// Whether the defaults hold, since there has never been another.
+    defaults_hold: bool,
+    /// What the cluster keeps, as far as that is known.
+    kept: Kept,
     told: Option<String>,
 }
 
-/// What a ConfigMap came to.
-pub(super) struct InForce {
-    /// The configuration; none if there has never been a good one.
-    pub configuration: Option<Configuration>,
-    /// Why the ConfigMap is refused, the first time that this is seen.
-    pub refused: Option<ConfigurationError>,
+/// What the cluster keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Kept {
+    #[default]
+    Unknown,
+    Nothing,
+    Text(String),
 }
 
 impl LastGood {
-    /// The configuration that holds, without a word about one that is refused.
-    pub fn good(&self, map: Option<&ConfigMap>) -> Option<Configuration> {
-        match read(map) {
-            Ok(configuration) => Some(configuration),
-            Err(_) => self.0.lock().unwrap_or_else(PoisonError::into_inner).good.clone(),
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this version of the ConfigMap has not been told of yet.
+    fn is_news(&self, version: Option<String>) -> bool {
+        let mut state = self.state();
+        let is_news = state.told != version;
+        state.told = version;
+        is_news
+    }
+}
+
+impl Shared {
+    /// The configuration that holds now.
+    pub(super) async fn in_force(&self) -> InForce {
+        let map = self.view.configuration(self.context.clock.now());
+        let (reason, message) = match &map {
+            Ok(Some(map)) => match read(map) {
+                Ok((text, configuration)) => return self.accept(map, text, configuration).await,
+                Err(error) => {
+                    self.tell(map, true, "InvalidConfiguration", error.to_string());
+                    ("InvalidConfiguration", error.to_string())
+                }
+            },
+            Ok(None) => (
+                "ConfigMapDeleted",
+                format!(
+                    "the ConfigMap {CONFIG_MAP} is gone, and its last good configuration stays in force: delete the ConfigMap \
+                     {LAST_GOOD}, too, to get the defaults"
+                ),
+            ),
+            Err(unread) => (
+                "ConfigMapUnread",
+                format!("the ConfigMap {CONFIG_MAP} cannot be read: {unread}"),
+            ),
+        };
+        self.fall_back(&map, reason, message).await
+    }
+
+    async fn accept(&self, map: &ConfigMap, text: &str, configuration: Configuration) -> InForce {
+        if configuration.notes.is_empty() {
+            self.configuration.is_news(None);
+        } else {
+            let notes = configuration.notes.join("; ");
+            self.tell(map, false, "ConfigurationDefaulted", notes);
+        }
+        self.keep(text).await;
+        let mut state = self.configuration.state();
+        state.good = Some(configuration.clone());
+        state.defaults_hold = false;
+        InForce {
+            configuration,
+            problem: None,
         }
     }
 
-    /// The configuration that holds now. Without a ConfigMap the defaults do.
-    pub fn in_force(&self, map: Option<&ConfigMap>) -> InForce {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match read(map) {
-            Ok(configuration) => {
-                state.good = Some(configuration.clone());
-                state.told = None;
-                InForce {
-                    configuration: Some(configuration),
-                    refused: None,
+    async fn fall_back(
+        &self,
+        map: &Fact<Option<std::sync::Arc<ConfigMap>>>,
+        reason: &'static str,
+        message: String,
+    ) -> InForce {
+        let known = {
+            let state = self.configuration.state();
+            let defaults = (state.defaults_hold && !matches!(map, Ok(None))).then(Configuration::default);
+            state.good.clone().or(defaults)
+        };
+        let (good, is_unknown, message) = match known {
+            Some(good) => (Some(good), false, message),
+            None => match self.kept().await {
+                Ok(Kept::Text(text)) => {
+                    let good = configuration::parse(&text).ok();
+                    (good.clone(), good.is_none(), message)
                 }
+                Ok(_) => (None, !matches!(map, Ok(None)), message),
+                Err(why) => {
+                    let message =
+                        format!("{message}; the ConfigMap {LAST_GOOD} cannot be read either: {why}");
+                    (None, true, message)
+                }
+            },
+        };
+        // There has never been one: the defaults are what was meant.
+        if good.is_none() && !is_unknown {
+            self.configuration.state().defaults_hold = true;
+            return InForce::default();
+        }
+        if !self.configuration.state().defaults_hold {
+            self.configuration.state().good.clone_from(&good);
+        }
+        let message = match (&good, reason) {
+            (Some(_), "ConfigMapDeleted") => message,
+            (Some(_), _) => format!("{message}; the last good configuration stays in force"),
+            (None, _) => format!("{message}; no good configuration is known, and no upgrade commences"),
+        };
+        InForce {
+            configuration: good.unwrap_or_default(),
+            problem: Some(ConfigurationProblem {
+                reason,
+                message,
+                is_unknown,
+            }),
+        }
+    }
+
+    /// What the cluster keeps.
+    async fn kept(&self) -> Result<Kept, String> {
+        let known = self.configuration.state().kept.clone();
+        if known != Kept::Unknown {
+            return Ok(known);
+        }
+        let found = api(&self.context.client, &self.context.namespace)
+            .get_opt(LAST_GOOD)
+            .await;
+        let found = found.map_err(|error| write::words(&error))?;
+        let text = found.and_then(|map| map.data?.remove(KEY));
+        let kept = text.map_or(Kept::Nothing, Kept::Text);
+        self.configuration.state().kept = kept.clone();
+        Ok(kept)
+    }
+
+    /// Keeps a good configuration in the cluster; what does not succeed is tried again in the next pass.
+    async fn keep(&self, text: &str) {
+        let wanted = Kept::Text(text.to_owned());
+        match self.kept().await {
+            Ok(kept) if kept == wanted => return,
+            Ok(_) => {}
+            Err(why) => {
+                tracing::debug!(
+                    error = why,
+                    object = LAST_GOOD,
+                    "the last good configuration cannot be read"
+                );
+                return;
             }
+        }
+        let body = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": LAST_GOOD}, "data": {KEY: text},
+        });
+        let parameters = PatchParams::apply(AGENT_MANAGER).force();
+        let api = api(&self.context.client, &self.context.namespace);
+        match api.patch(LAST_GOOD, &parameters, &Patch::Apply(body)).await {
+            Ok(_) => self.configuration.state().kept = wanted,
             Err(error) => {
-                let version = map.and_then(ConfigMap::resource_version);
-                let is_news = state.told != version;
-                state.told = version;
-                InForce {
-                    configuration: state.good.clone(),
-                    refused: is_news.then_some(error),
-                }
+                let error: &dyn std::error::Error = &error;
+                tracing::warn!(
+                    error,
+                    object = LAST_GOOD,
+                    "the last good configuration cannot be kept"
+                );
             }
+        }
+    }
+
+    fn tell(&self, map: &ConfigMap, warning: bool, reason: &'static str, message: String) {
+        if self.configuration.is_news(map.resource_version()) {
+            let transition = Transition {
+                warning,
+                reason,
+                message,
+            };
+            reconcile::tell(self, map.object_ref(&()), &transition);
         }
     }
 }
 
-fn read(map: Option<&ConfigMap>) -> Result<Configuration, ConfigurationError> {
-    let Some(map) = map else {
-        return Ok(Configuration::default());
-    };
+fn api(client: &Client, namespace: &str) -> Api<ConfigMap> {
+    Api::namespaced(client.clone(), namespace)
+}
+
+fn read(map: &ConfigMap) -> Result<(&str, Configuration), ConfigurationError> {
     let text = map.data.as_ref().and_then(|data| data.get(KEY));
-    configuration::parse(text.ok_or(ConfigurationError::NoKey)?)
+    let text = text.ok_or(ConfigurationError::NoKey)?;
+    Ok((text, configuration::parse(text)?))
 }

@@ -5,18 +5,23 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
 use super::Shared;
-use crate::facts::Facts;
-use crate::notify::Event;
+use drydock_engine::facts::Observation;
+use drydock_engine::notification::Event;
+
 use crate::notify::outbox::{Letter, has_receivers};
 
 /// Puts what is to be told into the outbox, and notes in the status what everybody has been told.
 pub(super) fn post(
     shared: &Shared,
     upgrade: &UpgradeConfig,
-    facts: &Facts,
+    seen: &Observation,
     status: &mut UpgradeConfigStatus,
 ) {
-    let only_logged = !has_receivers(&facts.configuration);
+    let only_logged = !has_receivers(&seen.in_force.configuration);
+    // What is told names the cluster: that waits until it is known.
+    let Ok(cluster) = seen.cluster.as_ref().map(|cluster| cluster.id.clone()) else {
+        return;
+    };
     let mut letters = Vec::new();
     for entry in status.history.iter_mut().flatten() {
         let version = entry.version.clone().unwrap_or_default();
@@ -28,15 +33,17 @@ pub(super) fn post(
             let letter = Letter {
                 upgrade: upgrade.uid().unwrap_or_default(),
                 name: upgrade.name_any(),
-                cluster: facts.cluster.id.clone(),
+                cluster: cluster.clone(),
                 version: version.clone(),
-                upgrade_at: facts.spec.upgrade_at.clone(),
+                upgrade_at: seen.spec.upgrade_at.clone(),
                 event,
                 description: notification.description.clone().unwrap_or_default(),
-                raised: notification.raised_time.as_ref().map_or(facts.now, |time| time.0),
+                delivered: notification.delivered_to.iter().flatten().cloned().collect(),
+                raised: notification.raised_time.as_ref().map_or(seen.now, |time| time.0),
             };
             if only_logged || shared.context.outbox.has_sent(&letter) {
-                notification.sent_time = Some(Time(facts.now));
+                notification.sent_time = Some(Time(seen.now));
+                notification.delivered_to = None;
                 let (event, description) = (letter.event.name(), &letter.description);
                 tracing::info!(
                     version,
@@ -45,9 +52,11 @@ pub(super) fn post(
                     "a state of the upgrade has been told"
                 );
             } else {
+                let delivered = shared.context.outbox.delivered(&letter);
+                notification.delivered_to = (!delivered.is_empty()).then(|| delivered.into_iter().collect());
                 letters.push(letter);
             }
         }
     }
-    shared.context.outbox.put(letters, &facts.configuration);
+    shared.context.outbox.put(letters, &seen.in_force.configuration);
 }

@@ -1,13 +1,14 @@
 //! The controller of UpgradeConfig: woken by it, by ClusterVersion, by the pool of the workers and by the ConfigMap.
 
-mod act;
 mod configuration;
 mod letters;
 mod observe;
+mod perform;
 mod reconcile;
 mod view;
 mod write;
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,13 +21,13 @@ use drydock_runtime::events::Publisher;
 use drydock_runtime::panics::caught;
 use drydock_runtime::patience::{patient, stopped_before_the_first_list};
 use futures::{StreamExt, stream};
+use jiff::Timestamp;
 use kube::runtime::controller::{Action, Config};
 use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, reflector, watcher};
 use kube::{Api, Client, ResourceExt};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::facts;
 use crate::http::Network;
 use crate::metrics::Metrics;
 use crate::monitoring::Monitoring;
@@ -51,16 +52,19 @@ pub(crate) struct Context {
     pub known: watch::Sender<Known>,
 }
 
-/// The version whose upgrade has been summed up.
+/// Which alerts fired during the upgrade that was completed at a time.
 #[derive(Debug, Default)]
-struct SummedUp(Mutex<Option<String>>);
+struct Results(Mutex<Option<(Timestamp, BTreeSet<String>)>>);
 
-impl SummedUp {
-    fn is_news(&self, version: &str) -> bool {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_news = known.as_deref() != Some(version);
-        *known = Some(version.to_owned());
-        is_news
+impl Results {
+    fn of(&self, completed: Timestamp) -> Option<BTreeSet<String>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, alerts) = known.as_ref()?;
+        (*at == completed).then(|| alerts.clone())
+    }
+
+    fn note(&self, completed: Timestamp, alerts: &BTreeSet<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((completed, alerts.clone()));
     }
 }
 
@@ -71,19 +75,21 @@ struct Shared {
     configuration: configuration::LastGood,
     latest: write::Latest,
     ignored: reconcile::Ignored,
-    tended: act::Tended,
-    summed_up: SummedUp,
+    tended: perform::Tended,
+    refusals: perform::Refusals,
+    results: Results,
 }
 
 impl Shared {
     /// Tells the provider's synchronizer how things are.
-    fn know(&self) {
-        let Some(version) = self.view.version() else {
+    async fn know(&self) {
+        let Ok(cluster) = self.view.cluster(self.context.clock.now()) else {
             return;
         };
-        let cluster = facts::cluster(&version);
+        let in_force = self.in_force().await;
+        let is_known = in_force.problem.is_none_or(|problem| !problem.is_unknown);
         let known = Known {
-            configuration: self.configuration.good(self.view.configuration().as_deref()),
+            configuration: is_known.then_some(in_force.configuration),
             cluster: cluster.id,
             asked: cluster.asked.map(|release| release.version),
         };
@@ -105,20 +111,13 @@ pub(crate) async fn run(
     let api: Api<UpgradeConfig> = Api::namespaced(context.client.clone(), &context.namespace);
     let (reader, writer) = reflector::store();
     // Any name is seen, so that a wrong one can be told of.
-    let metrics = context.metrics.clone();
     let upgrades = patient(watcher(api, watcher::Config::default()))
-        .inspect(move |event| {
-            if let Ok(watcher::Event::Delete(gone)) = event
-                && gone.name_any() == UPGRADE_CONFIG
-            {
-                metrics.forget();
-            }
-        })
+        .inspect(forget_what_is_gone(context.metrics.clone()))
         .modify(|upgrade| upgrade.managed_fields_mut().clear())
         .reflect(writer)
         .touched_objects()
         .predicate_filter(predicates::generation, PredicateConfig::default());
-    let (view, mut changes) = View::follow(&context.client, &context.namespace);
+    let (view, mut changes) = View::follow(&context.client, &context.namespace, &context.clock);
     let woken = stream::unfold(woken, |mut woken| async move {
         woken.recv().await.map(|()| ((), woken))
     });
@@ -127,7 +126,7 @@ pub(crate) async fn run(
     let ready = {
         let (view, readiness) = (view.clone(), readiness.clone());
         async move {
-            view.wait_until_ready().await;
+            view.wait_until_looked().await;
             readiness.ready("cluster");
         }
     };
@@ -137,14 +136,26 @@ pub(crate) async fn run(
         configuration: configuration::LastGood::default(),
         latest: write::Latest::default(),
         ignored: reconcile::Ignored::default(),
-        tended: act::Tended::default(),
-        summed_up: SummedUp::default(),
+        tended: perform::Tended::default(),
+        refusals: perform::Refusals::default(),
+        results: Results::default(),
     });
     let store = reader.clone();
+    let changed = Arc::new(Notify::new());
     let changes = changes.inspect({
-        let shared = Arc::clone(&shared);
-        move |()| shared.know()
+        let changed = Arc::clone(&changed);
+        move |()| changed.notify_one()
     });
+    let knowing = {
+        let shared = Arc::clone(&shared);
+        async move {
+            shared.view.wait_until_looked().await;
+            loop {
+                shared.know().await;
+                changed.notified().await;
+            }
+        }
+    };
     let controller = Controller::for_stream(upgrades, reader)
         .with_config(Config::default().concurrency(1))
         .reconcile_all_on(changes)
@@ -161,8 +172,21 @@ pub(crate) async fn run(
         () = controller => {}
         () = stopped_before_the_first_list(&store, &shutdown) => {}
         () = async { ready.await; std::future::pending::<()>().await } => {}
+        () = knowing => {}
     }
     Ok(())
+}
+
+/// Takes the metrics of an UpgradeConfig away that is gone, whether its deletion was seen or the watch was cut meanwhile.
+fn forget_what_is_gone(metrics: Metrics) -> impl FnMut(&watcher::Result<watcher::Event<UpgradeConfig>>) {
+    let mut is_listed = false;
+    move |event| match event {
+        Ok(watcher::Event::Init) => is_listed = false,
+        Ok(watcher::Event::InitApply(upgrade)) => is_listed |= upgrade.name_any() == UPGRADE_CONFIG,
+        Ok(watcher::Event::InitDone) if !is_listed => metrics.forget(),
+        Ok(watcher::Event::Delete(gone)) if gone.name_any() == UPGRADE_CONFIG => metrics.forget(),
+        _ => {}
+    }
 }
 
 async fn reconcile(upgrade: Arc<UpgradeConfig>, shared: Arc<Shared>) -> Result<Action, ReconcileError> {

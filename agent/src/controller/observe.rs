@@ -1,10 +1,16 @@
-//! Reads what steps ask for, when they ask for it. What is not the cluster's API server may fail: that is a fact, too.
+//! Reads what decisions depend on. That something cannot be read is a fact, too: it loses nothing of the rest.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use drydock_api::machine_api::{Machine, MachineSet, NAMESPACE};
+use drydock_api::names::{PROVIDER_ANNOTATION, REINITIALIZED_ANNOTATION, VERSION_OF_ANNOTATION};
 use drydock_api::openshift::ClusterOperator;
+use drydock_api::upgradeconfig::{UpgradeConfig, UpgradeConfigStatus, UpgradePhase};
+use drydock_engine::capacity::{self, Capacity, Extra, ExtraMachine, UPGRADE_LABEL};
+use drydock_engine::facts::{self, Fact, FileIntegrity, Need, Observation, Origin, Seen, Target, Unread};
+use drydock_engine::silences::CREATOR;
+use drydock_engine::{drains, health, wanted};
 use drydock_runtime::pages::list_all;
 use futures::future::join_all;
 use http::{Request, StatusCode};
@@ -14,76 +20,88 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde::de::DeserializeOwned;
 
-use super::Shared;
-use super::reconcile::ReconcileError;
-use crate::capacity::{self, Capacity, Extra, ExtraMachine, UPGRADE_LABEL};
-use crate::facts::{self, Facts, Target};
-use crate::health;
+use super::{Shared, write};
 use crate::http::{self as bounded, Exchange, Limits};
-use crate::nodekeeper;
 use crate::registry::Registry;
-use crate::silences::CREATOR;
-use crate::steps::Need;
 use crate::update_graph;
 
-/// Reads one thing into the facts.
-///
-/// # Errors
-/// If the cluster's API server does not give it.
-pub(super) async fn observe(shared: &Shared, need: Need, facts: &mut Facts) -> Result<(), ReconcileError> {
+/// What is watched, and what the process remembers of the last pass.
+pub(super) async fn first(shared: &Shared, upgrade: &UpgradeConfig) -> Observation {
+    let now = shared.context.clock.now();
+    let annotation = |key: &str| upgrade.annotations().get(key).cloned();
+    Observation {
+        spec: upgrade.spec.clone(),
+        version_of: annotation(VERSION_OF_ANNOTATION),
+        origin: match annotation(PROVIDER_ANNOTATION) {
+            Some(_) => Origin::Ocm,
+            None => Origin::User,
+        },
+        going_since: upgrade.metadata.deletion_timestamp.as_ref().map(|time| time.0),
+        cluster: shared.view.cluster(now),
+        workers: shared.view.workers(now),
+        in_force: shared.in_force().await,
+        seen: Seen::default(),
+        tends: shared.tended.is_due(now),
+        refusals: shared.refusals.known(),
+        now,
+    }
+}
+
+/// Reads one thing.
+pub(super) async fn read(shared: &Shared, need: Need, seen: &mut Observation, status: &UpgradeConfigStatus) {
     let client = &shared.context.client;
     match need {
         Need::Operators => {
-            let operators: Vec<ClusterOperator> = list(
-                "cluster operators",
-                &Api::all(client.clone()),
-                ListParams::default(),
-            )
-            .await?;
-            facts.seen.ill = Some(facts::ill(&operators));
+            let operators: Fact<Vec<ClusterOperator>> =
+                list(&Api::all(client.clone()), ListParams::default()).await;
+            seen.seen.ill = operators.map(|operators| facts::ill(&operators));
         }
         Need::Alerts => {
-            let query = health::query(&facts.configuration);
+            let query = health::query(&seen.in_force.configuration);
             let alerts = shared.context.monitoring.alerts(&query).await;
-            facts.seen.alerts = Some(alerts.map_err(|error| error.to_string()));
+            seen.seen.alerts = alerts.map_err(failed);
         }
-        Need::Dependencies => facts.seen.dependencies = Some(dependencies(shared, facts).await),
-        Need::Capacity => facts.seen.capacity = Some(capacity(shared, facts).await?),
+        Need::Dependencies => seen.seen.dependencies = Ok(dependencies(shared, seen).await),
+        Need::Capacity => seen.seen.capacity = extra_capacity(shared, seen).await,
         Need::Silences => {
             let silences = shared.context.monitoring.silences(CREATOR).await;
-            facts.seen.silences = Some(silences.map_err(|error| error.to_string()));
+            seen.seen.silences = silences.map_err(failed);
         }
         Need::Nodes => {
-            let nodes: Vec<Node> = list("nodes", &Api::all(client.clone()), ListParams::default()).await?;
-            facts.seen.nodes = Some(nodes.iter().map(nodekeeper::node).collect());
+            let nodes: Fact<Vec<Node>> = list(&Api::all(client.clone()), ListParams::default()).await;
+            seen.seen.nodes = nodes.map(|nodes| nodes.iter().map(drains::node).collect());
         }
         Need::Budgets => {
             let api: Api<PodDisruptionBudget> = Api::all(client.clone());
-            let budgets = list("PodDisruptionBudgets", &api, ListParams::default()).await?;
-            facts.seen.budgets = Some(budgets.iter().map(nodekeeper::budget).collect());
+            let budgets = list(&api, ListParams::default()).await;
+            seen.seen.budgets = budgets.map(|budgets| budgets.iter().map(drains::budget).collect());
         }
-        Need::Pods => facts.seen.pods = Some(pods(shared, facts).await?),
-        Need::Graph => facts.seen.graph = Some(graph(shared, facts).await),
-        Need::Release => facts.seen.release = Some(release(shared, facts).await),
+        Need::Pods => seen.seen.pods = pods(shared, seen, status).await,
+        Need::Graph => seen.seen.graph = graph(shared, seen).await.map_err(Unread::Failed),
+        Need::Release => seen.seen.release = release(shared, seen).await.map_err(Unread::Failed),
         Need::Policy => {
             let provider = &shared.context.provider;
-            let policy = provider.policy(&facts.configuration, &facts.cluster.id).await;
-            facts.seen.policy = Some(policy.map_err(|error| error.to_string()));
+            let id = seen.cluster.as_ref().map_or("", |cluster| cluster.id.as_str());
+            let policy = provider.policy(&seen.in_force.configuration, id).await;
+            seen.seen.policy = policy.map_err(failed);
         }
+        Need::FileIntegrity => seen.seen.file_integrity = file_integrity(shared).await,
+        Need::Result => seen.seen.fired = fired(shared, seen, status).await,
     }
-    Ok(())
 }
 
-async fn list<K>(what: &'static str, api: &Api<K>, parameters: ListParams) -> Result<Vec<K>, ReconcileError>
+/// Why something could not be read, in its own words.
+fn failed(error: impl std::error::Error) -> Unread {
+    Unread::Failed(error.to_string())
+}
+
+async fn list<K>(api: &Api<K>, parameters: ListParams) -> Fact<Vec<K>>
 where
     K: Clone + DeserializeOwned + std::fmt::Debug,
 {
     list_all(api, parameters)
         .await
-        .map_err(|error| ReconcileError::List {
-            what,
-            source: Box::new(error),
-        })
+        .map_err(|error| Unread::Failed(write::words(&error)))
 }
 
 fn outside(shared: &Shared) -> Result<Exchange, String> {
@@ -95,12 +113,16 @@ fn outside(shared: &Shared) -> Result<Exchange, String> {
 }
 
 /// What is wrong with the external dependencies, all asked at once.
-async fn dependencies(shared: &Shared, facts: &Facts) -> Vec<String> {
+async fn dependencies(shared: &Shared, seen: &Observation) -> Vec<String> {
     let exchange = match outside(shared) {
         Ok(exchange) => exchange,
         Err(error) => return vec![error],
     };
-    let dependencies = &facts.configuration.ext_dependency_availability_checks.http;
+    let dependencies = &seen
+        .in_force
+        .configuration
+        .ext_dependency_availability_checks
+        .http;
     let limits = Limits {
         time: Duration::from_secs(dependencies.timeout.unsigned_abs()),
         ..Limits::default()
@@ -125,19 +147,19 @@ async fn dependencies(shared: &Shared, facts: &Facts) -> Vec<String> {
         .collect()
 }
 
-async fn capacity(shared: &Shared, facts: &Facts) -> Result<Capacity, ReconcileError> {
+async fn extra_capacity(shared: &Shared, seen: &Observation) -> Fact<Capacity> {
     let client = &shared.context.client;
     let api: Api<MachineSet> = Api::namespaced(client.clone(), NAMESPACE);
-    let sets = list("MachineSets", &api, ListParams::default()).await?;
+    let sets = list(&api, ListParams::default()).await?;
     let (copies, others): (Vec<MachineSet>, Vec<MachineSet>) = sets
         .into_iter()
         .partition(|set| set.labels().contains_key(UPGRADE_LABEL));
-    let globs = &facts.configuration.scale.extra_machine_pools;
+    let globs = &seen.in_force.configuration.scale.extra_machine_pools;
     let originals = others.into_iter().filter(|set| capacity::is_original(set, globs));
     let api: Api<Machine> = Api::namespaced(client.clone(), NAMESPACE);
     let labelled = ListParams::default().labels(&format!("{UPGRADE_LABEL}=true"));
     let mut machines = Vec::new();
-    for machine in list("extra machines", &api, labelled).await? {
+    for machine in list(&api, labelled).await? {
         machines.push(extra_machine(shared, &machine).await?);
     }
     Ok(Capacity {
@@ -146,7 +168,7 @@ async fn capacity(shared: &Shared, facts: &Facts) -> Result<Capacity, ReconcileE
             .iter()
             .map(|copy| Extra {
                 name: copy.name_any(),
-                created: copy.creation_timestamp().map_or(facts.now, |time| time.0),
+                created: copy.creation_timestamp().map_or(seen.now, |time| time.0),
                 is_going: copy.metadata.deletion_timestamp.is_some(),
             })
             .collect(),
@@ -154,16 +176,19 @@ async fn capacity(shared: &Shared, facts: &Facts) -> Result<Capacity, ReconcileE
     })
 }
 
-async fn extra_machine(shared: &Shared, machine: &Machine) -> Result<ExtraMachine, ReconcileError> {
+async fn extra_machine(shared: &Shared, machine: &Machine) -> Fact<ExtraMachine> {
     let status = machine.status.clone().unwrap_or_default();
     let node = status.node_ref.and_then(|reference| reference.name);
     let is_ready = match &node {
         None => false,
         Some(name) => {
             let api: Api<Node> = Api::all(shared.context.client.clone());
-            let node = api.get_opt(name).await.map_err(|error| ReconcileError::List {
-                what: "the node of an extra machine",
-                source: Box::new(error),
+            let node = api.get_opt(name).await.map_err(|error| {
+                Unread::Failed(format!(
+                    "the node of machine {}: {}",
+                    machine.name_any(),
+                    write::words(&error)
+                ))
             })?;
             let conditions = node.and_then(|node| node.status?.conditions).unwrap_or_default();
             conditions
@@ -181,18 +206,24 @@ async fn extra_machine(shared: &Shared, machine: &Machine) -> Result<ExtraMachin
 }
 
 /// The pods of nodes that are drained for longer than drains are left alone.
-async fn pods(shared: &Shared, facts: &Facts) -> Result<Vec<nodekeeper::PodSeen>, ReconcileError> {
+async fn pods(
+    shared: &Shared,
+    seen: &Observation,
+    status: &UpgradeConfigStatus,
+) -> Fact<Vec<drains::PodSeen>> {
+    let facts = seen.facts()?;
     let mut pods = Vec::new();
-    for node in nodekeeper::long_drains(facts) {
+    for node in drains::long_drains(&facts, &wanted::known_drains(status)) {
         let api: Api<Pod> = Api::all(shared.context.client.clone());
         let on_it = ListParams::default().fields(&format!("spec.nodeName={node}"));
-        let found = list("the pods of a node", &api, on_it).await?;
-        pods.extend(found.iter().map(nodekeeper::pod));
+        let found = list(&api, on_it).await?;
+        pods.extend(found.iter().map(drains::pod));
     }
     Ok(pods)
 }
 
-async fn graph(shared: &Shared, facts: &Facts) -> Result<std::collections::BTreeSet<String>, String> {
+async fn graph(shared: &Shared, seen: &Observation) -> Result<std::collections::BTreeSet<String>, String> {
+    let facts = seen.facts().map_err(|unread| unread.to_string())?;
     let Some(Target::Version { channel, .. }) = facts.target() else {
         return Err("no channel is asked for".to_owned());
     };
@@ -202,7 +233,8 @@ async fn graph(shared: &Shared, facts: &Facts) -> Result<std::collections::BTree
         .map_err(|error| error.to_string())
 }
 
-async fn release(shared: &Shared, facts: &Facts) -> Result<String, String> {
+async fn release(shared: &Shared, seen: &Observation) -> Result<String, String> {
+    let facts = seen.facts().map_err(|unread| unread.to_string())?;
     let Some(Target::Image { image, .. }) = facts.target() else {
         return Err("no image is asked for".to_owned());
     };
@@ -211,4 +243,42 @@ async fn release(shared: &Shared, facts: &Facts) -> Result<String, String> {
     let exchange = outside(shared)?;
     let registry = Registry::new(&exchange, &credentials);
     registry.version(&image).await.map_err(|error| error.to_string())
+}
+
+/// For which version the file-integrity operator was told to start over; on a cluster without it there is nothing to tell.
+async fn file_integrity(shared: &Shared) -> Fact<FileIntegrity> {
+    match write::file_integrity(&shared.context.client)
+        .get("osd-fileintegrity")
+        .await
+    {
+        Ok(object) => Ok(FileIntegrity::Told(
+            object.annotations().get(REINITIALIZED_ANNOTATION).cloned(),
+        )),
+        // Where the kind does not exist, the answer is no Status, and has no reason.
+        Err(kube::Error::Api(refusal)) if refusal.code == 404 => Ok(FileIntegrity::Absent),
+        Err(error) => Err(Unread::Failed(write::words(&error))),
+    }
+}
+
+/// Which critical alerts fired during the upgrade that has ended: asked until that is known, and then not again.
+async fn fired(
+    shared: &Shared,
+    seen: &Observation,
+    status: &UpgradeConfigStatus,
+) -> Fact<std::collections::BTreeSet<String>> {
+    let entry = status.history.iter().flatten().next();
+    let entry = entry.filter(|entry| entry.phase == UpgradePhase::Upgraded);
+    let times = entry.and_then(|entry| Some((entry.start_time.as_ref()?.0, entry.complete_time.as_ref()?.0)));
+    let Some((start, end)) = times else {
+        return Err(Unread::Failed("its times are not known".to_owned()));
+    };
+    if let Some(known) = shared.results.of(end) {
+        return Ok(known);
+    }
+    let lasted = end.duration_since(start).as_secs().max(60);
+    let ago = seen.now.duration_since(end).as_secs().max(0);
+    let fired = shared.context.monitoring.alerts_during(lasted, ago).await;
+    let fired = fired.map_err(failed)?;
+    shared.results.note(end, &fired);
+    Ok(fired)
 }

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use drydock_api::machine_api::{MachineSet, NAMESPACE};
-use drydock_api::names::{AGENT_MANAGER, CLEANUP_FINALIZER, CLUSTER_VERSION};
+use drydock_api::names::{
+    AGENT_MANAGER, CLEANUP_FINALIZER, CLUSTER_VERSION, REINITIALIZED_ANNOTATION, VERSION_OF_ANNOTATION,
+};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::upgradeconfig::{UpgradeConfig, UpgradeConfigStatus};
 use k8s_openapi::api::core::v1::Pod;
@@ -11,7 +13,7 @@ use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Po
 use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 
-use crate::nodekeeper::{Action, Strategy};
+use drydock_engine::drains::{Action, Strategy};
 
 /// The UpgradeConfig as we wrote it last, until the watch has it, too.
 #[derive(Debug, Default)]
@@ -24,10 +26,15 @@ impl Latest {
         match written.as_ref() {
             Some(ours) if ours.uid() == seen.uid() && version(ours) > version(seen) => Arc::clone(ours),
             _ => {
-                *written = None;
+                *written = Some(Arc::clone(seen));
                 Arc::clone(seen)
             }
         }
+    }
+
+    /// The UpgradeConfig as we wrote it last.
+    fn known(&self) -> Option<Arc<UpgradeConfig>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn wrote(&self, upgrade: UpgradeConfig) {
@@ -90,26 +97,32 @@ pub(super) async fn finalizer(
     Ok(written)
 }
 
-/// Writes the version of the image that is asked for into the UpgradeConfig.
+/// Writes the version of the image that is asked for into the UpgradeConfig, and which image that is.
 ///
 /// # Errors
 /// If the server refuses, for example because the object has changed since.
 pub(super) async fn version_of_image(
     client: &Client,
     latest: &Latest,
-    upgrade: &UpgradeConfig,
     version: &str,
-) -> Result<UpgradeConfig, kube::Error> {
+    image: &str,
+) -> Result<(), kube::Error> {
+    let Some(upgrade) = latest.known() else {
+        return Ok(());
+    };
     let api: Api<UpgradeConfig> = Api::namespaced(client.clone(), &upgrade.namespace().unwrap_or_default());
     let patch = json!({
-        "metadata": {"resourceVersion": upgrade.metadata.resource_version},
+        "metadata": {
+            "resourceVersion": upgrade.metadata.resource_version,
+            "annotations": {VERSION_OF_ANNOTATION: image},
+        },
         "spec": {"desired": {"version": version}},
     });
     let written = api
         .patch(&upgrade.name_any(), &ours(), &Patch::Merge(patch))
         .await?;
-    latest.wrote(written.clone());
-    Ok(written)
+    latest.wrote(written);
+    Ok(())
 }
 
 fn ours() -> PatchParams {
@@ -119,21 +132,45 @@ fn ours() -> PatchParams {
     }
 }
 
-/// Writes into ClusterVersion's spec. Returns ClusterVersion as it is then.
+/// Tells ClusterVersion the channel.
 ///
 /// # Errors
 /// If the server refuses, for example because the object has changed since.
-pub(super) async fn cluster_version(
+pub(super) async fn channel(
     client: &Client,
-    seen: &ClusterVersion,
+    seen: Option<&ClusterVersion>,
+    channel: &str,
+) -> Result<(), kube::Error> {
+    cluster_version(client, seen, &json!({"channel": channel})).await
+}
+
+/// Tells ClusterVersion the release. An image, or force, of an earlier update must not go with this version.
+///
+/// # Errors
+/// If the server refuses, for example because the object has changed since.
+pub(super) async fn desired_update(
+    client: &Client,
+    seen: Option<&ClusterVersion>,
+    version: Option<&str>,
+    image: Option<&str>,
+) -> Result<(), kube::Error> {
+    let spec = json!({"desiredUpdate": {"version": version, "image": image, "force": null}});
+    cluster_version(client, seen, &spec).await
+}
+
+async fn cluster_version(
+    client: &Client,
+    seen: Option<&ClusterVersion>,
     spec: &Value,
-) -> Result<ClusterVersion, kube::Error> {
+) -> Result<(), kube::Error> {
     let patch = json!({
-        "metadata": {"resourceVersion": seen.metadata.resource_version},
+        "metadata": {"resourceVersion": seen.and_then(|seen| seen.metadata.resource_version.clone())},
         "spec": spec,
     });
     let api: Api<ClusterVersion> = Api::all(client.clone());
-    api.patch(CLUSTER_VERSION, &ours(), &Patch::Merge(patch)).await
+    api.patch(CLUSTER_VERSION, &ours(), &Patch::Merge(patch))
+        .await
+        .map(|_| ())
 }
 
 /// Makes a copy of a MachineSet. One that is there already is as good.
@@ -161,11 +198,8 @@ pub(super) async fn delete_machine_set(client: &Client, name: &str) -> Result<()
     gone(api.delete(name, &DeleteParams::default()).await.map(|_| ()))
 }
 
-/// Tells the file-integrity operator that the files are the good ones now; on a cluster without it there is nothing to tell.
-///
-/// # Errors
-/// If the server refuses.
-pub(super) async fn reinitialize_file_integrity(client: &Client) -> Result<(), kube::Error> {
+/// The objects of the file-integrity operator.
+pub(super) fn file_integrity(client: &Client) -> Api<DynamicObject> {
     let kind = ApiResource {
         group: "fileintegrity.openshift.io".to_owned(),
         version: "v1alpha1".to_owned(),
@@ -173,16 +207,21 @@ pub(super) async fn reinitialize_file_integrity(client: &Client) -> Result<(), k
         kind: "FileIntegrity".to_owned(),
         plural: "fileintegrities".to_owned(),
     };
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), "openshift-file-integrity", &kind);
-    let patch = json!({"metadata": {"annotations": {"file-integrity.openshift.io/re-init": ""}}});
-    match api
+    Api::namespaced_with(client.clone(), "openshift-file-integrity", &kind)
+}
+
+/// Tells the file-integrity operator that the files are the good ones since the upgrade to `version`.
+///
+/// # Errors
+/// If the server refuses.
+pub(super) async fn reinitialize_file_integrity(client: &Client, version: &str) -> Result<(), kube::Error> {
+    let patch = json!({"metadata": {"annotations": {
+        "file-integrity.openshift.io/re-init": "", REINITIALIZED_ANNOTATION: version,
+    }}});
+    file_integrity(client)
         .patch("osd-fileintegrity", &ours(), &Patch::Merge(patch))
         .await
-    {
-        // Where the kind does not exist, the answer is no Status, and has no reason.
-        Err(kube::Error::Api(refusal)) if refusal.code == 404 => Ok(()),
-        written => written.map(|_| ()),
-    }
+        .map(|_| ())
 }
 
 /// Does one thing about a pod. The pod must be the one that was looked at; one that is gone is as good.
@@ -215,4 +254,23 @@ fn gone(done: Result<(), kube::Error>) -> Result<(), kube::Error> {
         Err(kube::Error::Api(refusal)) if refusal.is_not_found() || refusal.is_conflict() => Ok(()),
         done => done,
     }
+}
+
+/// Why the API server does not do what it is asked for, in words for a condition: bounded, and without addresses.
+pub(super) fn words(error: &kube::Error) -> String {
+    const LONGEST: usize = 400;
+    let text = match error {
+        kube::Error::Api(refusal) if refusal.message.is_empty() => {
+            format!("the API server answers {} {}", refusal.code, refusal.reason)
+        }
+        kube::Error::Api(refusal) => refusal.message.clone(),
+        error => {
+            let mut innermost: &dyn std::error::Error = error;
+            while let Some(source) = innermost.source() {
+                innermost = source;
+            }
+            innermost.to_string()
+        }
+    };
+    text.chars().take(LONGEST).collect()
 }

@@ -166,12 +166,21 @@ async fn read(
     })
 }
 
-/// Whether what is sent to an address is encrypted, or does not leave the machine.
-pub(crate) fn may_carry_secrets(uri: &Uri) -> bool {
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-    let is_loopback =
-        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    uri.scheme_str() == Some("https") || is_loopback
+impl HttpError {
+    /// Without the path, which of some addresses is a secret.
+    pub fn without_path(mut self) -> Self {
+        let (Self::TooSlow { target, .. }
+        | Self::TooLarge { target, .. }
+        | Self::Unreachable { target, .. }
+        | Self::Refused { target, .. }
+        | Self::Malformed { target, .. }) = &mut self;
+        let host = target.find("://").map_or(0, |at| at + 3);
+        if let Some(path) = target[host..].find('/') {
+            target.truncate(host + path);
+            target.push_str("/…");
+        }
+        self
+    }
 }
 
 /// Method and address without the query, which may be long and is of no help.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Monitoring, MonitoringError, Part};
-use crate::silences::{CREATOR, Matcher, Silence, State, Wanted};
+use drydock_engine::silences::{CREATOR, Matcher, Silence, State, Wanted};
 
 /// A silence as it is listed.
 #[derive(Debug, Deserialize)]
@@ -74,13 +74,13 @@ impl Monitoring {
         &self,
         id: Option<&str>,
         wanted: &Wanted,
-        (starts_at, ends_at): (Timestamp, Timestamp),
+        starts_at: Timestamp,
     ) -> Result<(), MonitoringError> {
         let posted = Posted {
             id,
             matchers: &wanted.matchers,
             starts_at,
-            ends_at,
+            ends_at: wanted.ends,
             created_by: CREATOR,
             comment: &wanted.comment,
         };

@@ -14,9 +14,9 @@ use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::{Api, Client};
 use thiserror::Error;
 
-use crate::http::{
-    self as bounded, Answer, Exchange, HttpError, Limits, Network, NetworkError, may_carry_secrets,
-};
+use drydock_engine::configuration::may_carry_secrets;
+
+use crate::http::{self as bounded, Answer, Exchange, HttpError, Limits, Network, NetworkError};
 
 /// The namespace of both.
 const NAMESPACE: &str = "openshift-monitoring";

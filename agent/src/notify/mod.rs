@@ -1,7 +1,4 @@
 //! What an upgrade tells others: once per state and version, remembered in the status until it has been sent (agent 3).
 
-pub(crate) mod event;
 pub(crate) mod outbox;
 pub(crate) mod webhook;
-
-pub(crate) use event::{Event, raise};

@@ -12,11 +12,14 @@ use kube::{Api, Client};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{Event, webhook};
-use crate::configuration::{Configuration, Source, Webhook};
+use drydock_engine::configuration::{Configuration, Source, Webhook};
+use drydock_engine::notification::Event;
+
+use super::webhook;
 use crate::http::Network;
 use crate::metrics::Metrics;
 use crate::providers::Provider;
+use crate::registry::hex;
 
 /// The wait after the first failure, and the longest.
 const FIRST_WAIT: Duration = Duration::from_secs(5);
@@ -35,6 +38,8 @@ pub(crate) struct Letter {
     pub event: Event,
     pub description: String,
     pub raised: Timestamp,
+    /// Who has got it already, by their digests.
+    pub delivered: BTreeSet<String>,
 }
 
 /// What identifies a letter.
@@ -53,19 +58,26 @@ struct Post {
     configuration: Configuration,
 }
 
+/// What has been sent in the life of this process; the status has it soon after.
+#[derive(Debug, Default)]
+struct Sent {
+    /// The letters that all have.
+    letters: BTreeSet<Key>,
+    /// To whom a letter has gone that not all have.
+    receivers: BTreeSet<(Key, String)>,
+}
+
 /// The reconcile's side: puts letters in, and learns which have been sent. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Outbox {
     post: Arc<watch::Sender<Post>>,
-    sent: Arc<Mutex<BTreeSet<Key>>>,
+    sent: Arc<Mutex<Sent>>,
 }
 
 /// The side that sends.
 pub(crate) struct Sender {
     post: watch::Receiver<Post>,
-    sent: Arc<Mutex<BTreeSet<Key>>>,
-    /// To whom a letter has gone that is not done with.
-    delivered: BTreeSet<(Key, String)>,
+    sent: Arc<Mutex<Sent>>,
     wake: mpsc::Sender<()>,
     client: Client,
     namespace: String,
@@ -84,7 +96,7 @@ pub(crate) fn outbox(
 ) -> (Outbox, Sender, mpsc::Receiver<()>) {
     let (post, receiver) = watch::channel(Post::default());
     let (wake, woken) = mpsc::channel(1);
-    let sent = Arc::new(Mutex::new(BTreeSet::new()));
+    let sent = Arc::new(Mutex::new(Sent::default()));
     let outbox = Outbox {
         post: Arc::new(post),
         sent: Arc::clone(&sent),
@@ -92,7 +104,6 @@ pub(crate) fn outbox(
     let sender = Sender {
         post: receiver,
         sent,
-        delivered: BTreeSet::new(),
         wake,
         client,
         namespace,
@@ -103,7 +114,7 @@ pub(crate) fn outbox(
     (outbox, sender, woken)
 }
 
-fn locked(sent: &Mutex<BTreeSet<Key>>) -> MutexGuard<'_, BTreeSet<Key>> {
+fn locked(sent: &Mutex<Sent>) -> MutexGuard<'_, Sent> {
     sent.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -124,8 +135,23 @@ impl Outbox {
 
     /// Whether everybody has this letter.
     pub fn has_sent(&self, letter: &Letter) -> bool {
-        locked(&self.sent).contains(&letter.key())
+        locked(&self.sent).letters.contains(&letter.key())
     }
+
+    /// Who has this letter while others have not.
+    pub fn delivered(&self, letter: &Letter) -> BTreeSet<String> {
+        let sent = locked(&self.sent);
+        let key = letter.key();
+        let receivers = sent.receivers.iter().filter(|(of, _)| *of == key);
+        let receivers = receivers.map(|(_, receiver)| receiver.clone());
+        receivers.chain(letter.delivered.iter().cloned()).collect()
+    }
+}
+
+/// A receiver, as the status names it: its address may be a secret.
+fn digest(address: &str) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, address.as_bytes());
+    hex(&digest.as_ref()[..8])
 }
 
 /// Whether anybody but the log is told.
@@ -166,53 +192,63 @@ impl Sender {
     async fn send_all(&mut self, post: &Post) -> bool {
         let mut is_done = true;
         for letter in &post.letters {
-            if locked(&self.sent).contains(&letter.key()) {
+            if locked(&self.sent).letters.contains(&letter.key()) {
                 continue;
             }
             let sent = self.send(letter, &post.configuration).await;
-            self.metrics.notified(letter.event, &letter.version, sent);
-            if !sent {
+            self.metrics.notified(letter.event, sent);
+            if sent {
+                locked(&self.sent).letters.insert(letter.key());
+                self.wake();
+            } else {
                 is_done = false;
-                continue;
             }
-            locked(&self.sent).insert(letter.key());
-            // One that is waiting to be taken wakes the reconcile as well.
-            let _already_woken = self.wake.try_send(());
         }
         is_done
+    }
+
+    /// Wakes the reconcile, which writes into the status what has been sent.
+    fn wake(&self) {
+        // One that is waiting to be taken wakes it as well.
+        let _already_woken = self.wake.try_send(());
     }
 
     /// Sends one letter to all who have not got it.
-    async fn send(&mut self, letter: &Letter, configuration: &Configuration) -> bool {
+    async fn send(&self, letter: &Letter, configuration: &Configuration) -> bool {
         let mut is_done = true;
-        if configuration.config_manager.source == Source::Ocm {
-            let receiver = (letter.key(), "OCM".to_owned());
-            if !self.delivered.contains(&receiver) {
-                let told = self.provider.tell(configuration, letter).await;
-                is_done &= self.note(receiver, told.map_err(|error| error.to_string()));
-            }
+        if configuration.config_manager.source == Source::Ocm && !self.has(letter, "OCM") {
+            let told = self.provider.tell(configuration, letter).await;
+            is_done &= self.note(letter, "OCM", told.map_err(|error| error.to_string()));
         }
         for hook in &configuration.notify.webhooks {
-            let receiver = (letter.key(), hook.url.clone());
-            if hook.wants(letter.event.name()) && !self.delivered.contains(&receiver) {
+            let receiver = digest(&hook.url);
+            if hook.wants(letter.event.name()) && !self.has(letter, &receiver) {
                 let told = self.call(hook, letter).await;
-                is_done &= self.note(receiver, told);
+                is_done &= self.note(letter, &receiver, told);
             }
         }
         is_done
     }
 
-    fn note(&mut self, receiver: (Key, String), told: Result<(), String>) -> bool {
+    /// Whether a receiver has a letter.
+    fn has(&self, letter: &Letter, receiver: &str) -> bool {
+        let key = (letter.key(), receiver.to_owned());
+        letter.delivered.contains(receiver) || locked(&self.sent).receivers.contains(&key)
+    }
+
+    fn note(&self, letter: &Letter, receiver: &str, told: Result<(), String>) -> bool {
         match told {
             Ok(()) => {
-                self.delivered.insert(receiver);
+                let key = (letter.key(), receiver.to_owned());
+                locked(&self.sent).receivers.insert(key);
+                self.wake();
                 true
             }
             Err(error) => {
-                let ((_, version, event), _) = receiver;
                 tracing::warn!(
-                    version,
-                    event = event.name(),
+                    version = letter.version,
+                    event = letter.event.name(),
+                    receiver,
                     error,
                     "a notification is sent again later"
                 );

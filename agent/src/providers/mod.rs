@@ -10,11 +10,12 @@ use drydock_api::upgradeconfig::UpgradeConfigSpec;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 use thiserror::Error;
+use tokio::sync::Notify;
 
-use crate::configuration::Configuration;
 use crate::http::{HttpError, Network, NetworkError};
 use crate::notify::outbox::Letter;
 use crate::registry::Credentials;
+use drydock_engine::configuration::Configuration;
 use ocm::Ocm;
 pub(crate) use sync::{Known, Synchronizer};
 
@@ -57,11 +58,27 @@ pub(crate) enum ProviderError {
 pub(crate) struct Provider {
     client: Client,
     network: Network,
+    /// Somebody has seen that the policy is another by now.
+    outdated: Notify,
 }
 
 impl Provider {
     pub fn new(client: Client, network: Network) -> Self {
-        Self { client, network }
+        Self {
+            client,
+            network,
+            outdated: Notify::new(),
+        }
+    }
+
+    /// The policy is another by now: it is brought to the cluster at once.
+    pub fn follow(&self) {
+        self.outdated.notify_one();
+    }
+
+    /// Waits until somebody has seen that the policy is another.
+    pub async fn outdated(&self) {
+        self.outdated.notified().await;
     }
 
     /// The pull secret's credentials.
@@ -81,7 +98,7 @@ impl Provider {
         Credentials::parse(&data.0).map_err(|_| ProviderError::Secret(format!("its key {key} is no JSON")))
     }
 
-    async fn ocm(&self, configuration: &Configuration) -> Result<Ocm, ProviderError> {
+    async fn ocm(&self, configuration: &Configuration, cluster: &str) -> Result<Ocm, ProviderError> {
         let base = configuration.config_manager.ocm_base_url.clone();
         let base = base
             .filter(|base| !base.is_empty())
@@ -90,7 +107,7 @@ impl Provider {
         let token = credentials
             .entry(ENTRY)
             .ok_or_else(|| ProviderError::Secret(format!("it has no entry {ENTRY}")))?;
-        Ok(Ocm::new(self.network.exchange(None)?, &base, token))
+        Ok(Ocm::new(self.network.exchange(None)?, &base, cluster, token))
     }
 
     /// What the policy asks for; none if no policy counts.
@@ -102,7 +119,7 @@ impl Provider {
         configuration: &Configuration,
         cluster: &str,
     ) -> Result<Option<UpgradeConfigSpec>, ProviderError> {
-        let ocm = self.ocm(configuration).await?;
+        let ocm = self.ocm(configuration, cluster).await?;
         let found = ocm.cluster(cluster).await?;
         let mut policies = ocm.policies(&found.id).await?;
         policies.sort_by(|one, other| one.next_run.cmp(&other.next_run));
@@ -120,7 +137,7 @@ impl Provider {
     /// # Errors
     /// If OCM does not take it.
     pub async fn tell(&self, configuration: &Configuration, letter: &Letter) -> Result<(), ProviderError> {
-        let ocm = self.ocm(configuration).await?;
+        let ocm = self.ocm(configuration, &letter.cluster).await?;
         let cluster = ocm.cluster(&letter.cluster).await?;
         if letter.event.is_service_log() {
             if configuration.feature_gate.service_log_notification() {

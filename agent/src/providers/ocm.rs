@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, StatusCode};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::ProviderError;
@@ -20,10 +21,28 @@ const ANSWER: Duration = Duration::from_mins(1);
 /// Policies a request; a cluster has one or two.
 const PAGE: usize = 100;
 
+/// The host of the ocm-agent, which speaks for OCM within the cluster (production of hosted control planes).
+const IN_CLUSTER: &str = "ocm-agent.openshift-ocm-agent-operator.svc.cluster.local";
+
+/// A list. Anything else that is answered with status 200, such as `{}` or an error, is none.
 #[derive(Debug, Deserialize)]
 struct Items<T> {
-    #[serde(default = "Vec::new")]
+    kind: String,
     items: Vec<T>,
+}
+
+impl<T> Items<T> {
+    fn of(answer: &Answer) -> Result<Vec<T>, HttpError>
+    where
+        T: DeserializeOwned,
+    {
+        let list: Self = answer.json()?;
+        if list.kind.ends_with("List") {
+            Ok(list.items)
+        } else {
+            Err(answer.malformed("its kind is not that of a list"))
+        }
+    }
 }
 
 /// A cluster.
@@ -74,7 +93,6 @@ pub(super) struct Policy {
 
 #[derive(Debug, Deserialize)]
 struct PolicyState {
-    #[serde(default)]
     value: String,
 }
 
@@ -82,27 +100,31 @@ struct PolicyState {
 pub(super) struct Ocm {
     exchange: Exchange,
     base: String,
-    token: String,
+    /// Who asks: the cluster's id and its token.
+    proof: String,
 }
 
 impl Ocm {
-    pub fn new(exchange: Exchange, base: &str, token: &str) -> Self {
+    pub fn new(exchange: Exchange, base: &str, cluster: &str, token: &str) -> Self {
         Self {
             exchange,
             base: base.trim_end_matches('/').to_owned(),
-            token: token.trim().to_owned(),
+            proof: format!("AccessToken {cluster}:{}", token.trim()),
         }
     }
 
     /// The cluster with this `spec.clusterID`.
     pub async fn cluster(&self, external_id: &str) -> Result<Cluster, ProviderError> {
+        // The agent in the cluster knows one.
+        if self.base.contains(IN_CLUSTER) {
+            return Ok(self.get("/").await?.json()?);
+        }
         let search = format!("external_id='{}'", external_id.replace('\'', ""));
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("search", &search)
             .finish();
         let path = format!("/api/clusters_mgmt/v1/clusters?{query}");
-        let found: Items<Cluster> = self.get(&path).await?.json()?;
-        let mut found = found.items.into_iter();
+        let mut found = Items::<Cluster>::of(&self.get(&path).await?)?.into_iter();
         match (found.next(), found.next()) {
             (Some(cluster), None) => Ok(cluster),
             _ => Err(ProviderError::UnknownCluster(external_id.to_owned())),
@@ -112,8 +134,7 @@ impl Ocm {
     /// The upgrade policies of a cluster.
     pub async fn policies(&self, cluster: &str) -> Result<Vec<Policy>, HttpError> {
         let path = format!("{}?size={PAGE}", policies(cluster));
-        let items: Items<Policy> = self.get(&path).await?.json()?;
-        Ok(items.items)
+        Items::of(&self.get(&path).await?)
     }
 
     /// The state of a policy.
@@ -179,7 +200,7 @@ impl Ocm {
             target: uri.clone(),
             reason,
         };
-        let mut proof = HeaderValue::try_from(format!("Bearer {}", self.token))
+        let mut proof = HeaderValue::try_from(self.proof.as_str())
             .map_err(|_| unusable("the pull secret's token is none".to_owned()))?;
         proof.set_sensitive(true);
         let mut request = Request::builder()

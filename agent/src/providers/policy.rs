@@ -6,8 +6,8 @@ use semver::Version;
 
 use super::ProviderError;
 use super::ocm::{Cluster, Policy};
-use crate::configuration::UpgraderType;
-use crate::notify::Event;
+use drydock_engine::configuration::UpgraderType;
+use drydock_engine::notification::Event;
 
 /// States in which a policy does not count.
 const OVER: [&str; 3] = ["pending", "completed", "cancelled"];

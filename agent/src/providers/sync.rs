@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use drydock_api::names::UPGRADE_CONFIG;
+use drydock_api::names::{PROVIDER_ANNOTATION, UPGRADE_CONFIG};
 use drydock_api::upgradeconfig::{UpgradeConfig, UpgradeConfigSpec, UpgradePhase};
 use drydock_runtime::Clock;
 use kube::api::{DeleteParams, PostParams, Preconditions};
@@ -16,8 +16,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{Provider, ProviderError};
-use crate::configuration::{Configuration, Source};
 use crate::metrics::Metrics;
+use drydock_engine::configuration::{Configuration, Source};
 
 /// The wait before the first look, and after a failure.
 const FIRST: Duration = Duration::from_mins(1);
@@ -112,6 +112,7 @@ impl Synchronizer {
             tokio::select! {
                 () = shutdown.cancelled() => return Ok(()),
                 () = tokio::time::sleep(spread) => {}
+                () = self.provider.outdated() => {}
             }
             let known = self.known.borrow_and_update().clone();
             let Some(configuration) = known.configuration.clone() else {
@@ -177,7 +178,9 @@ fn failed(doing: &'static str) -> impl Fn(kube::Error) -> SyncError {
 }
 
 async fn create(api: &Api<UpgradeConfig>, spec: UpgradeConfigSpec) -> Result<(), SyncError> {
-    let upgrade = UpgradeConfig::new(UPGRADE_CONFIG, spec);
+    let mut upgrade = UpgradeConfig::new(UPGRADE_CONFIG, spec);
+    let provider = (PROVIDER_ANNOTATION.to_owned(), "OCM".to_owned());
+    upgrade.annotations_mut().extend([provider]);
     let parameters = PostParams {
         field_manager: Some(drydock_api::names::AGENT_MANAGER.to_owned()),
         ..PostParams::default()

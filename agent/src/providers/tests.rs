@@ -12,8 +12,8 @@ use super::ocm::{Cluster, ClusterVersion, Grace, Policy};
 use super::policy::{State, spec, state_of};
 use super::sync::{Change, change};
 use super::*;
-use crate::configuration::UpgraderType;
-use crate::notify::Event;
+use drydock_engine::configuration::UpgraderType;
+use drydock_engine::notification::Event;
 
 /// OCM: its answers by method and path, some of which come only after refusals.
 #[derive(Clone, Default)]
@@ -25,13 +25,17 @@ struct Made {
 
 impl Made {
     fn ocm(&self) -> Ocm {
+        self.ocm_at("https://ocm.example/")
+    }
+
+    fn ocm_at(&self, base: &str) -> Ocm {
         let made = self.clone();
         let service = service_fn(move |request: Request<Bytes>| {
             let made = made.clone();
             async move { Ok::<_, std::convert::Infallible>(made.respond(&request)) }
         });
         let exchange = Network::in_process(service).exchange(None).unwrap();
-        Ocm::new(exchange, "https://ocm.example/", " secret ")
+        Ocm::new(exchange, base, "c-1", " secret ")
     }
 
     fn respond(&self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
@@ -42,7 +46,7 @@ impl Made {
             .lock()
             .unwrap()
             .push(format!("{asked} {body}").trim_end().to_owned());
-        let status = if request.headers()["authorization"] != "Bearer secret" {
+        let status = if request.headers()["authorization"] != "AccessToken c-1:secret" {
             StatusCode::UNAUTHORIZED
         } else if let Some(refusal) = self.refusals.lock().unwrap().pop() {
             refusal
@@ -65,11 +69,11 @@ fn made() -> Made {
     let answers = BTreeMap::from([
         (
             CLUSTERS.to_owned(),
-            json!({"items": [{"id": "c1", "version": {"channel_group": "stable"}}]}),
+            json!({"kind": "ClusterList", "items": [{"id": "c1", "version": {"channel_group": "stable"}}]}),
         ),
         (
             format!("GET {POLICIES}?size=100"),
-            json!({"items": [{"id": "p1", "version": "4.14.12", "next_run": "2026-01-05T10:00:00Z"}]}),
+            json!({"kind": "UpgradePolicyList", "items": [{"id": "p1", "version": "4.14.12", "next_run": "2026-01-05T10:00:00Z"}]}),
         ),
         (format!("GET {POLICIES}/p1/state"), json!({"value": "scheduled"})),
         (format!("PATCH {POLICIES}/p1/state"), json!({})),
@@ -125,9 +129,12 @@ async fn a_busy_ocm_is_asked_again_and_one_that_refuses_is_not() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_no_cluster_or_several_is_none() {
     for answer in [
-        json!({"items": []}),
-        json!({"items": [{"id": "a"}, {"id": "b"}]}),
-        json!({"items": "x"}),
+        json!({"kind": "ClusterList", "items": []}),
+        json!({"kind": "ClusterList", "items": [{"id": "a"}, {"id": "b"}]}),
+        json!({"kind": "ClusterList", "items": "x"}),
+        json!({"items": [{"id": "a"}]}),
+        json!({}),
+        json!({"kind": "Error", "reason": "no"}),
         json!(3),
     ] {
         let made = Made {
@@ -136,6 +143,42 @@ async fn an_answer_that_is_no_cluster_or_several_is_none() {
         };
         assert!(made.ocm().cluster("x-1").await.is_err(), "{answer}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_no_list_of_policies_is_an_error_and_never_no_policy() {
+    for answer in [
+        json!({}),
+        json!({"kind": "Error", "id": "503", "items": []}),
+        json!({"items": []}),
+        json!({"kind": "UpgradePolicyList"}),
+    ] {
+        let asked = format!("GET {POLICIES}?size=100");
+        let made = Made {
+            answers: Arc::new(BTreeMap::from([(asked, answer.clone())])),
+            ..Made::default()
+        };
+        assert!(made.ocm().policies("c1").await.is_err(), "{answer}");
+    }
+    let state = format!("GET {POLICIES}/p1/state");
+    let made = Made {
+        answers: Arc::new(BTreeMap::from([(state, json!({}))])),
+        ..Made::default()
+    };
+    assert!(made.ocm().state("c1", "p1").await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_agent_of_ocm_in_the_cluster_is_asked_for_the_cluster_at_its_root() {
+    let made = Made {
+        answers: Arc::new(BTreeMap::from([(
+            "GET /".to_owned(),
+            json!({"kind": "Cluster", "id": "c1"}),
+        )])),
+        ..Made::default()
+    };
+    let base = "http://ocm-agent.openshift-ocm-agent-operator.svc.cluster.local:8081";
+    assert_eq!(made.ocm_at(base).cluster("x-1").await.unwrap().id, "c1");
 }
 
 fn cluster(group: &str, value: f64, unit: &str) -> Cluster {

@@ -29,6 +29,12 @@ pub const RETRY_CLUSTERS_ANNOTATION: &str = "drydock.dev/retry-clusters";
 pub const STARTED_BY_ANNOTATION: &str = "drydock.dev/started-by";
 /// Annotation on each Job and Pod of an action: the attempt that it belongs to.
 pub const ATTEMPT_ANNOTATION: &str = "drydock.dev/attempt";
+/// On an UpgradeConfig: the provider for whose policy it was made.
+pub const PROVIDER_ANNOTATION: &str = "drydock.dev/provider";
+/// On an UpgradeConfig: the image whose version `spec.desired.version` is, where the agent found it.
+pub const VERSION_OF_ANNOTATION: &str = "drydock.dev/version-of";
+/// On a FileIntegrity: the version for which the agent told its operator to start over.
+pub const REINITIALIZED_ANNOTATION: &str = "drydock.dev/reinitialized-for";
 /// Finalizer on a ManagedClustersUpgrade: its works are deleted before it goes.
 pub const UPGRADE_FINALIZER: &str = "drydock.dev/upgrade-works";
 /// Finalizer on an UpgradeConfig whose upgrade is under way: silences and extra workers go before it does.

@@ -143,7 +143,7 @@ impl Drains {
             .await?;
         self.cluster.advance_to(minutes).await?;
         let looked = until("the agent looks at the drains", async || {
-            Ok(self.is_stuck(WITNESS)? == self.is_cordoned)
+            Ok(self.cluster.is_drained(WITNESS).await? == self.is_cordoned)
         });
         if let Err(error) = looked.await {
             bail!("at minute {minutes}: {error}: {:#?}", self.cluster.entry().await?);

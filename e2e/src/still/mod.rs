@@ -246,6 +246,13 @@ impl StillCluster {
         Ok(newest.unwrap_or_default())
     }
 
+    /// Whether the agent takes a node for one that is being drained.
+    pub(crate) async fn is_drained(&self, node: &str) -> anyhow::Result<bool> {
+        let api: Api<UpgradeConfig> = Api::namespaced(self.client.clone(), AGENT_NAMESPACE);
+        let status = api.get(UPGRADE_CONFIG).await?.status.unwrap_or_default();
+        Ok(status.drains.iter().flatten().any(|drain| drain.node == node))
+    }
+
     /// Waits until a condition is as `is_so` says.
     ///
     /// # Errors

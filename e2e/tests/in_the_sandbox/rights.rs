@@ -188,7 +188,11 @@ async fn the_agent_has_the_rights_that_it_uses_and_no_others() {
         used.insert(format!("upgrade.managed.openshift.io upgradeconfigs {verb}"));
     }
     used.insert(" pods patch".to_owned());
-    used.insert("fileintegrity.openshift.io fileintegrities patch".to_owned());
+    for verb in ["get", "patch"] {
+        used.insert(format!("fileintegrity.openshift.io fileintegrities {verb}"));
+    }
+    // An apply that creates is checked as both.
+    used.insert(" configmaps create".to_owned());
     assert_eq!(used, granted("manifests/agent/rbac.yaml"));
     spoke.yard.shut_down().await.unwrap();
 }

@@ -189,7 +189,7 @@ async fn the_agent_can_be_installed() {
             .map(|object| object.types.as_ref().unwrap().kind.as_str());
         kinds.filter(|known| *known == kind).count()
     };
-    for (kind, expected) in [("CustomResourceDefinition", 1), ("Deployment", 1), ("Role", 4)] {
+    for (kind, expected) in [("CustomResourceDefinition", 1), ("Deployment", 1), ("Role", 5)] {
         assert_eq!(count(kind), expected, "{kind}");
     }
     for namespace in [
@@ -202,9 +202,40 @@ async fn the_agent_can_be_installed() {
             .await
             .unwrap();
     }
+    let monitoring = [
+        lenient(
+            "monitoring.coreos.com",
+            "v1",
+            "Namespaced",
+            "servicemonitors",
+            "ServiceMonitor",
+        ),
+        lenient(
+            "monitoring.coreos.com",
+            "v1",
+            "Namespaced",
+            "prometheusrules",
+            "PrometheusRule",
+        ),
+    ];
+    manifests::install(&admin, &monitoring).await.unwrap();
     for object in &objects {
         manifests::apply(&admin, object).await.unwrap();
     }
+}
+
+/// A definition that takes anything.
+fn lenient(group: &str, version: &str, scope: &str, plural: &str, kind: &str) -> CustomResourceDefinition {
+    serde_json::from_value(json!({
+        "metadata": {"name": format!("{plural}.{group}")},
+        "spec": {
+            "group": group, "scope": scope, "names": {"kind": kind, "plural": plural},
+            "versions": [{"name": version, "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            }}}],
+        },
+    }))
+    .unwrap()
 }
 
 #[test]
@@ -233,22 +264,21 @@ fn the_add_on_carries_the_agent_as_it_is_and_the_rights_to_install_it() {
 /// The definitions of add-ons: OCM's own where the test data beside the repository has them, else ones that take anything.
 fn add_on_definitions() -> Vec<CustomResourceDefinition> {
     let known = manifests::definitions().unwrap();
-    let lenient = |plural: &str, kind: &str| -> CustomResourceDefinition {
-        let group = "addon.open-cluster-management.io";
-        serde_json::from_value(json!({
-            "metadata": {"name": format!("{plural}.{group}")},
-            "spec": {
-                "group": group, "scope": "Cluster", "names": {"kind": kind, "plural": plural},
-                "versions": [{"name": "v1alpha1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
-                    "type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                }}}],
-            },
-        }))
-        .unwrap()
-    };
     let ours = [
-        lenient("addontemplates", "AddOnTemplate"),
-        lenient("clustermanagementaddons", "ClusterManagementAddOn"),
+        lenient(
+            "addon.open-cluster-management.io",
+            "v1alpha1",
+            "Cluster",
+            "addontemplates",
+            "AddOnTemplate",
+        ),
+        lenient(
+            "addon.open-cluster-management.io",
+            "v1alpha1",
+            "Cluster",
+            "clustermanagementaddons",
+            "ClusterManagementAddOn",
+        ),
     ];
     let names = known.iter().map(ResourceExt::name_any).collect::<Vec<_>>();
     let missing = ours

@@ -140,7 +140,7 @@ async fn f4_a_drain_that_a_budget_holds_up_is_told_and_freed() {
 #[tokio::test(start_paused = true)]
 async fn f5_a_release_that_cannot_be_verified_is_refused_and_can_be_edited() {
     let why = "the cluster does not go on: RetrievePayload: Retrieving payload failed version=\"4.14.12\"";
-    let refused = waits(CONTROL_PLANE, why, &[]);
+    let refused = waits(CONTROL_PLANE, why, LATE);
     let spoke = shows(&[Fault::SignatureNotVerified], json!({}), &[(3, refused)]).await;
     let patch = Patch::Merge(json!({"spec": {"desired": {"version": "4.14.13"}}}));
     let as_user = PatchParams::default();

@@ -99,7 +99,7 @@ fn cases() -> Vec<Case> {
             "{}",
             json!({}),
             "ControlPlaneMaintenanceWindowCreated",
-            "silences cannot be changed: ",
+            "silences cannot be read: ",
         ),
         case(
             UPDATE_GRAPH,

@@ -47,10 +47,7 @@ fn expected() -> Vec<(&'static str, &'static [&'static str])> {
             "upgradeoperator_upgrade_notification",
             &["upgradeconfig_name", "event", "version"],
         ),
-        (
-            "upgradeoperator_upgrade_notification_failed",
-            &["upgradeconfig_name", "event"],
-        ),
+        ("upgrade_notification_failed", &["upgradeconfig_name", "event"]),
         ("upgradeoperator_upgrade_started_timestamp", TIME),
         ("upgradeoperator_controlplane_upgrade_started_timestamp", TIME),
         ("upgradeoperator_controlplane_upgrade_completed_timestamp", TIME),

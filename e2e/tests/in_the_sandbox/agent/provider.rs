@@ -52,7 +52,9 @@ impl Ocm {
             return Err(StatusCode::SERVICE_UNAVAILABLE);
         }
         let proof = headers.get("authorization").and_then(|value| value.to_str().ok());
-        if proof == Some("Bearer bzpj") {
+        // Who asks: the cluster's id, and its token.
+        let proof = proof.and_then(|proof| proof.strip_prefix("AccessToken ")?.split_once(':'));
+        if proof.is_some_and(|(id, token)| id.len() == 36 && token == "bzpj") {
             Ok(())
         } else {
             Err(StatusCode::UNAUTHORIZED)
@@ -78,19 +80,21 @@ async fn clusters(State(ocm): State<Ocm>, headers: HeaderMap) -> Answer {
     let grace = json!({"value": 30.0, "unit": "minutes"});
     let cluster =
         json!({"id": "c1", "version": {"channel_group": "stable"}, "node_drain_grace_period": grace});
-    Ok(Json(json!({"items": [cluster]})))
+    Ok(Json(json!({"kind": "ClusterList", "items": [cluster]})))
 }
 
 async fn policies(State(ocm): State<Ocm>, headers: HeaderMap) -> Answer {
     ocm.check(&headers)?;
-    Ok(Json(json!({"items": ocm.0.lock().unwrap().policies})))
+    Ok(Json(
+        json!({"kind": "UpgradePolicyList", "items": ocm.0.lock().unwrap().policies}),
+    ))
 }
 
 async fn state(State(ocm): State<Ocm>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
     ocm.check(&headers)?;
     let known = ocm.0.lock().unwrap();
     Ok(Json(
-        json!({"value": known.states.get(&id).ok_or(StatusCode::NOT_FOUND)?}),
+        json!({"kind": "UpgradePolicyState", "value": known.states.get(&id).ok_or(StatusCode::NOT_FOUND)?}),
     ))
 }
 

@@ -56,15 +56,24 @@ async fn steps_7_and_11_silences_are_made_once_replaced_as_workers_finish_and_en
 }
 
 #[tokio::test(start_paused = true)]
-async fn step_7_the_silence_of_a_control_plane_that_takes_longer_is_renewed_and_never_doubled() {
+async fn step_7_the_silence_of_a_control_plane_lasts_as_long_as_it_may_take_and_is_never_doubled() {
     let spoke = faulty(&[Fault::OperatorUnavailable]).await;
     spoke.ask(json!({})).await.unwrap();
     spoke.until_done("UpgradeCommenced").await.unwrap();
-    for _ in 0..5 * 60 {
+    for minute in 1..5 * 60 {
         tokio::time::sleep(MINUTE).await;
         let comment = "Silence for OSD control plane upgrade to version 4.14.12";
-        let expected = [(comment.to_owned(), "active".to_owned())];
-        assert_eq!(spoke.silences().await.unwrap(), expected);
+        let silences = spoke.silences().await.unwrap();
+        let [(only, state)] = &silences[..] else {
+            panic!("{silences:?}");
+        };
+        assert_eq!(only, comment);
+        match minute {
+            0..85 => assert_eq!(state, "active"),
+            // Criticals of a control plane that hangs are nobody's noise.
+            95.. => assert_eq!(state, "expired"),
+            _ => {}
+        }
     }
     spoke.yard.shut_down().await.unwrap();
 }

@@ -71,7 +71,7 @@ async fn step_1_the_start_is_told_and_measured() {
     assert_eq!(events_told(&spoke).await[0], "StateStarted");
     let at = spoke.entry().await.unwrap().start_time.unwrap().0.as_second();
     let series = [
-        "upgrade_started_timestamp{_id=",
+        "upgradeoperator_upgrade_started_timestamp{_id=",
         "upgradeconfig_name=\"managed-upgrade-config\"",
         "version=\"4.14.12\"",
     ];
@@ -245,7 +245,11 @@ async fn step_16_in_fedramp_the_file_integrity_operator_starts_over_and_keeps_it
     spoke.ask(json!({})).await.unwrap();
     spoke.until(UpgradePhase::Upgraded).await.unwrap();
     let annotations = api.get("osd-fileintegrity").await.unwrap().annotations().clone();
-    let expected = [("file-integrity.openshift.io/re-init", ""), ("theirs", "kept")];
+    let expected = [
+        ("drydock.dev/reinitialized-for", "4.14.12"),
+        ("file-integrity.openshift.io/re-init", ""),
+        ("theirs", "kept"),
+    ];
     let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned()));
     assert_eq!(annotations, BTreeMap::from(expected));
     spoke.yard.shut_down().await.unwrap();
@@ -258,7 +262,10 @@ async fn step_17_the_end_is_told_and_measured() {
     let entry = spoke.until(UpgradePhase::Upgraded).await.unwrap();
     assert_eq!(events_told(&spoke).await.last().unwrap(), "StateCompleted");
     let at = entry.complete_time.unwrap().0.as_second();
-    let series = ["upgrade_completed_timestamp{_id=", "version=\"4.14.12\""];
+    let series = [
+        "upgradeoperator_upgrade_completed_timestamp{_id=",
+        "version=\"4.14.12\"",
+    ];
     assert_eq!(spoke.metric(&series).unwrap(), Some(at as f64));
     assert_eq!(
         spoke.condition("CompletedNotificationSent").await.unwrap().status,

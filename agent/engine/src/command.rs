@@ -1,0 +1,52 @@
+//! The writes that a decision asks for.
+
+use drydock_api::machine_api::MachineSet;
+
+use crate::drains;
+use crate::facts::Write;
+use crate::silences;
+
+/// A write that is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// ClusterVersion's channel.
+    SetChannel(String),
+    /// ClusterVersion's desired update: a version, and an image if that was asked for.
+    SetDesiredUpdate {
+        /// The version.
+        version: Option<String>,
+        /// The image.
+        image: Option<String>,
+    },
+    /// The version of the image, into the UpgradeConfig.
+    SetVersion {
+        /// The version.
+        version: String,
+        /// The image that has it.
+        image: String,
+    },
+    /// A silence.
+    Silence(silences::Change),
+    /// A copy of a MachineSet.
+    CreateMachineSet(Box<MachineSet>),
+    /// The end of a copy.
+    DeleteMachineSet(String),
+    /// The file-integrity operator starts over, for this version.
+    ReinitializeFileIntegrity(String),
+    /// What holds drains up goes.
+    Tend(Vec<drains::Action>),
+}
+
+impl Command {
+    /// What it writes.
+    pub fn write(&self) -> Write {
+        match self {
+            Self::SetChannel(_) | Self::SetDesiredUpdate { .. } => Write::ClusterVersion,
+            Self::SetVersion { .. } => Write::UpgradeConfig,
+            Self::Silence(_) => Write::Silence,
+            Self::CreateMachineSet(_) | Self::DeleteMachineSet(_) => Write::MachineSet,
+            Self::ReinitializeFileIntegrity(_) => Write::FileIntegrity,
+            Self::Tend(_) => Write::Pod,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The conditions of an upgrade: their types, and how they are kept (agent 3): newest first, nothing touched that says it
+//! already, the time of the last look no older than [`HEARTBEAT`].
+
+use drydock_api::conditions::{FALSE, TRUE};
+use drydock_api::upgradeconfig::UpgradeCondition;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// How old `lastProbeTime` of the step that waits becomes at most, as long as it is looked at.
+const HEARTBEAT: SignedDuration = SignedDuration::from_mins(10);
+
+/// A type of condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConditionType {
+    /// Step 1.
+    StartedNotificationSent,
+    /// Step 2.
+    UpgradeDelayedCheck,
+    /// Step 3.
+    IsClusterUpgradable,
+    /// Step 4.
+    ClusterHealthyBeforeUpgrade,
+    /// Step 5.
+    ExternalDependenciesAvailable,
+    /// Step 6.
+    ComputeCapacityReserved,
+    /// Step 7.
+    ControlPlaneMaintenanceWindowCreated,
+    /// Step 8.
+    UpgradeCommenced,
+    /// Step 9.
+    ControlPlaneUpgraded,
+    /// Step 10.
+    ControlPlaneMaintenanceWindowRemoved,
+    /// Step 11.
+    WorkersMaintenanceWindowCreated,
+    /// Step 12.
+    WorkerNodesUpgraded,
+    /// Step 13.
+    ComputeCapacityRemoved,
+    /// Step 14.
+    WorkersMaintenanceWindowRemoved,
+    /// Step 15.
+    ClusterHealthyAfterUpgrade,
+    /// Step 16.
+    PostUpgradeTasksCompleted,
+    /// Step 17.
+    CompletedNotificationSent,
+    /// Whether what is asked for can be.
+    UpgradeConfigValidated,
+    /// Whether changes of the spec were taken.
+    UpgradeConfigAccepted,
+    /// Whether the provider's policy is still what the upgrade was made for.
+    PolicyRefreshed,
+    /// How a check hours before the upgrade went.
+    ClusterHealthyAhead,
+    /// Whether the ConfigMap's configuration is in force.
+    ConfigurationAccepted,
+    /// That the upgrade was given up.
+    FailedUpgrade,
+}
+
+impl ConditionType {
+    /// The type on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StartedNotificationSent => "StartedNotificationSent",
+            Self::UpgradeDelayedCheck => "UpgradeDelayedCheck",
+            Self::IsClusterUpgradable => "IsClusterUpgradable",
+            Self::ClusterHealthyBeforeUpgrade => "ClusterHealthyBeforeUpgrade",
+            Self::ExternalDependenciesAvailable => "ExternalDependenciesAvailable",
+            Self::ComputeCapacityReserved => "ComputeCapacityReserved",
+            Self::ControlPlaneMaintenanceWindowCreated => "ControlPlaneMaintenanceWindowCreated",
+            Self::UpgradeCommenced => "UpgradeCommenced",
+            Self::ControlPlaneUpgraded => "ControlPlaneUpgraded",
+            Self::ControlPlaneMaintenanceWindowRemoved => "ControlPlaneMaintenanceWindowRemoved",
+            Self::WorkersMaintenanceWindowCreated => "WorkersMaintenanceWindowCreated",
+            Self::WorkerNodesUpgraded => "WorkerNodesUpgraded",
+            Self::ComputeCapacityRemoved => "ComputeCapacityRemoved",
+            Self::WorkersMaintenanceWindowRemoved => "WorkersMaintenanceWindowRemoved",
+            Self::ClusterHealthyAfterUpgrade => "ClusterHealthyAfterUpgrade",
+            Self::PostUpgradeTasksCompleted => "PostUpgradeTasksCompleted",
+            Self::CompletedNotificationSent => "CompletedNotificationSent",
+            Self::UpgradeConfigValidated => "UpgradeConfigValidated",
+            Self::UpgradeConfigAccepted => "UpgradeConfigAccepted",
+            Self::PolicyRefreshed => "PolicyRefreshed",
+            Self::ClusterHealthyAhead => "ClusterHealthyAhead",
+            Self::ConfigurationAccepted => "ConfigurationAccepted",
+            Self::FailedUpgrade => "FailedUpgrade",
+        }
+    }
+}
+
+impl std::fmt::Display for ConditionType {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// The conditions of an upgrade, newest first.
+pub type Conditions = Vec<UpgradeCondition>;
+
+/// The step is done.
+pub fn done(conditions: &mut Conditions, type_: ConditionType, now: Timestamp) {
+    if is(conditions, type_, TRUE) {
+        return;
+    }
+    let (reason, message) = (format!("{type_} done"), format!("{type_} is completed"));
+    set(conditions, type_, TRUE, &reason, message, now);
+}
+
+/// The step waits, for what `why` says.
+pub fn waits(conditions: &mut Conditions, type_: ConditionType, why: Option<String>, now: Timestamp) {
+    let is_new = find(conditions, type_).is_none();
+    let message = why.unwrap_or_else(|| {
+        if is_new {
+            format!("{type_} has started")
+        } else {
+            format!("{type_} still in progress")
+        }
+    });
+    set(
+        conditions,
+        type_,
+        FALSE,
+        &format!("{type_} not done"),
+        message,
+        now,
+    );
+}
+
+/// Sets a condition of any kind. Its times move only with what it says; it has been completed only while it is true.
+pub fn set(
+    conditions: &mut Conditions,
+    type_: ConditionType,
+    status: &str,
+    reason: &str,
+    message: String,
+    now: Timestamp,
+) {
+    let condition = entry(conditions, type_, now);
+    if condition.status != status {
+        status.clone_into(&mut condition.status);
+        condition.last_transition_time = Some(Time(now));
+        condition.complete_time = (status == TRUE).then_some(Time(now));
+    }
+    let is_old = condition
+        .last_probe_time
+        .as_ref()
+        .is_none_or(|time| now.duration_since(time.0) >= HEARTBEAT);
+    let (reason, message) = (Some(reason.to_owned()), Some(message));
+    let says_more = (&condition.reason, &condition.message) != (&reason, &message);
+    if says_more {
+        condition.reason = reason;
+        condition.message = message;
+    }
+    if says_more || (is_old && status == FALSE) {
+        condition.last_probe_time = Some(Time(now));
+    }
+}
+
+/// The condition of a type.
+pub fn find(conditions: &[UpgradeCondition], type_: ConditionType) -> Option<&UpgradeCondition> {
+    conditions
+        .iter()
+        .find(|condition| condition.type_ == type_.name())
+}
+
+/// Whether a condition has this status.
+pub fn is(conditions: &[UpgradeCondition], type_: ConditionType, status: &str) -> bool {
+    find(conditions, type_).is_some_and(|condition| condition.status == status)
+}
+
+/// Takes a condition away.
+pub fn remove(conditions: &mut Conditions, type_: ConditionType) {
+    conditions.retain(|condition| condition.type_ != type_.name());
+}
+
+/// The condition of a type, made at the front if it is not there.
+fn entry(conditions: &mut Conditions, type_: ConditionType, now: Timestamp) -> &mut UpgradeCondition {
+    let at = conditions
+        .iter()
+        .position(|condition| condition.type_ == type_.name());
+    let at = at.unwrap_or_else(|| {
+        let new = UpgradeCondition {
+            type_: type_.name().to_owned(),
+            start_time: Some(Time(now)),
+            ..UpgradeCondition::default()
+        };
+        conditions.insert(0, new);
+        0
+    });
+    &mut conditions[at]
+}

@@ -1,0 +1,494 @@
+//! The ConfigMap `managed-upgrade-operator-config`, key `config.yaml` (agent 5): read once, checked, with its defaults.
+
+#[cfg(test)]
+mod tests;
+mod texts;
+
+use jiff::SignedDuration;
+use serde::Deserialize;
+use serde_json::Value;
+use thiserror::Error;
+
+pub use texts::{may_carry_secrets, pattern, regular_expression};
+
+/// The name of the ConfigMap.
+pub const CONFIG_MAP: &str = "managed-upgrade-operator-config";
+/// The key in it.
+pub const KEY: &str = "config.yaml";
+
+/// Why a configuration is refused.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ConfigurationError {
+    /// The ConfigMap has no such key.
+    #[error(
+        "the ConfigMap {CONFIG_MAP} has no key {KEY}: add it, or delete the ConfigMap to get the defaults"
+    )]
+    NoKey,
+    /// It is not YAML of the right form.
+    #[error("{KEY} of the ConfigMap {CONFIG_MAP} cannot be read: {0}")]
+    Unreadable(String),
+    /// A number makes no sense.
+    #[error("{field} in the ConfigMap {CONFIG_MAP} is {value}: it must be {rule}")]
+    OutOfRange {
+        /// The field, as a path.
+        field: &'static str,
+        /// Its value.
+        value: i64,
+        /// What it must be.
+        rule: &'static str,
+    },
+    /// A text is not what it should be.
+    #[error("{field} in the ConfigMap {CONFIG_MAP} has {value:?}: {reason}")]
+    Unusable {
+        /// The field, as a path.
+        field: &'static str,
+        /// The text.
+        value: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Where upgrade policies come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Source {
+    /// From OpenShift Cluster Manager.
+    Ocm,
+    /// The UpgradeConfig on the cluster is the policy.
+    #[default]
+    Local,
+}
+
+impl TryFrom<String> for Source {
+    type Error = String;
+
+    /// As the original reads it: in any case; empty is the UpgradeConfig on the cluster.
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.trim().to_ascii_uppercase().as_str() {
+            "OCM" => Ok(Self::Ocm),
+            "LOCAL" | "" => Ok(Self::Local),
+            _ => Err("configManager.source is neither OCM nor LOCAL".to_owned()),
+        }
+    }
+}
+
+/// The whole configuration.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Configuration {
+    /// The default type of upgrade.
+    pub upgrade_type: UpgraderType,
+    /// Where policies come from.
+    pub config_manager: ConfigManager,
+    /// How targets are checked.
+    pub validation: Validation,
+    /// What kind of environment it is.
+    pub environment: Environment,
+    /// Maintenance windows.
+    pub maintenance: Maintenance,
+    /// Extra capacity.
+    pub scale: Scale,
+    /// How long an upgrade may take to commence.
+    pub upgrade_window: UpgradeWindow,
+    /// Drains of nodes.
+    pub node_drain: NodeDrain,
+    /// What health checks pass over.
+    pub health_check: HealthCheck,
+    /// What else must be reachable.
+    pub ext_dependency_availability_checks: ExternalDependencies,
+    /// Features that are off by default.
+    pub feature_gate: FeatureGate,
+    /// Who is told of the upgrade's states.
+    pub notify: Notify,
+    /// What was written and is not followed, in words for people: values for which the default holds.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// The list of steps by name; ARO is the original's default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum UpgraderType {
+    /// OpenShift Dedicated.
+    Osd,
+    /// Azure Red Hat OpenShift.
+    #[default]
+    Aro,
+}
+
+impl TryFrom<String> for UpgraderType {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.trim().to_ascii_uppercase().as_str() {
+            "OSD" => Ok(Self::Osd),
+            "ARO" | "" => Ok(Self::Aro),
+            _ => Err("upgradeType is neither OSD nor ARO".to_owned()),
+        }
+    }
+}
+
+/// `configManager`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ConfigManager {
+    /// Where policies come from.
+    pub source: Source,
+    /// The address of OpenShift Cluster Manager.
+    pub ocm_base_url: Option<String>,
+    /// The local policy's name.
+    pub local_config_name: Option<String>,
+    /// Minutes between two looks at the policies.
+    pub watch_interval: i64,
+}
+
+impl Default for ConfigManager {
+    fn default() -> Self {
+        Self {
+            source: Source::default(),
+            ocm_base_url: None,
+            local_config_name: None,
+            watch_interval: 60,
+        }
+    }
+}
+
+/// `validation`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Validation {
+    /// Ask the update graph about targets of other channels.
+    pub cincinnati: bool,
+}
+
+/// `environment`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Environment {
+    /// Whether it is a FedRAMP environment.
+    pub fedramp: bool,
+}
+
+/// `maintenance`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Maintenance {
+    /// Minutes that a control plane may take.
+    pub control_plane_time: i64,
+    /// Alerts that are silenced.
+    pub ignored_alerts: IgnoredAlerts,
+}
+
+impl Default for Maintenance {
+    fn default() -> Self {
+        Self {
+            control_plane_time: 90,
+            ignored_alerts: IgnoredAlerts::default(),
+        }
+    }
+}
+
+/// `maintenance.ignoredAlerts`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct IgnoredAlerts {
+    /// Critical alerts that fire while a control plane is upgraded.
+    pub control_plane_criticals: Vec<String>,
+}
+
+/// `scale`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Scale {
+    /// Minutes until missing extra capacity is gone without.
+    pub time_out: i64,
+    /// Globs of further machine pools.
+    pub extra_machine_pools: Vec<String>,
+}
+
+impl Default for Scale {
+    fn default() -> Self {
+        Self {
+            time_out: 30,
+            extra_machine_pools: Vec::new(),
+        }
+    }
+}
+
+/// `upgradeWindow`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct UpgradeWindow {
+    /// Minutes until a delay is told; 0 is never.
+    pub delay_trigger: i64,
+    /// Minutes until an upgrade that has not commenced is given up; 0 is never.
+    pub time_out: i64,
+}
+
+impl Default for UpgradeWindow {
+    fn default() -> Self {
+        Self {
+            delay_trigger: 30,
+            time_out: 120,
+        }
+    }
+}
+
+impl UpgradeWindow {
+    /// After so long a delay is told.
+    pub fn delay(&self) -> Option<SignedDuration> {
+        (self.delay_trigger > 0).then(|| SignedDuration::from_mins(self.delay_trigger))
+    }
+
+    /// After so long an upgrade that has not commenced is given up.
+    pub fn limit(&self) -> Option<SignedDuration> {
+        (self.time_out > 0).then(|| SignedDuration::from_mins(self.time_out))
+    }
+}
+
+/// `nodeDrain`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeDrain {
+    /// Minutes until pods without a budget are deleted.
+    pub time_out: i64,
+    /// Minutes that a drain usually takes.
+    pub expected_node_drain_time: i64,
+    /// Only measure.
+    pub disable_drain_strategies: bool,
+    /// Regular expressions of namespaces whose pods are left alone.
+    pub ignored_namespace_patterns: Vec<String>,
+}
+
+impl Default for NodeDrain {
+    fn default() -> Self {
+        Self {
+            time_out: 45,
+            expected_node_drain_time: 8,
+            disable_drain_strategies: false,
+            ignored_namespace_patterns: Vec::new(),
+        }
+    }
+}
+
+/// `healthCheck`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HealthCheck {
+    /// Critical alerts that do not fail the check.
+    pub ignored_criticals: Vec<String>,
+    /// Namespaces whose alerts do not fail the check.
+    pub ignored_namespaces: Vec<String>,
+}
+
+/// `extDependencyAvailabilityChecks`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ExternalDependencies {
+    /// By HTTP.
+    pub http: HttpDependencies,
+}
+
+/// `extDependencyAvailabilityChecks.http`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HttpDependencies {
+    /// Seconds that an answer may take.
+    pub timeout: i64,
+    /// What must answer 200.
+    pub urls: Vec<String>,
+}
+
+impl Default for HttpDependencies {
+    fn default() -> Self {
+        Self {
+            timeout: 10,
+            urls: Vec::new(),
+        }
+    }
+}
+
+/// `featureGate`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct FeatureGate {
+    /// The features that are on.
+    pub enabled: Vec<String>,
+}
+
+impl FeatureGate {
+    /// Whether health is checked hours before the upgrade, too.
+    pub fn pre_health_check(&self) -> bool {
+        self.enabled.iter().any(|feature| feature == "PreHealthCheck")
+    }
+
+    /// Whether states go to OCM's service log, too.
+    pub fn service_log_notification(&self) -> bool {
+        self.enabled
+            .iter()
+            .any(|feature| feature == "ServiceLogNotification")
+    }
+}
+
+/// `notify`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Notify {
+    /// Receivers of CloudEvents.
+    pub webhooks: Vec<Webhook>,
+}
+
+/// `notify.webhooks[]`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Webhook {
+    /// Where events are posted to: https, but for loopback.
+    pub url: String,
+    /// The key with which they are signed; not signed if absent.
+    #[serde(default)]
+    pub secret_ref: Option<SecretReference>,
+    /// The states that are told, such as `StateStarted`; all if empty.
+    #[serde(default)]
+    pub events: Vec<String>,
+}
+
+impl Webhook {
+    /// Whether it is told of an event.
+    pub fn wants(&self, event: &str) -> bool {
+        self.events.is_empty() || self.events.iter().any(|wanted| wanted == event)
+    }
+}
+
+/// A key of a Secret in the agent's namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct SecretReference {
+    /// The Secret.
+    pub name: String,
+    /// Its key.
+    #[serde(default = "SecretReference::usual_key")]
+    pub key: String,
+}
+
+impl SecretReference {
+    fn usual_key() -> String {
+        "key".to_owned()
+    }
+}
+
+/// Reads `config.yaml`. What the original accepts is accepted: a null is as if the field were not there.
+///
+/// # Errors
+/// If it is not of the right form, or a number makes no sense.
+pub fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
+    if text.trim().is_empty() {
+        return Ok(Configuration::default());
+    }
+    // What stands there may be a secret: the place is told, and not the text.
+    let unreadable = |error: serde_saphyr::Error| {
+        let place = error.location().map_or_else(String::new, |location| {
+            format!(" at line {}, column {}", location.line(), location.column())
+        });
+        ConfigurationError::Unreadable(format!("it is no YAML{place}"))
+    };
+    let mut value: Value = serde_saphyr::from_str(text).map_err(unreadable)?;
+    drop_nulls(&mut value);
+    if value.is_null() {
+        return Ok(Configuration::default());
+    }
+    let mut configuration: Configuration = serde_json::from_value(value)
+        .map_err(|error| ConfigurationError::Unreadable(texts::without_quotes(&error.to_string())))?;
+    configuration.default_unused();
+    configuration.check()?;
+    Ok(configuration)
+}
+
+/// Takes nulls away: of objects and of lists.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => {
+            items.retain(|item| !item.is_null());
+            items.iter_mut().for_each(drop_nulls);
+        }
+        _ => {}
+    }
+}
+
+impl Configuration {
+    /// Numbers that are 0 where that cannot be meant, and nothing uses them: the default holds, and that is noted.
+    fn default_unused(&mut self) {
+        let usual = Self::default();
+        let has_urls = !self.ext_dependency_availability_checks.http.urls.is_empty();
+        let http = &mut self.ext_dependency_availability_checks.http;
+        let fields = [
+            (
+                "configManager.watchInterval",
+                &mut self.config_manager.watch_interval,
+                usual.config_manager.watch_interval,
+                true,
+            ),
+            (
+                "scale.timeOut",
+                &mut self.scale.time_out,
+                usual.scale.time_out,
+                true,
+            ),
+            (
+                "extDependencyAvailabilityChecks.http.timeout",
+                &mut http.timeout,
+                usual.ext_dependency_availability_checks.http.timeout,
+                !has_urls,
+            ),
+        ];
+        for (field, value, default, is_unused) in fields {
+            if *value == 0 && is_unused {
+                *value = default;
+                self.notes
+                    .push(format!("{field} is 0, which cannot be: {default} holds"));
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), ConfigurationError> {
+        let positive = [
+            ("configManager.watchInterval", self.config_manager.watch_interval),
+            (
+                "maintenance.controlPlaneTime",
+                self.maintenance.control_plane_time,
+            ),
+            ("scale.timeOut", self.scale.time_out),
+            ("nodeDrain.timeOut", self.node_drain.time_out),
+            (
+                "nodeDrain.expectedNodeDrainTime",
+                self.node_drain.expected_node_drain_time,
+            ),
+            (
+                "extDependencyAvailabilityChecks.http.timeout",
+                self.ext_dependency_availability_checks.http.timeout,
+            ),
+        ];
+        let not_negative = [
+            ("upgradeWindow.delayTrigger", self.upgrade_window.delay_trigger),
+            ("upgradeWindow.timeOut", self.upgrade_window.time_out),
+        ];
+        let wrong = |least: i64, rule: &'static str| {
+            move |(field, value): &(&'static str, i64)| {
+                (*value < least).then_some(ConfigurationError::OutOfRange {
+                    field,
+                    value: *value,
+                    rule,
+                })
+            }
+        };
+        let mut wrong = positive
+            .iter()
+            .filter_map(wrong(1, "more than 0"))
+            .chain(not_negative.iter().filter_map(wrong(0, "0 or more")));
+        wrong.next().map_or(Ok(()), Err)?;
+        texts::check(self)
+    }
+}

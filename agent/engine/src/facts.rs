@@ -1,0 +1,545 @@
+//! What decisions look at, read from the objects of the cluster: each fact is a value, or why it could not be read
+//! (architecture, "The agent's pass").
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use drydock_api::conditions::{AnyCondition, FALSE, ForeignCondition, TRUE};
+use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
+use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeType};
+use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+use semver::Version;
+
+use crate::capacity::Capacity;
+use crate::command::Command;
+use crate::configuration::Configuration;
+use crate::drains::{Budget, NodeSeen, PodSeen};
+use crate::silences::Silence;
+
+/// A value that was read, or why it was not.
+pub type Fact<T> = Result<T, Unread>;
+
+/// Why there is no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// Nobody has asked for it in this pass.
+    NotAsked,
+    /// It was asked for and could not be read; in words for people.
+    Failed(String),
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAsked => formatter.write_str("it has not been asked for"),
+            Self::Failed(why) => formatter.write_str(why),
+        }
+    }
+}
+
+/// Something that is read only when a decision needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// The cluster operators.
+    Operators,
+    /// The critical alerts that fire.
+    Alerts,
+    /// What else must be reachable.
+    Dependencies,
+    /// MachineSets, and the machines and nodes of our copies.
+    Capacity,
+    /// Our silences.
+    Silences,
+    /// The nodes.
+    Nodes,
+    /// The PodDisruptionBudgets.
+    Budgets,
+    /// The pods of nodes that are drained for long.
+    Pods,
+    /// The update graph of the channel that is asked for.
+    Graph,
+    /// The version of the image that is asked for.
+    Release,
+    /// The provider's policy.
+    Policy,
+    /// For which version the file-integrity operator was told to start over.
+    FileIntegrity,
+    /// Which critical alerts fired during the upgrade that has ended.
+    Result,
+}
+
+/// What was read because a decision needed it.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The operators that are ill.
+    pub ill: Fact<Vec<IllOperator>>,
+    /// The critical alerts that fire.
+    pub alerts: Fact<BTreeSet<String>>,
+    /// What is wrong with what else must be reachable.
+    pub dependencies: Fact<Vec<String>>,
+    /// MachineSets and extra machines.
+    pub capacity: Fact<Capacity>,
+    /// Our silences.
+    pub silences: Fact<Vec<Silence>>,
+    /// All nodes.
+    pub nodes: Fact<Vec<NodeSeen>>,
+    /// All PodDisruptionBudgets.
+    pub budgets: Fact<Vec<Budget>>,
+    /// The pods of nodes that are drained for long.
+    pub pods: Fact<Vec<PodSeen>>,
+    /// The versions that the update graph leads to from here.
+    pub graph: Fact<BTreeSet<String>>,
+    /// The version of the image that is asked for.
+    pub release: Fact<String>,
+    /// What the provider's policy asks for, if there is one.
+    pub policy: Fact<Option<UpgradeConfigSpec>>,
+    /// The version for which the file-integrity operator was told to start over.
+    pub file_integrity: Fact<FileIntegrity>,
+    /// Which critical alerts fired during the upgrade that has ended.
+    pub fired: Fact<BTreeSet<String>>,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self {
+            ill: Err(Unread::NotAsked),
+            alerts: Err(Unread::NotAsked),
+            dependencies: Err(Unread::NotAsked),
+            capacity: Err(Unread::NotAsked),
+            silences: Err(Unread::NotAsked),
+            nodes: Err(Unread::NotAsked),
+            budgets: Err(Unread::NotAsked),
+            pods: Err(Unread::NotAsked),
+            graph: Err(Unread::NotAsked),
+            release: Err(Unread::NotAsked),
+            policy: Err(Unread::NotAsked),
+            file_integrity: Err(Unread::NotAsked),
+            fired: Err(Unread::NotAsked),
+        }
+    }
+}
+
+/// What there is of the file-integrity operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileIntegrity {
+    /// The cluster has none.
+    Absent,
+    /// It was told to start over for this version, if for any.
+    Told(Option<String>),
+}
+
+/// Which configuration holds, and whether it is the one that the ConfigMap has.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InForce {
+    /// The configuration; the defaults where none is known.
+    pub configuration: Configuration,
+    /// Why it is not what the ConfigMap says.
+    pub problem: Option<ConfigurationProblem>,
+}
+
+/// Why the ConfigMap is not followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigurationProblem {
+    /// The reason of the condition, in CamelCase.
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+    /// Whether no good configuration is known at all: nothing may commence then.
+    pub is_unknown: bool,
+}
+
+/// Who made the UpgradeConfig.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// A user, or the hub.
+    #[default]
+    User,
+    /// A policy of OpenShift Cluster Manager.
+    Ocm,
+}
+
+/// What a pass has seen. What is read on demand is empty at first.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// The UpgradeConfig's spec.
+    pub spec: UpgradeConfigSpec,
+    /// The image for which `spec.desired.version` was found, if it was found for one.
+    pub version_of: Option<String>,
+    /// Who made the UpgradeConfig.
+    pub origin: Origin,
+    /// Since when the UpgradeConfig is being deleted, if it is.
+    pub going_since: Option<Timestamp>,
+    /// ClusterVersion.
+    pub cluster: Fact<Cluster>,
+    /// The pool of the workers; none on a cluster without one.
+    pub workers: Fact<Option<Workers>>,
+    /// The configuration.
+    pub in_force: InForce,
+    /// What was read on demand.
+    pub seen: Seen,
+    /// Whether it is time to look after drains.
+    pub tends: bool,
+    /// The writes that were refused when they were last tried, and in which words.
+    pub refusals: BTreeMap<Write, String>,
+    /// The time of the pass.
+    pub now: Timestamp,
+}
+
+/// A write, as far as its refusal is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Write {
+    /// Of ClusterVersion.
+    ClusterVersion,
+    /// Of the UpgradeConfig's spec or finalizers.
+    UpgradeConfig,
+    /// Of silences.
+    Silence,
+    /// Of MachineSets.
+    MachineSet,
+    /// Of FileIntegrity.
+    FileIntegrity,
+    /// Of pods.
+    Pod,
+}
+
+/// Everything that one decision depends on, once ClusterVersion is known.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The spec that is in force.
+    pub spec: UpgradeConfigSpec,
+    /// The image for which `spec.desired.version` was found, if it was found for one.
+    pub version_of: Option<String>,
+    /// Who made the UpgradeConfig.
+    pub origin: Origin,
+    /// ClusterVersion.
+    pub cluster: Cluster,
+    /// The pool of the workers; none on a cluster without one.
+    pub workers: Fact<Option<Workers>>,
+    /// What was read on demand.
+    pub seen: Seen,
+    /// The configuration in force.
+    pub configuration: Configuration,
+    /// Why that is not what the ConfigMap says.
+    pub configuration_problem: Option<ConfigurationProblem>,
+    /// The writes that were refused when they were last tried.
+    pub refusals: BTreeMap<Write, String>,
+    /// The time of the pass.
+    pub now: Timestamp,
+    /// Since when the UpgradeConfig is being deleted, if it is.
+    pub going_since: Option<Timestamp>,
+    /// Whether it is time to look after drains.
+    pub tends: bool,
+}
+
+impl Observation {
+    /// The facts for a decision.
+    ///
+    /// # Errors
+    /// Why ClusterVersion is not known.
+    pub fn facts(&self) -> Result<Facts, Unread> {
+        Ok(Facts {
+            spec: self.spec.clone(),
+            version_of: self.version_of.clone(),
+            origin: self.origin,
+            cluster: self.cluster.clone()?,
+            workers: self.workers.clone(),
+            seen: self.seen.clone(),
+            configuration: self.in_force.configuration.clone(),
+            configuration_problem: self.in_force.problem.clone(),
+            refusals: self.refusals.clone(),
+            now: self.now,
+            going_since: self.going_since,
+            tends: self.tends,
+        })
+    }
+}
+
+/// What ClusterVersion says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cluster {
+    /// `spec.clusterID`.
+    pub id: String,
+    /// `spec.upstream`: where the update graph is.
+    pub upstream: Option<String>,
+    /// `spec.channel`.
+    pub channel: String,
+    /// `spec.desiredUpdate`: version and image.
+    pub asked: Option<Release>,
+    /// `status.history`, newest first.
+    pub history: Vec<Past>,
+    /// `status.desired.version`.
+    pub desired: Option<String>,
+    /// The releases that are offered.
+    pub offered: Vec<Release>,
+    /// Those that are offered although a risk is known, or cannot be ruled out.
+    pub conditional: Vec<Release>,
+    /// Reason and message of `Upgradeable=False`.
+    pub not_upgradeable: Option<(String, String)>,
+    /// Why the cluster refuses what it was asked for, in its own words.
+    pub refusal: Option<String>,
+    /// Why it makes no progress, in its own words.
+    pub failure: Option<String>,
+}
+
+/// A release: what of it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Release {
+    /// Its version.
+    pub version: String,
+    /// Its image.
+    pub image: String,
+}
+
+/// An entry of ClusterVersion's history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// The release.
+    pub version: String,
+    /// Whether it was applied completely.
+    pub completed: bool,
+    /// When it was begun.
+    pub started: Option<Timestamp>,
+}
+
+/// The pool of the workers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workers {
+    /// How many there are.
+    pub machines: i64,
+    /// How many of them are updated.
+    pub updated: i64,
+    /// Whether nothing of it is updated for the time being.
+    pub paused: bool,
+    /// Why nodes of it cannot be updated, in the cluster's own words.
+    pub trouble: Option<String>,
+}
+
+impl Cluster {
+    /// The releases that are offered, conditionally or not.
+    pub fn all_offered(&self) -> impl Iterator<Item = &Release> {
+        self.offered.iter().chain(&self.conditional)
+    }
+}
+
+impl Workers {
+    /// Whether all of them are updated.
+    pub fn are_updated(&self) -> bool {
+        self.updated == self.machines
+    }
+}
+
+/// An operator that does not serve, or not well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IllOperator {
+    /// Its name.
+    pub name: String,
+    /// What is wrong, for people.
+    pub why: String,
+}
+
+/// The release that an UpgradeConfig asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A version of a channel.
+    Version {
+        /// The version.
+        version: String,
+        /// The channel.
+        channel: String,
+    },
+    /// An image, and its version once that is known.
+    Image {
+        /// The image, by its digest.
+        image: String,
+        /// Its version.
+        version: Option<String>,
+    },
+}
+
+impl Target {
+    /// The version, if it is known.
+    pub fn version(&self) -> Option<&str> {
+        match self {
+            Self::Version { version, .. } => Some(version),
+            Self::Image { version, .. } => version.as_deref(),
+        }
+    }
+}
+
+impl Facts {
+    /// What is asked for; `None` if neither an image nor a version with its channel is.
+    pub fn target(&self) -> Option<Target> {
+        let given = |field: &Option<String>| field.clone().filter(|text| !text.trim().is_empty());
+        let desired = &self.spec.desired;
+        if let Some(image) = given(&desired.image) {
+            let known = self.cluster.all_offered().find(|offered| offered.image == image);
+            let known = known.map(|release| release.version.clone());
+            // A version that was found for another image says nothing of this one.
+            let is_its_own = self.version_of.as_ref().is_none_or(|of| *of == image);
+            let version = known.or_else(|| given(&desired.version).filter(|_| is_its_own));
+            return Some(Target::Image { image, version });
+        }
+        Some(Target::Version {
+            version: given(&desired.version)?,
+            channel: given(&desired.channel)?,
+        })
+    }
+
+    /// Whether the cluster has been told to go to `target`: from then on there is no way back.
+    pub fn has_commenced(&self, target: &Target) -> bool {
+        let Some(asked) = &self.cluster.asked else {
+            return false;
+        };
+        match target {
+            Target::Version { version, .. } => asked.version == *version,
+            Target::Image { image, .. } => asked.image == *image,
+        }
+    }
+
+    /// Whether the cluster has been told to go to `version`, refuses it and is about something else: nothing of it has begun.
+    pub fn refuses(&self, version: &str) -> bool {
+        self.cluster.refusal.is_some() && self.cluster.desired.as_deref() != Some(version)
+    }
+
+    /// The newest release that was applied completely.
+    pub fn current(&self) -> Option<&str> {
+        let newest = self.cluster.history.iter().find(|past| past.completed);
+        newest.map(|past| past.version.as_str())
+    }
+
+    /// The current release, if it is a version.
+    pub fn current_version(&self) -> Option<Version> {
+        Version::parse(self.current()?).ok()
+    }
+
+    /// When the steps of the upgrade start.
+    pub fn upgrade_at(&self) -> Option<Timestamp> {
+        self.spec.upgrade_at.parse().ok()
+    }
+
+    /// Whether the UpgradeConfig is being deleted for longer than this.
+    pub fn is_gone_for(&self, time: SignedDuration) -> bool {
+        self.going_since
+            .is_some_and(|since| self.now.duration_since(since) > time)
+    }
+
+    /// The workers, if they are known and there are any.
+    pub fn known_workers(&self) -> Option<&Workers> {
+        self.workers.as_ref().ok().and_then(Option::as_ref)
+    }
+
+    /// Why the last write that a command asked for was refused.
+    pub fn refusal(&self, command: &Command) -> Option<&str> {
+        self.refusals.get(&command.write()).map(String::as_str)
+    }
+
+    /// Whether it is an upgrade of OpenShift Dedicated.
+    pub fn is_osd(&self) -> bool {
+        self.spec.upgrade_type == UpgradeType::Osd
+    }
+}
+
+/// The conditions of ClusterVersion by which it refuses an update: nothing of it has begun.
+const REFUSALS: [(&str, &str); 2] = [("Invalid", TRUE), ("ReleaseAccepted", FALSE)];
+/// Those by which it says that an update does not go on, or takes longer than it should.
+const FAILURES: [(&str, &str); 2] = [("Failing", TRUE), ("Failing", "Unknown")];
+
+fn trouble(conditions: &[ForeignCondition], kinds: &[(&str, &str)]) -> Option<String> {
+    let found = kinds.iter().find_map(|(type_, status)| {
+        conditions
+            .iter()
+            .find(|condition| condition.type_() == *type_ && condition.status() == *status)
+    })?;
+    Some(format!("{}: {}", found.reason(), found.message()))
+}
+
+/// Reads ClusterVersion.
+pub fn cluster(version: &ClusterVersion) -> Cluster {
+    let text = |field: &Option<String>| field.clone().unwrap_or_default();
+    let release = |version: &Option<String>, image: &Option<String>| Release {
+        version: text(version),
+        image: text(image),
+    };
+    let status = version.status.clone().unwrap_or_default();
+    let available = status.available_updates.iter();
+    let conditional = status.conditional_updates.iter().map(|update| &update.release);
+    // A status about an earlier spec says nothing of what is asked for now.
+    let is_current = status.observed_generation == version.metadata.generation;
+    Cluster {
+        id: text(&version.spec.cluster_id),
+        upstream: version.spec.upstream.clone(),
+        channel: text(&version.spec.channel),
+        asked: version
+            .spec
+            .desired_update
+            .as_ref()
+            .map(|update| release(&update.version, &update.image)),
+        history: status
+            .history
+            .iter()
+            .map(|entry| Past {
+                version: text(&entry.version),
+                completed: entry.is_completed(),
+                started: entry.started_time.as_ref().and_then(|time| time.parse().ok()),
+            })
+            .collect(),
+        desired: status
+            .desired
+            .as_ref()
+            .and_then(|desired| desired.version.clone()),
+        offered: available
+            .map(|offered| release(&offered.version, &offered.image))
+            .collect(),
+        conditional: conditional
+            .map(|offered| release(&offered.version, &offered.image))
+            .collect(),
+        not_upgradeable: status
+            .conditions
+            .iter()
+            .find(|condition| condition.type_() == "Upgradeable" && condition.is_false())
+            .map(|condition| (condition.reason().to_owned(), condition.message().to_owned())),
+        refusal: trouble(&status.conditions, &REFUSALS).filter(|_| is_current),
+        failure: trouble(&status.conditions, &FAILURES),
+    }
+}
+
+/// Reads the pool of the workers.
+pub fn workers(pool: &MachineConfigPool) -> Workers {
+    let status = pool.status.clone().unwrap_or_default();
+    let degraded = status
+        .conditions
+        .iter()
+        .find(|condition| condition.type_() == "NodeDegraded" && condition.is_true());
+    Workers {
+        trouble: degraded.map(|condition| condition.message().to_owned()),
+        machines: status.machine_count.unwrap_or_default(),
+        updated: status.updated_machine_count.unwrap_or_default(),
+        paused: pool.spec.paused.unwrap_or_default(),
+    }
+}
+
+/// The operators that are ill: degraded, or not available (agent 3, step 4 b).
+pub fn ill(operators: &[ClusterOperator]) -> Vec<IllOperator> {
+    let mut ill: Vec<IllOperator> = operators
+        .iter()
+        .filter_map(|operator| {
+            let conditions = operator.status.as_ref().map(|status| &status.conditions)?;
+            let bad = conditions.iter().find(|condition| {
+                (condition.type_() == "Degraded" && condition.is_true())
+                    || (condition.type_() == "Available" && condition.is_false())
+            })?;
+            let state = if bad.type_() == "Degraded" {
+                "degraded"
+            } else {
+                "not available"
+            };
+            Some(IllOperator {
+                name: operator.name_any(),
+                why: format!("{state}: {}", bad.message()),
+            })
+        })
+        .collect();
+    ill.sort_by(|one, other| one.name.cmp(&other.name));
+    ill
+}

@@ -1,0 +1,35 @@
+//! Cluster operators (b).
+
+use super::{Check, Finding, reason};
+use crate::facts::{Facts, Need, Unread};
+
+pub fn check(facts: &Facts) -> Check {
+    let ill = match &facts.seen.ill {
+        Err(Unread::NotAsked) => return Err(Need::Operators),
+        Err(Unread::Failed(why)) => {
+            return Ok(vec![Finding {
+                reason: reason::OPERATORS_UNREAD,
+                message: format!("whether cluster operators are healthy is not known: {why}"),
+                blocks: true,
+            }]);
+        }
+        Ok(ill) => ill,
+    };
+    if ill.is_empty() {
+        return Ok(Vec::new());
+    }
+    let list: Vec<String> = ill
+        .iter()
+        .take(5)
+        .map(|operator| format!("{} is {}", operator.name, operator.why))
+        .collect();
+    let more = match ill.len().saturating_sub(list.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Ok(vec![Finding {
+        reason: reason::OPERATORS,
+        message: format!("cluster operators are not healthy: {}{more}", list.join("; ")),
+        blocks: true,
+    }])
+}

@@ -1,0 +1,213 @@
+//! The table of metrics: names, labels and what they mean. Names and labels are the original's where it has them.
+
+/// A family of series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// What is asked for cannot be.
+    ValidationFailed,
+    /// Extra workers did not come in time.
+    ScalingFailed,
+    /// The upgrade did not commence in its window.
+    WindowBreached,
+    /// The control plane takes longer than it should.
+    ControlPlaneTimeout,
+    /// Workers are left, and no silence holds.
+    WorkerTimeout,
+    /// A health check finds something.
+    HealthCheckFailed,
+    /// A node does not drain.
+    NodeDrainTimeout,
+    /// Everybody was told of a state.
+    Notification,
+    /// How an upgrade went.
+    Result,
+    /// A step waits for longer than it should.
+    StepOverdue,
+    /// When the upgrade started.
+    UpgradeStarted,
+    /// When it was completed.
+    UpgradeCompleted,
+    /// When the control plane was begun.
+    ControlPlaneStarted,
+    /// When it was done.
+    ControlPlaneCompleted,
+    /// When the workers were begun.
+    WorkersStarted,
+    /// When they were done.
+    WorkersCompleted,
+    /// `upgradeAt`.
+    Scheduled,
+    /// `startTime`.
+    StartTime,
+    /// `completeTime`.
+    CompleteTime,
+    /// `PDBForceDrainTimeout`.
+    BudgetMinutes,
+    /// The condition of the step with this number in the table of steps.
+    Condition(usize),
+}
+
+/// A family, as it is scraped.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// Which.
+    pub kind: Kind,
+    /// Its whole name.
+    pub name: &'static str,
+    /// What it says.
+    pub help: &'static str,
+    /// Its labels, in the order of a series' values.
+    pub labels: &'static [&'static str],
+}
+
+const NAME: &[&str] = &["upgradeconfig_name"];
+const VERSION: &[&str] = &["upgradeconfig_name", "version"];
+const TIME: &[&str] = &["_id", "upgradeconfig_name", "version"];
+const PHASED: &[&str] = &["version", "desired_version", "phase"];
+/// The labels of a condition's metric.
+pub const CONDITION: &[&str] = &["upgradeconfig_name", "version", "desired_version", "condition"];
+const MOMENT: &str = "When this part of the upgrade was reached, in seconds since 1970.";
+
+const fn family(
+    kind: Kind,
+    name: &'static str,
+    help: &'static str,
+    labels: &'static [&'static str],
+) -> Family {
+    Family {
+        kind,
+        name,
+        help,
+        labels,
+    }
+}
+
+/// All families but those of the conditions, which follow from the table of steps.
+pub const FAMILIES: [Family; 20] = [
+    family(
+        Kind::ValidationFailed,
+        "upgradeoperator_upgradeconfig_validation_failed",
+        "Whether what the UpgradeConfig asks for cannot be.",
+        NAME,
+    ),
+    family(
+        Kind::ScalingFailed,
+        "upgradeoperator_scaling_failed",
+        "Whether extra workers did not come in time.",
+        NAME,
+    ),
+    family(
+        Kind::WindowBreached,
+        "upgradeoperator_upgrade_window_breached",
+        "Whether the upgrade did not commence in its window.",
+        NAME,
+    ),
+    family(
+        Kind::ControlPlaneTimeout,
+        "upgradeoperator_controlplane_timeout",
+        "Whether the control plane takes longer than it should.",
+        VERSION,
+    ),
+    family(
+        Kind::WorkerTimeout,
+        "upgradeoperator_worker_timeout",
+        "Whether workers are updated and no silence is active any more.",
+        VERSION,
+    ),
+    family(
+        Kind::HealthCheckFailed,
+        "upgradeoperator_healthcheck_failed",
+        "Whether a health check of the upgrade finds this.",
+        &["upgradeconfig_name", "state", "version", "reason"],
+    ),
+    family(
+        Kind::NodeDrainTimeout,
+        "upgradeoperator_node_drain_timeout",
+        "Whether a node does not drain, whatever is done.",
+        &["node_name"],
+    ),
+    family(
+        Kind::Notification,
+        "upgradeoperator_upgrade_notification",
+        "That everybody has been told of this state.",
+        &["upgradeconfig_name", "event", "version"],
+    ),
+    family(
+        Kind::Result,
+        "upgradeoperator_upgrade_result",
+        "1 if no critical alert fired during the upgrade, else 0 and their names.",
+        &[
+            "upgradeconfig_name",
+            "preceding_version",
+            "stream",
+            "version",
+            "alerts",
+        ],
+    ),
+    family(
+        Kind::StepOverdue,
+        "drydock_agent_step_overdue",
+        "That this step of the upgrade waits for longer than it should.",
+        &["upgradeconfig_name", "version", "step"],
+    ),
+    family(
+        Kind::UpgradeStarted,
+        "upgradeoperator_upgrade_started_timestamp",
+        MOMENT,
+        TIME,
+    ),
+    family(
+        Kind::UpgradeCompleted,
+        "upgradeoperator_upgrade_completed_timestamp",
+        MOMENT,
+        TIME,
+    ),
+    family(
+        Kind::ControlPlaneStarted,
+        "upgradeoperator_controlplane_upgrade_started_timestamp",
+        MOMENT,
+        TIME,
+    ),
+    family(
+        Kind::ControlPlaneCompleted,
+        "upgradeoperator_controlplane_upgrade_completed_timestamp",
+        MOMENT,
+        TIME,
+    ),
+    family(
+        Kind::WorkersStarted,
+        "upgradeoperator_workernode_upgrade_started_timestamp",
+        MOMENT,
+        TIME,
+    ),
+    family(
+        Kind::WorkersCompleted,
+        "upgradeoperator_workernode_upgrade_completed_timestamp",
+        MOMENT,
+        TIME,
+    ),
+    family(
+        Kind::Scheduled,
+        "managed_upgrade_upgrade_scheduled",
+        "When the upgrade may start, in seconds since 1970.",
+        PHASED,
+    ),
+    family(
+        Kind::StartTime,
+        "managed_upgrade_upgrade_start_timestamp",
+        "When the upgrade started, in seconds since 1970.",
+        PHASED,
+    ),
+    family(
+        Kind::CompleteTime,
+        "managed_upgrade_upgrade_complete_timestamp",
+        "When the upgrade was completed, in seconds since 1970.",
+        PHASED,
+    ),
+    family(
+        Kind::BudgetMinutes,
+        "managed_upgrade_upgrade_pdb_timeout_minutes",
+        "How long PodDisruptionBudgets may hold up a drain.",
+        &["version", "desired_version"],
+    ),
+];

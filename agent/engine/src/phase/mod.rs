@@ -1,0 +1,445 @@
+//! The state machine of an UpgradeConfig (agent 2): from what is observed to the status that it should have, and what is to be
+//! written once that status is.
+
+mod edits;
+#[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
+mod tests;
+mod transition;
+mod unseen;
+mod upgrading;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use drydock_api::conditions::{FALSE, TRUE};
+use drydock_api::upgradeconfig::{MadeResource, UpgradeConfigStatus, UpgradeHistory, UpgradePhase};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use crate::command::Command;
+use crate::condition::{self, ConditionType};
+use crate::configuration::Source;
+use crate::facts::{Facts, Need, Observation, Origin, Target, Unread};
+use crate::health;
+use crate::notification::{self, Event};
+use crate::validation::{self, Outcome};
+use crate::wanted;
+
+pub use transition::{Transition, of as transitions};
+
+/// How often an upgrade under way, or just seen, is looked at.
+const EACH_MINUTE: Duration = Duration::from_mins(1);
+/// How soon one is looked at again that was just seen and whose time has come, or for which something was written.
+const AT_ONCE: Duration = Duration::from_secs(1);
+/// How often one that waits for its time, or for its user, is looked at.
+const RESYNC: Duration = Duration::from_mins(5);
+/// An upgrade so far ahead is worth a health check now.
+const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(2);
+
+/// The reason of a failure that is none: the spec asks for something else.
+const SUPERSEDED: &str = "Superseded";
+/// The reason of `UpgradeConfigValidated` where what is asked for cannot be.
+pub const INVALID: &str = "InvalidUpgradeConfig";
+/// The reason of `UpgradeConfigValidated` where the cluster is there, or beyond.
+pub const NO_UPGRADE: &str = "NotAnUpgrade";
+
+/// What is to be done. The status is written before anything else is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The status as it should be.
+    pub status: UpgradeConfigStatus,
+    /// What must be read before the decision counts.
+    pub needs: BTreeSet<Need>,
+    /// The writes.
+    pub commands: Vec<Command>,
+    /// Whether the UpgradeConfig may not go yet.
+    pub is_held: bool,
+    /// Whether the provider asks for something else, and should be followed at once.
+    pub is_outdated: bool,
+    /// When to look again, if nothing changes before.
+    pub wait: Option<Duration>,
+}
+
+/// What follows from the phase.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Next {
+    needs: BTreeSet<Need>,
+    commands: Vec<Command>,
+    is_outdated: bool,
+    wait: Option<Duration>,
+    /// What the upgrade under way leads to.
+    running: Option<Target>,
+}
+
+impl Next {
+    fn rest(wait: Option<Duration>) -> Self {
+        Self {
+            wait,
+            ..Self::default()
+        }
+    }
+
+    fn read(need: Need) -> Self {
+        Self {
+            needs: BTreeSet::from([need]),
+            wait: Some(EACH_MINUTE),
+            ..Self::default()
+        }
+    }
+
+    fn write(command: Command) -> Self {
+        Self {
+            commands: vec![command],
+            wait: Some(EACH_MINUTE),
+            ..Self::default()
+        }
+    }
+}
+
+/// Decides.
+pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
+    let mut status = before.clone();
+    let mut facts = match seen.facts() {
+        Ok(facts) => facts,
+        Err(why) => return unseen::decide(seen, status, &why),
+    };
+    let mut history = status.history.take().unwrap_or_default();
+    edits::judge(&mut facts, &mut history);
+    let made = status.made.clone().unwrap_or_default();
+    let mut next = if facts.going_since.is_some() {
+        end(&facts, &made, &mut history)
+    } else {
+        let entry = entry(&facts, &mut history);
+        advance(&facts, &made, entry)
+    };
+    if let Some(newest) = history.first_mut() {
+        tell_configuration(&facts, newest);
+    }
+    status.history = Some(history);
+    let reconciled = wanted::reconcile(&facts, next.running.as_ref(), &mut status);
+    next.needs.extend(reconciled.needs);
+    next.commands.extend(reconciled.commands);
+    Decision {
+        is_held: is_held(&status),
+        status,
+        wait: soon(&facts, &next),
+        needs: next.needs,
+        commands: next.commands,
+        is_outdated: next.is_outdated,
+    }
+}
+
+/// What was written is looked at again soon; what was refused when it was last tried, later.
+fn soon(facts: &Facts, next: &Next) -> Option<Duration> {
+    let is_tried = |command: &Command| facts.refusal(command).is_some();
+    let acts = next
+        .commands
+        .iter()
+        .any(|command| !matches!(command, Command::Tend(_)));
+    if acts && !next.commands.iter().any(is_tried) {
+        return Some(AT_ONCE);
+    }
+    if next.commands.is_empty() {
+        next.wait
+    } else {
+        Some(next.wait.unwrap_or(EACH_MINUTE).min(EACH_MINUTE))
+    }
+}
+
+fn is_over(entry: &UpgradeHistory) -> bool {
+    matches!(entry.phase, UpgradePhase::Upgraded | UpgradePhase::Failed)
+}
+
+/// Whether something is under way, or left behind, that has to end before the UpgradeConfig goes.
+pub fn is_held(status: &UpgradeConfigStatus) -> bool {
+    let newest = status.history.iter().flatten().next();
+    newest.is_some_and(|newest| newest.phase == UpgradePhase::Upgrading)
+        || status.made.as_ref().is_some_and(|made| !made.is_empty())
+}
+
+/// The UpgradeConfig is being deleted: what has commenced goes on to its end, everything else is cancelled.
+fn end(facts: &Facts, made: &[MadeResource], history: &mut [UpgradeHistory]) -> Next {
+    let Some(newest) = history.first_mut() else {
+        return Next::rest(None);
+    };
+    if newest.phase == UpgradePhase::Upgrading
+        && let Some(target) = edits::commenced(facts, newest)
+    {
+        return upgrading::run(facts, &target, made, newest);
+    }
+    if !is_over(newest) {
+        let message = "the UpgradeConfig was deleted before the upgrade commenced".to_owned();
+        fail(newest, "UpgradeCancelled", message, facts.now);
+    }
+    Next::rest(Some(EACH_MINUTE))
+}
+
+/// Gives an upgrade up.
+fn fail(entry: &mut UpgradeHistory, reason: &str, message: String, now: Timestamp) {
+    let conditions = entry.conditions.get_or_insert_default();
+    condition::set(
+        conditions,
+        ConditionType::FailedUpgrade,
+        TRUE,
+        reason,
+        message,
+        now,
+    );
+    entry.phase = UpgradePhase::Failed;
+}
+
+/// By what a desired release is known in the history.
+fn key(facts: &Facts) -> String {
+    let desired = &facts.spec.desired;
+    let known = facts
+        .target()
+        .and_then(|target| target.version().map(str::to_owned));
+    known
+        .or_else(|| desired.image.clone())
+        .or_else(|| desired.version.clone())
+        .filter(|key| !key.is_empty())
+        .unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// The entry of the desired release, at the front of the history.
+fn entry<'a>(facts: &Facts, history: &'a mut Vec<UpgradeHistory>) -> &'a mut UpgradeHistory {
+    let version = key(facts);
+    // Until its version was known, an image stood for it.
+    if let Some(first) = history.first_mut()
+        && first.version.is_some()
+        && first.version == facts.spec.desired.image
+    {
+        first.version = Some(version.clone());
+    }
+    if history
+        .first()
+        .is_none_or(|entry| entry.version.as_deref() != Some(&version))
+    {
+        history.retain(|entry| entry.version.as_deref() != Some(&version));
+        if let Some(before) = history.first_mut().filter(|before| !is_over(before)) {
+            let message = format!("the UpgradeConfig asks for {version} by now");
+            fail(before, SUPERSEDED, message, facts.now);
+        }
+        let commenced = facts.target().is_some_and(|target| facts.has_commenced(&target));
+        let entry = UpgradeHistory {
+            preceding_version: preceding(facts, &version),
+            version: Some(version),
+            phase: if commenced {
+                UpgradePhase::Upgrading
+            } else {
+                UpgradePhase::New
+            },
+            start_time: commenced.then_some(Time(facts.now)),
+            ..UpgradeHistory::default()
+        };
+        history.insert(0, entry);
+    }
+    &mut history[0]
+}
+
+/// The version before the desired one: what the cluster is about, or, if that is the desired one, what it ran before.
+fn preceding(facts: &Facts, version: &str) -> Option<String> {
+    let desired = facts.cluster.desired.as_deref();
+    if desired.is_some_and(|desired| desired != version) {
+        return desired.map(str::to_owned);
+    }
+    let mut past = facts.cluster.history.iter();
+    let before = past.find(|past| past.completed && !past.version.is_empty() && past.version != version);
+    before
+        .map(|past| past.version.clone())
+        .or_else(|| desired.map(str::to_owned))
+}
+
+fn advance(facts: &Facts, made: &[MadeResource], entry: &mut UpgradeHistory) -> Next {
+    match entry.phase {
+        UpgradePhase::New => look_ahead(facts, entry),
+        UpgradePhase::Pending => pending(facts, made, entry),
+        UpgradePhase::Upgrading => match may_go_on(facts, entry) {
+            Go::On(target) => upgrading::run(facts, &target, made, entry),
+            Go::Read(need) => Next::read(need),
+            Go::Back => {
+                back(entry);
+                pending(facts, made, entry)
+            }
+        },
+        UpgradePhase::Upgraded => match &facts.seen.fired {
+            Err(Unread::NotAsked) => Next::read(Need::Result),
+            Err(Unread::Failed(_)) => Next::rest(Some(RESYNC)),
+            Ok(_) => Next::rest(None),
+        },
+        UpgradePhase::Failed | UpgradePhase::Unknown => Next::rest(None),
+    }
+}
+
+/// It has to wait, or to be corrected: it begins anew then.
+fn back(entry: &mut UpgradeHistory) {
+    entry.phase = UpgradePhase::Pending;
+    entry.start_time = None;
+    entry.accepted_spec = None;
+    let conditions = entry.conditions.get_or_insert_default();
+    for step in &crate::steps::STEPS {
+        condition::remove(conditions, step.condition);
+    }
+}
+
+/// Just seen: hours before its time the cluster's health is worth a word, and blocks nothing.
+fn look_ahead(facts: &Facts, entry: &mut UpgradeHistory) -> Next {
+    let is_far = facts
+        .upgrade_at()
+        .is_some_and(|at| at.duration_since(facts.now) > FAR_AHEAD);
+    if is_far && facts.configuration.feature_gate.pre_health_check() {
+        let findings = match health::before(facts) {
+            Ok(findings) => findings,
+            Err(need) => return Next::read(need),
+        };
+        let conditions = entry.conditions.get_or_insert_default();
+        let type_ = ConditionType::ClusterHealthyAhead;
+        match (findings.first(), health::told(&findings)) {
+            (Some(first), Some(why)) => {
+                condition::set(conditions, type_, FALSE, first.reason, why.clone(), facts.now);
+                notification::raise(entry, Event::PreHealthCheck, &why, facts.now);
+            }
+            _ => condition::done(conditions, type_, facts.now),
+        }
+    }
+    entry.phase = UpgradePhase::Pending;
+    let wait = facts
+        .upgrade_at()
+        .map_or(EACH_MINUTE, |at| until(facts, at).min(EACH_MINUTE));
+    Next::rest(Some(wait.max(AT_ONCE)))
+}
+
+/// How long it is until `at`.
+fn until(facts: &Facts, at: Timestamp) -> Duration {
+    at.duration_since(facts.now)
+        .max(SignedDuration::ZERO)
+        .unsigned_abs()
+}
+
+/// Whether an upgrade under way goes on.
+enum Go {
+    On(Target),
+    /// It has to wait, or to be corrected.
+    Back,
+    Read(Need),
+}
+
+/// Before commencement an edit of the spec counts at once.
+fn may_go_on(facts: &Facts, entry: &UpgradeHistory) -> Go {
+    if let Some(target) = edits::commenced(facts, entry) {
+        return Go::On(target);
+    }
+    let is_time = facts.upgrade_at().is_some_and(|at| at <= facts.now);
+    match validation::revalidate(facts) {
+        Outcome::Valid(target) if is_time => Go::On(target),
+        Outcome::Unread(need) if is_time => Go::Read(need),
+        _ => Go::Back,
+    }
+}
+
+/// Waits for its time, or for the user.
+fn pending(facts: &Facts, made: &[MadeResource], entry: &mut UpgradeHistory) -> Next {
+    let conditions = entry.conditions.get_or_insert_default();
+    let type_ = ConditionType::UpgradeConfigValidated;
+    let (reason, message, next) = match validation::validate(facts) {
+        Outcome::Valid(target) => {
+            if condition::find(conditions, type_).is_some() {
+                let message = "what is asked for can be".to_owned();
+                condition::set(conditions, type_, TRUE, "Valid", message, facts.now);
+            }
+            return start(facts, &target, made, entry);
+        }
+        Outcome::Unread(need) => return Next::read(need),
+        Outcome::Version { version, image } => {
+            let command = Command::SetVersion { version, image };
+            let Some(refusal) = facts.refusal(&command) else {
+                return Next::write(command);
+            };
+            (INVALID, refusal.to_owned(), Next::write(command))
+        }
+        Outcome::NoUpgrade(message) => (NO_UPGRADE, message, Next::rest(Some(RESYNC))),
+        Outcome::Invalid(message) => (INVALID, message, Next::rest(Some(RESYNC))),
+    };
+    condition::set(conditions, type_, FALSE, reason, message, facts.now);
+    next
+}
+
+fn start(facts: &Facts, target: &Target, made: &[MadeResource], entry: &mut UpgradeHistory) -> Next {
+    if let Some(at) = facts.upgrade_at().filter(|at| *at > facts.now) {
+        return Next::rest(Some(until(facts, at).min(RESYNC)));
+    }
+    if is_unconfigured(facts) {
+        return Next::rest(Some(EACH_MINUTE));
+    }
+    if let Some(next) = refresh(facts, entry) {
+        return next;
+    }
+    entry.phase = UpgradePhase::Upgrading;
+    entry.start_time = Some(Time(facts.now));
+    upgrading::run(facts, target, made, entry)
+}
+
+/// Whether no good configuration is known: then nothing may commence.
+fn is_unconfigured(facts: &Facts) -> bool {
+    facts
+        .configuration_problem
+        .as_ref()
+        .is_some_and(|problem| problem.is_unknown)
+}
+
+/// Says why the ConfigMap is not followed, and that it is again.
+fn tell_configuration(facts: &Facts, entry: &mut UpgradeHistory) {
+    if is_over(entry) {
+        return;
+    }
+    let type_ = ConditionType::ConfigurationAccepted;
+    let conditions = entry.conditions.get_or_insert_default();
+    if let Some(problem) = &facts.configuration_problem {
+        let message = problem.message.clone();
+        condition::set(conditions, type_, FALSE, problem.reason, message, facts.now);
+    } else if condition::find(conditions, type_).is_some() {
+        let message = "the ConfigMap's configuration is in force".to_owned();
+        condition::set(conditions, type_, TRUE, "Accepted", message, facts.now);
+    }
+}
+
+/// Asks the provider whether what it wants is still this; none if it is.
+fn refresh(facts: &Facts, entry: &mut UpgradeHistory) -> Option<Next> {
+    let type_ = ConditionType::PolicyRefreshed;
+    let has_provider = facts.configuration.config_manager.source == Source::Ocm;
+    let conditions = entry.conditions.get_or_insert_default();
+    let (reason, message) = match &facts.seen.policy {
+        // What a policy asked for is not started once nobody can say whether it still does.
+        _ if !has_provider && facts.origin == Origin::Ocm => (
+            "NoProvider",
+            "the UpgradeConfig was made for a policy of OCM, and the configuration has no such source"
+                .to_owned(),
+        ),
+        _ if !has_provider => return None,
+        Err(Unread::NotAsked) => return Some(Next::read(Need::Policy)),
+        Ok(Some(spec)) if *spec == facts.spec => {
+            if condition::find(conditions, type_).is_some() {
+                let message = "the provider still asks for this".to_owned();
+                condition::set(conditions, type_, TRUE, "Unchanged", message, facts.now);
+            }
+            return None;
+        }
+        Ok(_) => {
+            let message = "the provider asks for something else by now".to_owned();
+            condition::set(conditions, type_, FALSE, "PolicyChanged", message, facts.now);
+            entry.phase = UpgradePhase::New;
+            return Some(Next {
+                is_outdated: true,
+                ..Next::rest(Some(EACH_MINUTE))
+            });
+        }
+        Err(Unread::Failed(why)) => (
+            "PolicyUnknown",
+            format!("whether the provider still asks for this is not known: {why}"),
+        ),
+    };
+    condition::set(conditions, type_, FALSE, reason, message, facts.now);
+    Some(Next::rest(Some(EACH_MINUTE)))
+}

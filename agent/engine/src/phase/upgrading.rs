@@ -1,0 +1,144 @@
+//! Phase Upgrading: the steps are run, and what no step may do is done around them: the window in which an upgrade has to
+//! commence, the word about a delay, the times of the workers.
+
+use drydock_api::conditions::{FALSE, TRUE};
+use drydock_api::upgradeconfig::{MadeResource, UpgradeHistory, UpgradePhase};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::{EACH_MINUTE, Next, fail, is_unconfigured};
+use crate::command::Command;
+use crate::condition::{self, ConditionType};
+use crate::configuration::Configuration;
+use crate::facts::{Facts, Target};
+use crate::health;
+use crate::notification::{self, Event};
+use crate::steps::{self, End, STEPS, Told};
+
+/// The reason of a delay that has been told.
+pub(super) const DELAYED: &str = "UpgradeDelayed";
+
+/// Runs the steps once.
+pub(super) fn run(facts: &Facts, target: &Target, made: &[MadeResource], entry: &mut UpgradeHistory) -> Next {
+    let started = entry.start_time.get_or_insert(Time(facts.now)).0;
+    let commenced = facts.has_commenced(target);
+    let may_expire = facts.is_osd() && !commenced;
+    if may_expire && give_up_when_late(entry, &facts.configuration, facts.now) {
+        return Next::rest(None);
+    }
+    if !commenced && is_unconfigured(facts) {
+        return Next::rest(Some(EACH_MINUTE));
+    }
+    let conditions = entry.conditions.get_or_insert_default();
+    let pass = steps::run(facts, target, made, conditions);
+    if commenced {
+        time_workers(facts, entry);
+    }
+    for (event, description) in &pass.told {
+        notification::raise(entry, *event, description, facts.now);
+    }
+    let delay = facts.configuration.upgrade_window.delay();
+    let is_late = delay.is_some_and(|delay| facts.now > started + delay);
+    if let End::Waits(step) | End::Asks(step, _) = &pass.end
+        && may_expire
+        && is_late
+    {
+        tell_delay(facts, step.condition, entry);
+    }
+    tell(facts, target.version().unwrap_or("the image"), commenced, entry);
+    let next = match pass.end {
+        End::Done => {
+            entry.phase = UpgradePhase::Upgraded;
+            entry.complete_time = Some(Time(facts.now));
+            return Next::rest(Some(EACH_MINUTE));
+        }
+        End::Waits(_) => Next::rest(Some(EACH_MINUTE)),
+        End::Asks(_, command) => {
+            // Noted before the cluster is told: an edit counts until then.
+            if matches!(command, Command::SetDesiredUpdate { .. }) {
+                entry.accepted_spec = Some(facts.spec.clone());
+            }
+            Next::write(command)
+        }
+        End::Needs(need) => Next::read(need),
+    };
+    Next {
+        running: Some(target.clone()),
+        ..next
+    }
+}
+
+fn tell_delay(facts: &Facts, step: ConditionType, entry: &mut UpgradeHistory) {
+    let type_ = ConditionType::UpgradeDelayedCheck;
+    let conditions = entry.conditions.get_or_insert_default();
+    let known = condition::find(conditions, type_).and_then(|known| known.reason.as_deref());
+    if known == Some(DELAYED) {
+        return;
+    }
+    let message = format!("the upgrade has not commenced yet: {step} is not done");
+    condition::set(conditions, type_, TRUE, DELAYED, message.clone(), facts.now);
+    notification::raise(entry, Event::Delayed, &message, facts.now);
+}
+
+/// Tells of the steps that are done, and of what a health check found without waiting for it.
+fn tell(facts: &Facts, version: &str, commenced: bool, entry: &mut UpgradeHistory) {
+    for step in &STEPS {
+        let Some(Told { event, text, .. }) = step.told else {
+            continue;
+        };
+        let conditions = entry.conditions.as_deref().unwrap_or_default();
+        if condition::is(conditions, step.condition, TRUE) {
+            notification::raise(entry, event, &format!("{text}: {version}"), facts.now);
+        }
+    }
+    if !commenced
+        && facts.configuration.feature_gate.pre_health_check()
+        && let Ok(findings) = health::before(facts)
+        && let Some(why) = health::told(&findings)
+    {
+        notification::raise(entry, Event::HealthCheck, &why, facts.now);
+    }
+}
+
+/// Gives up an upgrade that has not commenced within its window; says whether it did.
+pub(super) fn give_up_when_late(
+    entry: &mut UpgradeHistory,
+    configuration: &Configuration,
+    now: Timestamp,
+) -> bool {
+    let started = entry.start_time.as_ref().map_or(now, |time| time.0);
+    let limit = configuration.upgrade_window.limit();
+    if limit.is_none_or(|limit| now <= started + limit) {
+        return false;
+    }
+    let conditions = entry.conditions.get_or_insert_default();
+    let waiting = STEPS
+        .iter()
+        .filter_map(|step| condition::find(conditions, step.condition))
+        .find(|condition| condition.status == FALSE);
+    let why = waiting.map_or_else(String::new, |condition| {
+        let message = condition.message.as_deref().unwrap_or_default();
+        format!(": {} is not done: {message}", condition.type_)
+    });
+    let minutes = configuration.upgrade_window.time_out;
+    let message = format!("the upgrade has not commenced within {minutes} minutes{why}");
+    fail(entry, "UpgradeWindowBreached", message.clone(), now);
+    notification::raise(entry, Event::Failed, &message, now);
+    true
+}
+
+/// When the first worker was taken and when the last one was done (agent 2). That no worker is updated need not have been seen:
+/// some may be done when the pool is first looked at.
+fn time_workers(facts: &Facts, entry: &mut UpgradeHistory) {
+    let Some(workers) = facts.known_workers() else {
+        return;
+    };
+    let conditions = entry.conditions.as_deref().unwrap_or_default();
+    let are_done = condition::is(conditions, ConditionType::WorkerNodesUpgraded, TRUE);
+    if (!workers.are_updated() && workers.machines > 0) || are_done {
+        entry.worker_start_time.get_or_insert(Time(facts.now));
+    }
+    if workers.are_updated() && are_done {
+        entry.worker_complete_time.get_or_insert(Time(facts.now));
+    }
+}

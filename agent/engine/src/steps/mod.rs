@@ -1,0 +1,157 @@
+//! The steps of an upgrade: one table, one file a step. Each decides, from what is observed, whether it is done; none
+//! remembers anything: done twice is done once (agent 3).
+
+mod commence;
+mod control_plane;
+mod control_plane_window;
+mod dependencies;
+mod extra_workers;
+mod health_check;
+mod post_procedures;
+mod table;
+mod upgradeable;
+mod workers;
+mod workers_window;
+
+use drydock_api::conditions::TRUE;
+use drydock_api::upgradeconfig::{MadeResource, UpgradeCondition};
+use jiff::Timestamp;
+
+use crate::command::Command;
+use crate::condition::{self, ConditionType, Conditions};
+use crate::facts::{Facts, Need, Target, Unread};
+use crate::notification::Event;
+
+pub use table::{Deadline, STEPS, Step, Told, in_order};
+
+/// What a step looks at.
+pub struct Situation<'a> {
+    /// What was observed.
+    pub facts: &'a Facts,
+    /// What the upgrade leads to.
+    pub target: &'a Target,
+    /// What upgrades have made that may still be there.
+    pub made: &'a [MadeResource],
+    /// Since when the step is worked at; now, if it just begins.
+    pub began: Timestamp,
+}
+
+impl Situation<'_> {
+    /// The target's version, as messages name it.
+    pub fn version(&self) -> &str {
+        self.target.version().unwrap_or("the image that is asked for")
+    }
+
+    /// Whether the release has been applied.
+    pub fn is_control_plane_upgraded(&self) -> bool {
+        let version = self.target.version();
+        let history = &self.facts.cluster.history;
+        history
+            .iter()
+            .any(|past| past.completed && Some(past.version.as_str()) == version)
+    }
+}
+
+/// What a step says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It is done.
+    Done,
+    /// It is done, and not as it should be: others are told.
+    DoneWith(Event, String),
+    /// It waits; the text, if there is one, says for what.
+    Waiting(Option<String>),
+    /// It waits, and asks for a write.
+    Asks(Command),
+    /// It cannot tell before something is read.
+    Needs(Need),
+}
+
+impl Verdict {
+    /// What follows from a fact that is not known: it has to be read, or cannot be, and is waited for.
+    fn unread(need: Need, what: &str, unread: &Unread) -> Self {
+        match unread {
+            Unread::NotAsked => Self::Needs(need),
+            Unread::Failed(why) => Self::Waiting(Some(format!("{what} cannot be read: {why}"))),
+        }
+    }
+}
+
+/// How a pass over the steps ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// All steps are done.
+    Done,
+    /// This step waits.
+    Waits(&'static Step),
+    /// This step waits, and asks for a write.
+    Asks(&'static Step, Command),
+    /// A step cannot tell before something is read.
+    Needs(Need),
+}
+
+/// A pass: how it ended, and what steps want others to be told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pass {
+    /// How it ended.
+    pub end: End,
+    /// What others are told.
+    pub told: Vec<(Event, String)>,
+}
+
+/// Runs steps in their order, each pass from the first, and keeps their conditions: what is done passes, the first that is
+/// not ends the pass.
+pub fn run(facts: &Facts, target: &Target, made: &[MadeResource], conditions: &mut Conditions) -> Pass {
+    let mut told = Vec::new();
+    for step in in_order(facts.spec.upgrade_type) {
+        let type_ = step.condition;
+        let end = match verdict(step, facts, target, made, conditions) {
+            Verdict::Done => {
+                condition::done(conditions, type_, facts.now);
+                continue;
+            }
+            Verdict::DoneWith(event, description) => {
+                condition::done(conditions, type_, facts.now);
+                told.push((event, description));
+                continue;
+            }
+            Verdict::Waiting(why) => {
+                condition::waits(conditions, type_, why, facts.now);
+                End::Waits(step)
+            }
+            Verdict::Asks(command) => {
+                let refused = facts.refusal(&command).map(str::to_owned);
+                condition::waits(conditions, type_, refused, facts.now);
+                End::Asks(step, command)
+            }
+            Verdict::Needs(need) => End::Needs(need),
+        };
+        return Pass { end, told };
+    }
+    Pass { end: End::Done, told }
+}
+
+fn verdict(
+    step: &Step,
+    facts: &Facts,
+    target: &Target,
+    made: &[MadeResource],
+    conditions: &[UpgradeCondition],
+) -> Verdict {
+    let was_done = condition::is(conditions, step.condition, TRUE);
+    if (step.precedes_commencement && facts.has_commenced(target)) || (step.once && was_done) {
+        return Verdict::Done;
+    }
+    (step.decide)(&Situation {
+        facts,
+        target,
+        made,
+        began: began(conditions, step.condition).unwrap_or(facts.now),
+    })
+}
+
+/// Since when a step is worked at.
+pub fn began(conditions: &[UpgradeCondition], type_: ConditionType) -> Option<Timestamp> {
+    let condition = condition::find(conditions, type_)?;
+    condition.start_time.as_ref().map(|time| time.0)
+}

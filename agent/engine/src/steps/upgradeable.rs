@@ -1,0 +1,27 @@
+//! IsUpgradeable: `Upgradeable=False` blocks an upgrade to another minor version, not a patch.
+
+use semver::Version;
+
+use super::{Situation, Verdict};
+
+pub(super) fn decide(situation: &Situation<'_>) -> Verdict {
+    let facts = situation.facts;
+    let Some((reason, message)) = &facts.cluster.not_upgradeable else {
+        return Verdict::Done;
+    };
+    let target = situation
+        .target
+        .version()
+        .and_then(|version| Version::parse(version).ok());
+    let is_patch = match (target, facts.current_version()) {
+        (Some(target), Some(current)) => (target.major, target.minor) == (current.major, current.minor),
+        _ => false,
+    };
+    if is_patch {
+        return Verdict::Done;
+    }
+    Verdict::Waiting(Some(format!(
+        "the cluster is not upgradeable to {}: {reason}: {message}",
+        situation.version()
+    )))
+}

@@ -1,0 +1,177 @@
+//! Does what a decision asks for. What is refused is remembered for the next pass, whose conditions say it; one write that
+//! cannot be made does not keep the others from being made.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use drydock_engine::command::Command;
+use drydock_engine::drains::Action;
+use drydock_engine::facts::{Observation, Unread, Write};
+use drydock_engine::silences::Change;
+use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+
+use super::reconcile::ReconcileError;
+use super::{Shared, write};
+use crate::monitoring::MonitoringError;
+
+/// How often drains are looked after.
+const TEND_EVERY: SignedDuration = SignedDuration::from_secs(55);
+
+/// When drains were last looked after.
+#[derive(Debug, Default)]
+pub(super) struct Tended(Mutex<Option<Timestamp>>);
+
+impl Tended {
+    /// Whether it is time again.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_none_or(|last| now.duration_since(last) >= TEND_EVERY)
+    }
+
+    /// Notes that a look was taken, if one was.
+    pub fn note(&self, seen: &Observation) {
+        if seen.tends && !matches!(seen.seen.nodes, Err(Unread::NotAsked)) {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.now);
+        }
+    }
+}
+
+/// The writes that were refused when they were last tried.
+#[derive(Debug, Default)]
+pub(super) struct Refusals(Mutex<BTreeMap<Write, String>>);
+
+impl Refusals {
+    /// All of them, with their words.
+    pub fn known(&self) -> BTreeMap<Write, String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes a refusal.
+    pub fn note(&self, write: Write, why: &str) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(write, why.to_owned());
+    }
+
+    /// Forgets those that were not refused this time: asked for and made, or not wanted any more.
+    fn keep(&self, refused: &BTreeSet<Write>, asked: &BTreeSet<Write>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Pods are not looked at in each pass.
+        known.retain(|write, _| refused.contains(write) || (*write == Write::Pod && !asked.contains(write)));
+    }
+}
+
+/// Does all of it.
+///
+/// # Errors
+/// The first that could not be done.
+pub(super) async fn all(shared: &Shared, commands: &[Command]) -> Result<(), ReconcileError> {
+    let mut first = Ok(());
+    let mut refused = BTreeSet::new();
+    for command in commands {
+        let Err(error) = one(shared, command).await else {
+            continue;
+        };
+        // That an object has changed since is nothing to show: the next pass sees it as it is.
+        if let ReconcileError::Write {
+            is_conflict: false, ..
+        } = &error
+        {
+            shared.refusals.note(command.write(), &error.to_string());
+            refused.insert(command.write());
+        }
+        if first.is_ok() {
+            first = Err(error);
+        }
+    }
+    let asked = commands.iter().map(Command::write).collect();
+    shared.refusals.keep(&refused, &asked);
+    first
+}
+
+async fn one(shared: &Shared, command: &Command) -> Result<(), ReconcileError> {
+    let client = &shared.context.client;
+    let (what, done) = match command {
+        Command::SetChannel(channel) => (
+            "the channel into ClusterVersion".to_owned(),
+            write::channel(client, shared.view.version().as_deref(), channel).await,
+        ),
+        Command::SetDesiredUpdate { version, image } => (
+            "the desired update into ClusterVersion".to_owned(),
+            write::desired_update(
+                client,
+                shared.view.version().as_deref(),
+                version.as_deref(),
+                image.as_deref(),
+            )
+            .await,
+        ),
+        Command::SetVersion { version, image } => (
+            "the version of the image into the UpgradeConfig".to_owned(),
+            write::version_of_image(client, &shared.latest, version, image).await,
+        ),
+        Command::Silence(change) => {
+            return silence(shared, change)
+                .await
+                .map_err(|error| ReconcileError::Write {
+                    what: "a silence of Alertmanager".to_owned(),
+                    why: error.to_string(),
+                    is_conflict: false,
+                });
+        }
+        Command::CreateMachineSet(set) => (
+            format!("MachineSet {} for extra workers", set.name_any()),
+            write::create_machine_set(client, set).await,
+        ),
+        Command::DeleteMachineSet(name) => (
+            format!("the deletion of MachineSet {name}"),
+            write::delete_machine_set(client, name).await,
+        ),
+        Command::ReinitializeFileIntegrity(version) => (
+            "the annotation of FileIntegrity osd-fileintegrity".to_owned(),
+            write::reinitialize_file_integrity(client, version).await,
+        ),
+        Command::Tend(actions) => ("pods that hold drains up".to_owned(), tend(shared, actions).await),
+    };
+    done.map_err(|error| ReconcileError::Write {
+        what,
+        why: write::words(&error),
+        is_conflict: matches!(&error, kube::Error::Api(refusal) if refusal.is_conflict()),
+    })
+}
+
+async fn silence(shared: &Shared, change: &Change) -> Result<(), MonitoringError> {
+    let monitoring = &shared.context.monitoring;
+    let now = shared.context.clock.now();
+    match change {
+        Change::Create(wanted) => monitoring.silence(None, wanted, now).await,
+        Change::Renew { id, since, wanted } => monitoring.silence(Some(id), wanted, *since).await,
+        Change::Expire(id) => monitoring.expire(id).await,
+    }
+}
+
+/// Takes away what holds drains up. What cannot be done about one pod does not keep it from the others.
+async fn tend(shared: &Shared, actions: &[Action]) -> Result<(), kube::Error> {
+    let mut first = Ok(());
+    for action in actions {
+        let (pod, node) = (&action.pod, &action.pod.node);
+        let (object, strategy) = (format!("{}/{}", pod.namespace, pod.name), action.strategy.name());
+        match write::tend(&shared.context.client, action).await {
+            Ok(()) => tracing::info!(object, node, strategy, "a pod that holds a drain up was acted on"),
+            Err(error) => {
+                let shown: &dyn std::error::Error = &error;
+                tracing::warn!(
+                    object,
+                    node,
+                    strategy,
+                    error = shown,
+                    "a pod that holds a drain up could not be acted on"
+                );
+                if first.is_ok() {
+                    first = Err(error);
+                }
+            }
+        }
+    }
+    first
+}
