@@ -4,11 +4,10 @@ mod network;
 #[cfg(test)]
 mod tests;
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Request, StatusCode, Uri};
+use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use thiserror::Error;

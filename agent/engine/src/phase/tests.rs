@@ -183,7 +183,7 @@ impl Agent {
     }
 }
 
-fn wait_of(look: (Vec<Command>, Option<Duration>)) -> Option<Duration> {
+fn wait_of(look: &(Vec<Command>, Option<Duration>)) -> Option<Duration> {
     assert_eq!(look.0, []);
     look.1
 }
@@ -193,11 +193,11 @@ fn a_new_upgrade_waits_for_its_time_and_then_tells_the_cluster_channel_and_relea
     let mut agent = Agent::new();
     agent.seen.now = START - SignedDuration::from_mins(3);
     agent.cluster().channel = "stable-4.13".to_owned();
-    assert_eq!(wait_of(agent.look()), Some(EACH_MINUTE));
+    assert_eq!(wait_of(&agent.look()), Some(EACH_MINUTE));
     assert_eq!(agent.entry().phase, UpgradePhase::Pending);
     assert_eq!(agent.entry().preceding_version.as_deref(), Some("4.14.9"));
     assert_eq!(
-        wait_of(agent.look()),
+        wait_of(&agent.look()),
         Some(Duration::from_mins(3)),
         "at its time exactly"
     );
@@ -219,7 +219,7 @@ fn the_steps_follow_each_other_and_each_is_told_once() {
     agent.look();
     agent.look();
     commence(&mut agent.seen);
-    assert_eq!(wait_of(agent.look()), Some(EACH_MINUTE));
+    assert_eq!(wait_of(&agent.look()), Some(EACH_MINUTE));
     assert_eq!(
         agent.says(ConditionType::ControlPlaneUpgraded),
         ("False".to_owned(), "ControlPlaneUpgraded has started".to_owned())
@@ -238,8 +238,8 @@ fn the_steps_follow_each_other_and_each_is_told_once() {
     assert_eq!(agent.says(ConditionType::WorkerNodesUpgraded).0, "False");
     agent.workers(3, 3);
     agent.wait(20);
-    assert_eq!(wait_of(agent.look()), Some(EACH_MINUTE), "how it went is asked");
-    assert_eq!(wait_of(agent.look()), None);
+    assert_eq!(wait_of(&agent.look()), Some(EACH_MINUTE), "how it went is asked");
+    assert_eq!(wait_of(&agent.look()), None);
     assert_eq!(agent.entry().phase, UpgradePhase::Upgraded);
     assert!(agent.entry().complete_time.is_some() && agent.entry().worker_complete_time.is_some());
     let once = agent.status.clone();
@@ -266,7 +266,7 @@ fn an_ill_operator_holds_the_upgrade_until_its_window_is_over() {
         name: "etcd".to_owned(),
         why: "degraded: a member is down".to_owned(),
     }];
-    assert_eq!(wait_of(agent.look()), Some(EACH_MINUTE));
+    assert_eq!(wait_of(&agent.look()), Some(EACH_MINUTE));
     let (status, message) = agent.says(ConditionType::ClusterHealthyBeforeUpgrade);
     assert_eq!(
         (
@@ -282,7 +282,7 @@ fn an_ill_operator_holds_the_upgrade_until_its_window_is_over() {
     agent.look();
     assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
     agent.wait(60);
-    assert_eq!(wait_of(agent.look()), None);
+    assert_eq!(wait_of(&agent.look()), None);
     assert_eq!(agent.entry().phase, UpgradePhase::Failed);
     assert_eq!(
         agent.told,
@@ -346,7 +346,7 @@ fn upgradeable_false_blocks_a_minor_upgrade_and_no_patch() {
     minor.seen.spec.desired.version = Some("4.15.2".to_owned());
     minor.seen.spec.desired.channel = Some("stable-4.15".to_owned());
     minor.look();
-    assert_eq!(wait_of(minor.look()), Some(EACH_MINUTE));
+    assert_eq!(wait_of(&minor.look()), Some(EACH_MINUTE));
     assert!(
         minor
             .says(ConditionType::IsClusterUpgradable)
@@ -360,7 +360,7 @@ fn what_is_invalid_stays_pending_with_a_condition_and_starts_when_it_is_mended()
     let mut agent = Agent::new();
     agent.seen.spec.desired.version = Some("4.14.40".to_owned());
     agent.look();
-    assert_eq!(wait_of(agent.look()), Some(RESYNC));
+    assert_eq!(wait_of(&agent.look()), Some(RESYNC));
     assert_eq!(agent.entry().phase, UpgradePhase::Pending);
     assert_eq!(agent.says(ConditionType::UpgradeConfigValidated).0, "False");
     assert_eq!(agent.told, ["InvalidUpgradeConfig"]);

@@ -101,7 +101,7 @@ fn warned(reason: &'static str, version: &str, message: Option<&str>) -> Transit
     }
 }
 
-fn status_of<'a>(entry: Option<&'a UpgradeHistory>, type_: ConditionType) -> Option<&'a str> {
+fn status_of(entry: Option<&UpgradeHistory>, type_: ConditionType) -> Option<&str> {
     let conditions = entry?.conditions.as_deref()?;
     condition::find(conditions, type_).map(|condition| condition.status.as_str())
 }

@@ -1,6 +1,8 @@
 //! What can be decided while ClusterVersion cannot be read: the upgrade shows why it waits, its window counts, and what it has
 //! made stays until it is known whether it is wanted.
 
+use std::collections::BTreeSet;
+
 use drydock_api::conditions::FALSE;
 use drydock_api::upgradeconfig::{UpgradeConfigStatus, UpgradeHistory, UpgradePhase, UpgradeType};
 
@@ -25,7 +27,7 @@ pub(super) fn decide(seen: &Observation, mut status: UpgradeConfigStatus, why: &
     Decision {
         is_held: is_held(&status),
         status,
-        needs: Default::default(),
+        needs: BTreeSet::new(),
         commands: Vec::new(),
         is_outdated: false,
         wait: Some(EACH_MINUTE),

@@ -64,8 +64,8 @@ pub struct Told {
     pub text: &'static str,
 }
 
-const fn told(event: Event, reason: &'static str, text: &'static str) -> Option<Told> {
-    Some(Told { event, reason, text })
+const fn told(event: Event, reason: &'static str, text: &'static str) -> Told {
+    Told { event, reason, text }
 }
 
 /// A step that precedes the commencement; what differs is set by each.
@@ -92,7 +92,7 @@ const AFTER: Step = Step {
 pub const STEPS: [Step; 17] = [
     Step {
         condition: ConditionType::StartedNotificationSent,
-        told: told(Event::Started, "UpgradeStarted", "the upgrade has started"),
+        told: Some(told(Event::Started, "UpgradeStarted", "the upgrade has started")),
         metric: "notification_start",
         ..BEFORE
     },
@@ -143,11 +143,11 @@ pub const STEPS: [Step; 17] = [
     Step {
         condition: ConditionType::UpgradeCommenced,
         precedes_commencement: false,
-        told: told(
+        told: Some(told(
             Event::ControlPlaneStarted,
             "ControlPlaneUpgradeStarted",
             "the upgrade of the control plane has started",
-        ),
+        )),
         warned: Some("WaitingToCommence"),
         metric: "control_plane_upgrade_start",
         decide: commence::decide,
@@ -156,11 +156,11 @@ pub const STEPS: [Step; 17] = [
     Step {
         condition: ConditionType::ControlPlaneUpgraded,
         deadline: Deadline::ControlPlane,
-        told: told(
+        told: Some(told(
             Event::ControlPlaneFinished,
             "ControlPlaneUpgradeFinished",
             "the control plane has been upgraded",
-        ),
+        )),
         metric: "control_plane_completion",
         decide: control_plane::decide,
         ..AFTER
@@ -183,11 +183,11 @@ pub const STEPS: [Step; 17] = [
     Step {
         condition: ConditionType::WorkerNodesUpgraded,
         deadline: Deadline::Workers,
-        told: told(
+        told: Some(told(
             Event::WorkerPlaneFinished,
             "WorkerUpgradeFinished",
             "the worker nodes have been upgraded",
-        ),
+        )),
         warned: Some("WorkersHeldUp"),
         metric: "workers_upgraded",
         decide: workers::decide,
@@ -228,7 +228,11 @@ pub const STEPS: [Step; 17] = [
     },
     Step {
         condition: ConditionType::CompletedNotificationSent,
-        told: told(Event::Completed, "UpgradeCompleted", "the upgrade is completed"),
+        told: Some(told(
+            Event::Completed,
+            "UpgradeCompleted",
+            "the upgrade is completed",
+        )),
         metric: "notification_complete",
         ..AFTER
     },
