@@ -1,8 +1,10 @@
 //! The real agent on a simulated cluster.
 
+mod bench;
 mod capacity;
 mod deletion;
 mod drains;
+mod fault_matrix;
 mod faults;
 mod health;
 mod hostile;
@@ -13,6 +15,7 @@ mod notifications;
 mod order;
 
 mod provider;
+mod restarts;
 mod silences;
 mod state_machine;
 mod steps;

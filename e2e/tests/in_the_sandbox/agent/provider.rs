@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{HOUR, MINUTE};
 
-const CONFIGURATION: &str = "
+pub(super) const CONFIGURATION: &str = "
 upgradeType: OSD
 configManager: {source: OCM, ocmBaseUrl: 'https://ocm.example'}
 featureGate: {enabled: [ServiceLogNotification]}
@@ -34,15 +34,20 @@ struct Known {
 
 /// OCM.
 #[derive(Clone, Default)]
-struct Ocm(Arc<Mutex<Known>>);
+pub(super) struct Ocm(Arc<Mutex<Known>>);
 
 type Answer = Result<Json<Value>, StatusCode>;
 
 impl Ocm {
-    fn schedule(&self, id: &str, version: &str, at: &str) {
+    pub(super) fn schedule(&self, id: &str, version: &str, at: &str) {
         let mut known = self.0.lock().unwrap();
         known.policies = vec![json!({"id": id, "version": version, "next_run": at})];
         known.states.insert(id.to_owned(), "scheduled".to_owned());
+    }
+
+    /// Takes the policies away.
+    pub(super) fn withdraw(&self) {
+        self.0.lock().unwrap().policies.clear();
     }
 
     fn check(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
@@ -61,7 +66,7 @@ impl Ocm {
         }
     }
 
-    fn router(&self) -> Router {
+    pub(super) fn router(&self) -> Router {
         let cluster = "/api/clusters_mgmt/v1/clusters";
         Router::new()
             .route(cluster, get(clusters))

@@ -1,0 +1,229 @@
+//! Every kind of request that the agent makes, failing in every way, at every stage of an upgrade, for a while or for ever, with
+//! a restart in between. The upgrade shows why it waits, nothing that is unwanted is left once the fault is over, nothing is told
+//! twice, and nothing is commenced that the status does not announce.
+
+use std::time::Duration;
+
+use drydock_api::names::AGENT_MANAGER;
+use drydock_api::openshift::ClusterVersion;
+use drydock_api::upgradeconfig::UpgradePhase;
+use drydock_sandbox::server::Verb;
+use kube::Api;
+
+use super::bench::{Bench, Fault, Kind};
+
+const MINUTE: Duration = Duration::from_mins(1);
+/// How long a fault lasts that passes.
+const FOR_A_WHILE: Duration = Duration::from_mins(10);
+/// After so long, an upgrade that waits is beyond every deadline.
+const FOR_EVER: Duration = Duration::from_hours(30);
+/// Every so many of all cases are tried, unless `MATRIX_STEP` says how many; a debug build tries fewer.
+const STEP: usize = if cfg!(debug_assertions) { 61 } else { 7 };
+
+const KINDS: [Kind; 27] = [
+    Kind::Api(Verb::List, "clusterversions"),
+    Kind::Api(Verb::Watch, "clusterversions"),
+    Kind::Api(Verb::Patch, "clusterversions"),
+    Kind::Api(Verb::List, "machineconfigpools"),
+    Kind::Api(Verb::Watch, "machineconfigpools"),
+    Kind::Api(Verb::List, "configmaps"),
+    Kind::Api(Verb::Watch, "configmaps"),
+    Kind::Api(Verb::Get, "configmaps"),
+    Kind::Api(Verb::Patch, "configmaps"),
+    Kind::Api(Verb::Watch, "upgradeconfigs"),
+    Kind::Api(Verb::Patch, "upgradeconfigs"),
+    Kind::Api(Verb::Patch, "upgradeconfigs/status"),
+    Kind::Api(Verb::List, "clusteroperators"),
+    Kind::Api(Verb::List, "nodes"),
+    Kind::Api(Verb::Get, "nodes"),
+    Kind::Api(Verb::List, "pods"),
+    Kind::Api(Verb::List, "poddisruptionbudgets"),
+    Kind::Api(Verb::List, "machinesets"),
+    Kind::Api(Verb::Create, "machinesets"),
+    Kind::Api(Verb::Delete, "machinesets"),
+    Kind::Api(Verb::List, "machines"),
+    Kind::Api(Verb::Get, "services"),
+    Kind::Api(Verb::Create, "events"),
+    Kind::Outside("POST", "prometheus-k8s"),
+    Kind::Outside("GET", "alertmanager-main"),
+    Kind::Outside("POST", "alertmanager-main"),
+    Kind::Outside("POST", "hooks.example"),
+];
+
+const FAULTS: [Fault; 9] = [
+    Fault::Code(403),
+    Fault::Code(404),
+    Fault::Code(409),
+    Fault::Code(429),
+    Fault::Code(500),
+    Fault::Unreachable,
+    Fault::Slow,
+    Fault::Garbage,
+    Fault::Empty,
+];
+
+/// When the fault begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Before,
+    ControlPlane,
+    Workers,
+    After,
+}
+
+impl Stage {
+    const ALL: [Self; 4] = [Self::Before, Self::ControlPlane, Self::Workers, Self::After];
+
+    /// The condition that is true when it begins.
+    fn begins_with(self) -> Option<&'static str> {
+        match self {
+            Self::Before => None,
+            Self::ControlPlane => Some("UpgradeCommenced"),
+            Self::Workers => Some("ControlPlaneUpgraded"),
+            Self::After => Some("WorkerNodesUpgraded"),
+        }
+    }
+}
+
+/// One case.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    kind: Kind,
+    fault: Fault,
+    stage: Stage,
+    passes: bool,
+}
+
+/// All of them.
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for kind in KINDS {
+        for fault in FAULTS {
+            for stage in Stage::ALL {
+                for passes in [true, false] {
+                    cases.push(Case {
+                        kind,
+                        fault,
+                        stage,
+                        passes,
+                    });
+                }
+            }
+        }
+    }
+    cases
+}
+
+/// A fault that passes: the upgrade comes to its end, and nothing is left of it.
+async fn passes(bench: &mut Bench, case: Case) {
+    tokio::time::sleep(FOR_A_WHILE / 2).await;
+    bench.restart().await;
+    tokio::time::sleep(FOR_A_WHILE / 2).await;
+    *bench.line.failing.lock().unwrap() = None;
+    for _ in 0..24 * 6 {
+        if Bench::is_over(&bench.entry().await) {
+            break;
+        }
+        tokio::time::sleep(10 * MINUTE).await;
+    }
+    let entry = bench.entry().await;
+    assert_eq!(entry.phase, UpgradePhase::Upgraded, "{case:?}: {entry:#?}");
+    tokio::time::sleep(10 * MINUTE).await;
+    assert_eq!(bench.left().await, [""; 0], "{case:?}");
+    tokio::time::sleep(40 * MINUTE).await;
+    let told = bench.line.told.lock().unwrap().clone();
+    // Whether a receiver that was killed off in between has it is not known: it may be told once more, with the same id.
+    let most = if case.kind == Kind::Outside("POST", "hooks.example") {
+        2
+    } else {
+        1
+    };
+    assert!(
+        told.values().all(|times| *times <= most),
+        "{case:?} told {told:?}"
+    );
+    for state in ["StateStarted", "StateCompleted"] {
+        assert!(told.contains_key(state), "{case:?} told {told:?}");
+    }
+}
+
+/// A fault that never passes: the upgrade is over, or shows why it waits, in a condition and by a metric.
+async fn never_passes(bench: &mut Bench, case: Case) {
+    tokio::time::sleep(FOR_EVER / 2).await;
+    bench.restart().await;
+    tokio::time::sleep(FOR_EVER / 2).await;
+    let entry = bench.entry().await;
+    let is_unseen = case.kind == Kind::Api(Verb::Watch, "upgradeconfigs");
+    let is_unwritten = case.kind == Kind::Api(Verb::Patch, "upgradeconfigs/status");
+    if is_unwritten && case.stage == Stage::Before {
+        let versions: Api<ClusterVersion> = Api::all(bench.client.clone());
+        let version = versions.get("version").await.unwrap();
+        assert_eq!(
+            version.spec.desired_update, None,
+            "{case:?}: nothing announces it"
+        );
+        assert_eq!(bench.left().await, [""; 0], "{case:?}");
+    }
+    if Bench::is_over(&entry) || is_unseen {
+        return;
+    }
+    // What the status cannot say, the failed passes do.
+    if is_unwritten {
+        assert!(bench.failed_passes() > 10.0, "{case:?}");
+        return;
+    }
+    assert_ne!(bench.troubles(), [""; 0], "{case:?}: {entry:#?}");
+    let waiting = entry.conditions.iter().flatten();
+    let mut waiting = waiting.filter(|condition| condition.status == "False");
+    let is_told = waiting.any(|condition| {
+        let message = condition.message.as_deref().unwrap_or_default();
+        !message.ends_with("has started")
+    });
+    assert!(is_told, "{case:?}: {entry:#?}");
+}
+
+async fn meets(case: Case) {
+    let mut bench = Bench::start().await;
+    let begin = |bench: &Bench| {
+        *bench.line.failing.lock().unwrap() = Some((case.kind, case.fault));
+    };
+    match case.stage.begins_with() {
+        None => {
+            begin(&bench);
+            bench.ask().await;
+        }
+        Some(condition) => {
+            bench.ask().await;
+            bench.until_done(condition).await;
+            begin(&bench);
+        }
+    }
+    // What is watched is watched anew, so that watches fail, too.
+    bench.server.cut_watches(|who, _| who == AGENT_MANAGER);
+    if case.passes {
+        passes(&mut bench, case).await;
+    } else {
+        never_passes(&mut bench, case).await;
+    }
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_fails_the_upgrade_shows_it_and_leaves_nothing_behind() {
+    let number = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<usize>().ok())
+    };
+    let all = cases();
+    let tried: Vec<usize> = match number("MATRIX_CASE") {
+        Some(case) => vec![case],
+        None => (0..all.len())
+            .step_by(number("MATRIX_STEP").unwrap_or(STEP))
+            .collect(),
+    };
+    for number in tried {
+        println!("MATRIX_CASE={number}: {:?}", all[number]);
+        Box::pin(meets(all[number])).await;
+    }
+}
