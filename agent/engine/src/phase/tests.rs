@@ -6,7 +6,8 @@ use jiff::SignedDuration;
 
 use super::fixture::{START, commence, observation};
 use super::*;
-use crate::capacity::{Capacity, Extra};
+use crate::capacity::{Capacity, Extra, ExtraMachine};
+use crate::drains::{Cordon, NodeSeen, PodSeen};
 use crate::facts::{Cluster, FileIntegrity, IllOperator, Observation, Unread, Workers, Write};
 use crate::silences::{Change, Silence, State};
 
@@ -22,6 +23,8 @@ struct Agent {
     /// What cannot be read, and why.
     broken: BTreeSet<Need>,
     capacity: Capacity,
+    nodes: Vec<NodeSeen>,
+    pods: Vec<PodSeen>,
 }
 
 impl Agent {
@@ -34,6 +37,8 @@ impl Agent {
             ill: Vec::new(),
             broken: BTreeSet::new(),
             capacity: Capacity::default(),
+            nodes: Vec::new(),
+            pods: Vec::new(),
         }
     }
 
@@ -100,7 +105,8 @@ impl Agent {
             Need::Silences if is_broken => seen.silences = Err(broken()),
             Need::Silences => seen.silences = Ok(self.silences.clone()),
             Need::Nodes if is_broken => seen.nodes = Err(broken()),
-            Need::Nodes => seen.nodes = Ok(Vec::new()),
+            Need::Nodes => seen.nodes = Ok(self.nodes.clone()),
+            Need::Pods => seen.pods = Ok(self.pods.clone()),
             Need::Budgets if is_broken => seen.budgets = Err(broken()),
             Need::Budgets => seen.budgets = Ok(Vec::new()),
             Need::Capacity if is_broken => seen.capacity = Err(broken()),
@@ -758,4 +764,96 @@ fn a_policy_of_ocm_never_becomes_a_local_one() {
     assert_eq!(agent.look().0, []);
     assert_eq!(agent.entry().phase, UpgradePhase::Pending);
     assert_eq!(agent.says(ConditionType::PolicyRefreshed).0, "False");
+}
+
+#[test]
+fn drains_are_helped_whatever_step_waits() {
+    for (what, control_plane_done, broken) in [
+        ("the control plane is not done", false, None),
+        ("silences cannot be read", true, Some(Need::Silences)),
+    ] {
+        let mut agent = upgrading(true, control_plane_done);
+        agent.broken.extend(broken);
+        agent.nodes = vec![NodeSeen {
+            name: "w".to_owned(),
+            is_worker: true,
+            cordon: Some(Cordon {
+                since: Some(agent.seen.now),
+            }),
+            mco_works: true,
+            drain_mark: "drain-1".to_owned(),
+            ..NodeSeen::default()
+        }];
+        agent.pods = vec![PodSeen {
+            name: "holds".to_owned(),
+            node: "w".to_owned(),
+            ..PodSeen::default()
+        }];
+        let mut forced = Vec::new();
+        for minute in 0..50 {
+            agent.wait(1);
+            let (commands, _) = agent.look();
+            if commands.iter().any(|command| matches!(command, Command::Tend(_))) {
+                forced.push(minute);
+            }
+        }
+        assert_eq!(forced.first(), Some(&45), "{what}");
+    }
+}
+
+#[test]
+fn an_extra_machine_that_never_goes_is_measured() {
+    let mut agent = with_an_extra_worker();
+    commence(&mut agent.seen);
+    agent.cluster().history[0].completed = true;
+    agent.capacity.machines = vec![ExtraMachine {
+        name: "w-upgrade-1".to_owned(),
+        set: Some("w-upgrade".to_owned()),
+        node: None,
+        is_ready: false,
+        failure: None,
+    }];
+    agent.look();
+    assert_eq!(agent.measures(), [""; 0]);
+    agent.wait(60 * 24);
+    agent.look();
+    let measured = agent.measures();
+    for name in ["upgradeoperator_node_drain_timeout", "drydock_agent_step_overdue"] {
+        assert!(measured.contains(&name), "{measured:?}");
+    }
+}
+
+#[test]
+fn a_check_that_has_passed_or_is_over_is_not_measured_any_more() {
+    let ill = vec![IllOperator {
+        name: "etcd".to_owned(),
+        why: "degraded".to_owned(),
+    }];
+    let failed = "upgradeoperator_healthcheck_failed";
+    let mut early = Agent::new();
+    early.seen.now = START - SignedDuration::from_hours(5);
+    early.seen.in_force.configuration.feature_gate.enabled = vec!["PreHealthCheck".to_owned()];
+    early.ill.clone_from(&ill);
+    early.look();
+    let of_new = crate::metrics::wanted(&early.seen, &early.status);
+    let mut states: Vec<&str> = of_new
+        .keys()
+        .filter(|(kind, _)| *kind == crate::metrics::Kind::HealthCheckFailed)
+        .map(|(_, labels)| labels[1].as_str())
+        .collect();
+    states.dedup();
+    assert_eq!(states, ["New"]);
+    early.ill.clear();
+    early.seen.now = START;
+    early.look();
+    assert!(!early.measures().contains(&failed));
+    let mut late = Agent::new();
+    late.ill = ill;
+    late.look();
+    late.look();
+    assert!(late.measures().contains(&failed));
+    late.wait(121);
+    late.look();
+    assert_eq!(late.entry().phase, UpgradePhase::Failed);
+    assert!(!late.measures().contains(&failed));
 }

@@ -16,9 +16,11 @@ use drydock_e2e::spoke::{self, NAME};
 use drydock_e2e::yard::{EPOCH, stack};
 use drydock_runtime::Clock;
 use drydock_sandbox::bed::{Bed, Outside};
+use drydock_sandbox::cluster::Fault as ClusterFault;
 use drydock_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
 use http::{Method, Request, Response, StatusCode};
-use k8s_openapi::api::core::v1::ConfigMap;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, Event};
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use prometheus::{Registry, TextEncoder};
@@ -56,6 +58,8 @@ pub(super) struct Line {
     pub failing: Mutex<Option<(Kind, Fault)>>,
     /// What the webhook was told, and how often.
     pub told: Mutex<BTreeMap<String, usize>>,
+    /// When the agent first asked for the deletion of a pod.
+    pub forced: Mutex<Option<Timestamp>>,
 }
 
 impl Line {
@@ -64,9 +68,12 @@ impl Line {
         failing.filter(|(kind, _)| is(*kind)).map(|(_, fault)| fault)
     }
 
-    fn verdict(&self, asked: &Asked<'_>) -> Verdict {
+    fn verdict(&self, asked: &Asked<'_>, now: Timestamp) -> Verdict {
         if asked.identity.name() != AGENT_MANAGER {
             return Verdict::Pass;
+        }
+        if asked.verb == Verb::Delete && asked.kind.is_some_and(|kind| kind.plural == "pods") {
+            self.forced.lock().unwrap().get_or_insert(now);
         }
         let plural = asked.kind.map(|kind| kind.plural.clone()).unwrap_or_default();
         let part = asked.subresource.map_or("", |_| "/status");
@@ -153,16 +160,21 @@ impl Bench {
     /// Starts the cluster, writes this configuration, and no agent yet.
     pub async fn make(
         configuration: &str,
+        faults: &[ClusterFault],
         extend: impl Fn(Outside) -> Outside + Send + Sync + 'static,
     ) -> Self {
         let mut settings = fleet::three_clusters(4);
         settings.clusters.truncate(1);
+        settings.clusters[0].faults.extend(faults);
         let clock = Clock::simulated(EPOCH);
         let bed = Bed::start(settings, clock.clone()).await.unwrap();
         let server = bed.spoke(NAME).unwrap().clone();
         let line = Arc::new(Line::default());
         let watched = Arc::clone(&line);
-        server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| watched.verdict(asked))));
+        let now = clock.clone();
+        server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
+            watched.verdict(asked, now.now())
+        })));
         let client = server.client("user");
         let bench = Self {
             bed,
@@ -181,7 +193,7 @@ impl Bench {
     /// The same with an agent, whose webhook is listened to.
     pub async fn start() -> Self {
         let hook = "notify: {webhooks: [{url: 'https://hooks.example/secret-path'}]}";
-        let mut bench = Self::make(hook, |outside| outside).await;
+        let mut bench = Self::make(hook, &[ClusterFault::DrainStuck], |outside| outside).await;
         bench.start_agent();
         bench
     }
@@ -297,6 +309,19 @@ impl Bench {
             .lines()
             .find_map(|line| line.strip_prefix("drydock_agent_reconcile_errors_total "));
         line.map_or(0.0, |count| count.parse().unwrap())
+    }
+
+    /// All that has left the agent: its status, its Events, its metrics.
+    pub async fn texts(&self) -> String {
+        let upgrade = self.upgrades().get_opt(UPGRADE_CONFIG).await.unwrap();
+        let events: Api<Event> = Api::all(self.client.clone());
+        let events = events.list(&ListParams::default()).await.unwrap().items;
+        let texts = [
+            serde_json::to_string(&upgrade).unwrap(),
+            serde_json::to_string(&events).unwrap(),
+            self.metrics(),
+        ];
+        texts.concat()
     }
 
     /// The metrics of trouble that are not zero.

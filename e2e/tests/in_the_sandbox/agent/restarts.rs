@@ -24,7 +24,7 @@ use super::{HOUR, MINUTE};
 /// A cluster that OCM knows; its ConfigMap is there before the agent.
 async fn known_to(ocm: &Ocm) -> Bench {
     let router = ocm.router();
-    let bench = Bench::make(CONFIGURATION, move |outside: Outside| {
+    let bench = Bench::make(CONFIGURATION, &[], move |outside: Outside| {
         outside.with("ocm.example", router.clone())
     })
     .await;
@@ -110,7 +110,10 @@ async fn a_receiver_that_is_away_does_not_make_the_others_be_told_again() {
     let hooks =
         "notify: {webhooks: [{url: 'https://dead.example/x'}, {url: 'https://hooks.example/secret-path'}]}";
     let dead = Router::new().route("/x", any(|| async { StatusCode::BAD_GATEWAY }));
-    let mut bench = Bench::make(hooks, move |outside| outside.with("dead.example", dead.clone())).await;
+    let mut bench = Bench::make(hooks, &[], move |outside| {
+        outside.with("dead.example", dead.clone())
+    })
+    .await;
     bench.start_agent();
     bench.ask().await;
     for _ in 0..6 {
@@ -130,7 +133,7 @@ async fn a_receiver_that_is_away_does_not_make_the_others_be_told_again() {
 
 #[tokio::test(start_paused = true)]
 async fn metrics_go_with_an_upgrade_config_that_is_deleted_while_nobody_watches() {
-    let mut bench = Bench::make("{}", |outside| outside).await;
+    let mut bench = Bench::make("{}", &[], |outside| outside).await;
     bench.start_agent();
     let upgrade = json!({
         "apiVersion": "upgrade.managed.openshift.io/v1alpha1", "kind": "UpgradeConfig",
@@ -168,7 +171,10 @@ async fn metrics_go_with_an_upgrade_config_that_is_deleted_while_nobody_watches(
 async fn how_an_upgrade_went_is_asked_until_it_is_known() {
     let nothing = json!({"status": "success", "data": {"resultType": "vector", "result": []}});
     let prometheus = Router::new().fallback(any(|| async move { Json(nothing) }));
-    let mut bench = Bench::make("{}", move |outside| outside.with(PROMETHEUS, prometheus.clone())).await;
+    let mut bench = Bench::make("{}", &[], move |outside| {
+        outside.with(PROMETHEUS, prometheus.clone())
+    })
+    .await;
     bench.start_agent();
     bench.ask().await;
     bench.until_done("CompletedNotificationSent").await;
