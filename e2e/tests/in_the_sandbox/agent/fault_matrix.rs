@@ -226,10 +226,11 @@ async fn meets(case: Case) {
     let forced = *bench.line.forced.lock().unwrap();
     let began = bench.entry().await.worker_start_time;
     if let (Some(forced), Some(began)) = (forced, began) {
-        let patience = forced.duration_since(began.0);
+        // Where the pool cannot be watched, its beginning is seen late.
+        let patience = forced.duration_since(began.0).as_mins();
         assert!(
-            patience.as_mins() >= 38,
-            "{case:?}: a pod is deleted after {patience}"
+            !(0..38).contains(&patience),
+            "{case:?}: a pod is deleted after {patience} minutes"
         );
     }
     bench.end().await;
