@@ -95,8 +95,8 @@ bench-decision: ## Measure what a decision costs after one change among 100, 1,0
 	@$(CARGO) bench --quiet --package drydock-objects --bench change
 
 .PHONY: mutants
-mutants: ## Put deliberate mistakes into a copy of the hub, and see that the simulation finds each (SEEDS=200)
-	@SEEDS=$(SEEDS) e2e/mutations/run
+mutants: ## Put deliberate mistakes into a copy of hub and agent, and see that the proofs find each (SEEDS=200, PARTS="hub agent")
+	@SEEDS=$(SEEDS) PARTS="$(PARTS)" e2e/mutations/run
 
 .PHONY: alerts
 alerts: ## Test the alert rules with promtool (Debian's package prometheus)
