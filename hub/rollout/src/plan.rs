@@ -182,6 +182,26 @@ impl Action {
         }
     }
 
+    /// The work that is changed or deleted, as it was observed.
+    pub fn work_uid(&self) -> Option<&Uid> {
+        match self {
+            Self::FinishWork(finish) => Some(&finish.uid),
+            Self::EnforceWork { uid, .. }
+            | Self::SetChannel { uid, .. }
+            | Self::ReopenWork { uid, .. }
+            | Self::DeleteWork { uid, .. }
+            | Self::LabelWork { uid, .. } => Some(uid),
+            Self::CreateWork(_)
+            | Self::ConfirmWork { .. }
+            | Self::AddFinalizer
+            | Self::RemoveFinalizer
+            | Self::ApplyPlacement(_)
+            | Self::DeletePlacement(_)
+            | Self::WritePage(_)
+            | Self::MarkPage { .. } => None,
+        }
+    }
+
     /// The cluster whose works this is about, if it is about one.
     pub fn cluster(&self) -> Option<&ClusterName> {
         match self {

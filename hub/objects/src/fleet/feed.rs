@@ -48,6 +48,12 @@ impl Fleet {
     /// The watch says that a work is so, in this version.
     pub fn set_work(&mut self, name: &ClusterName, kind: WorkKind, work: Arc<Work>, version: u64) -> Change {
         let known = self.known(name);
+        match known.gone.get(&kind) {
+            Some(gone) if *gone == work.uid => return self.touch_nothing(name),
+            // The watch has come to what followed.
+            Some(_) => drop(known.gone.remove(&kind)),
+            None => {}
+        }
         let before = known.works.get(kind).cloned();
         let work = refused_since(before.as_deref(), work);
         let confirmed = known
@@ -75,6 +81,7 @@ impl Fleet {
         now: Timestamp,
     ) -> Change {
         let known = self.known(name);
+        known.gone.remove(&kind);
         let Some(before) = known.works.remove(kind) else {
             return self.touch_nothing(name);
         };
@@ -103,8 +110,10 @@ impl Fleet {
         let seen = known.versions.get(&kind).copied().unwrap_or(0);
         match work {
             None => {
-                known.pending.remove(&kind);
-                known.works.remove(kind);
+                let pending = known.pending.remove(&kind);
+                let seen = known.works.remove(kind);
+                let last = pending.and_then(|pending| pending.work).or(seen);
+                known.is_gone(kind, last.map(|work| work.uid.clone()));
                 known.versions.remove(&kind);
                 known.forget_refused_changes(kind);
             }

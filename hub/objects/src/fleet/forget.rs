@@ -36,6 +36,7 @@ impl Fleet {
             .any(|followed| followed.is_about(name, Some(known)))
         {
             known.pending.clear();
+            known.gone.clear();
             known.refusals.clear();
             self.refused.remove(name);
         }

@@ -49,6 +49,8 @@ struct Known {
     versions: BTreeMap<WorkKind, u64>,
     /// Writes that have not come back.
     pending: BTreeMap<WorkKind, Pending>,
+    /// Works that are known to be gone before the watch has said so: what it still brings of them is older than that.
+    gone: BTreeMap<WorkKind, Uid>,
     /// What records say of it, by page.
     recorded: Vec<(PageId, Arc<RecordedEntry>)>,
     /// The same, the oldest first.
@@ -82,6 +84,16 @@ impl Known {
             .map(|work| (&**work, self.versions.get(&kind).copied().unwrap_or(0)));
         if let Some(left) = pending.undone(seen) {
             self.pending.insert(kind, left);
+        }
+    }
+
+    /// A work is gone; the watch may bring it once more, as it was before.
+    fn is_gone(&mut self, kind: WorkKind, uid: Option<Uid>) {
+        let seen = self.works.get(kind);
+        // That of a work whose creation was not answered is not known.
+        let uid = uid.filter(|uid| *uid != Uid::default());
+        if let Some(uid) = uid.filter(|uid| seen.is_none_or(|seen| seen.uid == *uid)) {
+            self.gone.insert(kind, uid);
         }
     }
 

@@ -367,6 +367,7 @@ impl Fleet {
             known.forget_refused_starts(now);
         }
         if version.is_none() {
+            known.is_gone(kind, action.work_uid().cloned());
             known.forget_refused_changes(kind);
         }
         if let Some(pending) = known.pending.get_mut(&kind) {

@@ -217,13 +217,14 @@ impl TestFleet {
     }
 }
 
-fn held_of_cluster(known: &Known) -> [(&'static str, usize); 7] {
+fn held_of_cluster(known: &Known) -> [(&'static str, usize); 8] {
     let Known {
         facts,
         agent,
         works,
         versions,
         pending,
+        gone,
         recorded,
         entries,
         refusals,
@@ -235,6 +236,7 @@ fn held_of_cluster(known: &Known) -> [(&'static str, usize); 7] {
         ("works", works.iter().count()),
         ("versions", versions.len()),
         ("pending", pending.len()),
+        ("gone", gone.len()),
         ("entries", entries.len()),
         ("refusals", refusals.len()),
     ]

@@ -90,3 +90,32 @@ fn a_write_that_was_not_made_leaves_the_one_before_it() {
         planned.plan.actions
     );
 }
+
+#[test]
+fn what_a_late_watch_brings_of_a_work_that_is_gone_is_passed_over() {
+    let name = ClusterName::from("c01");
+    let gone_by: [(&str, fn(&mut TestFleet, &Action)); 2] = [
+        ("it was read by name", |fleet, _| {
+            let _change = fleet
+                .fleet
+                .confirm_work(&ClusterName::from("c01"), WorkKind::Cluster, None);
+        }),
+        ("a write found nothing", |fleet, finish| {
+            let _change = fleet.fleet.written(finish, None, None, fleet.now);
+        }),
+    ];
+    for (how, goes) in gone_by {
+        let (mut fleet, work, finish) = under_way();
+        goes(&mut fleet, &finish);
+        fleet.see_work("c01", &work);
+        assert_eq!(in_flight(&mut fleet), 0, "{how}");
+        // Another one counts.
+        let another = Work {
+            uid: Uid::new("another"),
+            ..(*work).clone()
+        };
+        fleet.see_work("c01", &Arc::new(another));
+        let known = &fleet.fleet.clusters[&name];
+        assert!(known.works.get(WorkKind::Cluster).is_some() && known.gone.is_empty());
+    }
+}
