@@ -2,6 +2,7 @@
 
 mod feeding;
 mod gone;
+mod others;
 mod refusals;
 mod unanswered;
 
@@ -96,12 +97,16 @@ impl TestFleet {
 
     /// The upgrade is so.
     fn set_upgrade(&mut self, uid: &str, generation: i64, placement: &str) {
+        self.set_named_upgrade("spring", uid, generation, placement);
+    }
+
+    fn set_named_upgrade(&mut self, name: &str, uid: &str, generation: i64, placement: &str) {
         self.version += 1;
         let object: ManagedClustersUpgrade = serde_json::from_value(json!({
             "apiVersion": "cluster.open-cluster-management.io/v1beta1",
             "kind": "ManagedClustersUpgrade",
             "metadata": {
-                "name": "spring", "namespace": "default", "uid": uid, "generation": generation,
+                "name": name, "namespace": "default", "uid": uid, "generation": generation,
                 "resourceVersion": self.version.to_string(), "finalizers": [UPGRADE_FINALIZER],
             },
             "spec": {

@@ -34,7 +34,8 @@ impl<'a> Cluster<'a> {
     fn is_done_with(&self, owner: &Owner) -> bool {
         let theirs = |kind: WorkKind| {
             let work = self.row.works.get(kind)?;
-            (work.owner.uid == owner.uid).then_some(work)
+            // Where somebody deletes one of them, the upgrade goes on with those that are left.
+            (work.owner.uid == owner.uid && !work.deleting).then_some(work)
         };
         if !self.context.upgrade.live.has(owner) {
             return true;
@@ -42,7 +43,7 @@ impl<'a> Cluster<'a> {
         let lead = [WorkKind::Cluster, WorkKind::Operators, WorkKind::Pre]
             .into_iter()
             .find_map(theirs);
-        lead.is_none_or(|lead| lead.outcome.is_some() || lead.deleting || self.is_recorded(lead))
+        lead.is_none_or(|lead| lead.outcome.is_some() || self.is_recorded(lead))
     }
 
     /// Whether the end of the attempt that a work is part of stands on a page of records.
