@@ -34,10 +34,12 @@ impl RecordDigest {
 pub fn digest(record: &ManagedClustersUpgradeRecord) -> Option<RecordDigest> {
     let upgrade = &record.spec.upgrade;
     let label = record.labels().get(UPGRADE_UID_LABEL);
+    let namespace = record.namespace()?;
+    let key = || UpgradeKey::new(namespace, upgrade.name.as_str());
     let header = Arc::new(PageHeader {
         owner: Owner {
             uid: Uid::new(label.unwrap_or(&upgrade.uid).as_str()),
-            upgrade: Some(UpgradeKey::new(record.namespace()?, upgrade.name.as_str())),
+            upgrade: (!upgrade.name.is_empty()).then(key),
         },
         rollout_since: upgrade.rollout_since.parse().ok()?,
         goal: upgrade.goal.as_str().into(),
@@ -122,11 +124,12 @@ pub fn new_page(namespace: &str, write: &PageWrite) -> Value {
             "name": write.name,
             "namespace": namespace,
             "labels": {UPGRADE_UID_LABEL: owner.uid.as_str()},
-            "annotations": {UPGRADE_ANNOTATION: upgrade.map(ToString::to_string)},
+            "annotations": upgrade.map(|upgrade| json!({UPGRADE_ANNOTATION: upgrade.to_string()})),
         },
         "spec": {
             "upgrade": {
-                "name": upgrade.map(|upgrade| upgrade.name.to_string()),
+                // Empty where the works did not say it any more.
+                "name": upgrade.map_or("", |upgrade| &*upgrade.name),
                 "uid": owner.uid.as_str(),
                 "target": bounded(&write.target, 1024),
                 "goal": write.header.goal,

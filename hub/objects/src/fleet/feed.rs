@@ -244,11 +244,11 @@ impl Fleet {
             known.entries = entries.into();
             change = change.and(self.touch(&name));
         }
+        // Pages of upgrades that do not exist any more are written by any that needs to.
+        let is_anybodys = owner.as_ref().is_some_and(|owner| !self.live.has(owner));
         for (key, followed) in &mut self.upgrades {
-            if owner
-                .as_ref()
-                .is_some_and(|owner| followed.decider.rollout().upgrade.owns(owner))
-            {
+            let owns = |owner| followed.decider.rollout().upgrade.owns(owner);
+            if is_anybodys || owner.as_ref().is_some_and(owns) {
                 followed.is_stale = true;
                 change = change.and(Change::Upgrades([key.clone()].into()));
             }

@@ -137,11 +137,11 @@ impl Followed {
 
     /// When the rollout began, of an upgrade that was restored without its status.
     fn restored_start(&self, pages: &[Page]) -> Option<Timestamp> {
+        let upgrade = &self.decider.rollout().upgrade;
         let by_pages = pages
             .iter()
-            .filter(|page| !page.header.closed)
+            .filter(|page| !page.header.closed && upgrade.owns(&page.header.owner))
             .map(|page| page.header.rollout_since);
-        let upgrade = &self.decider.rollout().upgrade;
         let rows = self.decider.rows().values();
         let by_works = rows.flat_map(|row| row.works.iter()).filter_map(|(_, work)| {
             let revision = work.revision.as_ref()?;

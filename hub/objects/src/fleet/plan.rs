@@ -293,7 +293,8 @@ impl Fleet {
             .collect()
     }
 
-    /// The pages of an upgrade's records, in the order of their numbers; and those of upgrades that do not exist any more.
+    /// The pages of an upgrade's records, in the order of their numbers; and those of upgrades that do not exist any more, which stand
+    /// in their own namespaces if these are known: whoever makes room for its cluster puts their outcomes there.
     fn pages(&self, followed: &Followed) -> Vec<Page> {
         let upgrade = drydock_rollout::Upgrade {
             live: Arc::clone(&self.live),
@@ -302,7 +303,8 @@ impl Fleet {
         let namespace = &followed.key().namespace;
         let own = self.records.iter().filter(|(id, digest)| {
             let owner = &digest.page.header.owner;
-            id.0 == **namespace && (upgrade.owns(owner) || !self.live.has(owner))
+            let is_here = id.0 == **namespace;
+            is_here && upgrade.owns(owner) || !self.live.has(owner) && (is_here || owner.upgrade.is_some())
         });
         let mut pages: Vec<Page> = own.map(|(_, digest)| digest.page.clone()).collect();
         pages.sort_by_key(|page| (page.number, page.name.clone()));

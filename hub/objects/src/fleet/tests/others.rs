@@ -1,6 +1,7 @@
-//! Works of other upgrades than the one that is looked at.
+//! Works and records of other upgrades than the one that is looked at.
 
-use drydock_rollout::{Owner, WorkFeedback};
+use drydock_api::names::EndState;
+use drydock_rollout::{Outcome, Owner, RetryToken, WorkFeedback};
 
 use super::*;
 
@@ -42,6 +43,88 @@ fn an_upgrade_one_of_whose_works_somebody_deletes_is_still_at_work() {
     let actions = fleet.plan().plan.actions;
     assert!(
         actions.iter().all(|action| action.cluster().is_none()),
+        "{actions:?}"
+    );
+}
+
+/// The pages that the upgrade writes next.
+fn written_pages(fleet: &mut TestFleet) -> Vec<(String, Option<String>)> {
+    let actions = fleet.plan().plan.actions;
+    let pages = actions.iter().filter_map(|action| match action {
+        Action::WritePage(write) => Some((
+            write.name.to_string(),
+            write.append_to.as_deref().map(str::to_owned),
+        )),
+        _ => None,
+    });
+    pages.collect()
+}
+
+/// What an upgrade that is gone has left on `c01`: a work with its outcome.
+fn left_by(fleet: &mut TestFleet, owner: Owner) -> Work {
+    let mut work = work_of(fleet, owner, "cluster");
+    work.outcome = Some(Arc::new(Outcome {
+        state: EndState::Complete,
+        reason: "Upgraded".into(),
+        message: "".into(),
+        at: Some(fleet.now),
+        retry: RetryToken::default(),
+    }));
+    fleet.see_work("c01", &Arc::new(work.clone()));
+    work
+}
+
+#[test]
+fn what_an_upgrade_of_another_namespace_has_left_goes_on_its_newest_page() {
+    let mut fleet = TestFleet::new(&["c01"]);
+    let work = left_by(&mut fleet, owner("gone", Some(UpgradeKey::new("team", "winter"))));
+    let before = written_pages(&mut fleet);
+    assert_eq!(before.len(), 1, "{before:?}");
+    let (page, append_to) = &before[0];
+    assert!(
+        append_to.is_none() && page.starts_with("winter-") && page.ends_with("-1"),
+        "{before:?}"
+    );
+    // One of that name has been there all the while; another upgrade writes on it, too.
+    let revision = work.revision.as_ref().unwrap();
+    for entries in [1, 2] {
+        let entry = json!({
+            "cluster": "c99", "outcome": "Complete", "reason": "Upgraded", "message": "", "to": "4.14.12",
+            "completed": fleet.now.to_string(),
+        });
+        let record = json!({
+            "metadata": {"labels": {UPGRADE_UID_LABEL: "gone"}},
+            "spec": {
+                "upgrade": {
+                    "name": "winter", "uid": "gone", "target": "4.14.12", "goal": revision.goal.fingerprint(),
+                    "rolloutSince": revision.rollout_since.to_string(),
+                },
+                "entries": vec![entry; entries],
+            },
+        });
+        fleet.see::<ManagedClustersUpgradeRecord>("team", page, Some(record));
+        let version = fleet.version.to_string();
+        assert_eq!(written_pages(&mut fleet), [(page.clone(), Some(version))]);
+    }
+}
+
+#[test]
+fn what_an_upgrade_that_nothing_names_has_left_is_put_on_record() {
+    let mut fleet = TestFleet::new(&["c01"]);
+    left_by(&mut fleet, owner("gone", None));
+    let planned = fleet.plan();
+    let mut pages = planned.plan.actions.iter().filter_map(|action| match action {
+        Action::WritePage(write) => Some(crate::record::new_page("default", write)),
+        _ => None,
+    });
+    let page = pages.next().unwrap();
+    let name = page["metadata"]["name"].as_str().unwrap().to_owned();
+    fleet.see::<ManagedClustersUpgradeRecord>("default", &name, Some(page));
+    let actions = fleet.plan().plan.actions;
+    assert!(
+        actions
+            .iter()
+            .any(|action| matches!(action, Action::DeleteWork { .. })),
         "{actions:?}"
     );
 }
