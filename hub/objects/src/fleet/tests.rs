@@ -4,6 +4,7 @@ mod feeding;
 mod gone;
 mod others;
 mod refusals;
+mod retries;
 mod unanswered;
 
 use std::collections::BTreeMap;
