@@ -190,6 +190,18 @@ impl Reason {
         }
     }
 
+    /// The stage whose work cannot be written, by the text of a [`Reason::WriteRefused`].
+    pub fn refused_stage(text: &str) -> Option<Stage> {
+        let begins = |stage: &Stage| {
+            let refused = Self::WriteRefused {
+                stage: *stage,
+                words: Arc::default(),
+            };
+            text.starts_with(&refused.to_string())
+        };
+        Stage::ALL.into_iter().find(begins)
+    }
+
     /// The reason in CamelCase, for machines and links.
     pub fn as_str(&self) -> &'static str {
         match self {

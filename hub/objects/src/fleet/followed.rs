@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_rollout::{
-    ClusterName, ClusterState, Decider, LiveUpgrades, OwnPlacement, Page, PlacementKey, Refusal,
+    ClusterName, ClusterState, Decider, LiveUpgrades, OwnPlacement, Page, PlacementKey, Reason, Refusal,
     RefusalCause, RefusedWrite, Rollout, Selected, Selection, SelectionProblem, Snapshot, Source, UpgradeKey,
     WorkKind, bounded,
 };
@@ -158,13 +158,15 @@ impl Followed {
             .unwrap_or_default();
         let refused = entries.iter().filter_map(|entry| {
             let cause = crate::details::refusal_cause(entry.reason.as_deref()?)?;
-            let kind = match ClusterState::parse(&entry.state)? {
-                ClusterState::PreAction => WorkKind::Pre,
-                ClusterState::Operators => WorkKind::Operators,
-                ClusterState::PostAction => WorkKind::Post,
-                _ => WorkKind::Cluster,
-            };
             let message = entry.message.as_deref().unwrap_or_default();
+            // The state does not say it where the work of the next stage is refused.
+            let kind = match (Reason::refused_stage(message), ClusterState::parse(&entry.state)?) {
+                (Some(stage), _) => stage.kind(),
+                (None, ClusterState::PreAction) => WorkKind::Pre,
+                (None, ClusterState::Operators) => WorkKind::Operators,
+                (None, ClusterState::PostAction) => WorkKind::Post,
+                (None, _) => WorkKind::Cluster,
+            };
             let refusal = Refusal {
                 upgrade: self.digest.upgrade.uid.clone(),
                 write: RefusedWrite::Create,

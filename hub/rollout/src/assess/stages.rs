@@ -123,7 +123,9 @@ impl<'a> Cluster<'a> {
         }
         let is_due = self.present.has_reached(refusal.next);
         let next = is_due.then_some(Next::Create(next));
-        let status = self.status(state, reason, Deadline::At(deadline));
+        let mut status = self.status(state, reason, Deadline::At(deadline));
+        // From the status, a hub that starts again knows when the first attempt was.
+        status.since = Some(refusal.since);
         self.member(status, Step::Continue(next.into_iter().collect()))
     }
 

@@ -1,7 +1,7 @@
 //! A refused write is remembered while somebody wants it.
 
 use drydock_api::names::EndState;
-use drydock_rollout::{Finish, RetryToken};
+use drydock_rollout::{ClusterState, Finish, RetryToken, WorkFeedback};
 
 use super::*;
 
@@ -222,8 +222,8 @@ fn a_hub_that_starts_again_takes_refusals_over_from_the_status() {
     merge(
         &mut object,
         json!({"status": {"clusters": [{
-            "name": "c01", "state": "Initialized", "reason": "WriteRefused",
-            "message": "the work cannot be created: not in this quarter", "since": "2026-03-01T09:00:00Z",
+            "name": "c01", "state": "PreAction", "reason": "WriteRefused",
+            "message": "the work of the upgrade cannot be written: not in this quarter", "since": "2026-03-01T09:00:00Z",
         }, {
             "name": "gone", "state": "Initialized", "reason": "WriteRefused", "message": "no", "since": "2026-03-01T09:00:00Z",
         }]}}),
@@ -235,14 +235,45 @@ fn a_hub_that_starts_again_takes_refusals_over_from_the_status() {
         .set_upgrade(&Arc::new(serde_json::from_value(object).unwrap()));
     assert_eq!(again.plan().refusals, 1);
     let known = &again.fleet.clusters[&ClusterName::from("c01")];
-    let refusal = known.refusals.values().next().unwrap();
+    let ((kind, _), refusal) = known.refusals.iter().next().unwrap();
     assert_eq!(
-        (&*refusal.words, refusal.since),
-        ("not in this quarter", "2026-03-01T09:00:00Z".parse().unwrap())
+        (*kind, &*refusal.words, refusal.since),
+        (
+            WorkKind::Cluster,
+            "not in this quarter",
+            "2026-03-01T09:00:00Z".parse().unwrap()
+        )
     );
     assert_eq!(
         again.fleet.clusters.len(),
         1,
         "nothing is remembered of a cluster that is gone"
+    );
+}
+
+#[test]
+fn a_work_that_follows_on_an_action_and_is_refused_is_so_since_the_first_attempt() {
+    let mut fleet = TestFleet::new(&["c01"]);
+    let (start, work) = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
+    let _change = fleet.fleet.abandoned(&start);
+    let done = Work {
+        available: true,
+        feedback: WorkFeedback::Runs(Vec::new()),
+        ..(*work).clone()
+    };
+    let name = ClusterName::from("c01");
+    let _change = fleet.fleet.set_work(&name, WorkKind::Pre, Arc::new(done), 1000);
+    let first = fleet.now;
+    for _ in 0..3 {
+        let follows = fleet.plan().plan.actions.remove(0);
+        assert!(follows.starts().is_some(), "{follows:?}");
+        fleet.refuse(&follows, "no");
+        fleet.pass(60);
+    }
+    let planned = fleet.plan();
+    let status = &planned.plan.report.attention[0].1;
+    assert_eq!(
+        (status.state, status.since),
+        (ClusterState::PreAction, Some(first))
     );
 }
