@@ -79,6 +79,8 @@ impl<'a> Cluster<'a> {
                 })
             });
         match self.row.selection {
+            // Its outcome is taken off the work.
+            Some(_) if is_platform_done && !ended.is_recorded => self.waits_to_start(Reason::AwaitingRecord),
             Some(selected) if is_platform_done => match self.blocked_by(selected) {
                 Some(reason) => self.waits_to_start(reason),
                 None => self.may_start(selected, Stage::Platform, Begins::ByReopening),

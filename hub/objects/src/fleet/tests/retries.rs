@@ -33,6 +33,12 @@ fn an_attempt_that_continues_a_failed_one_names_the_spec_that_lets_it_start() {
     annotations.insert(RETRY_ANNOTATION.to_owned(), "again".to_owned());
     let _change = fleet.fleet.set_upgrade(&Arc::new(object));
     let actions = fleet.plan().plan.actions;
+    let [Action::WritePage(write)] = &actions[..] else {
+        panic!("its outcome is recorded first: {actions:?}");
+    };
+    let page = crate::record::new_page("default", write);
+    fleet.see::<ManagedClustersUpgradeRecord>("default", &write.name, Some(page));
+    let actions = fleet.plan().plan.actions;
     let reopened = actions.iter().find_map(|action| match action {
         Action::ReopenWork { revision, .. } => Some(revision.generation),
         _ => None,
