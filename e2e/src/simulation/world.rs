@@ -320,6 +320,8 @@ impl World {
         self.rules.meddled(cluster);
         let (user, now) = (&self.fleet.user, Removal::default());
         done(user.delete(&MANAGED_CLUSTER, &Key::cluster(cluster), &now).await)?;
+        // The hub sees at once that it is gone; its namespace takes longer.
+        self.look_around().await?;
         self.namespace(cluster, false).await
     }
 
