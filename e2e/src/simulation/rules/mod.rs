@@ -97,7 +97,7 @@ pub(super) async fn watch(hub: Access, clock: Clock, rules: Rules) {
         tokio::select! {
             biased;
             Some(event) = upgrades.next() => each(event, |upgrade, gone| rules.upgrade(upgrade, gone, clock.now())),
-            Some(event) = records.next() => each(event, |page, _| rules.page(page)),
+            Some(event) = records.next() => each(event, |page, _| rules.page(page, clock.now())),
             Some(event) = works.next() => each(event, |work, gone| {
                 let mut seen = rules.seen();
                 if gone {
@@ -168,7 +168,7 @@ impl Rules {
         }
     }
 
-    fn page(&self, page: &Object) {
+    fn page(&self, page: &Object, now: Timestamp) {
         let mut seen = self.seen();
         let mut told = BTreeSet::new();
         for entry in page["spec"]["entries"].as_array().into_iter().flatten() {
@@ -176,6 +176,7 @@ impl Rules {
             let cluster = entry["cluster"].as_str();
             if let (Some(cluster), Some(started)) = (cluster, started) {
                 seen.recorded.insert((cluster.to_owned(), started));
+                seen.ends_by_record(cluster, started, &entry["outcome"], now);
                 let is_new = told.insert((cluster.to_owned(), started));
                 let twice = || {
                     format!(
@@ -296,6 +297,23 @@ impl Seen {
         {
             self.note(format!("BROKEN: {rule}"));
             self.broken = Some(rule);
+        }
+    }
+
+    /// Where a work cannot be changed, the outcome of the attempt is committed on a page of records alone.
+    fn ends_by_record(&mut self, cluster: &str, started: Timestamp, outcome: &Value, now: Timestamp) {
+        let Some(outcome) = outcome
+            .as_str()
+            .filter(|text| ["Complete", "Failed"].contains(text))
+        else {
+            return;
+        };
+        let attempts = self.attempts.get_mut(cluster).into_iter().flatten();
+        let mut of_record =
+            attempts.filter(|attempt| attempt.started == started && attempt.outcome.is_none());
+        if let Some(attempt) = of_record.next() {
+            attempt.outcome = Some((outcome.to_owned(), now));
+            self.note(format!("{now} {cluster}: the record says {outcome}"));
         }
     }
 

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use drydock_rollout::{Enforcement, Revision, Spec};
+use drydock_rollout::{Enforcement, Goal, Revision, Spec};
+use drydock_sandbox::ocm::spokes::version_of;
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
@@ -30,6 +31,13 @@ fn breaks(holds: bool, rule: impl FnOnce() -> String) -> Option<String> {
 /// By how much moments that different clocks have written may differ.
 fn off() -> SignedDuration {
     SignedDuration::try_from(SKEW * 2).unwrap_or(SignedDuration::MAX)
+}
+
+/// The version of the release that a goal asks for; that of an image is known by its digest.
+fn release_of(goal: &Goal) -> Option<Version> {
+    let target = goal.target.as_ref()?;
+    let by_image = || version_of(target.image.as_deref()?)?.parse().ok();
+    target.version.clone().or_else(by_image)
 }
 
 fn is_open(spec: &Spec, now: Timestamp) -> bool {
@@ -282,10 +290,13 @@ impl Start<'_> {
         let known = self
             .around()
             .filter_map(|around| around.clusters.get(cluster)?.version.clone());
-        let mut versions = known.chain(self.seen.runs(cluster));
+        // A cluster needs nothing that has come to the platform of this goal for another one, which asked for operators too.
+        let came = attempts.iter().filter(|attempt| attempt.has_ended("Complete"));
+        let came = came.filter_map(|attempt| release_of(&attempt.revision.goal));
+        let mut versions = known.chain(self.seen.runs(cluster)).chain(came);
         let by_version = self.spec.goal.operators.is_none()
             && versions.any(|version| target.is_some_and(|target| version >= *target));
-        // What a simulated cluster runs is not known here: one that was not started may need nothing.
+        // What a cluster runs is not known here if its works are only answered: one that was not started may need nothing.
         let may_be_there = self.seen.spokes.is_none() && self.own(attempts).next().is_none();
         by_attempt || by_version || may_be_there
     }
