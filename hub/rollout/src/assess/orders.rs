@@ -137,6 +137,8 @@ impl Cluster<'_> {
         let work = self.own(WorkKind::Cluster)?;
         let mut revision = (**work.revision.as_ref()?).clone();
         revision.started_at = self.new_attempt();
+        // With the outcome the work has ceased to enforce the target, which the cluster has come to.
+        revision.enforcement = Enforcement::Observed;
         // It is the present spec that lets it start.
         revision.generation = self.context.upgrade.generation;
         Some(revision)

@@ -1,7 +1,7 @@
 //! Clusters that are started over.
 
 use drydock_api::names::{EndState, RETRY_ANNOTATION};
-use drydock_rollout::{Outcome, RetryToken, UpdateState, VersionFeedback, WorkFeedback};
+use drydock_rollout::{Enforcement, Outcome, RetryToken, UpdateState, VersionFeedback, WorkFeedback};
 use semver::Version;
 
 use super::*;
@@ -40,8 +40,9 @@ fn an_attempt_that_continues_a_failed_one_names_the_spec_that_lets_it_start() {
     fleet.see::<ManagedClustersUpgradeRecord>("default", &write.name, Some(page));
     let actions = fleet.plan().plan.actions;
     let reopened = actions.iter().find_map(|action| match action {
-        Action::ReopenWork { revision, .. } => Some(revision.generation),
+        Action::ReopenWork { revision, .. } => Some((revision.generation, revision.enforcement)),
         _ => None,
     });
-    assert_eq!(reopened, Some(7), "{actions:?}");
+    // Its work has ceased to enforce the target when it failed.
+    assert_eq!(reopened, Some((7, Enforcement::Observed)), "{actions:?}");
 }
