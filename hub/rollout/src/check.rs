@@ -252,12 +252,8 @@ impl<'a> Check<'a> {
     /// Whether the end of the attempt that a work is part of is on a page of records.
     fn is_recorded(&self, name: &ClusterName, work: &Work) -> bool {
         let entries = self.rows.get(name).into_iter().flat_map(|row| row.entries.iter());
-        let upgrade = &self.rollout.upgrade;
         entries
-            .filter(|recorded| {
-                let owner = &recorded.page.owner;
-                owner.uid == work.owner.uid || upgrade.owns(owner) && upgrade.owns(&work.owner)
-            })
+            .filter(|recorded| recorded.page.owner.is_same(&work.owner))
             .any(|recorded| work.is_told_by(&recorded.entry))
     }
 
@@ -265,7 +261,7 @@ impl<'a> Check<'a> {
     fn is_at_work(&self, name: &ClusterName, work: &Work) -> bool {
         let theirs = || {
             self.works(name)
-                .filter(|(_, other)| other.owner.uid == work.owner.uid && !other.deleting)
+                .filter(|(_, other)| other.owner.is_same(&work.owner) && !other.deleting)
         };
         let started = theirs().any(|(kind, _)| starts(kind));
         started && theirs().all(|(_, other)| other.outcome.is_none() && !self.is_recorded(name, other))

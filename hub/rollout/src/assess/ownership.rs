@@ -35,7 +35,7 @@ impl<'a> Cluster<'a> {
         let theirs = |kind: WorkKind| {
             let work = self.row.works.get(kind)?;
             // Where somebody deletes one of them, the upgrade goes on with those that are left.
-            (work.owner.uid == owner.uid && !work.deleting).then_some(work)
+            (work.owner.is_same(owner) && !work.deleting).then_some(work)
         };
         if !self.context.upgrade.live.has(owner) {
             return true;
@@ -51,7 +51,7 @@ impl<'a> Cluster<'a> {
         self.row
             .entries
             .iter()
-            .any(|recorded| recorded.page.owner.uid == work.owner.uid && work.is_told_by(&recorded.entry))
+            .any(|recorded| recorded.page.owner.is_same(&work.owner) && work.is_told_by(&recorded.entry))
     }
 
     /// The latest rollout of another upgrade that has claimed the cluster, if it began after this one.

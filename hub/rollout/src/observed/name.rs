@@ -80,6 +80,13 @@ pub struct Owner {
     pub upgrade: Option<UpgradeKey>,
 }
 
+impl Owner {
+    /// Whether both are the same upgrade, though it was restored under another uid meanwhile.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.uid == other.uid || self.upgrade.is_some() && self.upgrade == other.upgrade
+    }
+}
+
 impl fmt::Display for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.upgrade {

@@ -128,3 +128,30 @@ fn what_an_upgrade_that_nothing_names_has_left_is_put_on_record() {
         "{actions:?}"
     );
 }
+
+#[test]
+fn what_a_restored_upgrade_has_on_record_is_so_although_its_work_names_its_former_uid() {
+    let mut fleet = TestFleet::new(&["c01"]);
+    let autumn = UpgradeKey::new("default", "autumn");
+    let work = left_by(&mut fleet, owner("former", Some(autumn)));
+    fleet.set_named_upgrade("autumn", "restored", 1, "none");
+    let (revision, started) = (work.revision.as_ref().unwrap(), work.attempt_since());
+    let page = json!({
+        "metadata": {"labels": {UPGRADE_UID_LABEL: "restored"}},
+        "spec": {
+            "upgrade": {
+                "name": "autumn", "uid": "restored", "target": "4.14.12", "goal": revision.goal.fingerprint(),
+                "rolloutSince": revision.rollout_since.to_string(),
+            },
+            "entries": [{
+                "cluster": "c01", "outcome": "Complete", "reason": "Upgraded", "message": "", "to": "4.14.12",
+                "started": started.to_string(), "completed": fleet.now.to_string(),
+            }],
+        },
+    });
+    let waits = fleet.plan().plan.actions;
+    assert!(waits.is_empty(), "{waits:?}");
+    fleet.see::<ManagedClustersUpgradeRecord>("default", "autumn-1", Some(page));
+    let actions = fleet.plan().plan.actions;
+    assert!(matches!(&actions[..], [Action::DeleteWork { .. }]), "{actions:?}");
+}
