@@ -6,8 +6,8 @@ use drydock_api::ClusterName;
 use drydock_api::mcu::{ManagedClustersUpgradeRecord, RecordEntry, RecordedStages};
 use drydock_api::names::{UPGRADE_ANNOTATION, UPGRADE_UID_LABEL};
 use drydock_rollout::{
-    Entry, Owner, Page, PageHeader, PageWrite, RecordedEntry, RecordedOutcome, RetryToken, StageSeconds, Uid,
-    UpgradeKey, bounded,
+    Entry, EntryPlace, Owner, Page, PageHeader, PageWrite, RecordedEntry, RecordedOutcome, RetryToken,
+    StageSeconds, Uid, UpgradeKey, bounded,
 };
 use jiff::Timestamp;
 use kube::{Resource, ResourceExt};
@@ -47,23 +47,28 @@ pub fn digest(record: &ManagedClustersUpgradeRecord) -> Option<RecordDigest> {
     });
     let name = record.name_any();
     let number = name.rsplit('-').next().and_then(|text| text.parse().ok());
-    let entries = record.spec.entries.iter().filter_map(entry);
+    let name: Arc<str> = name.into();
+    let entries = record.spec.entries.iter().enumerate();
+    let entries = entries.filter_map(|(index, found)| {
+        Some(Arc::new(RecordedEntry {
+            page: Arc::clone(&header),
+            place: EntryPlace {
+                page: Arc::clone(&name),
+                index,
+            },
+            entry: entry(found)?,
+        }))
+    });
+    let entries = entries.collect();
     Some(RecordDigest {
         page: Page {
             number: number.unwrap_or(0),
-            name: name.into(),
-            header: Arc::clone(&header),
+            name,
+            header,
             entries: record.spec.entries.len(),
             resource_version: record.resource_version().unwrap_or_default().into(),
         },
-        entries: entries
-            .map(|entry| {
-                Arc::new(RecordedEntry {
-                    page: Arc::clone(&header),
-                    entry,
-                })
-            })
-            .collect(),
+        entries,
     })
 }
 
@@ -141,12 +146,16 @@ pub fn new_page(namespace: &str, write: &PageWrite) -> Value {
     })
 }
 
-/// The JSON patch that appends entries to the version of a page that was read.
+/// The JSON patch that appends entries to the version of a page that was read, and replaces those that are replaced.
 pub fn appended(resource_version: &str, write: &PageWrite) -> Value {
     let test = json!({"op": "test", "path": "/metadata/resourceVersion", "value": resource_version});
     let entries = write.entries.iter();
     let appends = entries.map(|entry| json!({"op": "add", "path": "/spec/entries/-", "value": wire(entry)}));
-    Value::Array([test].into_iter().chain(appends).collect())
+    let replaced = write.replaced.iter();
+    let replaces = replaced.map(
+        |(index, entry)| json!({"op": "replace", "path": format!("/spec/entries/{index}"), "value": wire(entry)}),
+    );
+    Value::Array([test].into_iter().chain(replaces).chain(appends).collect())
 }
 
 /// The merge patch that marks a page as history, or as that of an upgrade that was restored under another uid.

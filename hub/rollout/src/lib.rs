@@ -36,7 +36,7 @@ pub use drydock_names::names::{EndState, WorkKind};
 pub use drydock_names::{ClusterName, IntOrPercent};
 pub use goal::{Goal, OperatorKey, Operators, Target};
 pub use observed::{
-    AgentFeedback, AgentPhase, Applied, ClusterFacts, ENTRY_MESSAGE, Enforcement, Entry, LiveUpgrades,
+    AgentFeedback, AgentPhase, Applied, ClusterFacts, ENTRY_MESSAGE, Enforcement, Entry, EntryPlace, LiveUpgrades,
     Observed, Outcome, OwnPlacement, Owner, Page, PageHeader, PlacementKey, Previous, RecordedEntry,
     RecordedOutcome, Refusal, RefusalCause, Refused, RefusedWrite, Requirements, Retries, RetryToken,
     Revision, Rollout, Row, Run, RunState, Selected, Selection, SelectionProblem, Source, StageSeconds,

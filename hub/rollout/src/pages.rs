@@ -17,7 +17,14 @@ const LONGEST_NAME: usize = 253;
 /// The writes that put the entries on pages of their rollouts.
 pub(crate) fn write(rollout: &Rollout, entries: Vec<NewEntry>) -> Vec<Action> {
     let mut groups: BTreeMap<(Owner, Timestamp, Arc<str>), Vec<NewEntry>> = BTreeMap::new();
+    let mut replacing = Vec::new();
     for new in entries {
+        if let Some(place) = &new.replaces
+            && let Some(page) = rollout.pages.iter().find(|page| page.name == place.page)
+        {
+            replacing.push((page, place.index, new));
+            continue;
+        }
         let key = (new.owner.clone(), new.rollout_since, Arc::clone(&new.goal));
         groups.entry(key).or_default().push(new);
     }
@@ -35,7 +42,33 @@ pub(crate) fn write(rollout: &Rollout, entries: Vec<NewEntry>) -> Vec<Action> {
         });
         write_group(rollout, &header, last, entries, &mut actions);
     }
+    for (page, index, new) in replacing {
+        replace(rollout, page, index, new, &mut actions);
+    }
     actions
+}
+
+/// An entry takes the place of another one: with the write that appends to the page, if there is one, because each write presumes
+/// the version of the page that was read.
+fn replace(rollout: &Rollout, page: &Page, index: usize, new: NewEntry, actions: &mut Vec<Action>) {
+    let write = actions.iter_mut().find_map(|action| match action {
+        Action::WritePage(write) if write.name == page.name => Some(write),
+        _ => None,
+    });
+    if let Some(write) = write {
+        write.replaced.push((index, new.entry));
+        return;
+    }
+    actions.push(Action::WritePage(Box::new(PageWrite {
+        name: Arc::clone(&page.name),
+        number: page.number,
+        header: Arc::clone(&page.header),
+        target: new.target,
+        started_by: Arc::clone(&rollout.upgrade.started_by),
+        append_to: Some(Arc::clone(&page.resource_version)),
+        entries: Vec::new(),
+        replaced: vec![(index, new.entry)],
+    })));
 }
 
 fn write_group(
@@ -57,6 +90,7 @@ fn write_group(
             started_by: Arc::clone(&rollout.upgrade.started_by),
             append_to,
             entries,
+            replaced: Vec::new(),
         }))
     };
     let mut entries = entries.into_iter().map(|new| new.entry).peekable();

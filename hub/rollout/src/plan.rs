@@ -90,6 +90,8 @@ pub struct PageWrite {
     pub append_to: Option<Arc<str>>,
     /// The new entries.
     pub entries: Vec<Entry>,
+    /// Entries that take the place of others, by index.
+    pub replaced: Vec<(usize, Entry)>,
 }
 
 /// One write.

@@ -52,7 +52,15 @@ pub fn of_action(row: Option<&Row>, rollout: &Rollout, action: &Action) -> Vec<T
             let what = "continues where it failed, after the platform's upgrade";
             vec![Transition::of_cluster(cluster, false, "ClusterRetried", what)]
         }
-        Action::WritePage(write) => write.entries.iter().filter_map(recorded).collect(),
+        Action::WritePage(write) => {
+            let replaced = write.replaced.iter().map(|(_, entry)| entry);
+            write
+                .entries
+                .iter()
+                .chain(replaced)
+                .filter_map(recorded)
+                .collect()
+        }
         Action::AddFinalizer
         | Action::RemoveFinalizer
         | Action::ApplyPlacement(_)

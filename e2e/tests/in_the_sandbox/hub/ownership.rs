@@ -281,6 +281,46 @@ async fn a_version_that_changes_under_a_finished_cluster_is_on_record() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cluster_that_shows_ever_other_versions_has_one_entry_that_is_seldom_written() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    let status = light.status("spring").await.unwrap();
+    // For three hours.
+    for patch in 0..360 {
+        let version = format!("4.15.{patch}");
+        light
+            .spokes
+            .with("c01", |cluster, now| cluster.upgraded_outside(&version, now));
+        tokio::time::sleep(std::time::Duration::from_secs(30)).await;
+    }
+    minutes(61).await;
+    let entries = light.entries().await.unwrap();
+    let told: Vec<(&str, Option<&str>, &str)> = entries
+        .iter()
+        .map(|(_, entry)| (entry.outcome.as_str(), entry.from.as_deref(), entry.to.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("Complete", Some("4.14.9"), "4.14.12"),
+            ("Drifted", Some("4.14.12"), "4.15.359")
+        ]
+    );
+    let pages = light.user.list(&RECORD, &Selection::everything()).await.unwrap();
+    let writes = pages[0]["metadata"]["generation"].as_i64().unwrap();
+    assert!((3..=7).contains(&writes), "{writes} writes in four hours");
+    let events = light.events().await.unwrap();
+    let told = events
+        .iter()
+        .filter(|(reason, _)| reason == "ClusterDrifted")
+        .count();
+    assert!((2..=5).contains(&told), "{told} Events in four hours");
+    assert_eq!(light.status("spring").await.unwrap(), status, "it is frozen");
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_work_that_nobody_owns_any_more_is_recorded_by_who_replaces_it() {
     let mut light = Light::start(1, SpokeSettings::default()).await.unwrap();
     light.upgrade("old", spec_of(&["c01"])).await.unwrap();

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use drydock_names::names::{EndState, WorkKind};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Assessment, Cluster, Ending, IS_FINAL, Next, Step, Unrecorded};
 use crate::{
     ClusterState, Enforcement, FailureReason, Reason, RecordedEntry, RecordedOutcome, RetryToken, Work,
 };
+
+/// The time between two writes about a cluster that shows ever other versions after its end.
+const DRIFT_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 
 /// How a cluster has ended.
 pub(super) struct Ended<'a> {
@@ -229,9 +232,21 @@ impl<'a> Cluster<'a> {
             .filter(|version| **version != recorded && Some(version.to_string().as_str()) != before)
             .filter(|_| self.fed_back_version().is_none());
         let seen = fed_back.or(claimed).filter(|_| is_quiet)?;
-        Some(Unrecorded::Drift {
-            from: recorded.to_string().into(),
-            to: seen.to_string().into(),
+        let to = seen.to_string().into();
+        if known == RecordedOutcome::Complete {
+            return Some(Unrecorded::Drift {
+                from: recorded.to_string().into(),
+                to,
+                replaces: None,
+            });
+        }
+        // What a cluster says may change for ever: one entry is kept of it, and is written anew once in a while.
+        let written = newest.entry.completed;
+        let due = written.saturating_add(DRIFT_INTERVAL).unwrap_or(Timestamp::MAX);
+        self.present.has_reached(due).then(|| Unrecorded::Drift {
+            from: newest.entry.from.clone().unwrap_or_else(|| newest.entry.to.clone()),
+            to,
+            replaces: Some(newest.place.clone()),
         })
     }
 }

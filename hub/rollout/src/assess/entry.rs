@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::{Cluster, Ending};
 use crate::{
-    ENTRY_MESSAGE, Entry, Outcome, Owner, RecordedOutcome, RetryToken, Revision, StageSeconds, Work, bounded,
+    ENTRY_MESSAGE, Entry, EntryPlace, Outcome, Owner, RecordedOutcome, RetryToken, Revision, StageSeconds, Work, bounded,
 };
 
 /// What became of a cluster and stands on no page of records yet.
@@ -21,8 +21,12 @@ pub(crate) enum Unrecorded {
     NeverWritten(Ending),
     /// It was let go of while in flight; why.
     Abandoned(Arc<str>),
-    /// Something else changed its version.
-    Drift { from: Arc<str>, to: Arc<str> },
+    /// Something else changed its version from what the upgrade left it at. The entry about an earlier change is replaced.
+    Drift {
+        from: Arc<str>,
+        to: Arc<str>,
+        replaces: Option<EntryPlace>,
+    },
     /// What an upgrade that does not exist any more has left, by the work that carries its outcome.
     Orphan(WorkKind),
 }
@@ -34,6 +38,8 @@ pub(crate) struct NewEntry {
     pub goal: Arc<str>,
     pub target: Arc<str>,
     pub entry: Entry,
+    /// The entry whose place it takes.
+    pub replaces: Option<EntryPlace>,
 }
 
 impl Cluster<'_> {
@@ -74,18 +80,13 @@ impl Cluster<'_> {
                 let told = Told::ending(ending, self.retry(), self.present.now());
                 self.without_work(since, None, &told, None)
             }
-            Unrecorded::Drift { from, to } => {
-                let told = Told {
-                    outcome: RecordedOutcome::Drifted,
-                    reason: "Drifted".into(),
-                    message: format!(
-                        "runs {to}, which this upgrade did not ask for; it had left it at {from}"
-                    )
-                    .into(),
-                    at: self.present.now(),
-                    retry: RetryToken::default(),
-                };
-                self.without_work(since, Some(from), &told, Some(to))
+            Unrecorded::Drift { from, to, replaces } => {
+                let told = Told::drifted(from, to, self.present.now());
+                let entry = self.without_work(since, Some(from), &told, Some(to))?;
+                Some(NewEntry {
+                    replaces: replaces.clone(),
+                    ..entry
+                })
             }
         }
     }
@@ -117,6 +118,7 @@ impl Cluster<'_> {
                 completed: told.at,
                 retry: told.retry.clone(),
             },
+            replaces: None,
         }
     }
 
@@ -150,6 +152,7 @@ impl Cluster<'_> {
                 completed: told.at,
                 retry: told.retry.clone(),
             },
+            replaces: None,
         })
     }
 
@@ -207,6 +210,21 @@ impl Told {
             message: Arc::clone(&ending.message),
             at: now,
             retry,
+        }
+    }
+
+    fn drifted(from: &str, to: &str, now: Timestamp) -> Self {
+        let message = if from == to {
+            format!("runs {to} again, after a version that this upgrade did not ask for")
+        } else {
+            format!("runs {to}, which this upgrade did not ask for; it had left it at {from}")
+        };
+        Self {
+            outcome: RecordedOutcome::Drifted,
+            reason: "Drifted".into(),
+            message: message.into(),
+            at: now,
+            retry: RetryToken::default(),
         }
     }
 

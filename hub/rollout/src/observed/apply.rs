@@ -6,8 +6,8 @@ use drydock_names::names::WorkKind;
 use jiff::Timestamp;
 
 use super::{
-    AgentFeedback, Applied, Observed, Outcome, OwnPlacement, Page, PageHeader, RecordedEntry, Run, RunState,
-    Uid, Upgrade, UpgradeMethod, VersionFeedback, Work, WorkFeedback, Works,
+    AgentFeedback, Applied, EntryPlace, Observed, Outcome, OwnPlacement, Page, PageHeader, RecordedEntry,
+    Run, RunState, Uid, Upgrade, UpgradeMethod, VersionFeedback, Work, WorkFeedback, Works,
 };
 use crate::{Action, Finish, NewWork, PageWrite};
 
@@ -146,8 +146,10 @@ impl Observed {
 
     fn write_page(&mut self, write: &PageWrite) {
         let pages = &mut self.rollout.pages;
+        let mut before = 0;
         match pages.iter_mut().find(|page| page.name == write.name) {
             Some(page) => {
+                before = page.entries;
                 page.entries += write.entries.len();
                 page.resource_version = format!("{}+", page.resource_version).into();
             }
@@ -159,13 +161,20 @@ impl Observed {
                 resource_version: "1".into(),
             }),
         }
-        for entry in &write.entries {
+        let appended = (before..).zip(&write.entries);
+        let replaced = write.replaced.iter().map(|(index, entry)| (*index, entry));
+        for (index, entry) in appended.chain(replaced) {
             let row = self.rows.entry(entry.cluster.clone()).or_default();
             let recorded = Arc::new(RecordedEntry {
                 page: Arc::clone(&write.header),
+                place: EntryPlace {
+                    page: Arc::clone(&write.name),
+                    index,
+                },
                 entry: entry.clone(),
             });
             let mut entries: Vec<_> = row.entries.to_vec();
+            entries.retain(|other| other.place != recorded.place);
             entries.push(recorded);
             entries.sort_by_key(|recorded| recorded.entry.completed);
             row.entries = entries.into();
@@ -188,6 +197,7 @@ impl Observed {
                 if *recorded.page == *before {
                     Arc::new(RecordedEntry {
                         page: Arc::clone(&after),
+                        place: recorded.place.clone(),
                         entry: recorded.entry.clone(),
                     })
                 } else {

@@ -96,11 +96,22 @@ pub struct PageHeader {
     pub closed: bool,
 }
 
+/// Where an entry stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryPlace {
+    /// The name of the page.
+    pub page: Arc<str>,
+    /// Which of its entries, from 0.
+    pub index: usize,
+}
+
 /// An entry and the page that it stands on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedEntry {
     /// What the page says of all its entries.
     pub page: Arc<PageHeader>,
+    /// Where on which page.
+    pub place: EntryPlace,
     /// The entry.
     pub entry: Entry,
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use drydock_rollout::{
     Action, ActionSpec, AgentFeedback, AgentPhase, AgentSettings, Applied, ClusterFacts, ClusterName,
-    Decider, EndState, Enforcement, Entry, Goal, IntOrPercent, LiveUpgrades, Observed, Operators, Outcome,
-    OwnPlacement, Owner, PageHeader, PlacementKey, Plan, Previous, RecordedEntry, RecordedOutcome, Refusal,
-    RefusalCause, Refused, RefusedWrite, Requirements, Retries, RetryToken, Revision, Rollout, Row, Run,
-    RunState, Selected, Selection, SelectionProblem, Selector, Source, Spec, StageSeconds, StartWindow,
+    Decider, EndState, Enforcement, Entry, EntryPlace, Goal, IntOrPercent, LiveUpgrades, Observed, Operators,
+    Outcome, OwnPlacement, Owner, PageHeader, PlacementKey, Plan, Previous, RecordedEntry, RecordedOutcome,
+    Refusal, RefusalCause, Refused, RefusedWrite, Requirements, Retries, RetryToken, Revision, Rollout, Row,
+    Run, RunState, Selected, Selection, SelectionProblem, Selector, Source, Spec, StageSeconds, StartWindow,
     Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, UpgradeVia, VersionFeedback,
     Work, WorkFeedback, WorkKind, check, decide,
 };
@@ -596,6 +596,10 @@ fn their_entry(cluster: ClusterName, owner: Owner, since: Timestamp, now: Timest
             goal: "theirs".into(),
             closed: false,
         }),
+        place: EntryPlace {
+            page: "theirs".into(),
+            index: 0,
+        },
         entry: Entry {
             cluster,
             canary: false,
