@@ -91,10 +91,10 @@ pub struct RecordEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]
     pub from: Option<String>,
-    /// The version or image that it was to come to; of a drift, the version that was seen.
+    /// The version or image that it was to come to; of a drift, and of a cluster that needed nothing, the version that was seen.
     #[schemars(length(max = 1024))]
     pub to: String,
-    /// When the attempt began (RFC 3339); a drift has none.
+    /// When the attempt began (RFC 3339); a drift has none, nor has a cluster that needed nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64), extend("format" = "date-time"))]
     pub started: Option<String>,

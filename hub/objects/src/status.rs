@@ -131,6 +131,11 @@ fn completion(report: &Report, before: &ManagedClustersUpgradeStatus, now: Times
     report
         .last_finished
         .or(before.completion_time.as_ref().map(|time| time.0))
+        .filter(|done| {
+            report
+                .rollout_since
+                .is_none_or(|since| *done >= wire_time(since).0)
+        })
         .unwrap_or(now)
 }
 

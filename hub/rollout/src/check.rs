@@ -225,7 +225,8 @@ impl<'a> Check<'a> {
         let works = row.works.iter().filter(|(_, work)| !upgrade.owns(&work.owner));
         let works =
             works.filter_map(|(_, work)| work.revision.as_ref().map(|revision| revision.rollout_since));
-        let entries = row.entries.iter().map(|recorded| &recorded.page);
+        let entries = row.entries.iter().filter(|found| !found.entry.is_without_work());
+        let entries = entries.map(|recorded| &recorded.page);
         let entries = entries
             .filter(|page| page.closed || !upgrade.owns(&page.owner))
             .map(|page| page.rollout_since);

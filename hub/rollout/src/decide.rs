@@ -74,6 +74,7 @@ impl Fleet<'_> {
                 .into_iter()
                 .chain(deadline)
                 .chain(self.records_due(now))
+                .chain(self.begins_with_records().then(|| at_once(now)))
                 .min(),
             report,
         }
@@ -105,12 +106,7 @@ impl Fleet<'_> {
         actions.extend(self.records(since, now));
         let all = &self.totals.all;
         let settled = self.rollout.spec.is_ok()
-            && self
-                .rollout
-                .selection
-                .sources
-                .iter()
-                .all(|source| source.problem.is_none())
+            && !has_selection_problem(self.rollout)
             && all.total > 0
             && all.complete + all.failed == all.total;
         if frozen || settled {
@@ -154,7 +150,9 @@ impl Fleet<'_> {
     /// When a refused write of records is tried again.
     fn records_due(&self, now: Timestamp) -> Option<Timestamp> {
         let refused = self.rollout.page_refusal.as_ref()?;
-        let is_awaited = !self.totals.unrecorded.is_empty() || self.adopted().next().is_some();
+        let is_awaited = !self.totals.unrecorded.is_empty()
+            || self.at_target().is_some()
+            || self.adopted().next().is_some();
         (is_awaited && refused.next > now).then_some(refused.next)
     }
 
@@ -167,13 +165,36 @@ impl Fleet<'_> {
         })
     }
 
+    /// Clusters that need nothing, and are on no page yet: their end is committed there, once the rollout has begun or there is nothing
+    /// else to do in it.
+    fn at_target(&self) -> Option<&BTreeSet<ClusterName>> {
+        let rollout = self.rollout;
+        let acts = !is_frozen(rollout)
+            && rollout.spec.as_ref().is_ok_and(|spec| !spec.paused)
+            && !has_selection_problem(rollout);
+        let has_begun = self.context.since.is_some() || is_all_complete(self.totals);
+        let at_target = &self.totals.at_target;
+        (acts && has_begun && !at_target.is_empty()).then_some(at_target)
+    }
+
+    /// A rollout in which no cluster needs anything begins with this plan; its records follow at once.
+    fn begins_with_records(&self) -> bool {
+        self.context.since.is_none() && self.at_target().is_some()
+    }
+
     /// Outcomes that are on no page yet, while pages can be written.
     fn records(&self, since: Timestamp, now: Timestamp) -> Vec<Action> {
         let refused = self.rollout.page_refusal.as_ref();
         if refused.is_some_and(|refusal| refusal.next > now) {
             return Vec::new();
         }
-        let entries = self.totals.unrecorded.iter().filter_map(|name| {
+        let at_target = self.at_target().filter(|_| self.context.since.is_some());
+        let names = self
+            .totals
+            .unrecorded
+            .iter()
+            .chain(at_target.into_iter().flatten());
+        let entries = names.filter_map(|name| {
             let unrecorded = self.assessments.get(name)?.unrecorded.as_ref()?;
             self.cluster(name, now)?.entry(unrecorded, since)
         });
@@ -222,7 +243,8 @@ impl Fleet<'_> {
         let used =
             |counts: ActionCounts, is_used: bool| if is_used { counts } else { ActionCounts::default() };
         let has = |which: fn(&crate::Spec) -> bool| spec.is_ok_and(|spec| which(spec)) || spec.is_err();
-        let begins = starting > 0 || (is_over(self.rollout) && !is_all_complete(totals));
+        let begins =
+            starting > 0 || (is_over(self.rollout) && !is_all_complete(totals)) || self.begins_with_records();
         let mut report = Report {
             selected: totals.selected,
             selection_problem: problem,
@@ -240,6 +262,8 @@ impl Fleet<'_> {
             channels_pending: totals.channels_pending,
             versions: totals.versions.clone(),
             drifted: totals.drifted,
+            needed_nothing: totals.needed_nothing,
+            awaits_records: self.at_target().map_or(0, BTreeSet::len),
             left_to: totals.left_to.clone(),
             unnamed: totals.attention.len().saturating_sub(NAMED_CLUSTERS),
             failed: self.failed(),
@@ -376,6 +400,17 @@ pub(crate) fn is_frozen(rollout: &Rollout) -> bool {
     previous.complete
         && rollout.spec.is_ok()
         && previous.observed_generation == Some(rollout.upgrade.generation)
+}
+
+/// The next moment after this one.
+fn at_once(now: Timestamp) -> Timestamp {
+    now.saturating_add(SignedDuration::from_millis(1))
+        .unwrap_or(Timestamp::MAX)
+}
+
+fn has_selection_problem(rollout: &Rollout) -> bool {
+    let mut sources = rollout.selection.sources.iter();
+    sources.any(|source| source.problem.is_some())
 }
 
 fn is_all_complete(totals: &Totals) -> bool {

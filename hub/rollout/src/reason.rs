@@ -6,7 +6,7 @@ use std::sync::Arc;
 use drydock_names::names::WorkKind;
 use jiff::Timestamp;
 
-use crate::{Refusal, Stage};
+use crate::{ALREADY_AT_TARGET, Refusal, Stage};
 
 /// When a cluster leaves its state at the latest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,8 +145,8 @@ pub enum Reason {
     AwaitingRecord,
     /// The hub reads a work by name, because it does not know whether it is there.
     ConfirmingWork(WorkKind),
-    /// The cluster runs the target, or something newer, without our doing.
-    AlreadyAtTarget(String),
+    /// The cluster runs the target, or something newer, without our doing; which version, in a sentence.
+    AlreadyAtTarget(Arc<str>),
     /// The work agent has not applied the work; why, if it says.
     WaitingForApply(Option<Arc<str>>),
     /// Jobs of an action have not ended.
@@ -226,7 +226,7 @@ impl Reason {
             Self::ReplacingOldWork => "ReplacingOldWork",
             Self::AwaitingRecord => "AwaitingRecord",
             Self::ConfirmingWork(_) => "ConfirmingWork",
-            Self::AlreadyAtTarget(_) => "AlreadyAtTarget",
+            Self::AlreadyAtTarget(_) => ALREADY_AT_TARGET,
             Self::WaitingForApply(_) => "WaitingForApply",
             Self::ActionRunning { .. } => "ActionRunning",
             Self::ActionDone => "ActionDone",
@@ -328,7 +328,6 @@ impl fmt::Display for Reason {
                 "whether the work of the {} is there is being confirmed",
                 Stage::of(*kind).label()
             ),
-            Self::AlreadyAtTarget(version) => write!(f, "already runs {version}"),
             Self::WaitingForApply(Some(why)) => write!(f, "the cluster cannot apply the work: {why}"),
             Self::ActionRunning { succeeded, total } => {
                 write!(f, "the action runs: {succeeded} of {total} have succeeded")
@@ -338,7 +337,9 @@ impl fmt::Display for Reason {
             }
             Self::Progressing(Some(how)) => write!(f, "upgrading: {how}"),
             Self::Unreadable(why) => write!(f, "what the cluster feeds back cannot be read: {why}"),
-            Self::Upgraded(message) | Self::Failed { message, .. } => f.write_str(message),
+            Self::AlreadyAtTarget(message) | Self::Upgraded(message) | Self::Failed { message, .. } => {
+                f.write_str(message)
+            }
             other => f.write_str(other.as_str()),
         }
     }

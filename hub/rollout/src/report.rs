@@ -210,6 +210,10 @@ pub struct Report {
     pub versions: BTreeMap<String, usize>,
     /// Complete clusters that run a newer version than the target.
     pub drifted: usize,
+    /// Complete clusters that needed nothing, because they ran the target before.
+    pub needed_nothing: usize,
+    /// How many of them are still to be put on record.
+    pub awaits_records: usize,
     /// Clusters that later upgrades have claimed, by upgrade.
     pub left_to: BTreeMap<String, usize>,
     /// Clusters that move or need attention, the most urgent first; at most [`NAMED_CLUSTERS`].
@@ -235,13 +239,14 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether every cluster of the rollout is done, and there is one.
+    /// Whether every cluster of the rollout is done, which is committed, and there is one.
     pub fn complete(&self) -> bool {
         self.invalid.is_none()
             && self.selection_problem.is_none()
             && self.counts.total > 0
             && self.counts.complete == self.counts.total
             && self.channels_pending == 0
+            && self.awaits_records == 0
     }
 
     /// What a cluster waits for that is ready to start.

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use drydock_names::ClusterName;
 use jiff::Timestamp;
 
-use crate::assess::{Assessment, Next, Start, Step};
-use crate::{ActionCounts, ClusterState, ClusterStatus, Counts, Stage, Urgency};
+use crate::assess::{Assessment, Next, Start, Step, Unrecorded};
+use crate::{ActionCounts, ClusterState, ClusterStatus, Counts, Reason, Stage, Urgency};
 
 /// Moments, each as often as it was put in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,6 +68,10 @@ pub(crate) struct Totals {
     /// Clusters with writes that wait for nobody.
     pub acting: BTreeSet<ClusterName>,
     pub unrecorded: BTreeSet<ClusterName>,
+    /// Clusters that need nothing, which is on no page of records yet.
+    pub at_target: BTreeSet<ClusterName>,
+    /// Complete clusters that needed nothing.
+    pub needed_nothing: usize,
     /// Clusters with works of actions that have served.
     pub disposable: BTreeSet<ClusterName>,
     pub attention: BTreeSet<(Urgency, ClusterName)>,
@@ -131,10 +135,12 @@ impl Totals {
         if let Some(until) = assessment.until {
             change_set(&mut self.deadlines, (until, name.clone()), true, adds);
         }
+        let is_at_target = matches!(assessment.unrecorded, Some(Unrecorded::AtTarget(_)));
+        change_set(&mut self.at_target, name.clone(), is_at_target, adds);
         change_set(
             &mut self.unrecorded,
             name.clone(),
-            assessment.unrecorded.is_some(),
+            assessment.unrecorded.is_some() && !is_at_target,
             adds,
         );
         change_set(
@@ -196,6 +202,9 @@ impl Totals {
         change(&mut self.applied, status.applied || status.initialized, adds);
         change(&mut self.channels_pending, assessment.channel_pending, adds);
         change(&mut self.drifted, status.drifted, adds);
+        let needed_nothing =
+            state == ClusterState::Complete && matches!(status.reason, Reason::AlreadyAtTarget(_));
+        change(&mut self.needed_nothing, needed_nothing, adds);
         change_map(
             &mut self.versions,
             status.version.as_deref().unwrap_or("unknown"),

@@ -80,6 +80,7 @@ fn recorded(entry: &crate::Entry) -> Option<Transition> {
         RecordedOutcome::Drifted => (false, "ClusterDrifted"),
         RecordedOutcome::Abandoned => (true, "ClusterAbandoned"),
         RecordedOutcome::Failed if entry.reason.ends_with("Refused") => (true, "ClusterFailed"),
+        RecordedOutcome::Complete if entry.is_without_work() => (false, "ClusterCompleted"),
         RecordedOutcome::Complete | RecordedOutcome::Failed => return None,
     };
     Some(Transition::of_cluster(

@@ -204,13 +204,12 @@ fn in_progress(report: &Report) -> Said {
         return said(
             FALSE,
             reason::COMPLETE,
-            format!(
-                "{} upgraded to {}{}",
-                clusters(counts.complete),
-                report.target,
-                left(report)
-            ),
+            format!("{}{}", completed(report), left(report)),
         );
+    }
+    if report.awaits_records > 0 && counts.complete == counts.total {
+        let message = format!("{} being put on record", clusters(report.awaits_records));
+        return said(TRUE, reason::IN_PROGRESS, message);
     }
     if report.channels_pending > 0 && counts.complete == counts.total {
         let message = format!(
@@ -299,12 +298,7 @@ fn complete(report: &Report, in_progress: &Said) -> Said {
         return said(
             TRUE,
             reason::COMPLETE,
-            format!(
-                "all {} upgraded to {}{}",
-                clusters(counts.total),
-                report.target,
-                left(report)
-            ),
+            format!("all {}{}", completed(report), left(report)),
         );
     }
     said(
@@ -312,6 +306,19 @@ fn complete(report: &Report, in_progress: &Said) -> Said {
         in_progress.reason,
         format!("{} of {} complete", counts.complete, counts.total),
     )
+}
+
+/// What all clusters have come to. Not all need have been upgraded.
+fn completed(report: &Report) -> String {
+    let all = clusters(report.counts.complete);
+    let target = &report.target;
+    match report.needed_nothing {
+        0 => format!("{all} upgraded to {target}"),
+        already => {
+            let verb = if report.counts.complete == 1 { "runs" } else { "run" };
+            format!("{all} {verb} {target} or newer; {already} of them did before")
+        }
+    }
 }
 
 /// What was left to later upgrades, and to how many.

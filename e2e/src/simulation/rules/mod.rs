@@ -171,6 +171,7 @@ impl Rules {
     fn page(&self, page: &Object, now: Timestamp) {
         let mut seen = self.seen();
         let mut told = BTreeSet::new();
+        seen.breaks(repeated(page));
         for entry in page["spec"]["entries"].as_array().into_iter().flatten() {
             let started = entry["started"].as_str().and_then(|text| text.parse().ok());
             let cluster = entry["cluster"].as_str();
@@ -280,6 +281,25 @@ impl Rules {
         let seen = self.seen();
         seen.history.iter().cloned().collect::<Vec<_>>().join("\n")
     }
+}
+
+/// A page has no cluster twice that needed nothing, and of each attempt at most one drift: what a cluster says makes no page grow.
+fn repeated(page: &Object) -> Option<String> {
+    let mut newest: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut needed_nothing = BTreeSet::new();
+    let mut entries = page["spec"]["entries"].as_array().into_iter().flatten();
+    entries.find_map(|entry| {
+        let (cluster, outcome) = (entry["cluster"].as_str()?, entry["outcome"].as_str()?);
+        let is_second_drift = newest.insert(cluster, outcome) == Some("Drifted") && outcome == "Drifted";
+        let is_without_work = outcome == "Complete" && entry["started"].is_null();
+        let is_second = is_second_drift || is_without_work && !needed_nothing.insert(cluster);
+        is_second.then(|| {
+            format!(
+                "{cluster} is {outcome} twice without an attempt on {}",
+                page.name()
+            )
+        })
+    })
 }
 
 impl Seen {

@@ -1,6 +1,7 @@
 //! What people do on a hub, beside each other and at any time.
 
 mod actions;
+mod at_target;
 mod feedback;
 mod ownership;
 mod refusals;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use drydock_names::names::{EndState, WorkKind};
 use jiff::{SignedDuration, Timestamp};
+use semver::Version;
 
 use super::{Assessment, Cluster, Ending, IS_FINAL, Next, Step, Unrecorded};
 use crate::{
-    ClusterState, Enforcement, FailureReason, Reason, RecordedEntry, RecordedOutcome, RetryToken, Work,
+    ALREADY_AT_TARGET, ClusterState, Enforcement, FailureReason, Reason, RecordedEntry, RecordedOutcome, RetryToken, Work,
 };
 
 /// The time between two writes about a cluster that shows ever other versions after its end.
@@ -30,6 +31,8 @@ pub(super) struct Ended<'a> {
     pub is_committed: bool,
     /// The outcome stands on a page of records.
     pub is_recorded: bool,
+    /// The version at which it was found, if no work was made for it.
+    pub found_at: Option<Version>,
 }
 
 impl<'a> Cluster<'a> {
@@ -54,6 +57,11 @@ impl<'a> Cluster<'a> {
 
     /// How the cluster has ended, if it has and nothing was begun since.
     pub(super) fn ended(&self) -> Option<Ended<'a>> {
+        if let Some(recorded) = self.needed_nothing() {
+            // A work of an earlier attempt that has ended has nothing to do with it.
+            let uncommitted = self.lead().filter(|(_, work)| work.outcome.is_none());
+            return Some(self.by_record(recorded, uncommitted));
+        }
         let mut outcomes = self.own_outcomes();
         let Some((kind, work)) = self.lead() else {
             return outcomes.next().map(|recorded| self.by_record(recorded, None));
@@ -71,10 +79,19 @@ impl<'a> Cluster<'a> {
                 work: Some((kind, work)),
                 is_committed: true,
                 is_recorded: of_attempt.is_some(),
+                found_at: None,
             }),
             (None, Some(recorded)) => Some(self.by_record(recorded, Some((kind, work)))),
             (None, None) => None,
         }
+    }
+
+    /// The record of a cluster that needed nothing, unless an attempt began since.
+    fn needed_nothing(&self) -> Option<&'a RecordedEntry> {
+        let newest = self.own_outcomes().next()?;
+        let began = self.lead().map(|(_, work)| work.attempt_since());
+        let is_newest = began.is_none_or(|began| began < newest.entry.completed);
+        (newest.entry.is_without_work() && is_newest).then_some(newest)
     }
 
     fn by_record(&self, recorded: &'a RecordedEntry, work: Option<(WorkKind, &'a Work)>) -> Ended<'a> {
@@ -97,6 +114,7 @@ impl<'a> Cluster<'a> {
             work,
             is_committed: false,
             is_recorded: true,
+            found_at: entry.is_without_work().then(|| entry.to.parse().ok()).flatten(),
         }
     }
 
@@ -125,6 +143,9 @@ impl<'a> Cluster<'a> {
         let failed = FailureReason::parse(&ended.reason);
         let message = Arc::clone(&ended.message);
         let (state, reason) = match ended.state {
+            EndState::Complete if *ended.reason == *ALREADY_AT_TARGET => {
+                (ClusterState::Complete, Reason::AlreadyAtTarget(message))
+            }
             EndState::Complete => (ClusterState::Complete, Reason::Upgraded(message)),
             EndState::Failed => (
                 ClusterState::Failed,
@@ -136,13 +157,19 @@ impl<'a> Cluster<'a> {
         };
         let mut status = self.status(state, reason, IS_FINAL);
         status.started = ended.started;
-        status.finished = ended.at;
         status.since = ended.at;
+        // One that needed nothing was done before: how long that is ago says nothing.
+        status.finished = ended.at.filter(|_| ended.started.is_some());
+        if ended.found_at.is_some() {
+            status.initialized = false;
+            status.applied = false;
+        }
         let failed_stage = failed.map(FailureReason::stage);
         // Its works may be gone, and the outcome stays.
         status.initialized |= ended.state == EndState::Complete && ended.started.is_some()
             || failed_stage.is_some_and(|stage| stage > crate::Stage::PreAction);
         let target = self.spec().and_then(|spec| spec.goal.version());
+        let target = ended.found_at.as_ref().or(target);
         status.drifted = ended.state == EndState::Complete
             && target.is_some_and(|target| self.known_version().is_some_and(|version| version > target));
         let mut assessment = self.member(status, Step::WAIT);
@@ -181,7 +208,11 @@ impl<'a> Cluster<'a> {
             let known = FailureReason::parse(&ended.reason);
             let ending = Ending {
                 outcome: ended.state,
-                reason: known.map_or("Upgraded", FailureReason::as_str),
+                reason: match known {
+                    Some(known) => known.as_str(),
+                    None if ended.found_at.is_some() => ALREADY_AT_TARGET,
+                    None => "Upgraded",
+                },
                 message: Arc::clone(&ended.message),
                 unverified: false,
             };

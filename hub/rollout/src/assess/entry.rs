@@ -7,7 +7,8 @@ use jiff::Timestamp;
 
 use super::{Cluster, Ending};
 use crate::{
-    ENTRY_MESSAGE, Entry, EntryPlace, Outcome, Owner, RecordedOutcome, RetryToken, Revision, StageSeconds, Work, bounded,
+    ALREADY_AT_TARGET, ENTRY_MESSAGE, Entry, EntryPlace, Outcome, Owner, RecordedOutcome, RetryToken,
+    Revision, StageSeconds, Work, bounded,
 };
 
 /// What became of a cluster and stands on no page of records yet.
@@ -19,6 +20,8 @@ pub(crate) enum Unrecorded {
     Ending(Ending),
     /// An outcome without a work: it could not be created.
     NeverWritten(Ending),
+    /// It needed nothing: it runs this version, which is the target or beyond it.
+    AtTarget(Arc<str>),
     /// It was let go of while in flight; why.
     Abandoned(Arc<str>),
     /// Something else changed its version from what the upgrade left it at. The entry about an earlier change is replaced.
@@ -79,6 +82,16 @@ impl Cluster<'_> {
             Unrecorded::NeverWritten(ending) => {
                 let told = Told::ending(ending, self.retry(), self.present.now());
                 self.without_work(since, None, &told, None)
+            }
+            Unrecorded::AtTarget(version) => {
+                let told = Told {
+                    outcome: RecordedOutcome::Complete,
+                    reason: ALREADY_AT_TARGET.into(),
+                    message: format!("already runs {version}").into(),
+                    at: self.present.now(),
+                    retry: self.retry(),
+                };
+                self.without_work(since, Some(version), &told, Some(version))
             }
             Unrecorded::Drift { from, to, replaces } => {
                 let told = Told::drifted(from, to, self.present.now());

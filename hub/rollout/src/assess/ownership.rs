@@ -65,7 +65,9 @@ impl<'a> Cluster<'a> {
         });
         let by_records = self.row.entries.iter().filter_map(|recorded| {
             let page = &recorded.page;
-            let is_claim = recorded.entry.outcome != RecordedOutcome::Drifted;
+            // Where it had nothing to do, it did not have the cluster.
+            let entry = &recorded.entry;
+            let is_claim = entry.outcome != RecordedOutcome::Drifted && !entry.is_without_work();
             let is_other = page.closed || !self.context.upgrade.owns(&page.owner);
             (is_claim && is_other).then_some(Claim {
                 owner: &page.owner,

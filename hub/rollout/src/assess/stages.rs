@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::progress::{Progress, action_progress, upgrade_progress};
 use super::{Assessment, Cluster, Ending, FOLLOWS_AT_ONCE, Next, Step, Unrecorded};
-use crate::{ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage, Work};
+use crate::{ALREADY_AT_TARGET, ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage, Work};
 
 const WAITS_FOR_SPEC: Deadline =
     Deadline::Never("only the user can correct the spec, and failing the cluster would help nobody");
@@ -219,7 +219,7 @@ impl<'a> Cluster<'a> {
         };
         let ending = Ending {
             outcome: EndState::Complete,
-            reason: if was_there { "AlreadyAtTarget" } else { "Upgraded" },
+            reason: if was_there { ALREADY_AT_TARGET } else { "Upgraded" },
             message: message.into(),
             unverified,
         };

@@ -42,10 +42,11 @@ impl<'a> Cluster<'a> {
                 spec.goal.operators.is_none() && spec.goal.platform_reached(Some(version))
             })
         {
-            let reason = Reason::AlreadyAtTarget(version.to_string());
-            let mut status = self.fresh(ClusterState::Complete, reason, IS_FINAL);
-            status.initialized = false;
-            return self.member(status, Step::WAIT);
+            let reason = Reason::AlreadyAtTarget(format!("already runs {version}").into());
+            let status = self.fresh(ClusterState::Complete, reason, IS_FINAL);
+            let mut assessment = self.member(status, Step::WAIT);
+            assessment.unrecorded = Some(Unrecorded::AtTarget(version.to_string().into()));
+            return assessment;
         }
         if let Some(reason) = self.blocked_by(selected) {
             return self.waits_to_start(reason);

@@ -20,7 +20,10 @@ pub use feedback::{
     AgentFeedback, AgentPhase, Refused, Run, RunState, UpdateState, VersionFeedback, WorkFeedback,
 };
 pub use name::{Owner, PlacementKey, Uid, UpgradeKey};
-pub use record::{ENTRY_MESSAGE, Entry, EntryPlace, Page, PageHeader, RecordedEntry, RecordedOutcome, StageSeconds};
+pub use record::{
+    ALREADY_AT_TARGET, ENTRY_MESSAGE, Entry, EntryPlace, Page, PageHeader, RecordedEntry, RecordedOutcome,
+    StageSeconds,
+};
 pub use row::{
     ClusterFacts, Refusal, RefusalCause, RefusedWrite, Requirements, Row, Selected, Taint, Toleration,
 };

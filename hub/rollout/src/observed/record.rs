@@ -10,7 +10,7 @@ use super::{Owner, RetryToken};
 /// How a cluster has ended, as a record says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecordedOutcome {
-    /// It was upgraded.
+    /// It was upgraded, or needed nothing.
     Complete,
     /// It failed.
     Failed,
@@ -68,9 +68,9 @@ pub struct Entry {
     pub message: Arc<str>,
     /// The version that it ran before, if that was known.
     pub from: Option<Arc<str>>,
-    /// The version or image that it was to come to; for a drift, the version that was seen.
+    /// The version or image that it was to come to; for a drift, or a cluster that needed nothing, the version that was seen.
     pub to: Arc<str>,
-    /// When the attempt began; for a drift, `None`.
+    /// When the attempt began; for a drift, or a cluster that needed nothing, `None`.
     pub started: Option<Timestamp>,
     /// How long its stages took.
     pub stages: StageSeconds,
@@ -78,6 +78,16 @@ pub struct Entry {
     pub completed: Timestamp,
     /// The retry that was asked for when it ended.
     pub retry: RetryToken,
+}
+
+/// The reason of a cluster that ran the target before anything was asked of it.
+pub const ALREADY_AT_TARGET: &str = "AlreadyAtTarget";
+
+impl Entry {
+    /// Whether the cluster needed nothing: no work was made for it.
+    pub fn is_without_work(&self) -> bool {
+        self.outcome == RecordedOutcome::Complete && self.started.is_none()
+    }
 }
 
 /// The longest message of an entry, in bytes.

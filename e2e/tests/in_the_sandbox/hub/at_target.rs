@@ -1,0 +1,193 @@
+//! Clusters that run the target before anything is asked of them.
+
+use drydock_e2e::light::{Joining, Light, RECORD, WEEK, is_true, minutes, spec_of, with};
+use drydock_sandbox::access::{Key, Selection};
+use drydock_sandbox::ocm::kinds::MANAGED_CLUSTER;
+use drydock_sandbox::ocm::spokes::{Outcome, SpokeSettings, Stage};
+use serde_json::json;
+
+async fn claims(light: &Light, name: &str, version: &str) {
+    let key = Key::cluster(name);
+    let mut cluster = light
+        .user
+        .get(&MANAGED_CLUSTER, &key)
+        .await
+        .unwrap()
+        .value()
+        .clone();
+    cluster["status"]["clusterClaims"] = json!([{"name": "version.openshift.io", "value": version}]);
+    light
+        .user
+        .replace_status(&MANAGED_CLUSTER, cluster)
+        .await
+        .unwrap();
+}
+
+/// What the records say: cluster, outcome, reason, the versions and whether an attempt was begun.
+async fn records(light: &Light) -> Vec<(String, String, String, String, String, bool)> {
+    let entries = light.entries().await.unwrap();
+    let told = entries.into_iter().map(|(_, entry)| {
+        let from = entry.from.unwrap_or_default();
+        let began = entry.started.is_some();
+        (entry.cluster, entry.outcome, entry.reason, from, entry.to, began)
+    });
+    told.collect()
+}
+
+fn already(cluster: &str, version: &str) -> (String, String, String, String, String, bool) {
+    let text = |text: &str| text.to_owned();
+    let (outcome, reason) = (text("Complete"), text("AlreadyAtTarget"));
+    (
+        text(cluster),
+        outcome,
+        reason,
+        text(version),
+        text(version),
+        false,
+    )
+}
+
+async fn told(light: &Light, reason: &str) -> Vec<String> {
+    let events = light.events().await.unwrap();
+    let told = events.into_iter().filter(|(found, _)| found == reason);
+    let mut notes: Vec<String> = told.map(|(_, note)| note).collect();
+    notes.sort();
+    notes
+}
+
+async fn fleet(versions: &[(&str, &str)]) -> Light {
+    let light = Light::start(0, SpokeSettings::default()).await.unwrap();
+    for (name, version) in versions {
+        let joining = Joining {
+            version,
+            ..Joining::new(name)
+        };
+        light.join(&joining).await.unwrap();
+    }
+    light
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fleet_that_runs_the_target_is_on_record_and_not_told_as_upgraded() {
+    let light = fleet(&[("c01", "4.14.12"), ("c02", "4.14.13")]).await;
+    light
+        .upgrade("spring", spec_of(&["c01", "c02", "c03"]))
+        .await
+        .unwrap();
+    let status = light.until_complete("spring").await.unwrap();
+    minutes(600).await;
+    assert_eq!(
+        records(&light).await,
+        [already("c01", "4.14.12"), already("c02", "4.14.13")]
+    );
+    let (.., message) = light.condition("spring", "Complete").await.unwrap();
+    assert_eq!(
+        message,
+        "all 2 clusters run 4.14.12 or newer; 2 of them did before"
+    );
+    assert_eq!(
+        told(&light, "ClusterCompleted").await,
+        ["c01: already runs 4.14.12", "c02: already runs 4.14.13"]
+    );
+    assert!(light.asked().is_empty());
+    let page = &light.user.list(&RECORD, &Selection::everything()).await.unwrap()[0];
+    let since = status.start_time.unwrap().0.to_string();
+    assert_eq!(page["spec"]["upgrade"]["rolloutSince"], since.as_str());
+    // Neither an edit that leaves the goal as it is nor a cluster that is selected later adds one.
+    let edit = json!({"spec": {"upgradeStrategy": {"maxConcurrency": 7}}});
+    light.edit("spring", edit).await.unwrap();
+    minutes(10).await;
+    light
+        .join(&Joining {
+            version: "4.14.12",
+            ..Joining::new("c03")
+        })
+        .await
+        .unwrap();
+    minutes(10).await;
+    assert_eq!(records(&light).await.len(), 2);
+    // Another goal does.
+    let edit = json!({"spec": {"clusterVersion": {"version": "4.14.11"}}});
+    light.edit("spring", edit).await.unwrap();
+    minutes(10).await;
+    assert!(is_true(&light.status("spring").await.unwrap(), "Complete"));
+    let records = records(&light).await;
+    assert_eq!(records[2..4], records[..2]);
+    assert_eq!(records[4..], [already("c03", "4.14.12")]);
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_ran_the_target_and_says_otherwise_later_is_not_started() {
+    let light = fleet(&[("c01", "4.14.12"), ("c02", "4.14.9")]).await;
+    light.spokes.with("c02", |cluster, _| {
+        cluster.always(Stage::Update, Outcome::Hangs);
+    });
+    light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
+    minutes(10).await;
+    claims(&light, "c01", "4.14.9").await;
+    minutes(30).await;
+    assert!(!light.asked().contains_key("c01"), "{:?}", light.asked());
+    let records = records(&light).await;
+    assert_eq!(records[0], already("c01", "4.14.12"));
+    assert_eq!(
+        (records[1].1.as_str(), records[1].4.as_str()),
+        ("Drifted", "4.14.9")
+    );
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retried_cluster_that_another_upgrade_completed_is_on_record() {
+    let light = fleet(&[("c01", "4.14.9")]).await;
+    light
+        .spokes
+        .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
+    light.upgrade("one", spec_of(&["c01"])).await.unwrap();
+    light
+        .until("one", WEEK, |status| is_true(status, "Failed"))
+        .await
+        .unwrap();
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, Outcome::Succeeds);
+    });
+    let newer = json!({"clusterVersion": {"version": "4.14.13"}});
+    light
+        .upgrade("two", with(spec_of(&["c01"]), &newer))
+        .await
+        .unwrap();
+    light.until_complete("two").await.unwrap();
+    let retry = json!({"metadata": {"annotations": {"drydock.dev/retry": "again"}}});
+    light.edit("one", retry).await.unwrap();
+    light.until_complete("one").await.unwrap();
+    minutes(10).await;
+    let records = records(&light).await;
+    assert_eq!(records.last(), Some(&already("c01", "4.14.13")), "{records:#?}");
+    let completed = told(&light, "ClusterCompleted").await;
+    assert!(
+        completed.contains(&"c01: already runs 4.14.13".to_owned()),
+        "{completed:?}"
+    );
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_recorded_while_the_upgrade_is_paused() {
+    let light = fleet(&[("c01", "4.14.12"), ("c02", "4.14.9")]).await;
+    let paused = with(spec_of(&["c01", "c02"]), &json!({"paused": true}));
+    light.upgrade("spring", paused).await.unwrap();
+    minutes(30).await;
+    assert!(records(&light).await.is_empty());
+    light
+        .edit("spring", json!({"spec": {"paused": false}}))
+        .await
+        .unwrap();
+    light.until_complete("spring").await.unwrap();
+    assert_eq!(records(&light).await.len(), 2);
+    let (.., message) = light.condition("spring", "Complete").await.unwrap();
+    assert_eq!(
+        message,
+        "all 2 clusters run 4.14.12 or newer; 1 of them did before"
+    );
+    light.shut_down().await;
+}
