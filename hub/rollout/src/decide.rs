@@ -352,6 +352,11 @@ impl Cluster<'_> {
                 cluster,
                 kind: *kind,
                 uid: uid(*kind)?,
+                method: self
+                    .row
+                    .works
+                    .get(*kind)
+                    .and_then(|work| Some(work.revision.as_ref()?.method)),
                 outcome: ending.outcome,
                 reason: ending.reason,
                 message: ending.message.clone(),

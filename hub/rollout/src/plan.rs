@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::spec::AgentSettings;
-use crate::{Entry, Operators, PageHeader, PlacementKey, Report, RetryToken, Revision, Target, Uid};
+use crate::{
+    Entry, Operators, PageHeader, PlacementKey, Report, RetryToken, Revision, Target, Uid, UpgradeMethod,
+};
 
 /// What a work is to contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +59,8 @@ pub struct Finish {
     pub kind: WorkKind,
     /// The work as observed.
     pub uid: Uid,
+    /// How the cluster is upgraded, if the work says.
+    pub method: Option<UpgradeMethod>,
     /// The outcome.
     pub outcome: EndState,
     /// Why, in CamelCase.

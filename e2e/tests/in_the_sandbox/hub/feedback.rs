@@ -207,3 +207,48 @@ async fn nonsense_that_a_cluster_feeds_back_is_waited_out() {
     light.until_complete("spring").await.unwrap();
     light.shut_down().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_state_that_somebody_else_writes_on_a_work_ends_nothing() {
+    for state in ["Complete", "Failed"] {
+        let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+        light
+            .spokes
+            .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Hangs));
+        light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+        minutes(10).await;
+        let key = Key::namespaced("c01", "c01-cluster-upgrade");
+        let label = json!({"metadata": {"labels": {"drydock.dev/state": state}}});
+        light.user.merge_patch(&MANIFEST_WORK, &key, label).await.unwrap();
+        minutes(10).await;
+        let summary = light.status("spring").await.unwrap().clusters_summery.unwrap();
+        assert_eq!((summary.complete, summary.failed), (0, 0), "{state}");
+        let work = light.user.get(&MANIFEST_WORK, &key).await.unwrap();
+        assert_eq!(work.label("drydock.dev/state"), None, "it is taken off");
+        let strategy = &work["spec"]["manifestConfigs"][0]["updateStrategy"]["type"];
+        assert_eq!(strategy, "ServerSideApply");
+        assert!(light.entries().await.unwrap().is_empty());
+        light.shut_down().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_stops_what_is_enforced_wherever_its_configuration_stands() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+    minutes(5).await;
+    let key = Key::namespaced("c01", "c01-cluster-upgrade");
+    let work = light.user.get(&MANIFEST_WORK, &key).await.unwrap();
+    let mut configs = work["spec"]["manifestConfigs"].clone();
+    configs.as_array_mut().unwrap().reverse();
+    let edit = json!({"spec": {"manifestConfigs": configs}});
+    light.user.merge_patch(&MANIFEST_WORK, &key, edit).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    let work = light.user.get(&MANIFEST_WORK, &key).await.unwrap();
+    let configs = work["spec"]["manifestConfigs"].as_array().unwrap();
+    let ours = configs
+        .iter()
+        .find(|config| config["resourceIdentifier"]["resource"] == "clusterversions");
+    assert_eq!(ours.unwrap()["updateStrategy"]["type"], "ReadOnly");
+    light.shut_down().await;
+}

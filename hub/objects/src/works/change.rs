@@ -7,7 +7,7 @@ use drydock_api::names::{
     STATE_REASON_ANNOTATION, STATE_SINCE_ANNOTATION, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL, WorkKind,
 };
 use drydock_api::ocm::ManifestWork;
-use drydock_rollout::{Finish, Revision, Uid, UpgradeKey};
+use drydock_rollout::{Finish, Revision, Uid, UpgradeKey, UpgradeMethod};
 use serde_json::{Value, json};
 
 use super::{cluster_version, feedback, read_only};
@@ -52,6 +52,16 @@ pub fn outcome(outcome: Outcome<'_>, kind: WorkKind, uid: &Uid) -> Value {
     }
     if kind == WorkKind::Cluster {
         // Ours is the first one of the work.
+        let resource = match outcome.0.method {
+            Some(UpgradeMethod::ClusterVersion) => "clusterversions",
+            Some(UpgradeMethod::Agent) => "upgradeconfigs",
+            None => "",
+        };
+        operations.push(json!({
+            "op": "test",
+            "path": "/spec/manifestConfigs/0/resourceIdentifier/resource",
+            "value": resource,
+        }));
         operations.push(json!({
             "op": "add",
             "path": "/spec/manifestConfigs/0/updateStrategy",
@@ -117,11 +127,12 @@ fn revised(work: &ManifestWork, revision: &Revision) -> Value {
     })
 }
 
-/// The merge patch that puts the labels on a work by which the hub finds it, and the annotation that says whose it is.
+/// The merge patch that puts the labels on a work by which the hub finds it, and the annotation that says whose it is, and takes off
+/// a state that the hub did not write.
 pub fn labels(uid: &Uid, upgrade: &UpgradeKey, owner: &Uid, kind: WorkKind) -> Value {
     json!({"metadata": {
         "uid": uid.as_str(),
-        "labels": {UPGRADE_UID_LABEL: owner.as_str(), KIND_LABEL: kind.as_str()},
+        "labels": {UPGRADE_UID_LABEL: owner.as_str(), KIND_LABEL: kind.as_str(), STATE_LABEL: null},
         "annotations": {UPGRADE_ANNOTATION: upgrade.to_string()},
     }})
 }

@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Resource;
 use serde::{Deserialize, Deserializer};
 
-/// A work without its manifestConfigs and without who manages its fields.
+/// A work without who manages its fields, and with no more of its manifestConfigs than how each object is written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PartialManifestWork {
@@ -26,10 +26,39 @@ pub struct PartialManifestWork {
 
 /// What is wanted, as far as it is read.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct PartialSpec {
     /// The objects.
     pub workload: Option<PartialWorkload>,
+    /// How they are written.
+    pub manifest_configs: List<PartialConfig>,
+}
+
+/// How one object is written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PartialConfig {
+    /// The object.
+    pub resource_identifier: PartialIdentifier,
+    /// How it is written; absent means that its whole spec is replaced.
+    pub update_strategy: Option<PartialStrategy>,
+}
+
+/// What kind of object a configuration is about.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PartialIdentifier {
+    /// The resource, in the plural.
+    pub resource: String,
+}
+
+/// How an object is written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PartialStrategy {
+    /// The name of the strategy.
+    #[serde(rename = "type")]
+    pub type_: String,
 }
 
 /// The objects of a work.

@@ -11,8 +11,8 @@ use drydock_api::names::{
 };
 use drydock_api::ocm::manifest_work::ManifestStatus;
 use drydock_rollout::{
-    AgentFeedback, Applied, Outcome, Owner, RetryToken, Revision, Uid, UpgradeKey, UpgradeMethod,
-    VersionFeedback, Work, WorkFeedback, bounded,
+    AgentFeedback, Applied, Enforcement, Outcome, Owner, RetryToken, Revision, Uid, UpgradeKey,
+    UpgradeMethod, VersionFeedback, Work, WorkFeedback, bounded,
 };
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -55,6 +55,9 @@ pub fn digest(work: &PartialManifestWork, now: Timestamp) -> Option<WorkDigest> 
     let revision: Option<Revision> =
         annotation(REVISION_ANNOTATION).and_then(|text| serde_json::from_str(text).ok());
     let feedback = feedback(work, kind, revision.as_ref(), now);
+    let outcome = outcome(work, kind, revision.as_ref());
+    // A state that the hub did not write is taken off.
+    let has_foreign_state = outcome.is_none() && label(STATE_LABEL).is_some();
     Some(WorkDigest {
         cluster,
         kind,
@@ -65,9 +68,9 @@ pub fn digest(work: &PartialManifestWork, now: Timestamp) -> Option<WorkDigest> 
                 .creation_timestamp()
                 .map_or(Timestamp::UNIX_EPOCH, |time| time.0),
             deleting: work.metadata.deletion_timestamp.is_some(),
-            labelled: is_known,
+            labelled: is_known && !has_foreign_state,
             revision: revision.map(Arc::new),
-            outcome: outcome(work).map(Arc::new),
+            outcome: outcome.map(Arc::new),
             applied: applied(work),
             available: is_true_now(work, "Available"),
             degraded: degraded(work),
@@ -76,16 +79,38 @@ pub fn digest(work: &PartialManifestWork, now: Timestamp) -> Option<WorkDigest> 
     })
 }
 
-fn outcome(work: &PartialManifestWork) -> Option<Outcome> {
+/// The outcome that the hub has committed: with the state it writes why, and stops enforcing. A state alone is somebody else's.
+fn outcome(work: &PartialManifestWork, kind: WorkKind, revision: Option<&Revision>) -> Option<Outcome> {
     let annotation = |name: &str| work.annotations().get(name).map(String::as_str);
     let text = |name: &str| annotation(name).unwrap_or_default();
+    let applies_channel = revision.is_some_and(|revision| revision.enforcement == Enforcement::ChannelOnly);
+    if kind == WorkKind::Cluster && !applies_channel && !is_only_read(work) {
+        return None;
+    }
     Some(Outcome {
         state: EndState::parse(work.labels().get(STATE_LABEL)?)?,
-        reason: bounded(text(STATE_REASON_ANNOTATION), 64).into(),
-        message: bounded(text(STATE_MESSAGE_ANNOTATION), MESSAGE).into(),
-        at: annotation(STATE_SINCE_ANNOTATION).and_then(|text| text.parse().ok()),
+        reason: bounded(annotation(STATE_REASON_ANNOTATION)?, 64).into(),
+        message: bounded(annotation(STATE_MESSAGE_ANNOTATION)?, MESSAGE).into(),
+        at: annotation(STATE_SINCE_ANNOTATION)?.parse().ok(),
         retry: RetryToken::parse(bounded(text(RETRY_ANNOTATION), MESSAGE)),
     })
+}
+
+/// Whether the work agent leaves the objects alone that upgrade the cluster.
+fn is_only_read(work: &PartialManifestWork) -> bool {
+    let manifests = work.spec.workload.iter().flat_map(|all| all.manifests.iter());
+    let resources = manifests.filter_map(|manifest| match manifest.0["kind"].as_str()? {
+        "ClusterVersion" => Some("clusterversions"),
+        "UpgradeConfig" => Some("upgradeconfigs"),
+        _ => None,
+    });
+    let is_read_only = |resource: &str| {
+        let mut configs = work.spec.manifest_configs.iter();
+        let config = configs.find(|config| config.resource_identifier.resource == resource);
+        let strategy = config.and_then(|config| config.update_strategy.as_ref());
+        strategy.is_some_and(|strategy| strategy.type_ == "ReadOnly")
+    };
+    resources.into_iter().all(is_read_only)
 }
 
 fn conditions_of(work: &PartialManifestWork) -> &[ForeignCondition] {

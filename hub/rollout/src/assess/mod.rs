@@ -223,8 +223,16 @@ impl<'a> Cluster<'a> {
         let unlabelled = self
             .own_works()
             .filter(|(kind, work)| !work.deleting && !is_known(work) && self.may_change(*kind));
-        let labels: Vec<Next> = unlabelled.map(|(kind, _)| Next::Label(kind)).collect();
-        if let (false, Step::Continue(next)) = (labels.is_empty(), &mut assessment.step) {
+        if let Step::Continue(next) = &mut assessment.step {
+            // An outcome that is written now stays.
+            let is_finished = |kind| {
+                next.iter()
+                    .any(|next| matches!(next, Next::Finish(of, _) if *of == kind))
+            };
+            let labels: Vec<Next> = unlabelled
+                .filter(|(kind, _)| !is_finished(*kind))
+                .map(|(kind, _)| Next::Label(kind))
+                .collect();
             next.extend(labels);
         }
     }

@@ -19,6 +19,7 @@ fn finish(at: Timestamp) -> Action {
         cluster: "c01".into(),
         kind: WorkKind::Pre,
         uid: Uid::new("pre"),
+        method: None,
         outcome: EndState::Failed,
         reason: "PreActionFailed",
         message: "".into(),

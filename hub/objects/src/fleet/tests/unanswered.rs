@@ -70,6 +70,7 @@ fn a_write_that_was_not_made_leaves_the_one_before_it() {
         cluster: "c01".into(),
         kind: WorkKind::Cluster,
         uid: start.1.uid.clone(),
+        method: None,
         outcome: EndState::Failed,
         reason: "UpgradeTimedOut",
         message: "".into(),
