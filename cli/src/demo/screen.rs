@@ -9,6 +9,8 @@ use drydock_rollout::ClusterState;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
 
+use crate::upgrades::table;
+
 use super::outcome::clock;
 use super::progress::{Progress, percent};
 
@@ -149,7 +151,7 @@ impl Bars {
 /// What came from a cluster, without anything that a terminal would act on.
 fn plain(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if table::is_printable(c) { c } else { ' ' })
         .collect()
 }
 
