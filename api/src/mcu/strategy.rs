@@ -38,7 +38,8 @@ pub struct UpgradeStrategy {
     )]
     pub operators_upgrade_timeout: Option<String>,
     /// How many failures of clusters that are not canaries stop the start of further ones: a number, or a percentage
-    /// of the selected clusters, rounded up. Default: none does. The failure of a canary always does.
+    /// of the selected clusters, rounded up; 0 is as 1: the first failure does. Default: none does. The failure of a canary
+    /// always does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "at_least_zero")]
     pub max_failures: Option<IntOrString>,

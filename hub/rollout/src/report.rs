@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drydock_names::ClusterName;
+use drydock_names::{ClusterName, IntOrPercent};
 use jiff::Timestamp;
 
 use crate::{ClusterState, Deadline, InvalidSpec, PlacementKey, Reason, SelectionProblem};
@@ -89,8 +89,8 @@ pub enum Halt {
     FailureBudgetSpent {
         /// How many have.
         failed: usize,
-        /// How many stop the rollout.
-        budget: usize,
+        /// What the spec says (`maxFailures`).
+        allowed: IntOrPercent,
     },
     /// No start window is open.
     AwaitingStartWindow {

@@ -49,9 +49,10 @@ fn canaries(spec: &Spec, totals: &Totals) -> Option<Halt> {
 }
 
 fn failure_budget(spec: &Spec, totals: &Totals) -> Option<Halt> {
+    let allowed = spec.strategy.max_failures?;
     let budget = spec.strategy.failure_budget(totals.selected)?;
     let failed = totals.failures;
-    (failed >= budget).then_some(Halt::FailureBudgetSpent { failed, budget })
+    (failed >= budget).then_some(Halt::FailureBudgetSpent { failed, allowed })
 }
 
 /// Complete canaries must stay healthy for a while before any other cluster starts. Once one has started after the last canary was

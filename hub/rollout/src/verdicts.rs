@@ -273,10 +273,10 @@ fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
                 format!("the canaries must stay healthy before any other cluster starts, and are not: {names}"),
             )
         }
-        Halt::FailureBudgetSpent { failed, budget } => (
+        Halt::FailureBudgetSpent { failed, allowed } => (
             reason::FAILURE_BUDGET_SPENT,
             format!(
-                "{} failed and spec.upgradeStrategy.maxFailures is {budget}: no further cluster starts until they are retried or \
+                "{} failed and spec.upgradeStrategy.maxFailures is {allowed}: no further cluster starts until they are retried or \
                  more are allowed",
                 clusters(*failed)
             ),
@@ -315,7 +315,11 @@ fn completed(report: &Report) -> String {
     match report.needed_nothing {
         0 => format!("{all} upgraded to {target}"),
         already => {
-            let verb = if report.counts.complete == 1 { "runs" } else { "run" };
+            let verb = if report.counts.complete == 1 {
+                "runs"
+            } else {
+                "run"
+            };
             format!("{all} {verb} {target} or newer; {already} of them did before")
         }
     }
@@ -368,4 +372,26 @@ fn some_names(names: impl Iterator<Item = String>, all: usize) -> String {
         text = format!("{text} and {} more", all - NAMED);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use drydock_names::IntOrPercent;
+
+    use super::*;
+
+    #[test]
+    fn the_number_of_failures_is_that_of_the_spec() {
+        for (allowed, said) in [
+            (IntOrPercent::Count(0), "maxFailures is 0:"),
+            (IntOrPercent::Percent(10), "maxFailures is 10%:"),
+        ] {
+            let report = Report {
+                halt: Some(Halt::FailureBudgetSpent { failed: 1, allowed }),
+                ..Report::default()
+            };
+            let message = in_progress(&report).message;
+            assert!(message.contains(said), "{message}");
+        }
+    }
 }
