@@ -318,7 +318,12 @@ impl fmt::Display for Reason {
                 write!(f, "OwnedByAnotherUpgrade: {upgrade} is at work on the cluster")
             }
             Self::NamespaceMissing(words) => {
-                write!(f, "the cluster's namespace is missing on the hub: {words}")
+                let how = if words.contains("being terminated") {
+                    "being deleted"
+                } else {
+                    "missing"
+                };
+                write!(f, "the cluster's namespace is {how} on the hub: {words}")
             }
             Self::WriteRefused { stage, words } => {
                 write!(f, "the work of the {} cannot be written: {words}", stage.label())
@@ -341,6 +346,22 @@ impl fmt::Display for Reason {
                 f.write_str(message)
             }
             other => f.write_str(other.as_str()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_that_is_being_deleted_is_not_missing() {
+        for (words, said) in [
+            ("namespaces \"c01\" not found", "is missing"),
+            ("because it is being terminated", "is being deleted"),
+        ] {
+            let message = Reason::NamespaceMissing(words.into()).to_string();
+            assert!(message.contains(said), "{message}");
         }
     }
 }
