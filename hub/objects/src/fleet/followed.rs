@@ -30,6 +30,8 @@ pub(super) struct Followed {
     pub is_stale: bool,
     /// Why the last page of its records could not be written.
     pub page_refusal: Option<Arc<Refusal>>,
+    /// When users were last told of such a refusal.
+    pub page_refusal_told: Option<Timestamp>,
     /// For what the last write was refused that is about no cluster and no record: the finalizer, or a Placement.
     pub own_refusal: Option<Arc<str>>,
     /// What the status says of refused writes was taken over when the upgrade was first seen.
@@ -61,6 +63,7 @@ impl Followed {
             changed: BTreeSet::new(),
             is_stale: true,
             page_refusal: None,
+            page_refusal_told: None,
             own_refusal: None,
             has_taken_refusals: false,
         }

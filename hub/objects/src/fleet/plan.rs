@@ -430,7 +430,14 @@ impl Fleet {
             }
             let before = followed.page_refusal.take();
             let refusal = next_refusal(before.as_deref(), refusal, now);
-            let is_new = is_news(before.as_deref(), &refusal);
+            // Each page is refused in words of its own: what is refused is the records.
+            let was_told = followed
+                .page_refusal_told
+                .is_some_and(|told| now.duration_since(told) < TELL_AGAIN);
+            let is_new = is_news(before.as_deref(), &refusal) && !was_told;
+            if is_new {
+                followed.page_refusal_told = Some(now);
+            }
             followed.page_refusal = Some(Arc::new(refusal));
             followed.is_stale = true;
             return (Change::Upgrades([refused.upgrade.clone()].into()), is_new);
@@ -473,6 +480,9 @@ impl Fleet {
 fn is_about_pages(action: &Action) -> bool {
     matches!(action, Action::WritePage(_) | Action::MarkPage { .. })
 }
+
+/// How long after users were told that records are refused they are told again.
+const TELL_AGAIN: SignedDuration = SignedDuration::from_hours(1);
 
 /// How long a server must be unavailable before that is news.
 const UNAVAILABLE: SignedDuration = SignedDuration::from_secs(30);

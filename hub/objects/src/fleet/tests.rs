@@ -257,6 +257,7 @@ fn held_of_upgrade(followed: &Followed) -> [(&'static str, usize); 5] {
         changed,
         is_stale: _,
         page_refusal,
+        page_refusal_told: _,
         own_refusal,
         has_taken_refusals: _,
     } = followed;

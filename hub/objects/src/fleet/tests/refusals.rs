@@ -203,14 +203,17 @@ fn a_refused_write_that_is_about_no_cluster_is_news_until_one_is_made() {
         name: "spring-1".into(),
         closed: false,
     };
-    for action in [Action::AddFinalizer, mark] {
+    for (action, is_record) in [(Action::AddFinalizer, false), (mark, true)] {
         assert!(fleet.refuse(&action, "no"));
         assert!(!fleet.refuse(&action, "no"), "the same words");
-        assert!(fleet.refuse(&action, "never"), "other words");
+        assert_eq!(fleet.refuse(&action, "never"), !is_record, "other words");
         let _change = fleet.fleet.forget_refusal(&key(), &action);
         let left = fleet.held();
         assert!(!left.keys().any(|part| part.contains("refusals")), "{left:?}");
-        assert!(fleet.refuse(&action, "never"), "again");
+        assert_eq!(fleet.refuse(&action, "never"), !is_record, "again");
+        let _change = fleet.fleet.forget_refusal(&key(), &action);
+        fleet.pass(3600);
+        assert!(fleet.refuse(&action, "never"), "an hour later");
         let _change = fleet.fleet.forget_refusal(&key(), &action);
     }
 }
@@ -277,4 +280,28 @@ fn a_work_that_follows_on_an_action_and_is_refused_is_so_since_the_first_attempt
         (status.state, status.since),
         (ClusterState::PreAction, Some(first))
     );
+}
+
+#[test]
+fn records_that_are_refused_page_by_page_are_told_once_an_hour() {
+    let mut fleet = TestFleet::new(&["c01"]);
+    let mut told = 0;
+    for attempt in 0..120 {
+        let name = format!("spring-{}", attempt % 2);
+        let words = format!("{name} is denied");
+        let action = Action::MarkPage {
+            name: name.into(),
+            closed: false,
+        };
+        let refused = RefusedAction {
+            upgrade: &key(),
+            action: &action,
+            cause: RefusalCause::Other,
+            words: &words,
+        };
+        let (_change, is_new) = fleet.fleet.refused(&refused, fleet.now);
+        told += usize::from(is_new);
+        fleet.pass(59);
+    }
+    assert_eq!(told, 2, "in two hours");
 }
