@@ -126,7 +126,10 @@ impl Goal {
     pub fn platform_reached(&self, version: Option<&Version>) -> bool {
         match (&self.target, version) {
             (None, _) => true,
-            (Some(target), Some(version)) => target.version.as_ref().is_some_and(|target| version >= target),
+            (Some(target), Some(version)) => {
+                let target = target.version.as_ref();
+                target.is_some_and(|target| version.cmp_precedence(target).is_ge())
+            }
             (Some(_), None) => false,
         }
     }

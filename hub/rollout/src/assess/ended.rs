@@ -8,7 +8,8 @@ use semver::Version;
 
 use super::{Assessment, Cluster, Ending, IS_FINAL, Next, Step, Unrecorded};
 use crate::{
-    ALREADY_AT_TARGET, ClusterState, Enforcement, FailureReason, Reason, RecordedEntry, RecordedOutcome, RetryToken, Work,
+    ALREADY_AT_TARGET, ClusterState, Enforcement, FailureReason, Reason, RecordedEntry, RecordedOutcome,
+    RetryToken, Work,
 };
 
 /// The time between two writes about a cluster that shows ever other versions after its end.
@@ -171,7 +172,10 @@ impl<'a> Cluster<'a> {
         let target = self.spec().and_then(|spec| spec.goal.version());
         let target = ended.found_at.as_ref().or(target);
         status.drifted = ended.state == EndState::Complete
-            && target.is_some_and(|target| self.known_version().is_some_and(|version| version > target));
+            && target.is_some_and(|target| {
+                let known = self.known_version();
+                known.is_some_and(|version| version.cmp_precedence(target).is_gt())
+            });
         let mut assessment = self.member(status, Step::WAIT);
         assessment.failed_stage = failed_stage;
         assessment.for_goal = ended.is_current;
@@ -257,10 +261,11 @@ impl<'a> Cluster<'a> {
             .all(|(_, work)| self.is_own(work) && !work.deleting);
         let recorded: semver::Version = newest.entry.to.parse().ok()?;
         let before = newest.entry.from.as_deref();
-        let fed_back = self.fed_back_version().filter(|version| **version != recorded);
+        let is_other = |version: &Version| version.cmp_precedence(&recorded).is_ne();
+        let fed_back = self.fed_back_version().filter(|version| is_other(version));
         let claimed = self.row.facts.as_ref().and_then(|facts| facts.version.as_ref());
         let claimed = claimed
-            .filter(|version| **version != recorded && Some(version.to_string().as_str()) != before)
+            .filter(|version| is_other(version) && Some(version.to_string().as_str()) != before)
             .filter(|_| self.fed_back_version().is_none());
         let seen = fed_back.or(claimed).filter(|_| is_quiet)?;
         let to = seen.to_string().into();
@@ -275,7 +280,11 @@ impl<'a> Cluster<'a> {
         let written = newest.entry.completed;
         let due = written.saturating_add(DRIFT_INTERVAL).unwrap_or(Timestamp::MAX);
         self.present.has_reached(due).then(|| Unrecorded::Drift {
-            from: newest.entry.from.clone().unwrap_or_else(|| newest.entry.to.clone()),
+            from: newest
+                .entry
+                .from
+                .clone()
+                .unwrap_or_else(|| newest.entry.to.clone()),
             to,
             replaces: Some(newest.place.clone()),
         })

@@ -105,7 +105,11 @@ impl Cluster<'_> {
     fn enforcement(&self, goal: &Goal) -> Enforcement {
         match (self.known_version(), goal.version()) {
             (_, None) => Enforcement::Enforced,
-            (Some(shown), Some(target)) if shown < target && !self.may_be_at(target) => Enforcement::Enforced,
+            (Some(shown), Some(target))
+                if shown.cmp_precedence(target).is_lt() && !self.may_be_at(target) =>
+            {
+                Enforcement::Enforced
+            }
             _ => Enforcement::Observed,
         }
     }

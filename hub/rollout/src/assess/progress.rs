@@ -1,5 +1,6 @@
 //! How far one work is: the Jobs of an action, or a cluster's way to the target.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -238,11 +239,17 @@ fn shows(feedback: &VersionFeedback, target: &Target) -> Shows {
         .image
         .as_ref()
         .map(|wanted| feedback.image.as_deref() == Some(wanted.as_str()));
-    match (&target.version, &feedback.version, image) {
-        (Some(wanted), Some(shown), Some(true)) if wanted != shown => Shows::WrongImage(shown.to_string()),
-        (Some(wanted), Some(shown), None | Some(true)) if wanted == shown => Shows::Target,
-        (None, _, Some(true)) => Shows::Target,
-        (Some(wanted), Some(shown), _) if shown > wanted => Shows::Newer,
+    let versions = target.version.as_ref().zip(feedback.version.as_ref());
+    // Metadata of the build makes a version neither newer nor another one.
+    let order = versions.map(|(wanted, shown)| shown.cmp_precedence(wanted));
+    match (order, image) {
+        (Some(Ordering::Less | Ordering::Greater), Some(true)) => {
+            let shown = feedback.version.as_ref();
+            Shows::WrongImage(shown.map(ToString::to_string).unwrap_or_default())
+        }
+        (Some(Ordering::Equal), None | Some(true)) => Shows::Target,
+        (_, Some(true)) if target.version.is_none() => Shows::Target,
+        (Some(Ordering::Greater), _) => Shows::Newer,
         _ => Shows::Other,
     }
 }
@@ -264,6 +271,26 @@ fn concerns(message: &str, target: &Target) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn metadata_of_the_build_is_no_other_version() {
+        let version = |text: &str| Version::parse(text).unwrap();
+        let shown = |text: &str, target: &str| {
+            let target = Target {
+                version: Some(version(target)),
+                ..Target::default()
+            };
+            let feedback = VersionFeedback {
+                version: Some(version(text)),
+                ..VersionFeedback::default()
+            };
+            shows(&feedback, &target)
+        };
+        assert_eq!(shown("4.14.12+build", "4.14.12"), Shows::Target);
+        assert_eq!(shown("4.14.12", "4.14.12+build"), Shows::Target);
+        assert_eq!(shown("4.14.13", "4.14.12+build"), Shows::Newer);
+        assert_eq!(shown("4.14.12-rc.1", "4.14.12"), Shows::Other);
+    }
 
     #[test]
     fn whole_versions_are_compared() {

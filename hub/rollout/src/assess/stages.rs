@@ -7,7 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::progress::{Progress, action_progress, upgrade_progress};
 use super::{Assessment, Cluster, Ending, FOLLOWS_AT_ONCE, Next, Step, Unrecorded};
-use crate::{ALREADY_AT_TARGET, ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage, Work};
+use crate::{
+    ALREADY_AT_TARGET, ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage,
+    Work,
+};
 
 const WAITS_FOR_SPEC: Deadline =
     Deadline::Never("only the user can correct the spec, and failing the cluster would help nobody");
@@ -206,7 +209,7 @@ impl<'a> Cluster<'a> {
             .and_then(|work| work.feedback.cluster_version())
             .is_some_and(|feedback| feedback.verified == Some(false));
         let message = match (self.known_version(), goal.version()) {
-            (Some(shown), Some(target)) if shown > target => {
+            (Some(shown), Some(target)) if shown.cmp_precedence(target).is_gt() => {
                 format!("runs {shown}, which is newer than {goal}")
             }
             (Some(shown), _) if was_there => format!("already runs {shown}"),
