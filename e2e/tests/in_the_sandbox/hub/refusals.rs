@@ -329,5 +329,14 @@ async fn a_namespace_that_is_deleted_midway_takes_its_works_and_nobody_waits_for
     light.until("spring", WEEK, done).await.unwrap();
     light.namespace("c01").await.unwrap();
     light.until_complete("spring").await.unwrap();
+    let entries = light.entries().await.unwrap();
+    let outcomes: Vec<(&str, &str)> = entries
+        .iter()
+        .map(|(_, entry)| (entry.cluster.as_str(), entry.outcome.as_str()))
+        .collect();
+    // The upgrade that was under way on c01 has gone on without its work.
+    let expected = [("c01", "Abandoned"), ("c01", "Complete"), ("c02", "Complete")];
+    assert_eq!(outcomes, expected, "{entries:#?}");
+    assert_eq!(told(&light, "ClusterAbandoned").await.len(), 1);
     light.shut_down().await;
 }

@@ -96,7 +96,10 @@ impl Fleet {
                 known.forget_refused_changes(kind);
             }
             Some(_) => {}
-            None if before.deleting => known.forget_refused_changes(kind),
+            None if before.deleting => {
+                known.forget_refused_changes(kind);
+                known.lose(kind, before);
+            }
             None => {
                 known.pending.insert(kind, Pending::vanished(before, seen, now));
             }
@@ -112,10 +115,15 @@ impl Fleet {
             None => {
                 let pending = known.pending.remove(&kind);
                 let seen = known.works.remove(kind);
-                let last = pending.and_then(|pending| pending.work).or(seen);
-                known.is_gone(kind, last.map(|work| work.uid.clone()));
+                let asked = pending.as_ref().and_then(|pending| pending.work.as_ref());
+                let last = asked.or(seen.as_ref()).map(|work| work.uid.clone());
+                known.is_gone(kind, last);
+                let vanished = pending.and_then(Pending::into_vanished);
                 known.versions.remove(&kind);
                 known.forget_refused_changes(kind);
+                if let Some(work) = vanished {
+                    known.lose(kind, work);
+                }
             }
             Some(work) if work.labelled && known.works.get(kind).is_some_and(|seen| seen.uid == work.uid) => {
                 known.pending.remove(&kind);
@@ -241,6 +249,10 @@ impl Fleet {
                 .map(|(_, recorded)| Arc::clone(recorded))
                 .collect();
             entries.sort_by_key(|recorded| (recorded.entry.completed, recorded.entry.started));
+            let is_told = |lost: &Work| entries.iter().any(|recorded| lost.is_told_by(&recorded.entry));
+            if known.lost.as_deref().is_some_and(is_told) {
+                known.lost = None;
+            }
             known.entries = entries.into();
             change = change.and(self.touch(&name));
         }

@@ -38,6 +38,7 @@ impl Fleet {
             known.pending.clear();
             known.gone.clear();
             known.refusals.clear();
+            known.lost = None;
             self.refused.remove(name);
         }
         if known.is_blank() {
@@ -47,10 +48,9 @@ impl Fleet {
 
     /// Writes that no upgrade wants any more are forgotten, after one has gone.
     pub(super) fn forget_all_unwanted(&mut self) {
-        let with_writes = self
-            .clusters
-            .iter()
-            .filter(|(_, known)| !known.pending.is_empty() || !known.refusals.is_empty());
+        let with_writes = self.clusters.iter().filter(|(_, known)| {
+            !known.pending.is_empty() || !known.refusals.is_empty() || known.lost.is_some()
+        });
         let names: Vec<ClusterName> = with_writes.map(|(name, _)| name.clone()).collect();
         for name in names {
             self.forget_unwanted(&name);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use drydock_rollout::{
     ClusterFacts, ClusterName, LiveUpgrades, PlacementKey, RecordedEntry, Refusal, RefusedWrite, Row,
-    Selected, Selector, Snapshot, Uid, Upgrade, UpgradeKey, WorkKind, Works,
+    Selected, Selector, Snapshot, Uid, Upgrade, UpgradeKey, Work, WorkKind, Works,
 };
 
 use crate::placement::{PageDigest, PlacementDigest};
@@ -56,6 +56,8 @@ struct Known {
     /// The same, the oldest first.
     entries: Arc<[Arc<RecordedEntry>]>,
     refusals: BTreeMap<(WorkKind, RefusedWrite), Arc<Refusal>>,
+    /// A work of an attempt without an end that somebody else has deleted.
+    lost: Option<Arc<Work>>,
 }
 
 /// The namespace and name of a page.
@@ -65,12 +67,24 @@ impl Known {
     /// Whether an upgrade has works or records here.
     fn concerns(&self, upgrade: &Upgrade) -> bool {
         let pending = self.pending.values().filter_map(|pending| pending.work.as_ref());
-        let mut works = self.works.iter().map(|(_, work)| work).chain(pending);
+        let works = self.works.iter().map(|(_, work)| work);
+        let mut works = works.chain(pending).chain(&self.lost);
         works.any(|work| upgrade.owns(&work.owner))
             || self
                 .entries
                 .iter()
                 .any(|recorded| !recorded.page.closed && upgrade.owns(&recorded.page.owner))
+    }
+
+    /// A work is gone that the hub has not deleted: how its attempt ended is to be put on record, unless that is known.
+    fn lose(&mut self, kind: WorkKind, work: Arc<Work>) {
+        let is_told = self
+            .entries
+            .iter()
+            .any(|recorded| work.is_told_by(&recorded.entry));
+        if kind != WorkKind::Post && work.outcome.is_none() && work.revision.is_some() && !is_told {
+            self.lost = Some(work);
+        }
     }
 
     /// The write of a work was not made.
@@ -103,6 +117,7 @@ impl Known {
             && self.works.is_empty()
             && self.pending.is_empty()
             && self.recorded.is_empty()
+            && self.lost.is_none()
     }
 
     /// The cluster as an upgrade sees it.
@@ -125,6 +140,7 @@ impl Known {
             works,
             entries: Arc::clone(&self.entries),
             refusals: self.refusals.clone(),
+            lost: self.lost.clone(),
             unconfirmed,
         }
     }

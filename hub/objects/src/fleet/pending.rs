@@ -76,6 +76,14 @@ impl Pending {
         Self::about(work, Progress::Vanished { since: now }, seen)
     }
 
+    /// The work that had gone out of the watch's sight, if this is about one.
+    pub fn into_vanished(self) -> Option<Arc<Work>> {
+        match self.progress {
+            Progress::Vanished { .. } => self.work,
+            Progress::UnderWay | Progress::Written { .. } | Progress::Unknown { .. } | Progress::Read => None,
+        }
+    }
+
     /// A work was read by name.
     pub fn read(work: Arc<Work>, seen: u64) -> Self {
         Self::about(work, Progress::Read, seen)

@@ -234,6 +234,7 @@ fn held_of_cluster(known: &Known) -> [(&'static str, usize); 8] {
         recorded,
         entries,
         refusals,
+        lost,
     } = known;
     assert_eq!(recorded.len(), entries.len());
     [
@@ -245,6 +246,7 @@ fn held_of_cluster(known: &Known) -> [(&'static str, usize); 8] {
         ("gone", gone.len()),
         ("entries", entries.len()),
         ("refusals", refusals.len()),
+        ("lost", lost.iter().count()),
     ]
 }
 

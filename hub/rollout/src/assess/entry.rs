@@ -24,6 +24,8 @@ pub(crate) enum Unrecorded {
     AtTarget(Arc<str>),
     /// It was let go of while in flight; why.
     Abandoned(Arc<str>),
+    /// Its works went while it was in flight, and the hub had not deleted them.
+    Lost,
     /// Something else changed its version from what the upgrade left it at. The entry about an earlier change is replaced.
     Drift {
         from: Arc<str>,
@@ -70,6 +72,12 @@ impl Cluster<'_> {
                     self.context.upgrade.as_owner(),
                     &Told::abandoned(message, self.present.now()),
                 ))
+            }
+            Unrecorded::Lost => {
+                let work = self.lost()?;
+                let message = "its works were deleted while the cluster was in flight, not by the hub";
+                let told = Told::abandoned(message, self.present.now());
+                Some(self.of_work(work, self.context.upgrade.as_owner(), &told))
             }
             Unrecorded::Orphan(kind) => {
                 let work = self.row.works.get(*kind)?;

@@ -195,13 +195,35 @@ pub(crate) fn assess(context: &Context, name: &ClusterName, row: &Row, now: Time
 
 impl<'a> Cluster<'a> {
     fn assess(&self) -> Assessment {
-        match self.ended() {
+        let mut assessment = match self.ended() {
             Some(ended) => self.finished(&ended),
             None => match self.lead() {
                 Some((kind, work)) => self.in_flight(kind, work),
                 None => self.not_started(None),
             },
+        };
+        if self.lost().is_some() {
+            assessment.unrecorded = Some(Unrecorded::Lost);
+            if let Step::Start(_) = assessment.step {
+                assessment.step = Step::WAIT;
+                if let Some(status) = &mut assessment.status {
+                    status.reason = Reason::AwaitingRecord;
+                }
+            }
         }
+        assessment
+    }
+
+    /// A work of this upgrade that somebody else has deleted, if nothing is left of its attempt and nothing says how that ended.
+    pub fn lost(&self) -> Option<&'a Work> {
+        let lost = self.row.lost.as_deref().filter(|lost| self.is_own(lost))?;
+        let is_left = self
+            .own_works()
+            .any(|(kind, work)| kind != WorkKind::Post && work.attempt_since() == lost.attempt_since());
+        let is_told = self
+            .own_entries()
+            .any(|recorded| lost.is_told_by(&recorded.entry));
+        (!is_left && !is_told).then_some(lost)
     }
 
     /// Nothing else is written about a cluster while it is not known which works it has; labels that were taken off are put

@@ -7,7 +7,7 @@ use drydock_names::names::WorkKind;
 use jiff::Timestamp;
 use semver::Version;
 
-use super::{RecordedEntry, Uid, Works};
+use super::{RecordedEntry, Uid, Work, Works};
 use crate::Selector;
 
 /// A taint of a ManagedCluster that keeps it from being selected.
@@ -162,6 +162,8 @@ pub struct Row {
     pub entries: Arc<[Arc<RecordedEntry>]>,
     /// Writes of its works that could not be made.
     pub refusals: BTreeMap<(WorkKind, RefusedWrite), Arc<Refusal>>,
+    /// A work of an attempt without an end that somebody else has deleted, until it is on record what became of that attempt.
+    pub lost: Option<Arc<Work>>,
     /// Works of which the hub does not know whether they are there, with the moment at which they are to be read by name: a
     /// write that has not come back, or a work that went without having been deleted.
     pub unconfirmed: BTreeMap<WorkKind, Timestamp>,
@@ -174,6 +176,7 @@ impl Row {
             && self.works.is_empty()
             && self.entries.is_empty()
             && self.refusals.is_empty()
+            && self.lost.is_none()
             && self.unconfirmed.is_empty()
     }
 }
