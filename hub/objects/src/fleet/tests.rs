@@ -223,7 +223,7 @@ impl TestFleet {
     }
 }
 
-fn held_of_cluster(known: &Known) -> [(&'static str, usize); 8] {
+fn held_of_cluster(known: &Known) -> [(&'static str, usize); 9] {
     let Known {
         facts,
         agent,
