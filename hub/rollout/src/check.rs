@@ -157,7 +157,9 @@ impl<'a> Check<'a> {
                     violations.push(Violation::MustNotTouch(cluster.clone(), WorkKind::Cluster));
                 }
             }
-            Action::LabelWork { cluster, kind, uid } => {
+            Action::LabelWork {
+                cluster, kind, uid, ..
+            } => {
                 if !own(cluster, *kind, uid) {
                     violations.push(Violation::MustNotTouch(cluster.clone(), *kind));
                 }

@@ -393,6 +393,11 @@ impl Cluster<'_> {
                 cluster,
                 kind: *kind,
                 uid: uid(*kind)?,
+                has_ended: self
+                    .row
+                    .works
+                    .get(*kind)
+                    .is_some_and(|work| work.outcome.is_some()),
             },
             Next::Confirm(kind) => Action::ConfirmWork { cluster, kind: *kind },
         })

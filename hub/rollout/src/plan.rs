@@ -159,6 +159,8 @@ pub enum Action {
         kind: WorkKind,
         /// The work as observed.
         uid: Uid,
+        /// The hub has committed its outcome: the state on it stays. Any other is somebody else's, and is taken off.
+        has_ended: bool,
     },
     /// Read a work by name: whether it is there is not known.
     ConfirmWork {

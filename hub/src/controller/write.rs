@@ -126,9 +126,14 @@ impl Writer<'_> {
                 })
                 .await
             }
-            Action::LabelWork { cluster, kind, uid } => {
+            Action::LabelWork {
+                cluster,
+                kind,
+                uid,
+                has_ended,
+            } => {
                 let upgrade = &self.planned.rollout.upgrade;
-                let patch = Patch::Merge(works::labels(uid, &upgrade.key, &upgrade.uid, *kind));
+                let patch = Patch::Merge(works::labels(uid, &upgrade.key, &upgrade.uid, *kind, *has_ended));
                 self.patch_work(cluster, *kind, &patch).await
             }
             Action::DeleteWork { cluster, kind, uid } => self.delete_work(cluster, *kind, uid).await,

@@ -250,5 +250,19 @@ async fn an_outcome_stops_what_is_enforced_wherever_its_configuration_stands() {
         .iter()
         .find(|config| config["resourceIdentifier"]["resource"] == "clusterversions");
     assert_eq!(ours.unwrap()["updateStrategy"]["type"], "ReadOnly");
+    // A label that is put back takes no state away.
+    let unlabelled = json!({"metadata": {"labels": {"drydock.dev/kind": null}}});
+    light
+        .user
+        .merge_patch(&MANIFEST_WORK, &key, unlabelled)
+        .await
+        .unwrap();
+    minutes(10).await;
+    let work = light.user.get(&MANIFEST_WORK, &key).await.unwrap();
+    assert_eq!(work.label("drydock.dev/kind"), Some("cluster"));
+    assert_eq!(work.label("drydock.dev/state"), Some("Complete"));
+    let events = light.events().await.unwrap();
+    let told = events.iter().filter(|(reason, _)| reason == "ClusterCompleted");
+    assert_eq!(told.count(), 1);
     light.shut_down().await;
 }

@@ -127,12 +127,16 @@ fn revised(work: &ManifestWork, revision: &Revision) -> Value {
     })
 }
 
-/// The merge patch that puts the labels on a work by which the hub finds it, and the annotation that says whose it is, and takes off
-/// a state that the hub did not write.
-pub fn labels(uid: &Uid, upgrade: &UpgradeKey, owner: &Uid, kind: WorkKind) -> Value {
-    json!({"metadata": {
+/// The merge patch that puts the labels on a work by which the hub finds it, and the annotation that says whose it is. From a work
+/// that has not ended, a state is taken off: the hub did not write it.
+pub fn labels(uid: &Uid, upgrade: &UpgradeKey, owner: &Uid, kind: WorkKind, has_ended: bool) -> Value {
+    let mut patch = json!({"metadata": {
         "uid": uid.as_str(),
-        "labels": {UPGRADE_UID_LABEL: owner.as_str(), KIND_LABEL: kind.as_str(), STATE_LABEL: null},
+        "labels": {UPGRADE_UID_LABEL: owner.as_str(), KIND_LABEL: kind.as_str()},
         "annotations": {UPGRADE_ANNOTATION: upgrade.to_string()},
-    }})
+    }});
+    if !has_ended {
+        patch["metadata"]["labels"][STATE_LABEL] = Value::Null;
+    }
+    patch
 }

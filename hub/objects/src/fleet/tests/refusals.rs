@@ -160,7 +160,12 @@ fn a_refused_change_or_deletion_goes_with_its_work() {
         let action = if delete {
             Action::DeleteWork { cluster, kind, uid }
         } else {
-            Action::LabelWork { cluster, kind, uid }
+            Action::LabelWork {
+                cluster,
+                kind,
+                uid,
+                has_ended: false,
+            }
         };
         fleet.refuse(&action, "no");
         assert_eq!(fleet.plan().refusals, 1);

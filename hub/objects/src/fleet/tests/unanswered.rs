@@ -92,10 +92,13 @@ fn a_write_that_was_not_made_leaves_the_one_before_it() {
     );
 }
 
+/// How a hub learns that a work is gone before the watch says so.
+type Disappearance = (&'static str, fn(&mut TestFleet, &Action));
+
 #[test]
 fn what_a_late_watch_brings_of_a_work_that_is_gone_is_passed_over() {
     let name = ClusterName::from("c01");
-    let gone_by: [(&str, fn(&mut TestFleet, &Action)); 2] = [
+    let gone_by: [Disappearance; 2] = [
         ("it was read by name", |fleet, _| {
             let _change = fleet
                 .fleet
