@@ -10,18 +10,16 @@ use drydock_engine::notification::Event;
 
 use crate::notify::outbox::{Letter, has_receivers};
 
-/// Puts what is to be told into the outbox, and notes in the status what everybody has been told.
-pub(super) fn post(
+/// Writes what is to be told, and notes in the status what everybody has been told; none while the cluster is not known.
+pub(super) fn write(
     shared: &Shared,
     upgrade: &UpgradeConfig,
     seen: &Observation,
     status: &mut UpgradeConfigStatus,
-) {
+) -> Option<Vec<Letter>> {
     let only_logged = !has_receivers(&seen.in_force.configuration);
     // What is told names the cluster: that waits until it is known.
-    let Ok(cluster) = seen.cluster.as_ref().map(|cluster| cluster.id.clone()) else {
-        return;
-    };
+    let cluster = seen.cluster.as_ref().ok()?.id.clone();
     let mut letters = Vec::new();
     for entry in status.history.iter_mut().flatten() {
         let version = entry.version.clone().unwrap_or_default();
@@ -58,5 +56,5 @@ pub(super) fn post(
             }
         }
     }
-    shared.context.outbox.put(letters, &seen.in_force.configuration);
+    Some(letters)
 }

@@ -60,12 +60,16 @@ pub(super) async fn reconcile(known: &Arc<UpgradeConfig>, shared: &Shared) -> Re
     }
     let before = upgrade.status.clone().unwrap_or_default();
     let (seen, mut decision) = decide(shared, &upgrade, &before).await;
-    letters::post(shared, &upgrade, &seen, &mut decision.status);
+    let letters = letters::write(shared, &upgrade, &seen, &mut decision.status);
     shared
         .context
         .metrics
         .show(&drydock_engine::metrics::wanted(&seen, &decision.status));
     let written = record(shared, &upgrade, &decision).await?;
+    // What the status does not remember would be told again after a restart.
+    if let Some(letters) = letters {
+        shared.context.outbox.put(letters, &seen.in_force.configuration);
+    }
     let done = perform::all(shared, &decision.commands).await;
     if written {
         say(shared, &upgrade, &before, &decision.status);

@@ -484,10 +484,19 @@ impl Configuration {
                 })
             }
         };
+        // Later than that is no moment that can be written down.
+        let too_large = |(field, value): &(&'static str, i64)| {
+            (*value > i64::from(i32::MAX)).then_some(ConfigurationError::OutOfRange {
+                field,
+                value: *value,
+                rule: "2147483647 or less",
+            })
+        };
         let mut wrong = positive
             .iter()
             .filter_map(wrong(1, "more than 0"))
-            .chain(not_negative.iter().filter_map(wrong(0, "0 or more")));
+            .chain(not_negative.iter().filter_map(wrong(0, "0 or more")))
+            .chain(positive.iter().chain(&not_negative).filter_map(too_large));
         wrong.next().map_or(Ok(()), Err)?;
         texts::check(self)
     }

@@ -65,6 +65,11 @@ fn what_makes_no_sense_is_refused_with_the_field_that_is_wrong() {
             "nodeDrain.timeOut in the ConfigMap managed-upgrade-operator-config is 0",
         ),
         ("upgradeWindow: {timeOut: -1}", "upgradeWindow.timeOut"),
+        ("upgradeWindow: {delayTrigger: 99999999999}", "2147483647 or less"),
+        (
+            "maintenance: {controlPlaneTime: 9223372036854775807}",
+            "2147483647 or less",
+        ),
         ("upgradeType: XYZ", "cannot be read"),
         ("scale: [", "cannot be read"),
     ];

@@ -36,7 +36,13 @@ pub(super) fn judge(facts: &mut Facts, history: &mut [UpgradeHistory]) {
     let type_ = ConditionType::UpgradeConfigAccepted;
     let changed = changed(&accepted, &facts.spec);
     let conditions = entry.conditions.get_or_insert_default();
-    if !changed.is_empty() {
+    if facts.going_since.is_some() {
+        let message = format!(
+            "the UpgradeConfig is being deleted: it goes when the upgrade to {version} has ended, and whatever is changed \
+             with it; what comes after that has to be created anew"
+        );
+        condition::set(conditions, type_, FALSE, "BeingDeleted", message, facts.now);
+    } else if !changed.is_empty() {
         let message = format!(
             "the upgrade to {version} has commenced, and there is no way back: the change of {} waits until it has ended",
             changed.join(", ")
@@ -83,7 +89,12 @@ fn in_force(facts: &Facts, entry: &UpgradeHistory) -> Option<UpgradeConfigSpec> 
 
 /// The fields that differ, by their names.
 fn changed(before: &UpgradeConfigSpec, now: &UpgradeConfigSpec) -> Vec<String> {
-    let fields = |spec: &UpgradeConfigSpec| serde_json::to_value(spec).unwrap_or_default();
+    let fields = |spec: &UpgradeConfigSpec| {
+        let mut spec = spec.clone();
+        // Not to ask for extra workers is to ask for none.
+        spec.capacity_reservation = spec.capacity_reservation.filter(|wanted| *wanted);
+        serde_json::to_value(spec).unwrap_or_default()
+    };
     let (before, now) = (fields(before), fields(now));
     let mut names = Vec::new();
     differences("spec", &before, &now, &mut names);
@@ -108,7 +119,7 @@ fn differences(path: &str, before: &Value, now: &Value, names: &mut Vec<String>)
             }
         }
         _ if before == now => {}
-        _ if now.is_null() => names.push(format!("{path} away")),
+        _ if now.is_null() => names.push(format!("{path} to nothing")),
         _ => names.push(format!("{path} to {}", short(now))),
     }
 }

@@ -282,6 +282,7 @@ fn back(entry: &mut UpgradeHistory) {
     for step in &crate::steps::STEPS {
         condition::remove(conditions, step.condition);
     }
+    condition::remove(conditions, ConditionType::UpgradeConfigAccepted);
 }
 
 /// Just seen: hours before its time the cluster's health is worth a word, and blocks nothing.

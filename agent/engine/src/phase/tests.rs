@@ -857,3 +857,92 @@ fn a_check_that_has_passed_or_is_over_is_not_measured_any_more() {
     assert_eq!(late.entry().phase, UpgradePhase::Failed);
     assert!(!late.measures().contains(&failed));
 }
+
+#[test]
+fn what_somebody_else_tells_cluster_version_is_told_and_not_fought_over() {
+    for asked in [Some("4.14.13"), None] {
+        let mut agent = upgrading(true, false);
+        let told = asked.map(|version| crate::facts::Release {
+            version: version.to_owned(),
+            image: String::new(),
+        });
+        agent.cluster().asked = told;
+        for _ in 0..3 {
+            assert_eq!(agent.look().0, [], "{asked:?}");
+        }
+        let (_, message) = agent.says(ConditionType::ControlPlaneUpgraded);
+        assert!(
+            message.contains("somebody has changed ClusterVersion"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn an_upgrade_config_that_is_being_deleted_says_that_it_waits_for_the_end() {
+    let mut agent = upgrading(true, false);
+    agent.seen.going_since = Some(agent.seen.now);
+    agent.seen.spec.desired.version = Some("4.14.13".to_owned());
+    agent.look();
+    let (status, message) = agent.says(ConditionType::UpgradeConfigAccepted);
+    assert_eq!(status, "False");
+    assert!(message.contains("is being deleted"), "{message}");
+    assert_eq!(agent.entry().version.as_deref(), Some("4.14.12"));
+}
+
+#[test]
+fn not_to_say_that_no_extra_workers_are_wanted_is_no_change() {
+    let mut agent = Agent::new();
+    agent.seen.spec.capacity_reservation = Some(false);
+    agent.look();
+    agent.look();
+    commence(&mut agent.seen);
+    agent.look();
+    agent.seen.spec.capacity_reservation = None;
+    agent.look();
+    let conditions = agent.entry().conditions.as_deref().unwrap();
+    assert!(condition::find(conditions, ConditionType::UpgradeConfigAccepted).is_none());
+}
+
+#[test]
+fn no_number_that_is_accepted_is_too_large_to_count_with() {
+    let most = i32::MAX;
+    let text = format!(
+        "configManager: {{watchInterval: {most}}}
+maintenance: {{controlPlaneTime: {most}}}
+scale: {{timeOut: {most}}}
+upgradeWindow: {{delayTrigger: {most}, timeOut: {most}}}
+nodeDrain: {{timeOut: {most}, expectedNodeDrainTime: {most}}}
+extDependencyAvailabilityChecks: {{http: {{timeout: {most}}}}}
+"
+    );
+    let mut agent = Agent::new();
+    agent.seen.in_force.configuration = crate::configuration::parse(&text).unwrap();
+    agent.seen.spec.pdb_force_drain_timeout = most;
+    agent.seen.spec.capacity_reservation = Some(true);
+    agent.capacity.originals = vec![machine_set("w")];
+    for _ in 0..3 {
+        agent.pass();
+        agent.measures();
+    }
+    agent.capacity.originals.clear();
+    agent.look();
+    commence(&mut agent.seen);
+    agent.workers(500, 0);
+    agent.nodes = vec![NodeSeen {
+        name: "w".to_owned(),
+        is_worker: true,
+        cordon: Some(Cordon { since: None }),
+        mco_works: true,
+        ..NodeSeen::default()
+    }];
+    for _ in 0..3 {
+        agent.look();
+        agent.wait(60 * 24 * 365);
+        agent.measures();
+    }
+    agent.cluster().history[0].completed = true;
+    agent.look();
+    agent.measures();
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
+}

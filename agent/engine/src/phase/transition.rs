@@ -3,6 +3,7 @@
 use drydock_api::conditions::{FALSE, TRUE};
 use drydock_api::upgradeconfig::{UpgradeConfigStatus, UpgradeHistory, UpgradePhase};
 
+use super::NO_UPGRADE;
 use super::upgrading::DELAYED;
 use crate::condition::{self, ConditionType};
 use crate::notification::{self, Event};
@@ -53,6 +54,8 @@ pub fn of(before: &UpgradeConfigStatus, after: &UpgradeConfigStatus) -> Vec<Tran
     for (type_, reason) in steps.chain(WARNED) {
         let message = message_of(Some(entry), type_, FALSE);
         if message.is_some() && message != message_of(known, type_, FALSE) {
+            let is_no_upgrade = reason_of(entry, type_) == Some(NO_UPGRADE);
+            let reason = if is_no_upgrade { NO_UPGRADE } else { reason };
             transitions.push(warned(reason, version, message));
         }
     }
@@ -99,6 +102,11 @@ fn warned(reason: &'static str, version: &str, message: Option<&str>) -> Transit
         reason,
         message: format!("{version}: {}", message.unwrap_or_default()),
     }
+}
+
+fn reason_of(entry: &UpgradeHistory, type_: ConditionType) -> Option<&str> {
+    let conditions = entry.conditions.as_deref().unwrap_or_default();
+    condition::find(conditions, type_)?.reason.as_deref()
 }
 
 fn status_of(entry: Option<&UpgradeHistory>, type_: ConditionType) -> Option<&str> {

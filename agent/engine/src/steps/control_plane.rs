@@ -7,6 +7,16 @@ pub(super) fn decide(situation: &Situation<'_>) -> Verdict {
         return Verdict::Done;
     }
     let cluster = &situation.facts.cluster;
+    if !situation.facts.has_commenced(situation.target) {
+        let asked = cluster.asked.as_ref().map(|asked| asked.version.as_str());
+        return Verdict::Waiting(Some(format!(
+            "somebody has changed ClusterVersion since the upgrade commenced: it asks for {} and not for {} by now",
+            asked
+                .filter(|version| !version.is_empty())
+                .unwrap_or("another release"),
+            situation.version()
+        )));
+    }
     let trouble = cluster.refusal.as_ref().or(cluster.failure.as_ref());
     Verdict::Waiting(trouble.map(|why| format!("the cluster does not go on: {why}")))
 }

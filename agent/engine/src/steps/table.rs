@@ -143,6 +143,8 @@ pub const STEPS: [Step; 17] = [
     Step {
         condition: ConditionType::UpgradeCommenced,
         precedes_commencement: false,
+        // What somebody else tells ClusterVersion after that is not fought over.
+        once: true,
         told: Some(told(
             Event::ControlPlaneStarted,
             "ControlPlaneUpgradeStarted",
