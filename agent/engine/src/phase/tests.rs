@@ -244,7 +244,7 @@ fn the_steps_follow_each_other_and_each_is_told_once() {
     assert_eq!(agent.says(ConditionType::WorkerNodesUpgraded).0, "False");
     agent.workers(3, 3);
     agent.wait(20);
-    assert_eq!(wait_of(&agent.look()), Some(EACH_MINUTE), "how it went is asked");
+    assert_eq!(wait_of(&agent.look()), Some(AT_ONCE), "how it went is asked");
     assert_eq!(wait_of(&agent.look()), None);
     assert_eq!(agent.entry().phase, UpgradePhase::Upgraded);
     assert!(agent.entry().complete_time.is_some() && agent.entry().worker_complete_time.is_some());

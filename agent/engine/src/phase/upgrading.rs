@@ -6,7 +6,7 @@ use drydock_api::upgradeconfig::{MadeResource, UpgradeHistory, UpgradePhase};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::{EACH_MINUTE, Next, fail, is_unconfigured};
+use super::{AT_ONCE, EACH_MINUTE, Next, fail, is_unconfigured};
 use crate::command::Command;
 use crate::condition::{self, ConditionType};
 use crate::configuration::Configuration;
@@ -50,7 +50,8 @@ pub(super) fn run(facts: &Facts, target: &Target, made: &[MadeResource], entry: 
         End::Done => {
             entry.phase = UpgradePhase::Upgraded;
             entry.complete_time = Some(Time(facts.now));
-            return Next::rest(Some(EACH_MINUTE));
+            // How it went is asked next.
+            return Next::rest(Some(AT_ONCE));
         }
         End::Waits(_) => Next::rest(Some(EACH_MINUTE)),
         End::Asks(_, command) => {
