@@ -1,14 +1,13 @@
 //! What decisions look at, read from the objects of the cluster: each fact is a value, or why it could not be read
 //! (architecture, "The agent's pass").
 
+mod cluster;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use drydock_api::conditions::{AnyCondition, FALSE, ForeignCondition, TRUE};
-use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeType};
 use jiff::{SignedDuration, Timestamp};
-use kube::ResourceExt;
 use semver::Version;
 
 use crate::capacity::Capacity;
@@ -16,6 +15,8 @@ use crate::command::Command;
 use crate::configuration::Configuration;
 use crate::drains::{Budget, NodeSeen, PodSeen};
 use crate::silences::Silence;
+
+pub use cluster::{Cluster, IllOperator, Past, Release, Workers, cluster, ill, workers};
 
 /// A value that was read, or why it was not.
 pub type Fact<T> = Result<T, Unread>;
@@ -255,89 +256,6 @@ impl Observation {
     }
 }
 
-/// What ClusterVersion says.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cluster {
-    /// `spec.clusterID`.
-    pub id: String,
-    /// `spec.upstream`: where the update graph is.
-    pub upstream: Option<String>,
-    /// `spec.channel`.
-    pub channel: String,
-    /// `spec.desiredUpdate`: version and image.
-    pub asked: Option<Release>,
-    /// `status.history`, newest first.
-    pub history: Vec<Past>,
-    /// `status.desired.version`.
-    pub desired: Option<String>,
-    /// The releases that are offered.
-    pub offered: Vec<Release>,
-    /// Those that are offered although a risk is known, or cannot be ruled out.
-    pub conditional: Vec<Release>,
-    /// Reason and message of `Upgradeable=False`.
-    pub not_upgradeable: Option<(String, String)>,
-    /// Why the cluster refuses what it was asked for, in its own words.
-    pub refusal: Option<String>,
-    /// Why it makes no progress, in its own words.
-    pub failure: Option<String>,
-}
-
-/// A release: what of it is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Release {
-    /// Its version.
-    pub version: String,
-    /// Its image.
-    pub image: String,
-}
-
-/// An entry of ClusterVersion's history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Past {
-    /// The release.
-    pub version: String,
-    /// Whether it was applied completely.
-    pub completed: bool,
-    /// When it was begun.
-    pub started: Option<Timestamp>,
-}
-
-/// The pool of the workers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Workers {
-    /// How many there are.
-    pub machines: i64,
-    /// How many of them are updated.
-    pub updated: i64,
-    /// Whether nothing of it is updated for the time being.
-    pub paused: bool,
-    /// Why nodes of it cannot be updated, in the cluster's own words.
-    pub trouble: Option<String>,
-}
-
-impl Cluster {
-    /// The releases that are offered, conditionally or not.
-    pub fn all_offered(&self) -> impl Iterator<Item = &Release> {
-        self.offered.iter().chain(&self.conditional)
-    }
-}
-
-impl Workers {
-    /// Whether all of them are updated.
-    pub fn are_updated(&self) -> bool {
-        self.updated == self.machines
-    }
-}
-
-/// An operator that does not serve, or not well.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IllOperator {
-    /// Its name.
-    pub name: String,
-    /// What is wrong, for people.
-    pub why: String,
-}
-
 /// The release that an UpgradeConfig asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -438,108 +356,4 @@ impl Facts {
     pub fn is_osd(&self) -> bool {
         self.spec.upgrade_type == UpgradeType::Osd
     }
-}
-
-/// The conditions of ClusterVersion by which it refuses an update: nothing of it has begun.
-const REFUSALS: [(&str, &str); 2] = [("Invalid", TRUE), ("ReleaseAccepted", FALSE)];
-/// Those by which it says that an update does not go on, or takes longer than it should.
-const FAILURES: [(&str, &str); 2] = [("Failing", TRUE), ("Failing", "Unknown")];
-
-fn trouble(conditions: &[ForeignCondition], kinds: &[(&str, &str)]) -> Option<String> {
-    let found = kinds.iter().find_map(|(type_, status)| {
-        conditions
-            .iter()
-            .find(|condition| condition.type_() == *type_ && condition.status() == *status)
-    })?;
-    Some(format!("{}: {}", found.reason(), found.message()))
-}
-
-/// Reads ClusterVersion.
-pub fn cluster(version: &ClusterVersion) -> Cluster {
-    let text = |field: &Option<String>| field.clone().unwrap_or_default();
-    let release = |version: &Option<String>, image: &Option<String>| Release {
-        version: text(version),
-        image: text(image),
-    };
-    let status = version.status.clone().unwrap_or_default();
-    let available = status.available_updates.iter();
-    let conditional = status.conditional_updates.iter().map(|update| &update.release);
-    // A status about an earlier spec says nothing of what is asked for now.
-    let is_current = status.observed_generation == version.metadata.generation;
-    Cluster {
-        id: text(&version.spec.cluster_id),
-        upstream: version.spec.upstream.clone(),
-        channel: text(&version.spec.channel),
-        asked: version
-            .spec
-            .desired_update
-            .as_ref()
-            .map(|update| release(&update.version, &update.image)),
-        history: status
-            .history
-            .iter()
-            .map(|entry| Past {
-                version: text(&entry.version),
-                completed: entry.is_completed(),
-                started: entry.started_time.as_ref().and_then(|time| time.parse().ok()),
-            })
-            .collect(),
-        desired: status
-            .desired
-            .as_ref()
-            .and_then(|desired| desired.version.clone()),
-        offered: available
-            .map(|offered| release(&offered.version, &offered.image))
-            .collect(),
-        conditional: conditional
-            .map(|offered| release(&offered.version, &offered.image))
-            .collect(),
-        not_upgradeable: status
-            .conditions
-            .iter()
-            .find(|condition| condition.type_() == "Upgradeable" && condition.is_false())
-            .map(|condition| (condition.reason().to_owned(), condition.message().to_owned())),
-        refusal: trouble(&status.conditions, &REFUSALS).filter(|_| is_current),
-        failure: trouble(&status.conditions, &FAILURES),
-    }
-}
-
-/// Reads the pool of the workers.
-pub fn workers(pool: &MachineConfigPool) -> Workers {
-    let status = pool.status.clone().unwrap_or_default();
-    let degraded = status
-        .conditions
-        .iter()
-        .find(|condition| condition.type_() == "NodeDegraded" && condition.is_true());
-    Workers {
-        trouble: degraded.map(|condition| condition.message().to_owned()),
-        machines: status.machine_count.unwrap_or_default(),
-        updated: status.updated_machine_count.unwrap_or_default(),
-        paused: pool.spec.paused.unwrap_or_default(),
-    }
-}
-
-/// The operators that are ill: degraded, or not available (agent 3, step 4 b).
-pub fn ill(operators: &[ClusterOperator]) -> Vec<IllOperator> {
-    let mut ill: Vec<IllOperator> = operators
-        .iter()
-        .filter_map(|operator| {
-            let conditions = operator.status.as_ref().map(|status| &status.conditions)?;
-            let bad = conditions.iter().find(|condition| {
-                (condition.type_() == "Degraded" && condition.is_true())
-                    || (condition.type_() == "Available" && condition.is_false())
-            })?;
-            let state = if bad.type_() == "Degraded" {
-                "degraded"
-            } else {
-                "not available"
-            };
-            Some(IllOperator {
-                name: operator.name_any(),
-                why: format!("{state}: {}", bad.message()),
-            })
-        })
-        .collect();
-    ill.sort_by(|one, other| one.name.cmp(&other.name));
-    ill
 }

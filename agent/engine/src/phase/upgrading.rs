@@ -6,7 +6,8 @@ use drydock_api::upgradeconfig::{MadeResource, UpgradeHistory, UpgradePhase};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::{AT_ONCE, EACH_MINUTE, Next, fail, is_unconfigured};
+use super::pending::is_unconfigured;
+use super::{AT_ONCE, EACH_MINUTE, Next, fail};
 use crate::command::Command;
 use crate::condition::{self, ConditionType};
 use crate::configuration::Configuration;

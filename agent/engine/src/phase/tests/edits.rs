@@ -1,0 +1,134 @@
+//! Edits of the spec, and of ClusterVersion by others.
+
+use super::*;
+
+#[test]
+fn an_edit_before_commencement_counts_and_one_after_it_is_refused() {
+    let mut agent = Agent::new();
+    agent.look();
+    agent.look();
+    agent.seen.spec.upgrade_at = (START + SignedDuration::from_hours(4)).to_string();
+    agent.look();
+    assert_eq!(
+        agent.entry().phase,
+        UpgradePhase::Pending,
+        "it waits for its new time"
+    );
+    agent.seen.spec.upgrade_at = START.to_string();
+    agent.look();
+    commence(&mut agent.seen);
+    agent.look();
+    agent.seen.spec.desired.version = Some("4.14.13".to_owned());
+    agent.look();
+    assert_eq!(
+        agent.entry().version.as_deref(),
+        Some("4.14.12"),
+        "there is no way back"
+    );
+    assert!(
+        agent
+            .says(ConditionType::UpgradeConfigAccepted)
+            .1
+            .contains("the change of spec.desired.version to 4.14.13 waits")
+    );
+    agent.cluster().history[0].completed = true;
+    agent.look();
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgraded);
+    agent.look();
+    assert_eq!(
+        agent.entry().version.as_deref(),
+        Some("4.14.13"),
+        "and now it is its turn"
+    );
+}
+
+#[test]
+fn what_the_cluster_refuses_has_not_begun_and_can_be_edited_until_it_does() {
+    for (is_begun, expected) in [(false, "4.14.13"), (true, "4.14.12")] {
+        let mut agent = Agent::new();
+        agent.look();
+        agent.look();
+        commence(&mut agent.seen);
+        agent.cluster().refusal = Some("RetrievePayload: it cannot be verified".to_owned());
+        if !is_begun {
+            agent.cluster().desired = Some("4.14.9".to_owned());
+            agent.cluster().history.remove(0);
+        }
+        agent.look();
+        agent.seen.spec.desired.version = Some("4.14.13".to_owned());
+        agent.look();
+        assert_eq!(agent.entry().version.as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn an_edit_after_commencement_is_refused_field_by_field_and_forgotten_when_it_is_taken_back() {
+    let mut agent = upgrading(true, false);
+    agent.seen.spec.pdb_force_drain_timeout = 5;
+    agent.look();
+    let (status, message) = agent.says(ConditionType::UpgradeConfigAccepted);
+    assert_eq!(status, "False");
+    assert!(
+        message.contains("the change of spec.PDBForceDrainTimeout to 5 waits"),
+        "{message}"
+    );
+    agent.seen.spec.pdb_force_drain_timeout = 60;
+    agent.look();
+    assert_eq!(agent.says(ConditionType::UpgradeConfigAccepted).0, "True");
+}
+
+#[test]
+fn the_spec_is_noted_before_the_cluster_is_told() {
+    let mut agent = Agent::new();
+    agent.look();
+    let (commands, _) = agent.look();
+    assert!(matches!(&commands[..], [Command::SetDesiredUpdate { .. }]));
+    assert_eq!(agent.entry().accepted_spec.as_ref(), Some(&agent.seen.spec));
+    assert_eq!(agent.says(ConditionType::UpgradeCommenced).0, "False");
+}
+
+#[test]
+fn what_somebody_else_tells_cluster_version_is_told_and_not_fought_over() {
+    for asked in [Some("4.14.13"), None] {
+        let mut agent = upgrading(true, false);
+        let told = asked.map(|version| crate::facts::Release {
+            version: version.to_owned(),
+            image: String::new(),
+        });
+        agent.cluster().asked = told;
+        for _ in 0..3 {
+            assert_eq!(agent.look().0, [], "{asked:?}");
+        }
+        let (_, message) = agent.says(ConditionType::ControlPlaneUpgraded);
+        assert!(
+            message.contains("somebody has changed ClusterVersion"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn an_upgrade_config_that_is_being_deleted_says_that_it_waits_for_the_end() {
+    let mut agent = upgrading(true, false);
+    agent.seen.going_since = Some(agent.seen.now);
+    agent.seen.spec.desired.version = Some("4.14.13".to_owned());
+    agent.look();
+    let (status, message) = agent.says(ConditionType::UpgradeConfigAccepted);
+    assert_eq!(status, "False");
+    assert!(message.contains("is being deleted"), "{message}");
+    assert_eq!(agent.entry().version.as_deref(), Some("4.14.12"));
+}
+
+#[test]
+fn not_to_say_that_no_extra_workers_are_wanted_is_no_change() {
+    let mut agent = Agent::new();
+    agent.seen.spec.capacity_reservation = Some(false);
+    agent.look();
+    agent.look();
+    commence(&mut agent.seen);
+    agent.look();
+    agent.seen.spec.capacity_reservation = None;
+    agent.look();
+    let conditions = agent.entry().conditions.as_deref().unwrap();
+    assert!(condition::find(conditions, ConditionType::UpgradeConfigAccepted).is_none());
+}

@@ -1,0 +1,177 @@
+//! What cannot be read or written.
+
+use super::*;
+
+#[test]
+fn machine_sets_that_cannot_be_read_keep_nothing_from_going_on() {
+    let mut agent = Agent::new();
+    agent.seen.spec.capacity_reservation = Some(true);
+    agent.broken.insert(Need::Capacity);
+    agent.look();
+    agent.look();
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
+    assert!(
+        agent
+            .says(ConditionType::ComputeCapacityReserved)
+            .1
+            .contains("MachineSets cannot be read: forbidden")
+    );
+    agent.wait(31);
+    assert!(
+        !agent.look().0.is_empty(),
+        "it goes on without them, as it does where they do not come in time"
+    );
+    assert!(agent.measures().contains(&"upgradeoperator_scaling_failed"));
+}
+
+#[test]
+fn a_write_that_is_refused_is_told_and_tried_again_later() {
+    let mut agent = with_an_extra_worker();
+    agent.capacity.copies.clear();
+    let words = "writing MachineSet w-upgrade for extra workers: exceeded quota".to_owned();
+    agent.seen.refusals.insert(Write::MachineSet, words);
+    let decision = agent.pass();
+    assert_eq!(decision.wait, Some(EACH_MINUTE));
+    let (_, message) = agent.says(ConditionType::ComputeCapacityReserved);
+    assert!(message.contains("exceeded quota"), "{message}");
+}
+
+#[test]
+fn while_cluster_version_cannot_be_read_the_window_counts_and_the_reason_is_told() {
+    let mut agent = Agent::new();
+    agent.ill = vec![IllOperator {
+        name: "etcd".to_owned(),
+        why: "degraded".to_owned(),
+    }];
+    agent.look();
+    agent.look();
+    agent.seen.cluster = Err(Unread::Failed("forbidden".to_owned()));
+    agent.wait(10);
+    agent.pass();
+    assert_eq!(
+        agent.says(ConditionType::ClusterHealthyBeforeUpgrade).1,
+        "ClusterVersion version cannot be read: forbidden"
+    );
+    agent.wait(120);
+    agent.pass();
+    assert_eq!(agent.entry().phase, UpgradePhase::Failed);
+    let mut commenced = upgrading(true, false);
+    commenced.seen.cluster = Err(Unread::Failed("forbidden".to_owned()));
+    commenced.wait(60 * 48);
+    commenced.pass();
+    assert_eq!(commenced.entry().phase, UpgradePhase::Upgrading);
+    assert!(
+        commenced
+            .measures()
+            .contains(&"upgradeoperator_controlplane_timeout")
+    );
+}
+
+#[test]
+fn without_any_good_configuration_nothing_commences_and_what_has_commenced_goes_on() {
+    let problem = crate::facts::ConfigurationProblem {
+        reason: "InvalidConfiguration",
+        message: "it is no YAML".to_owned(),
+        is_unknown: true,
+    };
+    let mut waiting = Agent::new();
+    waiting.seen.in_force.problem = Some(problem.clone());
+    waiting.look();
+    assert_eq!(waiting.look().0, []);
+    assert_eq!(waiting.says(ConditionType::ConfigurationAccepted).0, "False");
+    let mut commenced = upgrading(true, false);
+    commenced.seen.in_force.problem = Some(problem);
+    commenced.cluster().history[0].completed = true;
+    commenced.workers(3, 3);
+    commenced.look();
+    commenced.look();
+    assert_eq!(commenced.entry().phase, UpgradePhase::Upgraded);
+}
+
+#[test]
+fn a_policy_of_ocm_never_becomes_a_local_one() {
+    let mut agent = Agent::new();
+    agent.seen.origin = Origin::Ocm;
+    agent.look();
+    assert_eq!(agent.look().0, []);
+    assert_eq!(agent.entry().phase, UpgradePhase::Pending);
+    assert_eq!(agent.says(ConditionType::PolicyRefreshed).0, "False");
+}
+
+#[test]
+fn drains_are_helped_whatever_step_waits() {
+    for (what, control_plane_done, broken) in [
+        ("the control plane is not done", false, None),
+        ("silences cannot be read", true, Some(Need::Silences)),
+    ] {
+        let mut agent = upgrading(true, control_plane_done);
+        agent.broken.extend(broken);
+        agent.nodes = vec![NodeSeen {
+            name: "w".to_owned(),
+            is_worker: true,
+            cordon: Some(Cordon {
+                since: Some(agent.seen.now),
+            }),
+            mco_works: true,
+            drain_mark: "drain-1".to_owned(),
+            ..NodeSeen::default()
+        }];
+        agent.pods = vec![PodSeen {
+            name: "holds".to_owned(),
+            node: "w".to_owned(),
+            ..PodSeen::default()
+        }];
+        let mut forced = Vec::new();
+        for minute in 0..50 {
+            agent.wait(1);
+            let (commands, _) = agent.look();
+            if commands.iter().any(|command| matches!(command, Command::Tend(_))) {
+                forced.push(minute);
+            }
+        }
+        assert_eq!(forced.first(), Some(&45), "{what}");
+    }
+}
+
+#[test]
+fn no_number_that_is_accepted_is_too_large_to_count_with() {
+    let most = i32::MAX;
+    let text = format!(
+        "configManager: {{watchInterval: {most}}}
+maintenance: {{controlPlaneTime: {most}}}
+scale: {{timeOut: {most}}}
+upgradeWindow: {{delayTrigger: {most}, timeOut: {most}}}
+nodeDrain: {{timeOut: {most}, expectedNodeDrainTime: {most}}}
+extDependencyAvailabilityChecks: {{http: {{timeout: {most}}}}}
+"
+    );
+    let mut agent = Agent::new();
+    agent.seen.in_force.configuration = crate::configuration::parse(&text).unwrap();
+    agent.seen.spec.pdb_force_drain_timeout = most;
+    agent.seen.spec.capacity_reservation = Some(true);
+    agent.capacity.originals = vec![machine_set("w")];
+    for _ in 0..3 {
+        agent.pass();
+        agent.measures();
+    }
+    agent.capacity.originals.clear();
+    agent.look();
+    commence(&mut agent.seen);
+    agent.workers(500, 0);
+    agent.nodes = vec![NodeSeen {
+        name: "w".to_owned(),
+        is_worker: true,
+        cordon: Some(Cordon { since: None }),
+        mco_works: true,
+        ..NodeSeen::default()
+    }];
+    for _ in 0..3 {
+        agent.look();
+        agent.wait(60 * 24 * 365);
+        agent.measures();
+    }
+    agent.cluster().history[0].completed = true;
+    agent.look();
+    agent.measures();
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
+}

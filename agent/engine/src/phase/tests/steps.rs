@@ -1,0 +1,274 @@
+//! The phases and the steps.
+
+use super::*;
+
+#[test]
+fn a_new_upgrade_waits_for_its_time_and_then_tells_the_cluster_channel_and_release() {
+    let mut agent = Agent::new();
+    agent.seen.now = START - SignedDuration::from_mins(3);
+    agent.cluster().channel = "stable-4.13".to_owned();
+    assert_eq!(wait_of(&agent.look()), Some(EACH_MINUTE));
+    assert_eq!(agent.entry().phase, UpgradePhase::Pending);
+    assert_eq!(agent.entry().preceding_version.as_deref(), Some("4.14.9"));
+    assert_eq!(
+        wait_of(&agent.look()),
+        Some(Duration::from_mins(3)),
+        "at its time exactly"
+    );
+    agent.seen.now = START;
+    assert_eq!(agent.look().0, [Command::SetChannel("stable-4.14".to_owned())]);
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
+    agent.cluster().channel = "stable-4.14".to_owned();
+    let release = Command::SetDesiredUpdate {
+        version: Some("4.14.12".to_owned()),
+        image: None,
+    };
+    assert_eq!(agent.look().0, [release]);
+    assert_eq!(agent.told, ["UpgradeStarted"]);
+}
+
+#[test]
+fn the_steps_follow_each_other_and_each_is_told_once() {
+    let mut agent = Agent::new();
+    agent.look();
+    agent.look();
+    commence(&mut agent.seen);
+    assert_eq!(wait_of(&agent.look()), Some(EACH_MINUTE));
+    assert_eq!(
+        agent.says(ConditionType::ControlPlaneUpgraded),
+        ("False".to_owned(), "ControlPlaneUpgraded has started".to_owned())
+    );
+    agent.wait(30);
+    agent.look();
+    assert_eq!(
+        agent.says(ConditionType::ControlPlaneUpgraded).1,
+        "ControlPlaneUpgraded still in progress"
+    );
+    agent.workers(3, 0);
+    agent.look();
+    assert!(agent.entry().worker_start_time.is_some());
+    agent.cluster().history[0].completed = true;
+    agent.look();
+    assert_eq!(agent.says(ConditionType::WorkerNodesUpgraded).0, "False");
+    agent.workers(3, 3);
+    agent.wait(20);
+    assert_eq!(wait_of(&agent.look()), Some(AT_ONCE), "how it went is asked");
+    assert_eq!(wait_of(&agent.look()), None);
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgraded);
+    assert!(agent.entry().complete_time.is_some() && agent.entry().worker_complete_time.is_some());
+    let once = agent.status.clone();
+    agent.wait(600);
+    agent.look();
+    assert_eq!(agent.status, once, "nothing changes any more");
+    assert_eq!(
+        agent.told,
+        [
+            "UpgradeStarted",
+            "ControlPlaneUpgradeStarted",
+            "ControlPlaneUpgradeFinished",
+            "WorkerUpgradeFinished",
+            "UpgradeCompleted"
+        ]
+    );
+}
+
+#[test]
+fn an_ill_operator_holds_the_upgrade_until_its_window_is_over() {
+    let mut agent = Agent::new();
+    agent.look();
+    agent.ill = vec![IllOperator {
+        name: "etcd".to_owned(),
+        why: "degraded: a member is down".to_owned(),
+    }];
+    assert_eq!(wait_of(&agent.look()), Some(EACH_MINUTE));
+    let (status, message) = agent.says(ConditionType::ClusterHealthyBeforeUpgrade);
+    assert_eq!(
+        (
+            status.as_str(),
+            message.contains("etcd is degraded: a member is down")
+        ),
+        ("False", true),
+        "{message}"
+    );
+    agent.wait(31);
+    agent.look();
+    agent.wait(60);
+    agent.look();
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
+    agent.wait(60);
+    assert_eq!(wait_of(&agent.look()), None);
+    assert_eq!(agent.entry().phase, UpgradePhase::Failed);
+    assert_eq!(
+        agent.told,
+        [
+            "UpgradeStarted",
+            "HealthCheckFailed",
+            "UpgradeDelayed",
+            "UpgradeFailed"
+        ]
+    );
+}
+
+#[test]
+fn a_cluster_that_does_not_go_on_says_why_in_the_condition_of_the_step_that_waits() {
+    let mut agent = Agent::new();
+    agent.look();
+    agent.look();
+    commence(&mut agent.seen);
+    agent.cluster().refusal = Some("InvalidClusterVersion: no such release".to_owned());
+    agent.look();
+    let (status, message) = agent.says(ConditionType::ControlPlaneUpgraded);
+    assert_eq!(
+        (status.as_str(), message.as_str()),
+        (
+            "False",
+            "the cluster does not go on: InvalidClusterVersion: no such release"
+        )
+    );
+    agent.cluster().refusal = None;
+    agent.look();
+    assert_eq!(
+        agent.says(ConditionType::ControlPlaneUpgraded).1,
+        "ControlPlaneUpgraded still in progress"
+    );
+}
+
+#[test]
+fn an_upgrade_of_aro_has_no_window() {
+    let mut agent = Agent::new();
+    agent.seen.spec.upgrade_type = UpgradeType::Aro;
+    agent.ill = vec![IllOperator {
+        name: "etcd".to_owned(),
+        why: "degraded".to_owned(),
+    }];
+    agent.look();
+    agent.look();
+    agent.wait(60 * 24);
+    agent.look();
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
+}
+
+#[test]
+fn upgradeable_false_blocks_a_minor_upgrade_and_no_patch() {
+    let block = Some(("AdminAckRequired".to_owned(), "ask first".to_owned()));
+    let mut patch = Agent::new();
+    patch.cluster().not_upgradeable.clone_from(&block);
+    patch.look();
+    assert!(!patch.look().0.is_empty());
+    let mut minor = Agent::new();
+    minor.cluster().not_upgradeable = block;
+    minor.seen.spec.desired.version = Some("4.15.2".to_owned());
+    minor.seen.spec.desired.channel = Some("stable-4.15".to_owned());
+    minor.look();
+    assert_eq!(wait_of(&minor.look()), Some(EACH_MINUTE));
+    assert!(
+        minor
+            .says(ConditionType::IsClusterUpgradable)
+            .1
+            .contains("AdminAckRequired: ask first")
+    );
+}
+
+#[test]
+fn what_is_invalid_stays_pending_with_a_condition_and_starts_when_it_is_mended() {
+    let mut agent = Agent::new();
+    agent.seen.spec.desired.version = Some("4.14.40".to_owned());
+    agent.look();
+    assert_eq!(wait_of(&agent.look()), Some(RESYNC));
+    assert_eq!(agent.entry().phase, UpgradePhase::Pending);
+    assert_eq!(agent.says(ConditionType::UpgradeConfigValidated).0, "False");
+    assert_eq!(agent.told, ["InvalidUpgradeConfig"]);
+    agent.seen.spec.desired.version = Some("4.14.12".to_owned());
+    agent.look();
+    assert!(!agent.look().0.is_empty());
+}
+
+#[test]
+fn an_agent_that_finds_the_upgrade_commenced_goes_on_with_it() {
+    let mut agent = Agent::new();
+    commence(&mut agent.seen);
+    agent.look();
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
+    assert_eq!(agent.entry().preceding_version.as_deref(), Some("4.14.9"));
+    assert_eq!(
+        agent.says(ConditionType::ClusterHealthyBeforeUpgrade).0,
+        "True",
+        "what precedes the commencement is over"
+    );
+}
+
+#[test]
+fn health_is_looked_at_hours_ahead_only_with_the_feature_and_blocks_nothing() {
+    let mut agent = Agent::new();
+    agent.seen.now = START - SignedDuration::from_hours(5);
+    agent.seen.in_force.configuration.feature_gate.enabled = vec!["PreHealthCheck".to_owned()];
+    agent.ill = vec![IllOperator {
+        name: "dns".to_owned(),
+        why: "not available: x".to_owned(),
+    }];
+    agent.look();
+    assert_eq!(agent.entry().phase, UpgradePhase::Pending);
+    assert_eq!(agent.told, ["HealthCheckFailed"]);
+}
+
+#[test]
+fn the_times_of_workers_are_told_whatever_of_their_pool_was_seen() {
+    let mut some = upgrading(true, false);
+    some.workers(3, 2);
+    some.look();
+    assert!(some.entry().worker_start_time.is_some());
+    let mut none = Agent::new();
+    none.look();
+    none.look();
+    commence(&mut none.seen);
+    none.cluster().history[0].completed = true;
+    none.look();
+    let entry = none.entry();
+    assert!(entry.worker_start_time.is_some() && entry.worker_complete_time.is_some());
+}
+
+#[test]
+fn a_condition_that_is_not_true_any_more_has_no_time_of_completion() {
+    let mut agent = Agent::new();
+    agent.look();
+    agent.look();
+    let healthy = ConditionType::ClusterHealthyBeforeUpgrade;
+    let completed = |agent: &Agent| {
+        let conditions = agent.entry().conditions.as_deref().unwrap();
+        condition::find(conditions, healthy)
+            .unwrap()
+            .complete_time
+            .clone()
+    };
+    let first = completed(&agent).unwrap();
+    agent.ill = vec![IllOperator {
+        name: "etcd".to_owned(),
+        why: "degraded".to_owned(),
+    }];
+    agent.wait(5);
+    agent.look();
+    assert_eq!(completed(&agent), None);
+    agent.ill.clear();
+    agent.wait(5);
+    agent.look();
+    assert!(completed(&agent).unwrap().0 > first.0);
+}
+
+#[test]
+fn what_waits_is_looked_at_and_says_so() {
+    let mut agent = upgrading(true, false);
+    let probed = |agent: &Agent| {
+        let conditions = agent.entry().conditions.as_deref().unwrap();
+        let condition = condition::find(conditions, ConditionType::ControlPlaneUpgraded).unwrap();
+        condition.last_probe_time.clone().unwrap().0
+    };
+    agent.wait(1);
+    agent.look();
+    let before = probed(&agent);
+    agent.wait(1);
+    agent.look();
+    assert_eq!(probed(&agent), before, "not each minute");
+    agent.wait(10);
+    agent.look();
+    assert_eq!(probed(&agent), agent.seen.now);
+}
