@@ -187,6 +187,20 @@ async fn never_passes(bench: &mut Bench, case: Case) {
         !message.ends_with("has started") && !message.ends_with("still in progress")
     });
     assert!(is_told, "{case:?}: {entry:#?}");
+    // A write that is refused is told in the words of who refuses it.
+    if let (Kind::Api(Verb::Delete, "machinesets"), Fault::Code(code @ (403 | 500))) = (case.kind, case.fault)
+    {
+        let words = format!("refused with {code}");
+        let mut messages = entry
+            .conditions
+            .iter()
+            .flatten()
+            .filter_map(|known| known.message.as_ref());
+        assert!(
+            messages.any(|message| message.contains(&words)),
+            "{case:?}: {entry:#?}"
+        );
+    }
 }
 
 /// Whether what an upgrade has made cannot be taken away while requests of this kind fail.
