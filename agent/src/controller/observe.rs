@@ -47,8 +47,53 @@ pub(super) async fn first(shared: &Shared, upgrade: &UpgradeConfig) -> Observati
     }
 }
 
-/// Reads one thing.
+/// How long the API server may take for what a need asks of it, retries included: a pass has more to do than to wait.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+/// Reads one thing, for no longer than a pass can wait for it. What is asked of other servers has limits of its own.
 pub(super) async fn read(shared: &Shared, need: Need, seen: &mut Observation, status: &UpgradeConfigStatus) {
+    let is_elsewhere = matches!(
+        need,
+        Need::Alerts
+            | Need::Silences
+            | Need::Dependencies
+            | Need::Graph
+            | Need::Release
+            | Need::Policy
+            | Need::Result
+    );
+    if is_elsewhere {
+        return ask(shared, need, seen, status).await;
+    }
+    let asked = tokio::time::timeout(PATIENCE, ask(shared, need, seen, status)).await;
+    if asked.is_err() {
+        let words = format!("the API server has not answered within {} s", PATIENCE.as_secs());
+        give_up(need, seen, Unread::Failed(words));
+    }
+}
+
+/// Notes that something could not be read in time.
+fn give_up(need: Need, seen: &mut Observation, unread: Unread) {
+    let seen = &mut seen.seen;
+    match need {
+        Need::Operators => seen.ill = Err(unread),
+        Need::Capacity => seen.capacity = Err(unread),
+        Need::Nodes => seen.nodes = Err(unread),
+        Need::Budgets => seen.budgets = Err(unread),
+        Need::Pods => seen.pods = Err(unread),
+        Need::FileIntegrity => seen.file_integrity = Err(unread),
+        Need::Alerts => seen.alerts = Err(unread),
+        Need::Silences => seen.silences = Err(unread),
+        Need::Dependencies => seen.dependencies = Err(unread),
+        Need::Graph => seen.graph = Err(unread),
+        Need::Release => seen.release = Err(unread),
+        Need::Policy => seen.policy = Err(unread),
+        Need::Result => seen.fired = Err(unread),
+    }
+}
+
+/// Reads one thing.
+async fn ask(shared: &Shared, need: Need, seen: &mut Observation, status: &UpgradeConfigStatus) {
     let client = &shared.context.client;
     match need {
         Need::Operators => {
