@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::mcu::{ClusterStatus, ManagedClustersUpgrade};
 use drydock_rollout::{
     ClusterName, ClusterState, Decider, LiveUpgrades, OwnPlacement, Page, PlacementKey, Reason, Refusal,
     RefusalCause, RefusedWrite, Rollout, Selected, Selection, SelectionProblem, Snapshot, Source, UpgradeKey,
@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::Known;
+use crate::details::refusal_cause;
 use crate::upgrade::UpgradeDigest;
 
 /// One upgrade, with the decider that is told what has changed.
@@ -34,8 +35,8 @@ pub(super) struct Followed {
     pub page_refusal_told: Option<Timestamp>,
     /// For what the last write was refused that is about no cluster and no record: the finalizer, or a Placement.
     pub own_refusal: Option<Arc<str>>,
-    /// What the status says of refused writes was taken over when the upgrade was first seen.
-    pub has_taken_refusals: bool,
+    /// What the status says of refused writes and of clusters in flight was taken over when the upgrade was first seen.
+    pub has_read_status: bool,
 }
 
 /// The Placements of an upgrade with their decisions.
@@ -65,7 +66,7 @@ impl Followed {
             page_refusal: None,
             page_refusal_told: None,
             own_refusal: None,
-            has_taken_refusals: false,
+            has_read_status: false,
         }
     }
 
@@ -153,14 +154,39 @@ impl Followed {
         by_pages.chain(by_works).max()
     }
 
+    fn clusters_in_status(&self) -> &[ClusterStatus] {
+        let status = self.object.status.as_ref();
+        status
+            .and_then(|status| status.clusters.as_deref())
+            .unwrap_or_default()
+    }
+
+    /// The works that the status says are at work on clusters. One that no list brings may have lost the label by which it is listed.
+    pub fn in_flight_in_status(&self) -> Vec<(ClusterName, &'static [WorkKind])> {
+        let is_refused = |entry: &&ClusterStatus| entry.reason.as_deref().and_then(refusal_cause).is_some();
+        // Where a work is refused, there is none.
+        let entries = self
+            .clusters_in_status()
+            .iter()
+            .filter(|entry| !is_refused(entry));
+        let in_flight = entries.filter_map(|entry| {
+            let kinds: &[WorkKind] = match ClusterState::parse(&entry.state)? {
+                ClusterState::NotStarted | ClusterState::Complete | ClusterState::Failed => return None,
+                ClusterState::PreAction => &[WorkKind::Pre],
+                ClusterState::Initialized
+                | ClusterState::PartialUpgrade
+                | ClusterState::Operators
+                | ClusterState::PostAction => &[WorkKind::Cluster, WorkKind::Operators],
+            };
+            Some((ClusterName::from(entry.name.as_str()), kinds))
+        });
+        in_flight.collect()
+    }
+
     /// The writes that the status says are refused: who wrote it may have been another process. They are tried again at once.
     pub fn refusals_in_status(&self, now: Timestamp) -> Vec<(ClusterName, WorkKind, Refusal)> {
-        let status = self.object.status.as_ref();
-        let entries = status
-            .and_then(|status| status.clusters.as_deref())
-            .unwrap_or_default();
-        let refused = entries.iter().filter_map(|entry| {
-            let cause = crate::details::refusal_cause(entry.reason.as_deref()?)?;
+        let refused = self.clusters_in_status().iter().filter_map(|entry| {
+            let cause = refusal_cause(entry.reason.as_deref()?)?;
             let message = entry.message.as_deref().unwrap_or_default();
             // The state does not say it where the work of the next stage is refused.
             let kind = match (Reason::refused_stage(message), ClusterState::parse(&entry.state)?) {

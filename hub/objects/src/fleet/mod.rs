@@ -6,6 +6,7 @@ mod forget;
 mod kinds;
 mod pending;
 mod plan;
+mod sources;
 #[cfg(test)]
 mod tests;
 
@@ -70,10 +71,17 @@ impl Known {
         let works = self.works.iter().map(|(_, work)| work);
         let mut works = works.chain(pending).chain(&self.lost);
         works.any(|work| upgrade.owns(&work.owner))
+            // It may be anybody's.
+            || self.pending.values().any(Pending::is_unlisted)
             || self
                 .entries
                 .iter()
                 .any(|recorded| !recorded.page.closed && upgrade.owns(&recorded.page.owner))
+    }
+
+    /// Whether a work of this kind is there, or may be.
+    fn has(&self, kind: WorkKind) -> bool {
+        self.works.get(kind).is_some() || self.pending.contains_key(&kind)
     }
 
     /// A work is gone that the hub has not deleted: how its attempt ended is to be put on record, unless that is known.

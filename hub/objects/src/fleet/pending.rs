@@ -84,6 +84,22 @@ impl Pending {
         }
     }
 
+    /// A status says that there is a work that no list has brought.
+    pub fn unlisted(now: Timestamp) -> Self {
+        Self {
+            work: None,
+            progress: Progress::Unknown { since: now },
+            seen: 0,
+            before: None,
+            earlier: None,
+        }
+    }
+
+    /// Whether a status says that there is a work of which nothing else is known.
+    pub fn is_unlisted(&self) -> bool {
+        self.work.is_none() && matches!(self.progress, Progress::Unknown { .. }) && self.seen == 0
+    }
+
     /// A work was read by name.
     pub fn read(work: Arc<Work>, seen: u64) -> Self {
         Self::about(work, Progress::Read, seen)

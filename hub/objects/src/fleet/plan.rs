@@ -4,20 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_api::ocm::placement::PlacementSpec;
 use drydock_rollout::{
-    Action, ClusterName, DecisionPage, Decisions, OwnPlacement, Page, PlacementKey, Plan, Refusal,
-    RefusalCause, RefusedWrite, Report, Rollout, Row, SelectionProblem, Selector, Snapshot, Source,
-    Transition, Uid, UpgradeKey, Violation, WorkKind, check, expired_pages, read_snapshot, rollout_since,
-    transition,
+    Action, ClusterName, Page, Plan, Refusal, RefusalCause, RefusedWrite, Report, Rollout, Row, Transition,
+    Uid, UpgradeKey, Violation, WorkKind, check, expired_pages, rollout_since, transition,
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::followed::{Followed, Sources, next_refusal, no_source};
+use super::followed::{Followed, next_refusal};
 use super::pending::Pending;
 use super::{Change, Fleet};
 use crate::details::ClusterDetails;
-use crate::placement::{self, PlacementDigest};
 
 /// What is to be done about an upgrade.
 #[derive(Debug)]
@@ -89,7 +85,7 @@ impl Fleet {
     /// Where every cluster of an upgrade is, with the report: for who looks at a fleet without acting on it.
     pub fn look(&mut self, key: &UpgradeKey, now: Timestamp) -> Option<(Report, Vec<ClusterDetails>)> {
         self.forget_old_refusals(now);
-        self.bring_up_to_date(key, now);
+        self.bring_all_up_to_date(now);
         let followed = self.upgrades.get_mut(key)?;
         let plan = followed.decider.plan(now, &|_| false);
         let status = followed.object.status.as_ref();
@@ -111,9 +107,7 @@ impl Fleet {
 
     /// The clusters that upgrades start now which come before this one.
     fn taken_before(&mut self, key: &UpgradeKey, now: Timestamp) -> BTreeSet<ClusterName> {
-        for key in self.upgrades() {
-            self.bring_up_to_date(&key, now);
-        }
+        self.bring_all_up_to_date(now);
         let mut order: Vec<_> = self
             .upgrades
             .values()
@@ -135,21 +129,57 @@ impl Fleet {
         taken
     }
 
+    /// Tells the deciders of all upgrades what has changed.
+    fn bring_all_up_to_date(&mut self, now: Timestamp) {
+        for key in self.upgrades() {
+            self.bring_up_to_date(&key);
+        }
+        // To which upgrades a cluster belongs is known from here on.
+        let changed = self.read_statuses(now);
+        for key in changed {
+            self.bring_up_to_date(&key);
+        }
+    }
+
+    /// Takes over what the statuses of upgrades that were not looked at yet say of clusters: another process may have written them.
+    fn read_statuses(&mut self, now: Timestamp) -> BTreeSet<UpgradeKey> {
+        let mut refused = Vec::new();
+        let mut in_flight = Vec::new();
+        for followed in self.upgrades.values_mut() {
+            if !std::mem::replace(&mut followed.has_read_status, true) {
+                refused.extend(followed.refusals_in_status(now));
+                in_flight.extend(followed.in_flight_in_status());
+            }
+        }
+        let mut changed = Change::Nothing;
+        for (name, kind, refusal) in refused {
+            let refusals = &mut self.known(&name).refusals;
+            refusals
+                .entry((kind, refusal.write))
+                .or_insert_with(|| Arc::new(refusal));
+            self.refused.insert(name.clone());
+            changed = changed.and(self.touch(&name));
+        }
+        for (name, kinds) in in_flight {
+            let known = self.known(&name);
+            if !kinds.iter().any(|kind| known.has(*kind)) {
+                let unlisted = kinds.iter().map(|kind| (*kind, Pending::unlisted(now)));
+                known.pending.extend(unlisted);
+                changed = changed.and(self.touch(&name));
+            }
+        }
+        match changed {
+            Change::Nothing => BTreeSet::new(),
+            Change::Upgrades(upgrades) => upgrades,
+            Change::All => self.upgrades.keys().cloned().collect(),
+        }
+    }
+
     /// Tells the decider of an upgrade what has changed.
-    fn bring_up_to_date(&mut self, key: &UpgradeKey, now: Timestamp) {
+    fn bring_up_to_date(&mut self, key: &UpgradeKey) {
         let Some(mut followed) = self.upgrades.remove(key) else {
             return;
         };
-        if !std::mem::replace(&mut followed.has_taken_refusals, true) {
-            for (name, kind, refusal) in followed.refusals_in_status(now) {
-                let refusals = &mut self.known(&name).refusals;
-                refusals
-                    .entry((kind, refusal.write))
-                    .or_insert_with(|| Arc::new(refusal));
-                self.refused.insert(name.clone());
-                followed.changed.insert(name);
-            }
-        }
         if followed.is_stale {
             let sources = self.sources(&followed);
             let pages = self.pages(&followed);
@@ -185,112 +215,6 @@ impl Fleet {
         for name in left {
             self.forget_unwanted(&name);
         }
-    }
-
-    /// The Placements of an upgrade, in the order of the spec, the hub's own last.
-    fn sources(&mut self, followed: &Followed) -> Sources {
-        let namespace = &followed.key().namespace;
-        let uid = followed.digest.upgrade.uid.as_str();
-        let (named, own) = match &followed.digest.spec {
-            Ok(spec) => (spec.placements.clone(), spec.own_placement.clone()),
-            Err(_) => (Vec::new(), None),
-        };
-        let is_kept = |digest: &PlacementDigest| digest.kept_for.as_deref() == Some(uid);
-        let superseded = self
-            .placements
-            .iter()
-            .filter(|(key, digest)| {
-                key.namespace == *namespace && is_kept(digest) && own.as_ref() != Some(*key)
-            })
-            .map(|(key, _)| key.clone())
-            .collect();
-        let selector = followed.object.spec.cluster_selector.as_ref();
-        let found = own.as_ref().and_then(|own| self.placements.get(own));
-        let own_placement = match (found.filter(|found| is_kept(found)), selector) {
-            (Some(found), Some(selector)) if placement::asks_for(&found.spec, selector) => {
-                OwnPlacement::Current
-            }
-            (Some(_), _) => OwnPlacement::Stale,
-            (None, _) => OwnPlacement::Absent,
-        };
-        let mut sources = Vec::new();
-        for key in named {
-            let source = if self.same_namespace_placements && key.namespace != *namespace {
-                no_source(&key, SelectionProblem::Forbidden)
-            } else {
-                self.source(&key, SelectionProblem::NotFound)
-            };
-            sources.push(source);
-        }
-        if let Some(key) = &own {
-            // The hub's own is about to be made, or to be changed.
-            sources.push(match own_placement {
-                OwnPlacement::Current => self.source(key, SelectionProblem::Pending),
-                OwnPlacement::Absent | OwnPlacement::Stale => no_source(key, SelectionProblem::Pending),
-            });
-        }
-        Sources {
-            placements: sources,
-            own: own_placement,
-            superseded,
-        }
-    }
-
-    fn source(&mut self, key: &PlacementKey, missing: SelectionProblem) -> (Source, Option<Arc<Snapshot>>) {
-        let Some(found) = self.placements.get(key) else {
-            return no_source(key, missing);
-        };
-        let snapshot = match read_snapshot(&found.status, &self.decision_pages(key, &found.uid)) {
-            Decisions::Whole(snapshot) => {
-                let snapshot = Arc::new(snapshot);
-                let entry = (found.uid.clone(), Arc::clone(&snapshot));
-                self.snapshots.insert(key.clone(), entry);
-                Some(snapshot)
-            }
-            // The last one stands until the new one is whole, unless it was another Placement's.
-            Decisions::Inconsistent => self
-                .snapshots
-                .get(key)
-                .filter(|(uid, _)| *uid == found.uid)
-                .map(|(_, snapshot)| Arc::clone(snapshot)),
-        };
-        let problem = match (&snapshot, &found.unsatisfied) {
-            (Some(snapshot), Some(why)) if snapshot.is_empty() => {
-                Some(SelectionProblem::Unsatisfied(why.clone()))
-            }
-            (Some(_), _) => None,
-            (None, Some(why)) => Some(SelectionProblem::Unsatisfied(why.clone())),
-            (None, None) => Some(SelectionProblem::Pending),
-        };
-        let source = Source {
-            placement: key.clone(),
-            tolerations: placement::tolerations(&found.spec),
-            requirements: placement::requirements(found, |spec| self.set_members(&key.namespace, spec)),
-            problem,
-        };
-        (source, snapshot)
-    }
-
-    fn decision_pages(&self, key: &PlacementKey, owner: &Uid) -> BTreeMap<String, DecisionPage> {
-        let pages = self.decisions.iter();
-        pages
-            .filter(|(_, digest)| digest.placement == *key && digest.owner == *owner)
-            .map(|(id, digest)| (id.1.clone(), digest.page.clone()))
-            .collect()
-    }
-
-    /// The members of the sets from which a Placement selects: those that it names, or all, as far as they are bound to its namespace.
-    fn set_members(&self, namespace: &str, spec: &PlacementSpec) -> Vec<Selector> {
-        let bound = self.bindings.iter().filter(|(bound_to, set)| {
-            bound_to == namespace && (spec.cluster_sets.is_empty() || spec.cluster_sets.contains(set))
-        });
-        bound
-            .filter_map(|(_, set)| match self.sets.get(set)? {
-                Some(members) => Some((**members).clone()),
-                // Members that cannot be told may be any.
-                None => Some(Selector::default()),
-            })
-            .collect()
     }
 
     /// The pages of an upgrade's records, in the order of their numbers; and those of upgrades that do not exist any more, which stand

@@ -102,8 +102,20 @@ impl TestFleet {
     }
 
     fn set_named_upgrade(&mut self, name: &str, uid: &str, generation: i64, placement: &str) {
+        let object = self.upgrade(name, uid, generation, placement);
+        let _change = self.fleet.set_upgrade(&Arc::new(object));
+    }
+
+    /// The upgrade is so when it is seen first.
+    fn set_upgrade_with_status(&mut self, uid: &str, placement: &str, status: Value) {
+        let mut object = self.upgrade("spring", uid, 1, placement);
+        object.status = Some(serde_json::from_value(status).unwrap());
+        let _change = self.fleet.set_upgrade(&Arc::new(object));
+    }
+
+    fn upgrade(&mut self, name: &str, uid: &str, generation: i64, placement: &str) -> ManagedClustersUpgrade {
         self.version += 1;
-        let object: ManagedClustersUpgrade = serde_json::from_value(json!({
+        serde_json::from_value(json!({
             "apiVersion": "cluster.open-cluster-management.io/v1beta1",
             "kind": "ManagedClustersUpgrade",
             "metadata": {
@@ -116,8 +128,7 @@ impl TestFleet {
                 "upgradeStrategy": {"maxConcurrency": 10},
             },
         }))
-        .unwrap();
-        let _change = self.fleet.set_upgrade(&Arc::new(object));
+        .unwrap()
     }
 
     fn plan(&mut self) -> Planned {
@@ -261,7 +272,7 @@ fn held_of_upgrade(followed: &Followed) -> [(&'static str, usize); 5] {
         page_refusal,
         page_refusal_told: _,
         own_refusal,
-        has_taken_refusals: _,
+        has_read_status: _,
     } = followed;
     [
         ("rows", decider.rows().len()),

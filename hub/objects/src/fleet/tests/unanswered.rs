@@ -123,3 +123,85 @@ fn what_a_late_watch_brings_of_a_work_that_is_gone_is_passed_over() {
         assert!(known.works.get(WorkKind::Cluster).is_some() && known.gone.is_empty());
     }
 }
+
+#[test]
+fn a_work_that_only_the_status_tells_of_is_looked_for_before_anybody_starts_its_cluster() {
+    for selected_by_both in [true, false] {
+        let mut fleet = TestFleet::new(&["c01"]);
+        let start = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
+        let work = start.1;
+        // Another process takes over after somebody took the label off by which works are listed.
+        let mut next = TestFleet::new(&["c01"]);
+        let status = json!({"clusters": [{"name": "c01", "state": "PartialUpgrade"}]});
+        next.fleet.upgrades.clear();
+        next.set_upgrade_with_status(UID, if selected_by_both { "all" } else { "none" }, status);
+        next.set_named_upgrade("summer", "summer-uid", 1, "all");
+        let summer = UpgradeKey::new("default", "summer");
+        let plan = next.fleet.plan(&summer, next.now).unwrap().plan;
+        let confirms = |plan: &drydock_rollout::Plan| {
+            let mut actions = plan.actions.iter();
+            actions.any(|action| {
+                matches!(
+                    action,
+                    Action::ConfirmWork {
+                        kind: WorkKind::Cluster,
+                        ..
+                    }
+                )
+            })
+        };
+        assert!(confirms(&plan), "{:?}", plan.actions);
+        assert_eq!(plan.actions.iter().find_map(Action::starts), None);
+        let mut found = (*work).clone();
+        found.labelled = false;
+        let name = ClusterName::from("c01");
+        let _change = next
+            .fleet
+            .confirm_work(&name, WorkKind::Cluster, Some(Arc::new(found)));
+        let _change = next.fleet.confirm_work(&name, WorkKind::Operators, None);
+        let plan = next.fleet.plan(&summer, next.now).unwrap().plan;
+        assert_eq!(
+            plan.actions.iter().find_map(Action::starts),
+            None,
+            "{:?}",
+            plan.actions
+        );
+        let plan = next.plan().plan;
+        assert!(
+            plan.actions
+                .iter()
+                .any(|action| matches!(action, Action::LabelWork { .. })),
+            "{:?}",
+            plan.actions
+        );
+    }
+}
+
+#[test]
+fn a_work_that_only_the_status_tells_of_and_that_is_gone_hinders_nobody() {
+    let mut fleet = TestFleet::new(&["c01"]);
+    fleet.fleet.upgrades.clear();
+    let status = json!({"clusters": [{"name": "c01", "state": "PreAction"}]});
+    fleet.set_upgrade_with_status(UID, "all", status);
+    assert!(fleet.starts().is_empty());
+    let _change = fleet
+        .fleet
+        .confirm_work(&ClusterName::from("c01"), WorkKind::Pre, None);
+    assert_eq!(fleet.starts().len(), 1);
+}
+
+#[test]
+fn a_work_that_only_the_status_tells_of_is_looked_for_where_nobody_selects_its_cluster() {
+    let mut fleet = TestFleet::new(&["c01"]);
+    fleet.fleet.upgrades.clear();
+    let status = json!({"clusters": [{"name": "c01", "state": "PartialUpgrade"}]});
+    fleet.set_upgrade_with_status(UID, "none", status);
+    let plan = fleet.plan().plan;
+    assert!(
+        plan.actions
+            .iter()
+            .any(|action| matches!(action, Action::ConfirmWork { .. })),
+        "{:?}",
+        plan.actions
+    );
+}
