@@ -125,7 +125,7 @@ impl<'a> Check<'a> {
         if let Some(why) = why {
             violations.push(Violation::MustNotStart(name.clone(), why));
         }
-        if self.works(name).any(|(_, work)| !upgrade.owns(&work.owner)) {
+        if self.works(name).any(|(_, work)| !upgrade.owns_work(work)) {
             violations.push(Violation::NotOurs(name.clone()));
         }
         if let Ok(spec) = &self.rollout.spec
@@ -139,7 +139,7 @@ impl<'a> Check<'a> {
     fn action(&self, action: &Action, violations: &mut Vec<Violation>) {
         let own = |cluster: &ClusterName, kind, uid: &Uid| {
             self.find(cluster, kind, uid)
-                .is_some_and(|work| self.rollout.upgrade.owns(&work.owner))
+                .is_some_and(|work| self.rollout.upgrade.owns_work(work))
         };
         match action {
             Action::CreateWork(new) => {
@@ -190,7 +190,7 @@ impl<'a> Check<'a> {
             return;
         };
         let upgrade = &self.rollout.upgrade;
-        if !upgrade.owns(&work.owner) && upgrade.live.has(&work.owner) && self.is_at_work(cluster, work) {
+        if !upgrade.owns_work(work) && upgrade.live.has(&work.owner) && self.is_at_work(cluster, work) {
             violations.push(Violation::MustNotTouch(cluster.clone(), kind));
         }
         let without_records = upgrade.deleting && upgrade.namespace_deleting;
@@ -224,7 +224,7 @@ impl<'a> Check<'a> {
     /// Whether a rollout of another upgrade that began later has had the cluster.
     fn is_left(&self, row: &Row) -> bool {
         let upgrade = &self.rollout.upgrade;
-        let works = row.works.iter().filter(|(_, work)| !upgrade.owns(&work.owner));
+        let works = row.works.iter().filter(|(_, work)| !upgrade.owns_work(work));
         let works =
             works.filter_map(|(_, work)| work.revision.as_ref().map(|revision| revision.rollout_since));
         let entries = row.entries.iter().filter(|found| !found.entry.is_without_work());
@@ -243,7 +243,7 @@ impl<'a> Check<'a> {
 
     fn own(&self, name: &ClusterName) -> impl Iterator<Item = (WorkKind, &'a Work)> {
         self.works(name)
-            .filter(|(_, work)| self.rollout.upgrade.owns(&work.owner))
+            .filter(|(_, work)| self.rollout.upgrade.owns_work(work))
     }
 
     fn find(&self, name: &ClusterName, kind: WorkKind, uid: &Uid) -> Option<&'a Work> {

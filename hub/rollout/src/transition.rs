@@ -94,7 +94,7 @@ fn recorded(entry: &crate::Entry) -> Option<Transition> {
 fn created(row: Option<&Row>, rollout: &Rollout, new: &NewWork) -> Transition {
     let goal = &new.revision.goal;
     let mut works = row.into_iter().flat_map(|row| row.works.iter());
-    let under_way = works.any(|(_, work)| rollout.upgrade.owns(&work.owner) && work.outcome.is_none());
+    let under_way = works.any(|(_, work)| rollout.upgrade.owns_work(work) && work.outcome.is_none());
     let (reason, what) = match (new.kind, under_way) {
         (WorkKind::Pre, _) => ("ClusterStarted", "the pre-upgrade action starts".to_owned()),
         (WorkKind::Cluster, false) => ("ClusterStarted", format!("the upgrade to {goal} starts")),

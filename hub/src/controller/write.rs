@@ -246,7 +246,7 @@ impl Writer<'_> {
         let upgrade = &self.planned.rollout.upgrade;
         let digest = works::digest(&found, self.context.clock.now());
         match digest {
-            Some(digest) if upgrade.owns(&digest.work.owner) && digest.work.labelled => Outcome::Written {
+            Some(digest) if upgrade.owns_work(&digest.work) && digest.work.labelled => Outcome::Written {
                 uid: Some(digest.work.uid.clone()),
                 version: Some(version_of(&found)),
             },

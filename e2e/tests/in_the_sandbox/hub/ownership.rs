@@ -167,6 +167,47 @@ async fn an_upgrade_restored_under_another_uid_goes_on_where_its_works_and_recor
     light.shut_down().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_deleted_and_made_anew_has_nothing_of_the_work_that_still_goes() {
+    let light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    let one = json!({"upgradeStrategy": {"maxConcurrency": 1, "clusterUpgradeTimeout": "2h"}});
+    let spec = with(spec_of(&["c01", "c02"]), &one);
+    light.upgrade("spring", spec.clone()).await.unwrap();
+    while !light.asked().contains_key("c01") {
+        minutes(1).await;
+    }
+    // Who works on the cluster does not let go of its work yet.
+    let keep = json!({"metadata": {"finalizers": ["example.com/keep"]}});
+    let works = light.works().await.unwrap();
+    let key = works.iter().map(|work| work.key()).next().unwrap();
+    let kind = &MANIFEST_WORK;
+    light.user.merge_patch(kind, &key, keep).await.unwrap();
+    light.delete("spring").await.unwrap();
+    minutes(10).await;
+    assert!(light.find("spring").await.unwrap().is_none());
+    light.upgrade("spring", newer(spec)).await.unwrap();
+    minutes(150).await;
+    let (state, reason, message) = light.entry("spring", "c01").await.unwrap();
+    assert_eq!(
+        (state.as_str(), reason.as_str()),
+        ("NotStarted", "ReplacingOldWork"),
+        "{message}"
+    );
+    assert!(
+        light.asked().contains_key("c02"),
+        "no slot is taken: {:?}",
+        light.asked()
+    );
+    let free = json!({"metadata": {"finalizers": null}});
+    light.user.merge_patch(kind, &key, free).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    assert_eq!(light.asked()["c01"].last().unwrap(), "4.14.13");
+    let entries = light.entries().await.unwrap();
+    let outcomes: Vec<&str> = entries.iter().map(|(_, entry)| entry.outcome.as_str()).collect();
+    assert_eq!(outcomes.len(), 3, "{entries:#?}");
+    light.shut_down().await;
+}
+
 /// All upgrades, works and records are backed up, lost, and restored as a backup restores them: with new uids and without status.
 async fn restore(light: &Light) {
     light.spokes.cut_off(true);

@@ -149,7 +149,7 @@ impl Followed {
         let rows = self.decider.rows().values();
         let by_works = rows.flat_map(|row| row.works.iter()).filter_map(|(_, work)| {
             let revision = work.revision.as_ref()?;
-            upgrade.owns(&work.owner).then_some(revision.rollout_since)
+            upgrade.owns_work(work).then_some(revision.rollout_since)
         });
         by_pages.chain(by_works).max()
     }

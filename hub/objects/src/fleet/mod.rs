@@ -70,7 +70,7 @@ impl Known {
         let pending = self.pending.values().filter_map(|pending| pending.work.as_ref());
         let works = self.works.iter().map(|(_, work)| work);
         let mut works = works.chain(pending).chain(&self.lost);
-        works.any(|work| upgrade.owns(&work.owner))
+        works.any(|work| upgrade.owns_work(work))
             // It may be anybody's.
             || self.pending.values().any(Pending::is_unlisted)
             || self

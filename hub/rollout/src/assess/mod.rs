@@ -273,7 +273,7 @@ impl<'a> Cluster<'a> {
     }
 
     pub fn is_own(&self, work: &Work) -> bool {
-        self.context.upgrade.owns(&work.owner)
+        self.context.upgrade.owns_work(work)
     }
 
     /// The work of the upgrade itself: the platform's, or the operators' where the platform is left as it is.

@@ -144,6 +144,12 @@ impl Upgrade {
             || (owner.upgrade.as_ref() == Some(&self.key) && !self.live.uids.contains(&owner.uid))
     }
 
+    /// Whether a work is this upgrade's. One that goes, of an upgrade that is gone, is no part of this one, though it has its
+    /// name: that was deleted and made anew, not restored.
+    pub fn owns_work(&self, work: &Work) -> bool {
+        self.owns(&work.owner) && (work.owner.uid == self.uid || !work.deleting)
+    }
+
     /// How it is named as the maker of something.
     pub fn as_owner(&self) -> Owner {
         Owner {
