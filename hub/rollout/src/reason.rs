@@ -147,6 +147,8 @@ pub enum Reason {
     ConfirmingWork(WorkKind),
     /// The cluster runs the target, or something newer, without our doing; which version, in a sentence.
     AlreadyAtTarget(Arc<str>),
+    /// Somebody else deletes its work, which is not gone yet.
+    WorkBeingDeleted,
     /// The work agent has not applied the work; why, if it says.
     WaitingForApply(Option<Arc<str>>),
     /// Jobs of an action have not ended.
@@ -227,6 +229,7 @@ impl Reason {
             Self::AwaitingRecord => "AwaitingRecord",
             Self::ConfirmingWork(_) => "ConfirmingWork",
             Self::AlreadyAtTarget(_) => ALREADY_AT_TARGET,
+            Self::WorkBeingDeleted => "WorkBeingDeleted",
             Self::WaitingForApply(_) => "WaitingForApply",
             Self::ActionRunning { .. } => "ActionRunning",
             Self::ActionDone => "ActionDone",
@@ -277,6 +280,7 @@ impl Reason {
             }
             Self::ReplacingOldWork => "waiting until the work of an earlier upgrade is deleted",
             Self::AwaitingRecord => "waiting until the outcome of the earlier upgrade is on its record",
+            Self::WorkBeingDeleted => "its work is being deleted, not by the hub; waiting until it is gone",
             Self::WaitingForApply(None) => "waiting until the cluster applies the work",
             Self::ActionDone => "the action has succeeded",
             Self::SpecInvalid => "waiting until the spec is valid again",

@@ -20,13 +20,14 @@ const IN_FLIGHT: [&str; 5] = [
     "PostAction",
 ];
 /// Reasons for which a cluster waits only as long as something goes on.
-const PASSING: [&str; 12] = [
+const PASSING: [&str; 13] = [
     "ReadyToStart",
     "Starting",
     "WaitingForSlot",
     "WaitingForCanaries",
     "OwnedByAnotherUpgrade",
     "ReplacingOldWork",
+    "WorkBeingDeleted",
     "AwaitingRecord",
     "ConfirmingWork",
     "NoLongerMatches",

@@ -116,9 +116,14 @@ impl Cluster<'_> {
         let revision: Option<&Revision> = work.revision.as_deref();
         let goal = revision.map(|revision| &revision.goal);
         let target: Arc<str> = goal.map(ToString::to_string).unwrap_or_default().into();
-        let to = goal
-            .and_then(|goal| goal.target.as_ref())
-            .map(ToString::to_string);
+        let to = goal.and_then(|goal| goal.target.as_ref());
+        let to: Option<Arc<str>> = to.map(|target| target.to_string().into());
+        let from = revision.and_then(|revision| revision.from.as_ref());
+        let from: Option<Arc<str>> = from.map(|version| version.to_string().into());
+        // What needed nothing has come from nowhere and has taken no time.
+        let needed_nothing = &*told.reason == ALREADY_AT_TARGET;
+        let ran = self.known_version().filter(|_| needed_nothing);
+        let ran: Option<Arc<str>> = ran.map(|version| version.to_string().into());
         NewEntry {
             owner,
             rollout_since: revision.map_or(work.created, |revision| revision.rollout_since),
@@ -130,12 +135,13 @@ impl Cluster<'_> {
                 outcome: told.outcome,
                 reason: Arc::clone(&told.reason),
                 message: bounded(&told.message, ENTRY_MESSAGE).into(),
-                from: revision
-                    .and_then(|revision| revision.from.as_ref())
-                    .map(|version| version.to_string().into()),
-                to: to.map_or(target, Into::into),
+                from: ran.clone().or(from),
                 started: Some(work.attempt_since()),
-                stages: self.stage_seconds(work, told.at),
+                stages: match ran {
+                    Some(_) => StageSeconds::default(),
+                    None => self.stage_seconds(work, told.at),
+                },
+                to: ran.or(to).unwrap_or(target),
                 completed: told.at,
                 retry: told.retry.clone(),
             },

@@ -218,6 +218,9 @@ fn not_taken_up(work: &Work, feedback: &VersionFeedback) -> Reason {
 }
 
 fn not_applied(work: &Work) -> Option<Reason> {
+    if work.deleting {
+        return Some(Reason::WorkBeingDeleted);
+    }
     match &work.applied {
         Applied::Yes => None,
         Applied::Unknown => Some(Reason::WaitingForApply(None)),
