@@ -46,6 +46,9 @@ pub struct Attempt {
     pub started_at: Option<Timestamp>,
     /// How long each stage took, in seconds.
     pub stages: RecordedStages,
+    /// The retry under which it ended: the value of the annotation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<String>,
 }
 
 impl Attempt {
@@ -67,6 +70,7 @@ impl Attempt {
             to: entry.to.clone(),
             started_at: entry.started.as_deref().and_then(moment),
             stages: entry.stages.unwrap_or_default(),
+            retry: entry.retry.clone(),
         }
     }
 
@@ -178,6 +182,29 @@ fn render(attempts: &[Attempt], with_upgrade: bool) -> String {
     table::text(&shown)
 }
 
+/// The first line of the file for spreadsheets.
+const COLUMNS: [&str; 19] = [
+    "ended_at",
+    "upgrade",
+    "upgrade_deleted",
+    "target",
+    "rollout_since",
+    "started_by",
+    "cluster",
+    "canary",
+    "outcome",
+    "reason",
+    "message",
+    "from",
+    "to",
+    "started_at",
+    "pre_action_seconds",
+    "upgrade_seconds",
+    "operators_seconds",
+    "post_action_seconds",
+    "retry",
+];
+
 /// One line of the file for spreadsheets.
 #[derive(Serialize)]
 struct Line {
@@ -199,10 +226,15 @@ struct Line {
     upgrade_seconds: Option<i64>,
     operators_seconds: Option<i64>,
     post_action_seconds: Option<i64>,
+    retry: String,
 }
 
 fn csv(attempts: &[Attempt]) -> anyhow::Result<String> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = csv::WriterBuilder::new()
+        .has_headers(false)
+        .from_writer(Vec::new());
+    // Also of no attempts: who reads the file goes by its first line.
+    writer.write_record(COLUMNS).context("writing CSV")?;
     let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
     let text = |text: &str| inert(&table::printable(text));
     for attempt in attempts {
@@ -225,6 +257,7 @@ fn csv(attempts: &[Attempt]) -> anyhow::Result<String> {
             upgrade_seconds: attempt.stages.upgrade,
             operators_seconds: attempt.stages.operators,
             post_action_seconds: attempt.stages.post_action,
+            retry: text(attempt.retry.as_deref().unwrap_or_default()),
         };
         writer.serialize(line).context("writing CSV")?;
     }
