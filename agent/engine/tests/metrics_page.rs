@@ -8,7 +8,7 @@ use drydock_engine::metrics::{CONDITION, FAMILIES, Kind};
 use drydock_engine::steps::STEPS;
 
 /// Families that others than a pass set.
-const OTHERS: [(&str, &[&str], &str); 3] = [
+const OTHERS: [(&str, &[&str], &str); 6] = [
     (
         "upgrade_notification_failed",
         &["upgradeconfig_name", "event"],
@@ -23,6 +23,21 @@ const OTHERS: [(&str, &[&str], &str); 3] = [
         "drydock_agent_reconcile_errors_total",
         &[],
         "Reconciles that ended with an error.",
+    ),
+    (
+        "drydock_transitions_total",
+        &["kind", "reason", "type"],
+        "What happened, by the reason that its Event has.",
+    ),
+    (
+        "drydock_events_dropped_total",
+        &[],
+        "Events that could not be written.",
+    ),
+    (
+        "drydock_api_requests_total",
+        &["verb", "resource"],
+        "Requests sent to the API server, attempts included.",
     ),
 ];
 
@@ -155,7 +170,7 @@ fn original(name: &str) -> Option<Vec<&'static str>> {
 }
 
 fn page() -> String {
-    let mut page = "# The agent's metrics\n\nGenerated from the code. All are gauges but `drydock_agent_reconcile_errors_total`, which counts. Where the \
+    let mut page = "# The agent's metrics\n\nGenerated from the code. Those that end with `_total` count; the others are gauges. Where the \
                     original has a metric, name and labels are\nthe same.\n\n| metric | labels | it says | the original |\n\
                     |---|---|---|---|\n"
         .to_owned();

@@ -21,7 +21,7 @@ use kube::{Api, ResourceExt};
 use serde::de::DeserializeOwned;
 
 use super::{Shared, write};
-use crate::http::{self as bounded, Exchange, Limits};
+use crate::http::{self as bounded, Exchange};
 use crate::registry::Registry;
 use crate::update_graph;
 
@@ -168,20 +168,18 @@ async fn dependencies(shared: &Shared, seen: &Observation) -> Vec<String> {
         .configuration
         .ext_dependency_availability_checks
         .http;
-    let limits = Limits {
-        time: Duration::from_secs(dependencies.timeout.unsigned_abs()),
-        ..Limits::default()
-    };
+    let time = Duration::from_secs(dependencies.timeout.unsigned_abs());
     let asked = dependencies.urls.iter().map(|url| {
         let exchange = &exchange;
         async move {
             let request = Request::get(url)
                 .body(Bytes::new())
                 .map_err(|error| error.to_string())?;
-            match bounded::send(exchange, request, limits).await {
-                Ok(answer) if answer.status == StatusCode::OK => Ok(()),
-                Ok(answer) => Err(format!("{} answers {}", answer.target, answer.status)),
-                Err(error) => Err(error.to_string()),
+            let answered = bounded::send_for_status(exchange, request, time).await;
+            let (target, status) = answered.map_err(|error| error.to_string())?;
+            match status {
+                StatusCode::OK => Ok(()),
+                status => Err(format!("{target} answers {status}")),
             }
         }
     });

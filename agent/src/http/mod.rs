@@ -133,6 +133,28 @@ pub(crate) async fn send(
     }))
 }
 
+/// Sends a request for the status of its answer alone: whatever its body is, it is not read. Gives the target, too.
+///
+/// # Errors
+/// If there is no answer in time.
+pub(crate) async fn send_for_status(
+    exchange: &Exchange,
+    request: Request<Bytes>,
+    time: Duration,
+) -> Result<(String, StatusCode), HttpError> {
+    let target = target(&request);
+    let mut exchange = exchange.clone();
+    let asked = async { exchange.ready().await?.call(request).await };
+    match tokio::time::timeout(time, asked).await {
+        Ok(Ok(answer)) => Ok((target, answer.status())),
+        Ok(Err(error)) => Err(HttpError::Unreachable {
+            reason: innermost(error.as_ref()),
+            target,
+        }),
+        Err(_) => Err(HttpError::TooSlow { target, time }),
+    }
+}
+
 async fn read(
     mut exchange: Exchange,
     request: Request<Bytes>,

@@ -54,6 +54,27 @@ async fn an_answer_that_is_endless_huge_or_slow_is_bounded_in_time_and_memory() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_status_is_an_answer_however_large_its_body_is() {
+    let endless = endless(5000, Duration::ZERO);
+    let answered = send_for_status(&endless, get("https://up.example/x?secret=1"), LIMITS.time);
+    let (target, status) = answered.await.unwrap();
+    assert_eq!(
+        (target.as_str(), status),
+        ("GET https://up.example/x", StatusCode::OK)
+    );
+    let silent =
+        service_fn(|_: Request<Bytes>| std::future::pending::<Result<Response<Full<Bytes>>, Infallible>>());
+    let silent = Network::in_process(silent).exchange(None).unwrap();
+    let error = send_for_status(&silent, get("https://up.example/x"), LIMITS.time)
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("has not answered within 20 s"),
+        "{error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_redirect_is_an_answer_and_nothing_is_sent_elsewhere() {
     let service = service_fn(|request: Request<Bytes>| async move {
         assert_eq!(request.uri().host(), Some("here.example"));
