@@ -248,7 +248,11 @@ impl Fleet {
                 .iter()
                 .map(|(_, recorded)| Arc::clone(recorded))
                 .collect();
-            entries.sort_by_key(|recorded| (recorded.entry.completed, recorded.entry.started));
+            // What was only seen at the moment in which an attempt ended was seen after it.
+            entries.sort_by_key(|recorded| {
+                let entry = &recorded.entry;
+                (entry.completed, entry.started.is_none(), entry.started)
+            });
             let is_told = |lost: &Work| entries.iter().any(|recorded| lost.is_told_by(&recorded.entry));
             if known.lost.as_deref().is_some_and(is_told) {
                 known.lost = None;

@@ -90,8 +90,13 @@ impl<'a> Cluster<'a> {
     /// The record of a cluster that needed nothing, unless an attempt began since.
     fn needed_nothing(&self) -> Option<&'a RecordedEntry> {
         let newest = self.own_outcomes().next()?;
-        let began = self.lead().map(|(_, work)| work.attempt_since());
-        let is_newest = began.is_none_or(|began| began < newest.entry.completed);
+        let found = newest.entry.completed;
+        let is_newest = self.lead().is_none_or(|(_, work)| {
+            let ended = work.outcome.as_ref().and_then(|outcome| outcome.at);
+            // An attempt may have begun and ended in the moment in which nothing more was needed.
+            let began = work.attempt_since();
+            began < found || (began == found && ended.is_some_and(|ended| ended <= found))
+        });
         (newest.entry.is_without_work() && is_newest).then_some(newest)
     }
 

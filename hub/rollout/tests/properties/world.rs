@@ -215,6 +215,8 @@ impl World {
         match event {
             Event::Minutes(minutes) => self.now += SignedDuration::from_mins(*minutes),
             event => {
+                // No two things happen at one moment.
+                self.now += SignedDuration::from_millis(1);
                 self.happens_to_cluster(event);
                 self.happens_to_works(event);
                 self.happens_to_upgrade(event);
@@ -539,7 +541,7 @@ impl World {
     }
 
     pub fn is_own(&self, work: &Work) -> bool {
-        self.observed.rollout.upgrade.owns(&work.owner)
+        self.observed.rollout.upgrade.owns_work(work)
     }
 }
 
