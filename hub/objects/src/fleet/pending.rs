@@ -20,6 +20,8 @@ enum Progress {
     Unknown { since: Timestamp },
     /// The watch says that the work is gone, which nobody has deleted: its labels may have been taken off.
     Vanished { since: Timestamp },
+    /// A status says that there is one which no list has brought.
+    Unlisted { since: Timestamp },
     /// It was read by name: the watch does not see it.
     Read,
 }
@@ -80,7 +82,11 @@ impl Pending {
     pub fn into_vanished(self) -> Option<Arc<Work>> {
         match self.progress {
             Progress::Vanished { .. } => self.work,
-            Progress::UnderWay | Progress::Written { .. } | Progress::Unknown { .. } | Progress::Read => None,
+            Progress::UnderWay
+            | Progress::Written { .. }
+            | Progress::Unknown { .. }
+            | Progress::Unlisted { .. }
+            | Progress::Read => None,
         }
     }
 
@@ -88,7 +94,7 @@ impl Pending {
     pub fn unlisted(now: Timestamp) -> Self {
         Self {
             work: None,
-            progress: Progress::Unknown { since: now },
+            progress: Progress::Unlisted { since: now },
             seen: 0,
             before: None,
             earlier: None,
@@ -97,7 +103,7 @@ impl Pending {
 
     /// Whether a status says that there is a work of which nothing else is known.
     pub fn is_unlisted(&self) -> bool {
-        self.work.is_none() && matches!(self.progress, Progress::Unknown { .. }) && self.seen == 0
+        matches!(self.progress, Progress::Unlisted { .. })
     }
 
     /// A work was read by name.
@@ -145,7 +151,7 @@ impl Pending {
                 self.work.as_ref().is_none_or(|gone| gone.uid != work.uid) && version > self.seen
             }
             Progress::Unknown { .. } => version > self.seen,
-            Progress::Vanished { .. } | Progress::Read => true,
+            Progress::Vanished { .. } | Progress::Unlisted { .. } | Progress::Read => true,
         }
     }
 
@@ -158,7 +164,9 @@ impl Pending {
                 ..
             } => version.is_some_and(|version| version >= *written),
             Progress::Unknown { .. } => version.is_some_and(|version| version > self.seen),
-            Progress::UnderWay | Progress::Vanished { .. } | Progress::Read => false,
+            Progress::UnderWay | Progress::Vanished { .. } | Progress::Unlisted { .. } | Progress::Read => {
+                false
+            }
         }
     }
 
@@ -167,7 +175,9 @@ impl Pending {
         match &self.progress {
             Progress::UnderWay | Progress::Read => None,
             Progress::Written { since, .. } => since.saturating_add(COMES_BACK).ok(),
-            Progress::Unknown { since } | Progress::Vanished { since } => Some(*since),
+            Progress::Unknown { since } | Progress::Vanished { since } | Progress::Unlisted { since } => {
+                Some(*since)
+            }
         }
     }
 }
