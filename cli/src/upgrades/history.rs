@@ -182,31 +182,8 @@ fn render(attempts: &[Attempt], with_upgrade: bool) -> String {
     table::text(&shown)
 }
 
-/// The first line of the file for spreadsheets.
-const COLUMNS: [&str; 19] = [
-    "ended_at",
-    "upgrade",
-    "upgrade_deleted",
-    "target",
-    "rollout_since",
-    "started_by",
-    "cluster",
-    "canary",
-    "outcome",
-    "reason",
-    "message",
-    "from",
-    "to",
-    "started_at",
-    "pre_action_seconds",
-    "upgrade_seconds",
-    "operators_seconds",
-    "post_action_seconds",
-    "retry",
-];
-
 /// One line of the file for spreadsheets.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Line {
     ended_at: String,
     upgrade: String,
@@ -230,11 +207,7 @@ struct Line {
 }
 
 fn csv(attempts: &[Attempt]) -> anyhow::Result<String> {
-    let mut writer = csv::WriterBuilder::new()
-        .has_headers(false)
-        .from_writer(Vec::new());
-    // Also of no attempts: who reads the file goes by its first line.
-    writer.write_record(COLUMNS).context("writing CSV")?;
+    let mut writer = csv::Writer::from_writer(Vec::new());
     let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
     let text = |text: &str| inert(&table::printable(text));
     for attempt in attempts {
@@ -261,8 +234,17 @@ fn csv(attempts: &[Attempt]) -> anyhow::Result<String> {
         };
         writer.serialize(line).context("writing CSV")?;
     }
+    if attempts.is_empty() {
+        // The names of the columns come with the first line.
+        writer.serialize(Line::default()).context("writing CSV")?;
+    }
     let bytes = writer.into_inner().context("writing CSV")?;
-    String::from_utf8(bytes).context("writing CSV")
+    let mut text = String::from_utf8(bytes).context("writing CSV")?;
+    if attempts.is_empty() {
+        // Who reads the file goes by them, also where nothing follows.
+        text.truncate(text.find('\n').map_or(text.len(), |end| end + 1));
+    }
+    Ok(text)
 }
 
 /// A text that a spreadsheet does not take for a formula.
@@ -271,5 +253,31 @@ fn inert(text: &str) -> String {
         format!("'{text}")
     } else {
         text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_for_spreadsheets_has_its_header_and_the_retry_of_each_attempt() {
+        let header = csv(&[]).unwrap();
+        assert!(
+            header.starts_with("ended_at,upgrade,") && header.ends_with(",retry\n"),
+            "{header:?}"
+        );
+        assert_eq!(header.lines().count(), 1);
+        let entry = RecordEntry {
+            cluster: "dev1".to_owned(),
+            retry: Some("=again".to_owned()),
+            ..RecordEntry::default()
+        };
+        let file = csv(&[Attempt::of(&RecordedUpgrade::default(), &entry)]).unwrap();
+        let line = file.strip_prefix(header.as_str()).unwrap();
+        assert!(
+            line.contains(",dev1,") && line.ends_with(",'=again\n"),
+            "{line:?}"
+        );
     }
 }
