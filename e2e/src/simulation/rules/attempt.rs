@@ -31,6 +31,8 @@ pub(super) struct Attempt {
     pub outcome: Option<(String, Timestamp)>,
     /// When the newest of its works was made.
     pub newest: Timestamp,
+    /// Since when none of its works is there.
+    pub left: Option<Timestamp>,
     /// Users have meddled with it.
     pub exempt: bool,
 }
@@ -131,6 +133,7 @@ impl Seen {
                 job: None,
                 outcome: None,
                 newest: now,
+                left: None,
                 exempt: self.restoring,
             });
         }
@@ -138,6 +141,7 @@ impl Seen {
         attempt.uid.clone_from(&told.uid);
         attempt.works.insert(told.kind.clone(), work.uid().to_owned());
         attempt.newest = now;
+        attempt.left = None;
         if told.kind == "pre" {
             attempt.job.clone_from(&told.job);
         }
@@ -195,6 +199,9 @@ impl Seen {
             return;
         };
         attempt.works.remove(&known.kind);
+        if attempt.works.is_empty() {
+            attempt.left = Some(now);
+        }
         let attempt = attempt.clone();
         let is_lost = by_hub
             && !attempt.exempt

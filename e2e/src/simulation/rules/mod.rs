@@ -48,6 +48,8 @@ struct UpgradeSeen {
     retries: Moments<String>,
     live: bool,
     deleting: bool,
+    /// When it appeared.
+    since: Timestamp,
 }
 
 impl UpgradeSeen {
@@ -75,6 +77,8 @@ struct Seen {
     cut: Option<Timestamp>,
     /// The hub's objects are being restored: what appears now is nobody's doing.
     restoring: bool,
+    /// They have been at some time, so that uids tell nothing.
+    was_restored: bool,
     /// The clusters, where they are no simulated ones: what really runs on them.
     spokes: Option<Spokes>,
     history: VecDeque<String>,
@@ -133,7 +137,13 @@ impl Rules {
 
     fn upgrade(&self, object: &Object, gone: bool, now: Timestamp) {
         let mut guard = self.seen();
-        let known = guard.upgrades.entry(object.uid().to_owned()).or_default();
+        let known = guard
+            .upgrades
+            .entry(object.uid().to_owned())
+            .or_insert_with(|| UpgradeSeen {
+                since: now,
+                ..UpgradeSeen::default()
+            });
         object
             .namespace()
             .unwrap_or_default()
@@ -171,12 +181,15 @@ impl Rules {
     fn page(&self, page: &Object, now: Timestamp) {
         let mut seen = self.seen();
         let mut told = BTreeSet::new();
+        let upgrade = page["spec"]["upgrade"]["uid"].as_str().unwrap_or_default();
         seen.breaks(repeated(page));
         for entry in page["spec"]["entries"].as_array().into_iter().flatten() {
             let started = entry["started"].as_str().and_then(|text| text.parse().ok());
             let cluster = entry["cluster"].as_str();
             if let (Some(cluster), Some(started)) = (cluster, started) {
                 seen.recorded.insert((cluster.to_owned(), started));
+                let broken = seen.breaks_by_charge(upgrade, cluster, started);
+                seen.breaks(broken);
                 seen.ends_by_record(cluster, started, &entry["outcome"], now);
                 let is_new = told.insert((cluster.to_owned(), started));
                 let twice = || {
@@ -220,6 +233,7 @@ impl Rules {
     pub fn restoring(&self, restoring: bool) {
         let mut seen = self.seen();
         seen.restoring = restoring;
+        seen.was_restored = true;
         for attempt in seen.attempts.values_mut().flatten() {
             attempt.exempt = true;
         }
@@ -335,6 +349,22 @@ impl Seen {
             attempt.outcome = Some((outcome.to_owned(), now));
             self.note(format!("{now} {cluster}: the record says {outcome}"));
         }
+    }
+
+    /// An upgrade that was made anew under its name has on record what another has begun and had left before it was there.
+    fn breaks_by_charge(&self, uid: &str, cluster: &str, started: Timestamp) -> Option<String> {
+        let upgrade = self.upgrades.get(uid)?;
+        let mut attempts = self.attempts.get(cluster)?.iter();
+        let charged = attempts.find(|attempt| {
+            let had_left = attempt.left.is_some_and(|left| left < upgrade.since);
+            attempt.key == upgrade.key && attempt.started == started && had_left
+        })?;
+        (charged.uid != uid && !self.was_restored).then(|| {
+            format!(
+                "{cluster}: the attempt of {started} by {} is charged to {uid}, which was made after it",
+                charged.uid
+            )
+        })
     }
 
     fn is_recorded(&self, cluster: &str, attempt: &Attempt) -> bool {
