@@ -45,6 +45,7 @@ install: ## Put kubectl-drydock where `kubectl drydock` finds it
 .PHONY: test
 test: ## Run all tests that need only the toolchains
 	$(CARGO) test --workspace
+	AGENT_ORDER=objects-first $(CARGO) test --quiet --package drydock-e2e --test in_the_sandbox agent:: -- --skip fault_matrix --skip killed --skip order --skip bench
 
 .PHONY: control-plane
 control-plane: ## Build kube-apiserver, kube-controller-manager and etcd, unless KUBEBUILDER_ASSETS names them

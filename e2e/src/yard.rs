@@ -1,6 +1,7 @@
 //! A bed in this process with the real hub and agents running in it, under paused time.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::Context;
 use drydock_agent::install_plans;
@@ -17,6 +18,30 @@ use tokio_util::sync::CancellationToken;
 
 /// When virtual time begins.
 pub const EPOCH: Timestamp = Timestamp::constant(1_767_600_000, 0);
+
+/// What is there first on a cluster: the agent, or the objects that a test writes.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    AgentFirst,
+    ObjectsFirst,
+}
+
+impl Order {
+    /// The order of this run of the tests: `AGENT_ORDER=objects-first` is the other one.
+    fn of_run() -> Self {
+        match std::env::var("AGENT_ORDER").as_deref() {
+            Ok("objects-first") => Self::ObjectsFirst,
+            _ => Self::AgentFirst,
+        }
+    }
+
+    /// What a test writes at its beginning takes no virtual time.
+    async fn wait(self) {
+        if matches!(self, Self::ObjectsFirst) {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+        }
+    }
+}
 
 /// The bed and what runs in it.
 pub struct Yard {
@@ -85,7 +110,9 @@ impl Yard {
             let network = drydock_agent::Network::in_process(extend(bed.outside(&name)));
             let registry = prometheus::Registry::new();
             registries.insert(name.clone(), registry.clone());
+            let order = Order::of_run();
             agents.spawn(async move {
+                order.wait().await;
                 let settings = drydock_agent::Settings {
                     network,
                     registry,

@@ -5,6 +5,9 @@ use jiff::{SignedDuration, Timestamp};
 /// How old the hub's view of an edit may be: its watches break, and its requests fail.
 const STALE: SignedDuration = SignedDuration::from_mins(20);
 
+/// By how much the hub's clock may be off.
+const SKEWED: SignedDuration = SignedDuration::from_mins(3);
+
 /// Something that changes, and since when it was what; the newest last.
 #[derive(Clone, Debug)]
 pub(super) struct Moments<T>(Vec<(Timestamp, T)>);
@@ -35,6 +38,14 @@ impl<T> Moments<T> {
     pub fn believed(&self, now: Timestamp) -> impl Iterator<Item = &T> {
         let first = self.0.iter().rposition(|(since, _)| *since + STALE <= now);
         self.0[first.unwrap_or(0)..].iter().map(|(_, what)| what)
+    }
+
+    /// Whether it changed between two moments, as far as clocks that are apart can tell.
+    pub fn has_changed_between(&self, from: Timestamp, to: Timestamp) -> bool {
+        self.0
+            .iter()
+            .skip(1)
+            .any(|(at, _)| *at + SKEWED >= from && *at <= to + SKEWED)
     }
 
     /// Everything since a moment.

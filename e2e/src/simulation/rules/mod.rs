@@ -182,7 +182,11 @@ impl Rules {
         let mut seen = self.seen();
         let mut told = BTreeSet::new();
         let upgrade = page["spec"]["upgrade"]["uid"].as_str().unwrap_or_default();
-        seen.breaks(repeated(page));
+        let broken = repeated(page, |from, to| {
+            let upgrade = seen.upgrades.get(upgrade);
+            upgrade.is_some_and(|upgrade| upgrade.specs.has_changed_between(from, to))
+        });
+        seen.breaks(broken);
         for entry in page["spec"]["entries"].as_array().into_iter().flatten() {
             let started = entry["started"].as_str().and_then(|text| text.parse().ok());
             let cluster = entry["cluster"].as_str();
@@ -297,20 +301,26 @@ impl Rules {
     }
 }
 
-/// A page has no cluster twice that needed nothing, and of each attempt at most one drift: what a cluster says makes no page grow.
-fn repeated(page: &Object) -> Option<String> {
+/// A page has no cluster twice that needed nothing, unless the upgrade was edited in between, and of each attempt at most one drift:
+/// what a cluster says makes no page grow.
+fn repeated(page: &Object, edited_between: impl Fn(Timestamp, Timestamp) -> bool) -> Option<String> {
     let mut newest: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut needed_nothing = BTreeSet::new();
+    let mut needed_nothing: BTreeMap<&str, Timestamp> = BTreeMap::new();
     let mut entries = page["spec"]["entries"].as_array().into_iter().flatten();
     entries.find_map(|entry| {
         let (cluster, outcome) = (entry["cluster"].as_str()?, entry["outcome"].as_str()?);
+        let completed: Timestamp = entry["completed"].as_str()?.parse().ok()?;
         let is_second_drift = newest.insert(cluster, outcome) == Some("Drifted") && outcome == "Drifted";
         let is_without_work = outcome == "Complete" && entry["started"].is_null();
-        let is_second = is_second_drift || is_without_work && !needed_nothing.insert(cluster);
+        let before = is_without_work
+            .then(|| needed_nothing.insert(cluster, completed))
+            .flatten();
+        let is_second = is_second_drift || before.is_some_and(|before| !edited_between(before, completed));
         is_second.then(|| {
             format!(
-                "{cluster} is {outcome} twice without an attempt on {}",
-                page.name()
+                "{cluster} is {outcome} twice without an attempt on {}: {}",
+                page.name(),
+                page["spec"]
             )
         })
     })

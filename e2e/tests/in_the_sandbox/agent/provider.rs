@@ -171,8 +171,20 @@ async fn what_has_changed_by_its_time_is_not_started_but_replaced() {
     tokio::time::sleep(10 * MINUTE).await;
     assert!(exists(&spoke).await);
     ocm.schedule("p2", "4.14.13", "2026-01-05T09:30:00Z");
+    let due = "2026-01-05T09:00:00Z".parse().unwrap();
+    while spoke.yard.clock.now() < due {
+        tokio::time::sleep(MINUTE).await;
+    }
+    tokio::time::sleep(2 * MINUTE).await;
+    // It is replaced when it would have begun, not by the next of the hourly looks.
+    let asked = spoke.upgrades().get(UPGRADE_CONFIG).await.unwrap().spec;
+    assert_eq!(asked.desired.version.as_deref(), Some("4.14.13"));
+    assert_eq!(asked.upgrade_at, "2026-01-05T09:30:00Z");
     let entry = spoke.until(UpgradePhase::Upgraded).await.unwrap();
     assert_eq!(entry.version.as_deref(), Some("4.14.13"));
+    let began = entry.start_time.unwrap().0;
+    let late = began.duration_since("2026-01-05T09:30:00Z".parse().unwrap());
+    assert!(late.as_mins() < 3, "{began}");
     tokio::time::sleep(5 * MINUTE).await;
     assert_eq!(ocm.0.lock().unwrap().told, ["p2 started", "p2 completed"]);
     spoke.yard.shut_down().await.unwrap();
