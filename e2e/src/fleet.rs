@@ -6,7 +6,6 @@ use anyhow::Context;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::ocm::ManifestWork;
 use drydock_sandbox::bed::{BedSettings, ClusterSettings};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::{ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
@@ -46,7 +45,7 @@ pub fn upgrade(clusters: &[ClusterSettings]) -> anyhow::Result<ManagedClustersUp
         .upgrade_strategy
         .as_mut()
         .context("the sample has a strategy")?;
-    strategy.max_concurrency = Some(IntOrString::Int(2));
+    strategy.max_concurrency = Some(2.into());
     Ok(upgrade)
 }
 

@@ -24,7 +24,7 @@ use drydock_objects::{Fleet, works};
 
 use cache::{Cache, ReconcileTriggers, Watching};
 use controller::Context;
-use metrics::Metrics;
+use metrics::{Metrics, WatchHealth};
 
 /// Why the hub ended.
 #[derive(Debug, Error)]
@@ -68,15 +68,18 @@ pub async fn run(
     tasks.spawn("events", writer.run(shutdown.clone()));
     let triggers = ReconcileTriggers::new(settings.pace);
     let cache = Cache::new(Fleet::new(settings.same_namespace_placements), triggers.clone());
+    let health = WatchHealth::register(&settings.registry)?;
     let watching = Watching {
         client: &client,
         cache: &cache,
         readiness: &readiness,
+        health: Some(&health),
         shutdown: &shutdown,
     };
     cache::follow(&watching, &clock, &mut tasks);
     let context = Context {
         metrics: Metrics::register(&settings.registry)?,
+        health,
         client,
         clock,
         cache,

@@ -42,6 +42,7 @@ impl LiveFleet {
             client,
             cache: &cache,
             readiness: &readiness,
+            health: None,
             shutdown,
         };
         cache::follow(&watching, clock, tasks);

@@ -31,17 +31,19 @@ pub fn version_of(object: &impl Resource) -> u64 {
     version.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Lists and watches `api` until `shutdown`, and tells `seen` of each object. `synced` is called once, when the first list is complete.
+/// Lists and watches `api` until `shutdown`, and tells `seen` of each object. `synced` is called once, when the first list is complete;
+/// `failed` after each answer, with whether it was an error.
 pub async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
     seen: impl FnMut(Seen<'_, K>),
     synced: impl FnOnce(),
+    failed: impl Fn(bool),
     shutdown: CancellationToken,
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let events = patient(watcher::watcher(api, config));
+    let events = patient(watcher::watcher(api, config)).inspect(|event| failed(event.is_err()));
     Follower::new(seen, synced).feed(events, shutdown).await;
 }
 

@@ -1,6 +1,5 @@
 //! In which order clusters are upgraded, how many at a time, and how long each may take.
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::KubeSchema;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -20,7 +19,7 @@ pub struct UpgradeStrategy {
     /// clusters, rounded up. Default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "at_least_one")]
-    pub max_concurrency: Option<IntOrString>,
+    pub max_concurrency: Option<Limit>,
     /// How long the platform upgrade of a cluster may take. Default 3h.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
@@ -42,7 +41,7 @@ pub struct UpgradeStrategy {
     /// always does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "at_least_zero")]
-    pub max_failures: Option<IntOrString>,
+    pub max_failures: Option<Limit>,
     /// Clusters are started only inside one of these windows. Default: always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
@@ -163,14 +162,31 @@ impl std::str::FromStr for UpgradeVia {
     }
 }
 
+/// A number of clusters or a percentage, as it stands in an object. Any number and any text can be read, so that one object with a
+/// number beyond all bounds does not make a whole list unreadable; what it means says [`parse_limit`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Limit {
+    /// A number.
+    Number(serde_json::Number),
+    /// A percentage, as the API requires of text.
+    Text(String),
+}
+
+impl From<u32> for Limit {
+    fn from(count: u32) -> Self {
+        Self::Number(count.into())
+    }
+}
+
 /// The number of clusters, or share of them, that a field of the strategy names.
 ///
 /// # Errors
 /// If it is neither.
-pub fn parse_limit(limit: &IntOrString) -> Result<IntOrPercent, InvalidIntOrPercent> {
+pub fn parse_limit(limit: &Limit) -> Result<IntOrPercent, InvalidIntOrPercent> {
     match limit {
-        IntOrString::Int(count) => count.to_string().parse(),
-        IntOrString::String(text) => text.parse(),
+        Limit::Number(count) => count.to_string().parse(),
+        Limit::Text(text) => text.parse(),
     }
 }
 
@@ -179,6 +195,7 @@ fn int_or_percent(minimum: u32, percent: &str) -> Schema {
     json_schema!({
         "x-kubernetes-int-or-string": true,
         "minimum": minimum,
+        "maximum": i32::MAX,
         "maxLength": 4,
         "pattern": percent,
     })

@@ -3,8 +3,7 @@
 use std::num::NonZeroUsize;
 
 use anyhow::{Context, ensure};
-use drydock_api::mcu::ManagedClustersUpgrade;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use drydock_api::mcu::{Limit, ManagedClustersUpgrade};
 
 /// The sample as it is in the project.
 const SAMPLE: &str = include_str!("../../../manifests/samples/managedclustersupgrade.yaml");
@@ -36,8 +35,8 @@ pub fn upgrade(
         }
     }
     if let Some(strategy) = &mut upgrade.spec.upgrade_strategy {
-        let concurrency = i32::try_from(max_concurrency.get()).context("--max-concurrency is too large")?;
-        strategy.max_concurrency = Some(IntOrString::Int(concurrency));
+        let concurrency = u32::try_from(max_concurrency.get()).context("--max-concurrency is too large")?;
+        strategy.max_concurrency = Some(Limit::from(concurrency));
         if canaries == 0 {
             strategy.canary_clusters = None;
         }

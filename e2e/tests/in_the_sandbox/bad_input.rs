@@ -5,6 +5,7 @@ use std::time::Duration;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_e2e::fleet;
 use drydock_e2e::yard::Yard;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
@@ -43,7 +44,7 @@ async fn what_the_definition_can_say_is_refused_by_the_server() {
     let hub = yard.user().unwrap();
     let api: Api<DynamicObject> = Api::namespaced_with(hub.clone(), "default", &resource());
     let no_values = json!({"matchExpressions": [{"key": "name", "operator": "In", "values": []}]});
-    let table: [(Changes<'_>, &str); 9] = [
+    let table: [(Changes<'_>, &str); 10] = [
         (
             &[("/placement", json!(null)), ("/clusterSelector", json!(null))],
             "placement or clusterSelector is required",
@@ -71,6 +72,10 @@ async fn what_the_definition_can_say_is_refused_by_the_server() {
         (
             &[("/upgradeStrategy/maxConcurrency", json!(-2))],
             "greater than or equal to 1",
+        ),
+        (
+            &[("/upgradeStrategy/maxFailures", json!(99_999_999_999_i64))],
+            "less than or equal to 2147483647",
         ),
         (
             &[("/upgradeStrategy/canaryClusters/clusterSelector", no_values)],
@@ -137,6 +142,53 @@ async fn what_only_the_hub_can_see_becomes_a_condition_and_starts_nothing() {
         );
         yard.shut_down().await.unwrap();
     }
+}
+
+/// Takes the bounds of numbers out of the definition, as an earlier one had none.
+async fn without_bounds(hub: &kube::Client) {
+    let definitions: Api<CustomResourceDefinition> = Api::all(hub.clone());
+    let name = "managedclustersupgrades.cluster.open-cluster-management.io";
+    let mut definition = definitions.get(name).await.unwrap();
+    let text = serde_json::to_string(&definition.spec).unwrap();
+    definition.spec = serde_json::from_str(&text.replace("\"maximum\":2147483647.0,", "")).unwrap();
+    assert_ne!(serde_json::to_string(&definition.spec).unwrap(), text);
+    definitions
+        .replace(name, &PostParams::default(), &definition)
+        .await
+        .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_number_beyond_all_bounds_is_one_upgrades_own_problem() {
+    let settings = fleet::three_clusters(3);
+    let mut yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    without_bounds(&hub).await;
+    let mut huge = sample(
+        &settings,
+        &[("/upgradeStrategy/maxConcurrency", json!(99_999_999_999_i64))],
+    );
+    huge["metadata"]["name"] = json!("huge");
+    let api: Api<DynamicObject> = Api::namespaced_with(hub.clone(), "default", &resource());
+    let huge: DynamicObject = serde_json::from_value(huge).unwrap();
+    api.create(&PostParams::default(), &huge).await.unwrap();
+    yard.kill_hub().await;
+    yard.start_hub(drydock_hub::Settings::default()).unwrap();
+    fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
+        .await
+        .unwrap();
+    tokio::time::sleep(24 * HOUR).await;
+    let upgrades = fleet::upgrades(&hub);
+    let told = async |name: &str, type_: &str| {
+        let status = upgrades.get(name).await.unwrap().status.unwrap();
+        let mut conditions = status.conditions.into_iter().flatten();
+        conditions.find(|condition| condition.type_ == type_).unwrap()
+    };
+    let failed = told("huge", "Failed").await;
+    assert_eq!((&*failed.status, &*failed.reason), ("True", "InvalidSpec"));
+    assert!(failed.message.contains("99999999999"), "{}", failed.message);
+    assert_eq!(told(fleet::UPGRADE, "Complete").await.status, "True");
+    yard.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

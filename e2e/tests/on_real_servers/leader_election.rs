@@ -116,7 +116,7 @@ async fn a_killed_and_a_stopped_leader_are_followed_and_no_cluster_starts_twice(
     let mut upgrade = fleet::upgrade(&settings.clusters).unwrap();
     // One after the other, so that there is something to start after each change.
     let strategy = upgrade.spec.upgrade_strategy.as_mut().unwrap();
-    strategy.max_concurrency = Some(k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int(1));
+    strategy.max_concurrency = Some(1.into());
     let real = RealFleet::start(settings).await.unwrap();
     let hub = real.user().await.unwrap();
     let made = Made::of(&hub);

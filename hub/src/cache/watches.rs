@@ -25,12 +25,15 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use super::Cache;
+use crate::metrics::WatchHealth;
 
 /// What all watches share.
 pub(crate) struct Watching<'a> {
     pub client: &'a Client,
     pub cache: &'a Cache,
     pub readiness: &'a Readiness,
+    /// Where it is told which watches fail, if anywhere.
+    pub health: Option<&'a WatchHealth>,
     pub shutdown: &'a CancellationToken,
 }
 
@@ -118,10 +121,12 @@ impl Watching<'_> {
         self.readiness.expect(part);
         let (readiness, cache, shutdown) =
             (self.readiness.clone(), self.cache.clone(), self.shutdown.clone());
+        let health = self.health.cloned();
         let api = Api::<K>::all(self.client.clone());
         tasks.spawn(part, async move {
             let seen = |seen: Seen<'_, K>| cache.change(|fleet| see(fleet, seen));
-            follow::follow(api, config, seen, || readiness.ready(part), shutdown).await;
+            let failed = |failed| health.iter().for_each(|health| health.saw(part, failed));
+            follow::follow(api, config, seen, || readiness.ready(part), failed, shutdown).await;
             Ok::<_, std::convert::Infallible>(())
         });
     }

@@ -31,7 +31,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::{Cache, ReconcileTriggers, follow_upgrades};
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, WatchHealth};
 pub(crate) use prune::prune;
 pub(crate) use reconcile::ReconcileError;
 
@@ -46,6 +46,7 @@ pub(crate) struct Context {
     pub readiness: drydock_runtime::admin::Readiness,
     pub publisher: Publisher,
     pub metrics: Metrics,
+    pub health: WatchHealth,
     pub grant_cluster_admin: bool,
     pub agent_image: String,
     pub backoff: Backoff<ObjectKey>,
@@ -62,7 +63,9 @@ pub(crate) async fn run(
     let (reader, writer) = reflector::store();
     let api: Api<ManagedClustersUpgrade> = Api::all(context.client.clone());
     // Every upgrade is the hub's: there is no label to select by.
-    let events = patient(watcher(api, watcher::Config::default()));
+    let health = context.health.clone();
+    let events = patient(watcher(api, watcher::Config::default()))
+        .inspect(move |event| health.saw("upgrades", event.is_err()));
     let context = Arc::new(context);
     let upgrades = follow_upgrades(events, context.cache.clone(), forgetting(&context))
         .reflect(writer)

@@ -1,6 +1,7 @@
 //! The hub's metrics. None has a label a cluster: a fleet of 10,000 would be 10,000 series.
 
 mod upgrades;
+mod watches;
 
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use prometheus::{
 
 use crate::controller::ReconcileError;
 use upgrades::Upgrades;
+pub(crate) use watches::WatchHealth;
 
 /// How long upgrades of clusters take: from ten minutes to half a day.
 const UPGRADE_SECONDS: [f64; 9] = [

@@ -239,9 +239,17 @@ impl Start<'_> {
     fn by_claim(&self) -> Option<String> {
         let attempts = self.seen.attempts.get(self.cluster)?;
         let later = self.later_claim(attempts)?;
+        // An attempt whose first work was refused left no work: then it counts from when the upgrade was created. That a retry was
+        // asked for before the claim, and carried out after it, the hub cannot know.
         let before = self.own(attempts).rev().nth(1).map(|own| own.begun);
-        let is_retried = self.is_retried_since(before.unwrap_or(later.begun).min(later.begun));
-        breaks(is_retried, || format!("which {} has claimed later", later.key))
+        let created = self.upgrade.since + SignedDuration::from_nanos(1);
+        let is_retried = self.is_retried_since(before.unwrap_or(created).min(later.begun));
+        breaks(is_retried, || {
+            format!(
+                "in its rollout of {}, which {} has claimed later, in its of {}",
+                self.attempt.revision.rollout_since, later.key, later.revision.rollout_since
+            )
+        })
     }
 
     /// A cluster that has ended is not started over for the same goal, unless a user retries.

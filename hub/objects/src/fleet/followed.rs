@@ -231,9 +231,7 @@ const WORDS: usize = 512;
 /// A refusal after one more attempt. Attempts come half as often as the last, up to one a minute.
 pub(super) fn next_refusal(before: Option<&Refusal>, mut refusal: Refusal, now: Timestamp) -> Refusal {
     use jiff::SignedDuration;
-    let continues = before.filter(|before| {
-        before.upgrade == refusal.upgrade && now.duration_since(before.last) < SignedDuration::from_mins(3)
-    });
+    let continues = before.filter(|before| before.upgrade == refusal.upgrade);
     refusal.since = continues.map_or(now, |before| before.since);
     refusal.last = now;
     let waited = continues.map_or(SignedDuration::ZERO, |before| now.duration_since(before.since));

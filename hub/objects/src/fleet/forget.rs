@@ -14,13 +14,13 @@ impl Known {
     /// An attempt has come to its end: what could not be created in it says nothing about the next one.
     pub(super) fn forget_refused_starts(&mut self, ended: Timestamp) {
         self.refusals
-            .retain(|(_, write), refusal| *write != RefusedWrite::Create || refusal.since > ended);
+            .retain(|(_, _, write), refusal| *write != RefusedWrite::Create || refusal.since > ended);
     }
 
     /// A work is gone: there is nothing left of it to change or to delete.
     pub(super) fn forget_refused_changes(&mut self, gone: WorkKind) {
         self.refusals
-            .retain(|(kind, write), _| *kind != gone || *write == RefusedWrite::Create);
+            .retain(|(_, kind, write), _| *kind != gone || *write == RefusedWrite::Create);
     }
 }
 
@@ -81,7 +81,7 @@ impl Fleet {
         };
         let uid = &followed.digest.upgrade.uid;
         for known in self.clusters.values_mut() {
-            known.refusals.retain(|_, refusal| refusal.upgrade != *uid);
+            known.refusals.retain(|(upgrade, ..), _| upgrade != uid);
         }
     }
 

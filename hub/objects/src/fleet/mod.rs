@@ -56,7 +56,7 @@ struct Known {
     recorded: Vec<(PageId, Arc<RecordedEntry>)>,
     /// The same, the oldest first.
     entries: Arc<[Arc<RecordedEntry>]>,
-    refusals: BTreeMap<(WorkKind, RefusedWrite), Arc<Refusal>>,
+    refusals: BTreeMap<(Uid, WorkKind, RefusedWrite), Arc<Refusal>>,
     /// A work of an attempt without an end that somebody else has deleted.
     lost: Option<Arc<Work>>,
 }

@@ -155,7 +155,7 @@ impl Fleet {
         for (name, kind, refusal) in refused {
             let refusals = &mut self.known(&name).refusals;
             refusals
-                .entry((kind, refusal.write))
+                .entry((refusal.upgrade.clone(), kind, refusal.write))
                 .or_insert_with(|| Arc::new(refusal));
             self.refused.insert(name.clone());
             changed = changed.and(self.touch(&name));
@@ -288,7 +288,10 @@ impl Fleet {
             return Change::Nothing;
         };
         let known = self.known(name);
-        known.refusals.remove(&(kind, write));
+        // What can be written can be written by every upgrade.
+        known
+            .refusals
+            .retain(|(_, refused, which), _| (*refused, *which) != (kind, write));
         if matches!(action, Action::FinishWork(_)) {
             known.forget_refused_starts(now);
         }
@@ -368,11 +371,11 @@ impl Fleet {
         };
         let known = self.known(name);
         known.undo(kind);
-        let before = known.refusals.get(&(kind, write)).map(|before| &**before);
-        let before = before.cloned();
-        let refusal = next_refusal(before.as_ref(), refusal, now);
-        let is_new = is_news(before.as_ref(), &refusal);
-        known.refusals.insert((kind, write), Arc::new(refusal));
+        let which = (refusal.upgrade.clone(), kind, write);
+        let before = known.refusals.get(&which).map(|before| &**before);
+        let refusal = next_refusal(before, refusal, now);
+        let is_new = is_news(before, &refusal);
+        known.refusals.insert(which, Arc::new(refusal));
         self.refused.insert(name.clone());
         (self.touch(name), is_new)
     }

@@ -414,7 +414,10 @@ impl<'a> Cluster<'a> {
 
     /// A refused write of this upgrade.
     pub fn refusal(&self, kind: WorkKind, write: crate::RefusedWrite) -> Option<&'a crate::Refusal> {
-        let refusal = self.row.refusals.get(&(kind, write))?;
-        (refusal.upgrade == self.context.upgrade.uid).then_some(&**refusal)
+        if self.row.refusals.is_empty() {
+            return None;
+        }
+        let own = (self.context.upgrade.uid.clone(), kind, write);
+        self.row.refusals.get(&own).map(|refusal| &**refusal)
     }
 }

@@ -160,8 +160,8 @@ pub struct Row {
     pub works: Works,
     /// What the records of all upgrades say of it, the oldest first.
     pub entries: Arc<[Arc<RecordedEntry>]>,
-    /// Writes of its works that could not be made.
-    pub refusals: BTreeMap<(WorkKind, RefusedWrite), Arc<Refusal>>,
+    /// Writes of its works that could not be made, those of each upgrade by themselves.
+    pub refusals: BTreeMap<(Uid, WorkKind, RefusedWrite), Arc<Refusal>>,
     /// A work of an attempt without an end that somebody else has deleted, until it is on record what became of that attempt.
     pub lost: Option<Arc<Work>>,
     /// Works of which the hub does not know whether they are there, with the moment at which they are to be read by name: a

@@ -414,7 +414,8 @@ impl World {
             let refusal = Arc::new(self.refusal(write, cause));
             if let Some(row) = self.row(number) {
                 for kind in WorkKind::ALL {
-                    row.refusals.insert((kind, write), Arc::clone(&refusal));
+                    row.refusals
+                        .insert((refusal.upgrade.clone(), kind, write), Arc::clone(&refusal));
                 }
             }
         }
@@ -500,7 +501,7 @@ impl World {
             if let Action::CreateWork(new) = action {
                 // What is written is not refused any more.
                 let row = self.observed.rows.get_mut(&new.cluster).unwrap();
-                row.refusals.retain(|(kind, _), _| *kind != new.kind);
+                row.refusals.retain(|(_, kind, _), _| *kind != new.kind);
             }
         }
         let report = &plan.report;

@@ -224,6 +224,37 @@ fn a_refused_write_that_is_about_no_cluster_is_news_until_one_is_made() {
 }
 
 #[test]
+fn each_of_two_upgrades_that_a_write_is_refused_to_waits_since_its_own_first_attempt() {
+    let (mut fleet, action) = refused();
+    let first = fleet.now;
+    fleet.set_named_upgrade("autumn", "autumn-uid", 1, "all");
+    let autumn = UpgradeKey::new("default", "autumn");
+    for minute in 1..30 {
+        for upgrade in [&autumn, &key()] {
+            fleet.pass(30);
+            let refused = RefusedAction {
+                upgrade,
+                action: &action,
+                cause: RefusalCause::NameTaken,
+                words: "not in this quarter",
+            };
+            let (_change, is_new) = fleet.fleet.refused(&refused, fleet.now);
+            assert_eq!(is_new, minute == 1 && *upgrade == autumn, "{upgrade}, {minute}");
+        }
+        let known = &fleet.fleet.clusters[&ClusterName::from("c01")];
+        let since = |uid: &str| {
+            let mut own = known
+                .refusals
+                .values()
+                .filter(|refusal| refusal.upgrade == Uid::new(uid));
+            own.next().unwrap().since
+        };
+        assert_eq!(since(UID), first);
+        assert_eq!(since("autumn-uid"), first + SignedDuration::from_secs(30));
+    }
+}
+
+#[test]
 fn a_hub_that_starts_again_takes_refusals_over_from_the_status() {
     let (fleet, _) = refused();
     let object = (*fleet.fleet.object(&key()).unwrap()).clone();
@@ -244,7 +275,7 @@ fn a_hub_that_starts_again_takes_refusals_over_from_the_status() {
         .set_upgrade(&Arc::new(serde_json::from_value(object).unwrap()));
     assert_eq!(again.plan().refusals, 1);
     let known = &again.fleet.clusters[&ClusterName::from("c01")];
-    let ((kind, _), refusal) = known.refusals.iter().next().unwrap();
+    let ((_, kind, _), refusal) = known.refusals.iter().next().unwrap();
     assert_eq!(
         (*kind, &*refusal.words, refusal.since),
         (

@@ -1,0 +1,27 @@
+//! Whether the hub's watches bring what they should: a hub that reads no more is up, leads, and does nothing.
+
+use prometheus::{IntGaugeVec, Opts, Registry};
+
+/// Which watches fail at present. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct WatchHealth(IntGaugeVec);
+
+impl WatchHealth {
+    /// Registers the metric.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let failing = IntGaugeVec::new(
+            Opts::new(
+                "drydock_watch_failing",
+                "Whether the last request of a watch failed: what it brings is not seen until one succeeds.",
+            ),
+            &["watch"],
+        )?;
+        registry.register(Box::new(failing.clone()))?;
+        Ok(Self(failing))
+    }
+
+    /// What became of the last request of a watch.
+    pub fn saw(&self, watch: &str, failed: bool) {
+        self.0.with_label_values(&[watch]).set(i64::from(failed));
+    }
+}
