@@ -18,7 +18,9 @@ pub use spec::{
     ManifestWorkTemplate, OcpOperators, OperatorReference, PlacementReference,
 };
 pub use status::{ActionSummary, ClusterStatus, ClustersSummary, ManagedClustersUpgradeStatus, condition};
-pub use strategy::{AgentSettings, CanaryClusters, Limit, StartWindow, UpgradeStrategy, UpgradeVia, parse_limit};
+pub use strategy::{
+    AgentSettings, CanaryClusters, Limit, StartWindow, UpgradeStrategy, UpgradeVia, parse_limit,
+};
 
 use crate::GoDuration;
 pub use drydock_names::reasons as reason;
