@@ -165,10 +165,9 @@ impl<'a> Check<'a> {
                 }
             }
             Action::ReopenWork { cluster, uid, .. } => {
-                let failed = self.find(cluster, WorkKind::Cluster, uid).is_some_and(|work| {
-                    let outcome = work.outcome.as_ref();
-                    outcome.is_some_and(|outcome| outcome.state == EndState::Failed)
-                });
+                let failed = self
+                    .find(cluster, WorkKind::Cluster, uid)
+                    .is_some_and(|work| self.has_failed(cluster, work));
                 if !failed || !own(cluster, WorkKind::Cluster, uid) {
                     violations.push(Violation::MustNotTouch(cluster.clone(), WorkKind::Cluster));
                 }
@@ -250,6 +249,21 @@ impl<'a> Check<'a> {
         self.works(name)
             .find(|(other, work)| *other == kind && work.uid == *uid)
             .map(|(_, work)| work)
+    }
+
+    /// Whether the attempt of a work has failed, by its outcome or, where that could not be committed on it, by a page of records.
+    fn has_failed(&self, name: &ClusterName, work: &Work) -> bool {
+        match &work.outcome {
+            Some(outcome) => outcome.state == EndState::Failed,
+            None => {
+                let mut entries = self.rows.get(name).into_iter().flat_map(|row| row.entries.iter());
+                entries.any(|recorded| {
+                    recorded.entry.outcome == RecordedOutcome::Failed
+                        && self.rollout.upgrade.owns(&recorded.page.owner)
+                        && work.is_told_by(&recorded.entry)
+                })
+            }
+        }
     }
 
     /// Whether the end of the attempt that a work is part of is on a page of records.

@@ -252,13 +252,10 @@ impl Totals {
             is_there && !assessment.healthy,
             adds,
         );
-        self.canaries_finished.change(status.finished, adds);
-        if is_there {
-            self.canaries_available
-                .change(status.finished.max(assessment.available_since), adds);
-        } else {
-            self.canaries_available.change(status.finished, adds);
-        }
+        let upgraded_at = assessment.upgraded_at;
+        self.canaries_finished.change(upgraded_at, adds);
+        let available = assessment.available_since.filter(|_| is_there);
+        self.canaries_available.change(upgraded_at.max(available), adds);
     }
 
     /// Works of actions go when the upgrade is done, the counts stay: a cluster that has an upgrade work has passed its pre-upgrade

@@ -252,14 +252,28 @@ impl Start<'_> {
         })
     }
 
-    /// A cluster that has ended is not started over for the same goal, unless a user retries.
+    /// Whether the upgrade has had another goal since a moment.
+    fn had_another_goal(&self, since: Timestamp) -> bool {
+        let mut specs = self
+            .upgrade
+            .specs
+            .since(since)
+            .filter_map(|asked| asked.spec.as_ref());
+        specs.any(|spec| !spec.goal.is_same(&self.spec.goal))
+    }
+
+    /// A cluster that has ended is not started over for the same goal, unless a user retries, or gives the upgrade another goal and then
+    /// this one again.
     fn by_repetition(&self) -> Option<String> {
         let attempts = self.seen.attempts.get(self.cluster)?;
         let before = attempts
             .iter()
             .rev()
             .find(|attempt| attempt.started != self.attempt.started)?;
-        let is_repeated = before.uid == self.attempt.uid && !before.exempt && self.is_for_goal(before);
+        let is_repeated = before.uid == self.attempt.uid
+            && !before.exempt
+            && self.is_for_goal(before)
+            && !self.had_another_goal(before.begun);
         let must_rest = before.has_ended("Complete")
             || before.has_ended("Failed") && !self.is_retried_since(before.begun);
         breaks(!is_repeated || !must_rest, || {
@@ -305,7 +319,8 @@ impl Start<'_> {
         let by_version = self.spec.goal.operators.is_none()
             && versions.any(|version| target.is_some_and(|target| version >= *target));
         // What a cluster runs is not known here if its works are only answered: one that was not started may need nothing.
-        let may_be_there = self.seen.spokes.is_none() && self.own(attempts).next().is_none();
+        let mut of_this = attempts.iter().filter(|attempt| attempt.uid == self.attempt.uid);
+        let may_be_there = self.seen.spokes.is_none() && of_this.next().is_none();
         by_attempt || by_version || may_be_there
     }
 
@@ -335,10 +350,10 @@ impl Start<'_> {
         }
         let ended = self.canaries().into_iter().filter_map(|name| {
             let attempts = self.seen.attempts.get(name)?;
-            let passed = self
-                .own(attempts)
-                .rev()
-                .find(|attempt| attempt.has_ended("Complete") && self.is_for_goal(attempt));
+            // Whatever the goal was for which this upgrade has upgraded it: an edit of the goal shortens no soak.
+            let mut passed = attempts.iter().rev();
+            let passed =
+                passed.find(|attempt| attempt.uid == self.attempt.uid && attempt.has_ended("Complete"));
             passed?.outcome.as_ref().map(|(_, ended)| *ended)
         });
         let ended = ended.max()?;

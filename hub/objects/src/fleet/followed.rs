@@ -163,13 +163,7 @@ impl Followed {
 
     /// The works that the status says are at work on clusters. One that no list brings may have lost the label by which it is listed.
     pub fn in_flight_in_status(&self) -> Vec<(ClusterName, &'static [WorkKind])> {
-        let is_refused = |entry: &&ClusterStatus| entry.reason.as_deref().and_then(refusal_cause).is_some();
-        // Where a work is refused, there is none.
-        let entries = self
-            .clusters_in_status()
-            .iter()
-            .filter(|entry| !is_refused(entry));
-        let in_flight = entries.filter_map(|entry| {
+        let in_flight = self.clusters_in_status().iter().filter_map(|entry| {
             let kinds: &[WorkKind] = match ClusterState::parse(&entry.state)? {
                 ClusterState::NotStarted | ClusterState::Complete | ClusterState::Failed => return None,
                 ClusterState::PreAction => &[WorkKind::Pre],

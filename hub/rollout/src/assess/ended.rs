@@ -56,6 +56,17 @@ impl<'a> Cluster<'a> {
         })
     }
 
+    /// When the newest attempt of this upgrade was complete, for whatever goal. That a later one needed nothing changes nothing about it.
+    pub(super) fn upgraded_at(&self) -> Option<Timestamp> {
+        let by_record = self.own_outcomes().find(|recorded| {
+            recorded.entry.outcome == RecordedOutcome::Complete && recorded.entry.started.is_some()
+        });
+        let by_record = by_record.map(|recorded| recorded.entry.completed);
+        let outcome = self.lead().and_then(|(_, work)| work.outcome.as_ref());
+        let by_work = outcome.filter(|outcome| outcome.state == EndState::Complete);
+        by_work.and_then(|outcome| outcome.at).max(by_record)
+    }
+
     /// How the cluster has ended, if it has and nothing was begun since.
     pub(super) fn ended(&self) -> Option<Ended<'a>> {
         if let Some(recorded) = self.needed_nothing() {
@@ -182,6 +193,10 @@ impl<'a> Cluster<'a> {
                 known.is_some_and(|version| version.cmp_precedence(target).is_gt())
             });
         let mut assessment = self.member(status, Step::WAIT);
+        assessment.upgraded_at = match ended.state {
+            EndState::Complete => self.upgraded_at(),
+            EndState::Failed => None,
+        };
         assessment.failed_stage = failed_stage;
         assessment.for_goal = ended.is_current;
         assessment.left_to = match ended.state {

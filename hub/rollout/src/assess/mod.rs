@@ -150,6 +150,8 @@ pub(crate) struct Assessment {
     pub healthy: bool,
     /// Since when it is Available, as its condition says.
     pub available_since: Option<Timestamp>,
+    /// When this upgrade last completed an attempt here, whatever its goal was then; absent unless the cluster is complete.
+    pub upgraded_at: Option<Timestamp>,
     /// It was started for the present goal.
     pub for_goal: bool,
     /// The stage in which it failed.
@@ -358,6 +360,7 @@ impl<'a> Cluster<'a> {
             left_to: None,
             healthy: facts.is_some_and(|facts| facts.available) && !troubled,
             available_since: facts.and_then(|facts| facts.available_since),
+            upgraded_at: None,
             for_goal: goal.is_some_and(|goal| self.own_works().any(|(_, work)| work.is_for(goal))),
             failed_stage: None,
             post_applied: self

@@ -6,8 +6,8 @@ use semver::Version;
 
 use super::{Begins, Cluster};
 use crate::{
-    Enforcement, Goal, NewWork, RecordedOutcome, Revision, Spec, Stage, Target, UpgradeMethod, UpgradeVia,
-    Work, WorkContent,
+    Enforcement, FailureReason, Goal, NewWork, RecordedEntry, RecordedOutcome, Revision, Spec, Stage, Target,
+    UpgradeMethod, UpgradeVia, Work, WorkContent,
 };
 
 impl Cluster<'_> {
@@ -114,17 +114,27 @@ impl Cluster<'_> {
         }
     }
 
-    /// Whether the newest record says that the cluster has come to the target, or to something that cannot be compared: a claim may lag
-    /// behind.
+    /// Whether the cluster may have come to the target, or to something that cannot be compared, by the records since it was last known
+    /// where it is: a claim may lag behind, and an attempt that failed or was abandoned may have brought it there.
     fn may_be_at(&self, target: &Version) -> bool {
-        let mut came = self.row.entries.iter().rev().filter(|recorded| {
+        let reaches = |recorded: &RecordedEntry| {
+            let failed = FailureReason::parse(&recorded.entry.reason).map(FailureReason::stage);
+            let version = recorded.entry.to.parse::<Version>();
+            failed != Some(Stage::PreAction) && version.map_or(true, |version| version >= *target)
+        };
+        let is_known = |recorded: &&RecordedEntry| {
             matches!(
                 recorded.entry.outcome,
                 RecordedOutcome::Complete | RecordedOutcome::Drifted
             )
-        });
-        let newest = came.next().map(|recorded| recorded.entry.to.parse::<Version>());
-        newest.is_some_and(|version| version.map_or(true, |version| version >= *target))
+        };
+        let mut newest_first = self.row.entries.iter().rev().map(|recorded| &**recorded);
+        let mut unknown = true;
+        newest_first.any(|recorded| {
+            let counts = unknown;
+            unknown &= !is_known(&recorded);
+            counts && reaches(recorded)
+        })
     }
 
     fn method(&self, spec: &Spec) -> UpgradeMethod {

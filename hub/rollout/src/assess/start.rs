@@ -45,6 +45,7 @@ impl<'a> Cluster<'a> {
             let reason = Reason::AlreadyAtTarget(format!("already runs {version}").into());
             let status = self.fresh(ClusterState::Complete, reason, IS_FINAL);
             let mut assessment = self.member(status, Step::WAIT);
+            assessment.upgraded_at = self.upgraded_at();
             assessment.unrecorded = Some(Unrecorded::AtTarget(version.to_string().into()));
             return assessment;
         }

@@ -179,6 +179,9 @@ fn a_retry_by_any_new_value_starts_a_failed_cluster_over_once() {
         world.settle();
         assert_eq!(state(&mut world), None, "{retry:?}");
         world.happen(&Event::Minutes(1));
+        // It is read first: what failed may have come to the target.
+        world.happen(&Event::Progress(1));
+        world.settle();
         world.happen(&Event::Failure(1));
         world.settle();
         assert_eq!(state(&mut world), Some(EndState::Failed), "{retry:?}");

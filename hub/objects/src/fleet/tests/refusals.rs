@@ -284,6 +284,9 @@ fn a_hub_that_starts_again_takes_refusals_over_from_the_status() {
             "2026-03-01T09:00:00Z".parse().unwrap()
         )
     );
+    for kind in [WorkKind::Cluster, WorkKind::Operators] {
+        let _change = again.fleet.confirm_work(&ClusterName::from("gone"), kind, None);
+    }
     assert_eq!(
         again.fleet.clusters.len(),
         1,

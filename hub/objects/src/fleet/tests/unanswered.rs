@@ -126,13 +126,15 @@ fn what_a_late_watch_brings_of_a_work_that_is_gone_is_passed_over() {
 
 #[test]
 fn a_work_that_only_the_status_tells_of_is_looked_for_before_anybody_starts_its_cluster() {
-    for selected_by_both in [true, false] {
+    let is_refused = json!({"reason": "WriteRefused", "message": "no"});
+    for (selected_by_both, said) in [(true, json!({})), (false, json!({})), (true, is_refused)] {
         let mut fleet = TestFleet::new(&["c01"]);
         let start = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
         let work = start.1;
         // Another process takes over after somebody took the label off by which works are listed.
         let mut next = TestFleet::new(&["c01"]);
-        let status = json!({"clusters": [{"name": "c01", "state": "PartialUpgrade"}]});
+        let mut status = json!({"clusters": [{"name": "c01", "state": "PartialUpgrade"}]});
+        merge(&mut status["clusters"][0], said);
         next.fleet.upgrades.clear();
         next.set_upgrade_with_status(UID, if selected_by_both { "all" } else { "none" }, status);
         next.set_named_upgrade("summer", "summer-uid", 1, "all");
