@@ -74,7 +74,8 @@ impl<'a> Check<'a> {
         }
         if let Ok(spec) = &self.rollout.spec {
             let limit = spec.strategy.slots(self.selected());
-            let running = self.rows.keys().filter(|name| self.in_flight(name)).count();
+            let holds_slot = |(name, row): &(&ClusterName, &Row)| self.in_flight(name) || row.may_hide_work();
+            let running = self.rows.iter().filter(holds_slot).count();
             if running + starts.len() > limit {
                 violations.push(Violation::TooMany {
                     in_flight: running + starts.len(),

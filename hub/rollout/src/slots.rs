@@ -139,9 +139,11 @@ pub(crate) fn fill_slots(
         return filled;
     }
     let (awaited, complete) = totals.awaited_canaries;
+    // Until it is known which works there are, each that there may be counts.
+    let known = limit.saturating_sub(totals.may_hide_works);
     // A start that was refused keeps its slot, unless the limit was lowered meanwhile: it has begun nothing yet.
-    let mut kept = limit.saturating_sub(totals.all.in_flight - totals.refused_starts);
-    let mut free = limit.saturating_sub(totals.all.in_flight);
+    let mut kept = known.saturating_sub(totals.all.in_flight - totals.refused_starts);
+    let mut free = known.saturating_sub(totals.all.in_flight);
     for key in &totals.startable {
         let slots = if key.needs_slot { &mut free } else { &mut kept };
         if *slots == 0 && key.needs_slot {
@@ -162,7 +164,7 @@ fn limit_upgrades(spec: &Spec, totals: &Totals, limit: usize, now: Timestamp) ->
     if matches!(opening(&spec.strategy.windows, now), Opening::ClosedUntil(_)) {
         return Vec::new();
     }
-    let free = limit.saturating_sub(totals.upgrading);
+    let free = limit.saturating_sub(totals.upgrading + totals.may_hide_works);
     let next = totals.continuing.iter().take(free);
     next.map(|(.., name)| name.clone()).collect()
 }

@@ -62,6 +62,8 @@ pub(crate) struct Totals {
     pub upgrading: usize,
     /// Clusters in flight that have no work: the first one was refused.
     pub refused_starts: usize,
+    /// Clusters that may be in flight by works of which only a status tells.
+    pub may_hide_works: usize,
     pub startable: BTreeSet<StartKey>,
     /// Clusters whose upgrade follows on their action: canaries first, then in the order in which they started.
     pub continuing: BTreeSet<(bool, Option<Timestamp>, ClusterName)>,
@@ -143,6 +145,7 @@ impl Totals {
             assessment.unrecorded.is_some() && !is_at_target,
             adds,
         );
+        change(&mut self.may_hide_works, assessment.may_hide_work, adds);
         change_set(
             &mut self.disposable,
             name.clone(),

@@ -162,6 +162,8 @@ pub(crate) struct Assessment {
     pub channel_pending: bool,
     /// Works of its actions that have served.
     pub disposable: Vec<WorkKind>,
+    /// It may be in flight by a work of which only a status tells.
+    pub may_hide_work: bool,
 }
 
 pub(crate) const IS_FINAL: Deadline = Deadline::Never("it is the end");
@@ -191,6 +193,8 @@ pub(crate) fn assess(context: &Context, name: &ClusterName, row: &Row, now: Time
     let cluster = Cluster::new(context, name, row, now);
     let mut assessment = cluster.assess();
     cluster.keep_works_known(&mut assessment);
+    let has_begun = |status: &ClusterStatus| status.state.in_flight() && status.started.is_some();
+    assessment.may_hide_work = row.may_hide_work() && !assessment.status.as_ref().is_some_and(has_begun);
     assessment.until = cluster.present.until();
     assessment
 }
@@ -368,6 +372,7 @@ impl<'a> Cluster<'a> {
                 .is_some_and(|work| work.applied == Applied::Yes),
             channel_pending: false,
             disposable: Vec::new(),
+            may_hide_work: false,
         }
     }
 

@@ -179,4 +179,10 @@ impl Row {
             && self.lost.is_none()
             && self.unconfirmed.is_empty()
     }
+
+    /// Whether there may be a work that holds a slot and of which nothing is known but that a status tells of it.
+    pub fn may_hide_work(&self) -> bool {
+        let mut kinds = self.unconfirmed.keys();
+        kinds.any(|kind| *kind != WorkKind::Post && self.works.get(*kind).is_none())
+    }
 }

@@ -180,6 +180,27 @@ fn a_work_that_only_the_status_tells_of_is_looked_for_before_anybody_starts_its_
 }
 
 #[test]
+fn a_work_that_only_the_status_tells_of_holds_its_slot_until_it_was_looked_for() {
+    let mut fleet = TestFleet::new(&["c01", "c02"]);
+    let mut object = serde_json::to_value(&*fleet.fleet.object(&key()).unwrap()).unwrap();
+    fleet.fleet.upgrades.clear();
+    merge(
+        &mut object,
+        json!({
+            "spec": {"upgradeStrategy": {"maxConcurrency": 1}},
+            "status": {"clusters": [{"name": "c01", "state": "PartialUpgrade"}]},
+        }),
+    );
+    let object = Arc::new(serde_json::from_value(object).unwrap());
+    let _change = fleet.fleet.set_upgrade(&object);
+    assert!(fleet.starts().is_empty(), "c01 may be in flight");
+    for kind in [WorkKind::Cluster, WorkKind::Operators] {
+        let _change = fleet.fleet.confirm_work(&ClusterName::from("c01"), kind, None);
+    }
+    assert_eq!(fleet.starts().len(), 1);
+}
+
+#[test]
 fn a_work_that_only_the_status_tells_of_and_that_is_gone_hinders_nobody() {
     let mut fleet = TestFleet::new(&["c01"]);
     fleet.fleet.upgrades.clear();
