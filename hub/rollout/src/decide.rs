@@ -97,7 +97,7 @@ impl Fleet<'_> {
                 actions.extend(next.iter().filter_map(|next| cluster.action(next)));
             }
         }
-        let since = self.context.since.unwrap_or(now);
+        let since = self.context.since.unwrap_or_else(|| rollout_begins(now));
         for name in filled.starts.iter().filter(|_| !frozen) {
             if let Some(cluster) = self.cluster(name, now) {
                 actions.extend(self.start(&cluster, since));
@@ -270,7 +270,7 @@ impl Fleet<'_> {
             rollout_since: self
                 .context
                 .since
-                .or(begins.then_some(now))
+                .or(begins.then(|| rollout_begins(now)))
                 .or(self.rollout.previous.start_time),
             last_finished: totals.finished.latest(),
             frozen,
@@ -454,4 +454,9 @@ fn estimated_completion(report: &Report, totals: &Totals, now: Timestamp) -> Opt
     let remaining = mean.saturating_mul(1 + i64::try_from(batches).ok()?);
     let end = latest.saturating_add(SignedDuration::from_secs(remaining)).ok()?;
     (end > now).then_some(end)
+}
+
+/// The moment of a rollout that begins now, in whole seconds: the status cannot say it finer, and rollouts are ordered by it.
+fn rollout_begins(now: Timestamp) -> Timestamp {
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
 }

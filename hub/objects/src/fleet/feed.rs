@@ -55,7 +55,7 @@ impl Fleet {
             None => {}
         }
         let before = known.works.get(kind).cloned();
-        let work = refused_since(before.as_deref(), work);
+        let work = still_owned(before.as_deref(), refused_since(before.as_deref(), work));
         let confirmed = known
             .pending
             .get(&kind)
@@ -111,6 +111,9 @@ impl Fleet {
     pub fn confirm_work(&mut self, name: &ClusterName, kind: WorkKind, work: Option<Arc<Work>>) -> Change {
         let known = self.known(name);
         let seen = known.versions.get(&kind).copied().unwrap_or(0);
+        let before = known.works.get(kind).cloned();
+        let before = before.or_else(|| known.pending.get(&kind)?.work.clone());
+        let work = work.map(|work| still_owned(before.as_deref(), work));
         match work {
             None => {
                 let pending = known.pending.remove(&kind);
@@ -343,6 +346,19 @@ impl Fleet {
 
 pub(super) fn page_id(namespace: &str, name: &str) -> PageId {
     Arc::new((namespace.to_owned(), name.to_owned()))
+}
+
+/// A work stays with the upgrade that has made it: what an edit of its label and its annotation says is not believed, and is put back.
+fn still_owned(before: Option<&Work>, mut work: Arc<Work>) -> Arc<Work> {
+    if let Some(before) = before
+        && before.uid == work.uid
+        && !before.owner.is_same(&work.owner)
+    {
+        let given_away = Arc::make_mut(&mut work);
+        given_away.owner = before.owner.clone();
+        given_away.labelled = false;
+    }
+    work
 }
 
 /// The work, refusing its target since when it was first seen to do so.

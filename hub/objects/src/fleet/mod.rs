@@ -171,6 +171,8 @@ pub struct Fleet {
     /// Clusters with refused writes; some may have none any more.
     refused: BTreeSet<ClusterName>,
     live: Arc<LiveUpgrades>,
+    /// Upgrade works that no list has brought were looked for, once.
+    has_looked_for_leads: bool,
     /// Placements of other namespaces than the upgrade's own are refused.
     same_namespace_placements: bool,
 }

@@ -160,7 +160,7 @@ impl Fleet {
             self.refused.insert(name.clone());
             changed = changed.and(self.touch(&name));
         }
-        for (name, kinds) in in_flight {
+        for (name, kinds) in in_flight.into_iter().chain(self.works_without_lead()) {
             let known = self.known(&name);
             if !kinds.iter().any(|kind| known.has(*kind)) {
                 let unlisted = kinds.iter().map(|kind| (*kind, Pending::unlisted(now)));
@@ -173,6 +173,19 @@ impl Fleet {
             Change::Upgrades(upgrades) => upgrades,
             Change::All => self.upgrades.keys().cloned().collect(),
         }
+    }
+
+    /// Works of a post-upgrade action without the upgrade work that they follow on, at the first look: it may have lost the label by which
+    /// it is listed, and carries the outcome.
+    fn works_without_lead(&mut self) -> Vec<(ClusterName, &'static [WorkKind])> {
+        if std::mem::replace(&mut self.has_looked_for_leads, true) {
+            return Vec::new();
+        }
+        const LEADS: &[WorkKind] = &[WorkKind::Cluster, WorkKind::Operators];
+        let without_lead = self.clusters.iter().filter(|(_, known)| {
+            known.works.get(WorkKind::Post).is_some() && !LEADS.iter().any(|kind| known.has(*kind))
+        });
+        without_lead.map(|(name, _)| (name.clone(), LEADS)).collect()
     }
 
     /// Tells the decider of an upgrade what has changed.

@@ -211,6 +211,7 @@ impl TestFleet {
             upgrades,
             refused,
             live,
+            has_looked_for_leads: _,
             same_namespace_placements: _,
         } = &self.fleet;
         let mut held = BTreeMap::from([

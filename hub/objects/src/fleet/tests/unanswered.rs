@@ -201,6 +201,55 @@ fn a_work_that_only_the_status_tells_of_holds_its_slot_until_it_was_looked_for()
 }
 
 #[test]
+fn the_upgrade_work_before_a_post_action_is_looked_for_before_anything_is_deleted() {
+    let mut fleet = TestFleet::new(&["c01"]);
+    let (_, work) = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
+    let post = Work {
+        uid: Uid::new("post"),
+        ..(*work).clone()
+    };
+    // Another process takes over after somebody took the label off by which the upgrade work is listed.
+    let mut next = TestFleet::new(&["c01"]);
+    next.fleet.upgrades.clear();
+    next.set_named_upgrade("summer", "summer-uid", 1, "all");
+    let _change = next
+        .fleet
+        .set_work(&ClusterName::from("c01"), WorkKind::Post, Arc::new(post), 1);
+    let summer = UpgradeKey::new("default", "summer");
+    let actions = next.fleet.plan(&summer, next.now).unwrap().plan.actions;
+    let confirms = |action: &Action| matches!(action, Action::ConfirmWork { .. });
+    assert!(actions.iter().any(confirms), "{actions:?}");
+    let deletes = |action: &Action| matches!(action, Action::DeleteWork { .. });
+    assert!(!actions.iter().any(deletes), "{actions:?}");
+}
+
+#[test]
+fn a_work_that_somebody_gives_to_another_upgrade_stays_where_it_was_and_is_labelled_again() {
+    for (uid, upgrade) in [
+        ("nobody", Some(UpgradeKey::new("t2", "nobody"))),
+        ("summer-uid", Some(UpgradeKey::new("default", "summer"))),
+        ("", None),
+    ] {
+        let mut fleet = TestFleet::new(&["c01"]);
+        let start = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
+        let work = Arc::clone(&start.1);
+        fleet.written(&start);
+        fleet.see_work("c01", &work);
+        fleet.set_named_upgrade("summer", "summer-uid", 1, "all");
+        let mut given_away = (*work).clone();
+        given_away.owner = drydock_rollout::Owner {
+            uid: Uid::new(uid),
+            upgrade: upgrade.clone(),
+        };
+        fleet.see_work("c01", &Arc::new(given_away));
+        let plan = fleet.plan().plan;
+        assert!(plan.report.left_to.is_empty(), "{:?}", plan.report.left_to);
+        let labels = |action: &Action| matches!(action, Action::LabelWork { .. });
+        assert!(plan.actions.iter().any(labels), "{uid}: {:?}", plan.actions);
+    }
+}
+
+#[test]
 fn a_work_that_only_the_status_tells_of_and_that_is_gone_hinders_nobody() {
     let mut fleet = TestFleet::new(&["c01"]);
     fleet.fleet.upgrades.clear();
