@@ -111,7 +111,13 @@ async fn what_only_the_hub_can_see_becomes_a_condition_and_starts_nothing() {
     let settings = fleet::three_clusters(3);
     let unknown = json!([{"name": "nothing", "namespace": "dev"}]);
     let windows = json!([{"cron": "0 22 30 2 *", "duration": "6h"}]);
-    let table: [(Changes<'_>, &str, &str); 2] = [
+    let longest = json!("2562047h");
+    let table: [(Changes<'_>, &str, &str); 3] = [
+        (
+            &[("/upgradeStrategy/clusterUpgradeTimeout", longest)],
+            "Failed",
+            "\"2562047h\" is too long",
+        ),
         (
             &[("/placement", unknown), ("/clusterSelector", json!(null))],
             "Selected",

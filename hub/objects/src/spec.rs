@@ -262,16 +262,18 @@ fn parse_via(via: Option<&str>, target: Option<&Target>) -> Result<UpgradeVia, I
     Ok(via)
 }
 
+/// A century keeps every deadline within the calendar.
+const LONGEST: SignedDuration = SignedDuration::from_hours(876_000);
+
 fn parse_timeout(field: &str, text: &str, zero: bool) -> Result<SignedDuration, InvalidSpec> {
     let duration: SignedDuration = text
         .parse::<GoDuration>()
         .map_err(|error| invalid(field, error))?
         .signed();
-    // A century keeps every deadline within the calendar.
-    if duration.is_negative()
-        || (duration.is_zero() && !zero)
-        || duration > SignedDuration::from_hours(876_000)
-    {
+    if duration > LONGEST {
+        return Err(invalid(field, format!("{text:?} is too long: at most 876000h")));
+    }
+    if duration.is_negative() || (duration.is_zero() && !zero) {
         return Err(invalid(
             field,
             format!("{text:?} must be longer than nothing, for example 2h, 1h30m or 90s"),

@@ -139,12 +139,22 @@ fn completion(report: &Report, before: &ManagedClustersUpgradeStatus, now: Times
         .unwrap_or(now)
 }
 
-/// The reason of the newest true condition; of several of one moment, the last.
+/// The reason of the newest true condition; of several of one moment, as after a restore, that which says most of the rollout.
 fn phase(conditions: &[Condition]) -> Option<String> {
+    let says_most = |type_: &str| {
+        let order = [
+            condition::SELECTED,
+            condition::APPLIED,
+            condition::IN_PROGRESS,
+            condition::COMPLETE,
+            condition::FAILED,
+        ];
+        order.iter().position(|of| *of == type_)
+    };
     let newest = conditions
         .iter()
         .filter(|condition| condition.is_true())
-        .max_by_key(|condition| condition.last_transition_time.0);
+        .max_by_key(|condition| (condition.last_transition_time.0, says_most(&condition.type_)));
     let newest = newest.or_else(|| conditions.iter().find(|condition| !condition.is_true()))?;
     Some(newest.reason.clone())
 }
@@ -312,4 +322,34 @@ fn halt(conditions: &[Condition]) -> Option<(&'static str, &str)> {
     let found = conditions::find(conditions, condition::IN_PROGRESS)?;
     let reason = Halt::ALL.into_iter().find(|reason| *reason == found.reason)?;
     Some((reason, &found.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn of_conditions_of_one_moment_the_phase_is_that_which_says_most() {
+        let now = Timestamp::UNIX_EPOCH;
+        let at = |type_: &str, moment: Timestamp| Condition {
+            type_: type_.to_owned(),
+            status: TRUE.to_owned(),
+            reason: format!("Is{type_}"),
+            message: String::new(),
+            last_transition_time: Time(moment),
+            observed_generation: None,
+        };
+        let failed = at(condition::FAILED, now);
+        let selected = at(condition::SELECTED, now);
+        for conditions in [
+            [failed.clone(), selected.clone()],
+            [selected.clone(), failed.clone()],
+        ] {
+            assert_eq!(phase(&conditions).as_deref(), Some("IsFailed"));
+        }
+        let newer = at(condition::SELECTED, now + SignedDuration::from_secs(1));
+        assert_eq!(phase(&[newer, failed]).as_deref(), Some("IsSelected"));
+    }
 }

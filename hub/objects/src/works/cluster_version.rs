@@ -251,7 +251,7 @@ pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> VersionFeedbac
     } else if is("failing", "True") {
         Some(message("failingMessage", "the cluster is failing"))
     } else {
-        None
+        unreadable_version(status)
     };
     let refused = is("invalid", "True") && has_looked(status);
     VersionFeedback {
@@ -280,6 +280,13 @@ pub(super) fn parse_version(text: &str) -> Option<Version> {
     (text.len() <= 128).then(|| Version::parse(text).ok()).flatten()
 }
 
+/// A version that is no version is told, or the cluster would seem to have said nothing.
+pub(super) fn unreadable_version(status: &ManifestStatus) -> Option<Arc<str>> {
+    let said = text(status, "version").filter(|said| !said.is_empty() && parse_version(said).is_none())?;
+    let why = format!("the cluster says that it runs {said:?}, which is no version");
+    Some(bounded(&why, MESSAGE).into())
+}
+
 /// Whether the status is about the present spec, as far as it says.
 fn has_looked(status: &ManifestStatus) -> bool {
     let number = |name| text(status, name)?.parse::<i64>().ok();
@@ -300,6 +307,24 @@ fn percent(message: &str) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_that_is_none_is_told() {
+        let said = |version: &str| {
+            let value = json!({"name": "version", "fieldValue": {"type": "String", "string": version}});
+            let status = json!({"resourceMeta": {}, "statusFeedback": {"values": [value]}});
+            unreadable_version(&serde_json::from_value(status).unwrap())
+        };
+        for readable in ["", "4.14.12", "4.14.12+build"] {
+            assert_eq!(said(readable), None, "{readable}");
+        }
+        let endless = "9".repeat(100_000);
+        for none in ["4.14.12\n", "99999999999999999999999.1.1", "4.14", &endless] {
+            let told = said(none).unwrap();
+            assert!(told.contains("no version") || told.len() > 500, "{told}");
+            assert!(told.len() <= MESSAGE && !told.contains('\n'), "{told}");
+        }
+    }
 
     #[test]
     fn progress_is_made_coarse() {

@@ -111,7 +111,12 @@ fn is_observed(work: &Work) -> bool {
 /// A cluster whose version nobody claims is read first: one at the target or beyond it is never asked for anything.
 fn observed(work: &Work, feedback: &VersionFeedback, target: &Target) -> Progress {
     if feedback.version.is_none() && feedback.image.is_none() {
-        return initialized(not_applied(work).unwrap_or(Reason::ReadingVersion));
+        let unreadable = || feedback.blocked_by.clone().map(Reason::Unreadable);
+        return initialized(
+            not_applied(work)
+                .or_else(unreadable)
+                .unwrap_or(Reason::ReadingVersion),
+        );
     }
     match shows(feedback, target) {
         Shows::Target | Shows::Newer if feedback.state == Some(UpdateState::Completed) => Progress::WasThere,
