@@ -137,6 +137,8 @@ pub struct InForce {
     pub configuration: Configuration,
     /// Why it is not what the ConfigMap says.
     pub problem: Option<ConfigurationProblem>,
+    /// There is no ConfigMap, and nothing is kept of an earlier one: the defaults are what was meant.
+    pub is_absent: bool,
 }
 
 /// Why the ConfigMap is not followed.
@@ -223,6 +225,8 @@ pub struct Facts {
     pub configuration: Configuration,
     /// Why that is not what the ConfigMap says.
     pub configuration_problem: Option<ConfigurationProblem>,
+    /// There is no ConfigMap, and the defaults are in force.
+    pub is_configuration_absent: bool,
     /// The writes that were refused when they were last tried.
     pub refusals: BTreeMap<Write, String>,
     /// The time of the pass.
@@ -248,6 +252,7 @@ impl Observation {
             seen: self.seen.clone(),
             configuration: self.in_force.configuration.clone(),
             configuration_problem: self.in_force.problem.clone(),
+            is_configuration_absent: self.in_force.is_absent,
             refusals: self.refusals.clone(),
             now: self.now,
             going_since: self.going_since,

@@ -70,14 +70,20 @@ fn running<'a>(
 }
 
 /// Reconciles all of it, and notes in the status what is made, and which drains are under way. `target` is that of the upgrade
-/// under way, if one is.
-pub fn reconcile(facts: &Facts, target: Option<&Target>, status: &mut UpgradeConfigStatus) -> Reconciled {
+/// under way, if one is. What an UpgradeConfig `is_new` has been made before it is not known: it may have been another, or have lost its
+/// status.
+pub fn reconcile(
+    facts: &Facts,
+    target: Option<&Target>,
+    is_new: bool,
+    status: &mut UpgradeConfigStatus,
+) -> Reconciled {
     let mut reconciled = Reconciled::default();
     let mut made: BTreeSet<MadeResource> = status.made.iter().flatten().copied().collect();
     {
         let running = running(facts, target, status);
         silence(facts, running.as_ref(), &mut made, &mut reconciled);
-        reserve(facts, running.as_ref(), &mut made, &mut reconciled);
+        reserve(facts, running.as_ref(), is_new, &mut made, &mut reconciled);
     }
     status.made = (!made.is_empty()).then(|| made.into_iter().collect());
     help_drains(facts, target, status, &mut reconciled);
@@ -178,13 +184,14 @@ fn wants_machine_sets(facts: &Facts, running: Option<&Running<'_>>) -> (bool, bo
 fn reserve(
     facts: &Facts,
     running: Option<&Running<'_>>,
+    is_new: bool,
     made: &mut BTreeSet<MadeResource>,
     reconciled: &mut Reconciled,
 ) {
     let (is_wanted, is_made) = wants_machine_sets(facts, running);
-    let may_be_there = made.contains(&MadeResource::MachineSets)
-        || (facts.spec.capacity_reservation == Some(true)
-            && running.is_some_and(|running| running.has_reached(ConditionType::ComputeCapacityRemoved)));
+    let is_removal =
+        running.is_some_and(|running| running.has_reached(ConditionType::ComputeCapacityRemoved));
+    let may_be_there = made.contains(&MadeResource::MachineSets) || is_new || is_removal;
     if !is_made && (is_wanted || !may_be_there) {
         return;
     }
@@ -210,6 +217,8 @@ fn reserve(
     reconciled.commands.extend(unwanted);
     if seen.copies.is_empty() && seen.machines.is_empty() {
         made.remove(&MadeResource::MachineSets);
+    } else {
+        made.insert(MadeResource::MachineSets);
     }
 }
 

@@ -78,7 +78,25 @@ impl Shared {
                 format!("the ConfigMap {CONFIG_MAP} cannot be read: {unread}"),
             ),
         };
+        if matches!(map, Ok(None)) {
+            self.forget_what_is_kept_no_more().await;
+        }
         self.fall_back(&map, reason, message).await
+    }
+
+    /// With the ConfigMap and the last good configuration gone, there has never been another than the defaults.
+    async fn forget_what_is_kept_no_more(&self) {
+        if !matches!(self.configuration.state().kept, Kept::Text(_)) {
+            return;
+        }
+        let found = api(&self.context.client, &self.context.namespace)
+            .get_opt(LAST_GOOD)
+            .await;
+        if let Ok(None) = found {
+            let mut state = self.configuration.state();
+            state.kept = Kept::Nothing;
+            state.good = None;
+        }
     }
 
     async fn accept(&self, map: &ConfigMap, text: &str, configuration: Configuration) -> InForce {
@@ -95,6 +113,7 @@ impl Shared {
         InForce {
             configuration,
             problem: None,
+            is_absent: false,
         }
     }
 
@@ -127,7 +146,10 @@ impl Shared {
         // There has never been one: the defaults are what was meant.
         if good.is_none() && !is_unknown {
             self.configuration.state().defaults_hold = true;
-            return InForce::default();
+            return InForce {
+                is_absent: true,
+                ..InForce::default()
+            };
         }
         if !self.configuration.state().defaults_hold {
             self.configuration.state().good.clone_from(&good);
@@ -144,6 +166,7 @@ impl Shared {
                 message,
                 is_unknown,
             }),
+            is_absent: false,
         }
     }
 

@@ -99,6 +99,7 @@ impl Next {
 /// Decides.
 pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
     let mut status = before.clone();
+    let is_new = before.history.iter().flatten().next().is_none();
     let mut facts = match seen.facts() {
         Ok(facts) => facts,
         Err(why) => return unseen::decide(seen, status, &why),
@@ -116,7 +117,7 @@ pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
         tell_configuration(&facts, newest);
     }
     status.history = Some(history);
-    let reconciled = wanted::reconcile(&facts, next.running.as_ref(), &mut status);
+    let reconciled = wanted::reconcile(&facts, next.running.as_ref(), is_new, &mut status);
     next.needs.extend(reconciled.needs);
     next.commands.extend(reconciled.commands);
     Decision {
@@ -139,7 +140,9 @@ fn soon(facts: &Facts, next: &Next) -> Option<Duration> {
     if acts && !next.commands.iter().any(is_tried) {
         return Some(AT_ONCE);
     }
-    if next.commands.is_empty() {
+    // Whether the configuration was put right is not always seen by a watch.
+    let is_unsettled = facts.configuration_problem.is_some();
+    if next.commands.is_empty() && !is_unsettled {
         next.wait
     } else {
         Some(next.wait.unwrap_or(EACH_MINUTE).min(EACH_MINUTE))
@@ -315,7 +318,11 @@ fn tell_configuration(facts: &Facts, entry: &mut UpgradeHistory) {
         let message = problem.message.clone();
         condition::set(conditions, type_, FALSE, problem.reason, message, facts.now);
     } else if condition::find(conditions, type_).is_some() {
-        let message = "the ConfigMap's configuration is in force".to_owned();
-        condition::set(conditions, type_, TRUE, "Accepted", message, facts.now);
+        let (reason, message) = if facts.is_configuration_absent {
+            ("Defaults", "there is no ConfigMap, and the defaults are in force")
+        } else {
+            ("Accepted", "the ConfigMap's configuration is in force")
+        };
+        condition::set(conditions, type_, TRUE, reason, message.to_owned(), facts.now);
     }
 }

@@ -50,12 +50,11 @@ fn refusal(facts: &Facts) -> String {
 
 pub(super) fn remove(situation: &Situation<'_>) -> Verdict {
     let facts = situation.facts;
-    let may_be_there =
+    let is_expected =
         facts.spec.capacity_reservation == Some(true) || situation.made.contains(&MadeResource::MachineSets);
-    if !may_be_there {
-        return Verdict::Done;
-    }
     match &facts.seen.capacity {
+        // Who never asked for extra workers waits for none that cannot be seen.
+        Err(Unread::Failed(_)) if !is_expected => Verdict::Done,
         Err(unread) => Verdict::unread(Need::Capacity, "MachineSets", unread),
         Ok(seen) => removal(facts, seen),
     }

@@ -6,13 +6,13 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::routing::any;
 use axum::{Json, Router};
-use drydock_api::names::UPGRADE_CONFIG;
+use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_CONFIG};
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_sandbox::bed::Outside;
 use drydock_sandbox::bed::outside::PROMETHEUS;
 use drydock_sandbox::server::Verb;
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::Api;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
@@ -102,6 +102,40 @@ async fn a_configuration_that_is_broken_while_the_agent_starts_again_stops_nothi
         told.contains_key("StateCompleted"),
         "the last good configuration says whom to tell: {told:?}"
     );
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_defaults_hold_once_both_config_maps_are_deleted() {
+    let mut bench = Bench::start().await;
+    bench.ask().await;
+    bench.until_done("UpgradeCommenced").await;
+    let told = async |bench: &Bench| {
+        let conditions = bench.entry().await.conditions.unwrap();
+        let told = conditions
+            .into_iter()
+            .find(|condition| condition.type_ == "ConfigurationAccepted")
+            .unwrap();
+        (told.status, told.reason.unwrap_or_default())
+    };
+    bench.configure(None).await;
+    tokio::time::sleep(5 * MINUTE).await;
+    assert_eq!(
+        told(&bench).await,
+        ("False".to_owned(), "ConfigMapDeleted".to_owned())
+    );
+    let maps: Api<ConfigMap> = Api::namespaced(bench.client.clone(), AGENT_NAMESPACE);
+    maps.delete("drydock-agent-last-good-configuration", &DeleteParams::default())
+        .await
+        .unwrap();
+    for restarts in [false, true] {
+        if restarts {
+            bench.restart().await;
+        }
+        tokio::time::sleep(5 * MINUTE).await;
+        let expected = ("True".to_owned(), "Defaults".to_owned());
+        assert_eq!(told(&bench).await, expected, "restarts: {restarts}");
+    }
     bench.end().await;
 }
 

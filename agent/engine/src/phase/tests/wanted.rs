@@ -79,6 +79,32 @@ fn extra_workers_go_whichever_way_they_are_not_wanted_any_more() {
 }
 
 #[test]
+fn extra_workers_go_though_nothing_says_any_more_that_they_were_made() {
+    let deleted = Command::DeleteMachineSet("w-upgrade".to_owned());
+    for is_running in [false, true] {
+        let mut agent = with_an_extra_worker();
+        // Deleted with its finalizer and made anew, or restored without its status.
+        agent.status = UpgradeConfigStatus::default();
+        agent.seen.spec.capacity_reservation = Some(false);
+        if !is_running {
+            agent.seen.now = START - SignedDuration::from_hours(5);
+        }
+        let commands: Vec<Command> = (0..3).flat_map(|_| agent.pass().commands).collect();
+        assert!(commands.contains(&deleted), "{commands:?}");
+        let is_made = |agent: &Agent| {
+            let mut made = agent.status.made.iter().flatten();
+            made.any(|made| *made == MadeResource::MachineSets)
+        };
+        assert!(is_made(&agent));
+        agent.capacity.copies.clear();
+        for _ in 0..3 {
+            agent.look();
+        }
+        assert!(!is_made(&agent));
+    }
+}
+
+#[test]
 fn an_extra_machine_that_never_goes_is_measured() {
     let mut agent = with_an_extra_worker();
     commence(&mut agent.seen);
