@@ -13,6 +13,7 @@ pub mod process;
 pub mod program;
 pub mod real;
 pub mod replica_sets;
+pub mod scraped;
 pub mod simulation;
 pub mod spoke;
 pub mod still;

@@ -46,9 +46,9 @@ pub struct RealMonitoring {
     stop: CancellationToken,
 }
 
-type Plain = Client<HttpConnector, Body>;
+pub(crate) type Plain = Client<HttpConnector, Body>;
 
-fn plain() -> Plain {
+pub(crate) fn plain() -> Plain {
     Client::builder(TokioExecutor::new()).build_http()
 }
 
@@ -191,7 +191,7 @@ pub fn last_end(listed: &[u8]) -> anyhow::Result<Timestamp> {
     ends.max().context("there is no silence")
 }
 
-async fn until_ready(address: &str, processes: &[Process]) -> anyhow::Result<()> {
+pub(crate) async fn until_ready(address: &str, processes: &[Process]) -> anyhow::Result<()> {
     let uri: Uri = format!("{address}/-/ready").parse()?;
     let mut looks = tokio::time::interval(Duration::from_millis(100));
     for _ in 0..300 {

@@ -7,6 +7,7 @@
     reason = "a test ends by panicking, and some report to a person"
 )]
 
+mod agent_alerts;
 mod agent_monitoring;
 mod agent_proxy;
 mod control_plane_launcher;

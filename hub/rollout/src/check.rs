@@ -254,17 +254,15 @@ impl<'a> Check<'a> {
 
     /// Whether the attempt of a work has failed, by its outcome or, where that could not be committed on it, by a page of records.
     fn has_failed(&self, name: &ClusterName, work: &Work) -> bool {
-        match &work.outcome {
-            Some(outcome) => outcome.state == EndState::Failed,
-            None => {
-                let mut entries = self.rows.get(name).into_iter().flat_map(|row| row.entries.iter());
-                entries.any(|recorded| {
-                    recorded.entry.outcome == RecordedOutcome::Failed
-                        && self.rollout.upgrade.owns(&recorded.page.owner)
-                        && work.is_told_by(&recorded.entry)
-                })
-            }
+        if let Some(outcome) = &work.outcome {
+            return outcome.state == EndState::Failed;
         }
+        let mut entries = self.rows.get(name).into_iter().flat_map(|row| row.entries.iter());
+        entries.any(|recorded| {
+            recorded.entry.outcome == RecordedOutcome::Failed
+                && self.rollout.upgrade.owns(&recorded.page.owner)
+                && work.is_told_by(&recorded.entry)
+        })
     }
 
     /// Whether the end of the attempt that a work is part of is on a page of records.

@@ -178,10 +178,10 @@ impl Fleet {
     /// Works of a post-upgrade action without the upgrade work that they follow on, at the first look: it may have lost the label by which
     /// it is listed, and carries the outcome.
     fn works_without_lead(&mut self) -> Vec<(ClusterName, &'static [WorkKind])> {
+        const LEADS: &[WorkKind] = &[WorkKind::Cluster, WorkKind::Operators];
         if std::mem::replace(&mut self.has_looked_for_leads, true) {
             return Vec::new();
         }
-        const LEADS: &[WorkKind] = &[WorkKind::Cluster, WorkKind::Operators];
         let without_lead = self.clusters.iter().filter(|(_, known)| {
             known.works.get(WorkKind::Post).is_some() && !LEADS.iter().any(|kind| known.has(*kind))
         });
