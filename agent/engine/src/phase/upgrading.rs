@@ -2,7 +2,7 @@
 //! commence, the word about a delay, the times of the workers.
 
 use drydock_api::conditions::{FALSE, TRUE};
-use drydock_api::upgradeconfig::{MadeResource, UpgradeHistory, UpgradePhase};
+use drydock_api::upgradeconfig::{MadeResource, UpgradeCondition, UpgradeHistory, UpgradePhase};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -11,7 +11,7 @@ use super::{AT_ONCE, EACH_MINUTE, Next, fail};
 use crate::command::Command;
 use crate::condition::{self, ConditionType};
 use crate::configuration::Configuration;
-use crate::facts::{Facts, Target};
+use crate::facts::{Facts, Target, Write};
 use crate::health;
 use crate::notification::{self, Event};
 use crate::steps::{self, End, STEPS, Told};
@@ -32,6 +32,7 @@ pub(super) fn run(facts: &Facts, target: &Target, made: &[MadeResource], entry: 
     }
     let conditions = entry.conditions.get_or_insert_default();
     let pass = steps::run(facts, target, made, conditions);
+    tell_refused_finalizer(facts, &pass.end, conditions);
     if commenced {
         time_workers(facts, entry);
     }
@@ -67,6 +68,24 @@ pub(super) fn run(facts: &Facts, target: &Target, made: &[MadeResource], entry: 
     Next {
         running: Some(target.clone()),
         ..next
+    }
+}
+
+/// Without its finalizer nothing is done that a deletion would have to undo: the step that waits says so.
+fn tell_refused_finalizer(facts: &Facts, end: &End, conditions: &mut Vec<UpgradeCondition>) {
+    let Some(why) = facts.refusals.get(&Write::UpgradeConfig) else {
+        return;
+    };
+    if let End::Waits(step) | End::Asks(step, _) = end {
+        let message = format!("nothing is done before the UpgradeConfig can be written: {why}");
+        condition::set(
+            conditions,
+            step.condition,
+            FALSE,
+            "UpgradeConfigNotWritten",
+            message,
+            facts.now,
+        );
     }
 }
 

@@ -4,10 +4,12 @@ use drydock_api::machine_api::{MachineSet, NAMESPACE};
 use drydock_api::names::UPGRADE_CONFIG;
 use drydock_api::openshift::ClusterVersion;
 use drydock_sandbox::cluster::Fault;
+use drydock_sandbox::server::Verb;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
+use super::bench::{self, Bench, Kind};
 use super::{HOUR, faulty, spoke};
 
 #[tokio::test(start_paused = true)]
@@ -98,4 +100,24 @@ async fn what_an_upgrade_has_made_that_was_edited_since_goes_with_the_deletion()
     let extra = ListParams::default().labels("upgrade.managed.openshift.io=true");
     assert!(sets.list(&extra).await.unwrap().items.is_empty());
     spoke.yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_its_finalizer_nothing_is_done_and_the_status_says_why() {
+    let mut bench = Bench::make("{}", &[], |outside| outside).await;
+    *bench.line.failing.lock().unwrap() =
+        Some((Kind::Api(Verb::Patch, "upgradeconfigs"), bench::Fault::Code(403)));
+    bench.start_agent();
+    bench.ask().await;
+    tokio::time::sleep(HOUR / 4).await;
+    let conditions = bench.entry().await.conditions.unwrap();
+    let told = conditions
+        .iter()
+        .find(|condition| condition.reason.as_deref() == Some("UpgradeConfigNotWritten"));
+    let message = told.and_then(|told| told.message.as_deref()).unwrap_or_default();
+    assert!(message.contains("refused with 403"), "{conditions:#?}");
+    assert_eq!(bench.left().await, Vec::<String>::new());
+    *bench.line.failing.lock().unwrap() = None;
+    bench.until_done("UpgradeCommenced").await;
+    bench.end().await;
 }

@@ -89,6 +89,38 @@ fn without_any_good_configuration_nothing_commences_and_what_has_commenced_goes_
 }
 
 #[test]
+fn a_finalizer_that_is_refused_is_told_by_the_step_that_waits_for_it() {
+    let mut agent = Agent::new();
+    agent.look();
+    let why = "admission webhook denied the request".to_owned();
+    agent
+        .seen
+        .refusals
+        .insert(crate::facts::Write::UpgradeConfig, why);
+    agent.pass();
+    let conditions = agent.entry().conditions.clone().unwrap();
+    let told: Vec<String> = conditions
+        .into_iter()
+        .filter(|condition| condition.status == "False")
+        .filter_map(|condition| condition.message)
+        .collect();
+    assert!(
+        told.iter()
+            .any(|message| message.ends_with("written: admission webhook denied the request")),
+        "{told:?}"
+    );
+    agent.seen.refusals.clear();
+    agent.pass();
+    let conditions = agent.entry().conditions.clone().unwrap();
+    assert!(
+        conditions
+            .iter()
+            .all(|condition| condition.reason.as_deref() != Some("UpgradeConfigNotWritten")),
+        "{conditions:?}"
+    );
+}
+
+#[test]
 fn a_policy_of_ocm_never_becomes_a_local_one() {
     let mut agent = Agent::new();
     agent.seen.origin = Origin::Ocm;
