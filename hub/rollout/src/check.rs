@@ -193,7 +193,8 @@ impl<'a> Check<'a> {
         if !upgrade.owns_work(work) && upgrade.live.has(&work.owner) && self.is_at_work(cluster, work) {
             violations.push(Violation::MustNotTouch(cluster.clone(), kind));
         }
-        let without_records = upgrade.deleting && upgrade.namespace_deleting;
+        let without_records =
+            upgrade.deleting && upgrade.namespace_deleting || upgrade.live.has_no_place_for(&work.owner);
         if work.outcome.is_some() && !self.is_recorded(cluster, work) && !without_records {
             violations.push(Violation::WouldBeLost(cluster.clone(), kind));
         }

@@ -319,12 +319,16 @@ impl Fleet {
     }
 
     /// Which upgrades exist has changed: whose works and records are whose may have, too.
-    fn upgrades_changed(&mut self) -> Change {
+    pub(super) fn upgrades_changed(&mut self) -> Change {
         let uids = self
             .upgrades
             .values()
             .map(|followed| followed.digest.upgrade.uid.clone());
+        // One with an upgrade is there again.
+        let is_gone = |namespace: &&Arc<str>| self.upgrades.keys().all(|key| key.namespace != **namespace);
+        let gone = self.live.gone_namespaces.iter().filter(is_gone).cloned();
         self.live = Arc::new(LiveUpgrades {
+            gone_namespaces: gone.collect(),
             uids: uids.collect(),
             keys: self.upgrades.keys().cloned().collect(),
         });

@@ -350,6 +350,12 @@ impl Fleet {
 
     /// An action was refused; says whether that is news.
     pub fn refused(&mut self, refused: &RefusedAction<'_>, now: Timestamp) -> (Change, bool) {
+        if let Some(namespace) = gone_namespace(refused) {
+            let mut live = (*self.live).clone();
+            let is_new = live.gone_namespaces.insert(namespace);
+            self.live = Arc::new(live);
+            return (self.upgrades_changed(), is_new);
+        }
         let Some(followed) = self.upgrades.get_mut(refused.upgrade) else {
             return (self.abandoned(refused.action), false);
         };
@@ -415,6 +421,16 @@ impl Fleet {
         }
         Change::Nothing
     }
+}
+
+/// The namespace that is gone with an upgrade and its records, if that is why what another upgrade has found of it cannot be recorded.
+fn gone_namespace(refused: &RefusedAction<'_>) -> Option<Arc<str>> {
+    let Action::WritePage(write) = refused.action else {
+        return None;
+    };
+    let owner = write.header.owner.upgrade.as_ref()?;
+    let is_gone = refused.cause == RefusalCause::NamespaceMissing;
+    (is_gone && owner.namespace != refused.upgrade.namespace).then(|| Arc::clone(&owner.namespace))
 }
 
 fn is_about_pages(action: &Action) -> bool {

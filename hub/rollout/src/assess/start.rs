@@ -295,9 +295,10 @@ impl<'a> Cluster<'a> {
         if reopens {
             return None;
         }
-        let mut orphans = self
-            .others_works()
-            .filter(|(kind, work)| *kind != WorkKind::Post && !self.context.upgrade.live.has(&work.owner));
+        let live = &self.context.upgrade.live;
+        let mut orphans = self.others_works().filter(|(kind, work)| {
+            *kind != WorkKind::Post && !live.has(&work.owner) && !live.has_no_place_for(&work.owner)
+        });
         orphans
             .find(|(_, work)| work.revision.is_some() && !self.is_recorded(work))
             .map(|(kind, _)| Unrecorded::Orphan(kind))

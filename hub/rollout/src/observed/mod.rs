@@ -85,12 +85,20 @@ pub struct LiveUpgrades {
     pub uids: BTreeSet<Uid>,
     /// Their namespaces and names.
     pub keys: BTreeSet<UpgradeKey>,
+    /// Namespaces that are gone with their upgrades: what these have left can be put on no record.
+    pub gone_namespaces: BTreeSet<Arc<str>>,
 }
 
 impl LiveUpgrades {
     /// Whether the upgrade that made something exists, by its uid or, after it was restored from a backup, by its name.
     pub fn has(&self, owner: &Owner) -> bool {
         self.uids.contains(&owner.uid) || owner.upgrade.as_ref().is_some_and(|key| self.keys.contains(key))
+    }
+
+    /// Whether there is no place any more for the records of an upgrade.
+    pub fn has_no_place_for(&self, owner: &Owner) -> bool {
+        let namespace = owner.upgrade.as_ref().map(|key| &*key.namespace);
+        !self.has(owner) && namespace.is_some_and(|namespace| self.gone_namespaces.contains(namespace))
     }
 }
 

@@ -555,6 +555,7 @@ fn live(uid: &str, theirs: bool) -> LiveUpgrades {
             .chain(others.clone().map(|(uid, _)| uid))
             .collect(),
         keys: [ours.1].into_iter().chain(others.map(|(_, key)| key)).collect(),
+        gone_namespaces: BTreeSet::new(),
     }
 }
 

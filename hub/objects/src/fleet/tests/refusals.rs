@@ -344,3 +344,36 @@ fn records_that_are_refused_page_by_page_are_told_once_an_hour() {
     }
     assert_eq!(told, 2, "in two hours");
 }
+
+#[test]
+fn what_an_upgrade_left_whose_namespace_is_gone_hinders_nobody() {
+    let mut fleet = TestFleet::new(&["c01"]);
+    let (start, work) = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
+    let _change = fleet.fleet.abandoned(&start);
+    let left = Work {
+        uid: Uid::new("left"),
+        owner: drydock_rollout::Owner {
+            uid: Uid::new("gone-uid"),
+            upgrade: Some(UpgradeKey::new("gone", "spring")),
+        },
+        ..(*work).clone()
+    };
+    fleet.see_work("c01", &Arc::new(left));
+    let action =
+        |fleet: &mut TestFleet, is: fn(&Action) -> bool| fleet.plan().plan.actions.into_iter().find(is);
+    let record = action(&mut fleet, |action| matches!(action, Action::WritePage(_))).unwrap();
+    let refused = RefusedAction {
+        upgrade: &key(),
+        action: &record,
+        cause: RefusalCause::NamespaceMissing,
+        words: "namespaces \"gone\" not found",
+    };
+    let (_change, _is_new) = fleet.fleet.refused(&refused, fleet.now);
+    let plan = fleet.plan().plan;
+    assert_eq!(
+        plan.report.records_refused, None,
+        "it is no refusal of its own records"
+    );
+    let deletes = |action: &Action| matches!(action, Action::DeleteWork { .. });
+    assert!(plan.actions.iter().any(deletes), "{:?}", plan.actions);
+}
