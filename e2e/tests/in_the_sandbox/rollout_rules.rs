@@ -167,6 +167,41 @@ async fn canaries_soak_for_a_new_target_although_others_were_started_for_the_old
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_goal_that_the_canaries_have_already_passed_shortens_no_soak() {
+    let settings = clusters(3);
+    let yard = Yard::start(settings.clone()).await.unwrap();
+    let hub = yard.user().unwrap();
+    let canaries = json!({
+        "clusterSelector": {"matchLabels": {"name": "dev1"}}, "soakTime": "2h",
+    });
+    let strategy = json!({"canaryClusters": canaries});
+    fleet::start(&hub, &upgrade(&settings, &strategy)).await.unwrap();
+    fleet::until(&hub, "soaking", 6 * HOUR, |upgrade| {
+        upgrade.status.is_some() && condition(upgrade, "InProgress").1 == "CanarySoaking"
+    })
+    .await
+    .unwrap();
+    let since = yard.clock.now();
+    tokio::time::sleep(HOUR / 2).await;
+    // The canary runs what is newer than that: it needs nothing.
+    let patch = Patch::Merge(json!({"spec": {"clusterVersion": {"version": "4.14.10"}}}));
+    fleet::upgrades(&hub)
+        .patch(fleet::UPGRADE, &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR).await;
+    assert_eq!(condition(&read(&hub).await, "InProgress").1, "CanarySoaking");
+    fleet::until(&hub, "complete", 24 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    })
+    .await
+    .unwrap();
+    let waited = starts(&hub).await["dev2"].duration_since(since);
+    assert!(waited > SignedDuration::from_mins(110), "dev2 waited {waited}");
+    yard.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_canary_that_is_named_later_soaks_although_others_were_started() {
     let settings = clusters(4);
     let yard = Yard::start(settings.clone()).await.unwrap();

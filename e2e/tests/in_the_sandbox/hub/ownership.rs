@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::names::REVISION_ANNOTATION;
-use drydock_e2e::light::{Light, RECORD, UPGRADE, WEEK, is_true, minutes, spec_of, with};
+use drydock_e2e::light::{Light, RECORD, UPGRADE, WEEK, action, is_true, minutes, spec_of, with};
 use drydock_sandbox::access::{Key, Removal, Selection};
 use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, MANIFEST_WORK};
 use drydock_sandbox::ocm::spokes::{Outcome, SpokeSettings, Stage, image_of};
@@ -432,27 +432,40 @@ async fn an_outcome_is_on_record_once_though_the_revision_was_taken_off_its_work
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_whose_claim_lags_behind_its_record_is_read_before_it_is_asked() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
-    light.upgrade("new", newer(spec_of(&["c01"]))).await.unwrap();
-    light.until_complete("new").await.unwrap();
-    // What the cluster claims is what it ran before.
-    let mut cluster = light
-        .user
-        .get(&MANAGED_CLUSTER, &Key::cluster("c01"))
-        .await
-        .unwrap()
-        .value()
-        .clone();
-    cluster["status"]["clusterClaims"] = json!([{"name": "version.openshift.io", "value": "4.14.9"}]);
-    light
-        .user
-        .replace_status(&MANAGED_CLUSTER, cluster)
-        .await
-        .unwrap();
-    light.delete("new").await.unwrap();
-    minutes(10).await;
-    light.upgrade("old", spec_of(&["c01"])).await.unwrap();
-    light.until_complete("old").await.unwrap();
-    assert_eq!(light.asked()["c01"], ["4.14.13"]);
-    light.shut_down().await;
+    for fails in [false, true] {
+        let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+        let mut spec = newer(spec_of(&["c01"]));
+        if fails {
+            // After the platform has come to the target.
+            spec = with(spec, &json!({"postUpgradeAction": action("after")}));
+            light
+                .spokes
+                .with("c01", |cluster, _| cluster.always(Stage::Job, Outcome::Fails));
+        }
+        light.upgrade("new", spec).await.unwrap();
+        let ended = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| {
+            is_true(status, if fails { "Failed" } else { "Complete" })
+        };
+        light.until("new", WEEK, ended).await.unwrap();
+        // What the cluster claims is what it ran before.
+        let mut cluster = light
+            .user
+            .get(&MANAGED_CLUSTER, &Key::cluster("c01"))
+            .await
+            .unwrap()
+            .value()
+            .clone();
+        cluster["status"]["clusterClaims"] = json!([{"name": "version.openshift.io", "value": "4.14.9"}]);
+        light
+            .user
+            .replace_status(&MANAGED_CLUSTER, cluster)
+            .await
+            .unwrap();
+        light.delete("new").await.unwrap();
+        minutes(10).await;
+        light.upgrade("old", spec_of(&["c01"])).await.unwrap();
+        light.until_complete("old").await.unwrap();
+        assert_eq!(light.asked()["c01"], ["4.14.13"], "fails: {fails}");
+        light.shut_down().await;
+    }
 }

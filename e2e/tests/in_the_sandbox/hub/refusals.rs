@@ -108,6 +108,29 @@ async fn a_post_action_that_a_webhook_refuses_fails_by_its_timeout_in_the_webhoo
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_failure_that_is_on_record_alone_is_taken_up_again_by_a_retry() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let after = with(action("after"), &json!({"timeout": "2h"}));
+    let spec = with(spec_of(&["c01"]), &json!({"postUpgradeAction": after}));
+    light.upgrade("spring", spec).await.unwrap();
+    minutes(30).await;
+    // Neither the work that follows can be made, nor the outcome be written on the one that is there.
+    light.refuse(WEBHOOK, |asked| {
+        is_work(asked, Verb::Create) || is_work(asked, Verb::Patch)
+    });
+    let failed = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| is_true(status, "Failed");
+    light.until("spring", WEEK, failed).await.unwrap();
+    assert_eq!(light.entries().await.unwrap().len(), 1);
+    let retry = json!({"metadata": {"annotations": {"drydock.dev/retry": "1"}}});
+    light.edit("spring", retry).await.unwrap();
+    minutes(10).await;
+    light.accept();
+    light.until_complete("spring").await.unwrap();
+    assert_eq!(light.spokes.asked().len(), 1);
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_executor_that_the_hub_may_not_use_is_told_in_the_webhooks_words_until_it_may() {
     let light = Light::start(1, SpokeSettings::default()).await.unwrap();
     light.refuse(EXECUTOR, |asked| is_work(asked, Verb::Create));
