@@ -184,6 +184,7 @@ mod tests {
         let registry = Registry::new();
         let _metrics = Metrics::register(&registry).unwrap();
         let _requests = RequestMetrics::register(&registry).unwrap();
+        let _watches = WatchHealth::register(&registry).unwrap();
         for (file, text) in [
             (
                 "prometheusrule.yaml",
