@@ -114,6 +114,7 @@ lint: ## Check format, lints and dependencies
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	$(CARGO) deny --log-level error check bans licenses sources
+	@for patch in e2e/mutations/*/*.patch; do git apply --check $$patch || exit 1; done
 
 .PHONY: format
 format: ## Format the code

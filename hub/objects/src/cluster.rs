@@ -22,7 +22,7 @@ pub fn digest(cluster: &ManagedCluster) -> Arc<ClusterFacts> {
     let id = cluster.claim(CLUSTER_ID_CLAIM);
     let id = id.or_else(|| cluster.labels().get(CLUSTER_ID_LABEL).map(String::as_str));
     Arc::new(ClusterFacts {
-        labels: cluster.labels().clone(),
+        labels: cluster.labels().into(),
         accepted: is(HUB_ACCEPTED) && cluster.spec.hub_accepts_client != Some(false),
         joined: is(JOINED),
         deleting: cluster.metadata.deletion_timestamp.is_some(),

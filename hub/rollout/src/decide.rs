@@ -20,9 +20,9 @@ use crate::{
 pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
     let Observed { rollout, rows } = observed;
     let context = Context::of(rollout);
-    let assessments: BTreeMap<ClusterName, Assessment> = rows
+    let assessments: BTreeMap<ClusterName, Box<Assessment>> = rows
         .iter()
-        .map(|(name, row)| (name.clone(), assess(&context, name, row, now)))
+        .map(|(name, row)| (name.clone(), Box::new(assess(&context, name, row, now))))
         .collect();
     let mut totals = Totals::default();
     for (name, assessment) in &assessments {
@@ -43,7 +43,8 @@ pub(crate) struct Fleet<'a> {
     pub rollout: &'a Rollout,
     pub context: &'a Context,
     pub rows: &'a BTreeMap<ClusterName, Row>,
-    pub assessments: &'a BTreeMap<ClusterName, Assessment>,
+    /// Boxed: a tree of them by value is half empty.
+    pub assessments: &'a BTreeMap<ClusterName, Box<Assessment>>,
     pub totals: &'a Totals,
 }
 

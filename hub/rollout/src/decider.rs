@@ -19,7 +19,7 @@ pub struct Decider {
     rollout: Rollout,
     context: Context,
     rows: BTreeMap<ClusterName, Row>,
-    assessments: BTreeMap<ClusterName, Assessment>,
+    assessments: BTreeMap<ClusterName, Box<Assessment>>,
     totals: Totals,
     /// Clusters that must be assessed again.
     changed: BTreeSet<ClusterName>,
@@ -100,7 +100,7 @@ impl Decider {
         if let Some(row) = self.rows.get(name) {
             let assessment = assess(&self.context, name, row, now);
             self.totals.add(name, &assessment);
-            self.assessments.insert(name.clone(), assessment);
+            self.assessments.insert(name.clone(), Box::new(assessment));
         }
     }
 

@@ -12,6 +12,7 @@ mod decide;
 mod decider;
 mod deletion;
 mod goal;
+mod labels;
 mod observed;
 mod pages;
 mod plan;
@@ -35,13 +36,14 @@ pub use decider::Decider;
 pub use drydock_names::names::{EndState, WorkKind};
 pub use drydock_names::{ClusterName, IntOrPercent};
 pub use goal::{Goal, OperatorKey, Operators, Target};
+pub use labels::Labels;
 pub use observed::{
     ALREADY_AT_TARGET, AgentFeedback, AgentPhase, Applied, ClusterFacts, ENTRY_MESSAGE, Enforcement, Entry,
-    EntryPlace, LiveUpgrades, Observed, Outcome, OwnPlacement, Owner, Page, PageHeader, PlacementKey,
-    Previous, RecordedEntry, RecordedOutcome, Refusal, RefusalCause, Refused, RefusedWrite, Requirements,
-    Retries, RetryToken, Revision, Rollout, Row, Run, RunState, Selected, Selection, SelectionProblem,
-    Source, StageSeconds, Taint, Toleration, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod,
-    VersionFeedback, Work, WorkAfter, WorkFeedback, Works,
+    EntryPlace, LiveUpgrades, Observed, Outcome, OwnPlacement, Owner, Page, PageHeader, PerKind,
+    PlacementKey, Previous, RecordedEntry, RecordedOutcome, Refusal, RefusalCause, Refused, RefusedWrite,
+    Requirements, Retries, RetryToken, Revision, Rollout, Row, Run, RunState, Selected, Selection,
+    SelectionProblem, Source, StageSeconds, Taint, Toleration, Uid, UpdateState, Upgrade, UpgradeKey,
+    UpgradeMethod, VersionFeedback, Work, WorkAfter, WorkFeedback, Works,
 };
 pub use pages::{PAGE_ENTRIES, expired_pages};
 pub use plan::{Action, Finish, NewWork, PageWrite, Plan, WorkContent};

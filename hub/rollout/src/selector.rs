@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
+use crate::Labels;
+
 /// The selector cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum InvalidSelector {
@@ -87,7 +89,7 @@ impl Selector {
     }
 
     /// Whether these labels are selected.
-    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+    pub fn matches(&self, labels: &Labels) -> bool {
         self.requirements.iter().all(|requirement| match requirement {
             Requirement::In(key, values) => labels.get(key).is_some_and(|value| values.contains(value)),
             Requirement::NotIn(key, values) => labels.get(key).is_none_or(|value| !values.contains(value)),
@@ -101,11 +103,9 @@ impl Selector {
 mod tests {
     use super::*;
 
-    fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs
-            .iter()
-            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-            .collect()
+    fn labels(pairs: &[(&str, &str)]) -> Labels {
+        let pairs = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        Labels::from(&pairs.collect::<BTreeMap<_, _>>())
     }
 
     #[test]

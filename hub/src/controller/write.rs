@@ -393,7 +393,28 @@ impl Writer<'_> {
         self.api(&write.header.owner.upgrade.as_ref().unwrap_or(own).namespace)
     }
 
+    /// The upgrade that another one's entry is about, if it exists after all: the watch may be behind that of the works.
+    async fn find_other(&self, write: &PageWrite) -> Result<Option<ManagedClustersUpgrade>, kube::Error> {
+        let owner = &write.header.owner;
+        match &owner.upgrade {
+            Some(key) if !self.planned.rollout.upgrade.owns(owner) => {
+                let api: Api<ManagedClustersUpgrade> = self.api(&key.namespace);
+                api.get_opt(&key.name).await
+            }
+            _ => Ok(None),
+        }
+    }
+
     async fn write_page(&self, write: &PageWrite) -> Outcome {
+        match self.find_other(write).await {
+            Err(error) => return of_error(error),
+            Ok(Some(other)) => {
+                let other = std::sync::Arc::new(other);
+                self.context.cache.change(|fleet| fleet.set_upgrade(&other));
+                return Outcome::Seen;
+            }
+            Ok(None) => {}
+        }
         let api = self.records(write);
         let answer = match &write.append_to {
             None => {

@@ -142,7 +142,10 @@ pub(super) fn give_up_when_late(
         format!(": {} is not done: {message}", condition.type_)
     });
     let minutes = configuration.upgrade_window.time_out;
-    let message = format!("the upgrade has not commenced within {minutes} minutes{why}");
+    let message = format!(
+        "the upgrade has not commenced within {minutes} minutes{why}; it is not tried again: ask for another version, or \
+         delete the UpgradeConfig and create it anew"
+    );
     fail(entry, "UpgradeWindowBreached", message.clone(), now);
     notification::raise(entry, Event::Failed, &message, now);
     true

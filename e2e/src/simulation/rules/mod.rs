@@ -198,8 +198,9 @@ impl Rules {
                 let is_new = told.insert((cluster.to_owned(), started));
                 let twice = || {
                     format!(
-                        "the attempt at {cluster} of {started} is twice on {}",
-                        page.name()
+                        "the attempt at {cluster} of {started} is twice on {}: {}",
+                        page.name(),
+                        page["spec"]["entries"]
                     )
                 };
                 seen.breaks((!is_new).then(twice));

@@ -1,6 +1,11 @@
 //! Pre- and post-upgrade actions are of one attempt.
 
+use std::collections::BTreeSet;
+
+use drydock_api::names::{KIND_LABEL, WorkKind};
 use drydock_e2e::light::{Light, WEEK, action, is_true, minutes, spec_of, with};
+use drydock_sandbox::access::Key;
+use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
 use drydock_sandbox::ocm::spokes::{Outcome, SpokeSettings, Stage};
 use jiff::SignedDuration;
 use serde_json::json;
@@ -129,5 +134,36 @@ async fn a_pre_action_that_outlasts_the_window_waits_for_the_next_one() {
         asked.at >= opened && asked.at < opened + SignedDuration::from_hours(1),
         "{asked:?}"
     );
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pre_upgrade_action_runs_once_although_a_work_of_the_last_attempt_comes_to_light() {
+    let mut light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let operators = json!({"clusterVersion": null, "ocpOperators": {"approveAllUpgrades": true}});
+    light
+        .upgrade("spring", with(spec_of(&["c01"]), &operators))
+        .await
+        .unwrap();
+    light.until_complete("spring").await.unwrap();
+    light.kill_hub().await;
+    let key = Key::namespaced("c01", WorkKind::Operators.work_name(&"c01".into()));
+    let bare = json!({"metadata": {"labels": {KIND_LABEL: null}}});
+    light.user.merge_patch(&MANIFEST_WORK, &key, bare).await.unwrap();
+    let next = json!({"preUpgradeAction": action("before"), "ocpOperators": {
+        "approveAllUpgrades": null, "include": [{"name": "logging", "namespace": "openshift-logging"}],
+    }});
+    light.edit("spring", json!({"spec": next})).await.unwrap();
+    light.start_hub().unwrap();
+    let mut seen = BTreeSet::new();
+    for _minute in 0..300 {
+        minutes(1).await;
+        let works = light.works().await.unwrap();
+        let pre = works
+            .iter()
+            .filter(|work| work.label(KIND_LABEL) == Some(WorkKind::Pre.as_str()));
+        seen.extend(pre.map(|work| work.uid().to_owned()));
+    }
+    assert_eq!(seen.len(), 1, "works of the pre-upgrade action: {seen:?}");
     light.shut_down().await;
 }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::names::REVISION_ANNOTATION;
-use drydock_e2e::light::{Light, RECORD, UPGRADE, WEEK, action, is_true, minutes, spec_of, with};
-use drydock_sandbox::access::{Key, Removal, Selection};
+use drydock_e2e::light::{Light, RECORD, UPGRADE, WEEK, action, is_true, is_work, minutes, spec_of, with};
+use drydock_sandbox::access::{Key, Kind, Removal, Selection};
 use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, MANIFEST_WORK};
 use drydock_sandbox::ocm::spokes::{Outcome, SpokeSettings, Stage, image_of};
+use drydock_sandbox::server::{Asked, Verb};
 use serde_json::{Value, json};
 
 /// The upgrades that have works without an outcome on a cluster.
@@ -153,7 +154,11 @@ async fn an_upgrade_restored_under_another_uid_goes_on_where_its_works_and_recor
     }
     minutes(5).await;
     light.kill_hub().await;
-    restore(&light).await;
+    light.spokes.cut_off(true);
+    let backup = lose_all(&light).await;
+    minutes(10).await;
+    put_back(&light, backup).await;
+    light.spokes.cut_off(false);
     light.start_hub().unwrap();
     light.until_complete("spring").await.unwrap();
     assert_eq!(
@@ -164,6 +169,45 @@ async fn an_upgrade_restored_under_another_uid_goes_on_where_its_works_and_recor
     );
     let entries = light.entries().await.unwrap();
     assert_eq!(entries.len(), 3, "{entries:#?}");
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn works_that_are_restored_before_their_upgrade_is_seen_again_are_nobody_elses() {
+    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
+    while !light.asked().contains_key("c01") {
+        minutes(1).await;
+    }
+    minutes(5).await;
+    light.spokes.cut_off(true);
+    let backup = lose_all(&light).await;
+    let is_create = |asked: &Asked<'_>| is_work(asked, Verb::Create);
+    light.refuse("not now", is_create);
+    light.upgrade("autumn", newer(spec_of(&["c01"]))).await.unwrap();
+    minutes(5).await;
+    light.refuse("not now", move |asked| {
+        let is_upgrade = asked
+            .kind
+            .is_some_and(|kind| kind.plural == "managedclustersupgrades");
+        is_create(asked) || is_upgrade && matches!(asked.verb, Verb::List | Verb::Watch)
+    });
+    light.server.cut_watches(|_, _| true);
+    put_back(&light, backup).await;
+    light.spokes.cut_off(false);
+    minutes(10).await;
+    light.accept();
+    light.until_complete("spring").await.unwrap();
+    light.until_complete("autumn").await.unwrap();
+    assert_eq!(light.asked()["c01"], ["4.14.12", "4.14.13"]);
+    let entries = light.entries().await.unwrap();
+    let outcomes = entries
+        .iter()
+        .map(|(upgrade, entry)| (upgrade.as_str(), entry.outcome.as_str()));
+    assert_eq!(
+        outcomes.collect::<Vec<_>>(),
+        [("spring", "Complete"), ("autumn", "Complete")]
+    );
     light.shut_down().await;
 }
 
@@ -208,9 +252,8 @@ async fn an_upgrade_deleted_and_made_anew_has_nothing_of_the_work_that_still_goe
     light.shut_down().await;
 }
 
-/// All upgrades, works and records are backed up, lost, and restored as a backup restores them: with new uids and without status.
-async fn restore(light: &Light) {
-    light.spokes.cut_off(true);
+/// All upgrades, records and works are backed up and lost.
+async fn lose_all(light: &Light) -> Vec<(Kind, Value)> {
     let mut backup = Vec::new();
     for kind in [UPGRADE, RECORD, MANIFEST_WORK] {
         let kind = &kind;
@@ -234,11 +277,14 @@ async fn restore(light: &Light) {
             backup.push((kind.clone(), value));
         }
     }
-    minutes(10).await;
+    backup
+}
+
+/// What was lost is restored as a backup restores it: with new uids and without status.
+async fn put_back(light: &Light, backup: Vec<(Kind, Value)>) {
     for (kind, value) in backup {
         light.user.create(&kind, value).await.unwrap();
     }
-    light.spokes.cut_off(false);
 }
 
 #[tokio::test(start_paused = true)]

@@ -39,7 +39,7 @@ impl Fleet {
     }
 
     fn touch_nothing(&mut self, name: &ClusterName) -> Change {
-        if self.clusters.get(name).is_some_and(super::Known::is_blank) {
+        if self.clusters.get(name).is_some_and(|known| known.is_blank()) {
             self.clusters.remove(name);
         }
         Change::Nothing
@@ -48,22 +48,27 @@ impl Fleet {
     /// The watch says that a work is so, in this version.
     pub fn set_work(&mut self, name: &ClusterName, kind: WorkKind, work: Arc<Work>, version: u64) -> Change {
         let known = self.known(name);
-        match known.gone.get(&kind) {
+        match known.gone.get(kind) {
             Some(gone) if *gone == work.uid => return self.touch_nothing(name),
             // The watch has come to what followed.
-            Some(_) => drop(known.gone.remove(&kind)),
+            Some(_) => drop(known.gone.remove(kind)),
             None => {}
         }
         let before = known.works.get(kind).cloned();
+        let pending = known
+            .pending
+            .get(kind)
+            .and_then(|pending| pending.work.as_deref());
+        let work = sharing(pending.or(before.as_deref()), work);
         let work = still_owned(before.as_deref(), refused_since(before.as_deref(), work));
         let confirmed = known
             .pending
-            .get(&kind)
+            .get(kind)
             .is_some_and(|pending| pending.is_confirmed_by(&work, version));
-        known.versions.insert(kind, version);
+        known.see_version(kind, version);
         known.works.insert(kind, Arc::clone(&work));
         if confirmed {
-            known.pending.remove(&kind);
+            known.pending.remove(kind);
         }
         if !confirmed && before.as_ref() == Some(&work) {
             return Change::Nothing;
@@ -81,18 +86,15 @@ impl Fleet {
         now: Timestamp,
     ) -> Change {
         let known = self.known(name);
-        known.gone.remove(&kind);
+        known.gone.remove(kind);
         let Some(before) = known.works.remove(kind) else {
             return self.touch_nothing(name);
         };
-        let seen = known
-            .versions
-            .remove(&kind)
-            .unwrap_or(0)
-            .max(version.unwrap_or(0));
-        match known.pending.get(&kind) {
+        let seen = known.version(kind).max(version.unwrap_or(0));
+        known.versions.remove(kind);
+        match known.pending.get(kind) {
             Some(pending) if pending.is_confirmed_by_removal(version) => {
-                known.pending.remove(&kind);
+                known.pending.remove(kind);
                 known.forget_refused_changes(kind);
             }
             Some(_) => {}
@@ -101,7 +103,9 @@ impl Fleet {
                 known.lose(kind, before);
             }
             None => {
-                known.pending.insert(kind, Pending::vanished(before, seen, now));
+                known
+                    .pending
+                    .insert(kind, Box::new(Pending::vanished(before, seen, now)));
             }
         }
         self.touch(name)
@@ -110,30 +114,30 @@ impl Fleet {
     /// A work was read by name, and is so; the watch may not see it.
     pub fn confirm_work(&mut self, name: &ClusterName, kind: WorkKind, work: Option<Arc<Work>>) -> Change {
         let known = self.known(name);
-        let seen = known.versions.get(&kind).copied().unwrap_or(0);
+        let seen = known.version(kind);
         let before = known.works.get(kind).cloned();
-        let before = before.or_else(|| known.pending.get(&kind)?.work.clone());
+        let before = before.or_else(|| known.pending.get(kind)?.work.clone());
         let work = work.map(|work| still_owned(before.as_deref(), work));
         match work {
             None => {
-                let pending = known.pending.remove(&kind);
+                let pending = known.pending.remove(kind);
                 let seen = known.works.remove(kind);
                 let asked = pending.as_ref().and_then(|pending| pending.work.as_ref());
                 let last = asked.or(seen.as_ref()).map(|work| work.uid.clone());
                 known.is_gone(kind, last);
-                let vanished = pending.and_then(Pending::into_vanished);
-                known.versions.remove(&kind);
+                let vanished = pending.and_then(|pending| pending.into_vanished());
+                known.versions.remove(kind);
                 known.forget_refused_changes(kind);
                 if let Some(work) = vanished {
                     known.lose(kind, work);
                 }
             }
             Some(work) if work.labelled && known.works.get(kind).is_some_and(|seen| seen.uid == work.uid) => {
-                known.pending.remove(&kind);
+                known.pending.remove(kind);
                 known.works.insert(kind, work);
             }
             Some(work) => {
-                known.pending.insert(kind, Pending::read(work, seen));
+                known.pending.insert(kind, Box::new(Pending::read(work, seen)));
             }
         }
         self.touch(name)
@@ -350,6 +354,20 @@ impl Fleet {
 
 pub(super) fn page_id(namespace: &str, name: &str) -> PageId {
     Arc::new((namespace.to_owned(), name.to_owned()))
+}
+
+/// The work, which shares what it was made for, and by whom, with what is known of it already: a fleet has tens of thousands of them.
+fn sharing(known: Option<&Work>, mut work: Arc<Work>) -> Arc<Work> {
+    if let Some(known) = known {
+        let new = Arc::make_mut(&mut work);
+        if new.revision == known.revision {
+            new.revision.clone_from(&known.revision);
+        }
+        if new.owner == known.owner {
+            new.owner.clone_from(&known.owner);
+        }
+    }
+    work
 }
 
 /// A work stays with the upgrade that has made it: what an edit of its label and its annotation says is not believed, and is put back.

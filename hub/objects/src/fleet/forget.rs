@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use drydock_rollout::{ClusterName, PlacementKey, RefusedWrite, Uid, UpgradeKey, WorkKind};
+use drydock_rollout::{ClusterName, PerKind, PlacementKey, RefusedWrite, Uid, UpgradeKey, WorkKind};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Fleet, Known};
@@ -35,8 +35,8 @@ impl Fleet {
             .values()
             .any(|followed| followed.is_about(name, Some(known)))
         {
-            known.pending.clear();
-            known.gone.clear();
+            known.pending = PerKind::default();
+            known.gone = PerKind::default();
             known.refusals.clear();
             known.lost = None;
             self.refused.remove(name);

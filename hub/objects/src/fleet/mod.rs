@@ -11,11 +11,12 @@ mod sources;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use drydock_rollout::{
-    ClusterFacts, ClusterName, LiveUpgrades, PlacementKey, RecordedEntry, Refusal, RefusedWrite, Row,
-    Selected, Selector, Snapshot, Uid, Upgrade, UpgradeKey, Work, WorkKind, Works,
+    ClusterFacts, ClusterName, LiveUpgrades, PerKind, PlacementKey, RecordedEntry, Refusal, RefusedWrite,
+    Row, Selected, Selector, Snapshot, Uid, Upgrade, UpgradeKey, Work, WorkKind, Works,
 };
 
 use crate::placement::{PageDigest, PlacementDigest};
@@ -47,11 +48,11 @@ struct Known {
     /// Its works, as the watch has brought them.
     works: Works,
     /// The versions of them.
-    versions: BTreeMap<WorkKind, u64>,
+    versions: PerKind<NonZeroU64>,
     /// Writes that have not come back.
-    pending: BTreeMap<WorkKind, Pending>,
+    pending: PerKind<Box<Pending>>,
     /// Works that are known to be gone before the watch has said so: what it still brings of them is older than that.
-    gone: BTreeMap<WorkKind, Uid>,
+    gone: PerKind<Uid>,
     /// What records say of it, by page.
     recorded: Vec<(PageId, Arc<RecordedEntry>)>,
     /// The same, the oldest first.
@@ -67,12 +68,15 @@ type PageId = Arc<(String, String)>;
 impl Known {
     /// Whether an upgrade has works or records here.
     fn concerns(&self, upgrade: &Upgrade) -> bool {
-        let pending = self.pending.values().filter_map(|pending| pending.work.as_ref());
+        let pending = self
+            .pending
+            .iter()
+            .filter_map(|(_, pending)| pending.work.as_ref());
         let works = self.works.iter().map(|(_, work)| work);
         let mut works = works.chain(pending).chain(&self.lost);
         works.any(|work| upgrade.owns_work(work))
             // It may be anybody's.
-            || self.pending.values().any(Pending::is_unlisted)
+            || self.pending.iter().any(|(_, pending)| pending.is_unlisted())
             || self
                 .entries
                 .iter()
@@ -81,7 +85,20 @@ impl Known {
 
     /// Whether a work of this kind is there, or may be.
     fn has(&self, kind: WorkKind) -> bool {
-        self.works.get(kind).is_some() || self.pending.contains_key(&kind)
+        self.works.get(kind).is_some() || self.pending.get(kind).is_some()
+    }
+
+    /// The watch has brought a work in this version.
+    fn see_version(&mut self, kind: WorkKind, version: u64) {
+        self.versions.remove(kind);
+        if let Some(version) = NonZeroU64::new(version) {
+            self.versions.insert(kind, version);
+        }
+    }
+
+    /// The version of a work that the watch has brought; 0 if it has brought none.
+    fn version(&self, kind: WorkKind) -> u64 {
+        self.versions.get(kind).map_or(0, |version| version.get())
     }
 
     /// A work is gone that the hub has not deleted: how its attempt ended is to be put on record, unless that is known.
@@ -97,15 +114,12 @@ impl Known {
 
     /// The write of a work was not made.
     fn undo(&mut self, kind: WorkKind) {
-        let Some(pending) = self.pending.remove(&kind) else {
+        let Some(pending) = self.pending.remove(kind) else {
             return;
         };
-        let seen = self
-            .works
-            .get(kind)
-            .map(|work| (&**work, self.versions.get(&kind).copied().unwrap_or(0)));
+        let seen = self.works.get(kind).map(|work| (&**work, self.version(kind)));
         if let Some(left) = pending.undone(seen) {
-            self.pending.insert(kind, left);
+            self.pending.insert(kind, Box::new(left));
         }
     }
 
@@ -132,13 +146,13 @@ impl Known {
     fn row(&self, selection: Option<Selected>) -> Row {
         let mut works = self.works.clone();
         let mut unconfirmed = BTreeMap::new();
-        for (kind, pending) in &self.pending {
+        for (kind, pending) in self.pending.iter() {
             match &pending.work {
-                Some(work) => works.insert(*kind, Arc::clone(work)),
-                None => works.remove(*kind),
+                Some(work) => works.insert(kind, Arc::clone(work)),
+                None => works.remove(kind),
             };
             if let Some(due) = pending.doubted_at() {
-                unconfirmed.insert(*kind, due);
+                unconfirmed.insert(kind, due);
             }
         }
         Row {
@@ -157,7 +171,7 @@ impl Known {
 /// All that is seen of a fleet, and what each upgrade makes of it.
 #[derive(Default)]
 pub struct Fleet {
-    clusters: BTreeMap<ClusterName, Known>,
+    clusters: BTreeMap<ClusterName, Box<Known>>,
     placements: BTreeMap<PlacementKey, PlacementDigest>,
     decisions: BTreeMap<PageId, PageDigest>,
     /// The newest whole snapshot of each Placement, with the uid of the Placement.
@@ -192,7 +206,7 @@ impl Fleet {
 
     /// Marks a cluster for the upgrades that it concerns.
     fn touch(&mut self, name: &ClusterName) -> Change {
-        let known = self.clusters.get(name);
+        let known = self.clusters.get(name).map(|known| &**known);
         let mut woken = BTreeSet::new();
         for (key, followed) in &mut self.upgrades {
             if followed.is_about(name, known) {

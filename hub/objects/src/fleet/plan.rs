@@ -163,8 +163,9 @@ impl Fleet {
         for (name, kinds) in in_flight.into_iter().chain(self.works_without_lead()) {
             let known = self.known(&name);
             if !kinds.iter().any(|kind| known.has(*kind)) {
-                let unlisted = kinds.iter().map(|kind| (*kind, Pending::unlisted(now)));
-                known.pending.extend(unlisted);
+                for kind in kinds {
+                    known.pending.insert(*kind, Box::new(Pending::unlisted(now)));
+                }
                 changed = changed.and(self.touch(&name));
             }
         }
@@ -278,12 +279,12 @@ impl Fleet {
             let Some((kind, work)) = action.work_after(&works, &rollout.upgrade, &Uid::default(), now) else {
                 continue;
             };
-            let seen = known.versions.get(&kind).copied().unwrap_or(0);
-            let earlier = known.pending.remove(&kind);
+            let seen = known.version(kind);
+            let earlier = known.pending.remove(kind).map(|earlier| *earlier);
             let before = works.get(kind).cloned();
             known
                 .pending
-                .insert(kind, Pending::under_way(work, seen, before, earlier));
+                .insert(kind, Box::new(Pending::under_way(work, seen, before, earlier)));
             // It is decided about anew anyway when it has come back.
             let _woken = self.touch(name);
         }
@@ -312,16 +313,16 @@ impl Fleet {
             known.is_gone(kind, action.work_uid().cloned());
             known.forget_refused_changes(kind);
         }
-        if let Some(pending) = known.pending.get_mut(&kind) {
+        if let Some(pending) = known.pending.get_mut(kind) {
             pending.written(version, uid, now);
-            let seen = known.versions.get(&kind).copied().unwrap_or(0);
+            let seen = known.version(kind);
             let is_back = match (version, known.works.get(kind)) {
                 (Some(version), Some(_)) => seen >= version,
                 (None, None) => true,
                 _ => false,
             };
             if is_back {
-                known.pending.remove(&kind);
+                known.pending.remove(kind);
             }
         }
         self.touch(name)
@@ -332,7 +333,7 @@ impl Fleet {
         let Some((name, kind, _)) = about(action) else {
             return Change::Nothing;
         };
-        if let Some(pending) = self.known(name).pending.get_mut(&kind) {
+        if let Some(pending) = self.known(name).pending.get_mut(kind) {
             let frees = matches!(action, Action::FinishWork(_) | Action::DeleteWork { .. });
             pending.unknown(frees, now);
         }

@@ -226,7 +226,7 @@ impl TestFleet {
             ("refused", refused.len()),
             ("live", live.uids.len() + live.keys.len()),
         ]);
-        let parts = clusters.values().flat_map(held_of_cluster);
+        let parts = clusters.values().flat_map(|known| held_of_cluster(known));
         for (part, count) in parts.chain(upgrades.values().flat_map(held_of_upgrade)) {
             *held.entry(part).or_default() += count;
         }
@@ -253,9 +253,9 @@ fn held_of_cluster(known: &Known) -> [(&'static str, usize); 9] {
         ("facts", facts.iter().count()),
         ("agents", usize::from(*agent)),
         ("works", works.iter().count()),
-        ("versions", versions.len()),
-        ("pending", pending.len()),
-        ("gone", gone.len()),
+        ("versions", versions.iter().count()),
+        ("pending", pending.iter().count()),
+        ("gone", gone.iter().count()),
         ("entries", entries.len()),
         ("refusals", refusals.len()),
         ("lost", lost.iter().count()),

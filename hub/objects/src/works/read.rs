@@ -11,8 +11,8 @@ use drydock_api::names::{
 };
 use drydock_api::ocm::manifest_work::ManifestStatus;
 use drydock_rollout::{
-    AgentFeedback, Applied, Enforcement, Outcome, Owner, RetryToken, Revision, Uid, UpgradeKey,
-    UpgradeMethod, VersionFeedback, Work, WorkFeedback, bounded,
+    Applied, Enforcement, Outcome, Owner, RetryToken, Revision, Uid, UpgradeKey, UpgradeMethod,
+    VersionFeedback, Work, WorkFeedback, bounded,
 };
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -190,9 +190,9 @@ fn feedback(
         (WorkKind::Pre | WorkKind::Post, _) => WorkFeedback::Runs(action::runs(work)),
         (WorkKind::Operators, _) => WorkFeedback::Runs(operators::runs(work)),
         (WorkKind::Cluster, Some(UpgradeMethod::Agent)) if is_answer => {
-            WorkFeedback::Agent(upgrade_config::read(work, now))
+            WorkFeedback::Agent(Box::new(upgrade_config::read(work, now)))
         }
-        (WorkKind::Cluster, Some(UpgradeMethod::Agent)) => WorkFeedback::Agent(AgentFeedback::default()),
+        (WorkKind::Cluster, Some(UpgradeMethod::Agent)) => WorkFeedback::Agent(Box::default()),
         (WorkKind::Cluster, Some(UpgradeMethod::ClusterVersion)) if is_answer => {
             WorkFeedback::ClusterVersion(cluster_version::read(work, now))
         }

@@ -286,13 +286,22 @@ impl<'a> Cluster<'a> {
     pub fn main(&self) -> Option<(WorkKind, &'a Work)> {
         [WorkKind::Cluster, WorkKind::Operators]
             .into_iter()
-            .find_map(|kind| Some((kind, self.own(kind)?)))
+            .find_map(|kind| Some((kind, self.of_newest_attempt(kind)?)))
     }
 
     /// The work on which the outcome is committed.
     pub fn lead(&self) -> Option<(WorkKind, &'a Work)> {
         self.main()
             .or_else(|| Some((WorkKind::Pre, self.own(WorkKind::Pre)?)))
+    }
+
+    /// This upgrade's work of a kind, unless it was left by an earlier attempt: it was not seen when the newest one began, for its
+    /// labels had been taken off.
+    pub fn of_newest_attempt(&self, kind: WorkKind) -> Option<&'a Work> {
+        let begun = |work: &Work| work.revision.as_ref().map(|revision| revision.started_at);
+        let newest = self.own_works().filter_map(|(_, work)| begun(work)).max();
+        self.own(kind)
+            .filter(|work| begun(work).is_none_or(|begun| Some(begun) == newest))
     }
 
     pub fn spec(&self) -> Option<&'a Spec> {

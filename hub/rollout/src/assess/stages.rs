@@ -49,7 +49,7 @@ impl<'a> Cluster<'a> {
         }
         [WorkKind::Post, WorkKind::Operators]
             .into_iter()
-            .find_map(|later| Some((Stage::of(later), self.own(later)?)))
+            .find_map(|later| Some((Stage::of(later), self.of_newest_attempt(later)?)))
             .unwrap_or((Stage::of(kind), lead))
     }
 

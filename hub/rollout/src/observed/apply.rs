@@ -6,8 +6,8 @@ use drydock_names::names::WorkKind;
 use jiff::Timestamp;
 
 use super::{
-    AgentFeedback, Applied, EntryPlace, Observed, Outcome, OwnPlacement, Page, PageHeader, RecordedEntry,
-    Run, RunState, Uid, Upgrade, UpgradeMethod, VersionFeedback, Work, WorkFeedback, Works,
+    Applied, EntryPlace, Observed, Outcome, OwnPlacement, Page, PageHeader, RecordedEntry, Run, RunState,
+    Uid, Upgrade, UpgradeMethod, VersionFeedback, Work, WorkFeedback, Works,
 };
 use crate::{Action, Finish, NewWork, PageWrite};
 
@@ -79,7 +79,7 @@ fn new_work(new: &NewWork, upgrade: &Upgrade, uid: &Uid, now: Timestamp) -> Work
         degraded: None,
         feedback: match (new.kind, new.revision.method) {
             (WorkKind::Pre | WorkKind::Post | WorkKind::Operators, _) => WorkFeedback::Runs(runs()),
-            (WorkKind::Cluster, UpgradeMethod::Agent) => WorkFeedback::Agent(AgentFeedback::default()),
+            (WorkKind::Cluster, UpgradeMethod::Agent) => WorkFeedback::Agent(Box::default()),
             (WorkKind::Cluster, UpgradeMethod::ClusterVersion) => {
                 WorkFeedback::ClusterVersion(VersionFeedback::default())
             }

@@ -117,7 +117,7 @@ pub enum WorkFeedback {
     /// An upgrade through ClusterVersion.
     ClusterVersion(VersionFeedback),
     /// An upgrade through the agent.
-    Agent(AgentFeedback),
+    Agent(Box<AgentFeedback>),
     /// The work cannot be read; it waits until its timeout.
     Unreadable(Arc<str>),
 }

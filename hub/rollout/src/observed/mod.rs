@@ -27,7 +27,7 @@ pub use record::{
 pub use row::{
     ClusterFacts, Refusal, RefusalCause, RefusedWrite, Requirements, Row, Selected, Taint, Toleration,
 };
-pub use work::{Applied, Enforcement, Outcome, RetryToken, Revision, UpgradeMethod, Work, Works};
+pub use work::{Applied, Enforcement, Outcome, PerKind, RetryToken, Revision, UpgradeMethod, Work, Works};
 
 /// Why a Placement gives no clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use semver::Version;
 
 use super::{RecordedEntry, Uid, Work, Works};
-use crate::Selector;
+use crate::{Labels, Selector};
 
 /// A taint of a ManagedCluster that keeps it from being selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ const OPENSHIFT: [&str; 5] = ["OpenShift", "OpenShiftDedicated", "ROSA", "ARO", 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterFacts {
     /// Its labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// The hub's admin accepts it.
     pub accepted: bool,
     /// It has joined.
@@ -98,7 +98,7 @@ pub struct Requirements {
 
 impl Requirements {
     /// Whether labels satisfy them.
-    pub fn hold(&self, labels: &BTreeMap<String, String>) -> bool {
+    pub fn hold(&self, labels: &Labels) -> bool {
         let any = |selectors: &[Selector]| selectors.iter().any(|selector| selector.matches(labels));
         (self.predicates.is_empty() || any(&self.predicates)) && self.sets.as_deref().is_none_or(any)
     }

@@ -195,35 +195,44 @@ impl Work {
     }
 }
 
-/// The works of one cluster, whoever made them: there is at most one of each kind, because their names are the same.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Works([Option<Arc<Work>>; 4]);
+/// Something for each kind of work of one cluster, of which there is at most one: their names are the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PerKind<T>([Option<T>; 4]);
 
-impl Works {
-    /// The work of a kind.
-    pub fn get(&self, kind: WorkKind) -> Option<&Arc<Work>> {
+/// The works of one cluster, whoever made them.
+pub type Works = PerKind<Arc<Work>>;
+
+impl<T> Default for PerKind<T> {
+    fn default() -> Self {
+        Self([const { None }; 4])
+    }
+}
+
+impl<T> PerKind<T> {
+    /// That of a kind.
+    pub fn get(&self, kind: WorkKind) -> Option<&T> {
         self.0[kind as usize].as_ref()
     }
 
-    /// Puts a work in its place; gives back what was there.
-    pub fn insert(&mut self, kind: WorkKind, work: Arc<Work>) -> Option<Arc<Work>> {
-        self.0[kind as usize].replace(work)
+    /// Puts one in its place; gives back what was there.
+    pub fn insert(&mut self, kind: WorkKind, value: T) -> Option<T> {
+        self.0[kind as usize].replace(value)
     }
 
-    /// Takes a work away.
-    pub fn remove(&mut self, kind: WorkKind) -> Option<Arc<Work>> {
+    /// Takes one away.
+    pub fn remove(&mut self, kind: WorkKind) -> Option<T> {
         self.0[kind as usize].take()
     }
 
-    /// To change the work of a kind.
-    pub fn get_mut(&mut self, kind: WorkKind) -> Option<&mut Arc<Work>> {
+    /// To change that of a kind.
+    pub fn get_mut(&mut self, kind: WorkKind) -> Option<&mut T> {
         self.0[kind as usize].as_mut()
     }
 
-    /// All works with their kinds, in the order of the stages.
-    pub fn iter(&self) -> impl Iterator<Item = (WorkKind, &Arc<Work>)> {
-        let works = self.0.iter().zip(WorkKind::ALL);
-        works.filter_map(|(work, kind)| Some((kind, work.as_ref()?)))
+    /// All with their kinds, in the order of the stages.
+    pub fn iter(&self) -> impl Iterator<Item = (WorkKind, &T)> {
+        let values = self.0.iter().zip(WorkKind::ALL);
+        values.filter_map(|(value, kind)| Some((kind, value.as_ref()?)))
     }
 
     /// Whether there is none.

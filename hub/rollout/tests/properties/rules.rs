@@ -59,7 +59,10 @@ impl World {
         assert!(row.selection.is_some(), "{name} is not selected");
         let facts = row.facts.as_ref().unwrap();
         assert!(
-            facts.labels["in"] == "yes" && !facts.deleting && facts.available && facts.product.is_none(),
+            facts.labels.get("in") == Some("yes")
+                && !facts.deleting
+                && facts.available
+                && facts.product.is_none(),
             "{name} is not what was asked for: {facts:?}"
         );
         let others = row.works.iter().filter(|(_, work)| !self.is_own(work));

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use drydock_rollout::{
     Action, ActionSpec, AgentFeedback, AgentPhase, AgentSettings, Applied, ClusterFacts, ClusterName,
-    Decider, EndState, Enforcement, Entry, EntryPlace, Goal, IntOrPercent, LiveUpgrades, Observed, Operators,
-    Outcome, OwnPlacement, Owner, PageHeader, PlacementKey, Plan, Previous, RecordedEntry, RecordedOutcome,
-    Refusal, RefusalCause, Refused, RefusedWrite, Requirements, Retries, RetryToken, Revision, Rollout, Row,
-    Run, RunState, Selected, Selection, SelectionProblem, Selector, Source, Spec, StageSeconds, StartWindow,
-    Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, UpgradeVia, VersionFeedback,
-    Work, WorkFeedback, WorkKind, check, decide,
+    Decider, EndState, Enforcement, Entry, EntryPlace, Goal, IntOrPercent, Labels, LiveUpgrades, Observed,
+    Operators, Outcome, OwnPlacement, Owner, PageHeader, PlacementKey, Plan, Previous, RecordedEntry,
+    RecordedOutcome, Refusal, RefusalCause, Refused, RefusedWrite, Requirements, Retries, RetryToken,
+    Revision, Rollout, Row, Run, RunState, Selected, Selection, SelectionProblem, Selector, Source, Spec,
+    StageSeconds, StartWindow, Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod,
+    UpgradeVia, VersionFeedback, Work, WorkFeedback, WorkKind, check, decide,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -105,7 +105,7 @@ fn facts(fleet: &Fleet, number: usize) -> ClusterFacts {
         labels.insert("canary".to_owned(), "yes".to_owned());
     }
     ClusterFacts {
-        labels,
+        labels: Labels::from(&labels),
         accepted: true,
         joined: true,
         available: true,
@@ -236,14 +236,10 @@ impl World {
             Event::Leaves(number) => self.edit_facts(*number, |facts| facts.deleting = true),
             Event::Matches(number, matches) => self.edit_facts(*number, |facts| {
                 let value = if *matches { "yes" } else { "no" };
-                facts.labels.insert("in".to_owned(), value.to_owned());
+                set_label(facts, "in", Some(value));
             }),
             Event::Canary(number, is_canary) => self.edit_facts(*number, |facts| {
-                if *is_canary {
-                    facts.labels.insert("canary".to_owned(), "yes".to_owned());
-                } else {
-                    facts.labels.remove("canary");
-                }
+                set_label(facts, "canary", is_canary.then_some("yes"));
             }),
             Event::Claims(number, patch) => self.edit_facts(*number, |facts| {
                 facts.version = Some(Version::new(4, 14, *patch));
@@ -620,6 +616,16 @@ fn their_entry(cluster: ClusterName, owner: Owner, since: Timestamp, now: Timest
     }
 }
 
+fn set_label(facts: &mut ClusterFacts, key: &str, value: Option<&str>) {
+    let all = ["in", "canary"].map(|label| (label, facts.labels.get(label)));
+    let others = all.into_iter().filter(|(label, _)| *label != key);
+    let with = others.chain([(key, value)]);
+    let labels: BTreeMap<String, String> = with
+        .filter_map(|(label, value)| Some((label.to_owned(), value?.to_owned())))
+        .collect();
+    facts.labels = Labels::from(&labels);
+}
+
 fn progress(work: &mut Work, target: &Target) {
     if work.applied != Applied::Yes {
         work.applied = Applied::Yes;
@@ -641,7 +647,7 @@ fn progress(work: &mut Work, target: &Target) {
         }
         WorkFeedback::Agent(feedback) => {
             advance(&mut feedback.cluster, target);
-            *feedback = AgentFeedback {
+            **feedback = AgentFeedback {
                 phase: Some(match feedback.cluster.state {
                     Some(UpdateState::Completed) => AgentPhase::Upgraded,
                     _ => AgentPhase::Upgrading,
@@ -649,7 +655,7 @@ fn progress(work: &mut Work, target: &Target) {
                 version: feedback.cluster.version.clone(),
                 desired_version: feedback.cluster.version.clone(),
                 desired_image: target.image.as_deref().map(Into::into),
-                ..feedback.clone()
+                ..(**feedback).clone()
             };
         }
         WorkFeedback::Unreadable(_) => {}
