@@ -115,6 +115,26 @@ pub async fn install(client: &Client, definitions: &[CustomResourceDefinition]) 
             .with_context(|| format!("{name} was not established within a minute"))?
             .with_context(|| format!("watching {name}"))?;
     }
+    for definition in definitions {
+        discovered(client, definition).await?;
+    }
+    Ok(())
+}
+
+/// Waits until discovery lists a kind: the server brings it up to date by itself, some time after the kind is established.
+async fn discovered(client: &Client, definition: &CustomResourceDefinition) -> anyhow::Result<()> {
+    for version in definition.spec.versions.iter().filter(|version| version.served) {
+        let kind = GroupVersionKind::gvk(&definition.spec.group, &version.name, &definition.spec.names.kind);
+        let listed = async {
+            while let Err(error) = discovery::pinned_kind(client, &kind).await {
+                tracing::debug!(%error, kind = kind.kind, "not listed yet");
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_mins(1), listed)
+            .await
+            .with_context(|| format!("discovery did not list {} within a minute", definition.name_any()))?;
+    }
     Ok(())
 }
 

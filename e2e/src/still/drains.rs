@@ -99,16 +99,14 @@ impl Drains {
             cluster.namespace(name).await?;
         }
         for object in objects(cluster.began) {
-            // Pods need the account of their namespace, which a controller makes.
-            until("the objects can be made", async || {
-                Ok(cluster.apply(object.clone()).await.is_ok())
-            })
-            .await?;
+            cluster.apply_at_last(&object).await?;
         }
         let set = cluster.apply(daemon_set()).await?;
         let owner = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "set", "uid": set.uid()});
         let of_set = json!({"ownerReferences": [owner]});
-        cluster.apply(pod("team", "of-set", DRAINED, &of_set)).await?;
+        cluster
+            .apply_at_last(&pod("team", "of-set", DRAINED, &of_set))
+            .await?;
         let versions: Api<drydock_api::openshift::ClusterVersion> = Api::all(cluster.client.clone());
         let asked = json!({"spec": {"desiredUpdate": {"version": "4.14.12"}}});
         cluster.merge(&versions, "version", &asked).await?;

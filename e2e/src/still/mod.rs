@@ -127,6 +127,19 @@ impl StillCluster {
         manifests::apply(&self.client, &serde_json::from_value(object)?).await
     }
 
+    /// Applies an object for as long as the server refuses it: pods need the account of their namespace, which a
+    /// controller makes, and that may take minutes to begin on a busy machine.
+    async fn apply_at_last(&self, object: &Value) -> anyhow::Result<()> {
+        for _ in 0..3_000 {
+            match self.apply(object.clone()).await {
+                Ok(_) => return Ok(()),
+                Err(error) => tracing::debug!(%error, "refused"),
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        self.apply(object.clone()).await.map(|_| ())
+    }
+
     async fn merge<K>(&self, api: &Api<K>, name: &str, patch: &Value) -> anyhow::Result<()>
     where
         K: Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
