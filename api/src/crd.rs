@@ -3,13 +3,11 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
-use kube::core::{CustomResourceExt, schema::StructuralSchemaRewriter};
-use schemars::{SchemaGenerator, generate::SchemaSettings};
+use kube::core::CustomResourceExt;
 use serde_json::Value;
 
 use crate::{
     mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord},
-    ocm::manifest_work::ManifestWorkSpec,
     upgradeconfig::UpgradeConfig,
 };
 
@@ -93,18 +91,4 @@ fn whole_numbers(value: &mut Value) {
         }
         Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
-}
-
-/// The structural schema of a ManifestWork's spec.
-pub(crate) fn manifest_work_spec() -> Value {
-    let settings = SchemaSettings::openapi3().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let generator = SchemaGenerator::new(settings.with_transform(StructuralSchemaRewriter));
-    let mut schema = generator.into_root_schema_for::<ManifestWorkSpec>().to_value();
-    if let Some(fields) = schema.as_object_mut() {
-        fields.remove("title");
-    }
-    schema
 }

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use drydock_api::ClusterName;
-use drydock_sandbox::cluster::Fault;
+use openshift_sandbox::cluster::Fault;
 
-use drydock_sandbox::pace::Pace;
+use kube_sandbox::pace::Pace;
 
 use crate::completion::{CompletionArguments, Words};
 use crate::plan::PlanArguments;
@@ -98,9 +98,9 @@ Examples:
 /// Flags of `demo`.
 #[derive(Args, Debug)]
 pub struct DemoArguments {
-    /// The bed the demo runs on.
+    /// The test environment the demo runs on.
     #[command(flatten)]
-    pub bed: BedArguments,
+    pub env: TestEnvArguments,
     /// Clusters that go first: dev1, dev2, …
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub canaries: usize,
@@ -124,27 +124,27 @@ impl DemoArguments {
         if self.as_fast_as_possible {
             Pace::AsFastAsPossible
         } else {
-            self.bed.pace()
+            self.env.pace()
         }
     }
 
     /// How many virtual seconds pass while a frame is shown for one real second.
     pub fn frame_scale(&self) -> u32 {
-        self.bed.speed.get()
+        self.env.speed.get()
     }
 }
 
 /// Flags of `sandbox`.
 #[derive(Args, Debug)]
 pub struct SandboxArguments {
-    /// The bed to start.
+    /// The test environment to start.
     #[command(flatten)]
-    pub bed: BedArguments,
+    pub env: TestEnvArguments,
 }
 
-/// Flags that say what bed to make.
+/// Flags that say what test environment to make.
 #[derive(Args, Debug)]
-pub struct BedArguments {
+pub struct TestEnvArguments {
     /// Simulated clusters: dev1, dev2, …
     #[arg(long, default_value = "12", value_name = "N")]
     pub clusters: NonZeroUsize,
@@ -159,7 +159,7 @@ pub struct BedArguments {
     pub faults: Vec<ClusterFault>,
 }
 
-impl BedArguments {
+impl TestEnvArguments {
     /// How fast virtual time goes.
     pub fn pace(&self) -> Pace {
         Pace::VirtualSecondsASecond(self.speed)

@@ -1,20 +1,11 @@
 //! The kubeconfig of a sandbox: a context for the hub and one for each cluster, none with credentials, since the
 //! sandbox listens on loopback only.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use drydock_sandbox::local_fleet::Addresses;
 use serde_json::{Value, json};
-
-/// Where the API servers of a bed listen.
-#[derive(Clone, Debug)]
-pub struct Addresses {
-    /// The hub's.
-    pub hub: SocketAddr,
-    /// Each cluster's, by name.
-    pub clusters: Vec<(String, SocketAddr)>,
-}
 
 /// Writes the kubeconfig into `folder`; the hub is the current context.
 ///
@@ -59,10 +50,12 @@ mod tests {
 
     #[test]
     fn the_hub_is_the_current_context_and_every_cluster_has_its_own() {
-        let address: SocketAddr = "127.0.0.1:4001".parse().expect("an address");
+        let address: std::net::SocketAddr = "127.0.0.1:4001".parse().expect("an address");
         let addresses = Addresses {
             hub: address,
             clusters: vec![("dev1".to_owned(), address)],
+            update_graph: String::new(),
+            monitoring: String::new(),
         };
         let folder = tempfile::tempdir().expect("a folder");
         let path = write(folder.path(), &addresses).expect("written");

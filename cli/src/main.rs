@@ -4,10 +4,10 @@ mod arguments;
 mod completion;
 mod demo;
 mod kubeconfig;
+mod local_fleet;
 mod plan;
 mod sandbox;
 mod upgrades;
-mod yard;
 
 use std::process::ExitCode;
 

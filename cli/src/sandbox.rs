@@ -1,18 +1,21 @@
-//! `kubectl drydock sandbox`: the bed, idle, for the user's own kubectl.
+//! `kubectl drydock sandbox`: the test environment, idle, for the user's own kubectl.
 
 use anyhow::Context;
 use drydock_api::ocm::Placement;
+use drydock_runtime::Clock;
 use drydock_runtime::shutdown;
+use jiff::Timestamp;
 use kube::Api;
 use kube::runtime::wait::await_condition;
 
 use crate::arguments::SandboxArguments;
-use crate::yard::Yard;
+use crate::local_fleet;
+use drydock_sandbox::local_fleet::LocalFleet;
 
-/// Starts the bed, prints the path of a kubeconfig and waits for Ctrl-C.
+/// Starts the test environment, prints the path of a kubeconfig and waits for Ctrl-C.
 ///
 /// # Errors
-/// If the bed cannot start.
+/// If the test environment cannot start.
 #[expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -20,25 +23,31 @@ use crate::yard::Yard;
 )]
 pub async fn run(arguments: &SandboxArguments) -> anyhow::Result<()> {
     let signal = shutdown::on_signals()?;
-    let mut yard = Yard::start(&arguments.bed, arguments.bed.pace()).await?;
-    placed(&yard, arguments.bed.clusters.get()).await?;
-    let served = yard.serve().await?;
+    let mut fleet = local_fleet::start(&arguments.env, arguments.env.pace(), present()).await?;
+    placed(&fleet, arguments.env.clusters.get()).await?;
+    let served = local_fleet::serve(&mut fleet).await?;
     println!("{}", served.kubeconfig.display());
     eprintln!(
         "{} clusters are ready. In another terminal: export KUBECONFIG={}; kubectl get managedclusters\nThe update graph: {}?channel=stable-4.14\nAlerts and silences: {}/CLUSTER/prometheus/api/v1/alerts, …/CLUSTER/alertmanager/api/v2/silences\nCtrl-C ends it.",
-        arguments.bed.clusters,
+        arguments.env.clusters,
         served.kubeconfig.display(),
-        served.graph,
+        served.update_graph,
         served.monitoring
     );
     signal.cancelled().await;
-    yard.shut_down().await
+    Ok(fleet.shut_down().await?)
 }
 
-/// Waits until the bed's placement has every cluster: from then on upgrades begin at once and rehearsals see them all.
-async fn placed(yard: &Yard, clusters: usize) -> anyhow::Result<()> {
+/// The second that it is, so that ages which kubectl shows are right.
+fn present() -> Timestamp {
+    let now = Clock::system().now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
+}
+
+/// Waits until the test environment's placement has every cluster: from then on upgrades begin at once and rehearsals see them all.
+async fn placed(fleet: &LocalFleet, clusters: usize) -> anyhow::Result<()> {
     let (namespace, name) = ("dev", "dev-clusters");
-    let api: Api<Placement> = Api::namespaced(yard.client()?, namespace);
+    let api: Api<Placement> = Api::namespaced(fleet.client("kubectl-drydock")?, namespace);
     let decided = |placement: Option<&Placement>| {
         placement
             .and_then(|placement| placement.status.as_ref())

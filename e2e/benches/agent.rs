@@ -16,9 +16,9 @@ use drydock_e2e::fleet;
 use drydock_e2e::process::used;
 use drydock_e2e::real::{REAL_SPOKE, RealFleet};
 use drydock_e2e::spoke::{NAME, Spoke};
-use drydock_sandbox::server::Verb;
 use kube::Api;
 use kube::api::PostParams;
+use kube_sandbox::server::Verb;
 use serde_json::json;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -39,7 +39,7 @@ fn main() -> anyhow::Result<()> {
 
 /// Prints and returns what the agent has asked for since the last time.
 fn counted(spoke: &Spoke, of: &str) -> anyhow::Result<BTreeMap<String, u64>> {
-    let server = spoke.yard.bed.spoke(NAME).context("there is no such cluster")?;
+    let server = spoke.fleet.env.spoke(NAME).context("there is no such cluster")?;
     let mut counts = BTreeMap::new();
     for (key, count) in server.requests() {
         if key.identity == AGENT_MANAGER && !key.resource.is_empty() {
@@ -78,14 +78,14 @@ async fn requests() -> anyhow::Result<()> {
     tokio::time::sleep(HOUR / 60).await;
     counted(&spoke, "it is withdrawn")?;
     spoke.ask(json!({"capacityReservation": true})).await?;
-    let began = spoke.yard.clock.now();
+    let began = spoke.fleet.clock.now();
     spoke.until(UpgradePhase::Upgraded).await?;
-    let minutes = spoke.yard.clock.now().duration_since(began).as_mins();
+    let minutes = spoke.fleet.clock.now().duration_since(began).as_mins();
     counted(
         &spoke,
         &format!("a whole upgrade with extra workers, {minutes} min"),
     )?;
-    spoke.yard.shut_down().await
+    Ok(spoke.fleet.shut_down().await?)
 }
 
 async fn process() -> anyhow::Result<()> {

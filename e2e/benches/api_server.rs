@@ -13,10 +13,10 @@ use bytes::Bytes;
 use drydock_e2e::control_plane::ControlPlane;
 use drydock_e2e::differential::{Pair, Target};
 use drydock_runtime::Clock;
-use drydock_sandbox::access::Access;
-use drydock_sandbox::bed::hub_types;
-use drydock_sandbox::ocm::kinds;
-use drydock_sandbox::server::{ApiServer, ServerSettings, Types};
+use drydock_sandbox::test_env::hub_types;
+use kube_sandbox::access::Access;
+use kube_sandbox::server::{ApiServer, ServerSettings, Types};
+use ocm_sandbox::kinds;
 use serde_json::{Value, json};
 
 /// How often each request is made.

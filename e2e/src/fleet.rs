@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::ocm::ManifestWork;
-use drydock_sandbox::bed::{BedSettings, ClusterSettings};
+use drydock_sandbox::test_env::{ClusterSettings, TestEnvSettings};
 use kube::api::{ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
@@ -17,8 +17,8 @@ use crate::manifests::in_repository;
 pub const UPGRADE: &str = "mcu-upgrades";
 
 /// Three clusters: dev1 and dev2 have the agent, dev3 has not.
-pub fn three_clusters(seed: u64) -> BedSettings {
-    let mut settings = BedSettings::demo(3, seed);
+pub fn three_clusters(seed: u64) -> TestEnvSettings {
+    let mut settings = TestEnvSettings::demo(3, seed);
     for cluster in &mut settings.clusters {
         cluster.agent = cluster.name != "dev3";
     }
@@ -68,7 +68,7 @@ pub async fn start(hub: &Client, upgrade: &ManagedClustersUpgrade) -> anyhow::Re
 /// Waits until `done` says so about the upgrade; it is looked at once a virtual half minute.
 ///
 /// # Errors
-/// If that takes longer than `limit`, in the time of the bed; the status is in the error.
+/// If that takes longer than `limit`, in the time of the test environment; the status is in the error.
 pub async fn until(
     hub: &Client,
     what: &str,
@@ -117,7 +117,7 @@ pub async fn works(hub: &Client) -> anyhow::Result<Vec<ManifestWork>> {
 /// Waits until nothing but the records is left of the works: one a cluster.
 ///
 /// # Errors
-/// If that takes longer than `limit`, in the time of the bed.
+/// If that takes longer than `limit`, in the time of the test environment.
 pub async fn until_tidy(hub: &Client, clusters: usize, limit: Duration) -> anyhow::Result<()> {
     let deadline = Instant::now() + limit;
     loop {

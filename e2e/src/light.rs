@@ -10,21 +10,21 @@ use drydock_api::names::{self, KIND_LABEL, STATE_LABEL, UPGRADE_ANNOTATION};
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::server_time::ServerTime;
-use drydock_sandbox::access::{Access, Key, Kind, Object, Removal, Selection};
-use drydock_sandbox::bed;
-use drydock_sandbox::ocm::kinds::{
+use drydock_sandbox::test_env;
+use jiff::{SignedDuration, Timestamp};
+use kube_sandbox::access::{Access, Key, Kind, Object, Removal, Selection};
+use kube_sandbox::server::{ApiServer, Asked, ServerSettings, Status, Verb, Verdict};
+use ocm_sandbox::kinds::{
     MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, MANIFEST_WORK, NAMESPACE,
 };
-use drydock_sandbox::ocm::placement::controller::{self, PlacementSettings};
-use drydock_sandbox::ocm::spokes::{SpokeSettings, Spokes};
-use drydock_sandbox::server::{ApiServer, Asked, ServerSettings, Status, Verb, Verdict};
-use jiff::{SignedDuration, Timestamp};
+use ocm_sandbox::placement::controller::{self, PlacementSettings};
+use ocm_sandbox::spokes::{SpokeSettings, Spokes};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::yard::EPOCH;
+use crate::local_fleet::EPOCH;
 
 /// ManagedClustersUpgrade.
 pub const UPGRADE: Kind = Kind::new(
@@ -97,7 +97,7 @@ impl Light {
     /// If an object is refused.
     pub async fn without_hub(clusters: usize, settings: SpokeSettings) -> anyhow::Result<Self> {
         let clock = Clock::simulated(EPOCH);
-        let types = bed::hub_types().context("the kinds of a hub")?;
+        let types = test_env::hub_types().context("the kinds of a hub")?;
         let server = ApiServer::new(ServerSettings::new("hub", clock.clone(), settings.seed, types));
         let (mut parts, stop) = (JoinSet::new(), CancellationToken::new());
         let spokes = Spokes::new(settings, clock.clone());

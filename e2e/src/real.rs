@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use drydock_runtime::{Clock, telemetry};
-use drydock_sandbox::bed::{self, Bed, BedSettings, Place};
-use drydock_sandbox::monitoring::{self, Monitoring};
-use drydock_sandbox::pace::Pace;
-use drydock_sandbox::server::{ApiServer, ServerSettings};
+use drydock_sandbox::test_env::{self, Place, TestEnv, TestEnvSettings};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Client, ResourceExt};
+use kube_sandbox::pace::Pace;
+use kube_sandbox::server::{ApiServer, ServerSettings};
+use openshift_sandbox::monitoring::{self, Monitoring};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -46,7 +46,7 @@ pub struct RealFleet {
     hub_process: Option<Process>,
     hub_kubeconfig: PathBuf,
     workplace: Workplace,
-    bed: Option<Bed>,
+    env: Option<TestEnv>,
     stop: CancellationToken,
 }
 
@@ -55,7 +55,7 @@ impl RealFleet {
     ///
     /// # Errors
     /// If a part cannot start.
-    pub async fn start(settings: BedSettings) -> anyhow::Result<Self> {
+    pub async fn start(settings: TestEnvSettings) -> anyhow::Result<Self> {
         // RUST_LOG=drydock_sandbox=debug shows what the stand-ins do; the second fleet of a run finds it done.
         let _done = telemetry::start(telemetry::LogFormat::Text, "off");
         let etcd = Etcd::start()?;
@@ -88,7 +88,7 @@ impl RealFleet {
             agents: vec![agent(&workplace, REAL_SPOKE, &agent_kubeconfig, &monitoring)?],
             hub_process: None,
             hub_kubeconfig,
-            bed: None,
+            env: None,
             hub,
             spoke,
             workplace,
@@ -99,9 +99,9 @@ impl RealFleet {
     }
 
     /// Starts the stand-ins, and an agent on each simulated cluster that has one.
-    async fn play(&mut self, settings: BedSettings) -> anyhow::Result<()> {
+    async fn play(&mut self, settings: TestEnvSettings) -> anyhow::Result<()> {
         let clock = Clock::simulated(Clock::system().now());
-        let types = bed::spoke_types()?;
+        let types = test_env::spoke_types()?;
         let mut places = BTreeMap::new();
         for cluster in &settings.clusters {
             let name = cluster.name.clone();
@@ -122,7 +122,7 @@ impl RealFleet {
             places.insert(name, Place::Memory(server));
         }
         let hub = Place::Remote(patient(&self.hub).await?);
-        self.bed = Some(Bed::over(settings, clock, hub, places).await?);
+        self.env = Some(TestEnv::over(settings, clock, hub, places).await?);
         Ok(())
     }
 
@@ -212,7 +212,7 @@ impl RealFleet {
         if cluster == REAL_SPOKE {
             return patient(&self.spoke).await;
         }
-        let server = self.bed.as_ref().and_then(|bed| bed.spoke(cluster));
+        let server = self.env.as_ref().and_then(|env| env.spoke(cluster));
         Ok(server
             .with_context(|| format!("the fleet has no {cluster}"))?
             .client("user"))
@@ -228,8 +228,8 @@ impl RealFleet {
     /// Stops everything.
     pub async fn shut_down(mut self) {
         self.stop.cancel();
-        if let Some(bed) = self.bed.take() {
-            bed.shut_down().await;
+        if let Some(env) = self.env.take() {
+            env.shut_down().await;
         }
         self.kill_hub();
     }
@@ -301,15 +301,7 @@ fn is_of_hub(definition: &CustomResourceDefinition) -> bool {
 /// # Errors
 /// As [`manifests::definitions`].
 pub fn definitions_of_hub() -> anyhow::Result<Vec<CustomResourceDefinition>> {
-    let mut definitions: Vec<_> = manifests::definitions()?.into_iter().filter(is_of_hub).collect();
-    let has_sets =
-        |definition: &CustomResourceDefinition| definition.name_any().starts_with("manifestworkreplicasets.");
-    if !definitions.iter().any(has_sets) {
-        let sets = drydock_sandbox::ocm::replica_set::definition::manifest_work_replica_set();
-        definitions
-            .push(serde_json::from_value(sets).context("reading the definition of ManifestWorkReplicaSet")?);
-    }
-    Ok(definitions)
+    Ok(manifests::definitions()?.into_iter().filter(is_of_hub).collect())
 }
 
 fn definitions_of_spoke() -> anyhow::Result<Vec<CustomResourceDefinition>> {
@@ -318,11 +310,10 @@ fn definitions_of_spoke() -> anyhow::Result<Vec<CustomResourceDefinition>> {
     };
     let mut definitions: Vec<_> = manifests::definitions()?.into_iter().filter(own).collect();
     if !definitions.iter().any(is_of_hub) {
-        let applied = drydock_sandbox::ocm::work::definition::applied_manifest_work();
-        definitions
-            .push(serde_json::from_value(applied).context("reading the definition of AppliedManifestWork")?);
+        for text in ocm_sandbox::crds::SPOKE {
+            definitions
+                .push(serde_saphyr::from_str(text).context("reading the definition of AppliedManifestWork")?);
+        }
     }
-    let rules = drydock_sandbox::monitoring::prometheus_rule();
-    definitions.push(serde_json::from_value(rules).context("reading the definition of PrometheusRule")?);
     Ok(definitions)
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_CONFIG};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::upgradeconfig::{UpgradeCondition, UpgradeConfig, UpgradeHistory, UpgradePhase};
-use drydock_sandbox::bed::{Bed, BedSettings, Outside};
+use drydock_sandbox::test_env::{Outside, TestEnv, TestEnvSettings};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace, Secret};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -17,16 +17,17 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::fleet;
+use crate::local_fleet;
+use crate::local_fleet::LocalFleet;
 use crate::monitoring::{comments_and_states, listed_by_sandbox};
-use crate::yard::Yard;
 
 /// The cluster's name.
 pub const NAME: &str = "dev1";
 
 /// The cluster.
 pub struct Spoke {
-    /// The bed in which it is.
-    pub yard: Yard,
+    /// The test environment in which it is.
+    pub fleet: LocalFleet,
     /// Its user.
     pub client: Client,
 }
@@ -37,15 +38,15 @@ impl Spoke {
     /// # Errors
     /// If a part cannot start.
     pub async fn start(
-        change: impl FnOnce(&mut BedSettings),
-        extend: impl Fn(Outside) -> Outside,
+        change: impl FnOnce(&mut TestEnvSettings),
+        extend: impl Fn(Outside) -> Outside + Send + Sync + 'static,
     ) -> anyhow::Result<Self> {
         let mut settings = fleet::three_clusters(4);
         settings.clusters.truncate(1);
         change(&mut settings);
-        let yard = Yard::with_outside(settings, extend).await?;
-        let client = yard.user_of(NAME)?;
-        Ok(Self { yard, client })
+        let fleet = local_fleet::with_outside(settings, extend).await?;
+        let client = fleet.user_of(NAME)?;
+        Ok(Self { fleet, client })
     }
 
     /// Writes the agent's configuration.
@@ -224,7 +225,7 @@ impl Spoke {
     /// # Errors
     /// If Alertmanager does not answer.
     pub async fn silences(&self) -> anyhow::Result<Vec<(String, String)>> {
-        silences(&self.yard.bed).await
+        silences(&self.fleet.env).await
     }
 
     /// The reasons of the Events, the oldest first.
@@ -243,19 +244,19 @@ impl Spoke {
     /// # Errors
     /// If the metrics cannot be read.
     pub fn metric(&self, parts: &[&str]) -> anyhow::Result<Option<f64>> {
-        let text = self.yard.metrics(NAME)?;
+        let text = self.fleet.metrics(NAME)?;
         let mut lines = text.lines().filter(|line| !line.starts_with('#'));
         let line = lines.find(|line| parts.iter().all(|part| line.contains(part)));
         Ok(line.and_then(|line| line.rsplit(' ').next()?.parse().ok()))
     }
 }
 
-/// Comments and states of the silences of the cluster of a bed, sorted.
+/// Comments and states of the silences of the cluster of a test environment, sorted.
 ///
 /// # Errors
 /// If Alertmanager does not answer.
-pub async fn silences(bed: &Bed) -> anyhow::Result<Vec<(String, String)>> {
-    let monitoring = bed.monitoring(NAME).context("no monitoring")?;
+pub async fn silences(env: &TestEnv) -> anyhow::Result<Vec<(String, String)>> {
+    let monitoring = env.monitoring(NAME).context("no monitoring")?;
     comments_and_states(&listed_by_sandbox(monitoring).await?)
 }
 

@@ -12,8 +12,8 @@ use drydock_e2e::control_plane::{ADMIN, ControlPlane};
 use drydock_e2e::differential::{Difference, Known, Pair, Script};
 use drydock_e2e::{conformance, manifests};
 use drydock_runtime::Clock;
-use drydock_sandbox::server::{ApiServer, ServerSettings, Types};
 use futures::StreamExt;
+use kube_sandbox::server::{ApiServer, ServerSettings, Types};
 
 /// How many cases run at once.
 const AT_ONCE: usize = 8;

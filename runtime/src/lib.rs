@@ -3,7 +3,6 @@
 pub mod admin;
 pub mod backoff;
 pub mod client;
-pub mod clock;
 pub mod events;
 pub mod follow;
 pub mod leader;
@@ -16,4 +15,4 @@ pub mod shutdown;
 pub mod tasks;
 pub mod telemetry;
 
-pub use clock::Clock;
+pub use virtual_clock::Clock;

@@ -245,14 +245,19 @@ mod tests {
     use std::time::Duration;
 
     use drydock_runtime::client::{RequestMetrics, from_service};
-    use drydock_sandbox::bed::spoke_types;
-    use drydock_sandbox::server::{ApiServer, ServerSettings};
+    use kube_sandbox::server::{ApiServer, ServerSettings, Types, read_definitions};
 
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn everyone_who_waits_is_woken() {
-        let types = spoke_types().unwrap();
+        let mut definitions = read_definitions(openshift_sandbox::crds::CLUSTER).unwrap();
+        definitions.extend(
+            drydock_api::crds()
+                .iter()
+                .map(|definition| serde_json::json!(definition)),
+        );
+        let types = Types::with_definition_values(definitions).unwrap();
         let server = ApiServer::new(ServerSettings::new("dev1", Clock::system(), 1, types));
         let metrics = RequestMetrics::register(&prometheus::Registry::new()).unwrap();
         let client = from_service(server.service("agent"), "default", &metrics);

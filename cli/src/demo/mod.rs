@@ -20,7 +20,8 @@ use kube::{Api, Client, ResourceExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{DemoArguments, Output};
-use crate::yard::Yard;
+use crate::local_fleet;
+use drydock_sandbox::local_fleet::{EPOCH, LocalFleet};
 use outcome::Outcome;
 use progress::Progress;
 use screen::Screen;
@@ -53,9 +54,9 @@ pub enum End {
 pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
     let signal = shutdown::on_signals()?;
     let wall = Wall::start();
-    let mut yard = Yard::start(&arguments.bed, arguments.pace()).await?;
+    let mut local = local_fleet::start(&arguments.env, arguments.pace(), EPOCH).await?;
     let served = if arguments.keep {
-        Some(yard.serve().await?)
+        Some(local_fleet::serve(&mut local).await?)
     } else {
         None
     };
@@ -65,12 +66,12 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
             served.kubeconfig.display()
         );
     }
-    let begun = yard.clock.now();
-    let Some(progress) = follow(&mut yard, arguments, &signal).await? else {
-        yard.shut_down().await?;
+    let begun = local.clock.now();
+    let Some(progress) = follow(&mut local, arguments, &signal).await? else {
+        local.shut_down().await?;
         return Ok(End::Interrupted);
     };
-    let outcome = Outcome::new(progress.clusters(), begun, yard.clock.now(), wall.elapsed());
+    let outcome = Outcome::new(progress.clusters(), begun, local.clock.now(), wall.elapsed());
     match arguments.output {
         Output::Table => println!("{}", outcome.table()),
         Output::Json => println!("{}", outcome.json().context("writing the outcome as JSON")?),
@@ -81,10 +82,10 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
             served.kubeconfig.display()
         );
         // Whatever the pace was, from now on somebody looks.
-        yard.hold(arguments.bed.pace());
+        local.hold(arguments.env.pace());
         signal.cancelled().await;
     }
-    yard.shut_down().await?;
+    local.shut_down().await?;
     Ok(if outcome.complete() {
         End::Complete
     } else {
@@ -94,15 +95,15 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
 
 /// Applies the upgrade and follows it to its end; `None` if the user ended it before.
 async fn follow(
-    yard: &mut Yard,
+    local: &mut LocalFleet,
     arguments: &DemoArguments,
     signal: &CancellationToken,
 ) -> anyhow::Result<Option<Progress>> {
-    let clusters = arguments.bed.clusters.get();
-    let fleet = yard.look_on(Pace::of_rehearsal(clusters))?;
-    let client = yard.client()?;
+    let clusters = arguments.env.clusters.get();
+    let live = local.watch(Pace::of_rehearsal(clusters))?;
+    let client = local.client("kubectl-drydock")?;
     let wanted = sample::upgrade(
-        arguments.bed.clusters,
+        arguments.env.clusters,
         arguments.canaries,
         arguments.max_concurrency,
     )?;
@@ -116,10 +117,10 @@ async fn follow(
         key: upgrade::key(&created),
         progress: Progress::default(),
         screen: Screen::new(clusters)?,
-        begun: yard.clock.now(),
-        fleet: fleet.clone(),
+        begun: local.clock.now(),
+        fleet: live.clone(),
     };
-    let mut changes = std::pin::pin!(fleet.changes());
+    let mut changes = std::pin::pin!(live.changes());
     let mut events = std::pin::pin!(events(client, &created));
     let mut frames = tokio::time::interval(FRAME * arguments.frame_scale());
     loop {
@@ -128,11 +129,11 @@ async fn follow(
             () = signal.cancelled() => return Ok(None),
             Some(event) = events.next() => watch.screen.event(&event),
             Some(()) = changes.next() => {
-                if watch.look(yard.clock.now()) {
+                if watch.look(local.clock.now()) {
                     break;
                 }
             }
-            _ = frames.tick() => watch.frame(yard.clock.now())?,
+            _ = frames.tick() => watch.frame(local.clock.now())?,
         }
     }
     watch.screen.clear();

@@ -59,10 +59,10 @@ pub fn names(count: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use drydock_runtime::Clock;
-    use drydock_sandbox::bed::hub_types;
-    use drydock_sandbox::server::{ApiServer, ServerSettings};
+    use drydock_sandbox::test_env::hub_types;
     use kube::Api;
     use kube::api::PostParams;
+    use kube_sandbox::server::{ApiServer, ServerSettings};
 
     use super::*;
 
@@ -71,7 +71,7 @@ mod tests {
         let clock = Clock::simulated(jiff::Timestamp::UNIX_EPOCH);
         let types = hub_types().expect("the kinds of a hub");
         let hub = ApiServer::new(ServerSettings::new("hub", clock, 1, types));
-        let client = crate::yard::client(&hub, "test").expect("a client");
+        let client = drydock_sandbox::local_fleet::program_client(&hub, "test").expect("a client");
         let api: Api<ManagedClustersUpgrade> = Api::namespaced(client, "default");
         let dry_run = PostParams {
             dry_run: true,

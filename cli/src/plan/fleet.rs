@@ -12,11 +12,11 @@ use drydock_api::ocm::{
     Placement, PlacementDecision,
 };
 use drydock_runtime::pages::list_all;
-use drydock_sandbox::access::Kind;
-use drydock_sandbox::ocm::{kinds, names};
 use jiff::{SignedDuration, Timestamp};
 use kube::api::ListParams;
 use kube::{Api, Resource, ResourceExt};
+use kube_sandbox::access::Kind;
+use ocm_sandbox::{kinds, names};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

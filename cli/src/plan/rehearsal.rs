@@ -15,15 +15,15 @@ use drydock_rollout::Halt;
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::tasks::Tasks;
-use drydock_sandbox::access::{Access, Kind, Object};
-use drydock_sandbox::bed;
-use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, NAMESPACE, PLACEMENT};
-use drydock_sandbox::ocm::placement::controller::{self, PlacementSettings};
-use drydock_sandbox::ocm::spokes::{SpokeSettings, Spokes};
-use drydock_sandbox::server::{ApiServer, ServerSettings};
+use drydock_sandbox::test_env;
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client, ResourceExt};
+use kube_sandbox::access::{Access, Kind, Object};
+use kube_sandbox::server::{ApiServer, ServerSettings};
+use ocm_sandbox::kinds::{MANAGED_CLUSTER, NAMESPACE, PLACEMENT};
+use ocm_sandbox::placement::controller::{self, PlacementSettings};
+use ocm_sandbox::spokes::{SpokeSettings, Spokes};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -53,7 +53,7 @@ pub fn rehearse(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Time
 
 async fn run(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timeline> {
     let clock = Clock::simulated(now);
-    let types = bed::hub_types().context("installing the kinds of a hub")?;
+    let types = test_env::hub_types().context("installing the kinds of a hub")?;
     let server = ApiServer::new(ServerSettings::new("rehearsal", clock.clone(), seed, types));
     let access = Access::memory(&server, "rehearsal");
     copy(&access, fleet).await?;

@@ -23,11 +23,11 @@ use drydock_e2e::manifests::{self, in_repository};
 use drydock_e2e::process::Workplace;
 use drydock_e2e::{fleet, program};
 use drydock_runtime::Clock;
-use drydock_sandbox::access::Access;
-use drydock_sandbox::ocm::spokes::{SpokeSettings, Spokes};
 use jiff::SignedDuration;
 use kube::api::ListParams;
 use kube::{Api, Client};
+use kube_sandbox::access::Access;
+use ocm_sandbox::spokes::{SpokeSettings, Spokes};
 
 use floor::Contents;
 use meter::{Meter, Reading};

@@ -3,11 +3,11 @@
 use anyhow::Context;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_e2e::fleet::UPGRADE;
-use drydock_sandbox::access::{Access, AccessError};
-use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, NAMESPACE, PLACEMENT, PLACEMENT_DECISION};
-use drydock_sandbox::ocm::names;
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::DynamicObject;
+use kube_sandbox::access::{Access, AccessError};
+use ocm_sandbox::kinds::{MANAGED_CLUSTER, NAMESPACE, PLACEMENT, PLACEMENT_DECISION};
+use ocm_sandbox::names;
 use serde_json::{Value, json};
 
 /// How many requests are made at once.

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Difference, Script, Target, compare, run};
 use crate::control_plane::{ADMIN, ControlPlane};
-use drydock_sandbox::http::ListenError;
-use drydock_sandbox::server::ApiServer;
+use kube_sandbox::http::ListenError;
+use kube_sandbox::server::ApiServer;
 
 /// A sandbox that listens on loopback, and a real control plane.
 pub struct Pair {

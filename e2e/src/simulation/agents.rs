@@ -5,14 +5,14 @@ use std::time::Duration;
 use drydock_agent::Network;
 use drydock_api::names;
 use drydock_runtime::Clock;
-use drydock_sandbox::server::ApiServer;
+use kube_sandbox::server::ApiServer;
 use rand_chacha::ChaCha8Rng;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::draw::below;
 use super::faults::Trouble;
-use crate::yard::stack;
+use crate::local_fleet::program_client;
 
 /// Keeps the agent of a cluster running for ever, and while it is troubled kills it at random.
 pub(super) async fn keep_running(
@@ -25,7 +25,7 @@ pub(super) async fn keep_running(
 ) {
     let end = Instant::now() + troubled;
     loop {
-        let Ok(client) = stack(&spoke, names::AGENT_MANAGER) else {
+        let Ok(client) = program_client(&spoke, names::AGENT_MANAGER) else {
             return;
         };
         let settings = drydock_agent::Settings {

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use drydock_runtime::Clock;
-use drydock_sandbox::access::{Access, Key, Kind, Removal, Selection};
-use drydock_sandbox::ocm::kinds::{MANIFEST_WORK, PLACEMENT};
 use jiff::{SignedDuration, Timestamp};
+use kube_sandbox::access::{Access, Key, Kind, Removal, Selection};
+use ocm_sandbox::kinds::{MANIFEST_WORK, PLACEMENT};
 use serde_json::{Value, json};
 
 use super::fleet::Fleet;
@@ -71,7 +71,7 @@ impl Backups {
                 .to_owned();
             // What is in a namespace that has gone since is not restored.
             let home = user
-                .find(&drydock_sandbox::ocm::kinds::NAMESPACE, &Key::cluster(namespace))
+                .find(&ocm_sandbox::kinds::NAMESPACE, &Key::cluster(namespace))
                 .await?;
             if home.is_some() {
                 let _refused = user.create(&kind, object).await;

@@ -8,10 +8,10 @@ use anyhow::{Context, bail, ensure};
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::names::STATE_LABEL;
 use drydock_runtime::Clock;
-use drydock_sandbox::access::{Access, Selection};
-use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
-use drydock_sandbox::server::{ApiServer, Asked, Verb, Verdict};
 use jiff::Timestamp;
+use kube_sandbox::access::{Access, Selection};
+use kube_sandbox::server::{ApiServer, Asked, Verb, Verdict};
+use ocm_sandbox::kinds::MANIFEST_WORK;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +21,7 @@ use super::rules::{self, Rules, Surroundings};
 use super::scenario::Scenario;
 use super::{LOOK, draw, upgrades};
 use crate::light::{UPGRADE, is_true};
-use crate::yard::stack;
+use crate::local_fleet::program_client;
 
 /// By when the rollout has ended, however often the hub is killed.
 const PATIENCE: Duration = Duration::from_hours(48);
@@ -151,7 +151,7 @@ fn start(
     server: &ApiServer,
     clock: &Clock,
 ) -> anyhow::Result<()> {
-    let client = stack(server, "replica")?;
+    let client = program_client(server, "replica")?;
     let settings = drydock_hub::Settings::default();
     hub.spawn(drydock_hub::run(
         settings,

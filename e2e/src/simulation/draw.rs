@@ -1,6 +1,6 @@
 //! What a seed draws: clusters, and upgrades with everything that a user may write into one.
 
-use drydock_sandbox::ocm::spokes::image_of;
+use ocm_sandbox::spokes::image_of;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use serde_json::{Map, Value, json};

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use drydock_runtime::Clock;
-use drydock_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
 use jiff::Timestamp;
+use kube_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use tokio::sync::Notify;

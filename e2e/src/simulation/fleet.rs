@@ -6,21 +6,21 @@ use std::sync::Arc;
 use anyhow::Context;
 use drydock_agent::Network;
 use drydock_runtime::Clock;
-use drydock_sandbox::access::Access;
-use drydock_sandbox::bed::{Bed, BedSettings, ClusterSettings};
-use drydock_sandbox::ocm::kinds::{
+use drydock_sandbox::test_env::{ClusterSettings, TestEnv, TestEnvSettings};
+use jiff::SignedDuration;
+use kube_sandbox::access::Access;
+use kube_sandbox::server::ApiServer;
+use ocm_sandbox::kinds::{
     MANAGED_CLUSTER_ADD_ON, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, PLACEMENT,
 };
-use drydock_sandbox::ocm::spokes::{SpokeSettings, Spokes};
-use drydock_sandbox::server::ApiServer;
-use jiff::SignedDuration;
+use ocm_sandbox::spokes::{SpokeSettings, Spokes};
 use semver::Version;
 use serde_json::{Value, json};
 
 use super::draw::{self, Drawn, INSTALLED, NAMESPACES};
 use super::scenario::Scenario;
 use crate::light::{Joining, Light};
-use crate::yard::programs;
+use crate::local_fleet::programs;
 
 /// A hub and what answers it.
 pub(super) struct Fleet {
@@ -29,7 +29,7 @@ pub(super) struct Fleet {
     pub clock: Clock,
     /// Works that are answered.
     pub light: Option<Light>,
-    bed: Option<Arc<Bed>>,
+    env: Option<Arc<TestEnv>>,
     with_agent: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ impl Fleet {
     }
 
     async fn of_clusters(scenario: &Scenario, seed: u64) -> anyhow::Result<Self> {
-        let clock = Clock::simulated(crate::yard::EPOCH);
+        let clock = Clock::simulated(crate::local_fleet::EPOCH);
         let cluster = |(number, drawn): (usize, &Drawn)| {
             let labels = drawn.labels.as_object().into_iter().flatten();
             let labels =
@@ -56,25 +56,25 @@ impl Fleet {
                 ..ClusterSettings::new(drawn.name.as_str(), Version::new(4, 14, 9), "stable-4.14")
             }
         };
-        let settings = BedSettings {
+        let settings = TestEnvSettings {
             programs: programs(),
             clusters: scenario.clusters.iter().enumerate().map(cluster).collect(),
             placement: None,
-            ..BedSettings::demo(0, seed)
+            ..TestEnvSettings::demo(0, seed)
         };
         let with_agent = settings.clusters.iter().filter(|cluster| cluster.agent);
         let with_agent = with_agent.map(|cluster| cluster.name.clone()).collect();
-        let bed = Bed::start(settings, clock.clone()).await?;
-        let hub = bed
+        let env = TestEnv::start(settings, clock.clone()).await?;
+        let hub = env
             .hub_server()
-            .context("the bed's hub is in this process")?
+            .context("the test environment's hub is in this process")?
             .clone();
         let fleet = Self {
             user: Access::memory(&hub, "user"),
             hub,
             clock,
             light: None,
-            bed: Some(Arc::new(bed)),
+            env: Some(Arc::new(env)),
             with_agent,
         };
         fleet.namespace("team").await?;
@@ -100,7 +100,7 @@ impl Fleet {
             user: light.user.clone(),
             clock: light.clock.clone(),
             light: Some(light),
-            bed: None,
+            env: None,
             with_agent: Vec::new(),
         };
         fleet.namespace("team").await?;
@@ -135,11 +135,7 @@ impl Fleet {
     /// Makes a namespace, unless it is there.
     pub async fn namespace(&self, name: &str) -> anyhow::Result<()> {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        match self
-            .user
-            .create(&drydock_sandbox::ocm::kinds::NAMESPACE, namespace)
-            .await
-        {
+        match self.user.create(&ocm_sandbox::kinds::NAMESPACE, namespace).await {
             Err(error) if !error.is_already_exists() => Err(error).context("making a namespace"),
             _ => Ok(()),
         }
@@ -225,17 +221,17 @@ impl Fleet {
     pub fn agents(&self) -> Vec<(String, ApiServer, Network)> {
         let clusters = self.with_agent.iter();
         let agent = |name: &String| {
-            let bed = self.bed.as_ref()?;
-            let network = Network::in_process(bed.outside(name));
-            Some((name.clone(), bed.spoke(name)?.clone(), network))
+            let env = self.env.as_ref()?;
+            let network = Network::in_process(env.outside(name));
+            Some((name.clone(), env.spoke(name)?.clone(), network))
         };
         clusters.filter_map(agent).collect()
     }
 
     /// Cuts the agents of a simulated cluster off from the hub (false), or restores them.
     pub fn set_connected(&self, cluster: &str, connected: bool) {
-        if let Some(bed) = &self.bed {
-            bed.set_connected(cluster, connected);
+        if let Some(env) = &self.env {
+            env.set_connected(cluster, connected);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use drydock_api::names::{
     KIND_LABEL, REVISION_ANNOTATION, STATE_LABEL, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL,
 };
-use drydock_sandbox::server::Verb;
+use kube_sandbox::server::Verb;
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 

@@ -25,10 +25,10 @@ use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
 use drydock_runtime::server_time::ServerTime;
-use drydock_sandbox::access::{Access, Selection};
-use drydock_sandbox::server::ApiServer;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
+use kube_sandbox::access::{Access, Selection};
+use kube_sandbox::server::ApiServer;
 use prometheus::Registry;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -48,7 +48,7 @@ use world::{Obstacles, World};
 
 use crate::late::{Lateness, late};
 use crate::light::UPGRADE;
-use crate::yard::EPOCH;
+use crate::local_fleet::EPOCH;
 
 /// How long faults go on.
 const TROUBLED: Duration = Duration::from_hours(12);

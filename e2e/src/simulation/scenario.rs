@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use drydock_sandbox::cluster::Fault;
+use openshift_sandbox::cluster::Fault;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
-use drydock_sandbox::access::{AccessError, Key, Removal, Selection};
-use drydock_sandbox::ocm::kinds::{
+use kube_sandbox::access::{AccessError, Key, Removal, Selection};
+use ocm_sandbox::kinds::{
     MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, MANIFEST_WORK, NAMESPACE, PLACEMENT,
 };
 use semver::Version;

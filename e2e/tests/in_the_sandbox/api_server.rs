@@ -2,12 +2,12 @@
 
 use drydock_e2e::conformance;
 use drydock_runtime::Clock;
-use drydock_sandbox::bed::hub_types;
-use drydock_sandbox::server::{ApiServer, ServerSettings};
+use drydock_sandbox::test_env::hub_types;
 use kube::Client;
+use kube_sandbox::server::{ApiServer, ServerSettings};
 
 fn client() -> Client {
-    let clock = Clock::simulated(drydock_e2e::yard::EPOCH);
+    let clock = Clock::simulated(drydock_e2e::local_fleet::EPOCH);
     ApiServer::new(ServerSettings::new("hub", clock, 1, hub_types().unwrap())).client("conformance")
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_e2e::fleet;
-use drydock_e2e::yard::Yard;
+use drydock_e2e::local_fleet;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -18,8 +18,8 @@ fn resource() -> ApiResource {
     ApiResource::erase::<ManagedClustersUpgrade>(&())
 }
 
-/// The sample for the bed with some fields of its spec replaced; null takes one away.
-fn sample(settings: &drydock_sandbox::bed::BedSettings, changes: Changes<'_>) -> Value {
+/// The sample for the test environment with some fields of its spec replaced; null takes one away.
+fn sample(settings: &drydock_sandbox::test_env::TestEnvSettings, changes: Changes<'_>) -> Value {
     let mut object = json!(fleet::upgrade(&settings.clusters).unwrap());
     for (pointer, value) in changes {
         let (parent, field) = pointer.rsplit_once('/').unwrap();
@@ -40,8 +40,8 @@ fn sample(settings: &drydock_sandbox::bed::BedSettings, changes: Changes<'_>) ->
 #[tokio::test(start_paused = true)]
 async fn what_the_definition_can_say_is_refused_by_the_server() {
     let settings = fleet::three_clusters(3);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let api: Api<DynamicObject> = Api::namespaced_with(hub.clone(), "default", &resource());
     let no_values = json!({"matchExpressions": [{"key": "name", "operator": "In", "values": []}]});
     let table: [(Changes<'_>, &str); 10] = [
@@ -103,7 +103,7 @@ async fn what_the_definition_can_say_is_refused_by_the_server() {
     }
     tokio::time::sleep(HOUR).await;
     assert!(fleet::works(&hub).await.unwrap().is_empty());
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -130,8 +130,8 @@ async fn what_only_the_hub_can_see_becomes_a_condition_and_starts_nothing() {
         ),
     ];
     for (changes, type_, message) in table {
-        let yard = Yard::start(settings.clone()).await.unwrap();
-        let hub = yard.user().unwrap();
+        let fleet = local_fleet::start(settings.clone()).await.unwrap();
+        let hub = fleet.user().unwrap();
         let upgrade: ManagedClustersUpgrade = serde_json::from_value(sample(&settings, changes)).unwrap();
         fleet::start(&hub, &upgrade).await.unwrap();
         tokio::time::sleep(HOUR).await;
@@ -146,7 +146,7 @@ async fn what_only_the_hub_can_see_becomes_a_condition_and_starts_nothing() {
             fleet::works(&hub).await.unwrap().is_empty(),
             "{changes:?} starts something"
         );
-        yard.shut_down().await.unwrap();
+        fleet.shut_down().await.unwrap();
     }
 }
 
@@ -167,8 +167,8 @@ async fn without_bounds(hub: &kube::Client) {
 #[tokio::test(start_paused = true)]
 async fn a_number_beyond_all_bounds_is_one_upgrades_own_problem() {
     let settings = fleet::three_clusters(3);
-    let mut yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let mut fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     without_bounds(&hub).await;
     let mut huge = sample(
         &settings,
@@ -178,8 +178,8 @@ async fn a_number_beyond_all_bounds_is_one_upgrades_own_problem() {
     let api: Api<DynamicObject> = Api::namespaced_with(hub.clone(), "default", &resource());
     let huge: DynamicObject = serde_json::from_value(huge).unwrap();
     api.create(&PostParams::default(), &huge).await.unwrap();
-    yard.kill_hub().await;
-    yard.start_hub(drydock_hub::Settings::default()).unwrap();
+    fleet.kill_hub().await;
+    fleet.start_hub(drydock_hub::Settings::default()).unwrap();
     fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
         .await
         .unwrap();
@@ -194,7 +194,7 @@ async fn a_number_beyond_all_bounds_is_one_upgrades_own_problem() {
     assert_eq!((&*failed.status, &*failed.reason), ("True", "InvalidSpec"));
     assert!(failed.message.contains("99999999999"), "{}", failed.message);
     assert_eq!(told(fleet::UPGRADE, "Complete").await.status, "True");
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -203,8 +203,8 @@ async fn a_spec_that_becomes_invalid_stops_new_starts_and_what_runs_goes_on() {
     for cluster in &mut settings.clusters {
         cluster.agent = false;
     }
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
         .await
         .unwrap();
@@ -226,12 +226,12 @@ async fn a_spec_that_becomes_invalid_stops_new_starts_and_what_runs_goes_on() {
         clusters.iter().all(|cluster| *cluster == "dev1"),
         "only the canary had started: {clusters:?}"
     );
-    let versions: Api<drydock_api::openshift::ClusterVersion> = Api::all(yard.user_of("dev1").unwrap());
+    let versions: Api<drydock_api::openshift::ClusterVersion> = Api::all(fleet.user_of("dev1").unwrap());
     let status = versions.get("version").await.unwrap().status.unwrap();
     assert!(
         status.history[0].is_completed(),
         "what ran has come to its end: {:?}",
         status.history[0]
     );
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }

@@ -7,21 +7,22 @@ use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::ocm::{ManagedCluster, ManifestWork, Placement};
 use drydock_api::openshift::ClusterVersion;
 use drydock_e2e::fleet;
-use drydock_e2e::yard::Yard;
-use drydock_sandbox::bed::BedSettings;
-use drydock_sandbox::cluster::model::release_image;
+use drydock_e2e::local_fleet;
+use drydock_e2e::local_fleet::LocalFleet;
+use drydock_sandbox::test_env::TestEnvSettings;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
+use openshift_sandbox::cluster::model::release_image;
 use semver::Version;
 use serde_json::{Value, json};
 
 const HOUR: Duration = Duration::from_hours(1);
 const MINUTE: Duration = Duration::from_mins(1);
 
-fn clusters(count: usize) -> BedSettings {
-    let mut settings = BedSettings::demo(count, 5);
+fn clusters(count: usize) -> TestEnvSettings {
+    let mut settings = TestEnvSettings::demo(count, 5);
     for cluster in &mut settings.clusters {
         cluster.agent = false;
     }
@@ -29,7 +30,7 @@ fn clusters(count: usize) -> BedSettings {
 }
 
 /// The sample upgrade of these clusters without canaries, with these fields of the spec and of the strategy.
-fn upgrade(settings: &BedSettings, spec: &Value, strategy: &Value) -> ManagedClustersUpgrade {
+fn upgrade(settings: &TestEnvSettings, spec: &Value, strategy: &Value) -> ManagedClustersUpgrade {
     let mut upgrade = serde_json::to_value(fleet::upgrade(&settings.clusters).unwrap()).unwrap();
     upgrade["spec"]["upgradeStrategy"]
         .as_object_mut()
@@ -76,8 +77,8 @@ async fn until_started(hub: &Client, cluster: &str) -> ManifestWork {
 }
 
 /// `version state` of a cluster's history, newest first.
-async fn history(yard: &Yard, cluster: &str) -> Vec<String> {
-    let api: Api<ClusterVersion> = Api::all(yard.user_of(cluster).unwrap());
+async fn history(fleet: &LocalFleet, cluster: &str) -> Vec<String> {
+    let api: Api<ClusterVersion> = Api::all(fleet.user_of(cluster).unwrap());
     let status = api.get("version").await.unwrap().status.unwrap();
     let entries = status.history.iter();
     entries
@@ -102,8 +103,8 @@ fn told(upgrade: &ManagedClustersUpgrade, cluster: &str) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_fleet_is_upgraded_to_an_image() {
     let settings = clusters(2);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let image = release_image(&Version::new(4, 14, 12));
     let target = json!({"clusterVersion": {"channel": "stable-4.14", "image": image}});
     fleet::start(&hub, &upgrade(&settings, &target, &json!({})))
@@ -111,16 +112,16 @@ async fn a_fleet_is_upgraded_to_an_image() {
         .unwrap();
     until_complete(&hub).await;
     for name in ["dev1", "dev2"] {
-        assert_eq!(history(&yard, name).await[0], "4.14.12 Completed");
+        assert_eq!(history(&fleet, name).await[0], "4.14.12 Completed");
     }
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_image_that_is_another_version_than_was_said_fails_the_cluster() {
     let settings = clusters(1);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let image = release_image(&Version::new(4, 14, 11));
     let target = json!({"clusterVersion": {"channel": "stable-4.14", "image": image, "version": "4.14.12"}});
     fleet::start(&hub, &upgrade(&settings, &target, &json!({})))
@@ -131,14 +132,14 @@ async fn an_image_that_is_another_version_than_was_said_fails_the_cluster() {
     });
     let told = told(&failed.await.unwrap(), "dev1");
     assert!(told.starts_with("Failed") && told.contains("4.14.1"), "{told}");
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_is_deleted_in_flight_holds_up_nobody() {
     let settings = clusters(3);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let strategy = json!({"maxConcurrency": 1});
     fleet::start(&hub, &upgrade(&settings, &json!({}), &strategy))
         .await
@@ -154,24 +155,24 @@ async fn a_cluster_that_is_deleted_in_flight_holds_up_nobody() {
     let summary = upgrade.status.unwrap().clusters_summery.unwrap();
     assert_eq!((summary.total, summary.complete), (2, 2));
     for name in ["dev2", "dev3"] {
-        assert_eq!(history(&yard, name).await[0], "4.14.12 Completed");
+        assert_eq!(history(&fleet, name).await[0], "4.14.12 Completed");
     }
     // What ran on the cluster goes on: its ClusterVersion was orphaned, not deleted.
-    assert!(history(&yard, "dev1").await[0].starts_with("4.14.12"));
-    yard.shut_down().await.unwrap();
+    assert!(history(&fleet, "dev1").await[0].starts_with("4.14.12"));
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_whose_agents_say_nothing_fails_at_its_timeout_and_the_next_one_starts() {
     let settings = clusters(2);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let strategy = json!({"maxConcurrency": 1, "clusterUpgradeTimeout": "2h"});
     fleet::start(&hub, &upgrade(&settings, &json!({}), &strategy))
         .await
         .unwrap();
     let started = until_started(&hub, "dev1").await.creation_timestamp().unwrap().0;
-    assert!(yard.bed.set_connected("dev1", false));
+    assert!(fleet.env.set_connected("dev1", false));
     let next = until_started(&hub, "dev2").await.creation_timestamp().unwrap().0;
     let waited = next.duration_since(started).as_mins();
     assert!((120..130).contains(&waited), "{waited} minutes");
@@ -180,14 +181,14 @@ async fn a_cluster_whose_agents_say_nothing_fails_at_its_timeout_and_the_next_on
     });
     let told = told(&failed.await.unwrap(), "dev1");
     assert!(told.starts_with("Failed"), "{told}");
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_of_two_upgrades_is_taken_by_one_after_the_other() {
     let settings = clusters(2);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let first = upgrade(&settings, &json!({}), &json!({"maxConcurrency": 2}));
     fleet::start(&hub, &first).await.unwrap();
     until_started(&hub, "dev1").await;
@@ -209,7 +210,7 @@ async fn a_cluster_of_two_upgrades_is_taken_by_one_after_the_other() {
     }
     for name in ["dev1", "dev2"] {
         assert_eq!(
-            history(&yard, name).await,
+            history(&fleet, name).await,
             ["4.14.15 Completed", "4.14.12 Completed", "4.14.9 Completed"]
         );
         let work = work_api(&hub, name).get(&work_name(name)).await.unwrap();
@@ -218,14 +219,14 @@ async fn a_cluster_of_two_upgrades_is_taken_by_one_after_the_other() {
     // The first one stays what it was.
     let first = upgrades.get(fleet::UPGRADE).await.unwrap();
     assert!(fleet::is_true(&first, "Complete"));
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn works_that_somebody_deletes_or_edits_do_not_upgrade_a_cluster_twice() {
     let settings = clusters(2);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let strategy = json!({"maxConcurrency": 2});
     fleet::start(&hub, &upgrade(&settings, &json!({}), &strategy))
         .await
@@ -248,11 +249,11 @@ async fn works_that_somebody_deletes_or_edits_do_not_upgrade_a_cluster_twice() {
     });
     let ended = ended.await.unwrap();
     assert_eq!(
-        history(&yard, "dev1").await,
+        history(&fleet, "dev1").await,
         ["4.14.12 Completed", "4.14.9 Completed"]
     );
     assert_eq!(
-        history(&yard, "dev2").await,
+        history(&fleet, "dev2").await,
         ["4.14.12 Completed", "4.14.9 Completed"]
     );
     // The one whose feedback was taken away cannot be seen to end, so its timeout ends it, and it is let go.
@@ -267,14 +268,14 @@ async fn works_that_somebody_deletes_or_edits_do_not_upgrade_a_cluster_twice() {
     let configs = serde_json::to_value(&work.spec.manifest_configs).unwrap();
     assert_eq!(configs[0]["resourceIdentifier"]["resource"], "clusterversions");
     assert_eq!(configs[0]["updateStrategy"]["type"], "ReadOnly");
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn decision_groups_are_upgraded_in_their_order_and_a_percentage_at_a_time() {
     let settings = clusters(5);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let placements: Api<Placement> = Api::namespaced(hub.clone(), "default");
     let placement = json!({
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
@@ -311,5 +312,5 @@ async fn decision_groups_are_upgraded_in_their_order_and_a_percentage_at_a_time(
     assert_eq!(starts[0].0, starts[1].0);
     assert!(starts[2].0 > starts[1].0);
     assert_eq!(&order[2..], ["dev1", "dev2", "dev3"]);
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }

@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use drydock_api::openshift::ClusterVersion;
 use drydock_e2e::fleet;
-use drydock_e2e::yard::Yard;
-use drydock_sandbox::server::{Asked, Status, Verb, Verdict};
+use drydock_e2e::local_fleet;
+use drydock_e2e::local_fleet::LocalFleet;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
+use kube_sandbox::server::{Asked, Status, Verb, Verdict};
 use serde_json::{Value, json};
 
 const HOUR: Duration = Duration::from_hours(1);
 
 /// The versions that a cluster has completed, oldest first.
-async fn completed(yard: &Yard, cluster: &str) -> Vec<String> {
-    let versions: Api<ClusterVersion> = Api::all(yard.user_of(cluster).unwrap());
+async fn completed(fleet: &LocalFleet, cluster: &str) -> Vec<String> {
+    let versions: Api<ClusterVersion> = Api::all(fleet.user_of(cluster).unwrap());
     let status = versions.get("version").await.unwrap().status.unwrap();
     let done = status.history.iter().filter(|entry| entry.is_completed());
     let mut versions: Vec<String> = done.filter_map(|entry| entry.version.clone()).collect();
@@ -25,16 +26,16 @@ async fn completed(yard: &Yard, cluster: &str) -> Vec<String> {
 }
 
 /// Three clusters whose upgrade has been asked for.
-async fn upgrading() -> Yard {
+async fn upgrading() -> LocalFleet {
     let settings = fleet::three_clusters(9);
-    let yard = Yard::start(settings.clone()).await.unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
     let upgrade = fleet::upgrade(&settings.clusters).unwrap();
-    fleet::start(&yard.user().unwrap(), &upgrade).await.unwrap();
-    yard
+    fleet::start(&fleet.user().unwrap(), &upgrade).await.unwrap();
+    fleet
 }
 
-async fn edit(yard: &Yard, spec: Value) {
-    let hub = yard.user().unwrap();
+async fn edit(fleet: &LocalFleet, spec: Value) {
+    let hub = fleet.user().unwrap();
     let patch = Patch::Merge(json!({"spec": spec}));
     fleet::upgrades(&hub)
         .patch(fleet::UPGRADE, &PatchParams::default(), &patch)
@@ -42,8 +43,8 @@ async fn edit(yard: &Yard, spec: Value) {
         .unwrap();
 }
 
-async fn until_complete(yard: &Yard) {
-    let hub = yard.user().unwrap();
+async fn until_complete(fleet: &LocalFleet) {
+    let hub = fleet.user().unwrap();
     fleet::until(&hub, "complete", 24 * HOUR, |upgrade| {
         let status = upgrade.status.as_ref();
         let seen = status.and_then(|status| status.observed_generation);
@@ -55,28 +56,28 @@ async fn until_complete(yard: &Yard) {
 
 #[tokio::test(start_paused = true)]
 async fn what_has_started_keeps_its_target_and_the_new_one_is_for_the_rest_and_then_for_all() {
-    let yard = upgrading().await;
+    let fleet = upgrading().await;
     // The canary is in the middle of its update.
     tokio::time::sleep(HOUR / 2).await;
-    edit(&yard, json!({"clusterVersion": {"version": "4.14.13"}})).await;
-    until_complete(&yard).await;
+    edit(&fleet, json!({"clusterVersion": {"version": "4.14.13"}})).await;
+    until_complete(&fleet).await;
     assert_eq!(
-        completed(&yard, "dev1").await,
+        completed(&fleet, "dev1").await,
         ["4.14.9", "4.14.12", "4.14.13"],
         "it went to its end, then again"
     );
-    assert_eq!(completed(&yard, "dev2").await, ["4.14.9", "4.14.13"]);
-    assert_eq!(completed(&yard, "dev3").await, ["4.14.9", "4.14.13"]);
-    yard.shut_down().await.unwrap();
+    assert_eq!(completed(&fleet, "dev2").await, ["4.14.9", "4.14.13"]);
+    assert_eq!(completed(&fleet, "dev3").await, ["4.14.9", "4.14.13"]);
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_deletion_that_meets_a_conflict_is_tried_again() {
-    let yard = upgrading().await;
-    until_complete(&yard).await;
+    let fleet = upgrading().await;
+    until_complete(&fleet).await;
     // The first work of each cluster that makes room for the new target; nothing else happens that would wake the hub.
     let refused = Mutex::new(BTreeSet::new());
-    let server = yard.hub_server().unwrap();
+    let server = fleet.hub_server().unwrap();
     server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
         let is_work = asked.kind.is_some_and(|kind| kind.kind == "ManifestWork");
         let cluster = asked.namespace.unwrap_or_default().to_owned();
@@ -86,43 +87,43 @@ async fn a_deletion_that_meets_a_conflict_is_tried_again() {
             Verdict::Pass
         }
     })));
-    edit(&yard, json!({"clusterVersion": {"version": "4.14.13"}})).await;
-    until_complete(&yard).await;
+    edit(&fleet, json!({"clusterVersion": {"version": "4.14.13"}})).await;
+    until_complete(&fleet).await;
     for cluster in ["dev1", "dev2", "dev3"] {
-        assert_eq!(completed(&yard, cluster).await, ["4.14.9", "4.14.12", "4.14.13"]);
+        assert_eq!(completed(&fleet, cluster).await, ["4.14.9", "4.14.12", "4.14.13"]);
     }
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_paused_upgrade_starts_nothing_and_goes_on_when_it_is_resumed() {
-    let yard = upgrading().await;
+    let fleet = upgrading().await;
     tokio::time::sleep(HOUR / 2).await;
-    edit(&yard, json!({"paused": true})).await;
+    edit(&fleet, json!({"paused": true})).await;
     tokio::time::sleep(12 * HOUR).await;
     assert_eq!(
-        completed(&yard, "dev1").await,
+        completed(&fleet, "dev1").await,
         ["4.14.9", "4.14.12"],
         "what runs goes on"
     );
-    assert_eq!(completed(&yard, "dev2").await, ["4.14.9"]);
-    edit(&yard, json!({"paused": false})).await;
-    until_complete(&yard).await;
-    assert_eq!(completed(&yard, "dev2").await, ["4.14.9", "4.14.12"]);
-    yard.shut_down().await.unwrap();
+    assert_eq!(completed(&fleet, "dev2").await, ["4.14.9"]);
+    edit(&fleet, json!({"paused": false})).await;
+    until_complete(&fleet).await;
+    assert_eq!(completed(&fleet, "dev2").await, ["4.14.9", "4.14.12"]);
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_upgrade_that_was_created_while_the_hub_was_down_is_found_when_it_comes_up() {
     let settings = fleet::three_clusters(9);
-    let mut yard = Yard::without_hub(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let mut fleet = local_fleet::without_hub(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
         .await
         .unwrap();
     tokio::time::sleep(HOUR).await;
     assert!(fleet::works(&hub).await.unwrap().is_empty());
-    yard.start_hub(drydock_hub::Settings::default()).unwrap();
-    until_complete(&yard).await;
-    yard.shut_down().await.unwrap();
+    fleet.start_hub(drydock_hub::Settings::default()).unwrap();
+    until_complete(&fleet).await;
+    fleet.shut_down().await.unwrap();
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use drydock_api::names::{HUB_MANAGER, STATE_LABEL};
 use drydock_e2e::fleet;
-use drydock_e2e::yard::Yard;
-use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
+use drydock_e2e::local_fleet;
 use kube::ResourceExt;
+use kube_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
+use openshift_sandbox::cluster::Fault;
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -40,17 +40,17 @@ async fn failing_requests_lost_answers_and_broken_watches_change_nothing_about_t
     let upgrade = fleet::upgrade(&settings.clusters).unwrap();
     let mut ends = Vec::new();
     for troubled in [false, true] {
-        let mut yard = Yard::without_hub(settings.clone()).await.unwrap();
+        let mut fleet = local_fleet::without_hub(settings.clone()).await.unwrap();
         if troubled {
-            trouble(yard.hub_server().unwrap());
-            for cluster in yard.bed.cluster_names() {
-                trouble(yard.bed.spoke(&cluster).unwrap());
+            trouble(fleet.hub_server().unwrap());
+            for cluster in fleet.env.cluster_names() {
+                trouble(fleet.env.spoke(&cluster).unwrap());
             }
         }
-        yard.start_hub(drydock_hub::Settings::default()).unwrap();
-        let hub = yard.user().unwrap();
+        fleet.start_hub(drydock_hub::Settings::default()).unwrap();
+        let hub = fleet.user().unwrap();
         fleet::start(&hub, &upgrade).await.unwrap();
-        let server = yard.hub_server().unwrap().clone();
+        let server = fleet.hub_server().unwrap().clone();
         let breaks = tokio::spawn(async move {
             // Watches break, and what they would resume from is gone.
             if !troubled {
@@ -70,7 +70,7 @@ async fn failing_requests_lost_answers_and_broken_watches_change_nothing_about_t
         fleet::until_tidy(&hub, 3, HOUR).await.unwrap();
         ends.push(fleet::end_state(&hub).await.unwrap());
         breaks.abort();
-        yard.shut_down().await.unwrap();
+        fleet.shut_down().await.unwrap();
     }
     assert_eq!(ends[0], ends[1]);
 }
@@ -84,15 +84,15 @@ async fn clusters_that_go_wrong_end_as_failed_or_recover_and_the_others_are_upgr
         (5, (Fault::ControlPlaneUnreachable, "Complete")),
     ]);
     for with_agent in [false, true] {
-        let mut settings = drydock_sandbox::bed::BedSettings::demo(6, 21);
+        let mut settings = drydock_sandbox::test_env::TestEnvSettings::demo(6, 21);
         for (index, cluster) in settings.clusters.iter_mut().enumerate() {
             cluster.agent = with_agent;
             cluster
                 .faults
                 .extend(faults.get(&(index + 1)).map(|(fault, _)| *fault));
         }
-        let yard = Yard::start(settings.clone()).await.unwrap();
-        let hub = yard.user().unwrap();
+        let fleet = local_fleet::start(settings.clone()).await.unwrap();
+        let hub = fleet.user().unwrap();
         fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
             .await
             .unwrap();
@@ -108,14 +108,14 @@ async fn clusters_that_go_wrong_end_as_failed_or_recover_and_the_others_are_upgr
             let expected = faults.get(&number).map_or("Complete", |(_, end)| end);
             assert_eq!(ends, [expected], "{name}, agent: {with_agent}");
         }
-        yard.shut_down().await.unwrap();
+        fleet.shut_down().await.unwrap();
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_hub_that_starts_while_its_api_server_is_away_asks_less_and_less_often() {
-    let mut yard = Yard::without_hub(fleet::three_clusters(5)).await.unwrap();
-    let server = yard.hub_server().unwrap().clone();
+    let mut fleet = local_fleet::without_hub(fleet::three_clusters(5)).await.unwrap();
+    let server = fleet.hub_server().unwrap().clone();
     let asked = Arc::new(AtomicU64::new(0));
     let counting = Arc::clone(&asked);
     server.set_fault_hook(Some(Arc::new(move |request: &Asked<'_>| {
@@ -125,10 +125,10 @@ async fn a_hub_that_starts_while_its_api_server_is_away_asks_less_and_less_often
         counting.fetch_add(1, Ordering::Relaxed);
         Verdict::Unreachable
     })));
-    yard.start_hub(drydock_hub::Settings::default()).unwrap();
+    fleet.start_hub(drydock_hub::Settings::default()).unwrap();
     tokio::time::sleep(2 * HOUR).await;
     let requests = asked.load(Ordering::Relaxed);
     assert!(requests < 9_000, "{requests} requests in two hours");
     server.set_fault_hook(None);
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }

@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use drydock_e2e::fleet;
-use drydock_e2e::yard::Yard;
+use drydock_e2e::local_fleet;
+use drydock_e2e::local_fleet::LocalFleet;
 use drydock_hub::Settings;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
-use drydock_sandbox::server::{ApiServer, Asked, Verb, Verdict};
 use kube::Client;
+use kube_sandbox::server::{ApiServer, Asked, Verb, Verdict};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -29,19 +30,19 @@ fn metrics() -> RequestMetrics {
 }
 
 impl Replica {
-    fn start(yard: &Yard, name: &str) -> Self {
-        let server = yard.hub_server().unwrap();
+    fn start(fleet: &LocalFleet, name: &str) -> Self {
+        let server = fleet.hub_server().unwrap();
         let (leadership, stop) = (Leadership::default(), CancellationToken::new());
         let own: Client = client::from_service(server.service(name), "default", &metrics());
         let lease = LeaseSettings::new("default", "drydock-hub", name);
-        let election = Election::new(own, lease, yard.clock.clone(), leadership.clone());
+        let election = Election::new(own, lease, fleet.clock.clone(), leadership.clone());
         let transport = guard(server.service(name), leadership.clone());
         let guarded = client::from_service(transport, "default", &metrics());
         let settings = Settings {
             election: Some(Arc::new(election)),
             ..Settings::default()
         };
-        let run = drydock_hub::run(settings, guarded, yard.clock.clone(), stop.clone());
+        let run = drydock_hub::run(settings, guarded, fleet.clock.clone(), stop.clone());
         Self {
             task: tokio::spawn(run),
             stop,
@@ -85,8 +86,8 @@ fn watch(server: &ApiServer, cut: impl Fn(&str) -> bool + Send + Sync + 'static)
 }
 
 /// Begins an upgrade of three clusters and waits until one is on its way.
-async fn begin(yard: &Yard) -> Client {
-    let hub = yard.user().unwrap();
+async fn begin(fleet: &LocalFleet) -> Client {
+    let hub = fleet.user().unwrap();
     let settings = fleet::three_clusters(9);
     fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
         .await
@@ -118,12 +119,12 @@ fn each_work_was_made_once(writes: &Writes) {
 
 #[tokio::test(start_paused = true)]
 async fn when_the_leader_is_killed_the_other_goes_on_after_the_lease() {
-    let yard = Yard::without_hub(fleet::three_clusters(9)).await.unwrap();
-    let writes = watch(yard.hub_server().unwrap(), |_| false);
-    let first = Replica::start(&yard, "replica-a");
+    let fleet = local_fleet::without_hub(fleet::three_clusters(9)).await.unwrap();
+    let writes = watch(fleet.hub_server().unwrap(), |_| false);
+    let first = Replica::start(&fleet, "replica-a");
     first.leads().await;
-    let second = Replica::start(&yard, "replica-b");
-    let hub = begin(&yard).await;
+    let second = Replica::start(&fleet, "replica-b");
+    let hub = begin(&fleet).await;
     assert!(!second.leadership.holds());
     first.task.abort();
     let killed = Instant::now();
@@ -134,22 +135,22 @@ async fn when_the_leader_is_killed_the_other_goes_on_after_the_lease() {
     each_work_was_made_once(&writes);
     second.stop.cancel();
     second.task.await.unwrap().unwrap();
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_cut_off_ends_and_writes_nothing_once_the_other_leads() {
-    let yard = Yard::without_hub(fleet::three_clusters(9)).await.unwrap();
+    let fleet = local_fleet::without_hub(fleet::three_clusters(9)).await.unwrap();
     let from = Arc::new(Mutex::new(None::<Instant>));
     let cut_from = Arc::clone(&from);
-    let writes = watch(yard.hub_server().unwrap(), move |who| {
+    let writes = watch(fleet.hub_server().unwrap(), move |who| {
         let since = *cut_from.lock().unwrap();
         who == "replica-a" && since.is_some_and(|since| since.elapsed() < 60 * SECOND)
     });
-    let first = Replica::start(&yard, "replica-a");
+    let first = Replica::start(&fleet, "replica-a");
     first.leads().await;
-    let second = Replica::start(&yard, "replica-b");
-    let hub = begin(&yard).await;
+    let second = Replica::start(&fleet, "replica-b");
+    let hub = begin(&fleet).await;
     let cut = Instant::now();
     *from.lock().unwrap() = Some(cut);
     let ended = first.task.await.unwrap().unwrap_err().to_string();
@@ -170,15 +171,15 @@ async fn a_leader_that_is_cut_off_ends_and_writes_nothing_once_the_other_leads()
     assert!(last < first_after, "one writes after the other, never both");
     second.stop.cancel();
     second.task.await.unwrap().unwrap();
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_shut_down_gives_the_lease_back() {
-    let yard = Yard::without_hub(fleet::three_clusters(9)).await.unwrap();
-    let first = Replica::start(&yard, "replica-a");
+    let fleet = local_fleet::without_hub(fleet::three_clusters(9)).await.unwrap();
+    let first = Replica::start(&fleet, "replica-a");
     first.leads().await;
-    let second = Replica::start(&yard, "replica-b");
+    let second = Replica::start(&fleet, "replica-b");
     tokio::time::sleep(10 * SECOND).await;
     first.stop.cancel();
     first.task.await.unwrap().unwrap();
@@ -187,5 +188,5 @@ async fn a_leader_that_is_shut_down_gives_the_lease_back() {
     assert!(given.elapsed() <= 4 * SECOND, "{:?}", given.elapsed());
     second.stop.cancel();
     second.task.await.unwrap().unwrap();
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }

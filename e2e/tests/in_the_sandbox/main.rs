@@ -19,7 +19,6 @@ mod faults;
 mod leader_election;
 mod main_job;
 mod operators;
-mod replica_sets;
 mod rights;
 mod rollout_rules;
 mod sequence_of_operations;

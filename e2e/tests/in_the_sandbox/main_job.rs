@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use drydock_api::openshift::ClusterVersion;
 use drydock_e2e::fleet;
-use drydock_e2e::yard::Yard;
+use drydock_e2e::local_fleet;
 use kube::api::DeleteParams;
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
@@ -28,16 +28,16 @@ fn history(version: &ClusterVersion) -> Vec<(String, Option<String>)> {
 async fn one_object_upgrades_clusters_with_and_without_the_agent() {
     let settings = fleet::three_clusters(5);
     let upgrade = fleet::upgrade(&settings.clusters).unwrap();
-    let yard = Yard::start(settings).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings).await.unwrap();
+    let hub = fleet.user().unwrap();
     fleet::start(&hub, &upgrade).await.unwrap();
     fleet::until(&hub, "complete", 10 * HOURS, |upgrade| {
         fleet::is_true(upgrade, "Complete")
     })
     .await
     .unwrap();
-    for name in yard.bed.cluster_names() {
-        let version = version(&yard.user_of(&name).unwrap()).await;
+    for name in fleet.env.cluster_names() {
+        let version = version(&fleet.user_of(&name).unwrap()).await;
         let newest = history(&version).into_iter().next().unwrap();
         assert_eq!(
             newest,
@@ -55,7 +55,7 @@ async fn one_object_upgrades_clusters_with_and_without_the_agent() {
         ]),
         "{end:#}"
     );
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -64,15 +64,15 @@ async fn a_hub_that_is_killed_again_and_again_comes_to_the_same_end() {
     let upgrade = fleet::upgrade(&settings.clusters).unwrap();
     let mut ends = Vec::new();
     for kills in [0, 40] {
-        let mut yard = Yard::start(settings.clone()).await.unwrap();
-        let hub = yard.user().unwrap();
+        let mut fleet = local_fleet::start(settings.clone()).await.unwrap();
+        let hub = fleet.user().unwrap();
         fleet::start(&hub, &upgrade).await.unwrap();
         for kill in 0_u64..kills {
             // Not a multiple of anything: each kill meets the hub somewhere else.
             tokio::time::sleep(Duration::from_millis(97_331 + kill * 7_919)).await;
-            yard.kill_hub().await;
+            fleet.kill_hub().await;
             tokio::time::sleep(Duration::from_secs(kill % 20)).await;
-            yard.start_hub(drydock_hub::Settings::default()).unwrap();
+            fleet.start_hub(drydock_hub::Settings::default()).unwrap();
         }
         fleet::until(&hub, "complete", 10 * HOURS, |upgrade| {
             fleet::is_true(upgrade, "Complete")
@@ -80,7 +80,7 @@ async fn a_hub_that_is_killed_again_and_again_comes_to_the_same_end() {
         .await
         .unwrap();
         ends.push(fleet::end_state(&hub).await.unwrap());
-        yard.shut_down().await.unwrap();
+        fleet.shut_down().await.unwrap();
     }
     assert_eq!(ends[0], ends[1]);
 }
@@ -89,10 +89,10 @@ async fn a_hub_that_is_killed_again_and_again_comes_to_the_same_end() {
 async fn an_upgrade_that_is_deleted_midway_leaves_the_clusters_to_themselves() {
     let settings = fleet::three_clusters(5);
     let upgrade = fleet::upgrade(&settings.clusters).unwrap();
-    let yard = Yard::start(settings).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings).await.unwrap();
+    let hub = fleet.user().unwrap();
     let clusters: Vec<Client> = ["dev1", "dev2", "dev3"]
-        .map(|name| yard.user_of(name).unwrap())
+        .map(|name| fleet.user_of(name).unwrap())
         .into();
     let mut before = Vec::new();
     for cluster in &clusters {
@@ -122,5 +122,5 @@ async fn an_upgrade_that_is_deleted_midway_leaves_the_clusters_to_themselves() {
         let newest = history(&after).into_iter().next().unwrap();
         assert_eq!(newest, ("Completed".to_owned(), Some("4.14.12".to_owned())));
     }
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_e2e::fleet;
-use drydock_e2e::yard::Yard;
-use drydock_sandbox::access::{Access, Key, Kind};
-use drydock_sandbox::bed::BedSettings;
-use drydock_sandbox::olm::catalog_data;
+use drydock_e2e::local_fleet;
+use drydock_e2e::local_fleet::LocalFleet;
+use drydock_sandbox::test_env::TestEnvSettings;
 use kube::ResourceExt;
+use kube_sandbox::access::{Access, Key, Kind};
+use openshift_sandbox::olm::catalog_data;
 use serde_json::{Value, json};
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -23,17 +24,17 @@ const NAMESPACE: Kind = Kind::new("", "v1", "Namespace", "namespaces", false);
 
 /// One cluster with operators `etcd` and `vault`, each in a namespace of its own, at version 1.
 struct Site {
-    yard: Yard,
+    fleet: LocalFleet,
     spoke: Access,
 }
 
 impl Site {
     async fn start() -> Self {
-        let mut settings = BedSettings::demo(1, 5);
+        let mut settings = TestEnvSettings::demo(1, 5);
         settings.clusters[0].agent = false;
-        let yard = Yard::start(settings).await.unwrap();
-        let spoke = Access::memory(yard.bed.spoke("dev1").unwrap(), "user");
-        let site = Self { yard, spoke };
+        let fleet = local_fleet::start(settings).await.unwrap();
+        let spoke = Access::memory(fleet.env.spoke("dev1").unwrap(), "user");
+        let site = Self { fleet, spoke };
         for name in ["olm", "etcd", "vault"] {
             let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
             site.spoke.create(&NAMESPACE, namespace).await.unwrap();
@@ -96,7 +97,7 @@ impl Site {
 
     /// Starts an upgrade of these operators, of the platform as well if asked for.
     async fn upgrade(&self, operators: Value, platform: bool) {
-        let clusters = BedSettings::demo(1, 5).clusters;
+        let clusters = TestEnvSettings::demo(1, 5).clusters;
         let mut upgrade = json!(fleet::upgrade(&clusters).unwrap());
         upgrade["spec"]["ocpOperators"] = operators;
         if !platform {
@@ -106,18 +107,18 @@ impl Site {
             }
         }
         let upgrade = serde_json::from_value(upgrade).unwrap();
-        fleet::start(&self.yard.user().unwrap(), &upgrade).await.unwrap();
+        fleet::start(&self.fleet.user().unwrap(), &upgrade).await.unwrap();
     }
 
     async fn ends(&self, how: &str) -> ManagedClustersUpgrade {
-        let hub = self.yard.user().unwrap();
+        let hub = self.fleet.user().unwrap();
         fleet::until(&hub, how, 12 * HOUR, |upgrade| fleet::is_true(upgrade, how))
             .await
             .unwrap()
     }
 
     async fn kinds(&self) -> Vec<String> {
-        let works = fleet::works(&self.yard.user().unwrap()).await.unwrap();
+        let works = fleet::works(&self.fleet.user().unwrap()).await.unwrap();
         works
             .iter()
             .map(|work| work.labels()["drydock.dev/kind"].clone())
@@ -136,7 +137,7 @@ async fn operators_follow_the_platform_through_all_versions_of_their_channel() {
     let site = Site::start().await;
     site.offer(catalog_data(&[("etcd", 3), ("vault", 2)], None)).await;
     site.upgrade(json!({"approveAllUpgrades": true}), true).await;
-    let hub = site.yard.user().unwrap();
+    let hub = site.fleet.user().unwrap();
     let operators = fleet::until(&hub, "the operators' turn", 12 * HOUR, |upgrade| {
         let clusters = upgrade
             .status
@@ -150,7 +151,7 @@ async fn operators_follow_the_platform_through_all_versions_of_their_channel() {
     site.ends("Complete").await;
     assert_eq!(site.installed("etcd").await, "etcd.v3");
     assert_eq!(site.installed("vault").await, "vault.v2");
-    site.yard.shut_down().await.unwrap();
+    site.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -182,19 +183,19 @@ async fn only_what_is_included_and_not_excluded_is_upgraded() {
         assert_eq!(site.installed("etcd").await, etcd, "{operators}");
         assert_eq!(site.installed("vault").await, vault, "{operators}");
         assert_eq!(site.kinds().await, ["operators"], "operators only: {operators}");
-        site.yard.shut_down().await.unwrap();
+        site.fleet.shut_down().await.unwrap();
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_to_approve_ends_promptly() {
     let site = Site::start().await;
-    let before = site.yard.clock.now();
+    let before = site.fleet.clock.now();
     site.upgrade(json!({"approveAllUpgrades": true}), false).await;
     site.ends("Complete").await;
-    let took = site.yard.clock.now().duration_since(before);
+    let took = site.fleet.clock.now().duration_since(before);
     assert!(took < jiff::SignedDuration::from_mins(2), "{took}");
-    site.yard.shut_down().await.unwrap();
+    site.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -210,7 +211,7 @@ async fn a_bundle_that_fails_makes_the_cluster_failed() {
             "{how}: {}",
             message(&failed)
         );
-        site.yard.shut_down().await.unwrap();
+        site.fleet.shut_down().await.unwrap();
     }
 }
 
@@ -227,7 +228,7 @@ async fn a_plan_that_also_upgrades_what_is_excluded_is_not_approved() {
         .await;
     site.ends("Failed").await;
     assert_eq!(site.installed("etcd").await, "etcd.v1");
-    site.yard.shut_down().await.unwrap();
+    site.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -257,24 +258,24 @@ async fn a_plan_that_is_replaced_while_it_is_waited_for_is_followed() {
         .await
         .unwrap();
     assert_eq!(superseded["status"]["phase"], "RequiresApproval");
-    site.yard.shut_down().await.unwrap();
+    site.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn operators_that_take_too_long_make_the_cluster_failed() {
     let site = Site::start().await;
     site.offer(catalog_data(&[("etcd", 2), ("vault", 1)], None)).await;
-    let clusters = BedSettings::demo(1, 5).clusters;
+    let clusters = TestEnvSettings::demo(1, 5).clusters;
     let mut upgrade = json!(fleet::upgrade(&clusters).unwrap());
     upgrade["spec"]["ocpOperators"] = json!({"approveAllUpgrades": true});
     upgrade["spec"]["upgradeStrategy"]["operatorsUpgradeTimeout"] = "20s".into();
     fleet::start(
-        &site.yard.user().unwrap(),
+        &site.fleet.user().unwrap(),
         &serde_json::from_value(upgrade).unwrap(),
     )
     .await
     .unwrap();
     let failed = site.ends("Failed").await;
     assert!(message(&failed).contains("took too long"), "{}", message(&failed));
-    site.yard.shut_down().await.unwrap();
+    site.fleet.shut_down().await.unwrap();
 }

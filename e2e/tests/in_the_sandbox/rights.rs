@@ -8,16 +8,16 @@ use drydock_api::mcu::ManagedClustersUpgradeRecord;
 use drydock_api::names::UPGRADE_UID_LABEL;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::fleet;
+use drydock_e2e::local_fleet;
 use drydock_e2e::manifests::{self, in_repository};
 use drydock_e2e::spoke::{self, Spoke};
-use drydock_e2e::yard::Yard;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
-use drydock_sandbox::bed::BedSettings;
-use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::server::{ApiServer, Asked, Verdict};
+use drydock_sandbox::test_env::TestEnvSettings;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube_sandbox::server::{ApiServer, Asked, Verdict};
+use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -90,8 +90,8 @@ async fn old_records(user: &kube::Client) {
 
 #[tokio::test(start_paused = true)]
 async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
-    let yard = Yard::without_hub(fleet::three_clusters(9)).await.unwrap();
-    let server = yard.hub_server().unwrap();
+    let fleet = local_fleet::without_hub(fleet::three_clusters(9)).await.unwrap();
+    let server = fleet.hub_server().unwrap();
     let used = watch(server, "drydock-hub");
     let metrics = || RequestMetrics::register(&prometheus::Registry::new()).unwrap();
     let (leadership, stop) = (Leadership::default(), CancellationToken::new());
@@ -101,7 +101,7 @@ async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
         election: Some(Arc::new(Election::new(
             own,
             lease,
-            yard.clock.clone(),
+            fleet.clock.clone(),
             leadership.clone(),
         ))),
         ..drydock_hub::Settings::default()
@@ -111,12 +111,12 @@ async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
     let hub = tokio::spawn(drydock_hub::run(
         settings,
         guarded,
-        yard.clock.clone(),
+        fleet.clock.clone(),
         stop.clone(),
     ));
 
     // A whole life: selected by labels, with actions, upgraded, edited to a Placement, deleted; and records that are too old.
-    let user = yard.user().unwrap();
+    let user = fleet.user().unwrap();
     old_records(&user).await;
     let clusters = fleet::three_clusters(9).clusters;
     fleet::start(&user, &fleet::upgrade(&clusters).unwrap())
@@ -150,14 +150,14 @@ async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
     used.insert("cluster.open-cluster-management.io placements create".to_owned());
     used.insert("work.open-cluster-management.io manifestworks get".to_owned());
     assert_eq!(used, granted("manifests/hub/rbac.yaml"));
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_agent_has_the_rights_that_it_uses_and_no_others() {
-    let change = |settings: &mut BedSettings| settings.clusters[0].faults.extend([Fault::DrainStuck]);
+    let change = |settings: &mut TestEnvSettings| settings.clusters[0].faults.extend([Fault::DrainStuck]);
     let spoke = Spoke::start(change, |outside| outside).await.unwrap();
-    let server = spoke.yard.bed.spoke(spoke::NAME).unwrap();
+    let server = spoke.fleet.env.spoke(spoke::NAME).unwrap();
     let used = watch(server, "drydock-agent");
     // What was watched before is watched anew, so that it is seen.
     server.compact();
@@ -194,5 +194,5 @@ async fn the_agent_has_the_rights_that_it_uses_and_no_others() {
     // An apply that creates is checked as both.
     used.insert(" configmaps create".to_owned());
     assert_eq!(used, granted("manifests/agent/rbac.yaml"));
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }

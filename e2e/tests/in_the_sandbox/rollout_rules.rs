@@ -7,18 +7,19 @@ use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::names::RETRY_ANNOTATION;
 use drydock_api::ocm::ManagedCluster;
 use drydock_e2e::fleet;
-use drydock_e2e::yard::Yard;
-use drydock_sandbox::bed::BedSettings;
-use drydock_sandbox::cluster::Fault;
+use drydock_e2e::local_fleet;
+use drydock_e2e::local_fleet::LocalFleet;
+use drydock_sandbox::test_env::TestEnvSettings;
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
+use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
 
 const HOUR: Duration = Duration::from_hours(1);
 
-fn clusters(count: usize) -> BedSettings {
-    let mut settings = BedSettings::demo(count, 5);
+fn clusters(count: usize) -> TestEnvSettings {
+    let mut settings = TestEnvSettings::demo(count, 5);
     for cluster in &mut settings.clusters {
         cluster.agent = false;
     }
@@ -26,7 +27,7 @@ fn clusters(count: usize) -> BedSettings {
 }
 
 /// The sample upgrade of these clusters, dev1 being the canary, with this laid over its strategy.
-fn upgrade(settings: &BedSettings, strategy: &Value) -> ManagedClustersUpgrade {
+fn upgrade(settings: &TestEnvSettings, strategy: &Value) -> ManagedClustersUpgrade {
     let mut upgrade = serde_json::to_value(fleet::upgrade(&settings.clusters).unwrap()).unwrap();
     for (field, value) in strategy.as_object().unwrap() {
         upgrade["spec"]["upgradeStrategy"][field] = value.clone();
@@ -78,8 +79,8 @@ async fn retry(hub: &Client, moment: &str) {
 #[tokio::test(start_paused = true)]
 async fn canaries_soak_before_any_other_cluster_starts() {
     let settings = clusters(3);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let canaries = json!({
         "clusterSelector": {"matchLabels": {"name": "dev1"}}, "soakTime": "2h",
     });
@@ -94,15 +95,15 @@ async fn canaries_soak_before_any_other_cluster_starts() {
             .2
             .contains("must stay healthy until")
     );
-    let since = yard.clock.now();
+    let since = fleet.clock.now();
     // The canary falls silent for a while: its health counts from the moment that it is back.
     tokio::time::sleep(HOUR).await;
-    assert!(yard.bed.set_connected("dev1", false));
+    assert!(fleet.env.set_connected("dev1", false));
     tokio::time::sleep(HOUR / 2).await;
     let (_, reason, message) = condition(&read(&hub).await, "InProgress");
     assert_eq!(reason, "CanarySoaking");
     assert!(message.contains("and are not: dev1"), "{message}");
-    assert!(yard.bed.set_connected("dev1", true));
+    assert!(fleet.env.set_connected("dev1", true));
     let done = fleet::until(&hub, "complete", 24 * HOUR, |upgrade| {
         fleet::is_true(upgrade, "Complete")
     });
@@ -119,14 +120,14 @@ async fn canaries_soak_before_any_other_cluster_starts() {
             "{other} waited {waited}"
         );
     }
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn canaries_soak_for_a_new_target_although_others_were_started_for_the_old_one() {
     let settings = clusters(3);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let canaries = json!({
         "clusterSelector": {"matchLabels": {"name": "dev1"}}, "soakTime": "2h",
     });
@@ -154,7 +155,7 @@ async fn canaries_soak_for_a_new_target_although_others_were_started_for_the_old
     })
     .await
     .unwrap();
-    let since = yard.clock.now();
+    let since = fleet.clock.now();
     tokio::time::sleep(HOUR).await;
     assert!(
         !starts(&hub).await.contains_key("dev3"),
@@ -163,14 +164,14 @@ async fn canaries_soak_for_a_new_target_although_others_were_started_for_the_old
     tokio::time::sleep(2 * HOUR).await;
     let waited = starts(&hub).await["dev3"].duration_since(since);
     assert!(waited > SignedDuration::from_mins(110), "dev3 waited {waited}");
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_goal_that_the_canaries_have_already_passed_shortens_no_soak() {
     let settings = clusters(3);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let canaries = json!({
         "clusterSelector": {"matchLabels": {"name": "dev1"}}, "soakTime": "2h",
     });
@@ -181,7 +182,7 @@ async fn a_goal_that_the_canaries_have_already_passed_shortens_no_soak() {
     })
     .await
     .unwrap();
-    let since = yard.clock.now();
+    let since = fleet.clock.now();
     tokio::time::sleep(HOUR / 2).await;
     // The canary runs what is newer than that: it needs nothing.
     let patch = Patch::Merge(json!({"spec": {"clusterVersion": {"version": "4.14.10"}}}));
@@ -198,14 +199,14 @@ async fn a_goal_that_the_canaries_have_already_passed_shortens_no_soak() {
     .unwrap();
     let waited = starts(&hub).await["dev2"].duration_since(since);
     assert!(waited > SignedDuration::from_mins(110), "dev2 waited {waited}");
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_canary_that_is_named_later_soaks_although_others_were_started() {
     let settings = clusters(4);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let canaries = |names: &[&str]| {
         let named = json!({"key": "name", "operator": "In", "values": names});
         json!({"canaryClusters": {"clusterSelector": {"matchExpressions": [named]}, "soakTime": "2h"}, "maxConcurrency": 1})
@@ -233,7 +234,7 @@ async fn a_canary_that_is_named_later_soaks_although_others_were_started() {
     })
     .await
     .unwrap();
-    let since = yard.clock.now();
+    let since = fleet.clock.now();
     assert!(starts(&hub).await.contains_key("dev3"), "the second canary");
     let done = fleet::until(&hub, "complete", 24 * HOUR, |upgrade| {
         fleet::is_true(upgrade, "Complete")
@@ -241,14 +242,14 @@ async fn a_canary_that_is_named_later_soaks_although_others_were_started() {
     done.await.unwrap();
     let waited = starts(&hub).await["dev4"].duration_since(since);
     assert!(waited > SignedDuration::from_mins(110), "dev4 waited {waited}");
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_spent_failure_budget_stops_the_rest_until_a_retry() {
     let settings = clusters(5);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     for cluster in ["dev2", "dev3"] {
         fault(&hub, cluster, &json!(Fault::UnknownUpdate.code())).await;
     }
@@ -273,7 +274,7 @@ async fn a_spent_failure_budget_stops_the_rest_until_a_retry() {
         done.await.unwrap().status.unwrap().progress.as_deref(),
         Some("5/5")
     );
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 /// The post-upgrade action of the sample with a Job that ends so.
@@ -289,8 +290,8 @@ fn post_action(upgrade: &ManagedClustersUpgrade, outcome: &str) -> Value {
 #[tokio::test(start_paused = true)]
 async fn a_retry_after_a_failed_post_action_repeats_that_action_only() {
     let settings = clusters(1);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     let mut upgrade = upgrade(&settings, &json!({}));
     upgrade.spec.post_upgrade_action = serde_json::from_value(post_action(&upgrade, "fail")).unwrap();
     fleet::start(&hub, &upgrade).await.unwrap();
@@ -304,7 +305,7 @@ async fn a_retry_after_a_failed_post_action_repeats_that_action_only() {
     );
     let before = starts(&hub).await;
     let patch = json!({
-        "metadata": {"annotations": {RETRY_ANNOTATION: yard.clock.now().to_string()}},
+        "metadata": {"annotations": {RETRY_ANNOTATION: fleet.clock.now().to_string()}},
         "spec": {"postUpgradeAction": post_action(&upgrade, "succeed")},
     });
     tokio::time::sleep(HOUR / 60).await;
@@ -317,14 +318,14 @@ async fn a_retry_after_a_failed_post_action_repeats_that_action_only() {
     });
     done.await.unwrap();
     assert_eq!(starts(&hub).await, before, "the upgrade itself is not repeated");
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn clusters_start_only_while_a_window_is_open() {
     let settings = clusters(4);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     // Virtual time begins on 2026-01-05 at 08:00 UTC, a Monday.
     let windows = json!([{"cron": "0 22 * * 1-5", "duration": "2h", "timeZone": "Europe/Berlin"}]);
     let strategy = json!({"startWindows": windows, "maxConcurrency": 1});
@@ -344,12 +345,12 @@ async fn clusters_start_only_while_a_window_is_open() {
         let hour = start.to_zoned(jiff::tz::TimeZone::UTC).hour();
         assert!((21..23).contains(&hour), "{cluster} started at {start}");
     }
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }
 
 /// How often the hub has written the upgrade's status.
-fn status_writes(yard: &Yard) -> u64 {
-    let requests = yard.hub_server().unwrap().requests();
+fn status_writes(fleet: &LocalFleet) -> u64 {
+    let requests = fleet.hub_server().unwrap().requests();
     let is_status =
         |resource: &str| resource.starts_with("managedclustersupgrades") && resource.ends_with("/status");
     let written = requests.iter().filter(|(key, _)| is_status(&key.resource));
@@ -371,8 +372,8 @@ async fn wake(hub: &Client, times: u32) {
 #[tokio::test(start_paused = true)]
 async fn a_status_without_news_is_not_written_and_a_retried_upgrade_is_frozen_again() {
     let settings = clusters(2);
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     fault(&hub, "dev2", &json!(Fault::UnknownUpdate.code())).await;
     fleet::start(&hub, &upgrade(&settings, &json!({}))).await.unwrap();
     let failed = fleet::until(&hub, "failed", 12 * HOUR, |upgrade| {
@@ -380,14 +381,14 @@ async fn a_status_without_news_is_not_written_and_a_retried_upgrade_is_frozen_ag
     });
     failed.await.unwrap();
     tokio::time::sleep(HOUR).await;
-    let before = status_writes(&yard);
+    let before = status_writes(&fleet);
     wake(&hub, 10).await;
-    assert_eq!(status_writes(&yard), before, "a failed cluster is no news");
+    assert_eq!(status_writes(&fleet), before, "a failed cluster is no news");
     fault(&hub, "dev2", &Value::Null).await;
     tokio::time::sleep(HOUR / 60).await;
     retry(
         &hub,
-        &(yard.clock.now() + SignedDuration::from_millis(1_234)).to_string(),
+        &(fleet.clock.now() + SignedDuration::from_millis(1_234)).to_string(),
     )
     .await;
     let done = fleet::until(&hub, "complete", 12 * HOUR, |upgrade| {
@@ -397,18 +398,18 @@ async fn a_status_without_news_is_not_written_and_a_retried_upgrade_is_frozen_ag
     // Nothing is left to retry: the upgrade is complete as it was, and follows the fleet no more.
     retry(
         &hub,
-        &(yard.clock.now() + SignedDuration::from_millis(1_234)).to_string(),
+        &(fleet.clock.now() + SignedDuration::from_millis(1_234)).to_string(),
     )
     .await;
     tokio::time::sleep(HOUR).await;
-    let before = status_writes(&yard);
+    let before = status_writes(&fleet);
     let patch = json!({"metadata": {"labels": {"name": "other"}}});
     Api::<ManagedCluster>::all(hub.clone())
         .patch("dev2", &PatchParams::default(), &Patch::Merge(&patch))
         .await
         .unwrap();
     tokio::time::sleep(HOUR).await;
-    assert_eq!(status_writes(&yard), before, "a complete upgrade is frozen");
+    assert_eq!(status_writes(&fleet), before, "a complete upgrade is frozen");
     assert_eq!(read(&hub).await.status.unwrap().progress.as_deref(), Some("2/2"));
-    yard.shut_down().await.unwrap();
+    fleet.shut_down().await.unwrap();
 }

@@ -6,27 +6,28 @@ use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::names::{KIND_LABEL, STATE_LABEL};
 use drydock_api::ocm::{ManagedCluster, ManifestWork};
 use drydock_e2e::fleet;
-use drydock_e2e::yard::Yard;
-use drydock_sandbox::bed::BedSettings;
-use drydock_sandbox::cluster::Fault;
+use drydock_e2e::local_fleet;
+use drydock_e2e::local_fleet::LocalFleet;
+use drydock_sandbox::test_env::TestEnvSettings;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
+use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const HOUR: Duration = Duration::from_hours(1);
 
 /// Clusters without the agent.
-fn clusters(count: usize) -> BedSettings {
-    let mut settings = BedSettings::demo(count, 11);
+fn clusters(count: usize) -> TestEnvSettings {
+    let mut settings = TestEnvSettings::demo(count, 11);
     for cluster in &mut settings.clusters {
         cluster.agent = false;
     }
     settings
 }
 
-/// The sample for a bed, changed by a merge patch of its spec.
-fn upgrade(settings: &BedSettings, change: &Value) -> ManagedClustersUpgrade {
+/// The sample for a test environment, changed by a merge patch of its spec.
+fn upgrade(settings: &TestEnvSettings, change: &Value) -> ManagedClustersUpgrade {
     let mut object = json!(fleet::upgrade(&settings.clusters).unwrap());
     merge(&mut object["spec"], change);
     serde_json::from_value(object).unwrap()
@@ -64,16 +65,16 @@ fn all_at_once(concurrency: i32) -> Value {
 }
 
 struct Run {
-    yard: Yard,
+    fleet: LocalFleet,
     hub: Client,
 }
 
 impl Run {
-    async fn start(settings: BedSettings, upgrade: &ManagedClustersUpgrade) -> Self {
-        let yard = Yard::start(settings).await.unwrap();
-        let hub = yard.user().unwrap();
+    async fn start(settings: TestEnvSettings, upgrade: &ManagedClustersUpgrade) -> Self {
+        let fleet = local_fleet::start(settings).await.unwrap();
+        let hub = fleet.user().unwrap();
         fleet::start(&hub, upgrade).await.unwrap();
-        Self { yard, hub }
+        Self { fleet, hub }
     }
 
     /// The kinds of a cluster's works, with their recorded ends.
@@ -102,7 +103,7 @@ impl Run {
     /// Clusters with works and without an end.
     async fn in_flight(&self) -> usize {
         let mut count = 0;
-        for cluster in self.yard.bed.cluster_names() {
+        for cluster in self.fleet.env.cluster_names() {
             let works = self.works(&cluster).await;
             if !works.is_empty() && works.iter().all(|(_, end)| end.is_none()) {
                 count += 1;
@@ -144,7 +145,7 @@ impl Run {
     }
 
     async fn end(self) {
-        self.yard.shut_down().await.unwrap();
+        self.fleet.shut_down().await.unwrap();
     }
 }
 
@@ -171,14 +172,15 @@ async fn rule_1_a_cluster_is_upgraded_only_after_its_pre_action_has_succeeded() 
 async fn rule_2_a_failed_pre_action_of_one_cluster_does_not_keep_the_others() {
     let settings = clusters(3);
     let change = json!({"upgradeStrategy": all_at_once(3), "preUpgradeAction": action("backup", "succeed")});
-    let yard = Yard::start(settings.clone()).await.unwrap();
-    let hub = yard.user().unwrap();
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
     // On dev2 the Job cannot run: its namespace is not allowed to be made.
-    yard.bed
+    fleet
+        .env
         .spoke("dev2")
         .unwrap()
         .set_fault_hook(Some(std::sync::Arc::new(|asked| {
-            use drydock_sandbox::server::{Status, Verb, Verdict};
+            use kube_sandbox::server::{Status, Verb, Verdict};
             let is_job = asked.kind.is_some_and(|kind| kind.kind == "Job") && asked.verb == Verb::Create;
             if is_job {
                 Verdict::Refuse(Status::new(403, "Forbidden", "no jobs here"))
@@ -187,7 +189,7 @@ async fn rule_2_a_failed_pre_action_of_one_cluster_does_not_keep_the_others() {
             }
         })));
     fleet::start(&hub, &upgrade(&settings, &change)).await.unwrap();
-    let run = Run { yard, hub };
+    let run = Run { fleet, hub };
     assert_eq!(run.until_ended("dev1").await, "Complete");
     assert_eq!(run.until_ended("dev3").await, "Complete");
     assert_eq!(run.until_ended("dev2").await, "Failed");
@@ -273,7 +275,7 @@ async fn rule_6_operators_of_the_platform_are_at_the_target_before_what_comes_af
         }
         tokio::time::sleep(MINUTE / 4).await;
     }
-    let cluster = run.yard.user_of("dev1").unwrap();
+    let cluster = run.fleet.user_of("dev1").unwrap();
     let operators: Api<drydock_api::openshift::ClusterOperator> = Api::all(cluster);
     for operator in operators.list(&kube::api::ListParams::default()).await.unwrap() {
         let versions = operator.status.unwrap_or_default().versions;
@@ -356,7 +358,7 @@ async fn rule_9_the_post_action_is_applied_when_the_cluster_has_reached_the_targ
         &upgrade(&settings, &json!({"upgradeStrategy": all_at_once(1)})),
     )
     .await;
-    let cluster = run.yard.user_of("dev1").unwrap();
+    let cluster = run.fleet.user_of("dev1").unwrap();
     let versions: Api<drydock_api::openshift::ClusterVersion> = Api::all(cluster);
     for _ in 0..2_000 {
         let status = versions.get("version").await.unwrap().status.unwrap();

@@ -10,8 +10,8 @@ use drydock_api::names::AGENT_MANAGER;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::scraped::Scraped;
 use drydock_e2e::spoke::{NAME, Spoke};
-use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::server::{Asked, Status, Verdict};
+use kube_sandbox::server::{Asked, Status, Verdict};
+use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -81,14 +81,14 @@ fn troubles() -> Vec<(&'static str, Trouble)> {
 }
 
 fn page(spoke: &Spoke) -> String {
-    spoke.yard.metrics(NAME).unwrap()
+    spoke.fleet.metrics(NAME).unwrap()
 }
 
 async fn in_trouble(trouble: Trouble) -> String {
     let dead = Router::new().route("/", any(|| async { StatusCode::INTERNAL_SERVER_ERROR }));
     let spoke = Spoke::start(
         |settings| settings.clusters[0].faults.extend(trouble.fault),
-        |outside| outside.with("dead.example", dead.clone()),
+        move |outside| outside.with("dead.example", dead.clone()),
     )
     .await
     .unwrap();
@@ -96,7 +96,7 @@ async fn in_trouble(trouble: Trouble) -> String {
     spoke.ask(trouble.asked).await.unwrap();
     tokio::time::sleep(HOUR * trouble.hours).await;
     let page = page(&spoke);
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
     page
 }
 
@@ -119,7 +119,7 @@ async fn unhealthy() -> String {
     spoke.ask(json!({})).await.unwrap();
     tokio::time::sleep(HOUR / 2).await;
     let page = page(&spoke);
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
     page
 }
 
@@ -136,7 +136,7 @@ async fn out_of_sync() -> String {
         .route(path, answer(clusters))
         .route(&format!("{path}/c1/upgrade_policies"), answer(policies))
         .route(&format!("{path}/c1/upgrade_policies/p1/state"), answer(state));
-    let spoke = Spoke::start(|_| {}, |outside| outside.with("ocm.example", ocm.clone()))
+    let spoke = Spoke::start(|_| {}, move |outside| outside.with("ocm.example", ocm.clone()))
         .await
         .unwrap();
     let auths = json!({"auths": {"cloud.openshift.com": {"auth": "bzpj"}}});
@@ -145,14 +145,14 @@ async fn out_of_sync() -> String {
     spoke.configure(source).await.unwrap();
     tokio::time::sleep(HOUR).await;
     let page = page(&spoke);
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
     page
 }
 
 /// An agent whose status the server refuses, at two moments.
 async fn refused() -> Vec<String> {
     let spoke = Spoke::start(|_| {}, |outside| outside).await.unwrap();
-    let server = spoke.yard.bed.spoke(NAME).unwrap();
+    let server = spoke.fleet.env.spoke(NAME).unwrap();
     server.set_fault_hook(Some(Arc::new(|asked: &Asked<'_>| {
         let is_status =
             asked.subresource.is_some() && asked.kind.is_some_and(|kind| kind.plural == "upgradeconfigs");
@@ -168,7 +168,7 @@ async fn refused() -> Vec<String> {
         tokio::time::sleep(HOUR).await;
         pages.push(page(&spoke));
     }
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
     pages
 }
 
@@ -177,7 +177,7 @@ async fn calm() -> String {
     spoke.ask(json!({})).await.unwrap();
     spoke.until(UpgradePhase::Upgraded).await.unwrap();
     let page = page(&spoke);
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
     page
 }
 

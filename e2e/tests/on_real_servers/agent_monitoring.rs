@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use drydock_agent::Places;
 use drydock_api::names::AGENT_MANAGER;
+use drydock_e2e::local_fleet::program_client;
 use drydock_e2e::monitoring::RealMonitoring;
 use drydock_e2e::still::silences::what_is_silenced_when;
 use drydock_e2e::still::{StillCluster, Watched};
-use drydock_e2e::yard::stack;
 use drydock_runtime::Clock;
-use drydock_sandbox::bed::spoke_types;
-use drydock_sandbox::server::{ApiServer, ServerSettings};
+use drydock_sandbox::test_env::spoke_types;
 use kube::Client;
+use kube_sandbox::server::{ApiServer, ServerSettings};
 
 const RULES: &str = "
 groups:
@@ -24,7 +24,7 @@ groups:
 fn client() -> Client {
     let types = spoke_types().unwrap();
     let server = ApiServer::new(ServerSettings::new("still", Clock::system(), 1, types));
-    stack(&server, AGENT_MANAGER).unwrap()
+    program_client(&server, AGENT_MANAGER).unwrap()
 }
 
 async fn cluster(monitoring: RealMonitoring) -> StillCluster {

@@ -18,4 +18,3 @@ mod kubectl;
 mod leader_election;
 mod main_job;
 mod manifests;
-mod replica_sets;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use drydock_api::openshift::ClusterVersion;
 use drydock_e2e::fleet;
+use drydock_e2e::local_fleet;
 use drydock_e2e::real::RealFleet;
-use drydock_e2e::yard::Yard;
 use kube::api::DeleteParams;
 use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
@@ -37,8 +37,8 @@ fn end_in_the_sandbox() -> Value {
         runtime.block_on(async {
             let settings = fleet::three_clusters(5);
             let upgrade = fleet::upgrade(&settings.clusters).unwrap();
-            let yard = Yard::start(settings).await.unwrap();
-            let hub = yard.user().unwrap();
+            let fleet = local_fleet::start(settings).await.unwrap();
+            let hub = fleet.user().unwrap();
             fleet::start(&hub, &upgrade).await.unwrap();
             fleet::until(&hub, "complete", 10 * HOURS, |upgrade| {
                 fleet::is_true(upgrade, "Complete")
@@ -46,7 +46,7 @@ fn end_in_the_sandbox() -> Value {
             .await
             .unwrap();
             let end = fleet::end_state(&hub).await.unwrap();
-            yard.shut_down().await.unwrap();
+            fleet.shut_down().await.unwrap();
             end
         })
     };

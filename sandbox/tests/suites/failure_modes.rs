@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use drydock_runtime::Clock;
-use drydock_sandbox::access::{Access, Key};
-use drydock_sandbox::bed::{Bed, BedSettings, FAULT_ANNOTATION};
-use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::cluster::kinds::CLUSTER_VERSION;
-use drydock_sandbox::ocm::kinds::MANAGED_CLUSTER;
-use drydock_sandbox::server::{ApiServer, Call, Identity, WatchFrame, WatchOptions};
+use drydock_sandbox::test_env::{FAULT_ANNOTATION, TestEnv, TestEnvSettings};
 use jiff::Timestamp;
+use kube_sandbox::access::{Access, Key};
+use kube_sandbox::server::{ApiServer, Call, Identity, WatchFrame, WatchOptions};
+use ocm_sandbox::kinds::MANAGED_CLUSTER;
+use openshift_sandbox::cluster::Fault;
+use openshift_sandbox::cluster::kinds::CLUSTER_VERSION;
 use serde_json::{Value, json};
 
 const WATCHED: &[(&str, &str, &str)] = &[
@@ -125,22 +125,22 @@ async fn ask_for(access: &Access, update: Value) {
     access.merge_patch(&CLUSTER_VERSION, &key, patch).await.unwrap();
 }
 
-async fn annotate(bed: &Bed, faults: Option<&str>) {
-    let hub = Access::memory(bed.hub_server().unwrap(), "user");
+async fn annotate(env: &TestEnv, faults: Option<&str>) {
+    let hub = Access::memory(env.hub_server().unwrap(), "user");
     let patch = json!({"metadata": {"annotations": {FAULT_ANNOTATION: faults}}});
     hub.merge_patch(&MANAGED_CLUSTER, &Key::cluster("dev1"), patch)
         .await
         .unwrap();
 }
 
-async fn bed(faults: &[Fault]) -> (Bed, Log) {
-    let mut settings = BedSettings::demo(1, 7);
+async fn env(faults: &[Fault]) -> (TestEnv, Log) {
+    let mut settings = TestEnvSettings::demo(1, 7);
     settings.clusters[0].faults = faults.iter().copied().collect::<BTreeSet<Fault>>();
     let clock = Clock::simulated(Timestamp::constant(1_767_600_000, 0));
-    let bed = Bed::start(settings, clock).await.unwrap();
+    let env = TestEnv::start(settings, clock).await.unwrap();
     let log = Log::default();
-    follow(bed.spoke("dev1").unwrap(), &log);
-    (bed, log)
+    follow(env.spoke("dev1").unwrap(), &log);
+    (env, log)
 }
 
 struct Case {
@@ -279,8 +279,8 @@ fn cases() -> Vec<Case> {
 /// The log of one case. Everything in it comes from the seed and the virtual clock.
 async fn log_of(case: &Case) -> Vec<String> {
     let faults: Vec<Fault> = case.fault.into_iter().collect();
-    let (bed, log) = bed(&faults).await;
-    let user = Access::memory(bed.spoke("dev1").unwrap(), "user");
+    let (env, log) = env(&faults).await;
+    let user = Access::memory(env.spoke("dev1").unwrap(), "user");
     tokio::time::sleep(Duration::from_mins(1)).await;
     ask_for(&user, case.target.clone()).await;
     if let Some(then) = &case.then {
@@ -288,7 +288,7 @@ async fn log_of(case: &Case) -> Vec<String> {
         ask_for(&user, then.clone()).await;
     }
     tokio::time::sleep(Duration::from_hours(5)).await;
-    bed.shut_down().await;
+    env.shut_down().await;
     let log = log.lock().unwrap();
     log.clone()
 }
@@ -396,11 +396,11 @@ async fn the_same_seed_gives_the_same_log_for_every_failure_mode() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failure_mode_is_injected_and_lifted_while_the_cluster_runs() {
-    let (bed, log) = bed(&[]).await;
-    let user = Access::memory(bed.spoke("dev1").unwrap(), "user");
-    annotate(&bed, Some("F4, F2")).await;
+    let (env, log) = env(&[]).await;
+    let user = Access::memory(env.spoke("dev1").unwrap(), "user");
+    annotate(&env, Some("F4, F2")).await;
     tokio::time::sleep(Duration::from_mins(5)).await;
-    annotate(&bed, Some("F4")).await;
+    annotate(&env, Some("F4")).await;
     ask_for(&user, json!({"version": "4.14.12"})).await;
     tokio::time::sleep(Duration::from_hours(6)).await;
     let held: Vec<String> = std::mem::take(&mut *log.lock().unwrap());
@@ -417,7 +417,7 @@ async fn a_failure_mode_is_injected_and_lifted_while_the_cluster_runs() {
             .iter()
             .any(|line| has(line, "MachineConfigPool/worker Updated=True…rendered-worker-…12"))
     );
-    annotate(&bed, None).await;
+    annotate(&env, None).await;
     tokio::time::sleep(Duration::from_hours(3)).await;
     let after = log.lock().unwrap().clone();
     for wanted in [
@@ -426,5 +426,5 @@ async fn a_failure_mode_is_injected_and_lifted_while_the_cluster_runs() {
     ] {
         assert!(after.iter().any(|line| has(line, wanted)), "{wanted}: {after:#?}");
     }
-    bed.shut_down().await;
+    env.shut_down().await;
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use drydock_runtime::Clock;
-use drydock_sandbox::access::{Access, Key, Kind, Selection};
-use drydock_sandbox::bed::{Bed, BedSettings};
-use drydock_sandbox::olm::catalog_data as catalog;
+use drydock_sandbox::test_env::{TestEnv, TestEnvSettings};
 use jiff::Timestamp;
+use kube_sandbox::access::{Access, Key, Kind, Selection};
+use openshift_sandbox::olm::catalog_data as catalog;
 use serde_json::{Value, json};
 
 const GROUP: &str = "operators.coreos.com";
@@ -25,15 +25,15 @@ const NAMESPACE: Kind = Kind::new("", "v1", "Namespace", "namespaces", false);
 
 /// A cluster on which operators are installed.
 struct Cluster {
-    bed: Bed,
+    env: TestEnv,
     access: Access,
 }
 
 impl Cluster {
     async fn start() -> Self {
         let clock = Clock::simulated(Timestamp::constant(1_767_600_000, 0));
-        let bed = Bed::start(BedSettings::demo(1, 7), clock).await.unwrap();
-        let access = Access::memory(bed.spoke("dev1").unwrap(), "user");
+        let env = TestEnv::start(TestEnvSettings::demo(1, 7), clock).await.unwrap();
+        let access = Access::memory(env.spoke("dev1").unwrap(), "user");
         for name in ["olm", "operators"] {
             let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
             access.create(&NAMESPACE, namespace).await.unwrap();
@@ -44,7 +44,7 @@ impl Cluster {
             "spec": {"sourceType": "configmap", "configMap": "ours"},
         });
         access.create(&CATALOG, source).await.unwrap();
-        Self { bed, access }
+        Self { env, access }
     }
 
     async fn offer(&self, data: Value) {
@@ -133,7 +133,7 @@ async fn an_automatic_subscription_follows_its_channel_version_by_version() {
         plans,
         ["etcd.v1 Complete", "etcd.v2 Complete", "etcd.v3 Complete"]
     );
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -157,7 +157,7 @@ async fn one_manual_subscription_makes_the_plans_of_its_whole_namespace_wait() {
         cluster.phases(&VERSION).await,
         ["etcd.v1 Succeeded", "vault.v1 Succeeded"]
     );
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -177,7 +177,7 @@ async fn a_plan_that_waits_is_superseded_when_the_catalog_moves_on() {
     let mut plans = cluster.phases(&PLAN).await;
     plans.sort();
     assert_eq!(plans, ["etcd.v1 RequiresApproval", "etcd.v2 Complete"]);
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -204,6 +204,6 @@ async fn a_bundle_fails_to_unpack_or_to_install() {
             how == "unpack",
             "{how}: {status}"
         );
-        cluster.bed.shut_down().await;
+        cluster.env.shut_down().await;
     }
 }

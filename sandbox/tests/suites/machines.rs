@@ -5,26 +5,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drydock_runtime::Clock;
-use drydock_sandbox::access::{Access, Key, Kind, Removal, Selection};
-use drydock_sandbox::bed::{Bed, BedSettings};
-use drydock_sandbox::cluster::kinds::{MACHINE, MACHINE_SET, NODE, POOL};
-use drydock_sandbox::store::Object;
+use drydock_sandbox::test_env::{TestEnv, TestEnvSettings};
 use jiff::Timestamp;
+use kube_sandbox::access::{Access, Key, Kind, Removal, Selection};
+use kube_sandbox::store::Object;
+use openshift_sandbox::cluster::kinds::{MACHINE, MACHINE_SET, NODE, POOL};
 use serde_json::{Value, json};
 
 const NAMESPACE: &str = "openshift-machine-api";
 
 struct Cluster {
-    bed: Bed,
+    env: TestEnv,
     access: Access,
 }
 
 impl Cluster {
     async fn start() -> Self {
         let clock = Clock::simulated(Timestamp::constant(1_767_600_000, 0));
-        let bed = Bed::start(BedSettings::demo(1, 7), clock).await.unwrap();
-        let access = Access::memory(bed.spoke("dev1").unwrap(), "user");
-        let cluster = Self { bed, access };
+        let env = TestEnv::start(TestEnvSettings::demo(1, 7), clock).await.unwrap();
+        let access = Access::memory(env.spoke("dev1").unwrap(), "user");
+        let cluster = Self { env, access };
         pass(1).await;
         cluster
     }
@@ -99,7 +99,7 @@ async fn every_node_has_its_machine_from_the_start() {
             set["metadata"]["uid"]
         );
     }
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -144,7 +144,7 @@ async fn a_set_that_grows_brings_nodes_and_one_that_shrinks_drains_them() {
     assert_eq!(cluster.machines_of(set.name()).await.len(), 1);
     assert_eq!(cluster.all(&NODE).await.len(), 6);
     assert_eq!(cluster.pool_size().await, 3);
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -174,7 +174,7 @@ async fn a_copied_set_brings_its_own_node_and_takes_it_with_it() {
     pass(60).await;
     assert!(cluster.machines_of(&name).await.is_empty());
     assert_eq!(cluster.all(&NODE).await.len(), 6);
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -202,7 +202,7 @@ async fn a_set_whose_machines_fail_says_so_and_has_no_node() {
         (&status["replicas"], &status["readyReplicas"]),
         (&json!(2), &json!(1))
     );
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -221,5 +221,5 @@ async fn a_machine_that_somebody_deletes_is_replaced() {
     assert_eq!(phases(&machines), ["Running"]);
     assert_ne!(machines[0].name(), before.name());
     assert_eq!(cluster.all(&NODE).await.len(), 6);
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }

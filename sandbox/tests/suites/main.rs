@@ -6,14 +6,13 @@
     reason = "a test ends by panicking"
 )]
 
-mod bed;
+mod definitions;
 mod failure_modes;
 mod lifecycle_manager;
 mod machines;
 mod measured;
 mod monitoring;
-mod replica_sets;
 mod server;
 mod shapes;
+mod test_env;
 mod transcripts;
-mod update_service;

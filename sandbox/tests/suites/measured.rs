@@ -1,17 +1,17 @@
 //! What was measured on the real OCM, each as the stand-ins show it (fleet reference, the facts marked [M]; by their
-//! section or number). ManifestWorkReplicaSets (0.9, 0.10) are in `replica_sets` and beside the rules of their rollout, etcd's limit
-//! (0.12) is in `server`; the prototype (0.11) and the flags of OCM's programs (0.13) have no stand-in.
+//! section or number). etcd's limit (0.12) is in `server`; ManifestWorkReplicaSets (0.9, 0.10), the prototype (0.11)
+//! and the flags of OCM's programs (0.13) have no stand-in.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use drydock_runtime::Clock;
-use drydock_sandbox::access::{Access, Key, Kind, Removal, Selection, WatchEvent};
-use drydock_sandbox::bed::{Bed, BedSettings};
-use drydock_sandbox::cluster::kinds::{CLUSTER_VERSION, JOB};
-use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, MANIFEST_WORK, PLACEMENT, PLACEMENT_DECISION};
+use drydock_sandbox::test_env::{TestEnv, TestEnvSettings};
 use futures::StreamExt;
 use jiff::Timestamp;
+use kube_sandbox::access::{Access, Key, Kind, Removal, Selection, WatchEvent};
+use ocm_sandbox::kinds::{MANAGED_CLUSTER, MANIFEST_WORK, PLACEMENT, PLACEMENT_DECISION};
+use openshift_sandbox::cluster::kinds::{CLUSTER_VERSION, JOB};
 use serde_json::{Value, json};
 
 const CONFIG_MAP: Kind = Kind::new("", "v1", "ConfigMap", "configmaps", true);
@@ -19,7 +19,7 @@ const SETTLED: Duration = Duration::from_mins(1);
 
 /// One cluster, its hub, and a user of both.
 struct Site {
-    bed: Bed,
+    env: TestEnv,
     hub: Access,
     spoke: Access,
 }
@@ -27,11 +27,13 @@ struct Site {
 impl Site {
     async fn start(clusters: usize) -> Self {
         let clock = Clock::simulated(Timestamp::constant(1_767_600_000, 0));
-        let bed = Bed::start(BedSettings::demo(clusters, 7), clock).await.unwrap();
-        let hub = Access::memory(bed.hub_server().unwrap(), "user");
-        let spoke = Access::memory(bed.spoke("dev1").unwrap(), "oc");
+        let env = TestEnv::start(TestEnvSettings::demo(clusters, 7), clock)
+            .await
+            .unwrap();
+        let hub = Access::memory(env.hub_server().unwrap(), "user");
+        let spoke = Access::memory(env.spoke("dev1").unwrap(), "oc");
         tokio::time::sleep(SETTLED).await;
-        Self { bed, hub, spoke }
+        Self { env, hub, spoke }
     }
 
     async fn work(&self, spec: Value) {
@@ -129,7 +131,7 @@ async fn rule_0_1_an_orphaning_rule_without_group_and_plural_deletes_cluster_ver
         if let Some(left) = left {
             assert_eq!(left["metadata"]["ownerReferences"], Value::Null);
         }
-        site.bed.shut_down().await;
+        site.env.shut_down().await;
     }
 }
 
@@ -157,7 +159,7 @@ async fn rule_0_2_update_replaces_the_whole_spec_and_server_side_apply_keeps_it(
         assert_eq!(spec["desiredUpdate"]["version"], "4.14.9");
         assert_eq!(spec["upstream"].is_string(), kept, "{strategy}");
         assert_eq!(spec["overrides"].is_array(), kept, "{strategy}");
-        site.bed.shut_down().await;
+        site.env.shut_down().await;
     }
 }
 
@@ -180,7 +182,7 @@ async fn rule_0_3_server_side_apply_without_force_fails_where_oc_set_the_channel
     let message = condition(manifest, "Applied")["message"].as_str().unwrap();
     assert!(message.contains("conflict with \"oc\""), "{message}");
     assert!(message.contains(".spec.channel"), "{message}");
-    site.bed.shut_down().await;
+    site.env.shut_down().await;
 }
 
 fn job(outcome: &str) -> Value {
@@ -211,7 +213,7 @@ async fn rule_0_4_available_says_that_a_job_exists_and_not_that_it_ran() {
         .await
         .unwrap();
     assert_eq!(job["status"]["succeeded"], Value::Null);
-    site.bed.shut_down().await;
+    site.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -264,7 +266,7 @@ async fn rules_0_5_and_0_6_a_failed_job_is_complete_too_and_a_complete_work_is_f
         (generation("Applied"), generation("Complete")),
         (json!(1), json!(2))
     );
-    site.bed.shut_down().await;
+    site.env.shut_down().await;
 }
 
 /// A Placement of the whole set in `dev`, with these decision groups.
@@ -360,7 +362,7 @@ async fn rule_0_7_a_regrouping_shows_less_than_is_selected_for_a_moment() {
     assert!(fewest < 250, "the pages are not written at once");
     let union: BTreeSet<&String> = contents.values().flatten().collect();
     assert_eq!(union.len(), 250, "and come together in the end");
-    site.bed.shut_down().await;
+    site.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -371,7 +373,7 @@ async fn rule_0_8_a_cluster_that_falls_silent_is_tainted_and_leaves_unless_toler
         pages(&site.hub).await,
         [("p-decision-1".to_owned(), json!("0"), 2)]
     );
-    assert!(site.bed.set_connected("dev2", false));
+    assert!(site.env.set_connected("dev2", false));
     tokio::time::sleep(6 * SETTLED).await;
     let cluster = site
         .hub
@@ -406,7 +408,7 @@ async fn rule_0_8_a_cluster_that_falls_silent_is_tainted_and_leaves_unless_toler
         pages(&site.hub).await,
         [("p-decision-1".to_owned(), json!("0"), 2)]
     );
-    site.bed.shut_down().await;
+    site.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -446,7 +448,7 @@ async fn section_1_4_pages_hold_a_hundred_each_and_no_cluster_is_one_empty_page(
     tokio::time::sleep(SETTLED).await;
     assert_eq!(pages(&site.hub).await.len(), 1);
     assert_eq!(pages(&site.hub).await[0].2, 0);
-    site.bed.shut_down().await;
+    site.env.shut_down().await;
 }
 
 fn map_with(paths: &Value, more: &Value) -> Value {
@@ -501,7 +503,7 @@ async fn section_1_5_feedback_takes_the_first_of_a_list_refuses_a_map_and_leaves
         })
         .collect();
     assert_eq!(values, [("list", "example.com/a"), ("value", "v")]);
-    site.bed.shut_down().await;
+    site.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -521,7 +523,7 @@ async fn section_1_5_a_static_message_of_a_rule_is_shown_even_when_it_is_false()
         (ready["status"].as_str(), ready["message"].as_str()),
         (Some("False"), Some("all is well"))
     );
-    site.bed.shut_down().await;
+    site.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -545,7 +547,7 @@ async fn section_1_5_watched_feedback_comes_at_once_and_polled_feedback_with_the
         assert_eq!(value(&site.seen().await), at_once, "{scrape}");
         tokio::time::sleep(Duration::from_secs(20)).await;
         assert!(value(&site.seen().await), "{scrape}");
-        site.bed.shut_down().await;
+        site.env.shut_down().await;
     }
 }
 
@@ -557,7 +559,7 @@ async fn section_1_5_a_work_whose_agent_is_gone_terminates_for_ever() {
         &json!({}),
     ))
     .await;
-    assert!(site.bed.set_connected("dev1", false));
+    assert!(site.env.set_connected("dev1", false));
     site.delete_work().await;
     tokio::time::sleep(Duration::from_hours(48)).await;
     let seen = site.seen().await;
@@ -566,7 +568,7 @@ async fn section_1_5_a_work_whose_agent_is_gone_terminates_for_ever() {
         seen["metadata"]["finalizers"],
         json!(["cluster.open-cluster-management.io/manifest-work-cleanup"])
     );
-    site.bed.shut_down().await;
+    site.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -587,5 +589,5 @@ async fn beside_real_ocm_an_object_that_is_deleted_on_the_spoke_is_only_told_unt
     tokio::time::sleep(Duration::from_mins(10)).await;
     assert_eq!(available(&site.seen().await), "True");
     assert!(site.spoke.find(&CONFIG_MAP, &key).await.unwrap().is_some());
-    site.bed.shut_down().await;
+    site.env.shut_down().await;
 }

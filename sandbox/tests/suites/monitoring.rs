@@ -5,13 +5,13 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
 use drydock_runtime::Clock;
-use drydock_sandbox::access::{Access, Key, Kind, Removal, Selection};
-use drydock_sandbox::bed::{Bed, BedSettings};
-use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::cluster::kinds::{CLUSTER_VERSION, NODE, POD, POD_DISRUPTION_BUDGET, POOL};
-use drydock_sandbox::monitoring::Condition;
+use drydock_sandbox::test_env::{TestEnv, TestEnvSettings};
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
+use kube_sandbox::access::{Access, Key, Kind, Removal, Selection};
+use openshift_sandbox::cluster::Fault;
+use openshift_sandbox::cluster::kinds::{CLUSTER_VERSION, NODE, POD, POD_DISRUPTION_BUDGET, POOL};
+use openshift_sandbox::monitoring::Condition;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -24,7 +24,7 @@ const RULE: Kind = Kind::new(
 );
 
 struct Cluster {
-    bed: Bed,
+    env: TestEnv,
     access: Access,
     clock: Clock,
 }
@@ -32,11 +32,11 @@ struct Cluster {
 impl Cluster {
     async fn start(faults: &[Fault]) -> Self {
         let clock = Clock::simulated(Timestamp::constant(1_767_600_000, 0));
-        let mut settings = BedSettings::demo(1, 7);
+        let mut settings = TestEnvSettings::demo(1, 7);
         settings.clusters[0].faults.extend(faults);
-        let bed = Bed::start(settings, clock.clone()).await.unwrap();
-        let access = Access::memory(bed.spoke("dev1").unwrap(), "user");
-        Self { bed, access, clock }
+        let env = TestEnv::start(settings, clock.clone()).await.unwrap();
+        let access = Access::memory(env.spoke("dev1").unwrap(), "user");
+        Self { env, access, clock }
     }
 
     async fn send(&self, method: Method, path: &str, body: String) -> (StatusCode, String) {
@@ -45,7 +45,7 @@ impl Cluster {
             request = request.header("content-type", "application/x-www-form-urlencoded");
         }
         let request = request.body(Body::from(body)).unwrap();
-        let router = self.bed.monitoring("dev1").unwrap().router();
+        let router = self.env.monitoring("dev1").unwrap().router();
         let answer = router.oneshot(request).await.unwrap();
         let status = answer.status();
         let bytes = answer.into_body().collect().await.unwrap().to_bytes();
@@ -149,7 +149,7 @@ async fn a_healthy_cluster_has_its_watchdog_and_nothing_critical() {
         cluster.selected(r#"ALERTS{alertname="Watchdog"}"#).await,
         ["Watchdog"]
     );
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -173,7 +173,7 @@ async fn an_operator_that_is_down_is_pending_and_then_critical() {
         ]
     );
     assert_eq!(cluster.selected(CRITICAL).await, ["ClusterOperatorDown"]);
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -191,7 +191,7 @@ async fn a_rule_of_a_person_fires_after_its_time_and_can_be_ignored_by_name() {
     );
     pass(5).await;
     assert_eq!(cluster.selected(CRITICAL).await, ["Ours"]);
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -231,7 +231,7 @@ async fn a_drain_that_a_budget_forbids_is_told_and_goes_on_when_its_pod_is_delet
         .list(&POD_DISRUPTION_BUDGET, &Selection::everything())
         .await;
     assert!(budgets.unwrap().is_empty());
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -284,7 +284,7 @@ async fn silences_are_made_found_changed_and_expired() {
     assert_eq!(cluster.get(&one).await["status"]["state"], "expired");
     let (status, body) = cluster.send(Method::DELETE, &one, String::new()).await;
     assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{body}");
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -316,7 +316,7 @@ async fn what_cannot_be_answered_says_why() {
         let (answered, body) = cluster.silence(&silence).await;
         assert_eq!(answered.as_u16(), status, "{body}");
     }
-    let monitoring = cluster.bed.monitoring("dev1").unwrap();
+    let monitoring = cluster.env.monitoring("dev1").unwrap();
     let path = "/prometheus/api/v1/alerts";
     monitoring.set_condition(Condition::Failing(StatusCode::BAD_GATEWAY));
     let (status, _) = cluster.send(Method::GET, path, String::new()).await;
@@ -325,8 +325,8 @@ async fn what_cannot_be_answered_says_why() {
     let (_, body) = cluster.send(Method::GET, path, String::new()).await;
     assert_eq!(body, "<html>");
     monitoring.set_condition(Condition::Whole);
-    cluster.bed.spoke("dev1").unwrap().set_reachable(false);
+    cluster.env.spoke("dev1").unwrap().set_reachable(false);
     let (status, _) = cluster.send(Method::GET, path, String::new()).await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
-    cluster.bed.shut_down().await;
+    cluster.env.shut_down().await;
 }

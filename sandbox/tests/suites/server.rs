@@ -1,14 +1,14 @@
 //! What only the server's own hands can bring about: compaction, and what clients see of it; what is too much to store.
 
 use drydock_runtime::Clock;
-use drydock_sandbox::access::{Access, Key};
-use drydock_sandbox::bed::hub_types;
-use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
-use drydock_sandbox::server::{ApiServer, ServerSettings};
+use drydock_sandbox::test_env::hub_types;
 use futures::TryStreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ListParams, PostParams, WatchEvent, WatchParams};
 use kube::{Api, Client, ResourceExt};
+use kube_sandbox::access::{Access, Key};
+use kube_sandbox::server::{ApiServer, ServerSettings};
+use ocm_sandbox::kinds::MANIFEST_WORK;
 use serde_json::json;
 
 fn server() -> ApiServer {

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use drydock_runtime::Clock;
-use drydock_sandbox::access::{Access, Key, Selection};
-use drydock_sandbox::bed::{Bed, BedSettings};
-use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::cluster::kinds::{CLUSTER_VERSION, NODE};
-use drydock_sandbox::server::{Call, Identity, ListOptions};
+use drydock_sandbox::test_env::{TestEnv, TestEnvSettings};
 use jiff::Timestamp;
+use kube_sandbox::access::{Access, Key, Selection};
+use kube_sandbox::server::{Call, Identity, ListOptions};
+use openshift_sandbox::cluster::Fault;
+use openshift_sandbox::cluster::kinds::{CLUSTER_VERSION, NODE};
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -307,13 +307,13 @@ fn named<'a>(objects: &'a [Value], name: &str) -> Option<&'a Value> {
 }
 
 /// Lets the simulated cluster come to the moment; `None` if it does not within six hours.
-async fn reach(moment: &Moment) -> Option<Bed> {
+async fn reach(moment: &Moment) -> Option<TestEnv> {
     let clock = Clock::simulated(Timestamp::constant(1_767_600_000, 0));
-    let mut settings = BedSettings::demo(1, moment.seed);
+    let mut settings = TestEnvSettings::demo(1, moment.seed);
     settings.clusters[0].workers = moment.workers;
     settings.clusters[0].faults.extend(moment.fault);
-    let bed = Bed::start(settings, clock).await.unwrap();
-    let access = Access::memory(bed.spoke("dev1").unwrap(), "user");
+    let env = TestEnv::start(settings, clock).await.unwrap();
+    let access = Access::memory(env.spoke("dev1").unwrap(), "user");
     tokio::time::sleep(Duration::from_mins(10)).await;
     let key = Key::cluster("version");
     if moment.folder != "not-upgrading" {
@@ -338,15 +338,15 @@ async fn reach(moment: &Moment) -> Option<Bed> {
             })
         };
         if progressing.is_match(&said) && (!moment.draining || is_draining.await) {
-            return Some(bed);
+            return Some(env);
         }
         tokio::time::sleep(Duration::from_secs(5)).await;
     }
     None
 }
 
-fn objects_of(bed: &Bed, group: &str, version: &str, plural: &str) -> Vec<Value> {
-    let server = bed.spoke("dev1").unwrap();
+fn objects_of(env: &TestEnv, group: &str, version: &str, plural: &str) -> Vec<Value> {
+    let server = env.spoke("dev1").unwrap();
     let kind = server.kind(group, version, plural).unwrap();
     let call = Call::over(Identity::new("observer"), kind, None);
     let list = server.list(&call, &ListOptions::default()).unwrap();
@@ -354,13 +354,13 @@ fn objects_of(bed: &Bed, group: &str, version: &str, plural: &str) -> Vec<Value>
 }
 
 /// What of the recorded objects ours lack, or say differently.
-fn compare(moment: &Moment, bed: &Bed) -> Vec<String> {
+fn compare(moment: &Moment, env: &TestEnv) -> Vec<String> {
     let mut wrong = Vec::new();
     for (file, group, version, plural) in KINDS {
         let Some(real) = recorded(moment.folder, file) else {
             continue;
         };
-        let ours = objects_of(bed, group, version, plural);
+        let ours = objects_of(env, group, version, plural);
         let present = all_paths(&ours);
         let is_absent = |path: &str| ABSENT.iter().any(|(absent, _)| path.starts_with(absent));
         let missing = all_paths(&real).into_iter().filter(|path| !is_absent(path));
@@ -403,16 +403,16 @@ async fn a_simulated_cluster_looks_as_a_real_one_at_the_like_moment() {
             eprintln!("skipped: {} is not there", moment.folder);
             continue;
         }
-        let Some(bed) = reach(moment).await else {
+        let Some(env) = reach(moment).await else {
             wrong.push(format!("{}: the like moment never comes", moment.folder));
             continue;
         };
         wrong.extend(
-            compare(moment, &bed)
+            compare(moment, &env)
                 .into_iter()
                 .map(|line| format!("{}: {line}", moment.folder)),
         );
-        bed.shut_down().await;
+        env.shut_down().await;
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use drydock_runtime::Clock;
-use drydock_sandbox::access::Access;
-use drydock_sandbox::ocm::connection::Connection;
-use drydock_sandbox::ocm::placement::controller::{self, PlacementSettings};
-use drydock_sandbox::ocm::work::agent::{self, Timing, WorkAgentSettings};
-use drydock_sandbox::ocm::work::definition::applied_manifest_work;
-use drydock_sandbox::server::{ApiServer, Call, Identity, ServerSettings, Types, WatchFrame, WatchOptions};
-use drydock_sandbox::store::ChangeKind;
+use kube_sandbox::access::Access;
+use kube_sandbox::server::{
+    ApiServer, Call, Identity, ServerSettings, Types, WatchFrame, WatchOptions, read_definitions,
+};
+use kube_sandbox::store::ChangeKind;
+use ocm_sandbox::connection::Connection;
+use ocm_sandbox::placement::controller::{self, PlacementSettings};
+use ocm_sandbox::work::agent::{self, Timing, WorkAgentSettings};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -54,12 +55,17 @@ fn transcripts() -> Vec<PathBuf> {
     files
 }
 
-fn bed() -> ApiServer {
+fn env() -> ApiServer {
+    let texts = [
+        ocm_sandbox::crds::HUB,
+        ocm_sandbox::crds::SPOKE,
+        openshift_sandbox::crds::CLUSTER,
+    ]
+    .concat();
     let definitions = drydock_api::crds()
         .into_iter()
-        .chain(drydock_api::foreign_crds())
         .map(|definition| json!(definition))
-        .chain([applied_manifest_work()])
+        .chain(read_definitions(&texts).unwrap())
         .collect();
     let types = Types::with_definition_values(definitions).unwrap();
     let clock = Clock::simulated("2026-08-01T12:00:00Z".parse().unwrap());
@@ -271,7 +277,7 @@ fn observe(server: &ApiServer, seen: &Arc<Mutex<Seen>>) {
 }
 
 async fn replay(name: &str, documents: &[Value]) -> Seen {
-    let server = bed();
+    let server = env();
     let client = server.client("recorder");
     furnish(&client, name).await;
     if name.contains("clusterversion") || name.contains("orphan") {

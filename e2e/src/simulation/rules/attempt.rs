@@ -6,8 +6,8 @@ use drydock_api::names::{
     ATTEMPT_ANNOTATION, KIND_LABEL, REVISION_ANNOTATION, STATE_LABEL, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL,
 };
 use drydock_rollout::Revision;
-use drydock_sandbox::access::Object;
 use jiff::Timestamp;
+use kube_sandbox::access::Object;
 
 use super::Seen;
 

@@ -12,11 +12,11 @@ use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
 use drydock_rollout::Spec;
 use drydock_runtime::Clock;
-use drydock_sandbox::access::{Access, Object, Selection, WatchEvent};
-use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
-use drydock_sandbox::ocm::spokes::Spokes;
 use futures::StreamExt;
 use jiff::Timestamp;
+use kube_sandbox::access::{Access, Object, Selection, WatchEvent};
+use ocm_sandbox::kinds::MANIFEST_WORK;
+use ocm_sandbox::spokes::Spokes;
 use serde_json::Value;
 
 use super::moments::Moments;

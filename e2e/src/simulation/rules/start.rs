@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use drydock_rollout::{Enforcement, Goal, Revision, Spec};
-use drydock_sandbox::ocm::spokes::version_of;
 use jiff::{SignedDuration, Timestamp};
+use ocm_sandbox::spokes::version_of;
 use semver::Version;
 
 use super::attempt::Attempt;

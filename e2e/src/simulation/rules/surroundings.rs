@@ -3,11 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drydock_sandbox::access::{Access, Object, Selection};
-use drydock_sandbox::ocm::kinds::{
-    MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, PLACEMENT,
-};
-use drydock_sandbox::ocm::names::CLUSTER_SET_LABEL;
+use kube_sandbox::access::{Access, Object, Selection};
+use ocm_sandbox::kinds::{MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, PLACEMENT};
+use ocm_sandbox::names::CLUSTER_SET_LABEL;
 use semver::Version;
 use serde_json::Value;
 

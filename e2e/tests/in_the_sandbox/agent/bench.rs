@@ -12,17 +12,17 @@ use drydock_api::machine_api::{MachineSet, NAMESPACE};
 use drydock_api::names::{AGENT_MANAGER, AGENT_NAMESPACE, UPGRADE_CONFIG};
 use drydock_api::upgradeconfig::{UpgradeConfig, UpgradeHistory, UpgradePhase};
 use drydock_e2e::fleet;
+use drydock_e2e::local_fleet::{EPOCH, program_client};
 use drydock_e2e::spoke::{self, NAME};
-use drydock_e2e::yard::{EPOCH, stack};
 use drydock_runtime::Clock;
-use drydock_sandbox::bed::{Bed, Outside};
-use drydock_sandbox::cluster::Fault as ClusterFault;
-use drydock_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
+use drydock_sandbox::test_env::{Outside, TestEnv};
 use http::{Method, Request, Response, StatusCode};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Event};
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+use kube_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
+use openshift_sandbox::cluster::Fault as ClusterFault;
 use prometheus::{Registry, TextEncoder};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -150,7 +150,7 @@ fn reason(code: u16) -> &'static str {
 
 /// A cluster with an agent that can be killed.
 pub(super) struct Bench {
-    pub bed: Bed,
+    pub env: TestEnv,
     pub server: ApiServer,
     pub client: Client,
     pub line: Arc<Line>,
@@ -171,8 +171,8 @@ impl Bench {
         settings.clusters.truncate(1);
         settings.clusters[0].faults.extend(faults);
         let clock = Clock::simulated(EPOCH);
-        let bed = Bed::start(settings, clock.clone()).await.unwrap();
-        let server = bed.spoke(NAME).unwrap().clone();
+        let env = TestEnv::start(settings, clock.clone()).await.unwrap();
+        let server = env.spoke(NAME).unwrap().clone();
         let line = Arc::new(Line::default());
         let watched = Arc::clone(&line);
         let now = clock.clone();
@@ -181,7 +181,7 @@ impl Bench {
         })));
         let client = server.client("user");
         let bench = Self {
-            bed,
+            env,
             server,
             client,
             clock,
@@ -224,11 +224,11 @@ impl Bench {
     pub fn start_agent(&mut self) {
         self.registry = Registry::new();
         let settings = Settings {
-            network: self.line.network((self.extend)(self.bed.outside(NAME))),
+            network: self.line.network((self.extend)(self.env.outside(NAME))),
             registry: self.registry.clone(),
             ..Settings::default()
         };
-        let client = stack(&self.server, AGENT_MANAGER).unwrap();
+        let client = program_client(&self.server, AGENT_MANAGER).unwrap();
         let run = drydock_agent::run(settings, client, self.clock.clone(), CancellationToken::new());
         self.agent.spawn(run);
     }
@@ -290,7 +290,7 @@ impl Bench {
 
     /// What is left on the cluster of the upgrade.
     pub async fn left(&self) -> Vec<String> {
-        let silences = spoke::silences(&self.bed).await.unwrap();
+        let silences = spoke::silences(&self.env).await.unwrap();
         let silences = silences.into_iter().filter(|(_, state)| state == "active");
         let sets: Api<MachineSet> = Api::namespaced(self.client.clone(), NAMESPACE);
         let extra = ListParams::default().labels("upgrade.managed.openshift.io=true");
@@ -345,6 +345,6 @@ impl Bench {
     /// Stops everything.
     pub async fn end(mut self) {
         self.agent.shutdown().await;
-        self.bed.shut_down().await;
+        self.env.shut_down().await;
     }
 }

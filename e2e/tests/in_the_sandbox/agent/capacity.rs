@@ -40,7 +40,7 @@ async fn steps_6_and_13_extra_workers_come_before_the_upgrade_and_go_after_it() 
         ]
     );
     assert_eq!(spoke.metric(&["scaling_failed"]).unwrap(), Some(0.0));
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -56,13 +56,13 @@ async fn step_6_extra_workers_that_do_not_come_in_time_or_cannot_be_made_are_don
     );
     assert_eq!(late.metric(&["scaling_failed"]).unwrap(), Some(1.0));
     late.until(UpgradePhase::Upgraded).await.unwrap();
-    late.yard.shut_down().await.unwrap();
+    late.fleet.shut_down().await.unwrap();
     let without = spoke().await;
     hide_machine_sets(&without).await;
     without.ask(json!({"capacityReservation": true})).await.unwrap();
     without.until(UpgradePhase::Upgraded).await.unwrap();
     assert!(is_told(&without, "StateScaleSkipped").await);
-    without.yard.shut_down().await.unwrap();
+    without.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -107,5 +107,5 @@ async fn step_6_a_copy_that_is_missing_is_made_beside_the_one_that_is_there() {
         .unwrap();
     tokio::time::sleep(2 * MINUTE).await;
     assert_eq!(made().await, all);
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }

@@ -3,10 +3,10 @@
 use drydock_api::machine_api::{MachineSet, NAMESPACE};
 use drydock_api::names::UPGRADE_CONFIG;
 use drydock_api::openshift::ClusterVersion;
-use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::server::Verb;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
+use kube_sandbox::server::Verb;
+use openshift_sandbox::cluster::Fault;
 use serde_json::json;
 
 use super::bench::{self, Bench, Kind};
@@ -42,7 +42,7 @@ async fn an_upgrade_that_is_deleted_before_it_commences_leaves_nothing_behind() 
         None,
         "its metrics went"
     );
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -71,7 +71,7 @@ async fn an_upgrade_that_is_deleted_after_it_has_commenced_goes_on_and_is_cleane
         silences.iter().all(|(_, state)| state == "expired"),
         "{silences:?}"
     );
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -99,7 +99,7 @@ async fn what_an_upgrade_has_made_that_was_edited_since_goes_with_the_deletion()
     let sets: Api<MachineSet> = Api::namespaced(spoke.client.clone(), NAMESPACE);
     let extra = ListParams::default().labels("upgrade.managed.openshift.io=true");
     assert!(sets.list(&extra).await.unwrap().items.is_empty());
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,14 +2,14 @@
 
 use drydock_api::names::AGENT_MANAGER;
 use drydock_api::upgradeconfig::UpgradePhase;
+use drydock_e2e::local_fleet::{EPOCH, program_client};
 use drydock_e2e::still::drains::Drains;
-use drydock_e2e::yard::{EPOCH, stack};
 use drydock_runtime::Clock;
-use drydock_sandbox::bed::spoke_types;
-use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::server::{ApiServer, ServerSettings};
+use drydock_sandbox::test_env::spoke_types;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
+use kube_sandbox::server::{ApiServer, ServerSettings};
+use openshift_sandbox::cluster::Fault;
 use serde_json::json;
 
 use super::{HOUR, faulty};
@@ -33,7 +33,7 @@ async fn a_drain_that_a_budget_forbids_is_freed_after_its_time_and_told_of() {
         .0
         .duration_since(entry.start_time.unwrap().0);
     assert!(lasted.as_hours() < 4, "{lasted}");
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -57,7 +57,7 @@ async fn with_strategies_disabled_a_drain_is_only_measured() {
         .node_name
         .unwrap();
     assert_eq!(spoke.metric(&["node_drain_timeout", &node]).unwrap(), Some(1.0));
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -69,7 +69,7 @@ async fn each_kind_of_pod_goes_at_its_time_and_others_never() {
         1,
         spoke_types().unwrap(),
     ));
-    let client = stack(&server, AGENT_MANAGER).unwrap();
+    let client = program_client(&server, AGENT_MANAGER).unwrap();
     let drains = Drains::start(client, clock).await.unwrap();
     drains.what_goes_when_and_what_never_does().await.unwrap();
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use drydock_api::names::AGENT_MANAGER;
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::upgradeconfig::UpgradePhase;
-use drydock_sandbox::server::Verb;
 use kube::Api;
+use kube_sandbox::server::Verb;
 
 use super::bench::{Bench, Fault, Kind};
 

@@ -4,8 +4,8 @@
 use drydock_api::names::UPGRADE_CONFIG;
 use drydock_api::upgradeconfig::UpgradePhase::{self, Pending, Upgraded, Upgrading};
 use drydock_e2e::spoke::{NAME, Spoke};
-use drydock_sandbox::cluster::Fault;
 use kube::api::{Patch, PatchParams};
+use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
 
 use super::{HOUR, MINUTE, faulty};
@@ -54,7 +54,7 @@ async fn sight(spoke: &Spoke) -> (UpgradePhase, Vec<(String, String)>, Vec<Strin
         .map(|condition| (condition.type_, condition.message.unwrap_or_default()));
     let told = spoke.told().await.unwrap().into_iter().map(|(event, _)| event);
     let told = told.filter(|event| !USUAL.contains(&event.as_str()));
-    let metrics = spoke.yard.metrics(NAME).unwrap();
+    let metrics = spoke.fleet.metrics(NAME).unwrap();
     let measured = metrics
         .lines()
         .filter_map(|line| line.strip_prefix("upgradeoperator_")?.strip_suffix(" 1"))
@@ -92,7 +92,7 @@ async fn shows(faults: &[Fault], fields: Value, sights: &[(u32, Sight)]) -> Spok
 
 async fn shown(fault: Fault, sights: &[(u32, Sight)]) {
     let spoke = shows(&[fault], json!({}), sights).await;
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 const LATE: &[&str] = &["controlplane_timeout"];
@@ -153,7 +153,7 @@ async fn f5_a_release_that_cannot_be_verified_is_refused_and_can_be_edited() {
     assert_eq!(spoke.entry().await.unwrap().version.as_deref(), Some("4.14.13"));
     let asked = spoke.version().await.unwrap().spec.desired_update.unwrap();
     assert_eq!(asked.version.as_deref(), Some("4.14.13"));
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -180,14 +180,14 @@ async fn accepted_risks(spoke: &Spoke) -> String {
 async fn f7_an_update_with_a_known_risk_that_is_asked_for_by_its_version_is_done_with_the_risk_on_record() {
     let spoke = shows(&[Fault::NotRecommended], json!({}), &[(3, DONE)]).await;
     assert_ne!(accepted_risks(&spoke).await, "");
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn f8_an_update_whose_risk_cannot_be_evaluated_is_as_one_with_a_risk() {
     let spoke = shows(&[Fault::RiskUnknown], json!({}), &[(3, DONE)]).await;
     assert_ne!(accepted_risks(&spoke).await, "");
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -239,7 +239,7 @@ async fn f12_a_target_that_somebody_changes_below_the_agent_is_not_fought_over()
         validated.message.as_deref(),
         Some("4.14.12 is older than 4.14.13, which the cluster runs: going back is not possible")
     );
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -261,7 +261,7 @@ async fn f13_what_blocks_minor_updates_is_named_told_and_ends_with_the_window() 
     };
     let sights = [(1, blocked), (3, failed)];
     let spoke = shows(&[Fault::MinorBlocked], minor, &sights).await;
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

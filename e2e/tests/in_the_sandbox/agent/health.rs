@@ -4,11 +4,11 @@ use axum::http::StatusCode;
 use drydock_api::openshift::ClusterOperator;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::spoke::NAME;
-use drydock_sandbox::monitoring::Condition;
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
+use openshift_sandbox::monitoring::Condition;
 use serde_json::json;
 
 use super::{HOUR, description, fire, hide_machine_sets, spoke};
@@ -37,14 +37,14 @@ async fn step_4_a_critical_alert_holds_the_upgrade_up_and_an_ignored_one_does_no
     let health = spoke.condition("ClusterHealthyBeforeUpgrade").await.unwrap();
     assert_eq!(health.status, "True");
     assert_eq!(spoke.metric(&reason).unwrap(), Some(0.0));
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn step_4_not_to_know_of_alerts_holds_the_upgrade_up_until_its_window_is_over() {
     for condition in [Condition::Failing(StatusCode::BAD_GATEWAY), Condition::Garbled] {
         let spoke = spoke().await;
-        let monitoring = spoke.yard.bed.monitoring(NAME).unwrap();
+        let monitoring = spoke.fleet.env.monitoring(NAME).unwrap();
         monitoring.set_condition(condition);
         spoke.ask(json!({})).await.unwrap();
         tokio::time::sleep(HOUR).await;
@@ -59,7 +59,7 @@ async fn step_4_not_to_know_of_alerts_holds_the_upgrade_up_until_its_window_is_o
         assert_eq!(spoke.metric(&reason).unwrap(), Some(1.0));
         spoke.until(UpgradePhase::Failed).await.unwrap();
         assert_eq!(spoke.metric(&["upgrade_window_breached"]).unwrap(), Some(1.0));
-        spoke.yard.shut_down().await.unwrap();
+        spoke.fleet.shut_down().await.unwrap();
     }
 }
 
@@ -98,7 +98,7 @@ async fn step_4_an_operator_that_is_degraded_or_not_available_holds_the_upgrade_
             .unwrap();
         spoke.until_done("ClusterHealthyBeforeUpgrade").await.unwrap();
         assert_eq!(spoke.metric(&reason).unwrap(), Some(0.0));
-        spoke.yard.shut_down().await.unwrap();
+        spoke.fleet.shut_down().await.unwrap();
     }
 }
 
@@ -143,7 +143,7 @@ async fn step_4_with_the_feature_gate_what_will_hold_drains_up_is_told_and_block
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -162,5 +162,5 @@ async fn step_15_the_upgrade_ends_when_the_cluster_is_well_again() {
         .await
         .unwrap();
     spoke.until(UpgradePhase::Upgraded).await.unwrap();
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use drydock_e2e::spoke::Spoke;
-use drydock_sandbox::bed::outside::{ALERTMANAGER, PROMETHEUS, UPDATE_GRAPH};
+use drydock_sandbox::test_env::outside::{ALERTMANAGER, PROMETHEUS, UPDATE_GRAPH};
 use futures::stream;
 use serde_json::{Value, json};
 
@@ -156,7 +156,7 @@ async fn meets(case: &Case, kind: Harm) -> (String, Vec<bool>) {
     spoke.ask(case.fields.clone()).await.unwrap();
     tokio::time::sleep(20 * MINUTE).await;
     let message = spoke.message(case.condition).await.unwrap();
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
     let reached = reached.lock().unwrap().clone();
     (message, reached)
 }

@@ -14,14 +14,14 @@ use drydock_api::names::{AGENT_MANAGER, AGENT_NAMESPACE, UPGRADE_CONFIG};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::upgradeconfig::{UpgradeConfig, UpgradeHistory, UpgradePhase};
 use drydock_e2e::fleet;
+use drydock_e2e::local_fleet::{EPOCH, program_client};
 use drydock_e2e::spoke::{self, NAME};
-use drydock_e2e::yard::{EPOCH, stack};
 use drydock_runtime::Clock;
-use drydock_sandbox::bed::{Bed, Outside};
-use drydock_sandbox::server::{ApiServer, Asked, Verb, Verdict};
+use drydock_sandbox::test_env::{Outside, TestEnv};
 use http::{Method, Request, Response};
 use kube::api::{ListParams, PostParams};
 use kube::{Api, Client};
+use kube_sandbox::server::{ApiServer, Asked, Verb, Verdict};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -128,7 +128,7 @@ fn upgrade() -> UpgradeConfig {
     serde_json::from_value(upgrade).unwrap()
 }
 
-async fn end(bed: &Bed, client: Client, entry: UpgradeHistory) -> End {
+async fn end(env: &TestEnv, client: Client, entry: UpgradeHistory) -> End {
     let versions: Api<ClusterVersion> = Api::all(client.clone());
     let history = versions.get("version").await.unwrap().status.unwrap().history;
     let sets: Api<MachineSet> = Api::all(client);
@@ -145,7 +145,7 @@ async fn end(bed: &Bed, client: Client, entry: UpgradeHistory) -> End {
             .into_iter()
             .map(|condition| format!("{} {}", condition.type_, condition.status))
             .collect(),
-        silences: spoke::silences(bed)
+        silences: spoke::silences(env)
             .await
             .unwrap()
             .into_iter()
@@ -161,8 +161,8 @@ pub(super) async fn run(kill: Option<Kill>, connect: impl Fn(&ApiServer) -> Clie
     let mut settings = fleet::three_clusters(4);
     settings.clusters.truncate(1);
     let clock = Clock::simulated(EPOCH);
-    let bed = Bed::start(settings, clock.clone()).await.unwrap();
-    let server = bed.spoke(NAME).unwrap().clone();
+    let env = TestEnv::start(settings, clock.clone()).await.unwrap();
+    let server = env.spoke(NAME).unwrap().clone();
     let killer = Arc::new(Killer {
         kill,
         ..Killer::default()
@@ -175,7 +175,7 @@ pub(super) async fn run(kill: Option<Kill>, connect: impl Fn(&ApiServer) -> Clie
     let mut agent = JoinSet::new();
     let start = |agent: &mut JoinSet<_>| {
         let settings = drydock_agent::Settings {
-            network: killer.network(bed.outside(NAME)),
+            network: killer.network(env.outside(NAME)),
             ..drydock_agent::Settings::default()
         };
         let client = connect(&server);
@@ -212,15 +212,15 @@ pub(super) async fn run(kill: Option<Kill>, connect: impl Fn(&ApiServer) -> Clie
     };
     // What was sent is noted in the status soon after.
     tokio::time::sleep(Duration::from_mins(10)).await;
-    let end = end(&bed, client, entry).await;
+    let end = end(&env, client, entry).await;
     agent.shutdown().await;
-    bed.shut_down().await;
+    env.shut_down().await;
     (end, killer.writes.load(Ordering::Relaxed))
 }
 
 /// A connection without any trouble.
 pub(super) fn directly(server: &ApiServer) -> Client {
-    stack(server, AGENT_MANAGER).unwrap()
+    program_client(server, AGENT_MANAGER).unwrap()
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::any;
 use drydock_e2e::spoke::{NAME, Spoke};
-use drydock_sandbox::cluster::Fault;
+use openshift_sandbox::cluster::Fault;
 use serde_json::json;
 
 use super::HOUR;
@@ -71,7 +71,7 @@ notify: {webhooks: [{url: 'https://dead.example/', events: [StateStarted]}]}
     spoke.configure(configuration).await.unwrap();
     spoke.ask(json!({"PDBForceDrainTimeout": 30})).await.unwrap();
     tokio::time::sleep(6 * HOUR).await;
-    let during = scraped(&spoke.yard.metrics(NAME).unwrap());
+    let during = scraped(&spoke.fleet.metrics(NAME).unwrap());
     for (name, labels) in expected() {
         let labels: BTreeSet<String> = labels.iter().map(|label| (*label).to_owned()).collect();
         assert_eq!(during.get(name), Some(&labels), "{name}: {during:#?}");
@@ -85,7 +85,7 @@ notify: {webhooks: [{url: 'https://dead.example/', events: [StateStarted]}]}
         .await
         .unwrap();
     tokio::time::sleep(HOUR).await;
-    let after = scraped(&spoke.yard.metrics(NAME).unwrap());
+    let after = scraped(&spoke.fleet.metrics(NAME).unwrap());
     for name in [
         "upgradeoperator_upgrade_completed_timestamp",
         "upgradeoperator_workernode_upgrade_completed_timestamp",
@@ -100,5 +100,5 @@ notify: {webhooks: [{url: 'https://dead.example/', events: [StateStarted]}]}
         .keys()
         .filter(|name| name.starts_with("managed_upgrade_condition_") && name.ends_with("_timestamp"));
     assert_eq!(conditions.count(), 17, "{after:#?}");
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }

@@ -26,11 +26,11 @@ use std::time::Duration;
 
 use drydock_api::machine_api::{MachineSet, NAMESPACE};
 use drydock_e2e::spoke::Spoke;
-use drydock_sandbox::bed::BedSettings;
-use drydock_sandbox::cluster::Fault;
+use drydock_sandbox::test_env::TestEnvSettings;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, ResourceExt};
+use openshift_sandbox::cluster::Fault;
 use serde_json::json;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -41,7 +41,7 @@ async fn spoke() -> Spoke {
 }
 
 async fn faulty(faults: &[Fault]) -> Spoke {
-    let change = |settings: &mut BedSettings| settings.clusters[0].faults.extend(faults);
+    let change = |settings: &mut TestEnvSettings| settings.clusters[0].faults.extend(faults);
     Spoke::start(change, |outside| outside).await.unwrap()
 }
 

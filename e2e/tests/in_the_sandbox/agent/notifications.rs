@@ -10,7 +10,7 @@ use axum::routing::{any, post};
 use drydock_api::names::AGENT_NAMESPACE;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::spoke::Spoke;
-use drydock_sandbox::bed::Outside;
+use drydock_sandbox::test_env::Outside;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::PostParams;
@@ -110,5 +110,5 @@ async fn webhooks_get_each_state_once_signed_and_as_cloud_events_and_hold_nothin
         Some(1.0)
     );
     assert!(entry.complete_time.is_some());
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use drydock_api::names::AGENT_MANAGER;
 use drydock_e2e::late;
 use drydock_runtime::client::{self, RequestMetrics};
-use drydock_sandbox::server::ApiServer;
 use kube::Client;
+use kube_sandbox::server::ApiServer;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 

@@ -10,7 +10,7 @@ use axum::{Json, Router};
 use drydock_api::names::UPGRADE_CONFIG;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::spoke::Spoke;
-use drydock_sandbox::bed::Outside;
+use drydock_sandbox::test_env::Outside;
 use serde_json::{Value, json};
 
 use super::{HOUR, MINUTE};
@@ -160,7 +160,7 @@ async fn a_policy_becomes_an_upgrade_whose_states_are_reported_and_which_goes_wi
     }
     tokio::time::sleep(70 * MINUTE).await;
     assert!(!exists(&spoke).await, "its policy is over");
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -172,7 +172,7 @@ async fn what_has_changed_by_its_time_is_not_started_but_replaced() {
     assert!(exists(&spoke).await);
     ocm.schedule("p2", "4.14.13", "2026-01-05T09:30:00Z");
     let due = "2026-01-05T09:00:00Z".parse().unwrap();
-    while spoke.yard.clock.now() < due {
+    while spoke.fleet.clock.now() < due {
         tokio::time::sleep(MINUTE).await;
     }
     tokio::time::sleep(2 * MINUTE).await;
@@ -187,7 +187,7 @@ async fn what_has_changed_by_its_time_is_not_started_but_replaced() {
     assert!(late.as_mins() < 3, "{began}");
     tokio::time::sleep(5 * MINUTE).await;
     assert_eq!(ocm.0.lock().unwrap().told, ["p2 started", "p2 completed"]);
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,7 +211,7 @@ async fn while_the_provider_does_not_answer_nothing_starts_and_what_has_commence
     ocm.0.lock().unwrap().is_down = false;
     let entry = spoke.until(UpgradePhase::Upgraded).await.unwrap();
     assert_eq!(entry.version.as_deref(), Some("4.14.12"));
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -227,7 +227,7 @@ async fn only_a_policy_that_is_scheduled_counts_and_the_earliest_of_them() {
         let spoke = spoke(&ocm).await;
         tokio::time::sleep(10 * MINUTE).await;
         assert!(!exists(&spoke).await, "{state}");
-        spoke.yard.shut_down().await.unwrap();
+        spoke.fleet.shut_down().await.unwrap();
     }
     ocm.schedule("later", "4.14.13", "2026-01-06T10:00:00Z");
     ocm.0
@@ -245,7 +245,7 @@ async fn only_a_policy_that_is_scheduled_counts_and_the_earliest_of_them() {
     let asked = spoke.upgrades().get(UPGRADE_CONFIG).await.unwrap().spec;
     assert_eq!(asked.desired.version.as_deref(), Some("4.14.12"));
     assert_eq!(asked.upgrade_at, "2026-01-06T09:00:00Z");
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -258,7 +258,7 @@ async fn a_policy_that_is_withdrawn_takes_its_upgrade_with_it_before_commencemen
     ocm.0.lock().unwrap().policies.clear();
     tokio::time::sleep(2 * HOUR).await;
     assert!(!exists(&spoke).await);
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -283,7 +283,7 @@ async fn a_provider_that_fails_is_asked_less_and_less_often() {
     ocm.0.lock().unwrap().is_down = false;
     tokio::time::sleep(2 * HOUR).await;
     assert!(exists(&spoke).await, "it is asked again when it is back");
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -298,7 +298,7 @@ async fn a_failure_and_a_delay_are_reported() {
         ocm.0.lock().unwrap().told,
         ["p1 started", "p1 delayed", "p1 failed"]
     );
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -317,7 +317,7 @@ async fn without_a_provider_the_upgrade_config_is_the_policy_and_states_are_even
             "UpgradeFailed"
         ]
     );
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 /// How far an upgrade has come when its policy changes.
@@ -383,7 +383,7 @@ async fn a_policy_that_changes_or_disappears_counts_at_every_stage_but_while_the
                 let asked = spoke.upgrades().get(UPGRADE_CONFIG).await.unwrap().spec;
                 assert_eq!(asked.desired.version.as_deref(), Some("4.14.13"), "{name}");
             }
-            spoke.yard.shut_down().await.unwrap();
+            spoke.fleet.shut_down().await.unwrap();
         }
     }
 }

@@ -8,13 +8,13 @@ use axum::routing::any;
 use axum::{Json, Router};
 use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_CONFIG};
 use drydock_api::upgradeconfig::UpgradePhase;
-use drydock_sandbox::bed::Outside;
-use drydock_sandbox::bed::outside::PROMETHEUS;
-use drydock_sandbox::server::Verb;
+use drydock_sandbox::test_env::Outside;
+use drydock_sandbox::test_env::outside::PROMETHEUS;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::Api;
 use kube::api::{DeleteParams, PostParams};
+use kube_sandbox::server::Verb;
 use serde_json::json;
 
 use super::bench::{Bench, Fault, Kind};

@@ -2,14 +2,14 @@
 
 use drydock_api::names::AGENT_MANAGER;
 use drydock_api::upgradeconfig::UpgradePhase;
+use drydock_e2e::local_fleet::{EPOCH, program_client};
 use drydock_e2e::manifests;
 use drydock_e2e::still::Watched;
 use drydock_e2e::still::silences::what_is_silenced_when;
-use drydock_e2e::yard::{EPOCH, stack};
 use drydock_runtime::Clock;
-use drydock_sandbox::bed::spoke_types;
-use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::server::{ApiServer, ServerSettings};
+use drydock_sandbox::test_env::spoke_types;
+use kube_sandbox::server::{ApiServer, ServerSettings};
+use openshift_sandbox::cluster::Fault;
 use serde_json::json;
 
 use super::{HOUR, MINUTE, faulty};
@@ -52,7 +52,7 @@ async fn steps_7_and_11_silences_are_made_once_replaced_as_workers_finish_and_en
         .iter()
         .filter(|(comment, _)| comment.contains("control plane"));
     assert_eq!(of_control_plane.count(), 2, "{silences:?}");
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -75,7 +75,7 @@ async fn step_7_the_silence_of_a_control_plane_lasts_as_long_as_it_may_take_and_
             _ => {}
         }
     }
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -101,7 +101,7 @@ async fn steps_10_and_14_silences_end_when_what_they_are_for_is_done() {
         !workers.is_empty() && workers.iter().all(|state| state == "expired"),
         "{workers:?}"
     );
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,7 +109,7 @@ async fn alerts_and_silences_are_as_with_a_real_prometheus_and_a_real_alertmanag
     let clock = Clock::simulated(EPOCH);
     let types = spoke_types().unwrap();
     let server = ApiServer::new(ServerSettings::new("still", clock.clone(), 1, types));
-    let client = stack(&server, AGENT_MANAGER).unwrap();
+    let client = program_client(&server, AGENT_MANAGER).unwrap();
     let namespace =
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openshift-monitoring"}});
     manifests::apply(&client, &serde_json::from_value(namespace).unwrap())

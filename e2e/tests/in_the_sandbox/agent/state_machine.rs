@@ -38,7 +38,7 @@ async fn an_upgrade_starts_at_its_time_and_tells_each_of_its_steps_once() {
             "{kind}"
         );
         assert!(entry.worker_start_time.is_some() && entry.worker_complete_time.is_some());
-        spoke.yard.shut_down().await.unwrap();
+        spoke.fleet.shut_down().await.unwrap();
     }
 }
 
@@ -62,7 +62,7 @@ async fn an_upgrade_config_of_another_name_is_told_of_and_left_alone() {
     tokio::time::sleep(12 * HOUR).await;
     assert_eq!(spoke.events().await.unwrap(), ["IgnoredUpgradeConfig"]);
     assert!(spoke.upgrades().get("mine").await.unwrap().status.is_none());
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,7 +85,7 @@ async fn a_configuration_that_makes_no_sense_is_refused_and_the_last_good_one_ho
         UpgradePhase::Upgraded,
         "the last good configuration was enough"
     );
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,7 +94,7 @@ async fn a_cluster_that_is_on_its_way_already_is_upgrading_from_the_moment_it_is
     let asked = json!({"spec": {"desiredUpdate": {"version": "4.14.12"}}});
     spoke.change::<ClusterVersion>("version", &asked).await.unwrap();
     tokio::time::sleep(MINUTE).await;
-    let now = spoke.yard.clock.now();
+    let now = spoke.fleet.clock.now();
     spoke
         .ask(json!({"upgradeAt": "2027-01-01T00:00:00Z"}))
         .await
@@ -106,7 +106,7 @@ async fn a_cluster_that_is_on_its_way_already_is_upgrading_from_the_moment_it_is
     let skipped = spoke.condition("ClusterHealthyBeforeUpgrade").await.unwrap();
     assert_eq!(skipped.status, "True", "what precedes commencement is over");
     spoke.until(UpgradePhase::Upgraded).await.unwrap();
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -138,7 +138,7 @@ async fn hours_ahead_the_health_is_looked_at_once_and_told_and_blocks_nothing() 
     );
     tokio::time::sleep(HOUR).await;
     assert_eq!(spoke.told().await.unwrap(), told);
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -152,7 +152,7 @@ async fn what_is_pending_starts_at_its_second() {
     let expected: Timestamp = "2026-01-05T09:17:43Z".parse().unwrap();
     let late = entry.start_time.unwrap().0.duration_since(expected);
     assert!((0..=1).contains(&late.as_secs()), "{late}");
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -177,7 +177,7 @@ async fn what_cannot_be_stays_pending_and_is_measured_and_what_is_no_upgrade_say
         spoke.withdraw().await.unwrap();
         tokio::time::sleep(10 * MINUTE).await;
     }
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -206,7 +206,7 @@ async fn an_upgrade_that_does_not_commence_in_its_window_fails_and_is_cleaned_up
             assert_eq!(failed, None);
             assert_eq!(count().await, 3);
         }
-        spoke.yard.shut_down().await.unwrap();
+        spoke.fleet.shut_down().await.unwrap();
     }
 }
 
@@ -252,7 +252,7 @@ async fn an_edit_before_commencement_is_validated_anew_and_makes_an_entry_of_its
         let superseded = |condition: &UpgradeCondition| condition.reason.as_deref() == Some("Superseded");
         assert!(conditions.iter().any(superseded), "{conditions:#?}");
     }
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -284,7 +284,7 @@ async fn an_edit_after_commencement_is_refused_with_a_condition_and_follows_the_
         .collect();
     let upgraded = |version: &str| (Some(version.to_owned()), UpgradePhase::Upgraded);
     assert_eq!(history, [upgraded("4.14.13"), upgraded("4.14.12")]);
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -306,5 +306,5 @@ async fn the_times_of_the_workers_are_those_of_their_pool() {
         is_in_order && ended <= condition("WorkerNodesUpgraded"),
         "{began} {ended}"
     );
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }

@@ -10,13 +10,13 @@ use axum::routing::get;
 use drydock_api::openshift::MachineConfigPool;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::spoke::Spoke;
-use drydock_sandbox::bed::Outside;
-use drydock_sandbox::cluster::Fault;
+use drydock_sandbox::test_env::Outside;
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DynamicObject, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, ResourceExt};
+use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
 
 use super::{HOUR, MINUTE, description, faulty, fire, is_told, spoke};
@@ -52,7 +52,7 @@ async fn step_5_external_dependencies_must_answer_200() {
         .await
         .unwrap();
     spoke.until(UpgradePhase::Upgraded).await.unwrap();
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -76,7 +76,7 @@ async fn step_1_the_start_is_told_and_measured() {
         "version=\"4.14.12\"",
     ];
     assert_eq!(spoke.metric(&series).unwrap(), Some(at as f64));
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -107,7 +107,7 @@ async fn step_2_a_delay_is_told_once_with_the_step_that_waits_and_blocks_nothing
         .await
         .unwrap();
     spoke.until(UpgradePhase::Upgraded).await.unwrap();
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,11 +121,11 @@ async fn step_3_what_blocks_minor_updates_blocks_them_and_no_patch() {
         message.starts_with("the cluster is not upgradeable to 4.15.2: AdminAckRequired: "),
         "{message}"
     );
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
     let spoke = faulty(&[Fault::MinorBlocked]).await;
     spoke.ask(json!({})).await.unwrap();
     spoke.until(UpgradePhase::Upgraded).await.unwrap();
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,7 +154,7 @@ async fn step_8_only_channel_and_desired_update_are_touched_and_it_is_told() {
     assert_eq!(raw().await, expected);
     assert_eq!(spec().await["channel"], "fast-4.15");
     assert!(is_told(&spoke, "StateControlPlaneStartedSL").await);
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -176,7 +176,7 @@ async fn step_9_a_control_plane_that_takes_longer_than_it_should_is_measured() {
     assert_eq!(spoke.metric(&late).unwrap(), Some(1.0));
     spoke.until_done("ControlPlaneUpgraded").await.unwrap();
     assert!(is_told(&spoke, "StateControlPlaneFinishedSL").await);
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -206,7 +206,7 @@ async fn step_12_workers_that_are_not_updated_are_waited_for_and_measured_once_n
         .unwrap();
     spoke.until(UpgradePhase::Upgraded).await.unwrap();
     assert!(is_told(&spoke, "StateWorkerPlaneFinishedSL").await);
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -252,7 +252,7 @@ async fn step_16_in_fedramp_the_file_integrity_operator_starts_over_and_keeps_it
     ];
     let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned()));
     assert_eq!(annotations, BTreeMap::from(expected));
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -271,5 +271,5 @@ async fn step_17_the_end_is_told_and_measured() {
         spoke.condition("CompletedNotificationSent").await.unwrap().status,
         "True"
     );
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }

@@ -8,8 +8,8 @@ use axum::routing::get;
 use drydock_api::names::UPGRADE_CONFIG;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::spoke::Spoke;
-use drydock_sandbox::cluster::Fault;
-use drydock_sandbox::update_service;
+use openshift_sandbox::cluster::Fault;
+use openshift_sandbox::update_service;
 use serde_json::json;
 
 use super::{HOUR, MINUTE, faulty, spoke};
@@ -18,7 +18,7 @@ use super::{HOUR, MINUTE, faulty, spoke};
 async fn another_channel_is_checked_with_the_update_graph() {
     let spoke = spoke().await;
     spoke.configure("validation: {cincinnati: true}").await.unwrap();
-    let graph = spoke.yard.bed.update_service().clone();
+    let graph = spoke.fleet.env.update_service().clone();
     graph.set_condition(update_service::Condition::Garbled);
     let asked = json!({"desired": {"version": "4.15.99", "channel": "stable-4.15"}});
     spoke.ask(asked).await.unwrap();
@@ -42,7 +42,7 @@ async fn another_channel_is_checked_with_the_update_graph() {
         message.contains("4.15.99 is not an update that channel stable-4.15 offers from 4.14.9"),
         "{message}"
     );
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 async fn says(spoke: &Spoke) -> (String, String) {
@@ -82,7 +82,7 @@ async fn what_makes_no_sense_says_what_would() {
             assert_eq!(reason, "InvalidUpgradeConfig", "{fields}");
             assert!(message.contains(says_so), "{fields}: {message}");
         }
-        spoke.yard.shut_down().await.unwrap();
+        spoke.fleet.shut_down().await.unwrap();
     }
 }
 
@@ -93,7 +93,7 @@ async fn an_update_that_is_conditional_is_offered_too() {
     assert!(status.available_updates.is_empty() && !status.conditional_updates.is_empty());
     spoke.ask(json!({})).await.unwrap();
     spoke.until(UpgradePhase::Upgrading).await.unwrap();
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }
 
 fn sha256(bytes: &[u8]) -> String {
@@ -159,5 +159,5 @@ async fn an_image_is_known_by_its_label_which_becomes_the_version_that_is_asked_
         !proofs.is_empty() && proofs.iter().all(|proof| proof == "Basic dXNlcjpwYXNz"),
         "{proofs:?}"
     );
-    spoke.yard.shut_down().await.unwrap();
+    spoke.fleet.shut_down().await.unwrap();
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use drydock_api::names::{KIND_LABEL, WorkKind};
 use drydock_e2e::light::{Light, WEEK, action, is_true, minutes, spec_of, with};
-use drydock_sandbox::access::Key;
-use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
-use drydock_sandbox::ocm::spokes::{Outcome, SpokeSettings, Stage};
 use jiff::SignedDuration;
+use kube_sandbox::access::Key;
+use ocm_sandbox::kinds::MANIFEST_WORK;
+use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage};
 use serde_json::json;
 
 fn failed(status: &drydock_api::mcu::ManagedClustersUpgradeStatus) -> bool {

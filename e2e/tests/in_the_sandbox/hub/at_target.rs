@@ -1,9 +1,9 @@
 //! Clusters that run the target before anything is asked of them.
 
 use drydock_e2e::light::{Joining, Light, RECORD, WEEK, is_true, minutes, spec_of, with};
-use drydock_sandbox::access::{Key, Selection};
-use drydock_sandbox::ocm::kinds::MANAGED_CLUSTER;
-use drydock_sandbox::ocm::spokes::{Outcome, SpokeSettings, Stage};
+use kube_sandbox::access::{Key, Selection};
+use ocm_sandbox::kinds::MANAGED_CLUSTER;
+use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage};
 use serde_json::json;
 
 async fn claims(light: &Light, name: &str, version: &str) {

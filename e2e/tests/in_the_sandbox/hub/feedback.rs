@@ -2,9 +2,9 @@
 
 use drydock_api::names::REVISION_ANNOTATION;
 use drydock_e2e::light::{Joining, Light, WEEK, is_true, minutes, spec_of, with};
-use drydock_sandbox::access::Key;
-use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK};
-use drydock_sandbox::ocm::spokes::{Outcome, SpokeSettings, Stage, image_of};
+use kube_sandbox::access::Key;
+use ocm_sandbox::kinds::{MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK};
+use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage, image_of};
 use serde_json::{Value, json};
 
 fn failed(status: &drydock_api::mcu::ManagedClustersUpgradeStatus) -> bool {
@@ -189,7 +189,7 @@ async fn feedback_that_cannot_be_read_says_what_to_do() {
     );
     light
         .user
-        .delete(&MANIFEST_WORK, &key, &drydock_sandbox::access::Removal::default())
+        .delete(&MANIFEST_WORK, &key, &kube_sandbox::access::Removal::default())
         .await
         .unwrap();
     light.until_complete("spring").await.unwrap();

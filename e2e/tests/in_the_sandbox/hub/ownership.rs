@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::names::REVISION_ANNOTATION;
 use drydock_e2e::light::{Light, RECORD, UPGRADE, WEEK, action, is_true, is_work, minutes, spec_of, with};
-use drydock_sandbox::access::{Key, Kind, Removal, Selection};
-use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, MANIFEST_WORK};
-use drydock_sandbox::ocm::spokes::{Outcome, SpokeSettings, Stage, image_of};
-use drydock_sandbox::server::{Asked, Verb};
+use kube_sandbox::access::{Key, Kind, Removal, Selection};
+use kube_sandbox::server::{Asked, Verb};
+use ocm_sandbox::kinds::{MANAGED_CLUSTER, MANIFEST_WORK};
+use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage, image_of};
 use serde_json::{Value, json};
 
 /// The upgrades that have works without an outcome on a cluster.

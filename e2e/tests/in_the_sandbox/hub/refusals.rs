@@ -2,10 +2,10 @@
 
 use drydock_api::names::{HUB_MANAGER, KIND_LABEL, WorkKind};
 use drydock_e2e::light::{Joining, Light, WEEK, action, is_true, is_work, minutes, spec_of, with};
-use drydock_sandbox::access::Key;
-use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
-use drydock_sandbox::ocm::spokes::SpokeSettings;
-use drydock_sandbox::server::Verb;
+use kube_sandbox::access::Key;
+use kube_sandbox::server::Verb;
+use ocm_sandbox::kinds::MANIFEST_WORK;
+use ocm_sandbox::spokes::SpokeSettings;
 use serde_json::json;
 
 const WEBHOOK: &str = "admission webhook \"policy.example.com\" denied the request: not in this quarter";
@@ -338,10 +338,10 @@ async fn a_namespace_that_is_deleted_midway_takes_its_works_and_nobody_waits_for
         .unwrap();
     minutes(20).await;
     let key = Key::cluster("c01");
-    let now = drydock_sandbox::access::Removal::default();
+    let now = kube_sandbox::access::Removal::default();
     light
         .user
-        .delete(&drydock_sandbox::ocm::kinds::NAMESPACE, &key, &now)
+        .delete(&ocm_sandbox::kinds::NAMESPACE, &key, &now)
         .await
         .unwrap();
     let done = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| {

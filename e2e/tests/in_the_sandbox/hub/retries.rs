@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use drydock_e2e::light::{Light, WEEK, is_true, minutes, spec_of, with};
-use drydock_sandbox::ocm::spokes::{Outcome, SpokeSettings, Stage};
+use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage};
 use serde_json::json;
 
 fn failed(status: &drydock_api::mcu::ManagedClustersUpgradeStatus) -> bool {

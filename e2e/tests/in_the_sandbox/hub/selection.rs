@@ -1,9 +1,9 @@
 //! Which clusters are upgraded, when the selection changes.
 
 use drydock_e2e::light::{Joining, Light, PLACE, WEEK, is_true, minutes, spec_of, with};
-use drydock_sandbox::access::{Key, Removal};
-use drydock_sandbox::ocm::kinds::{MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION};
-use drydock_sandbox::ocm::spokes::SpokeSettings;
+use kube_sandbox::access::{Key, Removal};
+use ocm_sandbox::kinds::{MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION};
+use ocm_sandbox::spokes::SpokeSettings;
 use serde_json::{Value, json};
 
 fn placement(clusters: &[&str]) -> Value {
@@ -64,7 +64,7 @@ async fn labels_that_changed_a_moment_ago_are_respected_before_ocm_has_decided()
     minutes(10).await;
     // The placement controller is away: its decisions stay as they are.
     light.server.set_fault_hook(Some(std::sync::Arc::new(|asked| {
-        use drydock_sandbox::server::Verdict;
+        use kube_sandbox::server::Verdict;
         match asked.identity.name() {
             "placement" => Verdict::Unreachable,
             _ => Verdict::Pass,
@@ -106,7 +106,7 @@ async fn decisions_of_a_placement_that_was_deleted_and_made_anew_do_not_count() 
     let old = light.user.get(&PLACEMENT_DECISION, &page).await.unwrap();
     // Made anew while nobody decides and the garbage collector has not come by: the old page is still there.
     light.server.set_fault_hook(Some(std::sync::Arc::new(|asked| {
-        use drydock_sandbox::server::Verdict;
+        use kube_sandbox::server::Verdict;
         match asked.identity.name() {
             "placement" => Verdict::Unreachable,
             _ => Verdict::Pass,

@@ -2,9 +2,9 @@
 
 use drydock_api::names::HUB_MANAGER;
 use drydock_e2e::light::{Light, WEEK, is_true, minutes, spec_of, with};
-use drydock_sandbox::access::{Key, Removal, Selection};
-use drydock_sandbox::ocm::kinds::MANIFEST_WORK;
-use drydock_sandbox::ocm::spokes::SpokeSettings;
+use kube_sandbox::access::{Key, Removal, Selection};
+use ocm_sandbox::kinds::MANIFEST_WORK;
+use ocm_sandbox::spokes::SpokeSettings;
 use serde_json::json;
 
 #[tokio::test(start_paused = true)]
@@ -160,7 +160,7 @@ async fn an_idle_hub_asks_for_nothing() {
     let asked = || -> u64 {
         let requests = light.server.requests();
         let own = requests.iter().filter(|(key, _)| key.identity == HUB_MANAGER);
-        own.filter(|(key, _)| !matches!(key.verb, drydock_sandbox::server::Verb::Watch))
+        own.filter(|(key, _)| !matches!(key.verb, kube_sandbox::server::Verb::Watch))
             .map(|(_, count)| count)
             .sum()
     };

@@ -70,10 +70,9 @@ impl World {
         assert!(row.unconfirmed.is_empty(), "{name} has works that are not known");
         let spec = self.spec();
         if spec.strategy.canaries.is_some() && !self.is_canary(name) {
-            let open = self
-                .selected()
-                .into_iter()
-                .find(|other| self.is_canary(other) && !self.is_complete(other));
+            let open = self.selected().into_iter().find(|other| {
+                self.is_canary(other) && !self.is_complete(other) && !self.is_left_to_a_later(other)
+            });
             assert_eq!(open, None, "{name} starts before this canary is complete");
         }
     }
@@ -164,6 +163,20 @@ impl World {
         by_work
             || by_record
             || goal.operators.is_none() && shown.is_some() && goal.platform_reached(shown.as_ref())
+    }
+
+    /// Whether a rollout of another upgrade that began after this one has had the cluster: it is as if it had left the placement.
+    fn is_left_to_a_later(&self, name: &ClusterName) -> bool {
+        let row = &self.observed.rows[name];
+        let ours = drydock_rollout::rollout_since(&self.observed.rollout);
+        let works = row.works.iter().filter(|(_, work)| !self.is_own(work));
+        let by_works = works.filter_map(|(_, work)| Some(work.revision.as_ref()?.rollout_since));
+        let others = row
+            .entries
+            .iter()
+            .filter(|recorded| !self.observed.rollout.upgrade.owns(&recorded.page.owner));
+        let by_entries = others.map(|recorded| recorded.page.rollout_since);
+        by_works.chain(by_entries).max() > ours && ours.is_some()
     }
 
     /// The newest outcome on the upgrade's records, and whether it is for the present goal.

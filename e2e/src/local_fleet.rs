@@ -1,0 +1,50 @@
+//! Local fleets as tests start them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use drydock_sandbox::local_fleet::{EPOCH, LocalFleet, program_client, programs};
+use drydock_sandbox::local_fleet::{LocalFleetError, LocalFleetSettings};
+use drydock_sandbox::test_env::{Outside, TestEnvSettings};
+
+/// How long agents wait in the run of the tests in which what a test writes is there before the agent: `AGENT_ORDER=objects-first`.
+/// What a test writes at its beginning takes no virtual time.
+const OBJECTS_FIRST: Duration = Duration::from_secs(5);
+
+/// Starts the clusters, an agent on each that has one, and the hub.
+///
+/// # Errors
+/// If a part cannot start.
+pub async fn start(settings: TestEnvSettings) -> Result<LocalFleet, LocalFleetError> {
+    let mut fleet = without_hub(settings).await?;
+    fleet.start_hub(drydock_hub::Settings::default())?;
+    Ok(fleet)
+}
+
+/// Starts the clusters and an agent on each that has one.
+///
+/// # Errors
+/// If a part cannot start.
+pub async fn without_hub(settings: TestEnvSettings) -> Result<LocalFleet, LocalFleetError> {
+    with_outside(settings, |outside| outside).await
+}
+
+/// Starts the clusters and an agent on each that has one, which reaches what `extend` makes of what there is besides API servers.
+///
+/// # Errors
+/// If a part cannot start.
+pub async fn with_outside(
+    settings: TestEnvSettings,
+    extend: impl Fn(Outside) -> Outside + Send + Sync + 'static,
+) -> Result<LocalFleet, LocalFleetError> {
+    let agents_after = match std::env::var("AGENT_ORDER").as_deref() {
+        Ok("objects-first") => OBJECTS_FIRST,
+        _ => Duration::ZERO,
+    };
+    LocalFleet::start(LocalFleetSettings {
+        agents_after,
+        outside: Arc::new(extend),
+        ..LocalFleetSettings::new(settings)
+    })
+    .await
+}

@@ -1,0 +1,14 @@
+//! The work agent, one a spoke: applies the works of its namespace on the hub, and reports (fleet reference 1.5, 1.6).
+
+pub mod agent;
+pub mod apply;
+pub mod cleanup;
+pub mod feedback;
+pub mod ignore_fields;
+pub mod manifest;
+pub mod merge;
+pub mod pace;
+pub mod rules;
+pub mod status;
+mod sync;
+pub mod wire;
