@@ -235,6 +235,8 @@ pub struct Facts {
     pub going_since: Option<Timestamp>,
     /// Whether it is time to look after drains.
     pub tends: bool,
+    /// The version of the upgrade under way, if the status says that it has commenced and the cluster's history that it began.
+    pub commenced: Option<String>,
 }
 
 impl Observation {
@@ -257,6 +259,7 @@ impl Observation {
             now: self.now,
             going_since: self.going_since,
             tends: self.tends,
+            commenced: None,
         })
     }
 }
@@ -309,8 +312,13 @@ impl Facts {
         })
     }
 
-    /// Whether the cluster has been told to go to `target`: from then on there is no way back.
+    /// Whether the cluster has been told to go to `target`: from then on there is no way back, whatever it is told later.
     pub fn has_commenced(&self, target: &Target) -> bool {
+        self.asks_for(target) || self.commenced.is_some() && self.commenced.as_deref() == target.version()
+    }
+
+    /// Whether the cluster is told to go to `target`.
+    pub fn asks_for(&self, target: &Target) -> bool {
         let Some(asked) = &self.cluster.asked else {
             return false;
         };
@@ -323,6 +331,14 @@ impl Facts {
     /// Whether the cluster has been told to go to `version`, refuses it and is about something else: nothing of it has begun.
     pub fn refuses(&self, version: &str) -> bool {
         self.cluster.refusal.is_some() && self.cluster.desired.as_deref() != Some(version)
+    }
+
+    /// The release that has been applied completely since `version` was begun.
+    pub fn applied_since(&self, version: &str) -> Option<&str> {
+        let history = &self.cluster.history;
+        let begun = history.iter().position(|past| past.version == version)?;
+        let later = history.iter().take(begun).find(|past| past.completed)?;
+        Some(&later.version)
     }
 
     /// The newest release that was applied completely.

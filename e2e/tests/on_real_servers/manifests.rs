@@ -41,7 +41,7 @@ async fn allow(admin: &Client) {
             "metadata": {"name": name, "namespace": namespace},
             "roleRef": {
                 "apiGroup": "rbac.authorization.k8s.io",
-                "kind": if of == "upgrader" { "ClusterRole" } else { "Role" },
+                "kind": if kind == "ClusterRoleBinding" { "ClusterRole" } else { "Role" },
                 "name": of,
             },
             "subjects": users,
@@ -51,6 +51,13 @@ async fn allow(admin: &Client) {
     for object in [
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "dev"}}),
         role("upgrader", None, "managedclustersupgrades", json!(["*"])),
+        role(
+            "writer",
+            None,
+            "managedclustersupgraderecords",
+            json!(["create", "patch"]),
+        ),
+        binding("ClusterRoleBinding", "writers", None, "writer", everybody.clone()),
         role("placement-reader", Some("dev"), "placements", json!(["get"])),
         binding("ClusterRoleBinding", "upgraders", None, "upgrader", everybody),
         binding(
@@ -158,6 +165,8 @@ async fn placements_of_other_namespaces_are_for_who_may_read_them() {
     create(&insider, "bound", "dev", false).await.unwrap();
     create(&admin, "any", "dev", false).await.unwrap();
 
+    records_are_for_the_hub_and_administrators(&admin, &outsider).await;
+
     // Who edits something else need not have the rights of who named the placement.
     let pause = json!({"spec": {"paused": true}});
     upgrades(&outsider)
@@ -176,6 +185,23 @@ async fn placements_of_other_namespaces_are_for_who_may_read_them() {
         refused.contains("dev/other") && !refused.contains("dev/all"),
         "{refused}"
     );
+}
+
+/// Records take clusters away from other upgrades: only the hub and administrators write them.
+async fn records_are_for_the_hub_and_administrators(admin: &Client, outsider: &Client) {
+    let record: DynamicObject = serde_json::from_value(json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgradeRecord",
+        "metadata": {"name": "forged-1", "namespace": "default"},
+        "spec": {
+            "upgrade": {"name": "forged", "uid": "1", "rolloutSince": "2026-01-05T08:00:00Z", "target": "4.14.12", "goal": "x"},
+            "entries": [],
+        },
+    }))
+    .unwrap();
+    let refused = manifests::apply(outsider, &record).await.unwrap_err();
+    let refused = format!("{refused:#}");
+    assert!(refused.contains("records are written by the hub"), "{refused}");
+    manifests::apply(admin, &record).await.unwrap();
 }
 
 #[tokio::test]

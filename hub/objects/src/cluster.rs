@@ -22,6 +22,11 @@ pub fn digest(cluster: &ManagedCluster) -> Arc<ClusterFacts> {
     let id = cluster.claim(CLUSTER_ID_CLAIM);
     let id = id.or_else(|| cluster.labels().get(CLUSTER_ID_LABEL).map(String::as_str));
     Arc::new(ClusterFacts {
+        created: cluster
+            .metadata
+            .creation_timestamp
+            .as_ref()
+            .map(|created| created.0),
         labels: cluster.labels().into(),
         accepted: is(HUB_ACCEPTED) && cluster.spec.hub_accepts_client != Some(false),
         joined: is(JOINED),

@@ -278,7 +278,9 @@ impl Reason {
             Self::AgentNotAvailable => {
                 "upgradeVia is Agent, and the add-on drydock-agent is not Available on the cluster"
             }
-            Self::ReplacingOldWork => "waiting until the work of an earlier upgrade is deleted",
+            Self::ReplacingOldWork => {
+                "waiting until the work of an earlier upgrade is deleted; an agent lets its UpgradeConfig go when what has commenced has ended"
+            }
             Self::AwaitingRecord => "waiting until the outcome of the earlier upgrade is on its record",
             Self::WorkBeingDeleted => "its work is being deleted, not by the hub; waiting until it is gone",
             Self::WaitingForApply(None) => "waiting until the cluster applies the work",

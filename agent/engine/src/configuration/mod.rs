@@ -29,6 +29,11 @@ pub enum ConfigurationError {
         "the ConfigMap {CONFIG_MAP} has no key {KEY}: add it, or delete the ConfigMap to get the defaults"
     )]
     NoKey,
+    /// It has no fields: it is empty, or no mapping. What was in force is not given up for it.
+    #[error(
+        "{KEY} of the ConfigMap {CONFIG_MAP} has no fields: write {{}} for the defaults, or what should be in force"
+    )]
+    NoFields,
     /// It is not YAML of the right form.
     #[error("{KEY} of the ConfigMap {CONFIG_MAP} cannot be read: {0}")]
     Unreadable(String),
@@ -139,9 +144,6 @@ impl TryFrom<String> for UpgraderType {
 /// # Errors
 /// If it is not of the right form, or a number makes no sense.
 pub fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
-    if text.trim().is_empty() {
-        return Ok(Configuration::default());
-    }
     // What stands there may be a secret: the place is told, and not the text.
     let unreadable = |error: serde_saphyr::Error| {
         let place = error.location().map_or_else(String::new, |location| {
@@ -150,10 +152,10 @@ pub fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
         ConfigurationError::Unreadable(format!("it is no YAML{place}"))
     };
     let mut value: Value = serde_saphyr::from_str(text).map_err(unreadable)?;
-    drop_nulls(&mut value);
-    if value.is_null() {
-        return Ok(Configuration::default());
+    if !value.is_object() {
+        return Err(ConfigurationError::NoFields);
     }
+    drop_nulls(&mut value);
     let mut configuration: Configuration = serde_json::from_value(value)
         .map_err(|error| ConfigurationError::Unreadable(texts::without_quotes(&error.to_string())))?;
     configuration.default_unused();

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn an_empty_configuration_has_the_defaults_of_the_reference() {
-    let configuration = parse("").unwrap();
+    let configuration = parse("{}").unwrap();
     assert_eq!(configuration.upgrade_type, UpgraderType::Aro);
     assert_eq!(configuration.config_manager.watch_interval, 60);
     assert_eq!(configuration.maintenance.control_plane_time, 90);
@@ -21,6 +21,13 @@ fn an_empty_configuration_has_the_defaults_of_the_reference() {
     assert_eq!(configuration.node_drain.expected_node_drain_time, 8);
     assert_eq!(configuration.ext_dependency_availability_checks.http.timeout, 10);
     assert!(!configuration.feature_gate.pre_health_check());
+}
+
+#[test]
+fn what_has_no_fields_is_refused_and_not_taken_for_the_defaults() {
+    for text in ["", " \n", "# all commented out", "[]", "~", "- source: OCM"] {
+        assert_eq!(parse(text), Err(ConfigurationError::NoFields), "{text:?}");
+    }
 }
 
 #[test]
@@ -143,7 +150,6 @@ fn what_the_original_accepts_is_accepted() {
         "scale: {extraMachinePools: ['**', '[^a]*']}",
         "healthCheck: {ignoredCriticals: [null, A]}",
         "unknown: {key: 1}",
-        "null",
     ] {
         parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     }

@@ -8,6 +8,17 @@ use serde_json::Value;
 use crate::condition::{self, ConditionType};
 use crate::facts::{Facts, Target};
 
+/// The version of an upgrade under way that has commenced by what the status remembers and the cluster's history shows: what
+/// ClusterVersion asks for may have been cleared or changed by somebody since.
+pub(super) fn on_record(facts: &Facts, entry: &UpgradeHistory) -> Option<String> {
+    let version = entry.version.clone()?;
+    let conditions = entry.conditions.as_deref().unwrap_or_default();
+    let is_noted = entry.phase == UpgradePhase::Upgrading
+        && condition::is(conditions, ConditionType::UpgradeCommenced, TRUE);
+    let mut history = facts.cluster.history.iter();
+    (is_noted && history.any(|past| past.version == version)).then_some(version)
+}
+
 /// The target of an upgrade under way that has commenced; none if it has not, or the cluster refuses it.
 pub(super) fn commenced(facts: &Facts, entry: &UpgradeHistory) -> Option<Target> {
     if let Some(target) = facts.target().filter(|target| facts.has_commenced(target)) {

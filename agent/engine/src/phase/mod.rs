@@ -105,6 +105,9 @@ pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
         Err(why) => return unseen::decide(seen, status, &why),
     };
     let mut history = status.history.take().unwrap_or_default();
+    facts.commenced = history
+        .first()
+        .and_then(|newest| edits::on_record(&facts, newest));
     edits::judge(&mut facts, &mut history);
     let made = status.made.clone().unwrap_or_default();
     let mut next = if facts.going_since.is_some() {
@@ -165,13 +168,19 @@ fn end(facts: &Facts, made: &[MadeResource], history: &mut [UpgradeHistory]) -> 
     let Some(newest) = history.first_mut() else {
         return Next::rest(None);
     };
+    let version = newest.version.clone().unwrap_or_default();
     if newest.phase == UpgradePhase::Upgrading
+        && !facts.refuses(&version)
         && let Some(target) = edits::commenced(facts, newest)
     {
         return upgrading::run(facts, &target, made, newest);
     }
     if !is_over(newest) {
-        let message = "the UpgradeConfig was deleted before the upgrade commenced".to_owned();
+        let refusal = facts.cluster.refusal.as_ref().filter(|_| facts.refuses(&version));
+        let message = match refusal {
+            None => "the UpgradeConfig was deleted before the upgrade commenced".to_owned(),
+            Some(why) => format!("the UpgradeConfig was deleted while the cluster refused {version}: {why}"),
+        };
         fail(newest, "UpgradeCancelled", message, facts.now);
     }
     Next::rest(Some(EACH_MINUTE))

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::pending::is_unconfigured;
-use super::{AT_ONCE, EACH_MINUTE, Next, fail};
+use super::{AT_ONCE, EACH_MINUTE, Next, SUPERSEDED, fail};
 use crate::command::Command;
 use crate::condition::{self, ConditionType};
 use crate::configuration::Configuration;
@@ -29,6 +29,9 @@ pub(super) fn run(facts: &Facts, target: &Target, made: &[MadeResource], entry: 
     }
     if !commenced && is_unconfigured(facts) {
         return Next::rest(Some(EACH_MINUTE));
+    }
+    if commenced && give_up_when_superseded(facts, target, entry) {
+        return Next::rest(None);
     }
     let conditions = entry.conditions.get_or_insert_default();
     let pass = steps::run(facts, target, made, conditions);
@@ -148,6 +151,20 @@ pub(super) fn give_up_when_late(
     );
     fail(entry, "UpgradeWindowBreached", message.clone(), now);
     notification::raise(entry, Event::Failed, &message, now);
+    true
+}
+
+/// Gives up an upgrade beyond which somebody else has brought the cluster; says whether it did.
+fn give_up_when_superseded(facts: &Facts, target: &Target, entry: &mut UpgradeHistory) -> bool {
+    let version = target.version().unwrap_or_default();
+    let Some(later) = facts.applied_since(version) else {
+        return false;
+    };
+    let message = format!(
+        "somebody has told ClusterVersion to go to {later} since the upgrade to {version} commenced, and the cluster runs it by now"
+    );
+    fail(entry, SUPERSEDED, message.clone(), facts.now);
+    notification::raise(entry, Event::Failed, &message, facts.now);
     true
 }
 

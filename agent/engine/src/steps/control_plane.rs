@@ -7,7 +7,9 @@ pub(super) fn decide(situation: &Situation<'_>) -> Verdict {
         return Verdict::Done;
     }
     let cluster = &situation.facts.cluster;
-    if !situation.facts.has_commenced(situation.target) {
+    // Cleared, it goes on with what it is about.
+    let goes_on = cluster.asked.is_none() && cluster.desired.as_deref() == situation.target.version();
+    if !situation.facts.asks_for(situation.target) && !goes_on {
         let asked = cluster.asked.as_ref().map(|asked| asked.version.as_str());
         return Verdict::Waiting(Some(format!(
             "somebody has changed ClusterVersion since the upgrade commenced: it asks for {} and not for {} by now",

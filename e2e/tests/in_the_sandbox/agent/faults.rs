@@ -232,13 +232,32 @@ async fn f12_a_target_that_somebody_changes_below_the_agent_is_not_fought_over()
         .await
         .unwrap();
     tokio::time::sleep(6 * HOUR).await;
-    assert_eq!(spoke.entry().await.unwrap().phase, Pending);
-    let validated = spoke.condition("UpgradeConfigValidated").await.unwrap();
-    assert_eq!(validated.reason.as_deref(), Some("NotAnUpgrade"));
+    assert_eq!(spoke.entry().await.unwrap().phase, UpgradePhase::Failed);
+    let failed = spoke.condition("FailedUpgrade").await.unwrap();
+    assert_eq!(failed.reason.as_deref(), Some("Superseded"));
     assert_eq!(
-        validated.message.as_deref(),
-        Some("4.14.12 is older than 4.14.13, which the cluster runs: going back is not possible")
+        failed.message.as_deref(),
+        Some(
+            "somebody has told ClusterVersion to go to 4.14.13 since the upgrade to 4.14.12 commenced, and the cluster runs it by now"
+        )
     );
+    spoke.fleet.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_whose_desired_update_is_cleared_goes_on_with_its_workers() {
+    let spoke = shows(&[], json!({}), &[]).await;
+    spoke.until_done("UpgradeCommenced").await.unwrap();
+    tokio::time::sleep(10 * MINUTE).await;
+    let cleared = json!({"spec": {"desiredUpdate": null}});
+    spoke
+        .change::<drydock_api::openshift::ClusterVersion>("version", &cleared)
+        .await
+        .unwrap();
+    tokio::time::sleep(8 * HOUR).await;
+    let entry = spoke.entry().await.unwrap();
+    assert_eq!(entry.phase, UpgradePhase::Upgraded);
+    assert!(entry.worker_complete_time.is_some());
     spoke.fleet.shut_down().await.unwrap();
 }
 

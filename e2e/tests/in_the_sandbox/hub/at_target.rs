@@ -1,8 +1,8 @@
 //! Clusters that run the target before anything is asked of them.
 
 use drydock_e2e::light::{Joining, Light, RECORD, WEEK, is_true, minutes, spec_of, with};
-use kube_sandbox::access::{Key, Selection};
-use ocm_sandbox::kinds::MANAGED_CLUSTER;
+use kube_sandbox::access::{Key, Removal, Selection};
+use ocm_sandbox::kinds::{MANAGED_CLUSTER, NAMESPACE};
 use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage};
 use serde_json::json;
 
@@ -189,5 +189,34 @@ async fn nothing_is_recorded_while_the_upgrade_is_paused() {
         message,
         "all 2 clusters run 4.14.12 or newer; 1 of them did before"
     );
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_joins_anew_with_the_version_before_has_drifted() {
+    let light = fleet(&[("c01", "4.14.9"), ("c02", "4.14.9")]).await;
+    light.spokes.with("c02", |cluster, _| {
+        cluster.always(Stage::Update, Outcome::Hangs);
+    });
+    light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
+    minutes(120).await;
+    assert_eq!(records(&light).await[0].1, "Complete");
+    light
+        .user
+        .delete(&MANAGED_CLUSTER, &Key::cluster("c01"), &Removal::default())
+        .await
+        .unwrap();
+    light
+        .user
+        .delete(&NAMESPACE, &Key::cluster("c01"), &Removal::default())
+        .await
+        .unwrap();
+    minutes(10).await;
+    light.join(&Joining::new("c01")).await.unwrap();
+    minutes(30).await;
+    let entries = light.entries().await.unwrap();
+    let drifted = entries.iter().find(|(_, entry)| entry.outcome == "Drifted");
+    let (_, drifted) = drifted.unwrap_or_else(|| panic!("{entries:?}"));
+    assert_eq!((drifted.cluster.as_str(), drifted.to.as_str()), ("c01", "4.14.9"));
     light.shut_down().await;
 }

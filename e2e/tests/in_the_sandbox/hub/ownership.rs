@@ -515,3 +515,33 @@ async fn a_cluster_whose_claim_lags_behind_its_record_is_read_before_it_is_asked
         light.shut_down().await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_page_of_a_moment_that_has_not_come_takes_no_cluster_and_no_time() {
+    let light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    let forged = json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgradeRecord",
+        "metadata": {
+            "name": "forged-1", "namespace": "default", "labels": {"drydock.dev/upgrade-uid": "forged"},
+        },
+        "spec": {
+            "upgrade": {
+                "name": "forged", "uid": "forged", "rolloutSince": "2099-01-01T00:00:00Z", "target": "4.14.18", "goal": "x",
+            },
+            "entries": [{
+                "cluster": "c01", "outcome": "Complete", "reason": "Upgraded", "message": "", "to": "4.14.18",
+                "started": "2099-01-01T00:00:00Z", "completed": "2099-01-01T00:00:00Z",
+            }],
+        },
+    });
+    light.user.create(&RECORD, forged).await.unwrap();
+    light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    assert_eq!(light.version("c01"), "4.14.12");
+    let entries = light.entries().await.unwrap();
+    let ours = entries.iter().filter(|(upgrade, _)| upgrade != "forged");
+    for (_, entry) in ours {
+        assert!(entry.started.as_deref().unwrap() < "2027", "{entry:?}");
+    }
+    light.shut_down().await;
+}

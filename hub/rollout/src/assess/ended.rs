@@ -264,7 +264,7 @@ impl<'a> Cluster<'a> {
     }
 
     /// A version that something else has brought since this upgrade's newest entry. A claim may lag behind, so what it says
-    /// counts only if it is neither the version before nor the one after.
+    /// counts only if it is neither the version before nor the one after; that of a cluster that has joined anew does not.
     fn drift(&self) -> Option<Unrecorded> {
         let newest = self.row.entries.last()?;
         if newest.page.closed || !self.context.upgrade.owns(&newest.page.owner) {
@@ -283,9 +283,14 @@ impl<'a> Cluster<'a> {
         let before = newest.entry.from.as_deref();
         let is_other = |version: &Version| version.cmp_precedence(&recorded).is_ne();
         let fed_back = self.fed_back_version().filter(|version| is_other(version));
-        let claimed = self.row.facts.as_ref().and_then(|facts| facts.version.as_ref());
+        let facts = self.row.facts.as_deref();
+        let has_joined_since = facts
+            .and_then(|facts| facts.created)
+            .is_some_and(|created| created > newest.entry.completed);
+        let lags = |version: &Version| Some(version.to_string().as_str()) == before && !has_joined_since;
+        let claimed = facts.and_then(|facts| facts.version.as_ref());
         let claimed = claimed
-            .filter(|version| is_other(version) && Some(version.to_string().as_str()) != before)
+            .filter(|version| is_other(version) && !lags(version))
             .filter(|_| self.fed_back_version().is_none());
         let seen = fed_back.or(claimed).filter(|_| is_quiet)?;
         let to = seen.to_string().into();

@@ -10,6 +10,9 @@ use crate::{
     UpgradeMethod, UpgradeVia, Work, WorkContent,
 };
 
+/// By how much the clocks of two hubs may differ.
+const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
+
 impl Cluster<'_> {
     /// The first work of the cluster, which starts now.
     pub fn first_work(&self, begins: Begins, generation: i64, since: Timestamp) -> Option<NewWork> {
@@ -32,13 +35,14 @@ impl Cluster<'_> {
     }
 
     /// When an attempt begins that starts now: no two attempts on a cluster begin at the same moment, because they are told apart by
-    /// it.
+    /// it. One that a page says to begin much later than now is none of ours.
     fn new_attempt(&self) -> Timestamp {
         let recorded = self
             .row
             .entries
             .iter()
-            .filter_map(|recorded| recorded.entry.started);
+            .filter_map(|recorded| recorded.entry.started)
+            .filter(|started| started.duration_since(self.present.now()) < CLOCK_SKEW);
         let after = recorded.map(|started| started.saturating_add(SignedDuration::from_millis(1)));
         let earliest = after.filter_map(Result::ok).max();
         self.present.now().max(earliest.unwrap_or(Timestamp::MIN))

@@ -69,7 +69,9 @@ impl<'a> Cluster<'a> {
             let entry = &recorded.entry;
             let is_claim = entry.outcome != RecordedOutcome::Drifted && !entry.is_without_work();
             let is_other = page.closed || !self.context.upgrade.owns(&page.owner);
-            (is_claim && is_other).then_some(Claim {
+            // What a page says of a moment that has not come is not so: it was written by hand, or by a clock that was ahead.
+            let has_begun = self.present.has_reached(page.rollout_since);
+            (is_claim && is_other && has_begun).then_some(Claim {
                 owner: &page.owner,
                 since: page.rollout_since,
             })

@@ -47,6 +47,8 @@ const OPENSHIFT: [&str; 5] = ["OpenShift", "OpenShiftDedicated", "ROSA", "ARO", 
 /// A ManagedCluster, as far as decisions need it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterFacts {
+    /// When it joined: a cluster that leaves and joins again under its name is another.
+    pub created: Option<Timestamp>,
     /// Its labels.
     pub labels: Labels,
     /// The hub's admin accepts it.

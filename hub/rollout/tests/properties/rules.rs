@@ -175,7 +175,9 @@ impl World {
             .entries
             .iter()
             .filter(|recorded| !self.observed.rollout.upgrade.owns(&recorded.page.owner));
-        let by_entries = others.map(|recorded| recorded.page.rollout_since);
+        let by_entries = others
+            .map(|recorded| recorded.page.rollout_since)
+            .filter(|since| *since <= self.now);
         by_works.chain(by_entries).max() > ours && ours.is_some()
     }
 

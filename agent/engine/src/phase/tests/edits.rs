@@ -87,24 +87,71 @@ fn the_spec_is_noted_before_the_cluster_is_told() {
     assert_eq!(agent.says(ConditionType::UpgradeCommenced).0, "False");
 }
 
+/// What somebody else has ClusterVersion ask for.
+fn told(version: &str) -> Option<crate::facts::Release> {
+    Some(crate::facts::Release {
+        version: version.to_owned(),
+        image: String::new(),
+    })
+}
+
 #[test]
 fn what_somebody_else_tells_cluster_version_is_told_and_not_fought_over() {
-    for asked in [Some("4.14.13"), None] {
-        let mut agent = upgrading(true, false);
-        let told = asked.map(|version| crate::facts::Release {
-            version: version.to_owned(),
-            image: String::new(),
-        });
-        agent.cluster().asked = told;
-        for _ in 0..3 {
-            assert_eq!(agent.look().0, [], "{asked:?}");
-        }
-        let (_, message) = agent.says(ConditionType::ControlPlaneUpgraded);
-        assert!(
-            message.contains("somebody has changed ClusterVersion"),
-            "{message}"
-        );
+    let mut agent = upgrading(true, false);
+    let began = agent.entry().start_time.clone();
+    agent.cluster().asked = told("4.14.13");
+    agent.cluster().desired = Some("4.14.13".to_owned());
+    for _ in 0..3 {
+        assert_eq!(agent.look().0, []);
     }
+    let (_, message) = agent.says(ConditionType::ControlPlaneUpgraded);
+    assert!(
+        message.contains("somebody has changed ClusterVersion"),
+        "{message}"
+    );
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
+    assert_eq!(agent.entry().start_time, began);
+    // The cluster comes to the other release: this upgrade is over, and says so.
+    let mut other = agent.cluster().history[0].clone();
+    other.version = "4.14.13".to_owned();
+    other.completed = true;
+    agent.cluster().history.insert(0, other);
+    agent.look();
+    assert_eq!(agent.entry().phase, UpgradePhase::Failed);
+    let (_, message) = agent.says(ConditionType::FailedUpgrade);
+    assert!(message.contains("ClusterVersion to go to 4.14.13"), "{message}");
+}
+
+#[test]
+fn an_upgrade_goes_on_to_its_end_when_what_cluster_version_asks_for_is_cleared() {
+    let mut agent = upgrading(true, false);
+    agent.cluster().asked = None;
+    for _ in 0..3 {
+        assert_eq!(agent.look().0, []);
+    }
+    let (_, message) = agent.says(ConditionType::ControlPlaneUpgraded);
+    assert!(!message.contains("somebody"), "{message}");
+    agent.cluster().history[0].completed = true;
+    agent.look();
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgrading, "workers are left");
+    agent.workers(3, 3);
+    agent.look();
+    agent.look();
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgraded);
+}
+
+#[test]
+fn a_deletion_does_not_wait_for_a_release_that_the_cluster_refuses() {
+    let mut agent = upgrading(false, false);
+    agent.cluster().asked = told("4.14.12");
+    agent.cluster().refusal = Some("RetrievePayload: the signature cannot be verified".to_owned());
+    agent.look();
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
+    agent.seen.going_since = Some(agent.seen.now);
+    agent.look();
+    assert_eq!(agent.entry().phase, UpgradePhase::Failed);
+    let (_, message) = agent.says(ConditionType::FailedUpgrade);
+    assert!(message.contains("the signature cannot be verified"), "{message}");
 }
 
 #[test]
