@@ -88,18 +88,18 @@ fn the_spec_is_noted_before_the_cluster_is_told() {
 }
 
 /// What somebody else has ClusterVersion ask for.
-fn told(version: &str) -> Option<crate::facts::Release> {
-    Some(crate::facts::Release {
+fn told(version: &str) -> crate::facts::Release {
+    crate::facts::Release {
         version: version.to_owned(),
         image: String::new(),
-    })
+    }
 }
 
 #[test]
 fn what_somebody_else_tells_cluster_version_is_told_and_not_fought_over() {
     let mut agent = upgrading(true, false);
     let began = agent.entry().start_time.clone();
-    agent.cluster().asked = told("4.14.13");
+    agent.cluster().asked = Some(told("4.14.13"));
     agent.cluster().desired = Some("4.14.13".to_owned());
     for _ in 0..3 {
         assert_eq!(agent.look().0, []);
@@ -143,7 +143,7 @@ fn an_upgrade_goes_on_to_its_end_when_what_cluster_version_asks_for_is_cleared()
 #[test]
 fn a_deletion_does_not_wait_for_a_release_that_the_cluster_refuses() {
     let mut agent = upgrading(false, false);
-    agent.cluster().asked = told("4.14.12");
+    agent.cluster().asked = Some(told("4.14.12"));
     agent.cluster().refusal = Some("RetrievePayload: the signature cannot be verified".to_owned());
     agent.look();
     assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
