@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
@@ -10,7 +11,7 @@ use drydock_agent::{Places, Settings};
 use drydock_api::names::AGENT_NAMESPACE;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::telemetry::{self, LogFormat};
-use drydock_runtime::{Clock, shutdown};
+use drydock_runtime::{Clock, exit, shutdown};
 
 /// Upgrades the cluster it runs on: reconciles UpgradeConfig.
 #[derive(Debug, Parser)]
@@ -97,8 +98,12 @@ enum Command {
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+async fn main() -> ExitCode {
+    let ended = run(Arguments::parse()).await;
+    exit::report(ended.map(|()| ExitCode::SUCCESS))
+}
+
+async fn run(arguments: Arguments) -> anyhow::Result<()> {
     telemetry::start(arguments.log_format, "info").context("starting logs")?;
     if let Some(Command::ApproveInstallplans) = arguments.command {
         return approve_install_plans(&arguments).await;

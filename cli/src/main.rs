@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
+use drydock_runtime::exit;
 use drydock_runtime::telemetry::{self, LogFormat};
 
 use arguments::{Arguments, Command};
@@ -24,8 +25,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The exit code of an interrupted program.
 const INTERRUPTED: u8 = 130;
 
-fn main() -> anyhow::Result<ExitCode> {
-    let arguments = Arguments::parse();
+fn main() -> ExitCode {
+    exit::report(run(Arguments::parse()))
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     telemetry::start(LogFormat::Text, "off").context("starting logs")?;
     // Simulated clusters live in virtual time; what is done to a real hub does not.
     let is_simulated = matches!(arguments.command, Command::Demo(_) | Command::Sandbox(_));

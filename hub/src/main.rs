@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -11,7 +12,7 @@ use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::leader::{Election, Leadership, LeaseSettings};
 use drydock_runtime::server_time::ServerTime;
 use drydock_runtime::telemetry::{self, LogFormat};
-use drydock_runtime::{Clock, shutdown};
+use drydock_runtime::{Clock, exit, shutdown};
 
 /// Upgrades fleets of OpenShift-style clusters: reconciles ManagedClustersUpgrade on an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -65,8 +66,12 @@ struct Arguments {
 
 // It waits for its API server nearly all the time: a second thread costs more in waking it than it brings.
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+async fn main() -> ExitCode {
+    let ended = run(Arguments::parse()).await;
+    exit::report(ended.map(|()| ExitCode::SUCCESS))
+}
+
+async fn run(arguments: Arguments) -> anyhow::Result<()> {
     telemetry::start(arguments.log_format, "info").context("starting logs")?;
     let leadership = Leadership::default();
     let config = client::config_from_environment(arguments.kubeconfig.as_deref(), "drydock-hub").await?;

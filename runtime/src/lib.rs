@@ -4,6 +4,7 @@ pub mod admin;
 pub mod backoff;
 pub mod client;
 pub mod events;
+pub mod exit;
 pub mod follow;
 pub mod leader;
 pub mod object_key;

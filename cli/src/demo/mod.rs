@@ -5,6 +5,8 @@ mod progress;
 mod sample;
 mod screen;
 
+use std::io::IsTerminal;
+
 use anyhow::{Context, bail};
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_hub::{LiveFleet, Pace};
@@ -73,7 +75,7 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
     };
     let outcome = Outcome::new(progress.clusters(), begun, local.clock.now(), wall.elapsed());
     match arguments.output {
-        Output::Table => println!("{}", outcome.table()),
+        Output::Table => println!("{}", outcome.table(rows())),
         Output::Json => println!("{}", outcome.json().context("writing the outcome as JSON")?),
     }
     if let Some(served) = &served {
@@ -91,6 +93,16 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
     } else {
         End::Failed
     })
+}
+
+/// How many clusters the last table names: as many as there are, unless it is for eyes.
+fn rows() -> usize {
+    const ON_A_TERMINAL: usize = 40;
+    if std::io::stdout().is_terminal() {
+        ON_A_TERMINAL
+    } else {
+        usize::MAX
+    }
 }
 
 /// Applies the upgrade and follows it to its end; `None` if the user ended it before.

@@ -71,15 +71,26 @@ impl Outcome {
         serde_json::to_string_pretty(self)
     }
 
-    /// A table with a row for each cluster, and a line that sums up.
-    pub fn table(&self) -> String {
+    /// A table with a row for each cluster, those that are not complete first, and a line that sums up. With more than `rows` clusters
+    /// the complete ones that do not fit are counted.
+    pub fn table(&self, rows: usize) -> String {
+        let is_complete = |cluster: &&ClusterOutcome| cluster.state == ClusterState::Complete.as_str();
+        let mut clusters: Vec<&ClusterOutcome> = self.clusters.iter().collect();
+        clusters.sort_by_key(is_complete);
+        let open = clusters.len() - self.count(ClusterState::Complete);
+        let hidden = clusters.len().saturating_sub(rows.max(open));
+        clusters.truncate(clusters.len() - hidden);
+        let hidden = match hidden {
+            0 => String::new(),
+            hidden => format!("\n… and {hidden} more complete clusters: -o json names them all"),
+        };
         let mut table = Table::new();
         table
             .load_style(presets::NOTHING)
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(terminal_width())
             .set_header(["CLUSTER", "CANARY", "START", "DURATION", "OUTCOME"]);
-        for cluster in &self.clusters {
+        for cluster in clusters {
             table.add_row([
                 cluster.name.clone(),
                 if cluster.canary {
@@ -96,7 +107,7 @@ impl Outcome {
             ]);
         }
         format!(
-            "{table}\n\n{} of {} clusters complete, {} failed; at most {} in flight; {} of cluster time in {:.1} s",
+            "{table}{hidden}\n\n{} of {} clusters complete, {} failed; at most {} in flight; {} of cluster time in {:.1} s",
             self.count(ClusterState::Complete),
             self.clusters.len(),
             self.count(ClusterState::Failed),
@@ -162,4 +173,37 @@ fn outcome(cluster: &ClusterOutcome) -> String {
 pub fn clock(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_fleet_shows_what_is_not_complete_and_counts_the_rest() {
+        let details = |number: usize| ClusterDetails {
+            name: format!("dev{number}"),
+            canary: false,
+            selected: true,
+            state: if number == 70 {
+                ClusterState::Failed
+            } else {
+                ClusterState::Complete
+            },
+            reason: String::new(),
+            message: String::new(),
+            version: None,
+            since: None,
+            started_at: None,
+            ended_at: None,
+        };
+        let clusters: Vec<_> = (1..=100).map(details).collect();
+        let now = Timestamp::UNIX_EPOCH;
+        let outcome = Outcome::new(&clusters, now, now, std::time::Duration::ZERO);
+        let table = outcome.table(10);
+        let second = table.lines().nth(1).unwrap_or_default();
+        assert!(second.contains("dev70"), "{table}");
+        assert!(table.contains("… and 90 more complete clusters"), "{table}");
+        assert_eq!(outcome.table(usize::MAX).matches("Complete").count(), 99);
+    }
 }

@@ -1,9 +1,10 @@
-//! Live progress on the terminal: a bar for each cluster in flight, counts and the latest Event; plain lines where
-//! standard error is not a terminal.
+//! Live progress on the terminal: what failed, a bar for each cluster in flight as far as they fit, counts and the latest Event;
+//! plain lines where standard error is not a terminal.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
+use console::Term;
 use drydock_objects::ClusterDetails;
 use drydock_rollout::ClusterState;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -13,6 +14,9 @@ use crate::upgrades::table;
 
 use super::outcome::clock;
 use super::progress::{Progress, percent};
+
+/// The rows that show no cluster: the counts, what does not fit, the Event, and the line of the cursor.
+const OTHER_ROWS: usize = 4;
 
 /// Shows the fleet on standard error; standard output is for the result.
 pub enum Screen {
@@ -26,8 +30,10 @@ pub enum Screen {
 pub struct Bars {
     all: MultiProgress,
     total: ProgressBar,
+    rest: ProgressBar,
     event: ProgressBar,
-    clusters: BTreeMap<String, ProgressBar>,
+    failed: BTreeMap<String, ProgressBar>,
+    moving: BTreeMap<String, ProgressBar>,
 }
 
 impl Screen {
@@ -41,13 +47,17 @@ impl Screen {
         total.set_style(ProgressStyle::with_template(
             "{prefix} {bar:30.green/white.dim} {msg}",
         )?);
+        let rest = all.add(ProgressBar::new(1));
+        rest.set_style(ProgressStyle::with_template("{msg:.dim}")?);
         let event = all.add(ProgressBar::new(1));
         event.set_style(ProgressStyle::with_template("{msg:.dim}")?);
         Ok(Self::Bars(Bars {
             all,
             total,
+            rest,
             event,
-            clusters: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            moving: BTreeMap::new(),
         }))
     }
 
@@ -99,31 +109,23 @@ impl Bars {
             progress.count(ClusterState::Failed),
         );
         let all = progress.clusters().len();
-        let in_flight: BTreeMap<&str, _> = progress
-            .in_flight()
-            .map(|details| (details.name.as_str(), details))
-            .collect();
+        let in_flight = progress.in_flight().count();
         self.total.set_prefix(clock(at));
         self.total.set_position((complete + failed) as u64);
-        let waiting = all - complete - failed - in_flight.len();
+        let waiting = all - complete - failed - in_flight;
         self.total.set_message(format!(
-            "{complete}/{all} complete · {} in flight · {waiting} waiting · {failed} failed",
-            in_flight.len()
+            "{complete}/{all} complete · {in_flight} in flight · {waiting} waiting · {failed} failed"
         ));
-        let over: Vec<_> = self
-            .clusters
-            .keys()
-            .filter(|name| !in_flight.contains_key(name.as_str()))
-            .cloned()
-            .collect();
-        for name in over {
-            if let Some(bar) = self.clusters.remove(&name) {
-                bar.finish_and_clear();
-                self.all.remove(&bar);
-            }
+        let rows = usize::from(Term::stderr().size().0).saturating_sub(OTHER_ROWS);
+        let shown = progress.shown(rows);
+        remove_others(&self.all, &mut self.failed, &shown.failed);
+        remove_others(&self.all, &mut self.moving, &shown.moving);
+        for details in &shown.failed {
+            let bar = self.failed_line(&details.name)?;
+            bar.set_message(plain(&details.message));
         }
-        for (name, details) in in_flight {
-            let bar = self.bar(name)?;
+        for details in &shown.moving {
+            let bar = self.bar(&details.name)?;
             bar.set_position(percent(details));
             bar.set_message(format!(
                 "{:<14} {}",
@@ -131,21 +133,45 @@ impl Bars {
                 plain(&details.message)
             ));
         }
+        self.rest.set_message(shown.rest());
         Ok(())
     }
 
+    fn failed_line(&mut self, cluster: &str) -> anyhow::Result<ProgressBar> {
+        if let Some(line) = self.failed.get(cluster) {
+            return Ok(line.clone());
+        }
+        let line = self.all.insert_after(&self.total, ProgressBar::new(100));
+        line.set_style(ProgressStyle::with_template("{prefix:>8} {wide_msg:.red}")?);
+        line.set_prefix(plain(cluster));
+        self.failed.insert(cluster.to_owned(), line.clone());
+        Ok(line)
+    }
+
     fn bar(&mut self, cluster: &str) -> anyhow::Result<ProgressBar> {
-        if let Some(bar) = self.clusters.get(cluster) {
+        if let Some(bar) = self.moving.get(cluster) {
             return Ok(bar.clone());
         }
-        let bar = self.all.insert_before(&self.event, ProgressBar::new(100));
+        let bar = self.all.insert_before(&self.rest, ProgressBar::new(100));
         bar.set_style(ProgressStyle::with_template(
             "{prefix:>8} {bar:30.cyan/white.dim} {pos:>3}% {wide_msg}",
         )?);
         bar.set_prefix(plain(cluster));
-        self.clusters.insert(cluster.to_owned(), bar.clone());
+        self.moving.insert(cluster.to_owned(), bar.clone());
         Ok(bar)
     }
+}
+
+/// Takes the lines of clusters that are not shown any more off the screen.
+fn remove_others(all: &MultiProgress, lines: &mut BTreeMap<String, ProgressBar>, shown: &[&ClusterDetails]) {
+    lines.retain(|name, line| {
+        let stays = shown.iter().any(|details| details.name == *name);
+        if !stays {
+            line.finish_and_clear();
+            all.remove(line);
+        }
+        stays
+    });
 }
 
 /// What came from a cluster, without anything that a terminal would act on.

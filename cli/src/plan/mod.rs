@@ -10,7 +10,7 @@ use std::io::Read;
 
 use anyhow::Context;
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_runtime::Clock;
+use jiff::Timestamp;
 use kube::ResourceExt;
 use tokio::runtime::Runtime;
 
@@ -26,8 +26,7 @@ use crate::upgrades::table;
 /// # Errors
 /// If the hub cannot be read, the file is no upgrade, or a rehearsal cannot start.
 pub fn run(real: &Runtime, arguments: &PlanArguments) -> anyhow::Result<()> {
-    let fleet = real.block_on(read(arguments))?;
-    let now = Clock::system().now();
+    let (fleet, now) = real.block_on(read(arguments))?;
     let mut runs = Vec::new();
     for seed in 0..u64::from(arguments.runs.get()) {
         runs.push(rehearsal::rehearse(&fleet, seed, now)?);
@@ -38,7 +37,8 @@ pub fn run(real: &Runtime, arguments: &PlanArguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn read(arguments: &PlanArguments) -> anyhow::Result<Fleet> {
+/// The fleet, and what time it is on its hub.
+async fn read(arguments: &PlanArguments) -> anyhow::Result<(Fleet, Timestamp)> {
     let hub = Hub::connect(&arguments.connection).await?;
     let mut upgrade = match (&arguments.file, &arguments.name) {
         (Some(file), _) => from_file(file)?,
@@ -48,7 +48,8 @@ async fn read(arguments: &PlanArguments) -> anyhow::Result<Fleet> {
     if upgrade.namespace().is_none() {
         upgrade.metadata.namespace = Some(hub.namespace.clone());
     }
-    Fleet::read(&hub, upgrade).await
+    let fleet = Fleet::read(&hub, upgrade).await?;
+    Ok((fleet, hub.now()))
 }
 
 /// The upgrade of a file; `-` is standard input.

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use anyhow::Context;
+use drydock_api::ClusterName;
 use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord};
 use drydock_api::names::KIND_LABEL;
 use drydock_api::ocm::{
@@ -31,16 +32,13 @@ pub async fn clusters(hub: &Hub, upgrade: &ManagedClustersUpgrade) -> anyhow::Re
     let _no_one_waits = fleet.set_upgrade(&Arc::new(upgrade.clone()));
     let looked = fleet.look(&upgrade::key(upgrade), hub.now());
     let (_, mut clusters) = looked.context("the upgrade was just read, and is not there")?;
-    sort_as_people_count(&mut clusters);
+    sort_by_name(&mut clusters);
     Ok(clusters)
 }
 
-/// dev2 before dev10.
-pub fn sort_as_people_count(clusters: &mut [ClusterDetails]) {
-    clusters.sort_by(|one, other| {
-        let key = |details: &ClusterDetails| (details.name.len(), details.name.clone());
-        key(one).cmp(&key(other))
-    });
+/// As people read: dev2 before dev10.
+pub fn sort_by_name(clusters: &mut [ClusterDetails]) {
+    clusters.sort_by_cached_key(|details| ClusterName::from(details.name.as_str()));
 }
 
 /// The names of those that have failed.
