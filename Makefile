@@ -17,13 +17,16 @@ SEEDS ?= 200
 help: ## Print this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# Built as fast as it can be, and with cargo's own progress: somebody waits for it.
+demo sandbox: PROFILE = demo
+
 .PHONY: demo
 demo: ## Upgrade a simulated fleet and watch it; DEMO="--clusters 50 …" passes flags
-	@$(CARGO) run --profile $(PROFILE) --quiet --package drydock-cli -- demo $(DEMO)
+	$(CARGO) run --profile $(PROFILE) --package drydock-cli -- demo $(DEMO)
 
 .PHONY: sandbox
 sandbox: ## Start a hub and simulated clusters for your own kubectl (CLUSTERS=12)
-	@$(CARGO) run --profile $(PROFILE) --quiet --package drydock-cli -- sandbox --clusters $(CLUSTERS)
+	$(CARGO) run --profile $(PROFILE) --package drydock-cli -- sandbox --clusters $(CLUSTERS)
 
 .PHONY: build
 build: ## Build the programs: drydock-hub, drydock-agent, kubectl-drydock
@@ -40,12 +43,21 @@ image: ## Build the images of hub and agent without a daemon (needs musl-tools a
 
 .PHONY: install
 install: ## Put kubectl-drydock where `kubectl drydock` finds it
-	$(CARGO) install --locked --path cli
+	$(CARGO) install --locked --profile image --path cli
+
+.PHONY: krew
+krew: ## Pack the plugin for this machine and write its krew manifest (RELEASES=https://…, where archives are downloaded)
+	$(CARGO) build --profile image --package drydock-cli
+	@cli/krew/pack target/image/kubectl-drydock target/krew $(RELEASES)
 
 .PHONY: test
 test: ## Run all tests that need only the toolchains
 	$(CARGO) test --workspace
 	AGENT_ORDER=objects-first $(CARGO) test --quiet --package drydock-e2e --test in_the_sandbox agent:: -- --skip fault_matrix --skip killed --skip order --skip bench
+
+.PHONY: examples
+examples: ## Run the examples of kube-sandbox
+	@for example in controller definitions faults; do $(CARGO) run --quiet --package kube-sandbox --example $$example; done
 
 .PHONY: control-plane
 control-plane: ## Build kube-apiserver, kube-controller-manager and etcd, unless KUBEBUILDER_ASSETS names them
@@ -114,6 +126,8 @@ lint: ## Check format, lints and dependencies
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	$(CARGO) deny --log-level error check bans licenses sources
+	$(CARGO) machete
+	typos
 	@for patch in e2e/mutations/*/*.patch; do git apply --check $$patch || exit 1; done
 
 .PHONY: format

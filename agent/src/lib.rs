@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 pub use drydock_engine::configuration;
 
 pub use crate::http::{Body, Exchange, Network};
-pub use monitoring::Places;
+pub use monitoring::EndpointConfig;
 pub use settings::Settings;
 
 use std::sync::Arc;

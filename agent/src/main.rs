@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use drydock_agent::install_plans;
-use drydock_agent::{Places, Settings};
+use drydock_agent::{EndpointConfig, Settings};
 use drydock_api::names::AGENT_NAMESPACE;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::telemetry::{self, LogFormat};
@@ -76,15 +76,15 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn monitoring(&self) -> Places {
+    fn monitoring(&self) -> EndpointConfig {
         match (&self.prometheus_url, &self.alertmanager_url) {
-            (Some(prometheus), Some(alertmanager)) => Places::At {
+            (Some(prometheus), Some(alertmanager)) => EndpointConfig::At {
                 prometheus: prometheus.to_string(),
                 alertmanager: alertmanager.to_string(),
                 authority: self.monitoring_ca.clone(),
                 token: self.monitoring_token.clone(),
             },
-            _ => Places::Services,
+            _ => EndpointConfig::Services,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use drydock_api::names::AGENT_NAMESPACE;
 
 use crate::http::Network;
-use crate::monitoring::Places;
+use crate::monitoring::EndpointConfig;
 
 /// What the agent can be told at its start.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Settings {
     /// How everything but the API server is reached.
     pub network: Network,
     /// Where Prometheus and Alertmanager are.
-    pub monitoring: Places,
+    pub monitoring: EndpointConfig,
 }
 
 impl Default for Settings {
@@ -29,7 +29,7 @@ impl Default for Settings {
             registry: prometheus::Registry::default(),
             namespace: AGENT_NAMESPACE.to_owned(),
             network: Network::default(),
-            monitoring: Places::default(),
+            monitoring: EndpointConfig::default(),
         }
     }
 }

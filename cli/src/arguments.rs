@@ -162,7 +162,7 @@ pub struct TestEnvArguments {
 impl TestEnvArguments {
     /// How fast virtual time goes.
     pub fn pace(&self) -> Pace {
-        Pace::VirtualSecondsASecond(self.speed)
+        Pace::Scaled(self.speed)
     }
 }
 

@@ -33,7 +33,7 @@ pub async fn start(arguments: &TestEnvArguments, pace: Pace, epoch: Timestamp) -
         .start_hub(drydock_hub::Settings {
             pace: match pace {
                 Pace::AsFastAsPossible => drydock_hub::Pace::of_rehearsal(clusters),
-                Pace::VirtualSecondsASecond(_) => drydock_hub::Pace::default(),
+                Pace::Scaled(_) => drydock_hub::Pace::default(),
             },
             ..drydock_hub::Settings::default()
         })

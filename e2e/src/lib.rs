@@ -3,10 +3,10 @@
 
 pub mod conformance;
 pub mod control_plane;
+pub mod delayed_watch;
 pub mod differential;
 pub mod fleet;
-pub mod late;
-pub mod light;
+pub mod hub_fleet;
 pub mod local_fleet;
 pub mod manifests;
 pub mod monitoring;
@@ -16,4 +16,4 @@ pub mod real;
 pub mod scraped;
 pub mod simulation;
 pub mod spoke;
-pub mod still;
+pub mod static_cluster;

@@ -13,7 +13,7 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use drydock_agent::Places;
+use drydock_agent::EndpointConfig;
 use http_body_util::BodyExt;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -39,7 +39,7 @@ const TOKEN: &str = "let-me-in";
 /// The two programs.
 pub struct RealMonitoring {
     /// How the agent finds them.
-    pub places: Places,
+    pub places: EndpointConfig,
     alertmanager: String,
     workplace: Workplace,
     processes: Vec<Process>,
@@ -106,7 +106,7 @@ impl RealMonitoring {
         until_alerts_fire(&prometheus).await?;
         let stop = CancellationToken::new();
         let acceptor = acceptor(&certificates)?;
-        let places = Places::At {
+        let places = EndpointConfig::At {
             prometheus: guard(&prometheus, &acceptor, &stop).await?,
             alertmanager: guard(&alertmanager, &acceptor, &stop).await?,
             authority: Some(authority),

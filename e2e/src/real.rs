@@ -80,7 +80,7 @@ impl RealFleet {
 
         tokio::time::pause();
         let stop = CancellationToken::new();
-        tokio::spawn(Pace::VirtualSecondsASecond(SPEED).hold(stop.clone()));
+        tokio::spawn(Pace::Scaled(SPEED).hold(stop.clone()));
         let workplace = Workplace::new("fleet")?;
         let place = Place::Remote(patient(&spoke).await?);
         let monitoring = monitor(REAL_SPOKE, &place, &stop).await?;

@@ -101,7 +101,7 @@ impl Report {
             .filter(|(number, _)| whole && !self.used.contains(number))
             .map(|(_, known)| format!("{} at {}", known.case, known.at))
             .collect();
-        let readme = std::fs::read_to_string(manifests::in_repository("sandbox/README.md"))?;
+        let readme = std::fs::read_to_string(manifests::in_repository("sandbox/kube/README.md"))?;
         let untold: Vec<&str> = known
             .all()
             .map(|known| known.reason.as_str())
@@ -112,7 +112,10 @@ impl Report {
             "{cases} cases, {} equal, {} known differences",
             self.equal, self.known
         );
-        anyhow::ensure!(untold.is_empty(), "sandbox/README.md does not tell: {untold:#?}");
+        anyhow::ensure!(
+            untold.is_empty(),
+            "sandbox/kube/README.md does not tell: {untold:#?}"
+        );
         anyhow::ensure!(
             stale.is_empty(),
             "known differences that are none any more: {stale:#?}"

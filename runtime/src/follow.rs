@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use crate::object_key::ObjectKey;
-use crate::patience::patient;
+use crate::watch_backoff::patient;
 
 /// What a watch tells of an object.
 #[derive(Debug)]

@@ -10,10 +10,10 @@ pub mod leader;
 pub mod object_key;
 pub mod pages;
 pub mod panics;
-pub mod patience;
 pub mod server_time;
 pub mod shutdown;
 pub mod tasks;
 pub mod telemetry;
+pub mod watch_backoff;
 
 pub use virtual_clock::Clock;

@@ -10,7 +10,7 @@ pub enum LogFormat {
     /// A JSON object a line.
     #[default]
     Json,
-    /// For eyes.
+    /// Human-readable.
     Text,
 }
 

@@ -16,7 +16,7 @@ use crate::configuration::Configuration;
 use crate::drains::{Budget, NodeSeen, PodSeen};
 use crate::silences::Silence;
 
-pub use cluster::{Cluster, IllOperator, Past, Release, Workers, cluster, ill, workers};
+pub use cluster::{Cluster, HistoryEntry, Release, UnhealthyOperator, Workers, cluster, unhealthy, workers};
 
 /// A value that was read, or why it was not.
 pub type Fact<T> = Result<T, Unread>;
@@ -72,9 +72,9 @@ pub enum Need {
 
 /// What was read because a decision needed it.
 #[derive(Clone, Debug)]
-pub struct Seen {
-    /// The operators that are ill.
-    pub ill: Fact<Vec<IllOperator>>,
+pub struct Observations {
+    /// The operators that are unhealthy.
+    pub unhealthy: Fact<Vec<UnhealthyOperator>>,
     /// The critical alerts that fire.
     pub alerts: Fact<BTreeSet<String>>,
     /// What is wrong with what else must be reachable.
@@ -101,10 +101,10 @@ pub struct Seen {
     pub fired: Fact<BTreeSet<String>>,
 }
 
-impl Default for Seen {
+impl Default for Observations {
     fn default() -> Self {
         Self {
-            ill: Err(Unread::NotAsked),
+            unhealthy: Err(Unread::NotAsked),
             alerts: Err(Unread::NotAsked),
             dependencies: Err(Unread::NotAsked),
             capacity: Err(Unread::NotAsked),
@@ -127,7 +127,7 @@ pub enum FileIntegrity {
     /// The cluster has none.
     Absent,
     /// It was told to start over for this version, if for any.
-    Told(Option<String>),
+    Milestone(Option<String>),
 }
 
 /// Which configuration holds, and whether it is the one that the ConfigMap has.
@@ -172,7 +172,7 @@ pub struct Observation {
     /// Who made the UpgradeConfig.
     pub origin: Origin,
     /// Since when the UpgradeConfig is being deleted, if it is.
-    pub going_since: Option<Timestamp>,
+    pub deleting_since: Option<Timestamp>,
     /// ClusterVersion.
     pub cluster: Fact<Cluster>,
     /// The pool of the workers; none on a cluster without one.
@@ -180,9 +180,9 @@ pub struct Observation {
     /// The configuration.
     pub in_force: InForce,
     /// What was read on demand.
-    pub seen: Seen,
+    pub seen: Observations,
     /// Whether it is time to look after drains.
-    pub tends: bool,
+    pub drain_check_due: bool,
     /// The writes that were refused when they were last tried, and in which words.
     pub refusals: BTreeMap<Write, String>,
     /// The time of the pass.
@@ -220,7 +220,7 @@ pub struct Facts {
     /// The pool of the workers; none on a cluster without one.
     pub workers: Fact<Option<Workers>>,
     /// What was read on demand.
-    pub seen: Seen,
+    pub seen: Observations,
     /// The configuration in force.
     pub configuration: Configuration,
     /// Why that is not what the ConfigMap says.
@@ -232,9 +232,9 @@ pub struct Facts {
     /// The time of the pass.
     pub now: Timestamp,
     /// Since when the UpgradeConfig is being deleted, if it is.
-    pub going_since: Option<Timestamp>,
+    pub deleting_since: Option<Timestamp>,
     /// Whether it is time to look after drains.
-    pub tends: bool,
+    pub drain_check_due: bool,
     /// The version of the upgrade under way, if the status says that it has commenced and the cluster's history that it began.
     pub commenced: Option<String>,
 }
@@ -257,8 +257,8 @@ impl Observation {
             is_configuration_absent: self.in_force.is_absent,
             refusals: self.refusals.clone(),
             now: self.now,
-            going_since: self.going_since,
-            tends: self.tends,
+            deleting_since: self.deleting_since,
+            drain_check_due: self.drain_check_due,
             commenced: None,
         })
     }
@@ -359,7 +359,7 @@ impl Facts {
 
     /// Whether the UpgradeConfig is being deleted for longer than this.
     pub fn is_gone_for(&self, time: SignedDuration) -> bool {
-        self.going_since
+        self.deleting_since
             .is_some_and(|since| self.now.duration_since(since) > time)
     }
 

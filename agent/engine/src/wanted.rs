@@ -212,7 +212,7 @@ fn reserve(
         reconciled.commands.extend(missing);
         return;
     }
-    let unwanted = seen.copies.iter().filter(|copy| !copy.is_going);
+    let unwanted = seen.copies.iter().filter(|copy| !copy.is_deleting);
     let unwanted = unwanted.map(|copy| Command::DeleteMachineSet(copy.name.clone()));
     reconciled.commands.extend(unwanted);
     if seen.copies.is_empty() && seen.machines.is_empty() {
@@ -237,7 +237,7 @@ fn help_drains(
         status.drains = None;
         return;
     }
-    if !facts.tends {
+    if !facts.drain_check_due {
         return;
     }
     let known = known_drains(status);

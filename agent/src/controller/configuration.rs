@@ -57,7 +57,7 @@ impl LastGood {
 impl Shared {
     /// The configuration that holds now.
     pub(super) async fn in_force(&self) -> InForce {
-        let map = self.view.configuration(self.context.clock.now());
+        let map = self.cache.configuration(self.context.clock.now());
         let (reason, message) = match &map {
             Ok(Some(map)) => match read(map) {
                 Ok((text, configuration)) => return self.accept(map, text, configuration).await,

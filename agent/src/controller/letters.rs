@@ -8,7 +8,7 @@ use super::Shared;
 use drydock_engine::facts::Observation;
 use drydock_engine::notification::Event;
 
-use crate::notify::outbox::{Letter, has_receivers};
+use crate::notify::outbox::{Notification, has_receivers};
 
 /// Writes what is to be told, and notes in the status what everybody has been told; none while the cluster is not known.
 pub(super) fn write(
@@ -16,7 +16,7 @@ pub(super) fn write(
     upgrade: &UpgradeConfig,
     seen: &Observation,
     status: &mut UpgradeConfigStatus,
-) -> Option<Vec<Letter>> {
+) -> Option<Vec<Notification>> {
     let only_logged = !has_receivers(&seen.in_force.configuration);
     // What is told names the cluster: that waits until it is known.
     let cluster = seen.cluster.as_ref().ok()?.id.clone();
@@ -28,7 +28,7 @@ pub(super) fn write(
             let Some(event) = Event::named(&notification.event) else {
                 continue;
             };
-            let letter = Letter {
+            let letter = Notification {
                 upgrade: upgrade.uid().unwrap_or_default(),
                 name: upgrade.name_any(),
                 cluster: cluster.clone(),

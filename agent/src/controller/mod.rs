@@ -1,11 +1,11 @@
 //! The controller of UpgradeConfig: woken by it, by ClusterVersion, by the pool of the workers and by the ConfigMap.
 
+mod cache;
 mod configuration;
 mod letters;
 mod observe;
 mod perform;
 mod reconcile;
-mod view;
 mod write;
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use drydock_runtime::admin::Readiness;
 use drydock_runtime::backoff::Backoff;
 use drydock_runtime::events::Publisher;
 use drydock_runtime::panics::caught;
-use drydock_runtime::patience::{patient, stopped_before_the_first_list};
+use drydock_runtime::watch_backoff::{patient, stopped_before_the_first_list};
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use kube::runtime::controller::{Action, Config};
@@ -33,8 +33,8 @@ use crate::metrics::Metrics;
 use crate::monitoring::Monitoring;
 use crate::notify::outbox::Outbox;
 use crate::providers::{Known, Provider};
+use cache::Cache;
 use reconcile::ReconcileError;
-use view::View;
 
 /// What every reconcile needs.
 pub(crate) struct Context {
@@ -71,9 +71,9 @@ impl Results {
 /// The context, and what is seen of the cluster.
 struct Shared {
     context: Context,
-    view: View,
+    cache: Cache,
     configuration: configuration::LastGood,
-    latest: write::Latest,
+    latest: write::WriteCache,
     ignored: reconcile::Ignored,
     tended: perform::Tended,
     refusals: perform::Refusals,
@@ -83,7 +83,7 @@ struct Shared {
 impl Shared {
     /// Tells the provider's synchronizer how things are.
     async fn know(&self) {
-        let Ok(cluster) = self.view.cluster(self.context.clock.now()) else {
+        let Ok(cluster) = self.cache.cluster(self.context.clock.now()) else {
             return;
         };
         let in_force = self.in_force().await;
@@ -117,24 +117,24 @@ pub(crate) async fn run(
         .reflect(writer)
         .touched_objects()
         .predicate_filter(predicates::generation, PredicateConfig::default());
-    let (view, mut changes) = View::follow(&context.client, &context.namespace, &context.clock);
+    let (cache, mut changes) = Cache::follow(&context.client, &context.namespace, &context.clock);
     let woken = stream::unfold(woken, |mut woken| async move {
         woken.recv().await.map(|()| ((), woken))
     });
     changes.push(woken.boxed());
     readiness.expect("cluster");
     let ready = {
-        let (view, readiness) = (view.clone(), readiness.clone());
+        let (cache, readiness) = (cache.clone(), readiness.clone());
         async move {
-            view.wait_until_looked().await;
+            cache.wait_until_looked().await;
             readiness.ready("cluster");
         }
     };
     let shared = Arc::new(Shared {
         context,
-        view,
+        cache,
         configuration: configuration::LastGood::default(),
-        latest: write::Latest::default(),
+        latest: write::WriteCache::default(),
         ignored: reconcile::Ignored::default(),
         tended: perform::Tended::default(),
         refusals: perform::Refusals::default(),
@@ -149,7 +149,7 @@ pub(crate) async fn run(
     let knowing = {
         let shared = Arc::clone(&shared);
         async move {
-            shared.view.wait_until_looked().await;
+            shared.cache.wait_until_looked().await;
             loop {
                 shared.know().await;
                 changed.notified().await;

@@ -8,7 +8,9 @@ use drydock_api::names::{PROVIDER_ANNOTATION, REINITIALIZED_ANNOTATION, VERSION_
 use drydock_api::openshift::ClusterOperator;
 use drydock_api::upgradeconfig::{UpgradeConfig, UpgradeConfigStatus, UpgradePhase};
 use drydock_engine::capacity::{self, Capacity, Extra, ExtraMachine, UPGRADE_LABEL};
-use drydock_engine::facts::{self, Fact, FileIntegrity, Need, Observation, Origin, Seen, Target, Unread};
+use drydock_engine::facts::{
+    self, Fact, FileIntegrity, Need, Observation, Observations, Origin, Target, Unread,
+};
 use drydock_engine::silences::CREATOR;
 use drydock_engine::{drains, health, wanted};
 use drydock_runtime::pages::list_all;
@@ -36,12 +38,12 @@ pub(super) async fn first(shared: &Shared, upgrade: &UpgradeConfig) -> Observati
             Some(_) => Origin::Ocm,
             None => Origin::User,
         },
-        going_since: upgrade.metadata.deletion_timestamp.as_ref().map(|time| time.0),
-        cluster: shared.view.cluster(now),
-        workers: shared.view.workers(now),
+        deleting_since: upgrade.metadata.deletion_timestamp.as_ref().map(|time| time.0),
+        cluster: shared.cache.cluster(now),
+        workers: shared.cache.workers(now),
         in_force: shared.in_force().await,
-        seen: Seen::default(),
-        tends: shared.tended.is_due(now),
+        seen: Observations::default(),
+        drain_check_due: shared.tended.is_due(now),
         refusals: shared.refusals.known(),
         now,
     }
@@ -76,7 +78,7 @@ pub(super) async fn read(shared: &Shared, need: Need, seen: &mut Observation, st
 fn give_up(need: Need, seen: &mut Observation, unread: Unread) {
     let seen = &mut seen.seen;
     match need {
-        Need::Operators => seen.ill = Err(unread),
+        Need::Operators => seen.unhealthy = Err(unread),
         Need::Capacity => seen.capacity = Err(unread),
         Need::Nodes => seen.nodes = Err(unread),
         Need::Budgets => seen.budgets = Err(unread),
@@ -99,7 +101,7 @@ async fn ask(shared: &Shared, need: Need, seen: &mut Observation, status: &Upgra
         Need::Operators => {
             let operators: Fact<Vec<ClusterOperator>> =
                 list(&Api::all(client.clone()), ListParams::default()).await;
-            seen.seen.ill = operators.map(|operators| facts::ill(&operators));
+            seen.seen.unhealthy = operators.map(|operators| facts::unhealthy(&operators));
         }
         Need::Alerts => {
             let query = health::query(&seen.in_force.configuration);
@@ -212,7 +214,7 @@ async fn extra_capacity(shared: &Shared, seen: &Observation) -> Fact<Capacity> {
             .map(|copy| Extra {
                 name: copy.name_any(),
                 created: copy.creation_timestamp().map_or(seen.now, |time| time.0),
-                is_going: copy.metadata.deletion_timestamp.is_some(),
+                is_deleting: copy.metadata.deletion_timestamp.is_some(),
             })
             .collect(),
         machines,
@@ -294,7 +296,7 @@ async fn file_integrity(shared: &Shared) -> Fact<FileIntegrity> {
         .get("osd-fileintegrity")
         .await
     {
-        Ok(object) => Ok(FileIntegrity::Told(
+        Ok(object) => Ok(FileIntegrity::Milestone(
             object.annotations().get(REINITIALIZED_ANNOTATION).cloned(),
         )),
         // Where the kind does not exist, the answer is no Status, and has no reason.

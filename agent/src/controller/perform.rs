@@ -31,7 +31,7 @@ impl Tended {
 
     /// Notes that a look was taken, if one was.
     pub fn note(&self, seen: &Observation) {
-        if seen.tends && !matches!(seen.seen.nodes, Err(Unread::NotAsked)) {
+        if seen.drain_check_due && !matches!(seen.seen.nodes, Err(Unread::NotAsked)) {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.now);
         }
     }
@@ -94,13 +94,13 @@ async fn one(shared: &Shared, command: &Command) -> Result<(), ReconcileError> {
     let (what, done) = match command {
         Command::SetChannel(channel) => (
             "the channel into ClusterVersion".to_owned(),
-            write::channel(client, shared.view.version().as_deref(), channel).await,
+            write::channel(client, shared.cache.version().as_deref(), channel).await,
         ),
         Command::SetDesiredUpdate { version, image } => (
             "the desired update into ClusterVersion".to_owned(),
             write::desired_update(
                 client,
-                shared.view.version().as_deref(),
+                shared.cache.version().as_deref(),
                 version.as_deref(),
                 image.as_deref(),
             )

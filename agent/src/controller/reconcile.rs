@@ -53,7 +53,7 @@ pub(super) async fn reconcile(known: &Arc<UpgradeConfig>, shared: &Shared) -> Re
         ignore(known, shared);
         return Ok(Action::await_change());
     }
-    shared.view.wait_until_looked().await;
+    shared.cache.wait_until_looked().await;
     let upgrade = shared.latest.of(known);
     if upgrade.metadata.deletion_timestamp.is_some() && !is_held(&upgrade) {
         return Ok(Action::await_change());
@@ -113,8 +113,8 @@ async fn record(
     let written = write::status(client, &shared.latest, upgrade, &decision.status)
         .await
         .map_err(|error| ReconcileError::Status(Box::new(error)))?;
-    let is_going = upgrade.metadata.deletion_timestamp.is_some();
-    if decision.is_held && !is_held(upgrade) && !is_going {
+    let is_deleting = upgrade.metadata.deletion_timestamp.is_some();
+    if decision.is_held && !is_held(upgrade) && !is_deleting {
         let upgrade = shared.latest.of(upgrade);
         write::finalizer(client, &shared.latest, &upgrade, true)
             .await

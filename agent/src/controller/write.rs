@@ -17,9 +17,9 @@ use drydock_engine::drains::{Action, Strategy};
 
 /// The UpgradeConfig as we wrote it last, until the watch has it, too.
 #[derive(Debug, Default)]
-pub(super) struct Latest(Mutex<Option<Arc<UpgradeConfig>>>);
+pub(super) struct WriteCache(Mutex<Option<Arc<UpgradeConfig>>>);
 
-impl Latest {
+impl WriteCache {
     /// The newest known version of an UpgradeConfig.
     pub fn of(&self, seen: &Arc<UpgradeConfig>) -> Arc<UpgradeConfig> {
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,7 +52,7 @@ fn version(upgrade: &UpgradeConfig) -> Option<u64> {
 /// If the server refuses, for example because the object has changed since.
 pub(super) async fn status(
     client: &Client,
-    latest: &Latest,
+    latest: &WriteCache,
     upgrade: &UpgradeConfig,
     status: &UpgradeConfigStatus,
 ) -> Result<bool, kube::Error> {
@@ -78,7 +78,7 @@ pub(super) async fn status(
 /// If the server refuses, for example because the object has changed since.
 pub(super) async fn finalizer(
     client: &Client,
-    latest: &Latest,
+    latest: &WriteCache,
     upgrade: &UpgradeConfig,
     wanted: bool,
 ) -> Result<UpgradeConfig, kube::Error> {
@@ -103,7 +103,7 @@ pub(super) async fn finalizer(
 /// If the server refuses, for example because the object has changed since.
 pub(super) async fn version_of_image(
     client: &Client,
-    latest: &Latest,
+    latest: &WriteCache,
     version: &str,
     image: &str,
 ) -> Result<(), kube::Error> {

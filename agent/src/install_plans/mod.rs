@@ -1,7 +1,7 @@
 //! `drydock-agent approve-installplans`: the command of the hub's operators work (hub 4). It approves the manual
 //! InstallPlans of the wanted Subscriptions and waits until their operators run.
 
-mod judge;
+mod evaluate;
 mod settings;
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use thiserror::Error;
 
-use judge::{Judgement, Operators, judge};
+use evaluate::{Evaluation, Operators, evaluate};
 pub use settings::{ApprovalSettings, InvalidSettings, OperatorList};
 
 /// How often it looks.
@@ -27,7 +27,7 @@ pub enum ApprovalError {
     /// It is not said which operators, or for how long.
     #[error(transparent)]
     Settings(#[from] InvalidSettings),
-    /// Something has failed that does not mend itself.
+    /// Something has failed that does not recover by itself.
     #[error("upgrading operators failed: {}", .0.join("; "))]
     Failed(Vec<String>),
     /// The time is over.
@@ -100,16 +100,16 @@ pub async fn approve(
     }
 }
 
-async fn look(settings: &ApprovalSettings, client: &Client) -> Result<Judgement, kube::Error> {
+async fn look(settings: &ApprovalSettings, client: &Client) -> Result<Evaluation, kube::Error> {
     let operators = Operators {
         subscriptions: list_all(&Api::all(client.clone()), ListParams::default()).await?,
         plans: list_all(&Api::all(client.clone()), ListParams::default()).await?,
         versions: list_all(&Api::all(client.clone()), ListParams::default()).await?,
     };
-    Ok(judge(settings, &operators))
+    Ok(evaluate(settings, &operators))
 }
 
-async fn approve_all(client: &Client, judgement: &Judgement) {
+async fn approve_all(client: &Client, judgement: &Evaluation) {
     for plan in &judgement.approve {
         let (namespace, name) = (plan.namespace().unwrap_or_default(), plan.name_any());
         let patch = json!({

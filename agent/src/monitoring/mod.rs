@@ -29,7 +29,7 @@ const TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 /// Where Prometheus and Alertmanager are.
 #[derive(Clone, Debug, Default)]
-pub enum Places {
+pub enum EndpointConfig {
     /// Behind the Services of OpenShift: `prometheus-k8s` and `alertmanager-main` in `openshift-monitoring`.
     #[default]
     Services,
@@ -94,7 +94,7 @@ impl Part {
 
 /// How one of the two is reached.
 #[derive(Clone)]
-struct Way {
+struct Endpoint {
     base: String,
     exchange: Exchange,
 }
@@ -103,12 +103,12 @@ struct Way {
 pub(crate) struct Monitoring {
     client: Client,
     network: Network,
-    places: Places,
-    ways: Mutex<BTreeMap<Part, Way>>,
+    places: EndpointConfig,
+    ways: Mutex<BTreeMap<Part, Endpoint>>,
 }
 
 impl Monitoring {
-    pub fn new(client: Client, network: Network, places: Places) -> Self {
+    pub fn new(client: Client, network: Network, places: EndpointConfig) -> Self {
         Self {
             client,
             network,
@@ -125,7 +125,7 @@ impl Monitoring {
         request: http::request::Builder,
         body: Bytes,
     ) -> Result<Answer, MonitoringError> {
-        let Way { base, exchange } = self.way(part).await?;
+        let Endpoint { base, exchange } = self.way(part).await?;
         let uri = format!("{}{path}", base.trim_end_matches('/'));
         let mut request: Request<Bytes> = request
             .uri(&uri)
@@ -146,17 +146,17 @@ impl Monitoring {
         Ok(answered?)
     }
 
-    fn ways(&self) -> MutexGuard<'_, BTreeMap<Part, Way>> {
+    fn ways(&self) -> MutexGuard<'_, BTreeMap<Part, Endpoint>> {
         self.ways.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The way to one of the two, which is found out if it is not known.
-    async fn way(&self, part: Part) -> Result<Way, MonitoringError> {
+    async fn way(&self, part: Part) -> Result<Endpoint, MonitoringError> {
         let known = self.ways().get(&part).cloned();
         if let Some(way) = known {
             return Ok(way);
         }
-        let way = Way {
+        let way = Endpoint {
             base: self.base(part).await?,
             exchange: self.network.exchange(self.authority().await?.as_deref())?,
         };
@@ -166,9 +166,9 @@ impl Monitoring {
 
     async fn base(&self, part: Part) -> Result<String, MonitoringError> {
         match (&self.places, part) {
-            (Places::At { prometheus, .. }, Part::Prometheus) => Ok(prometheus.clone()),
-            (Places::At { alertmanager, .. }, Part::Alertmanager) => Ok(alertmanager.clone()),
-            (Places::Services, part) => {
+            (EndpointConfig::At { prometheus, .. }, Part::Prometheus) => Ok(prometheus.clone()),
+            (EndpointConfig::At { alertmanager, .. }, Part::Alertmanager) => Ok(alertmanager.clone()),
+            (EndpointConfig::Services, part) => {
                 let name = part.service();
                 let api: Api<Service> = Api::namespaced(self.client.clone(), NAMESPACE);
                 let service = api.get(name).await.map_err(|error| MonitoringError::Missing {
@@ -187,12 +187,12 @@ impl Monitoring {
 
     async fn authority(&self) -> Result<Option<Vec<u8>>, MonitoringError> {
         match &self.places {
-            Places::At { authority: None, .. } => Ok(None),
-            Places::At {
+            EndpointConfig::At { authority: None, .. } => Ok(None),
+            EndpointConfig::At {
                 authority: Some(path),
                 ..
             } => read(path).await.map(Some),
-            Places::Services => {
+            EndpointConfig::Services => {
                 let (name, key) = AUTHORITY;
                 let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), NAMESPACE);
                 let map = api.get(name).await.map_err(|error| MonitoringError::Missing {
@@ -210,8 +210,8 @@ impl Monitoring {
 
     async fn token(&self) -> Result<Option<HeaderValue>, MonitoringError> {
         let path = match &self.places {
-            Places::At { token, .. } => token.clone(),
-            Places::Services => Some(PathBuf::from(TOKEN)),
+            EndpointConfig::At { token, .. } => token.clone(),
+            EndpointConfig::Services => Some(PathBuf::from(TOKEN)),
         };
         // Within the process there is nobody to prove anything to.
         let (Some(path), Network::Machine(_)) = (path, &self.network) else {

@@ -27,7 +27,7 @@ const LONGEST_WAIT: Duration = Duration::from_mins(30);
 
 /// One state to tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Letter {
+pub(crate) struct Notification {
     /// The UpgradeConfig's uid and name.
     pub upgrade: String,
     pub name: String,
@@ -45,7 +45,7 @@ pub(crate) struct Letter {
 /// What identifies a letter.
 type Key = (String, String, Event);
 
-impl Letter {
+impl Notification {
     fn key(&self) -> Key {
         (self.upgrade.clone(), self.version.clone(), self.event)
     }
@@ -53,8 +53,8 @@ impl Letter {
 
 /// What there is to send, and how.
 #[derive(Clone, Default)]
-struct Post {
-    letters: Vec<Letter>,
+struct NotificationQueue {
+    letters: Vec<Notification>,
     configuration: Configuration,
 }
 
@@ -70,13 +70,13 @@ struct Sent {
 /// The reconcile's side: puts letters in, and learns which have been sent. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Outbox {
-    post: Arc<watch::Sender<Post>>,
+    post: Arc<watch::Sender<NotificationQueue>>,
     sent: Arc<Mutex<Sent>>,
 }
 
 /// The side that sends.
 pub(crate) struct Sender {
-    post: watch::Receiver<Post>,
+    post: watch::Receiver<NotificationQueue>,
     sent: Arc<Mutex<Sent>>,
     wake: mpsc::Sender<()>,
     client: Client,
@@ -94,7 +94,7 @@ pub(crate) fn outbox(
     provider: Arc<Provider>,
     metrics: Metrics,
 ) -> (Outbox, Sender, mpsc::Receiver<()>) {
-    let (post, receiver) = watch::channel(Post::default());
+    let (post, receiver) = watch::channel(NotificationQueue::default());
     let (wake, woken) = mpsc::channel(1);
     let sent = Arc::new(Mutex::new(Sent::default()));
     let outbox = Outbox {
@@ -120,12 +120,12 @@ fn locked(sent: &Mutex<Sent>) -> MutexGuard<'_, Sent> {
 
 impl Outbox {
     /// These letters, and no others, are to be sent.
-    pub fn put(&self, letters: Vec<Letter>, configuration: &Configuration) {
+    pub fn put(&self, letters: Vec<Notification>, configuration: &Configuration) {
         self.post.send_if_modified(|post| {
             if post.letters == letters && post.configuration == *configuration {
                 return false;
             }
-            *post = Post {
+            *post = NotificationQueue {
                 letters,
                 configuration: configuration.clone(),
             };
@@ -134,12 +134,12 @@ impl Outbox {
     }
 
     /// Whether everybody has this letter.
-    pub fn has_sent(&self, letter: &Letter) -> bool {
+    pub fn has_sent(&self, letter: &Notification) -> bool {
         locked(&self.sent).letters.contains(&letter.key())
     }
 
     /// Who has this letter while others have not.
-    pub fn delivered(&self, letter: &Letter) -> BTreeSet<String> {
+    pub fn delivered(&self, letter: &Notification) -> BTreeSet<String> {
         let sent = locked(&self.sent);
         let key = letter.key();
         let receivers = sent.receivers.iter().filter(|(of, _)| *of == key);
@@ -189,7 +189,7 @@ impl Sender {
     }
 
     /// Sends what is left, in its order; says whether nothing is left.
-    async fn send_all(&mut self, post: &Post) -> bool {
+    async fn send_all(&mut self, post: &NotificationQueue) -> bool {
         let mut is_done = true;
         for letter in &post.letters {
             if locked(&self.sent).letters.contains(&letter.key()) {
@@ -214,7 +214,7 @@ impl Sender {
     }
 
     /// Sends one letter to all who have not got it.
-    async fn send(&self, letter: &Letter, configuration: &Configuration) -> bool {
+    async fn send(&self, letter: &Notification, configuration: &Configuration) -> bool {
         let mut is_done = true;
         if configuration.config_manager.source == Source::Ocm && !self.has(letter, "OCM") {
             let told = self.provider.tell(configuration, letter).await;
@@ -231,12 +231,12 @@ impl Sender {
     }
 
     /// Whether a receiver has a letter.
-    fn has(&self, letter: &Letter, receiver: &str) -> bool {
+    fn has(&self, letter: &Notification, receiver: &str) -> bool {
         let key = (letter.key(), receiver.to_owned());
         letter.delivered.contains(receiver) || locked(&self.sent).receivers.contains(&key)
     }
 
-    fn note(&self, letter: &Letter, receiver: &str, told: Result<(), String>) -> bool {
+    fn note(&self, letter: &Notification, receiver: &str, told: Result<(), String>) -> bool {
         match told {
             Ok(()) => {
                 let key = (letter.key(), receiver.to_owned());
@@ -257,7 +257,7 @@ impl Sender {
         }
     }
 
-    async fn call(&self, hook: &Webhook, letter: &Letter) -> Result<(), String> {
+    async fn call(&self, hook: &Webhook, letter: &Notification) -> Result<(), String> {
         let key = match &hook.secret_ref {
             None => None,
             Some(reference) => {

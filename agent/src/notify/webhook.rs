@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request};
 use serde_json::json;
 
-use super::outbox::Letter;
+use super::outbox::Notification;
 use crate::http::{self as bounded, Exchange, HttpError, Limits};
 use crate::registry::hex;
 
@@ -21,7 +21,7 @@ pub(crate) async fn send(
     exchange: &Exchange,
     url: &str,
     key: Option<&[u8]>,
-    letter: &Letter,
+    letter: &Notification,
 ) -> Result<(), HttpError> {
     let body = Bytes::from(event(letter).to_string());
     let mut request = Request::post(url)
@@ -41,7 +41,7 @@ pub(crate) async fn send(
 }
 
 /// The id is the same however often a letter is sent, so that a receiver can tell.
-fn event(letter: &Letter) -> serde_json::Value {
+fn event(letter: &Notification) -> serde_json::Value {
     let id = format!("{}/{}/{}", letter.upgrade, letter.version, letter.event.name());
     json!({
         "specversion": "1.0",

@@ -13,7 +13,7 @@ use thiserror::Error;
 use tokio::sync::Notify;
 
 use crate::http::{HttpError, Network, NetworkError};
-use crate::notify::outbox::Letter;
+use crate::notify::outbox::Notification;
 use crate::registry::Credentials;
 use drydock_engine::configuration::Configuration;
 use ocm::Ocm;
@@ -136,7 +136,11 @@ impl Provider {
     ///
     /// # Errors
     /// If OCM does not take it.
-    pub async fn tell(&self, configuration: &Configuration, letter: &Letter) -> Result<(), ProviderError> {
+    pub async fn tell(
+        &self,
+        configuration: &Configuration,
+        letter: &Notification,
+    ) -> Result<(), ProviderError> {
         let ocm = self.ocm(configuration, &letter.cluster).await?;
         let cluster = ocm.cluster(&letter.cluster).await?;
         if letter.event.is_service_log() {

@@ -95,7 +95,7 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
     })
 }
 
-/// How many clusters the last table names: as many as there are, unless it is for eyes.
+/// How many clusters the last table names: as many as there are, unless a person reads it.
 fn rows() -> usize {
     const ON_A_TERMINAL: usize = 40;
     if std::io::stdout().is_terminal() {

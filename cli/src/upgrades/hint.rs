@@ -7,7 +7,7 @@ pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
     let again = format!("kubectl drydock retry {upgrade} --cluster {cluster}");
     let first = match FailureReason::parse(reason) {
         Some(FailureReason::PreActionFailed | FailureReason::PostActionFailed) => {
-            "read the logs of the action's Job on the cluster, mend what it found"
+            "read the logs of the action's Job on the cluster, fix what it found"
         }
         Some(FailureReason::PreActionTimedOut | FailureReason::PostActionTimedOut) => {
             "see what the action's Job waits for on the cluster, or give the action a longer timeout"
@@ -16,7 +16,7 @@ pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
             "check that the cluster's channel offers the release (oc adm upgrade), or correct spec.clusterVersion"
         }
         Some(FailureReason::AgentFailed) => {
-            "read the conditions of the UpgradeConfig on the cluster, mend what they name"
+            "read the conditions of the UpgradeConfig on the cluster, fix what they name"
         }
         Some(FailureReason::UpgradeTimedOut) => {
             "see what the cluster waits for (oc adm upgrade, oc get clusteroperators), or raise clusterUpgradeTimeout"

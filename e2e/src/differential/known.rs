@@ -15,7 +15,7 @@ pub struct KnownDifference {
     pub case: String,
     /// The places in its answers: a regular expression on `step pointer`.
     pub at: String,
-    /// Why it remains; `sandbox/README.md` says the same.
+    /// Why it remains; `sandbox/kube/README.md` says the same.
     pub reason: String,
 }
 

@@ -11,7 +11,7 @@ use ocm_sandbox::kinds::{MANIFEST_WORK, PLACEMENT};
 use serde_json::{Value, json};
 
 use super::fleet::Fleet;
-use crate::light::{RECORD, UPGRADE};
+use crate::hub_fleet::{RECORD, UPGRADE};
 
 const KINDS: [Kind; 4] = [UPGRADE, RECORD, PLACEMENT, MANIFEST_WORK];
 /// How often a backup is made.

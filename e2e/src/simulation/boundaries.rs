@@ -10,17 +10,17 @@ use drydock_api::names::STATE_LABEL;
 use drydock_runtime::Clock;
 use jiff::Timestamp;
 use kube_sandbox::access::{Access, Selection};
-use kube_sandbox::server::{ApiServer, Asked, Verb, Verdict};
+use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo, Verb};
 use ocm_sandbox::kinds::MANIFEST_WORK;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::fleet::Fleet;
-use super::rules::{self, Rules, Surroundings};
+use super::rules::{self, ProgramContext, Rules};
 use super::scenario::Scenario;
 use super::{LOOK, draw, upgrades};
-use crate::light::{UPGRADE, is_true};
+use crate::hub_fleet::{UPGRADE, is_true};
 use crate::local_fleet::program_client;
 
 /// By when the rollout has ended, however often the hub is killed.
@@ -52,15 +52,15 @@ struct Killer {
 }
 
 impl Killer {
-    fn verdict(&self, asked: &Asked<'_>) -> Verdict {
+    fn verdict(&self, asked: &RequestInfo<'_>) -> FaultAction {
         if asked.identity.name() != "replica" {
-            return Verdict::Pass;
+            return FaultAction::Pass;
         }
         if self.dead.load(Ordering::Relaxed) {
-            return Verdict::Unreachable;
+            return FaultAction::Unreachable;
         }
         if matches!(asked.verb, Verb::Get | Verb::List | Verb::Watch) {
-            return Verdict::Pass;
+            return FaultAction::Pass;
         }
         let number = self.writes.fetch_add(1, Ordering::Relaxed) + 1;
         match self.kill {
@@ -68,12 +68,12 @@ impl Killer {
                 self.dead.store(true, Ordering::Relaxed);
                 self.struck.notify_one();
                 if kill.after {
-                    Verdict::DropAfterWrite
+                    FaultAction::DropAfterWrite
                 } else {
-                    Verdict::Unreachable
+                    FaultAction::Unreachable
                 }
             }
-            _ => Verdict::Pass,
+            _ => FaultAction::Pass,
         }
     }
 }
@@ -93,7 +93,7 @@ pub async fn run(kill: Option<Kill>) -> anyhow::Result<End> {
         clock.clone(),
         rules.clone(),
     ));
-    rules.surrounded(Surroundings::read(&fleet.user, |_| None).await?, Timestamp::MIN);
+    rules.surrounded(ProgramContext::read(&fleet.user, |_| None).await?, Timestamp::MIN);
     let killer = Arc::new(Killer {
         kill,
         writes: AtomicU64::new(0),
@@ -101,7 +101,9 @@ pub async fn run(kill: Option<Kill>) -> anyhow::Result<End> {
         struck: Notify::new(),
     });
     let strikes = Arc::clone(&killer);
-    server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| strikes.verdict(asked))));
+    server.set_fault_hook(Some(Arc::new(move |asked: &RequestInfo<'_>| {
+        strikes.verdict(asked)
+    })));
     for (which, spec) in &scenario.upgrades {
         fleet.user.create(&UPGRADE, draw::upgrade(which, spec)).await?;
     }

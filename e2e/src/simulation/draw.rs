@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use serde_json::{Map, Value, json};
 
-use crate::light::action;
+use crate::hub_fleet::action;
 
 /// The versions that are asked for; clusters begin with an older one.
 pub(super) const TARGETS: [&str; 3] = ["4.14.10", "4.14.12", "4.14.13"];

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drydock_runtime::Clock;
 use jiff::Timestamp;
-use kube_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
+use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo, Status, Verb};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use tokio::sync::Notify;
@@ -17,7 +17,7 @@ use super::draw::below;
 use super::happening::Refused;
 use super::rules::Rules;
 use super::world::Obstacles;
-use crate::late::Lateness;
+use crate::delayed_watch::Lateness;
 
 /// How often each fault happened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,31 +69,31 @@ impl Trouble {
         let rate = [0, 2, 10, 30][below(rng, 4) as usize];
         let draws = Mutex::new(ChaCha8Rng::seed_from_u64(rng.next_u64()));
         let (noted, clock) = (trouble.clone(), clock.clone());
-        server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
+        server.set_fault_hook(Some(Arc::new(move |asked: &RequestInfo<'_>| {
             if asked.identity.name() == "spokes" && obstacles.has(asked.namespace) {
-                return Verdict::Unreachable;
+                return FaultAction::Unreachable;
             }
             if !asked.identity.name().starts_with("replica") {
-                return Verdict::Pass;
+                return FaultAction::Pass;
             }
             if obstacles.has_hub() {
                 noted.counted().unreachable += 1;
-                return Verdict::Unreachable;
+                return FaultAction::Unreachable;
             }
             if obstacles.refuse(|refused| is_refused(refused, asked)) {
                 noted.counted().refused += 1;
                 let words = "admission webhook \"policy.example.com\" denied the request: not tonight";
-                return Verdict::Refuse(Status::new(403, "Forbidden", words));
+                return FaultAction::Refuse(Status::new(403, "Forbidden", words));
             }
             let mut draws = draws.lock().unwrap_or_else(PoisonError::into_inner);
             let is_write = !matches!(asked.verb, Verb::Get | Verb::List | Verb::Watch);
             let verdict = if clock.now() >= end || below(&mut draws, 100) >= rate {
-                Verdict::Pass
+                FaultAction::Pass
             } else {
                 let (kind, seconds) = (below(&mut draws, 6), below(&mut draws, 40));
                 verdict(kind, is_write, seconds, &mut noted.counted())
             };
-            let is_served = !matches!(verdict, Verdict::Refuse(_) | Verdict::Unreachable);
+            let is_served = !matches!(verdict, FaultAction::Refuse(_) | FaultAction::Unreachable);
             if is_served && asked.verb == Verb::Delete && is_of(asked, "manifestworks") {
                 rules.deletion_asked(asked.namespace.unwrap_or_default(), asked.name);
             }
@@ -126,40 +126,40 @@ impl Trouble {
     }
 }
 
-fn is_of(asked: &Asked<'_>, plural: &str) -> bool {
+fn is_of(asked: &RequestInfo<'_>, plural: &str) -> bool {
     asked.kind.is_some_and(|kind| kind.plural == plural)
 }
 
-fn is_refused(refused: &Refused, asked: &Asked<'_>) -> bool {
+fn is_refused(refused: &Refused, asked: &RequestInfo<'_>) -> bool {
     let is_there = refused.namespace.is_none() || refused.namespace.as_deref() == asked.namespace;
     asked.verb == refused.verb && is_of(asked, refused.kind) && is_there
 }
 
-fn verdict(kind: u64, is_write: bool, seconds: u64, counts: &mut Counts) -> Verdict {
+fn verdict(kind: u64, is_write: bool, seconds: u64, counts: &mut Counts) -> FaultAction {
     match kind {
         0 => {
             counts.refused += 1;
-            Verdict::Refuse(Status::internal("etcdserver: request timed out"))
+            FaultAction::Refuse(Status::internal("etcdserver: request timed out"))
         }
         1 => {
             counts.refused += 1;
-            Verdict::Refuse(Status::too_many_requests("please try again later", 1))
+            FaultAction::Refuse(Status::too_many_requests("please try again later", 1))
         }
         2 if is_write => {
             counts.refused += 1;
-            Verdict::Refuse(Status::new(409, "Conflict", "the object has been modified"))
+            FaultAction::Refuse(Status::new(409, "Conflict", "the object has been modified"))
         }
         3 if is_write => {
             counts.lost += 1;
-            Verdict::DropAfterWrite
+            FaultAction::DropAfterWrite
         }
         4 => {
             counts.slow += 1;
-            Verdict::Delay(Duration::from_secs(seconds))
+            FaultAction::Delay(Duration::from_secs(seconds))
         }
         _ => {
             counts.unreachable += 1;
-            Verdict::Unreachable
+            FaultAction::Unreachable
         }
     }
 }

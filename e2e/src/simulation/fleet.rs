@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::draw::{self, Drawn, INSTALLED, NAMESPACES};
 use super::scenario::Scenario;
-use crate::light::{Joining, Light};
+use crate::hub_fleet::{HubFleet, Joining};
 use crate::local_fleet::programs;
 
 /// A hub and what answers it.
@@ -28,7 +28,7 @@ pub(super) struct Fleet {
     pub user: Access,
     pub clock: Clock,
     /// Works that are answered.
-    pub light: Option<Light>,
+    pub light: Option<HubFleet>,
     env: Option<Arc<TestEnv>>,
     with_agent: Vec<String>,
 }
@@ -94,7 +94,7 @@ impl Fleet {
             finalizers: scenario.finalizers,
             ..SpokeSettings::default()
         };
-        let light = Light::without_hub(0, settings).await?;
+        let light = HubFleet::without_hub(0, settings).await?;
         let fleet = Self {
             hub: light.server.clone(),
             user: light.user.clone(),

@@ -46,8 +46,8 @@ use rules::Rules;
 use scenario::Scenario;
 use world::{Obstacles, World};
 
-use crate::late::{Lateness, late};
-use crate::light::UPGRADE;
+use crate::delayed_watch::{Lateness, delayed_watch};
+use crate::hub_fleet::UPGRADE;
 use crate::local_fleet::EPOCH;
 
 /// How long faults go on.
@@ -270,7 +270,7 @@ impl Replicas {
             ..LeaseSettings::new("default", "drydock-hub", name)
         };
         let election = Election::new(own, lease, self.clock.clone(), leadership.clone());
-        let transport = late(transport, Arc::clone(&self.lateness));
+        let transport = delayed_watch(transport, Arc::clone(&self.lateness));
         let transport = guard(transport, leadership);
         let guarded = client::from_service(transport, "default", &metrics()?);
         let settings = drydock_hub::Settings {

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 use super::draw::{self, ALL, Drawn, PLACEMENTS, Which, below, chance};
-use crate::light::action;
+use crate::hub_fleet::action;
 
 /// The fleet and the first upgrades of a run.
 #[derive(Clone, Debug)]

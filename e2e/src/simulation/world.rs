@@ -20,9 +20,9 @@ use super::backup::Backups;
 use super::draw::{self, NAMESPACES, Which};
 use super::fleet::{Fleet, placement};
 use super::happening::{Events, Happening, Refused, Tamper};
-use super::rules::{Rules, Surroundings};
+use super::rules::{ProgramContext, Rules};
 use super::scenario::Scenario;
-use crate::light::UPGRADE;
+use crate::hub_fleet::UPGRADE;
 
 /// The hub among those that are cut off; no cluster can have this name.
 const HUB: &str = "*hub";
@@ -127,13 +127,13 @@ impl World {
     }
 
     /// What there is.
-    pub async fn surroundings(&self) -> anyhow::Result<Surroundings> {
+    pub async fn surroundings(&self) -> anyhow::Result<ProgramContext> {
         let spokes = self.fleet.spokes();
         let version = |cluster: &str| -> Option<Version> {
             let spokes = spokes?;
             spokes.with(cluster, |cluster, _| cluster.version().parse().ok())
         };
-        Surroundings::read(&self.fleet.user, version).await
+        ProgramContext::read(&self.fleet.user, version).await
     }
 
     async fn happen(&self, happening: Happening) -> anyhow::Result<()> {

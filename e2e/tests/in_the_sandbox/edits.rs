@@ -10,7 +10,7 @@ use drydock_e2e::local_fleet;
 use drydock_e2e::local_fleet::LocalFleet;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
-use kube_sandbox::server::{Asked, Status, Verb, Verdict};
+use kube_sandbox::server::{FaultAction, RequestInfo, Status, Verb};
 use serde_json::{Value, json};
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -78,13 +78,13 @@ async fn a_deletion_that_meets_a_conflict_is_tried_again() {
     // The first work of each cluster that makes room for the new target; nothing else happens that would wake the hub.
     let refused = Mutex::new(BTreeSet::new());
     let server = fleet.hub_server().unwrap();
-    server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
+    server.set_fault_hook(Some(Arc::new(move |asked: &RequestInfo<'_>| {
         let is_work = asked.kind.is_some_and(|kind| kind.kind == "ManifestWork");
         let cluster = asked.namespace.unwrap_or_default().to_owned();
         if asked.verb == Verb::Delete && is_work && refused.lock().unwrap().insert(cluster) {
-            Verdict::Refuse(Status::new(409, "Conflict", "the object has been modified"))
+            FaultAction::Refuse(Status::new(409, "Conflict", "the object has been modified"))
         } else {
-            Verdict::Pass
+            FaultAction::Pass
         }
     })));
     edit(&fleet, json!({"clusterVersion": {"version": "4.14.13"}})).await;

@@ -9,7 +9,7 @@ use drydock_api::names::{HUB_MANAGER, STATE_LABEL};
 use drydock_e2e::fleet;
 use drydock_e2e::local_fleet;
 use kube::ResourceExt;
-use kube_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
+use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo, Status, Verb};
 use openshift_sandbox::cluster::Fault;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -19,17 +19,17 @@ fn trouble(server: &ApiServer) {
     let asked_so_far = AtomicU64::new(0);
     server.set_fault_hook(Some(Arc::new(move |asked| {
         if !asked.identity.name().starts_with("drydock-") {
-            return Verdict::Pass;
+            return FaultAction::Pass;
         }
         let number = asked_so_far.fetch_add(1, Ordering::Relaxed);
         let is_write = !matches!(asked.verb, Verb::Get | Verb::List | Verb::Watch);
         match number % 23 {
-            3 => Verdict::Refuse(Status::internal("etcdserver: request timed out")),
-            7 if is_write => Verdict::DropAfterWrite,
-            11 => Verdict::Refuse(Status::too_many_requests("please try again later", 1)),
-            13 => Verdict::Delay(Duration::from_secs(20)),
-            17 => Verdict::Unreachable,
-            _ => Verdict::Pass,
+            3 => FaultAction::Refuse(Status::internal("etcdserver: request timed out")),
+            7 if is_write => FaultAction::DropAfterWrite,
+            11 => FaultAction::Refuse(Status::too_many_requests("please try again later", 1)),
+            13 => FaultAction::Delay(Duration::from_secs(20)),
+            17 => FaultAction::Unreachable,
+            _ => FaultAction::Pass,
         }
     })));
 }
@@ -118,12 +118,12 @@ async fn a_hub_that_starts_while_its_api_server_is_away_asks_less_and_less_often
     let server = fleet.hub_server().unwrap().clone();
     let asked = Arc::new(AtomicU64::new(0));
     let counting = Arc::clone(&asked);
-    server.set_fault_hook(Some(Arc::new(move |request: &Asked<'_>| {
+    server.set_fault_hook(Some(Arc::new(move |request: &RequestInfo<'_>| {
         if request.identity.name() != HUB_MANAGER {
-            return Verdict::Pass;
+            return FaultAction::Pass;
         }
         counting.fetch_add(1, Ordering::Relaxed);
-        Verdict::Unreachable
+        FaultAction::Unreachable
     })));
     fleet.start_hub(drydock_hub::Settings::default()).unwrap();
     tokio::time::sleep(2 * HOUR).await;

@@ -10,7 +10,7 @@ use drydock_hub::Settings;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
 use kube::Client;
-use kube_sandbox::server::{ApiServer, Asked, Verb, Verdict};
+use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo, Verb};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -64,10 +64,10 @@ type Writes = Arc<Mutex<Vec<(Instant, String, String)>>>;
 fn watch(server: &ApiServer, cut: impl Fn(&str) -> bool + Send + Sync + 'static) -> Writes {
     let writes = Writes::default();
     let seen = Arc::clone(&writes);
-    server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
+    server.set_fault_hook(Some(Arc::new(move |asked: &RequestInfo<'_>| {
         let who = asked.identity.name();
         if cut(who) {
-            return Verdict::Unreachable;
+            return FaultAction::Unreachable;
         }
         let reads = matches!(asked.verb, Verb::Get | Verb::List | Verb::Watch);
         if who.starts_with("replica") && !reads {
@@ -80,7 +80,7 @@ fn watch(server: &ApiServer, cut: impl Fn(&str) -> bool + Send + Sync + 'static)
             );
             seen.lock().unwrap().push((Instant::now(), who.to_owned(), what));
         }
-        Verdict::Pass
+        FaultAction::Pass
     })));
     writes
 }

@@ -16,6 +16,7 @@ mod bad_input;
 mod disturbances;
 mod edits;
 mod faults;
+mod layers;
 mod leader_election;
 mod main_job;
 mod operators;

@@ -16,7 +16,7 @@ use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
 use drydock_sandbox::test_env::TestEnvSettings;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use kube_sandbox::server::{ApiServer, Asked, Verdict};
+use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo};
 use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -56,7 +56,7 @@ fn granted(file: &str) -> Rights {
 fn watch(server: &ApiServer, who: &'static str) -> Arc<Mutex<Rights>> {
     let used = Arc::new(Mutex::new(Rights::new()));
     let seen = Arc::clone(&used);
-    server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
+    server.set_fault_hook(Some(Arc::new(move |asked: &RequestInfo<'_>| {
         if asked.identity.name() == who
             && let Some(kind) = asked.kind
         {
@@ -67,7 +67,7 @@ fn watch(server: &ApiServer, who: &'static str) -> Arc<Mutex<Rights>> {
             let right = format!("{} {}{part} {verb}", kind.group, kind.plural);
             seen.lock().unwrap().insert(right);
         }
-        Verdict::Pass
+        FaultAction::Pass
     })));
     used
 }
@@ -144,7 +144,7 @@ async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
     hub.await.unwrap().unwrap();
 
     let mut used = used.lock().unwrap().clone();
-    // An apply that creates is checked as both. Asked by no request: an owner that blocks deletion needs it. A work that exists already is read before it counts as
+    // An apply that creates is checked as both. RequestInfo by no request: an owner that blocks deletion needs it. A work that exists already is read before it counts as
     // ours; that happens when an answer is lost.
     used.insert("cluster.open-cluster-management.io managedclustersupgrades/finalizers update".to_owned());
     used.insert("cluster.open-cluster-management.io placements create".to_owned());

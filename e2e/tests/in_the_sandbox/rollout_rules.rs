@@ -261,7 +261,7 @@ async fn a_spent_failure_budget_stops_the_rest_until_a_retry() {
     spent.await.unwrap();
     tokio::time::sleep(12 * HOUR).await;
     assert_eq!(starts(&hub).await.len(), 3, "the canary and the two that failed");
-    // Mended and retried, by whatever word, all of them go through.
+    // Fixed and retried, by whatever word, all of them go through.
     for cluster in ["dev2", "dev3"] {
         fault(&hub, cluster, &Value::Null).await;
     }

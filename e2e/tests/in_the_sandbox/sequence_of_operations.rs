@@ -180,12 +180,12 @@ async fn rule_2_a_failed_pre_action_of_one_cluster_does_not_keep_the_others() {
         .spoke("dev2")
         .unwrap()
         .set_fault_hook(Some(std::sync::Arc::new(|asked| {
-            use kube_sandbox::server::{Status, Verb, Verdict};
+            use kube_sandbox::server::{FaultAction, Status, Verb};
             let is_job = asked.kind.is_some_and(|kind| kind.kind == "Job") && asked.verb == Verb::Create;
             if is_job {
-                Verdict::Refuse(Status::new(403, "Forbidden", "no jobs here"))
+                FaultAction::Refuse(Status::new(403, "Forbidden", "no jobs here"))
             } else {
-                Verdict::Pass
+                FaultAction::Pass
             }
         })));
     fleet::start(&hub, &upgrade(&settings, &change)).await.unwrap();

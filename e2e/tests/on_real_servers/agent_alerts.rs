@@ -10,7 +10,7 @@ use drydock_api::names::AGENT_MANAGER;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::scraped::Scraped;
 use drydock_e2e::spoke::{NAME, Spoke};
-use kube_sandbox::server::{Asked, Status, Verdict};
+use kube_sandbox::server::{FaultAction, RequestInfo, Status};
 use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
 
@@ -153,13 +153,13 @@ async fn out_of_sync() -> String {
 async fn refused() -> Vec<String> {
     let spoke = Spoke::start(|_| {}, |outside| outside).await.unwrap();
     let server = spoke.fleet.env.spoke(NAME).unwrap();
-    server.set_fault_hook(Some(Arc::new(|asked: &Asked<'_>| {
+    server.set_fault_hook(Some(Arc::new(|asked: &RequestInfo<'_>| {
         let is_status =
             asked.subresource.is_some() && asked.kind.is_some_and(|kind| kind.plural == "upgradeconfigs");
         if is_status && asked.identity.name() == AGENT_MANAGER {
-            Verdict::Refuse(Status::new(403, "Forbidden", "no"))
+            FaultAction::Refuse(Status::new(403, "Forbidden", "no"))
         } else {
-            Verdict::Pass
+            FaultAction::Pass
         }
     })));
     spoke.ask(json!({})).await.unwrap();

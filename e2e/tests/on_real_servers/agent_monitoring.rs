@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use drydock_agent::Places;
+use drydock_agent::EndpointConfig;
 use drydock_api::names::AGENT_MANAGER;
 use drydock_e2e::local_fleet::program_client;
 use drydock_e2e::monitoring::RealMonitoring;
-use drydock_e2e::still::silences::what_is_silenced_when;
-use drydock_e2e::still::{StillCluster, Watched};
+use drydock_e2e::static_cluster::silences::what_is_silenced_when;
+use drydock_e2e::static_cluster::{StaticCluster, Watched};
 use drydock_runtime::Clock;
 use drydock_sandbox::test_env::spoke_types;
 use kube::Client;
@@ -27,9 +27,9 @@ fn client() -> Client {
     program_client(&server, AGENT_MANAGER).unwrap()
 }
 
-async fn cluster(monitoring: RealMonitoring) -> StillCluster {
+async fn cluster(monitoring: RealMonitoring) -> StaticCluster {
     let watched = Watched::ByReal(Box::new(monitoring));
-    let mut cluster = StillCluster::make(client(), Clock::system(), watched)
+    let mut cluster = StaticCluster::make(client(), Clock::system(), watched)
         .await
         .unwrap();
     cluster.start_agent();
@@ -50,7 +50,7 @@ async fn who_has_no_token_or_does_not_trust_the_authority_knows_nothing() {
     for (is_known, says) in [(false, "answers 401 Unauthorized"), (true, "cannot be reached")] {
         let mut monitoring = RealMonitoring::start(RULES).await.unwrap();
         let wrong = monitoring.wrong_token().unwrap();
-        let Places::At { authority, token, .. } = &mut monitoring.places else {
+        let EndpointConfig::At { authority, token, .. } = &mut monitoring.places else {
             panic!("{:?}", monitoring.places);
         };
         if is_known {

@@ -7,13 +7,13 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
-use drydock_agent::Places;
+use drydock_agent::EndpointConfig;
 use drydock_e2e::control_plane::{ADMIN, ControlPlane};
 use drydock_e2e::manifests;
 use drydock_e2e::monitoring::RealMonitoring;
 use drydock_e2e::process::Workplace;
 use drydock_e2e::program;
-use drydock_e2e::still::{StillCluster, Watched, until};
+use drydock_e2e::static_cluster::{StaticCluster, Watched, until};
 use drydock_runtime::Clock;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufStream};
 use tokio::net::{TcpListener, TcpStream};
@@ -86,7 +86,7 @@ async fn what_no_proxy_does_not_name_is_asked_through_the_proxy() {
         .await
         .unwrap();
     let monitoring = RealMonitoring::start(RULES).await.unwrap();
-    let Places::At {
+    let EndpointConfig::At {
         prometheus,
         alertmanager,
         authority: Some(certificates),
@@ -98,7 +98,7 @@ async fn what_no_proxy_does_not_name_is_asked_through_the_proxy() {
     // The same machine by another name: the one is asked directly, the other is not.
     let named = prometheus.replace("127.0.0.1", "localhost");
     let watched = Watched::ByReal(Box::new(monitoring));
-    let cluster = StillCluster::make(client, Clock::system(), watched)
+    let cluster = StaticCluster::make(client, Clock::system(), watched)
         .await
         .unwrap();
     cluster.ask("4.14.12", "stable-4.14").await.unwrap();

@@ -2,7 +2,7 @@
 
 use drydock_e2e::control_plane::{ADMIN, ControlPlane, Etcd, Settings};
 use drydock_e2e::manifests;
-use drydock_e2e::still::drains::Drains;
+use drydock_e2e::static_cluster::drains::Drains;
 use drydock_runtime::Clock;
 
 #[tokio::test]

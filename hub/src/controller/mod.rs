@@ -22,7 +22,7 @@ use drydock_runtime::backoff::Backoff;
 use drydock_runtime::events::Publisher;
 use drydock_runtime::object_key::ObjectKey;
 use drydock_runtime::panics::caught;
-use drydock_runtime::patience::{patient, stopped_before_the_first_list};
+use drydock_runtime::watch_backoff::{patient, stopped_before_the_first_list};
 use futures::StreamExt;
 use kube::runtime::controller::{Action, Config};
 use kube::runtime::{Controller, Predicate, PredicateConfig, WatchStreamExt, predicates, reflector, watcher};

@@ -12,7 +12,7 @@ pub enum Pace {
     /// Jump from timer to timer.
     AsFastAsPossible,
     /// So many virtual seconds in a second.
-    VirtualSecondsASecond(NonZeroU32),
+    Scaled(NonZeroU32),
 }
 
 /// How often the pacer lets time go on, in real time: often enough for the eye.
@@ -25,7 +25,7 @@ impl Pace {
     /// While a blocking task runs, tokio does not advance a paused clock: everything that is due still happens, and
     /// requests over the network are served, but no timer fires early.
     pub async fn hold(self, stop: CancellationToken) {
-        let Self::VirtualSecondsASecond(speed) = self else {
+        let Self::Scaled(speed) = self else {
             return;
         };
         let step = TICK * speed.get();
@@ -54,7 +54,7 @@ mod tests {
     async fn virtual_time_passes_at_the_pace_that_was_asked_for() {
         let stop = CancellationToken::new();
         let speed = NonZeroU32::new(72_000).expect("not zero");
-        let pacer = tokio::spawn(Pace::VirtualSecondsASecond(speed).hold(stop.clone()));
+        let pacer = tokio::spawn(Pace::Scaled(speed).hold(stop.clone()));
         let before = tokio::time::Instant::now();
         tokio::time::sleep(Duration::from_hours(1)).await;
         assert_eq!(before.elapsed(), Duration::from_hours(1));

@@ -27,7 +27,7 @@ use ocm_sandbox::connection::Connection;
 use ocm_sandbox::placement::controller::{self, PlacementSettings};
 use ocm_sandbox::work::agent::{self, Timing, WorkAgentSettings};
 use ocm_sandbox::{kinds, registration};
-use openshift_sandbox::cluster::{self, Player};
+use openshift_sandbox::cluster::{self, ClusterSimulator};
 use openshift_sandbox::monitoring::{Monitoring, services};
 use openshift_sandbox::olm;
 use openshift_sandbox::update_service::UpdateService;
@@ -169,7 +169,7 @@ impl TestEnv {
         }
         let monitoring = Monitoring::new(name, place.access("prometheus"), clock.clone());
         self.monitoring.insert(name.to_owned(), monitoring);
-        let player = Player {
+        let player = ClusterSimulator {
             access: spoke,
             client: place.client("pod"),
             clock: clock.clone(),

@@ -146,9 +146,9 @@ async fn a_work_that_is_deleted_at_any_moment_of_its_life_goes() {
         let is_agents =
             asked.identity.name() == "ocm-work-agent" && asked.verb == kube_sandbox::server::Verb::Patch;
         if is_agents {
-            kube_sandbox::server::Verdict::Delay(Duration::from_secs(2))
+            kube_sandbox::server::FaultAction::Delay(Duration::from_secs(2))
         } else {
-            kube_sandbox::server::Verdict::Pass
+            kube_sandbox::server::FaultAction::Pass
         }
     })));
     let user = Access::memory(hub, "user");

@@ -36,7 +36,7 @@ pub struct Extra {
     /// When it was made.
     pub created: Timestamp,
     /// Whether it is being deleted.
-    pub is_going: bool,
+    pub is_deleting: bool,
 }
 
 /// A machine of a copy.
@@ -56,7 +56,7 @@ pub struct ExtraMachine {
 
 /// How far extra workers are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reservation {
+pub enum CapacityDecision {
     /// There is no MachineSet of workers.
     Nothing,
     /// This is waited for.
@@ -97,9 +97,9 @@ pub fn reserve(
     patience: SignedDuration,
     began: Timestamp,
     now: Timestamp,
-) -> Reservation {
+) -> CapacityDecision {
     if capacity.originals.is_empty() {
-        return Reservation::Nothing;
+        return CapacityDecision::Nothing;
     }
     let lacking = |copy: &Extra| Some(format!("{}: {}", copy.name, missing(capacity, copy)?));
     let mut lacking: Vec<String> = capacity.copies.iter().filter_map(lacking).collect();
@@ -112,9 +112,9 @@ pub fn reserve(
     let youngest = capacity.copies.iter().map(|copy| copy.created).max();
     let since = youngest.map_or(began, |youngest| youngest.max(began));
     match lacking.join("; ") {
-        lacking if lacking.is_empty() => Reservation::Ready,
-        lacking if now > since + patience => Reservation::TooLate(lacking),
-        lacking => Reservation::Waits(lacking),
+        lacking if lacking.is_empty() => CapacityDecision::Ready,
+        lacking if now > since + patience => CapacityDecision::TooLate(lacking),
+        lacking => CapacityDecision::Waits(lacking),
     }
 }
 

@@ -29,7 +29,7 @@ fn extra(name: &str, minutes_ago: i64) -> Extra {
     Extra {
         name: name.to_owned(),
         created: START - SignedDuration::from_mins(minutes_ago),
-        is_going: false,
+        is_deleting: false,
     }
 }
 
@@ -129,13 +129,13 @@ fn each_copy_is_made_and_waited_for_by_itself() {
             machines,
         };
         let next = match reserve(&capacity, SignedDuration::from_mins(30), begun, START) {
-            Reservation::Nothing => "Nothing".to_owned(),
-            Reservation::Waits(why) => format!("Waits {why}"),
-            Reservation::TooLate(why) => format!("TooLate {why}"),
-            Reservation::Ready => "Ready".to_owned(),
+            CapacityDecision::Nothing => "Nothing".to_owned(),
+            CapacityDecision::Waits(why) => format!("Waits {why}"),
+            CapacityDecision::TooLate(why) => format!("TooLate {why}"),
+            CapacityDecision::Ready => "Ready".to_owned(),
         };
         assert_eq!(next, expected);
     }
     let nothing = reserve(&Capacity::default(), SignedDuration::from_mins(30), begun, START);
-    assert_eq!(nothing, Reservation::Nothing);
+    assert_eq!(nothing, CapacityDecision::Nothing);
 }

@@ -196,7 +196,7 @@ pub fn under_way(
 ) -> Vec<Drain> {
     let drain = |node: &NodeSeen| {
         let cordon = node.cordon?;
-        let is_ours = !node.is_master && !node.is_going && (node.mco_works || extra.contains(&node.name));
+        let is_ours = !node.is_master && !node.is_deleting && (node.mco_works || extra.contains(&node.name));
         if !is_ours {
             return None;
         }

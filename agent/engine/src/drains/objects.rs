@@ -41,7 +41,7 @@ pub struct NodeSeen {
     /// What the machine-config operator wants of its pods, by which one drain is told from the next.
     pub drain_mark: String,
     /// Whether it is being deleted.
-    pub is_going: bool,
+    pub is_deleting: bool,
     /// What it has too little of.
     pub pressure: Vec<&'static str>,
 }
@@ -123,7 +123,7 @@ pub fn node(node: &Node) -> NodeSeen {
             }),
         mco_works: mco_works(node),
         drain_mark: node.annotations().get(MCO_DRAIN).cloned().unwrap_or_default(),
-        is_going: node.metadata.deletion_timestamp.is_some(),
+        is_deleting: node.metadata.deletion_timestamp.is_some(),
         pressure: PRESSURE
             .iter()
             .filter(|(key, _)| has_taint(key))

@@ -142,7 +142,7 @@ fn only_drains_of_the_machine_config_operator_and_of_extra_machines_are_helped()
     assert!(is_helped(by_hand, &BTreeSet::from(["n1".to_owned()])));
     let others = [
         NodeSeen {
-            is_going: true,
+            is_deleting: true,
             ..node("n1")
         },
         NodeSeen {

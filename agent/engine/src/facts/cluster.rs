@@ -17,7 +17,7 @@ pub struct Cluster {
     /// `spec.desiredUpdate`: version and image.
     pub asked: Option<Release>,
     /// `status.history`, newest first.
-    pub history: Vec<Past>,
+    pub history: Vec<HistoryEntry>,
     /// `status.desired.version`.
     pub desired: Option<String>,
     /// The releases that are offered.
@@ -43,7 +43,7 @@ pub struct Release {
 
 /// An entry of ClusterVersion's history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Past {
+pub struct HistoryEntry {
     /// The release.
     pub version: String,
     /// Whether it was applied completely.
@@ -81,7 +81,7 @@ impl Workers {
 
 /// An operator that does not serve, or not well.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IllOperator {
+pub struct UnhealthyOperator {
     /// Its name.
     pub name: String,
     /// What is wrong, for people.
@@ -126,7 +126,7 @@ pub fn cluster(version: &ClusterVersion) -> Cluster {
         history: status
             .history
             .iter()
-            .map(|entry| Past {
+            .map(|entry| HistoryEntry {
                 version: text(&entry.version),
                 completed: entry.is_completed(),
                 started: entry.started_time.as_ref().and_then(|time| time.parse().ok()),
@@ -167,9 +167,9 @@ pub fn workers(pool: &MachineConfigPool) -> Workers {
     }
 }
 
-/// The operators that are ill: degraded, or not available (agent 3, step 4 b).
-pub fn ill(operators: &[ClusterOperator]) -> Vec<IllOperator> {
-    let mut ill: Vec<IllOperator> = operators
+/// The operators that are unhealthy: degraded, or not available (agent 3, step 4 b).
+pub fn unhealthy(operators: &[ClusterOperator]) -> Vec<UnhealthyOperator> {
+    let mut unhealthy: Vec<UnhealthyOperator> = operators
         .iter()
         .filter_map(|operator| {
             let conditions = operator.status.as_ref().map(|status| &status.conditions)?;
@@ -182,12 +182,12 @@ pub fn ill(operators: &[ClusterOperator]) -> Vec<IllOperator> {
             } else {
                 "not available"
             };
-            Some(IllOperator {
+            Some(UnhealthyOperator {
                 name: operator.name_any(),
                 why: format!("{state}: {}", bad.message()),
             })
         })
         .collect();
-    ill.sort_by(|one, other| one.name.cmp(&other.name));
-    ill
+    unhealthy.sort_by(|one, other| one.name.cmp(&other.name));
+    unhealthy
 }

@@ -1,5 +1,5 @@
 //! What will hold up the drains of workers: nodes cordoned by hand (d), nodes under pressure (e), budgets that let no pod
-//! go (f). Told, and no reason to wait.
+//! go (f). Milestone, and no reason to wait.
 
 use super::{Check, Finding, reason, some};
 use crate::drains::{Budget, NodeSeen};

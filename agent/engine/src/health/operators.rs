@@ -4,7 +4,7 @@ use super::{Check, Finding, reason};
 use crate::facts::{Facts, Need, Unread};
 
 pub fn check(facts: &Facts) -> Check {
-    let ill = match &facts.seen.ill {
+    let unhealthy = match &facts.seen.unhealthy {
         Err(Unread::NotAsked) => return Err(Need::Operators),
         Err(Unread::Failed(why)) => {
             return Ok(vec![Finding {
@@ -13,17 +13,17 @@ pub fn check(facts: &Facts) -> Check {
                 blocks: true,
             }]);
         }
-        Ok(ill) => ill,
+        Ok(unhealthy) => unhealthy,
     };
-    if ill.is_empty() {
+    if unhealthy.is_empty() {
         return Ok(Vec::new());
     }
-    let list: Vec<String> = ill
+    let list: Vec<String> = unhealthy
         .iter()
         .take(5)
         .map(|operator| format!("{} is {}", operator.name, operator.why))
         .collect();
-    let more = match ill.len().saturating_sub(list.len()) {
+    let more = match unhealthy.len().saturating_sub(list.len()) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

@@ -30,7 +30,7 @@ fn the_query_passes_over_what_is_ignored_and_cannot_be_broken_out_of() {
 #[test]
 fn critical_alerts_hold_an_upgrade_up_and_so_does_not_knowing_of_them() {
     let mut facts = facts();
-    facts.seen.ill = Ok(Vec::new());
+    facts.seen.unhealthy = Ok(Vec::new());
     assert_eq!(after(&facts), Err(Need::Alerts));
     for (alerts, expected) in [
         (Ok(vec![]), vec![]),
@@ -50,7 +50,7 @@ fn with_the_gate_more_is_looked_at_and_told_and_nothing_more_blocks() {
     let mut facts = facts();
     facts.configuration.feature_gate.enabled = vec!["PreHealthCheck".to_owned()];
     facts.spec.capacity_reservation = Some(true);
-    facts.seen.ill = Ok(Vec::new());
+    facts.seen.unhealthy = Ok(Vec::new());
     facts.seen.alerts = Ok(BTreeSet::new());
     assert_eq!(before(&facts), Err(Need::Capacity));
     facts.seen.capacity = Ok(Capacity::default());

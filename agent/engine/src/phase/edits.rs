@@ -24,7 +24,7 @@ pub(super) fn commenced(facts: &Facts, entry: &UpgradeHistory) -> Option<Target>
     if let Some(target) = facts.target().filter(|target| facts.has_commenced(target)) {
         return Some(target);
     }
-    let version = entry.version.clone().filter(|_| facts.going_since.is_some())?;
+    let version = entry.version.clone().filter(|_| facts.deleting_since.is_some())?;
     let target = Target::Version {
         version,
         channel: facts.cluster.channel.clone(),
@@ -33,7 +33,7 @@ pub(super) fn commenced(facts: &Facts, entry: &UpgradeHistory) -> Option<Target>
 }
 
 /// Makes the spec with which an upgrade commenced the one that is in force, and says what was changed since.
-pub(super) fn judge(facts: &mut Facts, history: &mut [UpgradeHistory]) {
+pub(super) fn evaluate(facts: &mut Facts, history: &mut [UpgradeHistory]) {
     let Some(entry) = history.first_mut() else {
         return;
     };
@@ -47,7 +47,7 @@ pub(super) fn judge(facts: &mut Facts, history: &mut [UpgradeHistory]) {
     let type_ = ConditionType::UpgradeConfigAccepted;
     let changed = changed(&accepted, &facts.spec);
     let conditions = entry.conditions.get_or_insert_default();
-    if facts.going_since.is_some() {
+    if facts.deleting_since.is_some() {
         let message = format!(
             "the UpgradeConfig is being deleted: it goes when the upgrade to {version} has ended, and whatever is changed \
              with it; what comes after that has to be created anew"

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use drydock_api::upgradeconfig::{Desired, UpgradeConfigSpec, UpgradeType};
 use jiff::Timestamp;
 
-use crate::facts::{Cluster, Facts, InForce, Observation, Origin, Past, Release, Seen, Workers};
+use crate::facts::{
+    Cluster, Facts, HistoryEntry, InForce, Observation, Observations, Origin, Release, Workers,
+};
 
 /// When the tests' upgrade may start.
 pub(crate) const START: Timestamp = Timestamp::constant(1_767_600_000, 0);
@@ -29,13 +31,13 @@ pub(crate) fn observation() -> Observation {
         },
         version_of: None,
         origin: Origin::User,
-        going_since: None,
+        deleting_since: None,
         cluster: Ok(Cluster {
             id: "11111111-2222-3333-4444-555555555555".to_owned(),
             upstream: None,
             channel: "stable-4.14".to_owned(),
             asked: None,
-            history: vec![Past {
+            history: vec![HistoryEntry {
                 version: "4.14.9".to_owned(),
                 completed: true,
                 started: None,
@@ -54,8 +56,8 @@ pub(crate) fn observation() -> Observation {
             trouble: None,
         })),
         in_force: InForce::default(),
-        seen: Seen::default(),
-        tends: true,
+        seen: Observations::default(),
+        drain_check_due: true,
         refusals: BTreeMap::new(),
         now: START,
     }
@@ -76,7 +78,7 @@ pub(crate) fn commence(seen: &mut Observation) {
     cluster.desired = Some("4.14.12".to_owned());
     cluster.history.insert(
         0,
-        Past {
+        HistoryEntry {
             version: "4.14.12".to_owned(),
             completed: false,
             started: Some(now),

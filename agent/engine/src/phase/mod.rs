@@ -108,9 +108,9 @@ pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
     facts.commenced = history
         .first()
         .and_then(|newest| edits::on_record(&facts, newest));
-    edits::judge(&mut facts, &mut history);
+    edits::evaluate(&mut facts, &mut history);
     let made = status.made.clone().unwrap_or_default();
-    let mut next = if facts.going_since.is_some() {
+    let mut next = if facts.deleting_since.is_some() {
         end(&facts, &made, &mut history)
     } else {
         let entry = entry(&facts, &mut history);
@@ -267,9 +267,9 @@ fn advance(facts: &Facts, made: &[MadeResource], entry: &mut UpgradeHistory) -> 
         UpgradePhase::New => pending::look_ahead(facts, entry),
         UpgradePhase::Pending => pending::pending(facts, made, entry),
         UpgradePhase::Upgrading => match may_go_on(facts, entry) {
-            Go::On(target) => upgrading::run(facts, &target, made, entry),
-            Go::Read(need) => Next::read(need),
-            Go::Back => {
+            Continuation::On(target) => upgrading::run(facts, &target, made, entry),
+            Continuation::Read(need) => Next::read(need),
+            Continuation::Back => {
                 back(entry);
                 pending::pending(facts, made, entry)
             }
@@ -296,7 +296,7 @@ fn back(entry: &mut UpgradeHistory) {
 }
 
 /// Whether an upgrade under way goes on.
-enum Go {
+enum Continuation {
     On(Target),
     /// It has to wait, or to be corrected.
     Back,
@@ -304,15 +304,15 @@ enum Go {
 }
 
 /// Before commencement an edit of the spec counts at once.
-fn may_go_on(facts: &Facts, entry: &UpgradeHistory) -> Go {
+fn may_go_on(facts: &Facts, entry: &UpgradeHistory) -> Continuation {
     if let Some(target) = edits::commenced(facts, entry) {
-        return Go::On(target);
+        return Continuation::On(target);
     }
     let is_time = facts.upgrade_at().is_some_and(|at| at <= facts.now);
     match validation::revalidate(facts) {
-        Outcome::Valid(target) if is_time => Go::On(target),
-        Outcome::Unread(need) if is_time => Go::Read(need),
-        _ => Go::Back,
+        Outcome::Valid(target) if is_time => Continuation::On(target),
+        Outcome::Unread(need) if is_time => Continuation::Read(need),
+        _ => Continuation::Back,
     }
 }
 

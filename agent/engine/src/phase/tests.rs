@@ -13,7 +13,7 @@ use super::fixture::{START, commence, observation};
 use super::*;
 use crate::capacity::{Capacity, Extra, ExtraMachine};
 use crate::drains::{Cordon, NodeSeen, PodSeen};
-use crate::facts::{Cluster, FileIntegrity, IllOperator, Observation, Origin, Unread, Workers, Write};
+use crate::facts::{Cluster, FileIntegrity, Observation, Origin, UnhealthyOperator, Unread, Workers, Write};
 use crate::silences::{Change, Silence, State};
 
 /// An agent between two looks: what it sees, and the status it wrote.
@@ -24,7 +24,7 @@ struct Agent {
     /// The silences that Alertmanager has.
     silences: Vec<Silence>,
     /// What is wrong with operators.
-    ill: Vec<IllOperator>,
+    unhealthy: Vec<UnhealthyOperator>,
     /// What cannot be read, and why.
     broken: BTreeSet<Need>,
     capacity: Capacity,
@@ -39,7 +39,7 @@ impl Agent {
             status: UpgradeConfigStatus::default(),
             told: Vec::new(),
             silences: Vec::new(),
-            ill: Vec::new(),
+            unhealthy: Vec::new(),
             broken: BTreeSet::new(),
             capacity: Capacity::default(),
             nodes: Vec::new(),
@@ -53,7 +53,7 @@ impl Agent {
 
     /// One pass: reads what is asked for, and writes the status. Returns the decision.
     fn pass(&mut self) -> Decision {
-        self.seen.seen = crate::facts::Seen::default();
+        self.seen.seen = crate::facts::Observations::default();
         let mut decision = decide(&self.seen, &self.status);
         for _ in 0..16 {
             for need in std::mem::take(&mut decision.needs) {
@@ -103,8 +103,8 @@ impl Agent {
         let broken = || Unread::Failed("forbidden".to_owned());
         let seen = &mut self.seen.seen;
         match need {
-            Need::Operators if is_broken => seen.ill = Err(broken()),
-            Need::Operators => seen.ill = Ok(self.ill.clone()),
+            Need::Operators if is_broken => seen.unhealthy = Err(broken()),
+            Need::Operators => seen.unhealthy = Ok(self.unhealthy.clone()),
             Need::Alerts if is_broken => seen.alerts = Err(broken()),
             Need::Alerts => seen.alerts = Ok(BTreeSet::new()),
             Need::Silences if is_broken => seen.silences = Err(broken()),
@@ -237,7 +237,7 @@ fn with_an_extra_worker() -> Agent {
     agent.capacity.copies = vec![Extra {
         name: "w-upgrade".to_owned(),
         created: agent.seen.now,
-        is_going: false,
+        is_deleting: false,
     }];
     agent.pass();
     agent

@@ -14,7 +14,7 @@ use crate::configuration::Configuration;
 use crate::facts::{Facts, Target, Write};
 use crate::health;
 use crate::notification::{self, Event};
-use crate::steps::{self, End, STEPS, Told};
+use crate::steps::{self, End, Milestone, STEPS};
 
 /// The reason of a delay that has been told.
 pub(super) const DELAYED: &str = "UpgradeDelayed";
@@ -107,7 +107,7 @@ fn tell_delay(facts: &Facts, step: ConditionType, entry: &mut UpgradeHistory) {
 /// Tells of the steps that are done, and of what a health check found without waiting for it.
 fn tell(facts: &Facts, version: &str, commenced: bool, entry: &mut UpgradeHistory) {
     for step in &STEPS {
-        let Some(Told { event, text, .. }) = step.told else {
+        let Some(Milestone { event, text, .. }) = step.told else {
             continue;
         };
         let conditions = entry.conditions.as_deref().unwrap_or_default();

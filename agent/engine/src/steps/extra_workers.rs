@@ -5,7 +5,7 @@ use drydock_api::upgradeconfig::MadeResource;
 use jiff::SignedDuration;
 
 use super::{Situation, Verdict};
-use crate::capacity::{self, Capacity, Reservation};
+use crate::capacity::{self, Capacity, CapacityDecision};
 use crate::facts::{Facts, Need, Unread, Write};
 use crate::notification::Event;
 
@@ -18,28 +18,28 @@ pub(super) fn ensure(situation: &Situation<'_>) -> Verdict {
     let reservation = match &facts.seen.capacity {
         Err(Unread::NotAsked) => return Verdict::Needs(Need::Capacity),
         Err(Unread::Failed(why)) if facts.now > situation.began + patience => {
-            Reservation::TooLate(format!("MachineSets cannot be read: {why}"))
+            CapacityDecision::TooLate(format!("MachineSets cannot be read: {why}"))
         }
         Err(unread) => return Verdict::unread(Need::Capacity, "MachineSets", unread),
         Ok(seen) => capacity::reserve(seen, patience, situation.began, facts.now),
     };
     match reservation {
-        Reservation::Nothing => Verdict::DoneWith(
+        CapacityDecision::Nothing => Verdict::DoneWith(
             Event::ScaleSkipped,
             "there is no MachineSet of workers to copy: the upgrade goes on without extra workers".to_owned(),
         ),
-        Reservation::Waits(why) => Verdict::Waiting(Some(format!(
+        CapacityDecision::Waits(why) => Verdict::Waiting(Some(format!(
             "waiting for extra workers: {why}{}",
             refusal(facts)
         ))),
-        Reservation::TooLate(why) => Verdict::DoneWith(
+        CapacityDecision::TooLate(why) => Verdict::DoneWith(
             Event::Skipped,
             format!(
                 "the upgrade goes on without all extra workers, which did not come in time: {why}{}",
                 refusal(facts)
             ),
         ),
-        Reservation::Ready => Verdict::Done,
+        CapacityDecision::Ready => Verdict::Done,
     }
 }
 

@@ -22,7 +22,7 @@ use crate::condition::{self, ConditionType, Conditions};
 use crate::facts::{Facts, Need, Target, Unread};
 use crate::notification::Event;
 
-pub use table::{Deadline, STEPS, Step, Told, in_order};
+pub use table::{Deadline, Milestone, STEPS, Step, in_order};
 
 /// What a step looks at.
 pub struct Situation<'a> {

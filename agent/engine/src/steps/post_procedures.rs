@@ -18,7 +18,9 @@ pub(super) fn decide(situation: &Situation<'_>) -> Verdict {
             unread,
         ),
         Ok(FileIntegrity::Absent) => Verdict::Done,
-        Ok(FileIntegrity::Told(told)) if told.as_deref() == Some(version) => Verdict::Done,
-        Ok(FileIntegrity::Told(_)) => Verdict::Asks(Command::ReinitializeFileIntegrity(version.to_owned())),
+        Ok(FileIntegrity::Milestone(told)) if told.as_deref() == Some(version) => Verdict::Done,
+        Ok(FileIntegrity::Milestone(_)) => {
+            Verdict::Asks(Command::ReinitializeFileIntegrity(version.to_owned()))
+        }
     }
 }

@@ -23,7 +23,7 @@ pub struct Step {
     /// How long it may take.
     pub deadline: Deadline,
     /// How its end is told.
-    pub told: Option<Told>,
+    pub told: Option<Milestone>,
     /// The reason of the Event that tells that it waits.
     pub warned: Option<&'static str>,
     /// What the original's metric `managed_upgrade_condition_…_timestamp` calls it.
@@ -55,7 +55,7 @@ pub enum Deadline {
 
 /// The end of a step, in the same words as an Event and as a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Milestone {
     /// The notification.
     pub event: Event,
     /// The Event's reason.
@@ -64,8 +64,8 @@ pub struct Told {
     pub text: &'static str,
 }
 
-const fn told(event: Event, reason: &'static str, text: &'static str) -> Told {
-    Told { event, reason, text }
+const fn told(event: Event, reason: &'static str, text: &'static str) -> Milestone {
+    Milestone { event, reason, text }
 }
 
 /// A step that precedes the commencement; what differs is set by each.

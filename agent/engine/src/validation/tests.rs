@@ -1,5 +1,5 @@
 use super::*;
-use crate::facts::{Cluster, Past, Release, Unread};
+use crate::facts::{Cluster, HistoryEntry, Release, Unread};
 use crate::phase::fixture::facts;
 
 type Change = fn(&mut Facts);
@@ -147,7 +147,7 @@ fn another_image_is_known_by_its_registry_and_another_channel_by_the_graph() {
 
 #[test]
 fn the_newest_completed_release_counts_not_one_that_was_only_begun() {
-    let past = |version: &str, completed| Past {
+    let past = |version: &str, completed| HistoryEntry {
         version: version.to_owned(),
         completed,
         started: None,

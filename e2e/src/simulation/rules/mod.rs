@@ -20,9 +20,9 @@ use ocm_sandbox::spokes::Spokes;
 use serde_json::Value;
 
 use super::moments::Moments;
-use crate::light::{RECORD, UPGRADE};
+use crate::hub_fleet::{RECORD, UPGRADE};
 use attempt::{Attempt, WorkSeen};
-pub(super) use surroundings::Surroundings;
+pub(super) use surroundings::ProgramContext;
 
 /// How much of what happened is remembered.
 const REMEMBERED: usize = 300;
@@ -70,7 +70,7 @@ struct Seen {
     recorded: BTreeSet<(String, Timestamp)>,
     /// Works, as namespace and name, that the hub has asked to delete.
     deletions: BTreeSet<(String, String)>,
-    surroundings: Moments<Arc<Surroundings>>,
+    surroundings: Moments<Arc<ProgramContext>>,
     /// Namespaces that are being deleted, or are gone.
     leaving: BTreeSet<String>,
     /// Since when the hub is cut off.
@@ -209,7 +209,7 @@ impl Rules {
     }
 
     /// These are the surroundings from now on.
-    pub fn surrounded(&self, surroundings: Surroundings, now: Timestamp) {
+    pub fn surrounded(&self, surroundings: ProgramContext, now: Timestamp) {
         self.seen().surroundings.push(now, Arc::new(surroundings));
     }
 

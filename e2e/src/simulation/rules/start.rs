@@ -9,7 +9,7 @@ use ocm_sandbox::spokes::version_of;
 use semver::Version;
 
 use super::attempt::Attempt;
-use super::surroundings::Surroundings;
+use super::surroundings::ProgramContext;
 use super::{Asked, Seen, UpgradeSeen};
 use crate::simulation::happening::SKEW;
 
@@ -155,15 +155,15 @@ impl Seen {
 }
 
 impl Start<'_> {
-    fn around(&self) -> impl Iterator<Item = &Arc<Surroundings>> {
+    fn around(&self) -> impl Iterator<Item = &Arc<ProgramContext>> {
         self.seen.surroundings.believed(self.now)
     }
 
-    fn selects(&self, around: &Surroundings, cluster: &str) -> bool {
+    fn selects(&self, around: &ProgramContext, cluster: &str) -> bool {
         around.selects(&self.upgrade.namespace, &self.asked.written, cluster)
     }
 
-    fn is_canary(&self, around: &Surroundings, cluster: &str) -> bool {
+    fn is_canary(&self, around: &ProgramContext, cluster: &str) -> bool {
         around.is_canary(&self.asked.written, cluster)
     }
 

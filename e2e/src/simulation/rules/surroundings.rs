@@ -21,7 +21,7 @@ pub(in super::super) struct ClusterSeen {
 
 /// What the hub's surroundings are at a moment.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct Surroundings {
+pub(in super::super) struct ProgramContext {
     pub clusters: BTreeMap<String, ClusterSeen>,
     /// By namespace and name, the label selectors one of which must hold; none where every cluster will do.
     placements: BTreeMap<(String, String), Vec<Value>>,
@@ -29,7 +29,7 @@ pub(in super::super) struct Surroundings {
     bound: BTreeSet<(String, String)>,
 }
 
-impl Surroundings {
+impl ProgramContext {
     /// Reads them all.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Event};
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
-use kube_sandbox::server::{ApiServer, Asked, Status, Verb, Verdict};
+use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo, Status, Verb};
 use openshift_sandbox::cluster::Fault as ClusterFault;
 use prometheus::{Registry, TextEncoder};
 use serde_json::json;
@@ -68,9 +68,9 @@ impl Line {
         failing.filter(|(kind, _)| is(*kind)).map(|(_, fault)| fault)
     }
 
-    fn verdict(&self, asked: &Asked<'_>, now: Timestamp) -> Verdict {
+    fn verdict(&self, asked: &RequestInfo<'_>, now: Timestamp) -> FaultAction {
         if asked.identity.name() != AGENT_MANAGER {
-            return Verdict::Pass;
+            return FaultAction::Pass;
         }
         if asked.verb == Verb::Delete && asked.kind.is_some_and(|kind| kind.plural == "pods") {
             self.forced.lock().unwrap().get_or_insert(now);
@@ -83,14 +83,14 @@ impl Line {
             Kind::Outside(..) => false,
         });
         match fault {
-            None => Verdict::Pass,
+            None => FaultAction::Pass,
             Some(Fault::Code(code)) => {
                 let words = format!("the request is refused with {code}");
-                Verdict::Refuse(Status::new(code, reason(code), words))
+                FaultAction::Refuse(Status::new(code, reason(code), words))
             }
-            Some(Fault::Slow) => Verdict::Delay(Duration::from_mins(20)),
+            Some(Fault::Slow) => FaultAction::Delay(Duration::from_mins(20)),
             // The API server of the sandbox answers nothing else: what is lost is the nearest to it.
-            Some(_) => Verdict::Unreachable,
+            Some(_) => FaultAction::Unreachable,
         }
     }
 
@@ -176,7 +176,7 @@ impl Bench {
         let line = Arc::new(Line::default());
         let watched = Arc::clone(&line);
         let now = clock.clone();
-        server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| {
+        server.set_fault_hook(Some(Arc::new(move |asked: &RequestInfo<'_>| {
             watched.verdict(asked, now.now())
         })));
         let client = server.client("user");

@@ -3,7 +3,7 @@
 use drydock_api::names::AGENT_MANAGER;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::local_fleet::{EPOCH, program_client};
-use drydock_e2e::still::drains::Drains;
+use drydock_e2e::static_cluster::drains::Drains;
 use drydock_runtime::Clock;
 use drydock_sandbox::test_env::spoke_types;
 use k8s_openapi::api::core::v1::Pod;

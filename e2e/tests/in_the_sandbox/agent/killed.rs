@@ -21,7 +21,7 @@ use drydock_sandbox::test_env::{Outside, TestEnv};
 use http::{Method, Request, Response};
 use kube::api::{ListParams, PostParams};
 use kube::{Api, Client};
-use kube_sandbox::server::{ApiServer, Asked, Verb, Verdict};
+use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo, Verb};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -74,14 +74,14 @@ impl Killer {
         }
     }
 
-    fn verdict(&self, asked: &Asked<'_>) -> Verdict {
+    fn verdict(&self, asked: &RequestInfo<'_>) -> FaultAction {
         if asked.identity.name() != AGENT_MANAGER {
-            return Verdict::Pass;
+            return FaultAction::Pass;
         }
         match self.fate(!matches!(asked.verb, Verb::Get | Verb::List | Verb::Watch)) {
-            Fate::Answered => Verdict::Pass,
-            Fate::Lost => Verdict::DropAfterWrite,
-            Fate::Refused => Verdict::Unreachable,
+            Fate::Answered => FaultAction::Pass,
+            Fate::Lost => FaultAction::DropAfterWrite,
+            Fate::Refused => FaultAction::Unreachable,
         }
     }
 
@@ -168,7 +168,9 @@ pub(super) async fn run(kill: Option<Kill>, connect: impl Fn(&ApiServer) -> Clie
         ..Killer::default()
     });
     let strikes = Arc::clone(&killer);
-    server.set_fault_hook(Some(Arc::new(move |asked: &Asked<'_>| strikes.verdict(asked))));
+    server.set_fault_hook(Some(Arc::new(move |asked: &RequestInfo<'_>| {
+        strikes.verdict(asked)
+    })));
     let client = server.client("user");
     let upgrades: Api<UpgradeConfig> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
     upgrades.create(&PostParams::default(), &upgrade()).await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use drydock_api::names::AGENT_MANAGER;
-use drydock_e2e::late;
+use drydock_e2e::delayed_watch;
 use drydock_runtime::client::{self, RequestMetrics};
 use kube::Client;
 use kube_sandbox::server::ApiServer;
@@ -23,7 +23,7 @@ const ORDERS: u64 = if cfg!(debug_assertions) { 6 } else { 60 };
 fn late(server: &ApiServer, seed: u64) -> Client {
     let draws = Mutex::new(ChaCha8Rng::seed_from_u64(seed));
     let lateness = move || Duration::from_millis(draws.lock().unwrap().next_u64() % LATEST);
-    let transport = late::late(server.service(AGENT_MANAGER), Arc::new(lateness));
+    let transport = delayed_watch::delayed_watch(server.service(AGENT_MANAGER), Arc::new(lateness));
     let metrics = RequestMetrics::register(&prometheus::Registry::new()).unwrap();
     client::from_service(transport, "default", &metrics)
 }

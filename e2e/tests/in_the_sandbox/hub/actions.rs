@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use drydock_api::names::{KIND_LABEL, WorkKind};
-use drydock_e2e::light::{Light, WEEK, action, is_true, minutes, spec_of, with};
+use drydock_e2e::hub_fleet::{HubFleet, WEEK, action, is_true, minutes, spec_of, with};
 use jiff::SignedDuration;
 use kube_sandbox::access::Key;
 use ocm_sandbox::kinds::MANIFEST_WORK;
@@ -16,7 +16,7 @@ fn failed(status: &drydock_api::mcu::ManagedClustersUpgradeStatus) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_job_that_an_earlier_attempt_has_orphaned_is_no_backup_for_the_next_target() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     let backup = with(
         action("backup"),
         &json!({"manifestWork": {"deleteOption": {"propagationPolicy": "Orphan"}}}),
@@ -59,7 +59,7 @@ async fn a_job_that_an_earlier_attempt_has_orphaned_is_no_backup_for_the_next_ta
 
 #[tokio::test(start_paused = true)]
 async fn the_job_of_a_failed_pre_action_makes_room_for_that_of_a_retry() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     light
         .spokes
         .with("c01", |cluster, _| cluster.always(Stage::Job, Outcome::Fails));
@@ -82,7 +82,7 @@ async fn the_job_of_a_failed_pre_action_makes_room_for_that_of_a_retry() {
 
 #[tokio::test(start_paused = true)]
 async fn a_users_configuration_with_wildcards_does_not_hide_how_the_job_ended() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     let wildcards = with(
         action("backup"),
         &json!({"manifestWork": {"manifestConfigs": [{
@@ -103,7 +103,7 @@ async fn a_users_configuration_with_wildcards_does_not_hide_how_the_job_ended() 
 
 #[tokio::test(start_paused = true)]
 async fn a_pre_action_that_outlasts_the_window_waits_for_the_next_one() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     light
         .spokes
         .with("c01", |cluster, _| cluster.always(Stage::Job, Outcome::Hangs));
@@ -139,7 +139,7 @@ async fn a_pre_action_that_outlasts_the_window_waits_for_the_next_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pre_upgrade_action_runs_once_although_a_work_of_the_last_attempt_comes_to_light() {
-    let mut light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let mut light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     let operators = json!({"clusterVersion": null, "ocpOperators": {"approveAllUpgrades": true}});
     light
         .upgrade("spring", with(spec_of(&["c01"]), &operators))

@@ -1,12 +1,12 @@
 //! Clusters that run the target before anything is asked of them.
 
-use drydock_e2e::light::{Joining, Light, RECORD, WEEK, is_true, minutes, spec_of, with};
+use drydock_e2e::hub_fleet::{HubFleet, Joining, RECORD, WEEK, is_true, minutes, spec_of, with};
 use kube_sandbox::access::{Key, Removal, Selection};
 use ocm_sandbox::kinds::{MANAGED_CLUSTER, NAMESPACE};
 use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage};
 use serde_json::json;
 
-async fn claims(light: &Light, name: &str, version: &str) {
+async fn claims(light: &HubFleet, name: &str, version: &str) {
     let key = Key::cluster(name);
     let mut cluster = light
         .user
@@ -24,7 +24,7 @@ async fn claims(light: &Light, name: &str, version: &str) {
 }
 
 /// What the records say: cluster, outcome, reason, the versions and whether an attempt was begun.
-async fn records(light: &Light) -> Vec<(String, String, String, String, String, bool)> {
+async fn records(light: &HubFleet) -> Vec<(String, String, String, String, String, bool)> {
     let entries = light.entries().await.unwrap();
     let told = entries.into_iter().map(|(_, entry)| {
         let from = entry.from.unwrap_or_default();
@@ -47,7 +47,7 @@ fn already(cluster: &str, version: &str) -> (String, String, String, String, Str
     )
 }
 
-async fn told(light: &Light, reason: &str) -> Vec<String> {
+async fn told(light: &HubFleet, reason: &str) -> Vec<String> {
     let events = light.events().await.unwrap();
     let told = events.into_iter().filter(|(found, _)| found == reason);
     let mut notes: Vec<String> = told.map(|(_, note)| note).collect();
@@ -55,8 +55,8 @@ async fn told(light: &Light, reason: &str) -> Vec<String> {
     notes
 }
 
-async fn fleet(versions: &[(&str, &str)]) -> Light {
-    let light = Light::start(0, SpokeSettings::default()).await.unwrap();
+async fn fleet(versions: &[(&str, &str)]) -> HubFleet {
+    let light = HubFleet::start(0, SpokeSettings::default()).await.unwrap();
     for (name, version) in versions {
         let joining = Joining {
             version,

@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::names::REVISION_ANNOTATION;
-use drydock_e2e::light::{Light, RECORD, UPGRADE, WEEK, action, is_true, is_work, minutes, spec_of, with};
+use drydock_e2e::hub_fleet::{
+    HubFleet, RECORD, UPGRADE, WEEK, action, is_true, is_work, minutes, spec_of, with,
+};
 use kube_sandbox::access::{Key, Kind, Removal, Selection};
-use kube_sandbox::server::{Asked, Verb};
+use kube_sandbox::server::{RequestInfo, Verb};
 use ocm_sandbox::kinds::{MANAGED_CLUSTER, MANIFEST_WORK};
 use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage, image_of};
 use serde_json::{Value, json};
 
 /// The upgrades that have works without an outcome on a cluster.
-async fn at_work(light: &Light, cluster: &str) -> BTreeSet<String> {
+async fn at_work(light: &HubFleet, cluster: &str) -> BTreeSet<String> {
     let mut by_upgrade: BTreeMap<String, bool> = BTreeMap::new();
     for (_, upgrade, state) in light.works_of(cluster).await.unwrap() {
         *by_upgrade.entry(upgrade).or_default() |= !state.is_empty();
@@ -26,7 +28,7 @@ fn newer(spec: Value) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn two_upgrades_never_work_on_one_cluster_at_once_operators_included() {
-    let light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
     let operators = json!({"ocpOperators": {"approveAllUpgrades": true}});
     let names = ["c01", "c02"];
     light
@@ -52,7 +54,7 @@ async fn two_upgrades_never_work_on_one_cluster_at_once_operators_included() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_failed_goes_to_the_later_upgrade_and_the_older_one_lets_go_for_good() {
-    let light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
     light
         .spokes
         .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
@@ -100,7 +102,7 @@ async fn a_cluster_that_failed_goes_to_the_later_upgrade_and_the_older_one_lets_
 
 #[tokio::test(start_paused = true)]
 async fn deleting_the_later_upgrade_does_not_take_clusters_back_to_an_older_image() {
-    let mut light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let mut light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     let by_image = |version: &str| json!({"clusterVersion": {"channel": null, "version": version, "image": image_of(version)}});
     light
         .upgrade("old", with(spec_of(&["c01"]), &by_image("4.14.12")))
@@ -122,7 +124,7 @@ async fn deleting_the_later_upgrade_does_not_take_clusters_back_to_an_older_imag
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_on_the_earlier_upgrade_is_the_exception_and_never_asks_for_an_older_version() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     light
         .spokes
         .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
@@ -143,7 +145,7 @@ async fn a_retry_on_the_earlier_upgrade_is_the_exception_and_never_asks_for_an_o
 
 #[tokio::test(start_paused = true)]
 async fn an_upgrade_restored_under_another_uid_goes_on_where_its_works_and_records_are() {
-    let mut light = Light::start(3, SpokeSettings::default()).await.unwrap();
+    let mut light = HubFleet::start(3, SpokeSettings::default()).await.unwrap();
     let one = json!({"upgradeStrategy": {"maxConcurrency": 1}});
     light
         .upgrade("spring", with(spec_of(&["c01", "c02", "c03"]), &one))
@@ -174,7 +176,7 @@ async fn an_upgrade_restored_under_another_uid_goes_on_where_its_works_and_recor
 
 #[tokio::test(start_paused = true)]
 async fn works_that_are_restored_before_their_upgrade_is_seen_again_are_nobody_elses() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     while !light.asked().contains_key("c01") {
         minutes(1).await;
@@ -182,7 +184,7 @@ async fn works_that_are_restored_before_their_upgrade_is_seen_again_are_nobody_e
     minutes(5).await;
     light.spokes.cut_off(true);
     let backup = lose_all(&light).await;
-    let is_create = |asked: &Asked<'_>| is_work(asked, Verb::Create);
+    let is_create = |asked: &RequestInfo<'_>| is_work(asked, Verb::Create);
     light.refuse("not now", is_create);
     light.upgrade("autumn", newer(spec_of(&["c01"]))).await.unwrap();
     minutes(5).await;
@@ -213,7 +215,7 @@ async fn works_that_are_restored_before_their_upgrade_is_seen_again_are_nobody_e
 
 #[tokio::test(start_paused = true)]
 async fn an_upgrade_deleted_and_made_anew_has_nothing_of_the_work_that_still_goes() {
-    let light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
     let one = json!({"upgradeStrategy": {"maxConcurrency": 1, "clusterUpgradeTimeout": "2h"}});
     let spec = with(spec_of(&["c01", "c02"]), &one);
     light.upgrade("spring", spec.clone()).await.unwrap();
@@ -253,7 +255,7 @@ async fn an_upgrade_deleted_and_made_anew_has_nothing_of_the_work_that_still_goe
 }
 
 /// All upgrades, records and works are backed up and lost.
-async fn lose_all(light: &Light) -> Vec<(Kind, Value)> {
+async fn lose_all(light: &HubFleet) -> Vec<(Kind, Value)> {
     let mut backup = Vec::new();
     for kind in [UPGRADE, RECORD, MANIFEST_WORK] {
         let kind = &kind;
@@ -281,7 +283,7 @@ async fn lose_all(light: &Light) -> Vec<(Kind, Value)> {
 }
 
 /// What was lost is restored as a backup restores it: with new uids and without status.
-async fn put_back(light: &Light, backup: Vec<(Kind, Value)>) {
+async fn put_back(light: &HubFleet, backup: Vec<(Kind, Value)>) {
     for (kind, value) in backup {
         light.user.create(&kind, value).await.unwrap();
     }
@@ -289,7 +291,7 @@ async fn put_back(light: &Light, backup: Vec<(Kind, Value)>) {
 
 #[tokio::test(start_paused = true)]
 async fn how_clusters_ended_outlives_the_upgrade() {
-    let light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
     light
         .spokes
         .with("c02", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
@@ -337,7 +339,7 @@ async fn how_clusters_ended_outlives_the_upgrade() {
 
 #[tokio::test(start_paused = true)]
 async fn an_upgrade_that_is_deleted_midway_is_on_record_as_abandoned() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     minutes(20).await;
     light.delete("spring").await.unwrap();
@@ -351,7 +353,7 @@ async fn an_upgrade_that_is_deleted_midway_is_on_record_as_abandoned() {
 
 #[tokio::test(start_paused = true)]
 async fn a_version_that_changes_under_a_finished_cluster_is_on_record() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
     light
@@ -369,7 +371,7 @@ async fn a_version_that_changes_under_a_finished_cluster_is_on_record() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_shows_ever_other_versions_has_one_entry_that_is_seldom_written() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
     let status = light.status("spring").await.unwrap();
@@ -409,7 +411,7 @@ async fn a_cluster_that_shows_ever_other_versions_has_one_entry_that_is_seldom_w
 
 #[tokio::test(start_paused = true)]
 async fn a_work_that_nobody_owns_any_more_is_recorded_by_who_replaces_it() {
-    let mut light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let mut light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     light.upgrade("old", spec_of(&["c01"])).await.unwrap();
     light.until_complete("old").await.unwrap();
     light.kill_hub().await;
@@ -436,7 +438,7 @@ async fn a_work_that_nobody_owns_any_more_is_recorded_by_who_replaces_it() {
 
 #[tokio::test(start_paused = true)]
 async fn an_edit_that_leaves_the_goal_of_a_complete_upgrade_as_it_is_takes_nothing_back() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     let by_image = |version: &str| json!({"clusterVersion": {"channel": null, "version": null, "image": image_of(version)}});
     light
         .upgrade("old", with(spec_of(&["c01"]), &by_image("4.14.12")))
@@ -464,7 +466,7 @@ async fn an_edit_that_leaves_the_goal_of_a_complete_upgrade_as_it_is_takes_nothi
 
 #[tokio::test(start_paused = true)]
 async fn an_outcome_is_on_record_once_though_the_revision_was_taken_off_its_work() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
     let key = Key::namespaced("c01", "c01-cluster-upgrade");
@@ -479,7 +481,7 @@ async fn an_outcome_is_on_record_once_though_the_revision_was_taken_off_its_work
 #[tokio::test(start_paused = true)]
 async fn a_cluster_whose_claim_lags_behind_its_record_is_read_before_it_is_asked() {
     for fails in [false, true] {
-        let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+        let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
         let mut spec = newer(spec_of(&["c01"]));
         if fails {
             // After the platform has come to the target.
@@ -518,7 +520,7 @@ async fn a_cluster_whose_claim_lags_behind_its_record_is_read_before_it_is_asked
 
 #[tokio::test(start_paused = true)]
 async fn a_page_of_a_moment_that_has_not_come_takes_no_cluster_and_no_time() {
-    let light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
     let forged = json!({
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgradeRecord",
         "metadata": {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
-use drydock_e2e::light::{Light, WEEK, is_true, minutes, spec_of, with};
+use drydock_e2e::hub_fleet::{HubFleet, WEEK, is_true, minutes, spec_of, with};
 use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn failed(status: &drydock_api::mcu::ManagedClustersUpgradeStatus) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn any_new_value_retries_once_whatever_the_clocks_say() {
-    let light = Light::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
     light
         .spokes
         .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
@@ -42,7 +42,7 @@ async fn any_new_value_retries_once_whatever_the_clocks_say() {
 
 #[tokio::test(start_paused = true)]
 async fn one_cluster_is_retried_by_its_own_value() {
-    let light = Light::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
     for name in ["c01", "c02"] {
         light
             .spokes
@@ -63,7 +63,7 @@ async fn one_cluster_is_retried_by_its_own_value() {
 
 #[tokio::test(start_paused = true)]
 async fn timeouts_are_measured_by_the_servers_clock() {
-    let mut light = Light::without_hub(1, SpokeSettings::default()).await.unwrap();
+    let mut light = HubFleet::without_hub(1, SpokeSettings::default()).await.unwrap();
     light
         .spokes
         .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Hangs));

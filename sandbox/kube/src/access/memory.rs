@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{AccessError, Kind, Removal, Selection};
 use crate::server::{
-    ApiServer, Asked, Call, DeleteOptions, FieldSelector, Identity, KindType, LabelSelector, ListOptions,
-    Passage, Patch, Refusal, Status, Subresource, Verb, Watch, WatchOptions, WriteOptions,
+    ApiServer, Call, DeleteOptions, FaultOutcome, FieldSelector, Identity, KindType, LabelSelector,
+    ListOptions, Patch, Refusal, RequestInfo, Status, Subresource, Verb, Watch, WatchOptions, WriteOptions,
 };
 use crate::store::{Key, Object};
 
@@ -147,7 +147,7 @@ impl Memory {
 
     pub(super) async fn resolve(&self, api_version: &str, kind: &str) -> Result<Kind, AccessError> {
         let what = || format!("finding the kind {kind} of {api_version}");
-        let asked = Asked {
+        let asked = RequestInfo {
             identity: &self.identity,
             verb: Verb::Get,
             kind: None,
@@ -194,7 +194,7 @@ impl Memory {
             status: Box::new(status),
         };
         let found: Result<Arc<KindType>, Status> = self.server.kind(&kind.group, &kind.version, &kind.plural);
-        let asked = Asked {
+        let asked = RequestInfo {
             identity: &self.identity,
             verb,
             kind: found.as_deref().ok(),
@@ -211,8 +211,8 @@ impl Memory {
         call.subresource = subresource;
         let answer = operation(&self.server, &call);
         match passage {
-            Passage::Answered => answer.map_err(refused_by),
-            Passage::Dropped => Err(AccessError::Unreachable {
+            FaultOutcome::Answered => answer.map_err(refused_by),
+            FaultOutcome::Dropped => Err(AccessError::Unreachable {
                 what: what(),
                 why: "the connection broke before the answer".to_owned(),
             }),

@@ -14,8 +14,8 @@ use super::route::{self, Objects, Route};
 use super::{ConnectionError, discovery, media, watch};
 use crate::schema::builtin::{WireError, decode_protobuf};
 use crate::server::{
-    ApiServer, Asked, Call, Identity, KindType, Origin, Passage, Patch, Refusal, Status, Subresource, Verb,
-    WriteOptions,
+    ApiServer, Call, FaultOutcome, Identity, KindType, Origin, Patch, Refusal, RequestInfo, Status,
+    Subresource, Verb, WriteOptions,
 };
 use crate::table::IncludeObject;
 
@@ -54,7 +54,7 @@ async fn answered(
     if let Some(Route::Objects(place)) = &route {
         return objects(server, identity, place, request, form).await;
     }
-    let asked = Asked {
+    let asked = RequestInfo {
         identity: &identity,
         verb: Verb::Get,
         kind: None,
@@ -91,7 +91,7 @@ async fn objects(
     let verb = verb_of(request.method(), place, &query);
     let kind = server.kind(&place.group, &place.version, &place.plural);
     let subresource = place.subresource.as_deref().and_then(subresource);
-    let asked = Asked {
+    let asked = RequestInfo {
         identity: &identity,
         verb: verb.unwrap_or(Verb::Get),
         kind: kind.as_deref().ok(),
@@ -121,8 +121,8 @@ async fn objects(
         None => answer,
     };
     match passage {
-        Passage::Answered => Ok(answer),
-        Passage::Dropped => Err(ConnectionError::Reset),
+        FaultOutcome::Answered => Ok(answer),
+        FaultOutcome::Dropped => Err(ConnectionError::Reset),
     }
 }
 

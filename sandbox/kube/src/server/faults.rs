@@ -9,7 +9,7 @@ use super::{ApiServer, Identity, KindType, Status, Subresource, Verb};
 
 /// A request as the gate sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct RequestInfo<'a> {
     /// Who asks.
     pub identity: &'a Identity,
     /// What is asked.
@@ -26,7 +26,7 @@ pub struct Asked<'a> {
 
 /// What happens to a request.
 #[derive(Clone, Debug)]
-pub enum Verdict {
+pub enum FaultAction {
     /// It is served.
     Pass,
     /// It is served after this time.
@@ -52,7 +52,7 @@ pub struct RequestKey {
 
 /// How a request that was let through ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Passage {
+pub(crate) enum FaultOutcome {
     /// With its answer.
     Answered,
     /// With a broken connection, after it was served.
@@ -67,7 +67,7 @@ pub(crate) enum Refusal {
 }
 
 /// Decides what happens to each request.
-pub type FaultHook = Arc<dyn Fn(&Asked<'_>) -> Verdict + Send + Sync>;
+pub type FaultHook = Arc<dyn Fn(&RequestInfo<'_>) -> FaultAction + Send + Sync>;
 
 #[derive(Default)]
 pub(super) struct Faults(Mutex<Gate>);
@@ -116,7 +116,7 @@ impl ApiServer {
     }
 
     /// The gate that every request passes, from memory or HTTP.
-    pub(crate) async fn pass(&self, asked: &Asked<'_>) -> Result<Passage, Refusal> {
+    pub(crate) async fn pass(&self, asked: &RequestInfo<'_>) -> Result<FaultOutcome, Refusal> {
         let hook = self.gate(|gate| {
             if gate.unreachable {
                 return Err(Refusal::Unreachable);
@@ -125,21 +125,21 @@ impl ApiServer {
             Ok(gate.hook.clone())
         })?;
         let Some(hook) = hook else {
-            return Ok(Passage::Answered);
+            return Ok(FaultOutcome::Answered);
         };
         match hook(asked) {
-            Verdict::Pass => Ok(Passage::Answered),
-            Verdict::Delay(time) => {
+            FaultAction::Pass => Ok(FaultOutcome::Answered),
+            FaultAction::Delay(time) => {
                 tokio::time::sleep(time).await;
                 if self.is_reachable() {
-                    Ok(Passage::Answered)
+                    Ok(FaultOutcome::Answered)
                 } else {
                     Err(Refusal::Unreachable)
                 }
             }
-            Verdict::Refuse(status) => Err(Refusal::Status(Box::new(status))),
-            Verdict::DropAfterWrite => Ok(Passage::Dropped),
-            Verdict::Unreachable => Err(Refusal::Unreachable),
+            FaultAction::Refuse(status) => Err(Refusal::Status(Box::new(status))),
+            FaultAction::DropAfterWrite => Ok(FaultOutcome::Dropped),
+            FaultAction::Unreachable => Err(Refusal::Unreachable),
         }
     }
 
@@ -149,7 +149,7 @@ impl ApiServer {
     }
 }
 
-fn request_key(asked: &Asked<'_>) -> RequestKey {
+fn request_key(asked: &RequestInfo<'_>) -> RequestKey {
     let resource = match (asked.kind, asked.subresource) {
         (None, _) => String::new(),
         (Some(kind), None) => kind.resource.as_str().to_owned(),

@@ -31,8 +31,8 @@ mod update;
 mod watch;
 
 pub use errors::{Cause, Details, Status};
-pub use faults::{Asked, FaultHook, RequestKey, Verdict};
-pub(crate) use faults::{Passage, Refusal};
+pub use faults::{FaultAction, FaultHook, RequestInfo, RequestKey};
+pub(crate) use faults::{FaultOutcome, Refusal};
 pub use identity::Identity;
 pub use kinds::{KindType, Origin, Registry, ScalePaths};
 pub use options::{

@@ -12,7 +12,7 @@ use super::{Call, KindType, ServerSettings, Status, metadata};
 use crate::apply::ManagedFields;
 use crate::store::{CollectionId, Key, Object, Store};
 
-/// The letters of generated names: without vowels and look-alikes, as the real server's.
+/// The letters of generated names: without vowels and letters that look alike, as the real server's.
 const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 pub(super) struct State {

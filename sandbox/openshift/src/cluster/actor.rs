@@ -20,7 +20,7 @@ use super::model::{
     self, BLOCKS_DRAIN, Change, Input, JobKey, JobSpec, MachineSetSpec, MachineSpec, MaxUnavailable, Model,
     ObjectRef, PodKey, Shape, VersionSpec, Write,
 };
-use super::program::{Program, Programs, Surroundings};
+use super::program::{Program, ProgramContext, Programs};
 use kube_sandbox::access::{Access, AccessError, Key, Kind, Removal, Selection, WatchEvent};
 use kube_sandbox::sleep::{duration_until, sleep_until_some};
 use kube_sandbox::store::Object;
@@ -45,7 +45,7 @@ enum Source {
 }
 
 /// What a cluster is played with.
-pub struct Player {
+pub struct ClusterSimulator {
     /// Its API server.
     pub access: Access,
     /// The same, for the programs that its pods run.
@@ -78,7 +78,7 @@ struct Actor {
 ///
 /// # Errors
 /// If one of its objects cannot be made.
-pub async fn install(shape: &Shape, player: Player) -> Result<Cluster, AccessError> {
+pub async fn install(shape: &Shape, player: ClusterSimulator) -> Result<Cluster, AccessError> {
     let now = player.clock.now();
     let mut model = Model::installed(shape, now);
     let mut actor = Actor {
@@ -205,7 +205,7 @@ impl Actor {
         let Some((program, environment)) = self.runnable.get(&pod.job) else {
             return;
         };
-        let run = program(Surroundings {
+        let run = program(ProgramContext {
             environment: environment.clone(),
             client: self.client.clone(),
             clock: self.clock.clone(),

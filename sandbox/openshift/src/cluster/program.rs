@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// What a program is given.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct ProgramContext {
     /// The environment of its container.
     pub environment: BTreeMap<String, String>,
     /// The API server of its cluster.
@@ -21,7 +21,7 @@ pub struct Surroundings {
 }
 
 /// A program: says whether it succeeded.
-pub type Program = Arc<dyn Fn(Surroundings) -> BoxFuture<'static, bool> + Send + Sync>;
+pub type Program = Arc<dyn Fn(ProgramContext) -> BoxFuture<'static, bool> + Send + Sync>;
 
 /// Programs by their command.
 #[derive(Clone, Default)]
@@ -33,7 +33,7 @@ impl Programs {
     pub fn with<F>(
         mut self,
         command: &[&str],
-        program: impl Fn(Surroundings) -> F + Send + Sync + 'static,
+        program: impl Fn(ProgramContext) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = bool> + Send + 'static,

@@ -147,7 +147,7 @@ fn a_deletion_does_not_wait_for_a_release_that_the_cluster_refuses() {
     agent.cluster().refusal = Some("RetrievePayload: the signature cannot be verified".to_owned());
     agent.look();
     assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
-    agent.seen.going_since = Some(agent.seen.now);
+    agent.seen.deleting_since = Some(agent.seen.now);
     agent.look();
     assert_eq!(agent.entry().phase, UpgradePhase::Failed);
     let (_, message) = agent.says(ConditionType::FailedUpgrade);
@@ -157,7 +157,7 @@ fn a_deletion_does_not_wait_for_a_release_that_the_cluster_refuses() {
 #[test]
 fn an_upgrade_config_that_is_being_deleted_says_that_it_waits_for_the_end() {
     let mut agent = upgrading(true, false);
-    agent.seen.going_since = Some(agent.seen.now);
+    agent.seen.deleting_since = Some(agent.seen.now);
     agent.seen.spec.desired.version = Some("4.14.13".to_owned());
     agent.look();
     let (status, message) = agent.says(ConditionType::UpgradeConfigAccepted);

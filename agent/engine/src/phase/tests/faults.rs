@@ -39,7 +39,7 @@ fn a_write_that_is_refused_is_told_and_tried_again_later() {
 #[test]
 fn while_cluster_version_cannot_be_read_the_window_counts_and_the_reason_is_told() {
     let mut agent = Agent::new();
-    agent.ill = vec![IllOperator {
+    agent.unhealthy = vec![UnhealthyOperator {
         name: "etcd".to_owned(),
         why: "degraded".to_owned(),
     }];

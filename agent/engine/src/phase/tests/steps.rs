@@ -76,7 +76,7 @@ fn the_steps_follow_each_other_and_each_is_told_once() {
 fn an_ill_operator_holds_the_upgrade_until_its_window_is_over() {
     let mut agent = Agent::new();
     agent.look();
-    agent.ill = vec![IllOperator {
+    agent.unhealthy = vec![UnhealthyOperator {
         name: "etcd".to_owned(),
         why: "degraded: a member is down".to_owned(),
     }];
@@ -137,7 +137,7 @@ fn a_cluster_that_does_not_go_on_says_why_in_the_condition_of_the_step_that_wait
 fn an_upgrade_of_aro_has_no_window() {
     let mut agent = Agent::new();
     agent.seen.spec.upgrade_type = UpgradeType::Aro;
-    agent.ill = vec![IllOperator {
+    agent.unhealthy = vec![UnhealthyOperator {
         name: "etcd".to_owned(),
         why: "degraded".to_owned(),
     }];
@@ -202,7 +202,7 @@ fn health_is_looked_at_hours_ahead_only_with_the_feature_and_blocks_nothing() {
     let mut agent = Agent::new();
     agent.seen.now = START - SignedDuration::from_hours(5);
     agent.seen.in_force.configuration.feature_gate.enabled = vec!["PreHealthCheck".to_owned()];
-    agent.ill = vec![IllOperator {
+    agent.unhealthy = vec![UnhealthyOperator {
         name: "dns".to_owned(),
         why: "not available: x".to_owned(),
     }];
@@ -241,14 +241,14 @@ fn a_condition_that_is_not_true_any_more_has_no_time_of_completion() {
             .clone()
     };
     let first = completed(&agent).unwrap();
-    agent.ill = vec![IllOperator {
+    agent.unhealthy = vec![UnhealthyOperator {
         name: "etcd".to_owned(),
         why: "degraded".to_owned(),
     }];
     agent.wait(5);
     agent.look();
     assert_eq!(completed(&agent), None);
-    agent.ill.clear();
+    agent.unhealthy.clear();
     agent.wait(5);
     agent.look();
     assert!(completed(&agent).unwrap().0 > first.0);

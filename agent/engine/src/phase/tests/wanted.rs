@@ -51,7 +51,9 @@ fn extra_workers_go_whichever_way_they_are_not_wanted_any_more() {
         ("another version, which fails", |agent| {
             agent.seen.spec.desired.version = Some("4.14.99".to_owned());
         }),
-        ("deleted", |agent| agent.seen.going_since = Some(agent.seen.now)),
+        ("deleted", |agent| {
+            agent.seen.deleting_since = Some(agent.seen.now)
+        }),
         ("its window is over", |agent| agent.wait(121)),
         ("changed below the agent", |agent| {
             agent.cluster().history[0].version = "4.14.13".to_owned();
@@ -59,7 +61,7 @@ fn extra_workers_go_whichever_way_they_are_not_wanted_any_more() {
     ];
     for (way, change) in ways {
         let mut agent = with_an_extra_worker();
-        agent.ill = vec![IllOperator {
+        agent.unhealthy = vec![UnhealthyOperator {
             name: "etcd".to_owned(),
             why: "degraded".to_owned(),
         }];
@@ -128,7 +130,7 @@ fn an_extra_machine_that_never_goes_is_measured() {
 
 #[test]
 fn a_check_that_has_passed_or_is_over_is_not_measured_any_more() {
-    let ill = vec![IllOperator {
+    let unhealthy = vec![UnhealthyOperator {
         name: "etcd".to_owned(),
         why: "degraded".to_owned(),
     }];
@@ -136,7 +138,7 @@ fn a_check_that_has_passed_or_is_over_is_not_measured_any_more() {
     let mut early = Agent::new();
     early.seen.now = START - SignedDuration::from_hours(5);
     early.seen.in_force.configuration.feature_gate.enabled = vec!["PreHealthCheck".to_owned()];
-    early.ill.clone_from(&ill);
+    early.unhealthy.clone_from(&unhealthy);
     early.look();
     let of_new = crate::metrics::wanted(&early.seen, &early.status);
     let mut states: Vec<&str> = of_new
@@ -146,12 +148,12 @@ fn a_check_that_has_passed_or_is_over_is_not_measured_any_more() {
         .collect();
     states.dedup();
     assert_eq!(states, ["New"]);
-    early.ill.clear();
+    early.unhealthy.clear();
     early.seen.now = START;
     early.look();
     assert!(!early.measures().contains(&failed));
     let mut late = Agent::new();
-    late.ill = ill;
+    late.unhealthy = unhealthy;
     late.look();
     late.look();
     assert!(late.measures().contains(&failed));

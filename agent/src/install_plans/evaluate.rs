@@ -15,16 +15,16 @@ pub(super) struct Operators {
 
 /// What is to be done, and what is waited for.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Judgement {
+pub(super) struct Evaluation {
     /// Plans to approve.
     pub approve: Vec<InstallPlan>,
     /// What is on its way, for people.
     pub waiting: Vec<String>,
-    /// What does not mend itself, for people.
+    /// What does not recover by itself, for people.
     pub failed: Vec<String>,
 }
 
-impl Judgement {
+impl Evaluation {
     /// Whether nothing is left to do.
     pub fn is_settled(&self) -> bool {
         self.approve.is_empty() && self.waiting.is_empty() && self.failed.is_empty()
@@ -32,8 +32,8 @@ impl Judgement {
 }
 
 /// Judges all wanted Subscriptions. One that is wanted and not there has nothing to upgrade: fleets differ.
-pub(super) fn judge(settings: &ApprovalSettings, operators: &Operators) -> Judgement {
-    let mut judgement = Judgement::default();
+pub(super) fn evaluate(settings: &ApprovalSettings, operators: &Operators) -> Evaluation {
+    let mut judgement = Evaluation::default();
     for subscription in &operators.subscriptions {
         let namespace = subscription.namespace().unwrap_or_default();
         if settings.wants(&subscription.name_any(), &namespace) {
@@ -44,7 +44,12 @@ pub(super) fn judge(settings: &ApprovalSettings, operators: &Operators) -> Judge
 }
 
 impl Operators {
-    fn judge_one(&self, settings: &ApprovalSettings, subscription: &Subscription, judgement: &mut Judgement) {
+    fn judge_one(
+        &self,
+        settings: &ApprovalSettings,
+        subscription: &Subscription,
+        judgement: &mut Evaluation,
+    ) {
         let namespace = subscription.namespace().unwrap_or_default();
         let subject = format!("{namespace}/{}", subscription.name_any());
         let Some(status) = &subscription.status else {
@@ -92,7 +97,7 @@ impl Operators {
         settings: &ApprovalSettings,
         subject: &str,
         plan: &InstallPlan,
-        judgement: &mut Judgement,
+        judgement: &mut Evaluation,
     ) {
         let namespace = plan.namespace().unwrap_or_default();
         let unwanted = self.subscriptions.iter().find(|other| {
@@ -129,7 +134,7 @@ impl Operators {
         namespace: &str,
         state: Option<&str>,
         current: &str,
-        judgement: &mut Judgement,
+        judgement: &mut Evaluation,
     ) {
         let version = self.versions.iter().find(|version| {
             version.name_any() == current && version.namespace().as_deref() == Some(namespace)

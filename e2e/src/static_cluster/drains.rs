@@ -8,7 +8,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
-use super::{StillCluster, Watched, until};
+use super::{StaticCluster, Watched, until};
 
 /// The node whose cordon comes and goes to show that the agent has looked.
 const WITNESS: &str = "witness";
@@ -16,7 +16,7 @@ const DRAINED: &str = "drained";
 
 /// A cluster with its control plane done and its workers being drained.
 pub struct Drains {
-    cluster: StillCluster,
+    cluster: StaticCluster,
     is_cordoned: bool,
 }
 
@@ -94,7 +94,7 @@ impl Drains {
     /// If the server refuses something.
     pub async fn start(client: Client, clock: Clock) -> anyhow::Result<Self> {
         let watched = Watched::by_sandbox(&client, &clock);
-        let mut cluster = StillCluster::make(client, clock, watched).await?;
+        let mut cluster = StaticCluster::make(client, clock, watched).await?;
         for name in ["team", "ignored-by-pattern"] {
             cluster.namespace(name).await?;
         }

@@ -8,7 +8,7 @@ use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
 use drydock_engine::configuration::CONFIG_MAP;
 use drydock_engine::facts::{self, Cluster, Fact, Unread, Workers};
 use drydock_runtime::Clock;
-use drydock_runtime::patience::patient;
+use drydock_runtime::watch_backoff::patient;
 use futures::stream::{BoxStream, SelectAll};
 use futures::{Stream, StreamExt};
 use jiff::{SignedDuration, Timestamp};
@@ -29,7 +29,7 @@ const WORKS_AGAIN: SignedDuration = SignedDuration::from_mins(2);
 
 /// The watched objects. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct View {
+pub(super) struct Cache {
     versions: Watched<ClusterVersion>,
     pools: Watched<MachineConfigPool>,
     configurations: Watched<ConfigMap>,
@@ -168,7 +168,7 @@ fn words(error: &watcher::Error) -> (String, bool) {
     }
 }
 
-impl View {
+impl Cache {
     /// Starts to watch; the stream has an item for each change, and has to be polled.
     pub fn follow(
         client: &Client,
@@ -177,7 +177,7 @@ impl View {
     ) -> (Self, SelectAll<BoxStream<'static, ()>>) {
         let mut changes = SelectAll::new();
         let configurations = Api::namespaced(client.clone(), namespace);
-        let view = Self {
+        let cache = Self {
             versions: Watched::follow(
                 Api::all(client.clone()),
                 CLUSTER_VERSION,
@@ -187,7 +187,7 @@ impl View {
             pools: Watched::follow(Api::all(client.clone()), WORKER_POOL, clock.clone(), &mut changes),
             configurations: Watched::follow(configurations, CONFIG_MAP, clock.clone(), &mut changes),
         };
-        (view, changes)
+        (cache, changes)
     }
 
     /// Waits until all three have been looked for, successfully or not.
@@ -261,10 +261,10 @@ mod tests {
         let server = ApiServer::new(ServerSettings::new("dev1", Clock::system(), 1, types));
         let metrics = RequestMetrics::register(&prometheus::Registry::new()).unwrap();
         let client = from_service(server.service("agent"), "default", &metrics);
-        let (view, mut changes) = View::follow(&client, "default", &Clock::system());
-        let waiters = [view.clone(), view].map(|view| {
+        let (cache, mut changes) = Cache::follow(&client, "default", &Clock::system());
+        let waiters = [cache.clone(), cache].map(|cache| {
             tokio::spawn(async move {
-                view.wait_until_looked().await;
+                cache.wait_until_looked().await;
             })
         });
         // Both wait before anything is read.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use drydock_agent::{Network, Places};
+use drydock_agent::{EndpointConfig, Network};
 use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_CONFIG};
 use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
 use drydock_api::upgradeconfig::{UpgradeCondition, UpgradeConfig, UpgradeHistory};
@@ -52,9 +52,9 @@ impl Watched {
         }
     }
 
-    fn places(&self) -> Places {
+    fn places(&self) -> EndpointConfig {
         match self {
-            Self::BySandbox(_) => Places::At {
+            Self::BySandbox(_) => EndpointConfig::At {
                 prometheus: format!("https://{MONITORING}/prometheus"),
                 alertmanager: format!("https://{MONITORING}/alertmanager"),
                 authority: None,
@@ -74,7 +74,7 @@ impl Watched {
 }
 
 /// The cluster, and the agent on it once that is started.
-pub struct StillCluster {
+pub struct StaticCluster {
     client: Client,
     clock: Clock,
     ahead: Arc<AtomicI64>,
@@ -84,7 +84,7 @@ pub struct StillCluster {
     agent: JoinSet<Result<(), drydock_agent::Error>>,
 }
 
-impl StillCluster {
+impl StaticCluster {
     /// Writes a cluster on 4.14.9 that is offered 4.14.12, with three workers.
     ///
     /// # Errors

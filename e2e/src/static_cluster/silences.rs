@@ -7,7 +7,7 @@ use drydock_runtime::Clock;
 use jiff::SignedDuration;
 use kube::Client;
 
-use super::{StillCluster, Watched, until};
+use super::{StaticCluster, Watched, until};
 
 const ALERTS: &str = "healthCheck: {ignoredCriticals: [Broken]}
 maintenance: {ignoredAlerts: {controlPlaneCriticals: [ClusterOperatorDown, 'Quoted\\\"One']}}
@@ -35,7 +35,7 @@ fn of_control_plane(over: bool) -> Vec<(String, bool)> {
 /// # Errors
 /// What is not as it should be.
 pub async fn what_is_silenced_when(client: Client, clock: Clock, watched: Watched) -> anyhow::Result<()> {
-    let mut cluster = StillCluster::make(client, clock, watched).await?;
+    let mut cluster = StaticCluster::make(client, clock, watched).await?;
     cluster.start_agent();
     cluster.ask("4.14.12", "stable-4.14").await?;
     let alerts = "critical alerts fire: Broken";
@@ -102,7 +102,7 @@ pub async fn what_is_silenced_when(client: Client, clock: Clock, watched: Watche
 }
 
 /// The silence of the workers is replaced as they finish.
-async fn workers(cluster: &StillCluster) -> anyhow::Result<()> {
+async fn workers(cluster: &StaticCluster) -> anyhow::Result<()> {
     let of_workers = |left: i64, over: bool| {
         let comment =
             format!("Silence for OSD worker node upgrade to version 4.14.12 with remaining {left} nodes");
@@ -130,7 +130,7 @@ async fn workers(cluster: &StillCluster) -> anyhow::Result<()> {
 }
 
 /// An upgrade that does not commence in its window leaves no silence.
-async fn give_up(cluster: &StillCluster) -> anyhow::Result<()> {
+async fn give_up(cluster: &StaticCluster) -> anyhow::Result<()> {
     // Less than the silences last, so that it is the agent that ends them.
     let window = format!("{ALERTS}upgradeWindow: {{timeOut: 60}}\n");
     cluster.configure(&window).await?;

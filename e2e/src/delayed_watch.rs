@@ -18,7 +18,7 @@ pub type Lateness = Arc<dyn Fn() -> Duration + Send + Sync>;
 const ON_THEIR_WAY: usize = 1_024;
 
 /// `transport`, with watches whose events are late.
-pub fn late<S, B>(
+pub fn delayed_watch<S, B>(
     transport: S,
     lateness: Lateness,
 ) -> impl Service<Request<kube::client::Body>, Response = Response<Body>, Error = BoxError, Future: Send + 'static>

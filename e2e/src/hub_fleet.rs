@@ -13,7 +13,7 @@ use drydock_runtime::server_time::ServerTime;
 use drydock_sandbox::test_env;
 use jiff::{SignedDuration, Timestamp};
 use kube_sandbox::access::{Access, Key, Kind, Object, Removal, Selection};
-use kube_sandbox::server::{ApiServer, Asked, ServerSettings, Status, Verb, Verdict};
+use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo, ServerSettings, Status, Verb};
 use ocm_sandbox::kinds::{
     MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, MANIFEST_WORK, NAMESPACE,
 };
@@ -48,7 +48,7 @@ pub const EVENT: Kind = Kind::new("events.k8s.io", "v1", "Event", "events", true
 pub const PLACE: &str = "default";
 
 /// A hub and what is on it.
-pub struct Light {
+pub struct HubFleet {
     /// The hub's API server.
     pub server: ApiServer,
     /// The hub as a user sees it.
@@ -90,7 +90,7 @@ impl<'a> Joining<'a> {
     }
 }
 
-impl Light {
+impl HubFleet {
     /// Starts everything but the hub, with clusters c01, c02, … of the set `global`, which is bound to the namespace `default`.
     ///
     /// # Errors
@@ -468,14 +468,14 @@ impl Light {
     pub fn refuse(
         &self,
         words: &'static str,
-        is_refused: impl Fn(&Asked<'_>) -> bool + Send + Sync + 'static,
+        is_refused: impl Fn(&RequestInfo<'_>) -> bool + Send + Sync + 'static,
     ) {
         self.server
-            .set_fault_hook(Some(std::sync::Arc::new(move |asked: &Asked<'_>| {
+            .set_fault_hook(Some(std::sync::Arc::new(move |asked: &RequestInfo<'_>| {
                 if asked.identity.name() == names::HUB_MANAGER && is_refused(asked) {
-                    Verdict::Refuse(Status::new(403, "Forbidden", words))
+                    FaultAction::Refuse(Status::new(403, "Forbidden", words))
                 } else {
-                    Verdict::Pass
+                    FaultAction::Pass
                 }
             })));
     }
@@ -505,7 +505,7 @@ pub async fn minutes(minutes: u64) {
 }
 
 /// Whether a request writes works so.
-pub fn is_work(asked: &Asked<'_>, verb: Verb) -> bool {
+pub fn is_work(asked: &RequestInfo<'_>, verb: Verb) -> bool {
     asked.verb == verb && asked.kind.is_some_and(|kind| kind.plural == "manifestworks")
 }
 
