@@ -60,7 +60,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let running = controller
         .run(reconcile, on_error, Arc::clone(&context))
         .for_each(|_| std::future::ready(()));
-    tokio::spawn(async move { Ok::<(), Infallible>(running.await) });
+    tokio::spawn(async move {
+        let _: () = running.await;
+        Ok::<(), Infallible>(())
+    });
 
     // Nothing sleeps: as soon as everybody waits, the clock jumps to the next timer.
     tokio::time::sleep(Duration::from_hours(24)).await;

@@ -52,7 +52,7 @@ fn extra_workers_go_whichever_way_they_are_not_wanted_any_more() {
             agent.seen.spec.desired.version = Some("4.14.99".to_owned());
         }),
         ("deleted", |agent| {
-            agent.seen.deleting_since = Some(agent.seen.now)
+            agent.seen.deleting_since = Some(agent.seen.now);
         }),
         ("its window is over", |agent| agent.wait(121)),
         ("changed below the agent", |agent| {
