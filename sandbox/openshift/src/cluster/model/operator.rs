@@ -79,21 +79,21 @@ impl Operator {
     pub(super) fn refresh(&mut self, now: Timestamp) {
         let degraded = match &self.ailment {
             Some(Ailment::Degraded(reason, message)) => Verdict::new(Truth::True, *reason, message.clone()),
-            _ => self.verdict(Truth::False, self.facts.not_degraded),
+            _ => self.verdict(Truth::False, &self.facts.not_degraded),
         };
         let progressing = match (&self.target, &self.disturbance) {
             (Some(target), _) => {
-                let text = self.facts.busy;
-                Verdict::new(Truth::True, text.reason, self.fill(text.message, target))
+                let text = &self.facts.busy;
+                Verdict::new(Truth::True, &text.reason, self.fill(&text.message, target))
             }
             (None, Some((reason, message))) => Verdict::new(Truth::True, *reason, message.clone()),
-            (None, None) => self.verdict(Truth::False, self.facts.idle),
+            (None, None) => self.verdict(Truth::False, &self.facts.idle),
         };
         let available = match self.ailment {
-            Some(Ailment::NotAvailable) => unavailable(self.facts.name),
-            _ => self.verdict(Truth::True, self.facts.available),
+            Some(Ailment::NotAvailable) => unavailable(&self.facts.name),
+            _ => self.verdict(Truth::True, &self.facts.available),
         };
-        let upgradeable = match (self.not_upgradeable, self.facts.upgradeable) {
+        let upgradeable = match (self.not_upgradeable, &self.facts.upgradeable) {
             (Some((reason, message)), _) => Some(Verdict::new(Truth::False, reason, message)),
             (None, Some(text)) => Some(self.verdict(Truth::True, text)),
             (None, None) => None,
@@ -102,7 +102,12 @@ impl Operator {
             .facts
             .extras
             .iter()
-            .map(|extra| (extra.kind, self.verdict(truth(extra.status), extra.text)))
+            .map(|extra| {
+                (
+                    extra.kind.as_str(),
+                    self.verdict(truth(&extra.status), &extra.text),
+                )
+            })
             .collect();
         self.conditions.set("Degraded", degraded, now);
         self.conditions.set("Progressing", progressing, now);
@@ -116,8 +121,8 @@ impl Operator {
     }
 
     /// A text of an operator that names the release it has reached.
-    fn verdict(&self, status: Truth, text: Text) -> Verdict {
-        Verdict::new(status, text.reason, self.fill(text.message, &self.reached))
+    fn verdict(&self, status: Truth, text: &'static Text) -> Verdict {
+        Verdict::new(status, &text.reason, self.fill(&text.message, &self.reached))
     }
 
     fn fill(&self, message: &'static str, release: &Release) -> Cow<'static, str> {
@@ -136,7 +141,7 @@ impl Operator {
         let version = self.reached.version.to_string();
         let own = json!({"name": "operator", "version": version});
         let operands = self.facts.operands.iter().map(|operand| {
-            let (name, value) = match *operand {
+            let (name, value) = match operand {
                 Operand::Release(name) => (name, version.clone()),
                 Operand::Kubernetes(name) => (name, self.reached.kubernetes()),
                 Operand::Suffixed(name) => (name, format!("{version}_openshift")),
@@ -156,7 +161,7 @@ impl Operator {
     }
 
     fn related_objects(&self) -> Value {
-        let name = self.facts.name;
+        let name = self.facts.name.as_str();
         let namespace = match name {
             "machine-config" => "openshift-machine-config-operator".to_owned(),
             _ if name.starts_with("openshift-") => name.to_owned(),

@@ -251,7 +251,7 @@ impl Model {
             if operator.reached == release {
                 continue;
             }
-            self.version.waited.entry(operator.facts.name).or_insert(now);
+            self.version.waited.entry(&operator.facts.name).or_insert(now);
             if operator.target.as_ref() != Some(&release) {
                 operator.begin(&release);
                 self.changed_operators.insert(index);
@@ -280,7 +280,7 @@ impl Model {
     }
 
     pub(super) fn rolled_out(&mut self, index: usize, now: Timestamp) {
-        let name = self.operators[index].facts.name;
+        let name = self.operators[index].facts.name.as_str();
         let is_wanted = self.operators[index].target.as_ref() == Some(&self.version.release);
         if !is_wanted || (name == VICTIM && self.has(Fault::OperatorSlow)) {
             return;
@@ -351,7 +351,7 @@ impl Model {
                 .iter()
                 .filter_map(|operator| match operator.trouble(release)? {
                     Trouble::Updating => None,
-                    trouble => Some(wait(operator.facts.name, trouble)),
+                    trouble => Some(wait(&operator.facts.name, trouble)),
                 })
                 .collect(),
         }

@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn every_operator_is_a_gate_once() {
         let gates: Vec<&str> = LEVELS.iter().flat_map(Level::gates).collect();
-        let known: BTreeSet<&str> = OPERATORS.iter().map(|facts| facts.name).collect();
+        let known: BTreeSet<&str> = OPERATORS.iter().map(|facts| facts.name.as_str()).collect();
         assert_eq!(gates.iter().copied().collect::<BTreeSet<_>>(), known);
         assert_eq!(gates.len(), known.len());
     }

@@ -165,7 +165,7 @@ impl Model {
         for index in std::mem::take(&mut self.changed_operators) {
             let operator = &mut self.operators[index];
             operator.refresh(now);
-            let object = ObjectRef::cluster(Kind::ClusterOperator, operator.facts.name);
+            let object = ObjectRef::cluster(Kind::ClusterOperator, &operator.facts.name);
             let status = operator.status();
             writes.extend(self.changed(object, status));
         }
