@@ -7,7 +7,7 @@ use http::Request;
 use serde::Deserialize;
 
 use crate::http::{self as bounded, Exchange, HttpError, Limits};
-use drydock_engine::facts::Cluster;
+use drydock_engine::facts::ObservedCluster;
 
 /// Where the graph is if ClusterVersion does not say.
 const DEFAULT: &str = "https://api.openshift.com/api/upgrades_info/v1/graph";
@@ -50,7 +50,7 @@ fn architecture() -> &'static str {
 }
 
 /// The address of the graph of a channel.
-pub(crate) fn address(cluster: &Cluster, current: &str, channel: &str) -> String {
+pub(crate) fn address(cluster: &ObservedCluster, current: &str, channel: &str) -> String {
     let upstream = cluster
         .upstream
         .as_deref()
@@ -92,7 +92,7 @@ fn reachable(graph: &Graph, current: &str) -> BTreeSet<String> {
 /// If there is no answer that can be understood, or the address is none.
 pub(crate) async fn versions(
     exchange: &Exchange,
-    cluster: &Cluster,
+    cluster: &ObservedCluster,
     current: &str,
     channel: &str,
 ) -> Result<BTreeSet<String>, HttpError> {
@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn the_address_says_what_the_cluster_is() {
-        let cluster = Cluster {
+        let cluster = ObservedCluster {
             id: "abc".to_owned(),
             upstream: Some("https://graph.example/g?x=1".to_owned()),
-            ..Cluster::default()
+            ..ObservedCluster::default()
         };
         let address = address(&cluster, "4.14.9", "stable-4.15");
         assert!(address.starts_with("https://graph.example/g?x=1&channel=stable-4.15&arch="));

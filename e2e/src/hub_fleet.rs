@@ -18,7 +18,7 @@ use ocm_sandbox::kinds::{
     MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, MANIFEST_WORK, NAMESPACE,
 };
 use ocm_sandbox::placement::controller::{self, PlacementSettings};
-use ocm_sandbox::spokes::{SpokeSettings, Spokes};
+use ocm_sandbox::spokes::{StubWorkAgent, StubWorkAgentSettings};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -54,7 +54,7 @@ pub struct HubFleet {
     /// The hub as a user sees it.
     pub user: Access,
     /// The clusters.
-    pub spokes: Spokes,
+    pub spokes: StubWorkAgent,
     /// Virtual time.
     pub clock: Clock,
     hub: JoinSet<()>,
@@ -95,12 +95,12 @@ impl HubFleet {
     ///
     /// # Errors
     /// If an object is refused.
-    pub async fn without_hub(clusters: usize, settings: SpokeSettings) -> anyhow::Result<Self> {
+    pub async fn without_hub(clusters: usize, settings: StubWorkAgentSettings) -> anyhow::Result<Self> {
         let clock = Clock::simulated(EPOCH);
         let types = test_env::hub_types().context("the kinds of a hub")?;
         let server = ApiServer::new(ServerSettings::new("hub", clock.clone(), settings.seed, types));
         let (mut parts, stop) = (JoinSet::new(), CancellationToken::new());
-        let spokes = Spokes::new(settings, clock.clone());
+        let spokes = StubWorkAgent::new(settings, clock.clone());
         parts.spawn(spokes.clone().run(Access::memory(&server, "spokes")));
         parts.spawn(controller::run(
             PlacementSettings::default(),
@@ -128,7 +128,7 @@ impl HubFleet {
     ///
     /// # Errors
     /// If an object is refused.
-    pub async fn start(clusters: usize, settings: SpokeSettings) -> anyhow::Result<Self> {
+    pub async fn start(clusters: usize, settings: StubWorkAgentSettings) -> anyhow::Result<Self> {
         let mut light = Self::without_hub(clusters, settings).await?;
         light.start_hub()?;
         minutes(1).await;

@@ -16,7 +16,9 @@ use crate::configuration::Configuration;
 use crate::drains::{Budget, NodeSeen, PodSeen};
 use crate::silences::Silence;
 
-pub use cluster::{Cluster, HistoryEntry, Release, UnhealthyOperator, Workers, cluster, unhealthy, workers};
+pub use cluster::{
+    HistoryEntry, ObservedCluster, Release, UnhealthyOperator, Workers, cluster, unhealthy, workers,
+};
 
 /// A value that was read, or why it was not.
 pub type Fact<T> = Result<T, Unread>;
@@ -174,7 +176,7 @@ pub struct Observation {
     /// Since when the UpgradeConfig is being deleted, if it is.
     pub deleting_since: Option<Timestamp>,
     /// ClusterVersion.
-    pub cluster: Fact<Cluster>,
+    pub cluster: Fact<ObservedCluster>,
     /// The pool of the workers; none on a cluster without one.
     pub workers: Fact<Option<Workers>>,
     /// The configuration.
@@ -216,7 +218,7 @@ pub struct Facts {
     /// Who made the UpgradeConfig.
     pub origin: Origin,
     /// ClusterVersion.
-    pub cluster: Cluster,
+    pub cluster: ObservedCluster,
     /// The pool of the workers; none on a cluster without one.
     pub workers: Fact<Option<Workers>>,
     /// What was read on demand.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use drydock_api::names::{CLUSTER_VERSION, WORKER_POOL};
 use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
 use drydock_engine::configuration::CONFIG_MAP;
-use drydock_engine::facts::{self, Cluster, Fact, Unread, Workers};
+use drydock_engine::facts::{self, Fact, ObservedCluster, Unread, Workers};
 use drydock_runtime::Clock;
 use drydock_runtime::watch_backoff::patient;
 use futures::stream::{BoxStream, SelectAll};
@@ -203,7 +203,7 @@ impl Cache {
     }
 
     /// What ClusterVersion says.
-    pub fn cluster(&self, now: Timestamp) -> Fact<Cluster> {
+    pub fn cluster(&self, now: Timestamp) -> Fact<ObservedCluster> {
         match self.versions.fact(now)? {
             Some(version) => Ok(facts::cluster(&version)),
             None => Err(Unread::Failed(

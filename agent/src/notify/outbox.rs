@@ -12,7 +12,7 @@ use kube::{Api, Client};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use drydock_engine::configuration::{Configuration, Source, Webhook};
+use drydock_engine::configuration::{Configuration, PolicySource, Webhook};
 use drydock_engine::notification::Event;
 
 use super::webhook;
@@ -156,7 +156,7 @@ fn digest(address: &str) -> String {
 
 /// Whether anybody but the log is told.
 pub(crate) fn has_receivers(configuration: &Configuration) -> bool {
-    configuration.config_manager.source == Source::Ocm || !configuration.notify.webhooks.is_empty()
+    configuration.config_manager.source == PolicySource::Ocm || !configuration.notify.webhooks.is_empty()
 }
 
 impl Sender {
@@ -216,7 +216,7 @@ impl Sender {
     /// Sends one letter to all who have not got it.
     async fn send(&self, letter: &Notification, configuration: &Configuration) -> bool {
         let mut is_done = true;
-        if configuration.config_manager.source == Source::Ocm && !self.has(letter, "OCM") {
+        if configuration.config_manager.source == PolicySource::Ocm && !self.has(letter, "OCM") {
             let told = self.provider.tell(configuration, letter).await;
             is_done &= self.note(letter, "OCM", told.map_err(|error| error.to_string()));
         }

@@ -47,7 +47,7 @@ impl<T> Items<T> {
 
 /// A cluster.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct Cluster {
+pub(super) struct RegisteredCluster {
     pub id: String,
     #[serde(default)]
     pub version: Option<ClusterVersion>,
@@ -114,7 +114,7 @@ impl Ocm {
     }
 
     /// The cluster with this `spec.clusterID`.
-    pub async fn cluster(&self, external_id: &str) -> Result<Cluster, ProviderError> {
+    pub async fn cluster(&self, external_id: &str) -> Result<RegisteredCluster, ProviderError> {
         // The agent in the cluster knows one.
         if self.base.contains(IN_CLUSTER) {
             return Ok(self.get("/").await?.json()?);
@@ -124,7 +124,7 @@ impl Ocm {
             .append_pair("search", &search)
             .finish();
         let path = format!("/api/clusters_mgmt/v1/clusters?{query}");
-        let mut found = Items::<Cluster>::of(&self.get(&path).await?)?.into_iter();
+        let mut found = Items::<RegisteredCluster>::of(&self.get(&path).await?)?.into_iter();
         match (found.next(), found.next()) {
             (Some(cluster), None) => Ok(cluster),
             _ => Err(ProviderError::UnknownCluster(external_id.to_owned())),

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use semver::Version;
 
 use super::ProviderError;
-use super::ocm::{Cluster, Policy};
+use super::ocm::{Policy, RegisteredCluster};
 use drydock_engine::configuration::UpgraderType;
 use drydock_engine::notification::Event;
 
@@ -65,7 +65,7 @@ pub(super) fn same_time(one: &str, other: &str) -> bool {
 /// If its version or its time is none.
 pub(super) fn spec(
     policy: &Policy,
-    cluster: &Cluster,
+    cluster: &RegisteredCluster,
     upgrader: UpgraderType,
 ) -> Result<UpgradeConfigSpec, ProviderError> {
     let wrong = |reason: String| ProviderError::Policy {
@@ -97,7 +97,7 @@ pub(super) fn spec(
 }
 
 /// The channel of the cluster's group for a version; extended support has even minor versions only.
-fn channel(cluster: &Cluster, version: &Version) -> String {
+fn channel(cluster: &RegisteredCluster, version: &Version) -> String {
     let group = cluster
         .version
         .as_ref()

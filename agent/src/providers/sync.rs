@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Provider, ProviderError};
 use crate::metrics::Metrics;
-use drydock_engine::configuration::{Configuration, Source};
+use drydock_engine::configuration::{Configuration, PolicySource};
 
 /// The wait before the first look, and after a failure.
 const FIRST: Duration = Duration::from_mins(1);
@@ -56,7 +56,7 @@ enum SyncError {
     #[error(transparent)]
     Provider(#[from] ProviderError),
     #[error("{doing} the UpgradeConfig {UPGRADE_CONFIG}")]
-    Cluster {
+    RegisteredCluster {
         doing: &'static str,
         source: Box<kube::Error>,
     },
@@ -118,7 +118,7 @@ impl Synchronizer {
             let Some(configuration) = known.configuration.clone() else {
                 continue;
             };
-            if configuration.config_manager.source != Source::Ocm {
+            if configuration.config_manager.source != PolicySource::Ocm {
                 wait = FIRST;
                 continue;
             }
@@ -171,7 +171,7 @@ fn spread(wait: Duration, cluster: &str, round: u64) -> Duration {
 }
 
 fn failed(doing: &'static str) -> impl Fn(kube::Error) -> SyncError {
-    move |error| SyncError::Cluster {
+    move |error| SyncError::RegisteredCluster {
         doing,
         source: Box::new(error),
     }

@@ -8,7 +8,7 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tower::service_fn;
 
-use super::ocm::{Cluster, ClusterVersion, Grace, Policy};
+use super::ocm::{ClusterVersion, Grace, Policy, RegisteredCluster};
 use super::policy::{State, spec, state_of};
 use super::sync::{Change, change};
 use super::*;
@@ -181,8 +181,8 @@ async fn the_agent_of_ocm_in_the_cluster_is_asked_for_the_cluster_at_its_root() 
     assert_eq!(made.ocm_at(base).cluster("x-1").await.unwrap().id, "c1");
 }
 
-fn cluster(group: &str, value: f64, unit: &str) -> Cluster {
-    Cluster {
+fn cluster(group: &str, value: f64, unit: &str) -> RegisteredCluster {
+    RegisteredCluster {
         id: "c1".to_owned(),
         version: Some(ClusterVersion {
             channel_group: group.to_owned(),

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::{DemoArguments, Output};
 use crate::local_fleet;
 use drydock_sandbox::local_fleet::{EPOCH, LocalFleet};
-use outcome::Outcome;
+use outcome::DemoOutcome;
 use progress::Progress;
 use screen::Screen;
 
@@ -73,7 +73,7 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
         local.shut_down().await?;
         return Ok(End::Interrupted);
     };
-    let outcome = Outcome::new(progress.clusters(), begun, local.clock.now(), wall.elapsed());
+    let outcome = DemoOutcome::new(progress.clusters(), begun, local.clock.now(), wall.elapsed());
     match arguments.output {
         Output::Table => println!("{}", outcome.table(rows())),
         Output::Json => println!("{}", outcome.json().context("writing the outcome as JSON")?),

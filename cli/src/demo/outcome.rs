@@ -17,7 +17,7 @@ fn terminal_width() -> u16 {
 /// The end of a demo.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Outcome {
+pub struct DemoOutcome {
     clusters: Vec<ClusterOutcome>,
     /// The most clusters that were in flight at one time.
     max_in_flight: usize,
@@ -41,7 +41,7 @@ struct ClusterOutcome {
     message: String,
 }
 
-impl Outcome {
+impl DemoOutcome {
     /// The outcome of `fleet`, whose upgrade was asked for at `begun` and over at `ended`, both virtual.
     pub fn new(
         clusters: &[ClusterDetails],
@@ -199,7 +199,7 @@ mod tests {
         };
         let clusters: Vec<_> = (1..=100).map(details).collect();
         let now = Timestamp::UNIX_EPOCH;
-        let outcome = Outcome::new(&clusters, now, now, std::time::Duration::ZERO);
+        let outcome = DemoOutcome::new(&clusters, now, now, std::time::Duration::ZERO);
         let table = outcome.table(10);
         let second = table.lines().nth(1).unwrap_or_default();
         assert!(second.contains("dev70"), "{table}");

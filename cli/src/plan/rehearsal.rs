@@ -23,7 +23,7 @@ use kube_sandbox::access::{Access, Kind, Object};
 use kube_sandbox::server::{ApiServer, ServerSettings};
 use ocm_sandbox::kinds::{MANAGED_CLUSTER, NAMESPACE, PLACEMENT};
 use ocm_sandbox::placement::controller::{self, PlacementSettings};
-use ocm_sandbox::spokes::{SpokeSettings, Spokes};
+use ocm_sandbox::spokes::{StubWorkAgent, StubWorkAgentSettings};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -65,12 +65,12 @@ async fn run(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timelin
         clock.clone(),
         stop.clone(),
     ));
-    let settings = SpokeSettings {
+    let settings = StubWorkAgentSettings {
         durations: fleet.durations.clone(),
         seed,
-        ..SpokeSettings::default()
+        ..StubWorkAgentSettings::default()
     };
-    let spokes = Spokes::new(settings, clock.clone());
+    let spokes = StubWorkAgent::new(settings, clock.clone());
     let clusters = fleet.objects.iter().filter(|(kind, _)| *kind == MANAGED_CLUSTER);
     for (_, cluster) in clusters.clone() {
         install(&spokes, cluster);
@@ -98,7 +98,7 @@ async fn run(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timelin
 }
 
 /// A simulated cluster runs what the one that it stands for claims.
-fn install(spokes: &Spokes, cluster: &Value) {
+fn install(spokes: &StubWorkAgent, cluster: &Value) {
     let claims = cluster["status"]["clusterClaims"].as_array();
     let mut claims = claims.into_iter().flatten();
     let version = claims.find(|claim| claim["name"] == CLUSTER_VERSION_CLAIM);

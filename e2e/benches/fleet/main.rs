@@ -27,7 +27,7 @@ use jiff::SignedDuration;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use kube_sandbox::access::Access;
-use ocm_sandbox::spokes::{SpokeSettings, Spokes};
+use ocm_sandbox::spokes::{StubWorkAgent, StubWorkAgentSettings};
 
 use floor::Contents;
 use meter::{Meter, Reading};
@@ -118,14 +118,14 @@ async fn run(size: usize, answers: Answers, idle: Option<Duration>) -> anyhow::R
     let meter = Meter::new(hub.id(), address, proxy);
     meter.wait_until_ready(PATIENCE).await?;
     let access = Access::remote(admin.clone(), "spokes");
-    let settings = SpokeSettings {
+    let settings = StubWorkAgentSettings {
         durations: vec![SignedDuration::from_secs(1)],
         applies: Duration::from_secs(5),
         sees: Duration::from_millis(100),
-        ..SpokeSettings::default()
+        ..StubWorkAgentSettings::default()
     };
     let feed = || {
-        let spokes = Spokes::new(settings.clone(), Clock::system());
+        let spokes = StubWorkAgent::new(settings.clone(), Clock::system());
         tokio::spawn(spokes.run(access.clone()))
     };
     let early = (answers == Answers::AtOnce).then(feed);

@@ -13,7 +13,7 @@ use kube_sandbox::server::ApiServer;
 use ocm_sandbox::kinds::{
     MANAGED_CLUSTER_ADD_ON, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, PLACEMENT,
 };
-use ocm_sandbox::spokes::{SpokeSettings, Spokes};
+use ocm_sandbox::spokes::{StubWorkAgent, StubWorkAgentSettings};
 use semver::Version;
 use serde_json::{Value, json};
 
@@ -84,7 +84,7 @@ impl Fleet {
     }
 
     async fn of_works(scenario: &Scenario, seed: u64) -> anyhow::Result<Self> {
-        let settings = SpokeSettings {
+        let settings = StubWorkAgentSettings {
             durations: [20, 45, 70, 100, 150].map(SignedDuration::from_mins).to_vec(),
             seed,
             version: INSTALLED.to_owned(),
@@ -92,7 +92,7 @@ impl Fleet {
             late: scenario.late,
             nonsense: scenario.nonsense,
             finalizers: scenario.finalizers,
-            ..SpokeSettings::default()
+            ..StubWorkAgentSettings::default()
         };
         let light = HubFleet::without_hub(0, settings).await?;
         let fleet = Self {
@@ -213,7 +213,7 @@ impl Fleet {
         Ok(())
     }
 
-    pub fn spokes(&self) -> Option<&Spokes> {
+    pub fn spokes(&self) -> Option<&StubWorkAgent> {
         self.light.as_ref().map(|light| &light.spokes)
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drydock_names::ClusterName;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::assess::{Assessment, Begins, Cluster, Context, Next, Step, assess, is_over};
+use crate::assess::{Assessment, Begins, ClusterRow, Context, Next, Step, assess, is_over};
 use crate::slots::{self, Filled, fill_slots, halt};
 use crate::totals::Totals;
 use crate::{
@@ -86,8 +86,8 @@ impl Fleet<'_> {
         status.is_some_and(|status| status.state.in_flight())
     }
 
-    fn cluster<'a>(&'a self, name: &'a ClusterName, now: Timestamp) -> Option<Cluster<'a>> {
-        Some(Cluster::new(self.context, name, self.rows.get(name)?, now))
+    fn cluster<'a>(&'a self, name: &'a ClusterName, now: Timestamp) -> Option<ClusterRow<'a>> {
+        Some(ClusterRow::new(self.context, name, self.rows.get(name)?, now))
     }
 
     fn actions(&self, filled: &Filled, frozen: bool, now: Timestamp) -> Vec<Action> {
@@ -120,7 +120,7 @@ impl Fleet<'_> {
         self.assessments.get(name).map(|assessment| &assessment.step)
     }
 
-    fn start(&self, cluster: &Cluster<'_>, since: Timestamp) -> Vec<Action> {
+    fn start(&self, cluster: &ClusterRow<'_>, since: Timestamp) -> Vec<Action> {
         let Some(Step::Start(start)) = self.step(cluster.name) else {
             return Vec::new();
         };
@@ -341,7 +341,7 @@ impl Fleet<'_> {
     }
 }
 
-impl Cluster<'_> {
+impl ClusterRow<'_> {
     /// The write that a step asks for.
     fn action(&self, next: &Next) -> Option<Action> {
         let cluster = self.name.clone();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drydock_names::ClusterName;
 use jiff::Timestamp;
 
-use crate::assess::{Cluster, Context, NewEntry, Unrecorded};
+use crate::assess::{ClusterRow, Context, NewEntry, Unrecorded};
 use crate::{Action, DeletionReport, Plan, RefusedWrite, Report, Rollout, Row, pages};
 
 /// Records what became of the clusters, deletes all works, and lets the object go as soon as the deletions are accepted. It does not
@@ -81,7 +81,7 @@ struct Deletion<'a> {
 
 impl Deletion<'_> {
     fn cluster(&mut self, name: &ClusterName, row: &Row, without_records: bool) {
-        let cluster = Cluster::new(self.context, name, row, self.now);
+        let cluster = ClusterRow::new(self.context, name, row, self.now);
         if cluster.own_works().next().is_some() {
             self.report.clusters_with_works.insert(name.clone());
         }
@@ -109,7 +109,7 @@ impl Deletion<'_> {
     }
 }
 
-impl Cluster<'_> {
+impl ClusterRow<'_> {
     /// What must be recorded of a cluster before its works go with their upgrade.
     fn unrecorded_at_deletion(&self) -> Option<Unrecorded> {
         let (_, lead) = self.lead()?;

@@ -38,12 +38,12 @@ pub use drydock_names::{ClusterName, IntOrPercent};
 pub use goal::{Goal, OperatorKey, Operators, Target};
 pub use labels::Labels;
 pub use observed::{
-    ALREADY_AT_TARGET, AgentFeedback, AgentPhase, Applied, ClusterFacts, ENTRY_MESSAGE, Enforcement, Entry,
-    EntryPlace, LiveUpgrades, Observed, Outcome, OwnPlacement, Owner, Page, PageHeader, PerKind,
+    ALREADY_AT_TARGET, AgentFeedback, AgentPhase, Applied, AttemptOutcome, ClusterFacts, ENTRY_MESSAGE,
+    Enforcement, Entry, EntryPlace, LiveUpgrades, Observed, OwnPlacement, Owner, Page, PageHeader, PerKind,
     PlacementKey, Previous, RecordedEntry, RecordedOutcome, Refusal, RefusalCause, Refused, RefusedWrite,
     Requirements, Retries, RetryToken, Revision, Rollout, Row, Run, RunState, Selected, Selection,
-    SelectionProblem, Source, StageSeconds, Taint, Toleration, Uid, UpdateState, Upgrade, UpgradeKey,
-    UpgradeMethod, VersionFeedback, Work, WorkAfter, WorkFeedback, Works,
+    SelectionProblem, SelectionSource, StageSeconds, Taint, Toleration, Uid, UpdateState, Upgrade,
+    UpgradeKey, UpgradeMethod, VersionFeedback, Work, WorkAfter, WorkFeedback, Works,
 };
 pub use pages::{PAGE_ENTRIES, expired_pages};
 pub use plan::{Action, Finish, NewWork, PageWrite, Plan, WorkContent};

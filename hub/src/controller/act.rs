@@ -9,7 +9,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::time::Instant;
 
-use super::answer::Outcome;
+use super::answer::WriteOutcome;
 use super::write::{WriteError, Writer};
 use super::{Context, announce};
 
@@ -57,7 +57,7 @@ async fn attempt<'a>(
     writer: &Writer<'_>,
     action: &'a Action,
     told: &'a [Transition],
-) -> (&'a Action, &'a [Transition], Outcome) {
+) -> (&'a Action, &'a [Transition], WriteOutcome) {
     (action, told, writer.write(action).await)
 }
 
@@ -94,33 +94,33 @@ fn settle(
     planned: &Planned,
     action: &Action,
     told: &[Transition],
-    outcome: Outcome,
+    outcome: WriteOutcome,
 ) -> Option<WriteError> {
     let now = context.clock.now();
     let cache = &context.cache;
     match outcome {
-        Outcome::Written { uid, version } => {
+        WriteOutcome::Written { uid, version } => {
             cache.change(|fleet| fleet.written(action, uid, version, now));
             done(context, planned, action, told);
             None
         }
-        Outcome::Gone => {
+        WriteOutcome::Gone => {
             cache.change(|fleet| fleet.written(action, None, None, now));
             done(context, planned, action, told);
             None
         }
-        Outcome::Seen => None,
-        Outcome::Refused { cause, words } => {
+        WriteOutcome::Seen => None,
+        WriteOutcome::Refused { cause, words } => {
             refused(context, planned, action, cause, &words);
             // What is about a cluster or its records is decided about anew when it is due.
             let is_remembered = action.cluster().is_some() || is_about_records(action);
             (!is_remembered).then(|| WriteError::refused(action, words))
         }
-        Outcome::Unknown(source) => {
+        WriteOutcome::Unknown(source) => {
             cache.change(|fleet| fleet.unknown(action, now));
             Some(WriteError::of(action, source))
         }
-        Outcome::Conflict(source) | Outcome::HeldBack(source) => {
+        WriteOutcome::Conflict(source) | WriteOutcome::HeldBack(source) => {
             cache.change(|fleet| fleet.abandoned(action));
             Some(WriteError::of(action, source))
         }

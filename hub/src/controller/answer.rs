@@ -18,8 +18,8 @@ struct WrittenMetadata {
 
 impl WrittenObject {
     /// The object's uid and version, as an outcome.
-    pub fn outcome(&self) -> Outcome {
-        Outcome::Written {
+    pub fn outcome(&self) -> WriteOutcome {
+        WriteOutcome::Written {
             uid: self.metadata.uid.as_deref().map(Uid::new),
             version: self
                 .metadata
@@ -32,7 +32,7 @@ impl WrittenObject {
 
 /// What became of a write.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum WriteOutcome {
     /// It was made: the object is of this uid and version now.
     Written {
         /// The uid.
@@ -60,16 +60,16 @@ pub(super) enum Outcome {
 }
 
 /// What an error that is not about the object being gone means.
-pub(super) fn of_error(error: kube::Error) -> Outcome {
+pub(super) fn of_error(error: kube::Error) -> WriteOutcome {
     match &error {
         kube::Error::Api(status) => {
             let namespace = status.message.contains("namespaces \"") && status.code == 404
                 || status.message.contains("it is being terminated");
             if status.code == 409 && !namespace {
-                return Outcome::Conflict(error);
+                return WriteOutcome::Conflict(error);
             }
             let by_webhook = status.message.contains("webhook");
-            Outcome::Refused {
+            WriteOutcome::Refused {
                 cause: match status.code {
                     _ if namespace => RefusalCause::NamespaceMissing,
                     429 | 500..=599 if !by_webhook => RefusalCause::Unavailable,
@@ -78,8 +78,8 @@ pub(super) fn of_error(error: kube::Error) -> Outcome {
                 words: status.message.clone(),
             }
         }
-        kube::Error::Service(source) if is_held_back(&**source) => Outcome::HeldBack(error),
-        _ => Outcome::Unknown(error),
+        kube::Error::Service(source) if is_held_back(&**source) => WriteOutcome::HeldBack(error),
+        _ => WriteOutcome::Unknown(error),
     }
 }
 

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::Context;
-use super::answer::{Outcome, WrittenObject, of_error};
+use super::answer::{WriteOutcome, WrittenObject, of_error};
 
 /// How an object's metadata are asked for.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
@@ -91,7 +91,7 @@ pub(super) struct Writer<'a> {
 
 impl Writer<'_> {
     /// Carries out one action.
-    pub async fn write(&self, action: &Action) -> Outcome {
+    pub async fn write(&self, action: &Action) -> WriteOutcome {
         match action {
             Action::AddFinalizer => self.set_finalizer(true).await,
             Action::RemoveFinalizer => self.set_finalizer(false).await,
@@ -159,11 +159,11 @@ impl Writer<'_> {
 
     /// The whole list is replaced, if the object still is the one that was read. The status that was just written is another version
     /// of it.
-    async fn set_finalizer(&self, wanted: bool) -> Outcome {
+    async fn set_finalizer(&self, wanted: bool) -> WriteOutcome {
         let key = &self.planned.rollout.upgrade.key;
         let latest = self.context.cache.fleet().object(key);
         let Some(upgrade) = latest else {
-            return Outcome::Gone;
+            return WriteOutcome::Gone;
         };
         let others = upgrade
             .finalizers()
@@ -184,12 +184,12 @@ impl Writer<'_> {
             .await;
         match answer {
             Ok(_) => made(),
-            Err(kube::Error::Api(status)) if status.is_not_found() && !wanted => Outcome::Gone,
+            Err(kube::Error::Api(status)) if status.is_not_found() && !wanted => WriteOutcome::Gone,
             Err(error) => of_error(error),
         }
     }
 
-    async fn apply_placement(&self) -> Outcome {
+    async fn apply_placement(&self) -> WriteOutcome {
         let Some(selector) = &self.planned.object.spec.cluster_selector else {
             return made();
         };
@@ -202,16 +202,16 @@ impl Writer<'_> {
         answer.map_or_else(of_error, |_| made())
     }
 
-    async fn delete_placement(&self, key: &PlacementKey) -> Outcome {
+    async fn delete_placement(&self, key: &PlacementKey) -> WriteOutcome {
         let api: Api<Placement> = self.api(&key.namespace);
         match api.delete(&key.name, &DeleteParams::default()).await {
             Ok(_) => made(),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Outcome::Gone,
+            Err(kube::Error::Api(status)) if status.is_not_found() => WriteOutcome::Gone,
             Err(error) => of_error(error),
         }
     }
 
-    async fn create_work(&self, new: &NewWork) -> Outcome {
+    async fn create_work(&self, new: &NewWork) -> WriteOutcome {
         let upgrade = &self.planned.rollout.upgrade;
         let template = WorkTemplate {
             upgrade: &upgrade.key,
@@ -237,7 +237,7 @@ impl Writer<'_> {
     }
 
     /// A work that exists is ours if an earlier request came through whose answer was lost.
-    async fn adopt(&self, new: &NewWork) -> Outcome {
+    async fn adopt(&self, new: &NewWork) -> WriteOutcome {
         let key = ObjectKey::new(new.cluster.namespace(), new.kind.work_name(&new.cluster));
         let found: PartialManifestWork = match self.read_work(&key).await {
             Ok(found) => found,
@@ -246,18 +246,20 @@ impl Writer<'_> {
         let upgrade = &self.planned.rollout.upgrade;
         let digest = works::digest(&found, self.context.clock.now());
         match digest {
-            Some(digest) if upgrade.owns_work(&digest.work) && digest.work.labelled => Outcome::Written {
-                uid: Some(digest.work.uid.clone()),
-                version: Some(version_of(&found)),
-            },
+            Some(digest) if upgrade.owns_work(&digest.work) && digest.work.labelled => {
+                WriteOutcome::Written {
+                    uid: Some(digest.work.uid.clone()),
+                    version: Some(version_of(&found)),
+                }
+            }
             // Its labels were taken off, or it is another upgrade's that the watch has not brought yet.
             Some(digest) if upgrade.live.has(&digest.work.owner) => {
                 let work = Some(digest.work);
                 let cache = &self.context.cache;
                 cache.change(|fleet| fleet.confirm_work(&new.cluster, new.kind, work));
-                Outcome::Seen
+                WriteOutcome::Seen
             }
-            _ => Outcome::Refused {
+            _ => WriteOutcome::Refused {
                 cause: RefusalCause::NameTaken,
                 words: format!("the ManifestWork {key} is not Drydock's: delete or rename it"),
             },
@@ -287,18 +289,18 @@ impl Writer<'_> {
     }
 
     /// Commits the outcome on the work and, in the same write, stops enforcing what it holds.
-    async fn finish_work(&self, finish: &Finish) -> Outcome {
+    async fn finish_work(&self, finish: &Finish) -> WriteOutcome {
         let Finish {
             cluster, kind, uid, ..
         } = finish;
         let operations = works::outcome(CommittedOutcome(finish), *kind, uid);
         let patch: json_patch::Patch = match serde_json::from_value(operations) {
             Ok(patch) => patch,
-            Err(error) => return Outcome::Unknown(kube::Error::SerdeError(error)),
+            Err(error) => return WriteOutcome::Unknown(kube::Error::SerdeError(error)),
         };
         match self.patch_work(cluster, *kind, &Patch::Json(patch)).await {
             // The usual patch does not fit: somebody edited the work.
-            Outcome::Refused { .. } => {
+            WriteOutcome::Refused { .. } => {
                 self.change_kind(cluster, *kind, uid, |work| {
                     works::outcome_of_edited(CommittedOutcome(finish), work, *kind)
                 })
@@ -314,7 +316,7 @@ impl Writer<'_> {
         cluster: &ClusterName,
         uid: &Uid,
         change: impl Fn(&ManifestWork) -> Value,
-    ) -> Outcome {
+    ) -> WriteOutcome {
         self.change_kind(cluster, WorkKind::Cluster, uid, change).await
     }
 
@@ -325,7 +327,7 @@ impl Writer<'_> {
         kind: WorkKind,
         uid: &Uid,
         change: impl Fn(&ManifestWork) -> Value,
-    ) -> Outcome {
+    ) -> WriteOutcome {
         let api: Api<ManifestWork> = self.api(cluster.namespace());
         let found = match api.get_opt(&kind.work_name(cluster)).await {
             Ok(found) => found,
@@ -334,12 +336,12 @@ impl Writer<'_> {
         match found.filter(|work| work.uid().as_deref() == Some(uid.as_str())) {
             Some(work) => self.patch_work(cluster, kind, &Patch::Merge(change(&work))).await,
             // It is gone, or it is another one by now.
-            None => Outcome::Gone,
+            None => WriteOutcome::Gone,
         }
     }
 
     /// Patches a work. One that is gone needs no patch.
-    async fn patch_work(&self, cluster: &ClusterName, kind: WorkKind, patch: &Patch<Value>) -> Outcome {
+    async fn patch_work(&self, cluster: &ClusterName, kind: WorkKind, patch: &Patch<Value>) -> WriteOutcome {
         let url = ManifestWork::url_path(&(), Some(cluster.namespace()));
         let request = Request::new(url).patch(&kind.work_name(cluster), &Self::parameters(), patch);
         match self
@@ -347,12 +349,12 @@ impl Writer<'_> {
             .await
         {
             Ok(written) => written.outcome(),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Outcome::Gone,
+            Err(kube::Error::Api(status)) if status.is_not_found() => WriteOutcome::Gone,
             Err(error) => of_error(error),
         }
     }
 
-    async fn delete_work(&self, cluster: &ClusterName, kind: WorkKind, uid: &Uid) -> Outcome {
+    async fn delete_work(&self, cluster: &ClusterName, kind: WorkKind, uid: &Uid) -> WriteOutcome {
         let parameters = DeleteParams {
             preconditions: Some(Preconditions {
                 uid: Some(uid.to_string()),
@@ -363,28 +365,30 @@ impl Writer<'_> {
         let api: Api<ManifestWork> = self.api(cluster.namespace());
         match api.delete(&kind.work_name(cluster), &parameters).await {
             // A work that waits for the work agent comes back; one that is gone at once does not.
-            Ok(answer) => answer.left().map_or(Outcome::Gone, |work| Outcome::Written {
-                uid: None,
-                version: Some(version_of(&work)),
-            }),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Outcome::Gone,
+            Ok(answer) => answer
+                .left()
+                .map_or(WriteOutcome::Gone, |work| WriteOutcome::Written {
+                    uid: None,
+                    version: Some(version_of(&work)),
+                }),
+            Err(kube::Error::Api(status)) if status.is_not_found() => WriteOutcome::Gone,
             // If it is another one by now, the next look shows it; if it is not, it must go.
             Err(error) => of_error(error),
         }
     }
 
     /// Reads a work by name, and tells the cache what it is.
-    async fn confirm_work(&self, cluster: &ClusterName, kind: WorkKind) -> Outcome {
+    async fn confirm_work(&self, cluster: &ClusterName, kind: WorkKind) -> WriteOutcome {
         let key = ObjectKey::new(cluster.namespace(), kind.work_name(cluster));
         let work = match self.read_work(&key).await {
             Ok(found) => works::digest(&found, self.context.clock.now()).map(|digest| digest.work),
             Err(kube::Error::Api(status)) if status.is_not_found() => None,
-            Err(error) => return Outcome::Unknown(error),
+            Err(error) => return WriteOutcome::Unknown(error),
         };
         self.context
             .cache
             .change(|fleet| fleet.confirm_work(cluster, kind, work));
-        Outcome::Seen
+        WriteOutcome::Seen
     }
 
     /// A page belongs to the namespace of the upgrade whose rollout it is about.
@@ -405,13 +409,13 @@ impl Writer<'_> {
         }
     }
 
-    async fn write_page(&self, write: &PageWrite) -> Outcome {
+    async fn write_page(&self, write: &PageWrite) -> WriteOutcome {
         match self.find_other(write).await {
             Err(error) => return of_error(error),
             Ok(Some(other)) => {
                 let other = std::sync::Arc::new(other);
                 self.context.cache.change(|fleet| fleet.set_upgrade(&other));
-                return Outcome::Seen;
+                return WriteOutcome::Seen;
             }
             Ok(None) => {}
         }
@@ -441,7 +445,7 @@ impl Writer<'_> {
         self.page_answer(answer)
     }
 
-    async fn mark_page(&self, name: &str, closed: bool) -> Outcome {
+    async fn mark_page(&self, name: &str, closed: bool) -> WriteOutcome {
         let upgrade = &self.planned.rollout.upgrade;
         let api: Api<ManagedClustersUpgradeRecord> = self.api(&upgrade.key.namespace);
         let patch = Patch::Merge(record::marked(&upgrade.uid, closed));
@@ -450,7 +454,7 @@ impl Writer<'_> {
     }
 
     /// What was written counts as seen.
-    fn page_answer(&self, answer: Result<ManagedClustersUpgradeRecord, kube::Error>) -> Outcome {
+    fn page_answer(&self, answer: Result<ManagedClustersUpgradeRecord, kube::Error>) -> WriteOutcome {
         match answer {
             Ok(page) => {
                 let (namespace, name) = (page.namespace().unwrap_or_default(), page.name_any());
@@ -462,11 +466,11 @@ impl Writer<'_> {
             Err(kube::Error::Api(status))
                 if status.is_not_found() && !status.message.contains("namespaces \"") =>
             {
-                Outcome::Gone
+                WriteOutcome::Gone
             }
             // A page that is another version by now does not take the patch; the watch brings it.
             Err(kube::Error::Api(status)) if status.code == 422 && status.reason != "Invalid" => {
-                Outcome::Conflict(kube::Error::Api(status))
+                WriteOutcome::Conflict(kube::Error::Api(status))
             }
             Err(error) => of_error(error),
         }
@@ -474,8 +478,8 @@ impl Writer<'_> {
 }
 
 /// A write that nobody waits for to come back.
-fn made() -> Outcome {
-    Outcome::Written {
+fn made() -> WriteOutcome {
+    WriteOutcome::Written {
         uid: None,
         version: None,
     }

@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 /// Says what time it is. Cheap to clone; waiting is `tokio::time`.
 #[derive(Clone, Debug)]
-pub struct Clock(Source);
+pub struct Clock(TimeSource);
 
 #[derive(Clone, Debug)]
-enum Source {
+enum TimeSource {
     System,
     Simulated {
         epoch: Timestamp,
@@ -26,13 +26,13 @@ enum Source {
 impl Clock {
     /// The wall clock of the machine.
     pub fn system() -> Self {
-        Self(Source::System)
+        Self(TimeSource::System)
     }
 
     /// A clock that starts at `epoch` and follows `tokio::time`: under a paused runtime it is virtual, and every
     /// clone of it agrees. Must be called inside a tokio runtime.
     pub fn simulated(epoch: Timestamp) -> Self {
-        Self(Source::Simulated {
+        Self(TimeSource::Simulated {
             epoch,
             started: Instant::now(),
         })
@@ -40,7 +40,7 @@ impl Clock {
 
     /// A clock that is ahead of this one by so many milliseconds, as those of machines may be; it jumps when they change.
     pub fn skewed(&self, milliseconds: Arc<AtomicI64>) -> Self {
-        Self(Source::Skewed {
+        Self(TimeSource::Skewed {
             right: Box::new(self.clone()),
             milliseconds,
         })
@@ -53,12 +53,12 @@ impl Clock {
     )]
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            Source::System => Timestamp::now(),
-            Source::Simulated { epoch, started } => {
+            TimeSource::System => Timestamp::now(),
+            TimeSource::Simulated { epoch, started } => {
                 let elapsed = SignedDuration::try_from(started.elapsed()).unwrap_or(SignedDuration::MAX);
                 epoch.saturating_add(elapsed).unwrap_or(Timestamp::MAX)
             }
-            Source::Skewed { right, milliseconds } => {
+            TimeSource::Skewed { right, milliseconds } => {
                 let ahead = SignedDuration::from_millis(milliseconds.load(Ordering::Relaxed));
                 right.now().saturating_add(ahead).unwrap_or(Timestamp::MAX)
             }

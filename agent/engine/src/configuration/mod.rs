@@ -62,7 +62,7 @@ pub enum ConfigurationError {
 /// Where upgrade policies come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub enum Source {
+pub enum PolicySource {
     /// From OpenShift Cluster Manager.
     Ocm,
     /// The UpgradeConfig on the cluster is the policy.
@@ -70,7 +70,7 @@ pub enum Source {
     Local,
 }
 
-impl TryFrom<String> for Source {
+impl TryFrom<String> for PolicySource {
     type Error = String;
 
     /// As the original reads it: in any case; empty is the UpgradeConfig on the cluster.

@@ -3,14 +3,14 @@
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use super::Source;
+use super::PolicySource;
 
 /// `configManager`
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ConfigManager {
     /// Where policies come from.
-    pub source: Source,
+    pub source: PolicySource,
     /// The address of OpenShift Cluster Manager.
     pub ocm_base_url: Option<String>,
     /// The local policy's name.
@@ -22,7 +22,7 @@ pub struct ConfigManager {
 impl Default for ConfigManager {
     fn default() -> Self {
         Self {
-            source: Source::default(),
+            source: PolicySource::default(),
             ocm_base_url: None,
             local_config_name: None,
             watch_interval: 60,

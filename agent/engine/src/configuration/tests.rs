@@ -48,7 +48,7 @@ extDependencyAvailabilityChecks: {http: {timeout: 3, urls: [https://example.com]
 featureGate: {enabled: [PreHealthCheck, ServiceLogNotification]}
 ";
     let configuration = parse(text).unwrap();
-    assert_eq!(configuration.config_manager.source, Source::Ocm);
+    assert_eq!(configuration.config_manager.source, PolicySource::Ocm);
     assert_eq!(
         configuration.maintenance.ignored_alerts.control_plane_criticals,
         ["ClusterOperatorDown"]
@@ -154,7 +154,7 @@ fn what_the_original_accepts_is_accepted() {
         parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     }
     let ocm = parse("configManager: {source: ocm, ocmBaseUrl: 'https://api.openshift.com'}").unwrap();
-    assert_eq!(ocm.config_manager.source, Source::Ocm);
+    assert_eq!(ocm.config_manager.source, PolicySource::Ocm);
     let zero = parse("configManager: {watchInterval: 0}\nscale: {timeOut: 0}").unwrap();
     assert_eq!(
         (zero.config_manager.watch_interval, zero.scale.time_out),

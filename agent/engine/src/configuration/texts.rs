@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use http::Uri;
 use regex::Regex;
 
-use super::{Configuration, ConfigurationError, Source};
+use super::{Configuration, ConfigurationError, PolicySource};
 use crate::notification::Event;
 
 /// Checks all of them.
@@ -30,7 +30,7 @@ pub fn check(configuration: &Configuration) -> Result<(), ConfigurationError> {
         address(url).map_err(|reason| unusable(field, &shown(url), reason))?;
     }
     let manager = &configuration.config_manager;
-    if manager.source == Source::Ocm {
+    if manager.source == PolicySource::Ocm {
         let url = manager.ocm_base_url.as_deref().unwrap_or_default();
         secure(url).map_err(|reason| unusable("configManager.ocmBaseUrl", &shown(url), reason))?;
     }

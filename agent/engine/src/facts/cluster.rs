@@ -7,7 +7,7 @@ use kube::ResourceExt;
 
 /// What ClusterVersion says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cluster {
+pub struct ObservedCluster {
     /// `spec.clusterID`.
     pub id: String,
     /// `spec.upstream`: where the update graph is.
@@ -65,7 +65,7 @@ pub struct Workers {
     pub trouble: Option<String>,
 }
 
-impl Cluster {
+impl ObservedCluster {
     /// The releases that are offered, conditionally or not.
     pub fn all_offered(&self) -> impl Iterator<Item = &Release> {
         self.offered.iter().chain(&self.conditional)
@@ -103,7 +103,7 @@ fn trouble(conditions: &[ForeignCondition], kinds: &[(&str, &str)]) -> Option<St
 }
 
 /// Reads ClusterVersion.
-pub fn cluster(version: &ClusterVersion) -> Cluster {
+pub fn cluster(version: &ClusterVersion) -> ObservedCluster {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
     let release = |version: &Option<String>, image: &Option<String>| Release {
         version: text(version),
@@ -114,7 +114,7 @@ pub fn cluster(version: &ClusterVersion) -> Cluster {
     let conditional = status.conditional_updates.iter().map(|update| &update.release);
     // A status about an earlier spec says nothing of what is asked for now.
     let is_current = status.observed_generation == version.metadata.generation;
-    Cluster {
+    ObservedCluster {
         id: text(&version.spec.cluster_id),
         upstream: version.spec.upstream.clone(),
         channel: text(&version.spec.channel),

@@ -6,7 +6,7 @@ use drydock_api::upgradeconfig::{Desired, UpgradeConfigSpec, UpgradeType};
 use jiff::Timestamp;
 
 use crate::facts::{
-    Cluster, Facts, HistoryEntry, InForce, Observation, Observations, Origin, Release, Workers,
+    Facts, HistoryEntry, InForce, Observation, Observations, ObservedCluster, Origin, Release, Workers,
 };
 
 /// When the tests' upgrade may start.
@@ -32,7 +32,7 @@ pub(crate) fn observation() -> Observation {
         version_of: None,
         origin: Origin::User,
         deleting_since: None,
-        cluster: Ok(Cluster {
+        cluster: Ok(ObservedCluster {
             id: "11111111-2222-3333-4444-555555555555".to_owned(),
             upstream: None,
             channel: "stable-4.14".to_owned(),

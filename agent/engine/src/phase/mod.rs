@@ -22,7 +22,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use crate::command::Command;
 use crate::condition::{self, ConditionType};
 use crate::facts::{Facts, Need, Observation, Target, Unread};
-use crate::validation::{self, Outcome};
+use crate::validation::{self, ValidationOutcome};
 use crate::wanted;
 
 pub use transition::{Transition, of as transitions};
@@ -310,8 +310,8 @@ fn may_go_on(facts: &Facts, entry: &UpgradeHistory) -> Continuation {
     }
     let is_time = facts.upgrade_at().is_some_and(|at| at <= facts.now);
     match validation::revalidate(facts) {
-        Outcome::Valid(target) if is_time => Continuation::On(target),
-        Outcome::Unread(need) if is_time => Continuation::Read(need),
+        ValidationOutcome::Valid(target) if is_time => Continuation::On(target),
+        ValidationOutcome::Unread(need) if is_time => Continuation::Read(need),
         _ => Continuation::Back,
     }
 }

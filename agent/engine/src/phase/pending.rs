@@ -10,11 +10,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::{AT_ONCE, EACH_MINUTE, FAR_AHEAD, INVALID, NO_UPGRADE, Next, RESYNC, upgrading};
 use crate::command::Command;
 use crate::condition::{self, ConditionType};
-use crate::configuration::Source;
+use crate::configuration::PolicySource;
 use crate::facts::{Facts, Need, Origin, Target, Unread};
 use crate::health;
 use crate::notification::{self, Event};
-use crate::validation::{self, Outcome};
+use crate::validation::{self, ValidationOutcome};
 
 /// Just seen: hours before its time the cluster's health is worth a word, and blocks nothing.
 pub(super) fn look_ahead(facts: &Facts, entry: &mut UpgradeHistory) -> Next {
@@ -55,23 +55,23 @@ pub(super) fn pending(facts: &Facts, made: &[MadeResource], entry: &mut UpgradeH
     let conditions = entry.conditions.get_or_insert_default();
     let type_ = ConditionType::UpgradeConfigValidated;
     let (reason, message, next) = match validation::validate(facts) {
-        Outcome::Valid(target) => {
+        ValidationOutcome::Valid(target) => {
             if condition::find(conditions, type_).is_some() {
                 let message = "what is asked for can be".to_owned();
                 condition::set(conditions, type_, TRUE, "Valid", message, facts.now);
             }
             return start(facts, &target, made, entry);
         }
-        Outcome::Unread(need) => return Next::read(need),
-        Outcome::Version { version, image } => {
+        ValidationOutcome::Unread(need) => return Next::read(need),
+        ValidationOutcome::Version { version, image } => {
             let command = Command::SetVersion { version, image };
             let Some(refusal) = facts.refusal(&command) else {
                 return Next::write(command);
             };
             (INVALID, refusal.to_owned(), Next::write(command))
         }
-        Outcome::NoUpgrade(message) => (NO_UPGRADE, message, Next::rest(Some(RESYNC))),
-        Outcome::Invalid(message) => (INVALID, message, Next::rest(Some(RESYNC))),
+        ValidationOutcome::NoUpgrade(message) => (NO_UPGRADE, message, Next::rest(Some(RESYNC))),
+        ValidationOutcome::Invalid(message) => (INVALID, message, Next::rest(Some(RESYNC))),
     };
     condition::set(conditions, type_, FALSE, reason, message, facts.now);
     next
@@ -103,7 +103,7 @@ pub(super) fn is_unconfigured(facts: &Facts) -> bool {
 /// Asks the provider whether what it wants is still this; none if it is.
 fn refresh(facts: &Facts, entry: &mut UpgradeHistory) -> Option<Next> {
     let type_ = ConditionType::PolicyRefreshed;
-    let has_provider = facts.configuration.config_manager.source == Source::Ocm;
+    let has_provider = facts.configuration.config_manager.source == PolicySource::Ocm;
     let conditions = entry.conditions.get_or_insert_default();
     let (reason, message) = match &facts.seen.policy {
         // What a policy asked for is not started once nobody can say whether it still does.

@@ -13,7 +13,9 @@ use super::fixture::{START, commence, observation};
 use super::*;
 use crate::capacity::{Capacity, Extra, ExtraMachine};
 use crate::drains::{Cordon, NodeSeen, PodSeen};
-use crate::facts::{Cluster, FileIntegrity, Observation, Origin, UnhealthyOperator, Unread, Workers, Write};
+use crate::facts::{
+    FileIntegrity, Observation, ObservedCluster, Origin, UnhealthyOperator, Unread, Workers, Write,
+};
 use crate::silences::{Change, Silence, State};
 
 /// An agent between two looks: what it sees, and the status it wrote.
@@ -47,7 +49,7 @@ impl Agent {
         }
     }
 
-    fn cluster(&mut self) -> &mut Cluster {
+    fn cluster(&mut self) -> &mut ObservedCluster {
         self.seen.cluster.as_mut().unwrap()
     }
 

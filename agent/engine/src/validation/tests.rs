@@ -1,18 +1,18 @@
 use super::*;
-use crate::facts::{Cluster, HistoryEntry, Release, Unread};
+use crate::facts::{HistoryEntry, ObservedCluster, Release, Unread};
 use crate::phase::fixture::facts;
 
 type Change = fn(&mut Facts);
 
-fn outcome(change: impl FnOnce(&mut Facts)) -> Outcome {
+fn outcome(change: impl FnOnce(&mut Facts)) -> ValidationOutcome {
     let mut facts = facts();
     change(&mut facts);
     validate(&facts)
 }
 
-fn invalid(outcome: Outcome) -> String {
+fn invalid(outcome: ValidationOutcome) -> String {
     match outcome {
-        Outcome::Invalid(message) => message,
+        ValidationOutcome::Invalid(message) => message,
         other => panic!("{other:?}"),
     }
 }
@@ -23,7 +23,7 @@ fn an_offered_patch_of_the_same_channel_is_valid() {
         version: "4.14.12".to_owned(),
         channel: "stable-4.14".to_owned(),
     };
-    assert_eq!(outcome(|_| {}), Outcome::Valid(expected));
+    assert_eq!(outcome(|_| {}), ValidationOutcome::Valid(expected));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn the_same_or_an_older_version_is_understood_and_no_upgrade() {
         ("4.13.50", "going back is not possible"),
     ] {
         match outcome(|facts| facts.spec.desired.version = Some(version.to_owned())) {
-            Outcome::NoUpgrade(told) => assert!(told.contains(message), "{told}"),
+            ValidationOutcome::NoUpgrade(told) => assert!(told.contains(message), "{told}"),
             other => panic!("{other:?}"),
         }
     }
@@ -100,19 +100,19 @@ fn an_offered_image_is_known_by_its_version() {
         });
     });
     assert!(
-        matches!(valid, Outcome::Valid(Target::Image { version: Some(version), .. }) if version == "4.14.12")
+        matches!(valid, ValidationOutcome::Valid(Target::Image { version: Some(version), .. }) if version == "4.14.12")
     );
 }
 
 #[test]
 fn another_image_is_known_by_its_registry_and_another_channel_by_the_graph() {
     let asked = |facts: &mut Facts| facts.spec.desired = image("f");
-    assert_eq!(outcome(asked), Outcome::Unread(Need::Release));
+    assert_eq!(outcome(asked), ValidationOutcome::Unread(Need::Release));
     let found = outcome(|facts| {
         asked(facts);
         facts.seen.release = Ok("4.14.12".to_owned());
     });
-    let found_version = Outcome::Version {
+    let found_version = ValidationOutcome::Version {
         version: "4.14.12".to_owned(),
         image: image("f").image.unwrap(),
     };
@@ -124,7 +124,7 @@ fn another_image_is_known_by_its_registry_and_another_channel_by_the_graph() {
     });
     assert_eq!(
         of_another,
-        Outcome::Unread(Need::Release),
+        ValidationOutcome::Unread(Need::Release),
         "that was another image's version"
     );
     let of_channel = |graph: Option<Result<&[&str], &str>>| {
@@ -139,8 +139,11 @@ fn another_image_is_known_by_its_registry_and_another_channel_by_the_graph() {
             }
         })
     };
-    assert_eq!(of_channel(None), Outcome::Unread(Need::Graph));
-    assert!(matches!(of_channel(Some(Ok(&["4.15.1"]))), Outcome::Valid(_)));
+    assert_eq!(of_channel(None), ValidationOutcome::Unread(Need::Graph));
+    assert!(matches!(
+        of_channel(Some(Ok(&["4.15.1"]))),
+        ValidationOutcome::Valid(_)
+    ));
     assert!(invalid(of_channel(Some(Ok(&["4.15.2"])))).contains("it offers 4.15.2"));
     assert!(invalid(of_channel(Some(Err("no answer")))).contains("is not known: no answer"));
 }
@@ -153,10 +156,10 @@ fn the_newest_completed_release_counts_not_one_that_was_only_begun() {
         started: None,
     };
     let outcome = outcome(|facts| {
-        facts.cluster = Cluster {
+        facts.cluster = ObservedCluster {
             history: vec![past("4.14.13", false), past("4.14.9", true)],
             ..facts.cluster.clone()
         };
     });
-    assert!(matches!(outcome, Outcome::Valid(_)));
+    assert!(matches!(outcome, ValidationOutcome::Valid(_)));
 }

@@ -16,7 +16,7 @@ use futures::StreamExt;
 use jiff::Timestamp;
 use kube_sandbox::access::{Access, Object, Selection, WatchEvent};
 use ocm_sandbox::kinds::MANIFEST_WORK;
-use ocm_sandbox::spokes::Spokes;
+use ocm_sandbox::spokes::StubWorkAgent;
 use serde_json::Value;
 
 use super::moments::Moments;
@@ -80,7 +80,7 @@ struct Seen {
     /// They have been at some time, so that uids tell nothing.
     was_restored: bool,
     /// The clusters, where they are no simulated ones: what really runs on them.
-    spokes: Option<Spokes>,
+    spokes: Option<StubWorkAgent>,
     history: VecDeque<String>,
     broken: Option<String>,
     checks: u64,
@@ -125,7 +125,7 @@ fn each(event: WatchEvent, mut what: impl FnMut(&Object, bool)) {
 
 impl Rules {
     /// Rules of rollouts of these clusters, if they are no simulated ones.
-    pub fn new(spokes: Option<&Spokes>) -> Self {
+    pub fn new(spokes: Option<&StubWorkAgent>) -> Self {
         let rules = Self::default();
         rules.seen().spokes = spokes.cloned();
         rules

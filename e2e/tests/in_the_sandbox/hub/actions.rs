@@ -7,7 +7,7 @@ use drydock_e2e::hub_fleet::{HubFleet, WEEK, action, is_true, minutes, spec_of, 
 use jiff::SignedDuration;
 use kube_sandbox::access::Key;
 use ocm_sandbox::kinds::MANIFEST_WORK;
-use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage};
+use ocm_sandbox::spokes::{Stage, StageOutcome, StubWorkAgentSettings};
 use serde_json::json;
 
 fn failed(status: &drydock_api::mcu::ManagedClustersUpgradeStatus) -> bool {
@@ -16,7 +16,9 @@ fn failed(status: &drydock_api::mcu::ManagedClustersUpgradeStatus) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_job_that_an_earlier_attempt_has_orphaned_is_no_backup_for_the_next_target() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let backup = with(
         action("backup"),
         &json!({"manifestWork": {"deleteOption": {"propagationPolicy": "Orphan"}}}),
@@ -59,10 +61,12 @@ async fn a_job_that_an_earlier_attempt_has_orphaned_is_no_backup_for_the_next_ta
 
 #[tokio::test(start_paused = true)]
 async fn the_job_of_a_failed_pre_action_makes_room_for_that_of_a_retry() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
-    light
-        .spokes
-        .with("c01", |cluster, _| cluster.always(Stage::Job, Outcome::Fails));
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Job, StageOutcome::Fails)
+    });
     light
         .upgrade(
             "spring",
@@ -71,9 +75,9 @@ async fn the_job_of_a_failed_pre_action_makes_room_for_that_of_a_retry() {
         .await
         .unwrap();
     light.until("spring", WEEK, failed).await.unwrap();
-    light
-        .spokes
-        .with("c01", |cluster, _| cluster.always(Stage::Job, Outcome::Succeeds));
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Job, StageOutcome::Succeeds)
+    });
     let retry = json!({"metadata": {"annotations": {"drydock.dev/retry": "1"}}});
     light.edit("spring", retry).await.unwrap();
     light.until_complete("spring").await.unwrap();
@@ -82,7 +86,9 @@ async fn the_job_of_a_failed_pre_action_makes_room_for_that_of_a_retry() {
 
 #[tokio::test(start_paused = true)]
 async fn a_users_configuration_with_wildcards_does_not_hide_how_the_job_ended() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let wildcards = with(
         action("backup"),
         &json!({"manifestWork": {"manifestConfigs": [{
@@ -103,10 +109,12 @@ async fn a_users_configuration_with_wildcards_does_not_hide_how_the_job_ended() 
 
 #[tokio::test(start_paused = true)]
 async fn a_pre_action_that_outlasts_the_window_waits_for_the_next_one() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
-    light
-        .spokes
-        .with("c01", |cluster, _| cluster.always(Stage::Job, Outcome::Hangs));
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Job, StageOutcome::Hangs)
+    });
     // Virtual time begins at 8 o'clock.
     let strategy = json!({"startWindows": [{"cron": "0 8 * * *", "duration": "1h"}]});
     let backup = with(action("backup"), &json!({"timeout": "4h"}));
@@ -139,7 +147,9 @@ async fn a_pre_action_that_outlasts_the_window_waits_for_the_next_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pre_upgrade_action_runs_once_although_a_work_of_the_last_attempt_comes_to_light() {
-    let mut light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let mut light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let operators = json!({"clusterVersion": null, "ocpOperators": {"approveAllUpgrades": true}});
     light
         .upgrade("spring", with(spec_of(&["c01"]), &operators))

@@ -3,7 +3,7 @@
 use drydock_e2e::hub_fleet::{HubFleet, Joining, RECORD, WEEK, is_true, minutes, spec_of, with};
 use kube_sandbox::access::{Key, Removal, Selection};
 use ocm_sandbox::kinds::{MANAGED_CLUSTER, NAMESPACE};
-use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage};
+use ocm_sandbox::spokes::{Stage, StageOutcome, StubWorkAgentSettings};
 use serde_json::json;
 
 async fn claims(light: &HubFleet, name: &str, version: &str) {
@@ -56,7 +56,9 @@ async fn told(light: &HubFleet, reason: &str) -> Vec<String> {
 }
 
 async fn fleet(versions: &[(&str, &str)]) -> HubFleet {
-    let light = HubFleet::start(0, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(0, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     for (name, version) in versions {
         let joining = Joining {
             version,
@@ -121,7 +123,7 @@ async fn a_fleet_that_runs_the_target_is_on_record_and_not_told_as_upgraded() {
 async fn a_cluster_that_ran_the_target_and_says_otherwise_later_is_not_started() {
     let light = fleet(&[("c01", "4.14.12"), ("c02", "4.14.9")]).await;
     light.spokes.with("c02", |cluster, _| {
-        cluster.always(Stage::Update, Outcome::Hangs);
+        cluster.always(Stage::Update, StageOutcome::Hangs);
     });
     light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
     minutes(10).await;
@@ -140,16 +142,16 @@ async fn a_cluster_that_ran_the_target_and_says_otherwise_later_is_not_started()
 #[tokio::test(start_paused = true)]
 async fn a_retried_cluster_that_another_upgrade_completed_is_on_record() {
     let light = fleet(&[("c01", "4.14.9")]).await;
-    light
-        .spokes
-        .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, StageOutcome::Fails)
+    });
     light.upgrade("one", spec_of(&["c01"])).await.unwrap();
     light
         .until("one", WEEK, |status| is_true(status, "Failed"))
         .await
         .unwrap();
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Update, Outcome::Succeeds);
+        cluster.always(Stage::Update, StageOutcome::Succeeds);
     });
     let newer = json!({"clusterVersion": {"version": "4.14.13"}});
     light
@@ -196,7 +198,7 @@ async fn nothing_is_recorded_while_the_upgrade_is_paused() {
 async fn a_cluster_that_joins_anew_with_the_version_before_has_drifted() {
     let light = fleet(&[("c01", "4.14.9"), ("c02", "4.14.9")]).await;
     light.spokes.with("c02", |cluster, _| {
-        cluster.always(Stage::Update, Outcome::Hangs);
+        cluster.always(Stage::Update, StageOutcome::Hangs);
     });
     light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
     minutes(120).await;

@@ -4,7 +4,7 @@ use drydock_api::names::REVISION_ANNOTATION;
 use drydock_e2e::hub_fleet::{HubFleet, Joining, WEEK, is_true, minutes, spec_of, with};
 use kube_sandbox::access::Key;
 use ocm_sandbox::kinds::{MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK};
-use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage, image_of};
+use ocm_sandbox::spokes::{Stage, StageOutcome, StubWorkAgentSettings, image_of};
 use serde_json::{Value, json};
 
 fn failed(status: &drydock_api::mcu::ManagedClustersUpgradeStatus) -> bool {
@@ -48,7 +48,9 @@ fn by_agent(image: Option<&str>) -> Value {
 #[tokio::test(start_paused = true)]
 async fn an_older_upgraded_upgrade_config_is_no_answer() {
     for image in [Some("4.14.12"), None] {
-        let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+        let light = HubFleet::start(1, StubWorkAgentSettings::default())
+            .await
+            .unwrap();
         agent(&light, "c01").await;
         let older = json!({
             "metadata": {"name": "managed-upgrade-config", "namespace": "openshift-managed-upgrade-operator", "generation": 1},
@@ -69,15 +71,15 @@ async fn an_older_upgraded_upgrade_config_is_no_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn why_a_work_is_not_applied_is_said() {
-    let settings = SpokeSettings {
+    let settings = StubWorkAgentSettings {
         late: 100,
-        ..SpokeSettings::default()
+        ..StubWorkAgentSettings::default()
     };
     let mut said = false;
     for seed in 1..=8 {
         let light = HubFleet::start(
             1,
-            SpokeSettings {
+            StubWorkAgentSettings {
                 seed,
                 ..settings.clone()
             },
@@ -100,7 +102,9 @@ async fn why_a_work_is_not_applied_is_said() {
 
 #[tokio::test(start_paused = true)]
 async fn on_plain_ocm_a_cluster_is_read_first_and_never_asked_for_an_older_version() {
-    let light = HubFleet::start(0, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(0, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     for (name, version) in [("below", "4.14.9"), ("there", "4.14.12"), ("beyond", "4.15.1")] {
         let plain = Joining {
             version,
@@ -129,13 +133,15 @@ async fn on_plain_ocm_a_cluster_is_read_first_and_never_asked_for_an_older_versi
 
 #[tokio::test(start_paused = true)]
 async fn a_short_outage_of_the_update_service_fails_no_cluster_and_a_lasting_refusal_does() {
-    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
-    light
-        .spokes
-        .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Waits));
-    light
-        .spokes
-        .with("c02", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
+    let light = HubFleet::start(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, StageOutcome::Waits)
+    });
+    light.spokes.with("c02", |cluster, _| {
+        cluster.always(Stage::Update, StageOutcome::Fails)
+    });
     light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
     minutes(8).await;
     assert!(
@@ -155,7 +161,9 @@ async fn a_short_outage_of_the_update_service_fails_no_cluster_and_a_lasting_ref
 
 #[tokio::test(start_paused = true)]
 async fn a_release_whose_signature_was_not_verified_completes_with_a_warning() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.spokes.with("c01", |cluster, _| cluster.verifies(false));
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
@@ -174,7 +182,9 @@ async fn a_release_whose_signature_was_not_verified_completes_with_a_warning() {
 
 #[tokio::test(start_paused = true)]
 async fn feedback_that_cannot_be_read_says_what_to_do() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     minutes(10).await;
     let bare = json!({"metadata": {"annotations": {REVISION_ANNOTATION: null}}});
@@ -198,9 +208,9 @@ async fn feedback_that_cannot_be_read_says_what_to_do() {
 
 #[tokio::test(start_paused = true)]
 async fn nonsense_that_a_cluster_feeds_back_is_waited_out() {
-    let settings = SpokeSettings {
+    let settings = StubWorkAgentSettings {
         nonsense: 100,
-        ..SpokeSettings::default()
+        ..StubWorkAgentSettings::default()
     };
     let light = HubFleet::start(2, settings).await.unwrap();
     light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
@@ -211,10 +221,12 @@ async fn nonsense_that_a_cluster_feeds_back_is_waited_out() {
 #[tokio::test(start_paused = true)]
 async fn a_state_that_somebody_else_writes_on_a_work_ends_nothing() {
     for state in ["Complete", "Failed"] {
-        let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
-        light
-            .spokes
-            .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Hangs));
+        let light = HubFleet::start(1, StubWorkAgentSettings::default())
+            .await
+            .unwrap();
+        light.spokes.with("c01", |cluster, _| {
+            cluster.always(Stage::Update, StageOutcome::Hangs)
+        });
         light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
         minutes(10).await;
         let key = Key::namespaced("c01", "c01-cluster-upgrade");
@@ -234,7 +246,9 @@ async fn a_state_that_somebody_else_writes_on_a_work_ends_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn an_outcome_stops_what_is_enforced_wherever_its_configuration_stands() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     minutes(5).await;
     let key = Key::namespaced("c01", "c01-cluster-upgrade");

@@ -9,7 +9,7 @@ use drydock_e2e::hub_fleet::{
 use kube_sandbox::access::{Key, Kind, Removal, Selection};
 use kube_sandbox::server::{RequestInfo, Verb};
 use ocm_sandbox::kinds::{MANAGED_CLUSTER, MANIFEST_WORK};
-use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage, image_of};
+use ocm_sandbox::spokes::{Stage, StageOutcome, StubWorkAgentSettings, image_of};
 use serde_json::{Value, json};
 
 /// The upgrades that have works without an outcome on a cluster.
@@ -28,7 +28,9 @@ fn newer(spec: Value) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn two_upgrades_never_work_on_one_cluster_at_once_operators_included() {
-    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let operators = json!({"ocpOperators": {"approveAllUpgrades": true}});
     let names = ["c01", "c02"];
     light
@@ -54,10 +56,12 @@ async fn two_upgrades_never_work_on_one_cluster_at_once_operators_included() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_failed_goes_to_the_later_upgrade_and_the_older_one_lets_go_for_good() {
-    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
-    light
-        .spokes
-        .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
+    let light = HubFleet::start(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, StageOutcome::Fails)
+    });
     light.upgrade("old", spec_of(&["c01", "c02"])).await.unwrap();
     let failed = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| is_true(status, "Failed");
     light.until("old", WEEK, failed).await.unwrap();
@@ -68,7 +72,7 @@ async fn a_cluster_that_failed_goes_to_the_later_upgrade_and_the_older_one_lets_
         "no retry that nobody asked for"
     );
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Update, Outcome::Succeeds);
+        cluster.always(Stage::Update, StageOutcome::Succeeds);
     });
     light.upgrade("new", newer(spec_of(&["c01"]))).await.unwrap();
     light.until_complete("new").await.unwrap();
@@ -102,7 +106,9 @@ async fn a_cluster_that_failed_goes_to_the_later_upgrade_and_the_older_one_lets_
 
 #[tokio::test(start_paused = true)]
 async fn deleting_the_later_upgrade_does_not_take_clusters_back_to_an_older_image() {
-    let mut light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let mut light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let by_image = |version: &str| json!({"clusterVersion": {"channel": null, "version": version, "image": image_of(version)}});
     light
         .upgrade("old", with(spec_of(&["c01"]), &by_image("4.14.12")))
@@ -124,15 +130,17 @@ async fn deleting_the_later_upgrade_does_not_take_clusters_back_to_an_older_imag
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_on_the_earlier_upgrade_is_the_exception_and_never_asks_for_an_older_version() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
-    light
-        .spokes
-        .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, StageOutcome::Fails)
+    });
     light.upgrade("old", spec_of(&["c01"])).await.unwrap();
     let failed = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| is_true(status, "Failed");
     light.until("old", WEEK, failed).await.unwrap();
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Update, Outcome::Succeeds);
+        cluster.always(Stage::Update, StageOutcome::Succeeds);
     });
     light.upgrade("new", newer(spec_of(&["c01"]))).await.unwrap();
     light.until_complete("new").await.unwrap();
@@ -145,7 +153,9 @@ async fn a_retry_on_the_earlier_upgrade_is_the_exception_and_never_asks_for_an_o
 
 #[tokio::test(start_paused = true)]
 async fn an_upgrade_restored_under_another_uid_goes_on_where_its_works_and_records_are() {
-    let mut light = HubFleet::start(3, SpokeSettings::default()).await.unwrap();
+    let mut light = HubFleet::start(3, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let one = json!({"upgradeStrategy": {"maxConcurrency": 1}});
     light
         .upgrade("spring", with(spec_of(&["c01", "c02", "c03"]), &one))
@@ -176,7 +186,9 @@ async fn an_upgrade_restored_under_another_uid_goes_on_where_its_works_and_recor
 
 #[tokio::test(start_paused = true)]
 async fn works_that_are_restored_before_their_upgrade_is_seen_again_are_nobody_elses() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     while !light.asked().contains_key("c01") {
         minutes(1).await;
@@ -215,7 +227,9 @@ async fn works_that_are_restored_before_their_upgrade_is_seen_again_are_nobody_e
 
 #[tokio::test(start_paused = true)]
 async fn an_upgrade_deleted_and_made_anew_has_nothing_of_the_work_that_still_goes() {
-    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let one = json!({"upgradeStrategy": {"maxConcurrency": 1, "clusterUpgradeTimeout": "2h"}});
     let spec = with(spec_of(&["c01", "c02"]), &one);
     light.upgrade("spring", spec.clone()).await.unwrap();
@@ -291,10 +305,12 @@ async fn put_back(light: &HubFleet, backup: Vec<(Kind, Value)>) {
 
 #[tokio::test(start_paused = true)]
 async fn how_clusters_ended_outlives_the_upgrade() {
-    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
-    light
-        .spokes
-        .with("c02", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
+    let light = HubFleet::start(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    light.spokes.with("c02", |cluster, _| {
+        cluster.always(Stage::Update, StageOutcome::Fails)
+    });
     light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
     let over = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| {
         status
@@ -330,7 +346,7 @@ async fn how_clusters_ended_outlives_the_upgrade() {
     // One of the same name has nothing to do with it.
     light.upgrade("spring", spec_of(&["c02"])).await.unwrap();
     light.spokes.with("c02", |cluster, _| {
-        cluster.always(Stage::Update, Outcome::Succeeds);
+        cluster.always(Stage::Update, StageOutcome::Succeeds);
     });
     light.until_complete("spring").await.unwrap();
     assert_eq!(light.asked()["c02"].len(), 2);
@@ -339,7 +355,9 @@ async fn how_clusters_ended_outlives_the_upgrade() {
 
 #[tokio::test(start_paused = true)]
 async fn an_upgrade_that_is_deleted_midway_is_on_record_as_abandoned() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     minutes(20).await;
     light.delete("spring").await.unwrap();
@@ -353,7 +371,9 @@ async fn an_upgrade_that_is_deleted_midway_is_on_record_as_abandoned() {
 
 #[tokio::test(start_paused = true)]
 async fn a_version_that_changes_under_a_finished_cluster_is_on_record() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
     light
@@ -371,7 +391,9 @@ async fn a_version_that_changes_under_a_finished_cluster_is_on_record() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_shows_ever_other_versions_has_one_entry_that_is_seldom_written() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
     let status = light.status("spring").await.unwrap();
@@ -411,7 +433,9 @@ async fn a_cluster_that_shows_ever_other_versions_has_one_entry_that_is_seldom_w
 
 #[tokio::test(start_paused = true)]
 async fn a_work_that_nobody_owns_any_more_is_recorded_by_who_replaces_it() {
-    let mut light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let mut light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.upgrade("old", spec_of(&["c01"])).await.unwrap();
     light.until_complete("old").await.unwrap();
     light.kill_hub().await;
@@ -438,7 +462,9 @@ async fn a_work_that_nobody_owns_any_more_is_recorded_by_who_replaces_it() {
 
 #[tokio::test(start_paused = true)]
 async fn an_edit_that_leaves_the_goal_of_a_complete_upgrade_as_it_is_takes_nothing_back() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let by_image = |version: &str| json!({"clusterVersion": {"channel": null, "version": null, "image": image_of(version)}});
     light
         .upgrade("old", with(spec_of(&["c01"]), &by_image("4.14.12")))
@@ -466,7 +492,9 @@ async fn an_edit_that_leaves_the_goal_of_a_complete_upgrade_as_it_is_takes_nothi
 
 #[tokio::test(start_paused = true)]
 async fn an_outcome_is_on_record_once_though_the_revision_was_taken_off_its_work() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
     let key = Key::namespaced("c01", "c01-cluster-upgrade");
@@ -481,14 +509,16 @@ async fn an_outcome_is_on_record_once_though_the_revision_was_taken_off_its_work
 #[tokio::test(start_paused = true)]
 async fn a_cluster_whose_claim_lags_behind_its_record_is_read_before_it_is_asked() {
     for fails in [false, true] {
-        let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+        let light = HubFleet::start(1, StubWorkAgentSettings::default())
+            .await
+            .unwrap();
         let mut spec = newer(spec_of(&["c01"]));
         if fails {
             // After the platform has come to the target.
             spec = with(spec, &json!({"postUpgradeAction": action("after")}));
-            light
-                .spokes
-                .with("c01", |cluster, _| cluster.always(Stage::Job, Outcome::Fails));
+            light.spokes.with("c01", |cluster, _| {
+                cluster.always(Stage::Job, StageOutcome::Fails)
+            });
         }
         light.upgrade("new", spec).await.unwrap();
         let ended = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| {
@@ -520,7 +550,9 @@ async fn a_cluster_whose_claim_lags_behind_its_record_is_read_before_it_is_asked
 
 #[tokio::test(start_paused = true)]
 async fn a_page_of_a_moment_that_has_not_come_takes_no_cluster_and_no_time() {
-    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let forged = json!({
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgradeRecord",
         "metadata": {

@@ -5,7 +5,7 @@ use drydock_e2e::hub_fleet::{HubFleet, Joining, WEEK, action, is_true, is_work, 
 use kube_sandbox::access::Key;
 use kube_sandbox::server::Verb;
 use ocm_sandbox::kinds::MANIFEST_WORK;
-use ocm_sandbox::spokes::SpokeSettings;
+use ocm_sandbox::spokes::StubWorkAgentSettings;
 use serde_json::json;
 
 const WEBHOOK: &str = "admission webhook \"policy.example.com\" denied the request: not in this quarter";
@@ -22,7 +22,9 @@ async fn told(light: &HubFleet, reason: &str) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_without_namespace_takes_no_slot_and_is_told() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light
         .join_without_namespace(&Joining::new("a-new"))
         .await
@@ -54,7 +56,9 @@ async fn a_cluster_without_namespace_takes_no_slot_and_is_told() {
 
 #[tokio::test(start_paused = true)]
 async fn a_post_action_that_a_webhook_refuses_fails_by_its_timeout_in_the_webhooks_words() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let after = with(action("after"), &json!({"timeout": "2h"}));
     light
         .upgrade(
@@ -109,7 +113,9 @@ async fn a_post_action_that_a_webhook_refuses_fails_by_its_timeout_in_the_webhoo
 
 #[tokio::test(start_paused = true)]
 async fn a_failure_that_is_on_record_alone_is_taken_up_again_by_a_retry() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let after = with(action("after"), &json!({"timeout": "2h"}));
     let spec = with(spec_of(&["c01"]), &json!({"postUpgradeAction": after}));
     light.upgrade("spring", spec).await.unwrap();
@@ -132,7 +138,9 @@ async fn a_failure_that_is_on_record_alone_is_taken_up_again_by_a_retry() {
 
 #[tokio::test(start_paused = true)]
 async fn an_executor_that_the_hub_may_not_use_is_told_in_the_webhooks_words_until_it_may() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.refuse(EXECUTOR, |asked| is_work(asked, Verb::Create));
     let account = json!({"namespace": "upgrade-actions", "name": "backup"});
     let executor = json!({"subject": {"type": "ServiceAccount", "serviceAccount": account}});
@@ -166,7 +174,9 @@ async fn an_executor_that_the_hub_may_not_use_is_told_in_the_webhooks_words_unti
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_whose_first_work_is_refused_holds_its_slot_until_the_timeout_and_survives_restarts() {
-    let mut light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
+    let mut light = HubFleet::start(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.refuse(WEBHOOK, |asked| {
         asked.namespace == Some("c01") && is_work(asked, Verb::Create)
     });
@@ -201,7 +211,9 @@ async fn a_cluster_whose_first_work_is_refused_holds_its_slot_until_the_timeout_
 #[tokio::test(start_paused = true)]
 async fn a_refused_write_that_is_about_no_cluster_is_tried_again() {
     for plural in ["managedclustersupgrades", "placements"] {
-        let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+        let light = HubFleet::start(1, StubWorkAgentSettings::default())
+            .await
+            .unwrap();
         light.refuse(WEBHOOK, move |asked| {
             let is_kind = asked.kind.is_some_and(|kind| kind.plural == plural);
             is_kind && asked.subresource.is_none() && asked.verb == Verb::Patch
@@ -221,7 +233,9 @@ async fn a_refused_write_that_is_about_no_cluster_is_tried_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_deletion_is_told_and_the_upgrade_goes_when_it_is_allowed() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
     light.refuse(WEBHOOK, |asked| is_work(asked, Verb::Delete));
@@ -251,7 +265,9 @@ fn refuse_records(light: &HubFleet) {
 
 #[tokio::test(start_paused = true)]
 async fn records_that_are_refused_keep_the_works_and_are_told() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     refuse_records(&light);
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
@@ -281,7 +297,9 @@ async fn records_that_are_refused_keep_the_works_and_are_told() {
 
 #[tokio::test(start_paused = true)]
 async fn records_that_were_refused_for_hours_are_written_though_nothing_else_happens() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     refuse_records(&light);
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
@@ -296,7 +314,9 @@ async fn records_that_were_refused_for_hours_are_written_though_nothing_else_hap
 
 #[tokio::test(start_paused = true)]
 async fn a_work_that_lost_its_labels_holds_up_nobody_else_and_gets_them_back() {
-    let light = HubFleet::start(3, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(3, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.upgrade("one", spec_of(&["c01"])).await.unwrap();
     minutes(20).await;
     let asked = || {
@@ -330,7 +350,9 @@ async fn a_work_that_lost_its_labels_holds_up_nobody_else_and_gets_them_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_namespace_that_is_deleted_midway_takes_its_works_and_nobody_waits_for_ever() {
-    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let one = json!({"upgradeStrategy": {"maxConcurrency": 1}});
     light
         .upgrade("spring", with(spec_of(&["c01", "c02"]), &one))

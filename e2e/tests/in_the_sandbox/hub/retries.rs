@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use drydock_e2e::hub_fleet::{HubFleet, WEEK, is_true, minutes, spec_of, with};
-use ocm_sandbox::spokes::{Outcome, SpokeSettings, Stage};
+use ocm_sandbox::spokes::{Stage, StageOutcome, StubWorkAgentSettings};
 use serde_json::json;
 
 fn failed(status: &drydock_api::mcu::ManagedClustersUpgradeStatus) -> bool {
@@ -13,10 +13,12 @@ fn failed(status: &drydock_api::mcu::ManagedClustersUpgradeStatus) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn any_new_value_retries_once_whatever_the_clocks_say() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
-    light
-        .spokes
-        .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, StageOutcome::Fails)
+    });
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until("spring", WEEK, failed).await.unwrap();
     // A clock behind, one far ahead, and a word.
@@ -42,11 +44,13 @@ async fn any_new_value_retries_once_whatever_the_clocks_say() {
 
 #[tokio::test(start_paused = true)]
 async fn one_cluster_is_retried_by_its_own_value() {
-    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     for name in ["c01", "c02"] {
-        light
-            .spokes
-            .with(name, |cluster, _| cluster.always(Stage::Update, Outcome::Fails));
+        light.spokes.with(name, |cluster, _| {
+            cluster.always(Stage::Update, StageOutcome::Fails)
+        });
     }
     light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
     let both = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| {
@@ -63,10 +67,12 @@ async fn one_cluster_is_retried_by_its_own_value() {
 
 #[tokio::test(start_paused = true)]
 async fn timeouts_are_measured_by_the_servers_clock() {
-    let mut light = HubFleet::without_hub(1, SpokeSettings::default()).await.unwrap();
-    light
-        .spokes
-        .with("c01", |cluster, _| cluster.always(Stage::Update, Outcome::Hangs));
+    let mut light = HubFleet::without_hub(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    light.spokes.with("c01", |cluster, _| {
+        cluster.always(Stage::Update, StageOutcome::Hangs)
+    });
     // The hub's machine is two hours ahead.
     let ahead = Arc::new(AtomicI64::new(2 * 3600 * 1000));
     light.start_hub_by(light.clock.skewed(ahead)).unwrap();

@@ -3,7 +3,7 @@
 use drydock_e2e::hub_fleet::{HubFleet, Joining, PLACE, WEEK, is_true, minutes, spec_of, with};
 use kube_sandbox::access::{Key, Removal};
 use ocm_sandbox::kinds::{MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION};
-use ocm_sandbox::spokes::SpokeSettings;
+use ocm_sandbox::spokes::StubWorkAgentSettings;
 use serde_json::{Value, json};
 
 fn placement(clusters: &[&str]) -> Value {
@@ -18,7 +18,9 @@ fn placement(clusters: &[&str]) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn one_edit_that_resumes_and_selects_less_upgrades_only_what_it_selects() {
-    let light = HubFleet::start(4, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(4, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let all = spec_of(&["c01", "c02", "c03", "c04"]);
     light
         .upgrade("spring", with(all, &json!({"paused": true})))
@@ -35,7 +37,9 @@ async fn one_edit_that_resumes_and_selects_less_upgrades_only_what_it_selects() 
 
 #[tokio::test(start_paused = true)]
 async fn a_narrower_selection_together_with_a_higher_limit_starts_nothing_that_it_leaves_out() {
-    let light = HubFleet::start(5, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(5, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let names = ["c01", "c02", "c03", "c04", "c05"];
     let one = json!({"upgradeStrategy": {"maxConcurrency": 1}});
     light
@@ -55,7 +59,9 @@ async fn a_narrower_selection_together_with_a_higher_limit_starts_nothing_that_i
 
 #[tokio::test(start_paused = true)]
 async fn labels_that_changed_a_moment_ago_are_respected_before_ocm_has_decided() {
-    let light = HubFleet::start(3, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(3, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let one = json!({"upgradeStrategy": {"maxConcurrency": 1}});
     light
         .upgrade("spring", with(spec_of(&["c01", "c02", "c03"]), &one))
@@ -88,7 +94,9 @@ async fn labels_that_changed_a_moment_ago_are_respected_before_ocm_has_decided()
 
 #[tokio::test(start_paused = true)]
 async fn decisions_of_a_placement_that_was_deleted_and_made_anew_do_not_count() {
-    let light = HubFleet::start(3, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(3, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light
         .user
         .create(&PLACEMENT, placement(&["c01", "c02"]))
@@ -161,7 +169,9 @@ async fn decisions_of_a_placement_that_was_deleted_and_made_anew_do_not_count() 
 
 #[tokio::test(start_paused = true)]
 async fn why_a_placement_finds_no_cluster_is_said_in_ocms_words() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.bind("global", "team").await.unwrap_or_default();
     let elsewhere = with(
         placement(&["c01"]),
@@ -187,7 +197,9 @@ async fn why_a_placement_finds_no_cluster_is_said_in_ocms_words() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_of_another_product_takes_no_slot_and_is_named() {
-    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let eks = Joining {
         product: Some("EKS"),
         claims: false,
@@ -217,7 +229,9 @@ async fn a_cluster_of_another_product_takes_no_slot_and_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn a_canary_that_leaves_the_fleet_after_its_soak_has_passed() {
-    let light = HubFleet::start(3, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(3, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let canary = json!({"upgradeStrategy": {"maxConcurrency": 1, "canaryClusters": {
         "clusterSelector": {"matchLabels": {"name": "c01"}}, "soakTime": "30m",
     }}});
@@ -240,7 +254,9 @@ async fn a_canary_that_leaves_the_fleet_after_its_soak_has_passed() {
 
 #[tokio::test(start_paused = true)]
 async fn another_channel_alone_is_set_on_clusters_that_are_complete() {
-    let light = HubFleet::start(2, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
     light.until_complete("spring").await.unwrap();
     light

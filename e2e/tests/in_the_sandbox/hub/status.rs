@@ -4,12 +4,14 @@ use drydock_api::names::HUB_MANAGER;
 use drydock_e2e::hub_fleet::{HubFleet, WEEK, is_true, minutes, spec_of, with};
 use kube_sandbox::access::{Key, Removal, Selection};
 use ocm_sandbox::kinds::MANIFEST_WORK;
-use ocm_sandbox::spokes::SpokeSettings;
+use ocm_sandbox::spokes::StubWorkAgentSettings;
 use serde_json::json;
 
 #[tokio::test(start_paused = true)]
 async fn the_status_stays_small_whatever_clusters_say() {
-    let light = HubFleet::start(120, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(120, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let words = "警告".repeat(20_000);
     light.server.set_fault_hook(None);
     light
@@ -52,7 +54,9 @@ async fn the_status_stays_small_whatever_clusters_say() {
 
 #[tokio::test(start_paused = true)]
 async fn an_edit_of_a_complete_upgrade_begins_a_new_rollout_and_keeps_the_old_one_on_record() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     let first = light
         .until_complete("spring")
@@ -101,7 +105,9 @@ async fn an_edit_of_a_complete_upgrade_begins_a_new_rollout_and_keeps_the_old_on
 
 #[tokio::test(start_paused = true)]
 async fn an_upgrade_with_the_longest_name_has_events_records_and_a_placement() {
-    let light = HubFleet::start(1, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(1, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let name = format!("{}.{}", "a".repeat(63), "b".repeat(189));
     assert_eq!(name.len(), 253);
     light.upgrade(&name, spec_of(&["c01"])).await.unwrap();
@@ -123,7 +129,9 @@ async fn an_upgrade_with_the_longest_name_has_events_records_and_a_placement() {
 
 #[tokio::test(start_paused = true)]
 async fn what_somebody_else_upgraded_meanwhile_needs_no_slot() {
-    let light = HubFleet::start(3, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(3, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     let one = json!({"paused": true, "upgradeStrategy": {"maxConcurrency": 1}});
     light
         .upgrade("spring", with(spec_of(&["c01", "c02", "c03"]), &one))
@@ -150,7 +158,9 @@ async fn what_somebody_else_upgraded_meanwhile_needs_no_slot() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_hub_asks_for_nothing() {
-    let light = HubFleet::start(3, SpokeSettings::default()).await.unwrap();
+    let light = HubFleet::start(3, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
     light
         .upgrade("spring", spec_of(&["c01", "c02", "c03"]))
         .await

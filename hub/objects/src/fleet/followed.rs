@@ -6,8 +6,8 @@ use std::sync::Arc;
 use drydock_api::mcu::{ClusterStatus, ManagedClustersUpgrade};
 use drydock_rollout::{
     ClusterName, ClusterState, Decider, LiveUpgrades, OwnPlacement, Page, PlacementKey, Reason, Refusal,
-    RefusalCause, RefusedWrite, Rollout, Selected, Selection, SelectionProblem, Snapshot, Source, UpgradeKey,
-    WorkKind, bounded,
+    RefusalCause, RefusedWrite, Rollout, Selected, Selection, SelectionProblem, SelectionSource, Snapshot,
+    UpgradeKey, WorkKind, bounded,
 };
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -41,7 +41,7 @@ pub(super) struct Followed {
 
 /// The Placements of an upgrade with their decisions.
 pub(super) struct Sources {
-    pub placements: Vec<(Source, Option<Arc<Snapshot>>)>,
+    pub placements: Vec<(SelectionSource, Option<Arc<Snapshot>>)>,
     pub own: OwnPlacement,
     pub superseded: BTreeSet<PlacementKey>,
 }
@@ -209,8 +209,11 @@ impl Followed {
 }
 
 /// A Placement that gives nothing, and why.
-pub(super) fn no_source(key: &PlacementKey, problem: SelectionProblem) -> (Source, Option<Arc<Snapshot>>) {
-    let source = Source {
+pub(super) fn no_source(
+    key: &PlacementKey,
+    problem: SelectionProblem,
+) -> (SelectionSource, Option<Arc<Snapshot>>) {
+    let source = SelectionSource {
         placement: key.clone(),
         tolerations: Vec::new(),
         requirements: drydock_rollout::Requirements::default(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use drydock_api::ocm::placement::PlacementSpec;
 use drydock_rollout::{
-    DecisionPage, Decisions, OwnPlacement, PlacementKey, SelectionProblem, Selector, Snapshot, Source, Uid,
-    read_snapshot,
+    DecisionPage, Decisions, OwnPlacement, PlacementKey, SelectionProblem, SelectionSource, Selector,
+    Snapshot, Uid, read_snapshot,
 };
 
 use super::Fleet;
@@ -63,7 +63,11 @@ impl Fleet {
         }
     }
 
-    fn source(&mut self, key: &PlacementKey, missing: SelectionProblem) -> (Source, Option<Arc<Snapshot>>) {
+    fn source(
+        &mut self,
+        key: &PlacementKey,
+        missing: SelectionProblem,
+    ) -> (SelectionSource, Option<Arc<Snapshot>>) {
         let Some(found) = self.placements.get(key) else {
             return no_source(key, missing);
         };
@@ -89,7 +93,7 @@ impl Fleet {
             (None, Some(why)) => Some(SelectionProblem::Unsatisfied(why.clone())),
             (None, None) => Some(SelectionProblem::Pending),
         };
-        let source = Source {
+        let source = SelectionSource {
             placement: key.clone(),
             tolerations: placement::tolerations(&found.spec),
             requirements: placement::requirements(found, |spec| self.set_members(&key.namespace, spec)),

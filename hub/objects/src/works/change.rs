@@ -14,9 +14,9 @@ use super::{cluster_version, feedback, read_only};
 
 /// How a cluster has ended, to be written on its work.
 #[derive(Clone, Copy, Debug)]
-pub struct Outcome<'a>(pub &'a Finish);
+pub struct CommittedOutcome<'a>(pub &'a Finish);
 
-impl Outcome<'_> {
+impl CommittedOutcome<'_> {
     fn state(self) -> EndState {
         self.0.outcome
     }
@@ -40,7 +40,7 @@ impl Outcome<'_> {
 
 /// The JSON patch that commits an outcome on a work as the hub made it, and stops what is enforced; it fails on one that somebody
 /// edited.
-pub fn outcome(outcome: Outcome<'_>, kind: WorkKind, uid: &Uid) -> Value {
+pub fn outcome(outcome: CommittedOutcome<'_>, kind: WorkKind, uid: &Uid) -> Value {
     let path =
         |map: &str, key: &str| format!("/metadata/{map}/{}", key.replace('~', "~0").replace('/', "~1"));
     let mut operations = vec![
@@ -72,7 +72,7 @@ pub fn outcome(outcome: Outcome<'_>, kind: WorkKind, uid: &Uid) -> Value {
 }
 
 /// The merge patch that commits an outcome on this very version of a work, however it looks.
-pub fn outcome_of_edited(outcome: Outcome<'_>, work: &ManifestWork, kind: WorkKind) -> Value {
+pub fn outcome_of_edited(outcome: CommittedOutcome<'_>, work: &ManifestWork, kind: WorkKind) -> Value {
     let mut patch = json!({"metadata": {
         "resourceVersion": work.metadata.resource_version,
         "labels": {STATE_LABEL: outcome.state().as_str()},

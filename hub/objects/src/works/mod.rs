@@ -13,9 +13,7 @@ mod upgrade_config;
 
 pub(crate) use action::template as action_template;
 pub use build::{WorkTemplate, build};
-pub use change::{
-    Outcome as CommittedOutcome, channel, enforcement, labels, outcome, outcome_of_edited, reopening,
-};
+pub use change::{CommittedOutcome, channel, enforcement, labels, outcome, outcome_of_edited, reopening};
 pub use operators::default_agent_image;
 pub use partial::PartialManifestWork;
 pub use read::{WorkDigest, digest};

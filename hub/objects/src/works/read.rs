@@ -11,7 +11,7 @@ use drydock_api::names::{
 };
 use drydock_api::ocm::manifest_work::ManifestStatus;
 use drydock_rollout::{
-    Applied, Enforcement, Outcome, Owner, RetryToken, Revision, Uid, UpgradeKey, UpgradeMethod,
+    Applied, AttemptOutcome, Enforcement, Owner, RetryToken, Revision, Uid, UpgradeKey, UpgradeMethod,
     VersionFeedback, Work, WorkFeedback, bounded,
 };
 use jiff::Timestamp;
@@ -80,14 +80,18 @@ pub fn digest(work: &PartialManifestWork, now: Timestamp) -> Option<WorkDigest> 
 }
 
 /// The outcome that the hub has committed: with the state it writes why, and stops enforcing. A state alone is somebody else's.
-fn outcome(work: &PartialManifestWork, kind: WorkKind, revision: Option<&Revision>) -> Option<Outcome> {
+fn outcome(
+    work: &PartialManifestWork,
+    kind: WorkKind,
+    revision: Option<&Revision>,
+) -> Option<AttemptOutcome> {
     let annotation = |name: &str| work.annotations().get(name).map(String::as_str);
     let text = |name: &str| annotation(name).unwrap_or_default();
     let applies_channel = revision.is_some_and(|revision| revision.enforcement == Enforcement::ChannelOnly);
     if kind == WorkKind::Cluster && !applies_channel && !is_only_read(work) {
         return None;
     }
-    Some(Outcome {
+    Some(AttemptOutcome {
         state: EndState::parse(work.labels().get(STATE_LABEL)?)?,
         reason: bounded(annotation(STATE_REASON_ANNOTATION)?, 64).into(),
         message: bounded(annotation(STATE_MESSAGE_ANNOTATION)?, MESSAGE).into(),

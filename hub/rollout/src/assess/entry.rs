@@ -5,9 +5,9 @@ use std::sync::Arc;
 use drydock_names::names::{EndState, WorkKind};
 use jiff::Timestamp;
 
-use super::{Cluster, Ending};
+use super::{ClusterRow, Ending};
 use crate::{
-    ALREADY_AT_TARGET, ENTRY_MESSAGE, Entry, EntryPlace, Outcome, Owner, RecordedOutcome, RetryToken,
+    ALREADY_AT_TARGET, AttemptOutcome, ENTRY_MESSAGE, Entry, EntryPlace, Owner, RecordedOutcome, RetryToken,
     Revision, StageSeconds, Work, bounded,
 };
 
@@ -47,7 +47,7 @@ pub(crate) struct NewEntry {
     pub replaces: Option<EntryPlace>,
 }
 
-impl Cluster<'_> {
+impl ClusterRow<'_> {
     /// The entry for what is not recorded yet. `since` is when the rollout began, or begins now.
     pub fn entry(&self, unrecorded: &Unrecorded, since: Timestamp) -> Option<NewEntry> {
         match unrecorded {
@@ -220,7 +220,7 @@ struct Told {
 }
 
 impl Told {
-    fn of(outcome: &Outcome, now: Timestamp) -> Self {
+    fn of(outcome: &AttemptOutcome, now: Timestamp) -> Self {
         Self {
             outcome: recorded(outcome.state),
             reason: Arc::clone(&outcome.reason),

@@ -18,8 +18,8 @@ use jiff::Timestamp;
 use semver::Version;
 
 use crate::{
-    Applied, ClusterState, ClusterStatus, Deadline, FailureReason, Reason, RetryToken, Rollout, Row, Source,
-    Spec, Stage, Upgrade, Work,
+    Applied, ClusterState, ClusterStatus, Deadline, FailureReason, Reason, RetryToken, Rollout, Row,
+    SelectionSource, Spec, Stage, Upgrade, Work,
 };
 
 pub(crate) use entry::{NewEntry, Unrecorded};
@@ -30,7 +30,7 @@ pub(crate) use present::Present;
 pub(crate) struct Context {
     pub upgrade: Upgrade,
     pub spec: Option<Arc<Spec>>,
-    pub sources: Vec<Source>,
+    pub sources: Vec<SelectionSource>,
     /// When this rollout began, if it has. One that has not is later than all that have.
     pub since: Option<Timestamp>,
     /// The fingerprint of the spec's goal.
@@ -170,14 +170,14 @@ pub(crate) const IS_FINAL: Deadline = Deadline::Never("it is the end");
 pub(crate) const FOLLOWS_AT_ONCE: Deadline = Deadline::Never("the next step follows at once");
 
 /// One cluster that is being assessed.
-pub(crate) struct Cluster<'a> {
+pub(crate) struct ClusterRow<'a> {
     pub context: &'a Context,
     pub name: &'a ClusterName,
     pub row: &'a Row,
     pub present: Present,
 }
 
-impl<'a> Cluster<'a> {
+impl<'a> ClusterRow<'a> {
     pub fn new(context: &'a Context, name: &'a ClusterName, row: &'a Row, now: Timestamp) -> Self {
         Self {
             context,
@@ -190,7 +190,7 @@ impl<'a> Cluster<'a> {
 
 /// Says where a cluster is and what follows for it.
 pub(crate) fn assess(context: &Context, name: &ClusterName, row: &Row, now: Timestamp) -> Assessment {
-    let cluster = Cluster::new(context, name, row, now);
+    let cluster = ClusterRow::new(context, name, row, now);
     let mut assessment = cluster.assess();
     cluster.keep_works_known(&mut assessment);
     let has_begun = |status: &ClusterStatus| status.state.in_flight() && status.started.is_some();
@@ -199,7 +199,7 @@ pub(crate) fn assess(context: &Context, name: &ClusterName, row: &Row, now: Time
     assessment
 }
 
-impl<'a> Cluster<'a> {
+impl<'a> ClusterRow<'a> {
     fn assess(&self) -> Assessment {
         let mut assessment = match self.ended() {
             Some(ended) => self.finished(&ended),

@@ -4,7 +4,7 @@ use drydock_names::names::WorkKind;
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use super::{Begins, Cluster};
+use super::{Begins, ClusterRow};
 use crate::{
     Enforcement, FailureReason, Goal, NewWork, RecordedEntry, RecordedOutcome, Revision, Spec, Stage, Target,
     UpgradeMethod, UpgradeVia, Work, WorkContent,
@@ -13,7 +13,7 @@ use crate::{
 /// By how much the clocks of two hubs may differ.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 
-impl Cluster<'_> {
+impl ClusterRow<'_> {
     /// The first work of the cluster, which starts now.
     pub fn first_work(&self, begins: Begins, generation: i64, since: Timestamp) -> Option<NewWork> {
         let spec = self.spec()?;

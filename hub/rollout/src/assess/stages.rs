@@ -6,7 +6,7 @@ use drydock_names::names::{EndState, WorkKind};
 use jiff::{SignedDuration, Timestamp};
 
 use super::progress::{Progress, action_progress, upgrade_progress};
-use super::{Assessment, Cluster, Ending, FOLLOWS_AT_ONCE, Next, Step, Unrecorded};
+use super::{Assessment, ClusterRow, Ending, FOLLOWS_AT_ONCE, Next, Step, Unrecorded};
 use crate::{
     ALREADY_AT_TARGET, ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage,
     Work,
@@ -15,7 +15,7 @@ use crate::{
 const WAITS_FOR_SPEC: Deadline =
     Deadline::Never("only the user can correct the spec, and failing the cluster would help nobody");
 
-impl<'a> Cluster<'a> {
+impl<'a> ClusterRow<'a> {
     pub(super) fn in_flight(&self, kind: WorkKind, lead: &'a Work) -> Assessment {
         if let Some(later) = self.overtaken_by(lead) {
             return self.abandoned(later.to_string(), lead);

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ended::Ended;
 use super::progress::{Progress, upgrade_progress};
-use super::{Assessment, Begins, Cluster, Ending, IS_FINAL, Start, Step, Unrecorded};
+use super::{Assessment, Begins, ClusterRow, Ending, IS_FINAL, Start, Step, Unrecorded};
 use crate::{
     ClusterState, ClusterStatus, Deadline, FailureReason, Reason, Refusal, RefusalCause, RefusedWrite,
     Selected, Stage, UpgradeVia, Work,
@@ -19,7 +19,7 @@ const WAITS_TO_START: Deadline =
 /// A start that was refused counts as begun for so long after it was last tried; after a halt it begins anew.
 const KEEPS_TRYING: SignedDuration = SignedDuration::from_mins(3);
 
-impl<'a> Cluster<'a> {
+impl<'a> ClusterRow<'a> {
     /// A cluster that has not started, or starts over: after a retry that was asked for it may do so although a later rollout
     /// has claimed it, and a stage that failed after the platform's is not left out.
     pub(super) fn not_started(&self, retried: Option<&Ended<'_>>) -> Assessment {
@@ -232,7 +232,7 @@ impl<'a> Cluster<'a> {
     }
 
     /// The Placements that select the cluster.
-    fn sources(&self, selected: Selected) -> impl Iterator<Item = &'a crate::Source> {
+    fn sources(&self, selected: Selected) -> impl Iterator<Item = &'a crate::SelectionSource> {
         let sources = self.context.sources.iter().enumerate();
         sources
             .filter(move |(index, _)| *index < 64 && selected.sources & (1 << index) != 0)

@@ -6,8 +6,8 @@ use drydock_names::names::WorkKind;
 use jiff::Timestamp;
 
 use super::{
-    Applied, EntryPlace, Observed, Outcome, OwnPlacement, Page, PageHeader, RecordedEntry, Run, RunState,
-    Uid, Upgrade, UpgradeMethod, VersionFeedback, Work, WorkFeedback, Works,
+    Applied, AttemptOutcome, EntryPlace, Observed, OwnPlacement, Page, PageHeader, RecordedEntry, Run,
+    RunState, Uid, Upgrade, UpgradeMethod, VersionFeedback, Work, WorkFeedback, Works,
 };
 use crate::{Action, Finish, NewWork, PageWrite};
 
@@ -87,8 +87,8 @@ fn new_work(new: &NewWork, upgrade: &Upgrade, uid: &Uid, now: Timestamp) -> Work
     }
 }
 
-fn outcome(finish: &Finish) -> Outcome {
-    Outcome {
+fn outcome(finish: &Finish) -> AttemptOutcome {
+    AttemptOutcome {
         state: finish.outcome,
         reason: finish.reason.into(),
         message: Arc::clone(&finish.message),

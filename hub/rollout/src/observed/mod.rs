@@ -27,7 +27,9 @@ pub use record::{
 pub use row::{
     ClusterFacts, Refusal, RefusalCause, RefusedWrite, Requirements, Row, Selected, Taint, Toleration,
 };
-pub use work::{Applied, Enforcement, Outcome, PerKind, RetryToken, Revision, UpgradeMethod, Work, Works};
+pub use work::{
+    Applied, AttemptOutcome, Enforcement, PerKind, RetryToken, Revision, UpgradeMethod, Work, Works,
+};
 
 /// Why a Placement gives no clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +46,7 @@ pub enum SelectionProblem {
 
 /// One Placement that selects clusters. Which ones it selects stands in their rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct SelectionSource {
     /// Which one.
     pub placement: PlacementKey,
     /// The taints that it tolerates.
@@ -71,7 +73,7 @@ pub enum OwnPlacement {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// In the order of the spec, the hub's own last.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SelectionSource>,
     /// The Placement that the hub keeps for the selector.
     pub own: OwnPlacement,
     /// Placements that the hub kept for earlier selectors.

@@ -79,7 +79,7 @@ impl Revision {
 
 /// How a cluster has ended, as committed on its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct AttemptOutcome {
     /// Complete or failed.
     pub state: EndState,
     /// Why, in CamelCase.
@@ -161,7 +161,7 @@ pub struct Work {
     /// What it was made for; `None` if that cannot be read.
     pub revision: Option<Arc<Revision>>,
     /// How its cluster has ended, if that is committed.
-    pub outcome: Option<Arc<Outcome>>,
+    pub outcome: Option<Arc<AttemptOutcome>>,
     /// Whether the work agent has applied it.
     pub applied: Applied,
     /// Whether its objects exist on the cluster.

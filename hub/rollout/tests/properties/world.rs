@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drydock_rollout::{
-    Action, ActionSpec, AgentFeedback, AgentPhase, AgentSettings, Applied, ClusterFacts, ClusterName,
-    Decider, EndState, Enforcement, Entry, EntryPlace, Goal, IntOrPercent, Labels, LiveUpgrades, Observed,
-    Operators, Outcome, OwnPlacement, Owner, PageHeader, PlacementKey, Plan, Previous, RecordedEntry,
+    Action, ActionSpec, AgentFeedback, AgentPhase, AgentSettings, Applied, AttemptOutcome, ClusterFacts,
+    ClusterName, Decider, EndState, Enforcement, Entry, EntryPlace, Goal, IntOrPercent, Labels, LiveUpgrades,
+    Observed, Operators, OwnPlacement, Owner, PageHeader, PlacementKey, Plan, Previous, RecordedEntry,
     RecordedOutcome, Refusal, RefusalCause, Refused, RefusedWrite, Requirements, Retries, RetryToken,
-    Revision, Rollout, Row, Run, RunState, Selected, Selection, SelectionProblem, Selector, Source, Spec,
-    StageSeconds, StartWindow, Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod,
+    Revision, Rollout, Row, Run, RunState, Selected, Selection, SelectionProblem, SelectionSource, Selector,
+    Spec, StageSeconds, StartWindow, Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod,
     UpgradeVia, VersionFeedback, Work, WorkFeedback, WorkKind, check, decide,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -141,7 +141,7 @@ impl World {
             spec: Ok(Arc::new(spec(fleet))),
             previous: Previous::default(),
             selection: Selection {
-                sources: vec![Source {
+                sources: vec![SelectionSource {
                     placement: PlacementKey::new("default", "all"),
                     tolerations: Vec::new(),
                     requirements: Requirements {
@@ -573,7 +573,7 @@ fn their_work(owner: &Owner, since: Timestamp, now: Timestamp, made: u64, ended:
             enforcement: Enforcement::Enforced,
         })),
         outcome: ended.then(|| {
-            Arc::new(Outcome {
+            Arc::new(AttemptOutcome {
                 state: EndState::Complete,
                 reason: "Upgraded".into(),
                 message: "upgraded".into(),

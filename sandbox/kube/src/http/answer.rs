@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::body::AnswerBody;
 use super::media::Form;
-use crate::server::{ApiServer, Deletion, KindType, List, Origin, Outcome, Status};
+use crate::server::{ApiServer, Deletion, KindType, List, Origin, Status, Written};
 use crate::store::Object;
 use crate::table::{Columns, IncludeObject};
 
@@ -121,7 +121,7 @@ impl Writer {
     }
 
     /// What a write did.
-    pub(super) fn outcome(&self, outcome: &Outcome) -> Response<AnswerBody> {
+    pub(super) fn outcome(&self, outcome: &Written) -> Response<AnswerBody> {
         let code = if outcome.created {
             StatusCode::CREATED
         } else {

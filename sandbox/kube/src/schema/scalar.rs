@@ -4,11 +4,11 @@ use super::field_error::{ErrorType, FieldError};
 use super::format;
 use super::node::{Checks, Node, ValueType};
 use super::path::Path;
-use super::validate::{Outcome, nowhere};
+use super::validate::{ValidationOutcome, nowhere};
 use serde_json::{Number, Value};
 
 /// Checks a number or a string.
-pub(super) fn check(node: &Node, value: &Value, path: &Path<'_>, outcome: &mut Outcome) {
+pub(super) fn check(node: &Node, value: &Value, path: &Path<'_>, outcome: &mut ValidationOutcome) {
     match value {
         Value::Number(number) => check_number(node, number, path, outcome),
         Value::String(text) => check_text(&node.checks, text, path, outcome),
@@ -17,7 +17,7 @@ pub(super) fn check(node: &Node, value: &Value, path: &Path<'_>, outcome: &mut O
 }
 
 /// Checks the format of a string; it counts as its type.
-pub(super) fn check_format(format: &str, text: &str, path: &Path<'_>, outcome: &mut Outcome) {
+pub(super) fn check_format(format: &str, text: &str, path: &Path<'_>, outcome: &mut ValidationOutcome) {
     if format::is_checked(format) && !format::matches(format, text) {
         let detail = format!("{path} in body must be of type {format}: \"{text}\"");
         outcome.add(FieldError::new(
@@ -30,7 +30,7 @@ pub(super) fn check_format(format: &str, text: &str, path: &Path<'_>, outcome: &
 }
 
 /// Only the first broken rule of a string is told.
-fn check_text(checks: &Checks, text: &str, path: &Path<'_>, outcome: &mut Outcome) {
+fn check_text(checks: &Checks, text: &str, path: &Path<'_>, outcome: &mut ValidationOutcome) {
     let length = text.chars().count() as u64;
     if let Some(most) = checks.max_length.filter(|most| length > *most) {
         let bytes = if most == 1 { "byte" } else { "bytes" };
@@ -54,7 +54,7 @@ fn check_text(checks: &Checks, text: &str, path: &Path<'_>, outcome: &mut Outcom
     ));
 }
 
-fn check_number(node: &Node, number: &Number, path: &Path<'_>, outcome: &mut Outcome) {
+fn check_number(node: &Node, number: &Number, path: &Path<'_>, outcome: &mut ValidationOutcome) {
     let checks = &node.checks;
     let float = number.as_f64().unwrap_or(f64::NAN);
     if node.value_type == Some(ValueType::Integer) && !fits(node.format.as_deref(), number, float) {
@@ -104,7 +104,7 @@ fn fits(format: Option<&str>, number: &Number, float: f64) -> bool {
 }
 
 /// Checks that a value is one of those allowed.
-pub(super) fn check_enum(checks: &Checks, value: &Value, path: &Path<'_>, outcome: &mut Outcome) {
+pub(super) fn check_enum(checks: &Checks, value: &Value, path: &Path<'_>, outcome: &mut ValidationOutcome) {
     if checks.allowed.is_empty() || checks.allowed.iter().any(|allowed| same(allowed, value)) {
         return;
     }

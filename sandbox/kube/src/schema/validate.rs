@@ -9,12 +9,12 @@ use serde_json::Value;
 
 /// What a walk found: errors, and how many checks it made (which picks the branch that came closest).
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(super) struct ValidationOutcome {
     pub errors: Vec<FieldError>,
     checks: usize,
 }
 
-impl Outcome {
+impl ValidationOutcome {
     pub fn add(&mut self, error: FieldError) {
         self.errors.push(error);
     }
@@ -27,8 +27,13 @@ impl Outcome {
 
 /// Validates `value` and what it holds. Errors in what did not change since `old` are not reported: an object
 /// that became invalid when its schema changed can still be changed elsewhere.
-pub(super) fn validate(node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(super) fn validate(
+    node: &Node,
+    value: &Value,
+    old: Option<&Value>,
+    path: &Path<'_>,
+) -> ValidationOutcome {
+    let mut outcome = ValidationOutcome::default();
     if old == Some(value) || (value.is_null() && node.nullable && node.checks.allowed.is_empty()) {
         return outcome;
     }
@@ -46,7 +51,7 @@ pub(super) fn validate(node: &Node, value: &Value, old: Option<&Value>, path: &P
     outcome
 }
 
-fn check_type(node: &Node, value: &Value, path: &Path<'_>, outcome: &mut Outcome) {
+fn check_type(node: &Node, value: &Value, path: &Path<'_>, outcome: &mut ValidationOutcome) {
     if value.is_null() && node.nullable {
         return;
     }
@@ -100,7 +105,7 @@ fn check_branches(
     value: &Value,
     old: Option<&Value>,
     path: &Path<'_>,
-    outcome: &mut Outcome,
+    outcome: &mut ValidationOutcome,
 ) {
     check_any_of(&checks.any_of, value, old, path, outcome);
     check_one_of(&checks.one_of, value, old, path, outcome);
@@ -117,9 +122,9 @@ fn check_any_of(
     value: &Value,
     old: Option<&Value>,
     path: &Path<'_>,
-    outcome: &mut Outcome,
+    outcome: &mut ValidationOutcome,
 ) {
-    let mut closest: Option<Outcome> = None;
+    let mut closest: Option<ValidationOutcome> = None;
     for branch in branches {
         let result = validate(branch, value, old, path);
         if result.errors.is_empty() {
@@ -145,9 +150,9 @@ fn check_one_of(
     value: &Value,
     old: Option<&Value>,
     path: &Path<'_>,
-    outcome: &mut Outcome,
+    outcome: &mut ValidationOutcome,
 ) {
-    let mut closest: Option<Outcome> = None;
+    let mut closest: Option<ValidationOutcome> = None;
     let mut valid = 0;
     for branch in branches {
         let result = validate(branch, value, old, path);
@@ -180,7 +185,7 @@ fn check_all_of(
     value: &Value,
     old: Option<&Value>,
     path: &Path<'_>,
-    outcome: &mut Outcome,
+    outcome: &mut ValidationOutcome,
 ) {
     let mut valid = 0;
     for branch in branches {
@@ -198,7 +203,13 @@ fn check_all_of(
     }
 }
 
-fn check_list(node: &Node, items: &[Value], old: Option<&Value>, path: &Path<'_>, outcome: &mut Outcome) {
+fn check_list(
+    node: &Node,
+    items: &[Value],
+    old: Option<&Value>,
+    path: &Path<'_>,
+    outcome: &mut ValidationOutcome,
+) {
     if let Some(schema) = &node.items {
         for (index, item) in items.iter().enumerate() {
             let former = correlate::item(node, old, item);
@@ -235,7 +246,7 @@ fn check_list(node: &Node, items: &[Value], old: Option<&Value>, path: &Path<'_>
     }
 }
 
-fn check_most(count: u64, most: Option<u64>, path: &Path<'_>, outcome: &mut Outcome) {
+fn check_most(count: u64, most: Option<u64>, path: &Path<'_>, outcome: &mut ValidationOutcome) {
     let Some(most) = most.filter(|most| count > *most) else {
         return;
     };
@@ -249,7 +260,13 @@ fn check_most(count: u64, most: Option<u64>, path: &Path<'_>, outcome: &mut Outc
     ));
 }
 
-fn check_object(node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>, outcome: &mut Outcome) {
+fn check_object(
+    node: &Node,
+    value: &Value,
+    old: Option<&Value>,
+    path: &Path<'_>,
+    outcome: &mut ValidationOutcome,
+) {
     let Value::Object(fields) = value else { return };
     let checks = &node.checks;
     let count = fields.len() as u64;

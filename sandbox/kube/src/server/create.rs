@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::admission::{self, Change};
 use super::state::State;
-use super::{Call, Cause, KindType, Origin, Outcome, Status, Subresource, WriteOptions, metadata};
+use super::{Call, Cause, KindType, Origin, Status, Subresource, WriteOptions, Written, metadata};
 use crate::apply;
 use crate::schema::builtin;
 use crate::store::{CollectionId, Key};
@@ -18,7 +18,7 @@ impl State {
         call: &Call,
         body: Value,
         options: &WriteOptions,
-    ) -> Result<Outcome, Status> {
+    ) -> Result<Written, Status> {
         match call.subresource {
             Some(Subresource::Eviction) => return self.evict(call, &body, options),
             Some(Subresource::Binding) => return self.bind(call, &body, options),
@@ -36,7 +36,7 @@ impl State {
         mut body: Value,
         options: &WriteOptions,
         writer: admission::Writer,
-    ) -> Result<Outcome, Status> {
+    ) -> Result<Written, Status> {
         let kind = &call.kind;
         metadata::check_place(call, &mut body)?;
         let version = body["metadata"]["resourceVersion"].as_str().unwrap_or_default();
@@ -84,7 +84,7 @@ impl State {
         if !options.dry_run {
             self.after_write(kind, &key);
         }
-        Ok(Outcome {
+        Ok(Written {
             object: self.presented(kind, &written),
             created: true,
             warnings,

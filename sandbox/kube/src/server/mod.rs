@@ -36,8 +36,8 @@ pub(crate) use faults::{FaultOutcome, Refusal};
 pub use identity::Identity;
 pub use kinds::{KindType, Origin, Registry, ScalePaths};
 pub use options::{
-    Call, DeleteOptions, Deletion, FieldValidation, List, ListOptions, Outcome, Patch, Propagation,
-    Subresource, Verb, VersionMatch, WatchOptions, WriteOptions,
+    Call, DeleteOptions, Deletion, FieldValidation, List, ListOptions, Patch, Propagation, Subresource, Verb,
+    VersionMatch, WatchOptions, WriteOptions, Written,
 };
 pub use selectors::{FieldSelector, LabelSelector, label_map};
 pub use types::{Types, TypesError, read_definitions};
@@ -192,7 +192,7 @@ impl ApiServer {
     ///
     /// # Errors
     /// 409 if the name is taken, 404 without its namespace, 422 if the kind does not allow it.
-    pub fn create(&self, call: &Call, body: Value, options: &WriteOptions) -> Result<Outcome, Status> {
+    pub fn create(&self, call: &Call, body: Value, options: &WriteOptions) -> Result<Written, Status> {
         self.state().create(call, body, options)
     }
 
@@ -200,7 +200,7 @@ impl ApiServer {
     ///
     /// # Errors
     /// 404 if there is none, 409 if it has changed, 422 if the kind does not allow it.
-    pub fn update(&self, call: &Call, body: Value, options: &WriteOptions) -> Result<Outcome, Status> {
+    pub fn update(&self, call: &Call, body: Value, options: &WriteOptions) -> Result<Written, Status> {
         self.state().update(call, body, options)
     }
 
@@ -208,7 +208,7 @@ impl ApiServer {
     ///
     /// # Errors
     /// As [`Self::update`], and 409 with the conflicting fields for an apply without `force`.
-    pub fn patch(&self, call: &Call, patch: &Patch, options: &WriteOptions) -> Result<Outcome, Status> {
+    pub fn patch(&self, call: &Call, patch: &Patch, options: &WriteOptions) -> Result<Written, Status> {
         self.state().patch(call, patch, options)
     }
 

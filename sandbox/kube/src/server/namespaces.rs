@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::state::State;
-use super::{Call, KindType, Outcome, Status, WriteOptions, definitions, metadata};
+use super::{Call, KindType, Status, WriteOptions, Written, definitions, metadata};
 use crate::store::{CollectionId, Key, Object, Scope, finalizers};
 
 /// The namespaces of every cluster.
@@ -128,7 +128,7 @@ impl State {
         live: &Arc<Object>,
         body: &Value,
         options: &WriteOptions,
-    ) -> Result<Outcome, Status> {
+    ) -> Result<Written, Status> {
         let mut value = live.value().clone();
         value["spec"] = match body["spec"]["finalizers"].as_array() {
             Some(kept) if !kept.is_empty() => json!({"finalizers": kept}),
@@ -139,7 +139,7 @@ impl State {
         if !options.dry_run {
             self.go_on_deleting(&call.kind, &call.key());
         }
-        Ok(Outcome {
+        Ok(Written {
             object: written,
             created: false,
             warnings: Vec::new(),

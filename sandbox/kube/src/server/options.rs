@@ -253,7 +253,7 @@ pub struct DeleteOptions {
 
 /// What a write did.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct Written {
     /// The object as it is now.
     pub object: Arc<Object>,
     /// Whether the write made it.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::admission::{Change, Writer};
 use super::state::State;
-use super::{Call, Cause, Origin, Outcome, Patch, Status, Subresource, WriteOptions, scale};
+use super::{Call, Cause, Origin, Patch, Status, Subresource, WriteOptions, Written, scale};
 use crate::apply::ManagedFields;
 use crate::store::Object;
 
@@ -17,7 +17,7 @@ impl State {
         call: &Call,
         patch: &Patch,
         options: &WriteOptions,
-    ) -> Result<Outcome, Status> {
+    ) -> Result<Written, Status> {
         check_options(patch, options)?;
         if call.subresource == Some(Subresource::Finalize) {
             return Err(Status::method_not_allowed());
@@ -56,10 +56,10 @@ impl State {
         call: &Call,
         body: Value,
         options: &WriteOptions,
-    ) -> Result<Outcome, Status> {
+    ) -> Result<Written, Status> {
         let live: Arc<Object> = Arc::clone(self.live(call)?);
         let outcome = self.replace(call, &live, body, options, Writer::Update)?;
-        Ok(Outcome {
+        Ok(Written {
             object: scale::read(&call.kind, &outcome.object)?,
             ..outcome
         })
@@ -149,7 +149,7 @@ fn check_options(patch: &Patch, options: &WriteOptions) -> Result<(), Status> {
 }
 
 impl State {
-    fn apply(&mut self, call: &Call, applied: &Value, options: &WriteOptions) -> Result<Outcome, Status> {
+    fn apply(&mut self, call: &Call, applied: &Value, options: &WriteOptions) -> Result<Written, Status> {
         let mut applied = applied.clone();
         let text = |field: &str| applied[field].as_str().unwrap_or_default();
         let is_of_kind = text("kind") == call.kind.kind && text("apiVersion") == call.kind.api_version();

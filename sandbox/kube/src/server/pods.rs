@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::state::State;
-use super::{Call, Cause, DeleteOptions, Details, LabelSelector, Outcome, Status, WriteOptions};
+use super::{Call, Cause, DeleteOptions, Details, LabelSelector, Status, WriteOptions, Written};
 use crate::store::{CollectionId, Key, Object, Scope};
 
 impl State {
@@ -15,7 +15,7 @@ impl State {
         call: &Call,
         body: &Value,
         options: &WriteOptions,
-    ) -> Result<Outcome, Status> {
+    ) -> Result<Written, Status> {
         check_eviction(call, body)?;
         let pod = Arc::clone(self.live(call)?);
         let ended = matches!(
@@ -42,7 +42,7 @@ impl State {
         self.delete(&main, &delete)?;
         let answer =
             json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-        Ok(Outcome {
+        Ok(Written {
             object: Arc::new(Object::new(answer, self.store.revision())),
             created: true,
             warnings: Vec::new(),
@@ -102,7 +102,7 @@ impl State {
         call: &Call,
         body: &Value,
         options: &WriteOptions,
-    ) -> Result<Outcome, Status> {
+    ) -> Result<Written, Status> {
         let pod = Arc::clone(self.live(call)?);
         let node = body["target"]["name"].as_str().unwrap_or_default();
         if node.is_empty() {
@@ -132,7 +132,7 @@ impl State {
         self.write(&call.kind, &key, value, managed, options.dry_run)?;
         let answer =
             json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-        Ok(Outcome {
+        Ok(Written {
             object: Arc::new(Object::new(answer, self.store.revision())),
             created: true,
             warnings: Vec::new(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::admission::{self, Change, Writer};
 use super::create::remove;
 use super::state::State;
-use super::{Call, Cause, KindType, Origin, Outcome, Status, Subresource, WriteOptions, metadata, scale};
+use super::{Call, Cause, KindType, Origin, Status, Subresource, WriteOptions, Written, metadata, scale};
 use crate::apply;
 use crate::store::{Object, finalizers};
 
@@ -17,7 +17,7 @@ impl State {
         call: &Call,
         mut body: Value,
         options: &WriteOptions,
-    ) -> Result<Outcome, Status> {
+    ) -> Result<Written, Status> {
         if call.subresource.is_none() && may_create_on_update(&call.kind) && self.live(call).is_err() {
             return self.create_object(call, body, options, Writer::Update);
         }
@@ -70,7 +70,7 @@ impl State {
         mut body: Value,
         options: &WriteOptions,
         writer: Writer,
-    ) -> Result<Outcome, Status> {
+    ) -> Result<Written, Status> {
         let kind = &call.kind;
         check_preconditions(call, live, &body, &writer)?;
         let decoded = admission::decode(kind, &mut body, options);
@@ -102,7 +102,7 @@ impl State {
             metadata::count_generation(&mut body);
         }
         if *before.value() == body && before.managed_fields().is_same_but_for_times(&managed) {
-            return Ok(Outcome {
+            return Ok(Written {
                 object: before,
                 created: false,
                 warnings,
@@ -111,7 +111,7 @@ impl State {
         let key = call.key();
         if !options.dry_run && nothing_keeps(kind, &before, &body) {
             self.remove(kind, &key);
-            return Ok(Outcome {
+            return Ok(Written {
                 object: Arc::new(Object::managed(body, managed, live.revision())),
                 created: false,
                 warnings,
@@ -122,7 +122,7 @@ impl State {
         if !options.dry_run {
             self.after_write(kind, &key);
         }
-        Ok(Outcome {
+        Ok(Written {
             object: self.presented(kind, &written),
             created: false,
             warnings,

@@ -15,7 +15,7 @@ use super::{
         kinds,
         queue::{self, Queue},
     },
-    observed::{Cluster, ClusterSet, Observed, Page, Placement},
+    observed::{CandidateCluster, ClusterSet, Observed, Page, Placement},
     schedule::{Plan, PlannedPage, schedule},
 };
 use kube_sandbox::{
@@ -47,7 +47,7 @@ impl Default for PlacementSettings {
 
 /// What a watched kind is to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Source {
+enum WatchSource {
     Cluster,
     Set,
     Binding,
@@ -55,12 +55,12 @@ enum Source {
     Page,
 }
 
-const SOURCES: [(Source, &Kind); 5] = [
-    (Source::Cluster, &kinds::MANAGED_CLUSTER),
-    (Source::Set, &kinds::MANAGED_CLUSTER_SET),
-    (Source::Binding, &kinds::MANAGED_CLUSTER_SET_BINDING),
-    (Source::Placement, &kinds::PLACEMENT),
-    (Source::Page, &kinds::PLACEMENT_DECISION),
+const SOURCES: [(WatchSource, &Kind); 5] = [
+    (WatchSource::Cluster, &kinds::MANAGED_CLUSTER),
+    (WatchSource::Set, &kinds::MANAGED_CLUSTER_SET),
+    (WatchSource::Binding, &kinds::MANAGED_CLUSTER_SET_BINDING),
+    (WatchSource::Placement, &kinds::PLACEMENT),
+    (WatchSource::Page, &kinds::PLACEMENT_DECISION),
 ];
 
 struct Controller {
@@ -68,7 +68,7 @@ struct Controller {
     hub: Access,
     clock: Clock,
     observed: Observed,
-    synced: BTreeSet<Source>,
+    synced: BTreeSet<WatchSource>,
     queue: Queue,
 }
 
@@ -113,7 +113,7 @@ fn key(named: &Named) -> Key {
 }
 
 impl Controller {
-    fn on_event(&mut self, source: Source, event: WatchEvent) {
+    fn on_event(&mut self, source: WatchSource, event: WatchEvent) {
         match event {
             WatchEvent::Applied(object) => self.on_object(source, object),
             WatchEvent::Deleted(object) => self.on_deletion(source, &object),
@@ -128,12 +128,12 @@ impl Controller {
         }
     }
 
-    fn on_object(&mut self, source: Source, object: Shared) {
+    fn on_object(&mut self, source: WatchSource, object: Shared) {
         let id = object::named(&object);
         let observed = &mut self.observed;
         match source {
-            Source::Cluster => {
-                let cluster = Cluster::parse(object);
+            WatchSource::Cluster => {
+                let cluster = CandidateCluster::parse(object);
                 let old = observed.clusters.get(&id.1);
                 let same = old.is_some_and(|old| old.selects_like(&cluster));
                 observed.clusters.insert(id.1, cluster);
@@ -141,18 +141,18 @@ impl Controller {
                     self.mark_all();
                 }
             }
-            Source::Set => {
+            WatchSource::Set => {
                 let set = ClusterSet::parse(&object);
                 if observed.sets.insert(id.1, set.clone()).as_ref() != Some(&set) {
                     self.mark_all();
                 }
             }
-            Source::Binding => {
+            WatchSource::Binding => {
                 if observed.bindings.insert(id) {
                     self.mark_all();
                 }
             }
-            Source::Placement => {
+            WatchSource::Placement => {
                 if object::is_news(
                     observed
                         .placements
@@ -164,7 +164,7 @@ impl Controller {
                     self.queue.mark(id);
                 }
             }
-            Source::Page => {
+            WatchSource::Page => {
                 if object::is_news(
                     observed
                         .pages
@@ -180,18 +180,18 @@ impl Controller {
         }
     }
 
-    fn on_deletion(&mut self, source: Source, object: &Value) {
+    fn on_deletion(&mut self, source: WatchSource, object: &Value) {
         let id = object::named(object);
         match source {
-            Source::Cluster => drop(self.observed.clusters.remove(&id.1)),
-            Source::Set => drop(self.observed.sets.remove(&id.1)),
-            Source::Binding => drop(self.observed.bindings.remove(&id)),
-            Source::Placement => {
+            WatchSource::Cluster => drop(self.observed.clusters.remove(&id.1)),
+            WatchSource::Set => drop(self.observed.sets.remove(&id.1)),
+            WatchSource::Binding => drop(self.observed.bindings.remove(&id)),
+            WatchSource::Placement => {
                 self.observed.placements.remove(&id);
                 self.queue.forget(&id);
                 return;
             }
-            Source::Page => {
+            WatchSource::Page => {
                 if let Some(page) = self.observed.pages.remove(&id) {
                     self.queue.mark((id.0, page.placement));
                 }
@@ -201,15 +201,15 @@ impl Controller {
         self.mark_all();
     }
 
-    fn forget_all_but(&mut self, source: Source, present: &BTreeSet<Named>) {
+    fn forget_all_but(&mut self, source: WatchSource, present: &BTreeSet<Named>) {
         let cluster_wide = |name: &String| present.contains(&(String::new(), name.clone()));
         let observed = &mut self.observed;
         match source {
-            Source::Cluster => observed.clusters.retain(|name, _| cluster_wide(name)),
-            Source::Set => observed.sets.retain(|name, _| cluster_wide(name)),
-            Source::Binding => observed.bindings.retain(|id| present.contains(id)),
-            Source::Placement => observed.placements.retain(|id, _| present.contains(id)),
-            Source::Page => observed.pages.retain(|id, _| present.contains(id)),
+            WatchSource::Cluster => observed.clusters.retain(|name, _| cluster_wide(name)),
+            WatchSource::Set => observed.sets.retain(|name, _| cluster_wide(name)),
+            WatchSource::Binding => observed.bindings.retain(|id| present.contains(id)),
+            WatchSource::Placement => observed.placements.retain(|id, _| present.contains(id)),
+            WatchSource::Page => observed.pages.retain(|id, _| present.contains(id)),
         }
         self.mark_all();
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     super::cel,
-    observed::{Cluster, ClusterSelector, Placement, Taint},
+    observed::{CandidateCluster, ClusterSelector, Placement, Taint},
     schedule::Fault,
 };
 
@@ -83,8 +83,8 @@ enum Tolerated {
 /// Keeps the clusters that at least one predicate selects.
 pub fn by_predicates<'a>(
     placement: &Placement,
-    clusters: Vec<&'a Cluster>,
-) -> Result<Vec<&'a Cluster>, Fault> {
+    clusters: Vec<&'a CandidateCluster>,
+) -> Result<Vec<&'a CandidateCluster>, Fault> {
     if placement.predicates.is_empty() || clusters.is_empty() {
         return Ok(clusters);
     }
@@ -101,7 +101,7 @@ pub fn by_predicates<'a>(
 }
 
 /// True if label, claim and CEL selectors all match; an expression that fails does not.
-pub fn selects(selector: &ClusterSelector, cluster: &Cluster) -> bool {
+pub fn selects(selector: &ClusterSelector, cluster: &CandidateCluster) -> bool {
     if !selector.labels.matches(&cluster.labels) || !selector.claims.matches(&cluster.claims) {
         return false;
     }
@@ -118,10 +118,10 @@ pub fn selects(selector: &ClusterSelector, cluster: &Cluster) -> bool {
 /// Keeps the clusters whose taints are tolerated; the second value is when the first toleration ends.
 pub fn by_taints<'a>(
     placement: &Placement,
-    clusters: Vec<&'a Cluster>,
+    clusters: Vec<&'a CandidateCluster>,
     chosen_before: &BTreeSet<&str>,
     now: Timestamp,
-) -> Result<(Vec<&'a Cluster>, Option<Timestamp>), Fault> {
+) -> Result<(Vec<&'a CandidateCluster>, Option<Timestamp>), Fault> {
     if clusters.is_empty() {
         return Ok((clusters, None));
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     filter,
-    observed::{Cluster, Placement},
+    observed::{CandidateCluster, Placement},
     schedule::Fault,
 };
 
@@ -23,7 +23,7 @@ pub struct Group {
 }
 
 /// Splits the chosen clusters: the predefined groups in their order, then the rest. There is always one group.
-pub fn divide(placement: &Placement, chosen: &[&Cluster]) -> Result<Vec<Group>, Fault> {
+pub fn divide(placement: &Placement, chosen: &[&CandidateCluster]) -> Result<Vec<Group>, Fault> {
     let length = group_length(&placement.clusters_per_group, chosen.len())?;
     let mut rest: BTreeSet<&str> = chosen.iter().map(|cluster| cluster.name.as_str()).collect();
     let mut groups = Vec::new();

@@ -31,7 +31,7 @@ pub struct Taint {
 
 /// A ManagedCluster, as far as placement reads it.
 #[derive(Clone, Debug)]
-pub struct Cluster {
+pub struct CandidateCluster {
     /// Its name.
     pub name: String,
     /// Its labels.
@@ -46,7 +46,7 @@ pub struct Cluster {
     pub object: Shared,
 }
 
-impl Cluster {
+impl CandidateCluster {
     /// Reads a ManagedCluster.
     pub fn parse(object: Shared) -> Self {
         let claims = object::list(&object["status"]["clusterClaims"])
@@ -264,7 +264,7 @@ impl Page {
 #[derive(Debug, Default)]
 pub struct Observed {
     /// ManagedClusters by name.
-    pub clusters: BTreeMap<String, Cluster>,
+    pub clusters: BTreeMap<String, CandidateCluster>,
     /// ManagedClusterSets by name.
     pub sets: BTreeMap<String, ClusterSet>,
     /// ManagedClusterSetBindings.

@@ -9,7 +9,7 @@ use super::{
     super::names,
     filter,
     groups::{self, Group, PAGE_SIZE},
-    observed::{Cluster, Observed, Placement},
+    observed::{CandidateCluster, Observed, Placement},
     score,
 };
 use kube_sandbox::condition::{Condition, Status};
@@ -128,7 +128,7 @@ pub fn schedule(observed: &Observed, placement: &Placement, now: Timestamp) -> P
 }
 
 /// The members of the sets that are not being deleted.
-fn available_clusters<'a>(observed: &'a Observed, sets: &[&str]) -> Vec<&'a Cluster> {
+fn available_clusters<'a>(observed: &'a Observed, sets: &[&str]) -> Vec<&'a CandidateCluster> {
     let sets: Vec<_> = sets.iter().filter_map(|name| observed.sets.get(*name)).collect();
     observed
         .clusters
@@ -141,9 +141,9 @@ fn available_clusters<'a>(observed: &'a Observed, sets: &[&str]) -> Vec<&'a Clus
 fn choose<'a>(
     observed: &'a Observed,
     placement: &Placement,
-    available: Vec<&'a Cluster>,
+    available: Vec<&'a CandidateCluster>,
     now: Timestamp,
-) -> Result<(Vec<&'a Cluster>, Option<Timestamp>), Fault> {
+) -> Result<(Vec<&'a CandidateCluster>, Option<Timestamp>), Fault> {
     let chosen_before: BTreeSet<&str> = observed
         .pages
         .iter()

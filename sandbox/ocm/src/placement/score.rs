@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{
-    observed::{Cluster, Observed, Placement},
+    observed::{CandidateCluster, Observed, Placement},
     schedule::Fault,
 };
 use kube_sandbox::object;
@@ -61,7 +61,7 @@ impl Weights {
 pub fn prioritize<'a>(
     observed: &Observed,
     placement: &Placement,
-    clusters: &mut [&'a Cluster],
+    clusters: &mut [&'a CandidateCluster],
     chosen_before: &BTreeSet<&str>,
 ) -> Result<(), Fault> {
     let weights = &placement.weights;
@@ -74,7 +74,7 @@ pub fn prioritize<'a>(
         decisions_of_others(observed, placement)
     };
     let most = used.values().copied().max().unwrap_or_default();
-    let score = |cluster: &'a Cluster| {
+    let score = |cluster: &'a CandidateCluster| {
         let name = cluster.name.as_str();
         let steady = if chosen_before.contains(name) {
             MAX_SCORE

@@ -9,7 +9,7 @@ use kube_sandbox::access::Object;
 
 use super::{
     super::names,
-    observed::{Cluster, ClusterSet, Observed, Page, Placement},
+    observed::{CandidateCluster, ClusterSet, Observed, Page, Placement},
     schedule::{Plan, schedule},
 };
 use kube_sandbox::condition::Status;
@@ -18,13 +18,13 @@ fn shared(object: Value) -> Arc<Object> {
     Arc::new(Object::new(object, 0))
 }
 
-fn cluster(name: &str, patch: &Value) -> (String, Cluster) {
+fn cluster(name: &str, patch: &Value) -> (String, CandidateCluster) {
     let mut object = json!({
         "metadata": {"name": name, "labels": {"name": name, names::CLUSTER_SET_LABEL: "dev"}},
         "spec": {}, "status": {},
     });
     json_patch::merge(&mut object, patch);
-    (name.to_owned(), Cluster::parse(shared(object)))
+    (name.to_owned(), CandidateCluster::parse(shared(object)))
 }
 
 /// Six clusters of set `dev`, bound to namespace `dev`.

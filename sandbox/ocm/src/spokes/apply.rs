@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::work::manifest;
 use super::super::work::wire::ResourceMeta;
-use super::cluster::{CLUSTER_VERSION, Cluster, Id, Timer, UPGRADE_CONFIG};
+use super::cluster::{CLUSTER_VERSION, ClusterTimeline, Id, Timer, UPGRADE_CONFIG};
 use super::settings::JOBS;
 use kube_sandbox::access::Object;
 use kube_sandbox::object;
@@ -60,7 +60,7 @@ pub(super) fn metas(work: &Object) -> impl Iterator<Item = ResourceMeta> {
 }
 
 /// Applies each manifest by its update strategy.
-pub(super) fn apply(cluster: &mut Cluster, work: &Object) -> Vec<ResourceMeta> {
+pub(super) fn apply(cluster: &mut ClusterTimeline, work: &Object) -> Vec<ResourceMeta> {
     let metas: Vec<ResourceMeta> = metas(work).collect();
     let manifests = object::list(&work["spec"]["workload"]["manifests"]);
     for (meta, manifest) in metas.iter().zip(manifests) {
@@ -81,7 +81,7 @@ pub(super) fn apply(cluster: &mut Cluster, work: &Object) -> Vec<ResourceMeta> {
     metas
 }
 
-fn create(cluster: &mut Cluster, id: &Id, manifest: &Value) {
+fn create(cluster: &mut ClusterTimeline, id: &Id, manifest: &Value) {
     let mut object = manifest.clone();
     object["metadata"]["generation"] = 1.into();
     let draw = cluster.draw("job");
@@ -93,7 +93,7 @@ fn create(cluster: &mut Cluster, id: &Id, manifest: &Value) {
 }
 
 /// Server-side apply: the manager's fields become those of the manifest, all others stay.
-fn merge(cluster: &mut Cluster, id: &Id, manifest: &Value, manager: &str) {
+fn merge(cluster: &mut ClusterTimeline, id: &Id, manifest: &Value, manager: &str) {
     let Some(object) = cluster.objects.get_mut(id) else {
         create(cluster, id, manifest);
         cluster
@@ -134,7 +134,7 @@ fn merge_fields(target: &mut Value, before: &Value, wanted: &Value) {
 }
 
 /// Notes on an object that a work owns it, or not.
-fn own(cluster: &mut Cluster, id: &Id, work: &str, owned: bool) {
+fn own(cluster: &mut ClusterTimeline, id: &Id, work: &str, owned: bool) {
     let Some(object) = cluster.objects.get_mut(id) else {
         return;
     };
@@ -147,7 +147,7 @@ fn own(cluster: &mut Cluster, id: &Id, work: &str, owned: bool) {
 }
 
 /// A work does not want an object any more: it goes with its last owner.
-pub(super) fn remove(cluster: &mut Cluster, meta: &ResourceMeta, work: &str) {
+pub(super) fn remove(cluster: &mut ClusterTimeline, meta: &ResourceMeta, work: &str) {
     let id = id(meta);
     let Some(object) = cluster.objects.get(&id) else {
         return;

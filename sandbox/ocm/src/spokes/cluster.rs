@@ -10,11 +10,11 @@ use tokio::time::Instant;
 
 use super::super::names::WORK_FINALIZER;
 use super::super::work::manifest;
-use super::super::work::status::{self, Outcome as Applied, Seen};
+use super::super::work::status::{self, ApplyOutcome as Applied, Seen};
 use super::super::work::wire::{FeedbackValue, FieldValue, ResourceMeta, WorkStatus};
 use super::apply;
 use super::release::image_of;
-use super::settings::{Outcome, SpokeSettings, Stage};
+use super::settings::{Stage, StageOutcome, StubWorkAgentSettings};
 use super::update::{self, Step};
 use kube_sandbox::access::Object;
 use kube_sandbox::object::{self, Shared};
@@ -81,9 +81,9 @@ pub(super) enum Write {
 
 /// One cluster.
 #[derive(Clone, Debug)]
-pub struct Cluster {
+pub struct ClusterTimeline {
     pub(super) name: String,
-    pub(super) settings: Arc<SpokeSettings>,
+    pub(super) settings: Arc<StubWorkAgentSettings>,
     pub(super) objects: BTreeMap<Id, Value>,
     /// What each field manager has applied to which object.
     pub(super) applied_by: BTreeMap<(Id, String), Value>,
@@ -102,7 +102,7 @@ pub struct Cluster {
     /// The number of the attempt, and whether it comes to nothing.
     pub(super) attempt: u64,
     pub(super) is_stuck: bool,
-    forced: BTreeMap<Stage, Outcome>,
+    forced: BTreeMap<Stage, StageOutcome>,
     pub(super) verifies: bool,
 }
 
@@ -114,8 +114,8 @@ pub(super) fn version_id() -> Id {
     (CLUSTER_VERSION, String::new(), "version".to_owned())
 }
 
-impl Cluster {
-    pub(super) fn new(name: &str, settings: Arc<SpokeSettings>, now: Timestamp) -> Self {
+impl ClusterTimeline {
+    pub(super) fn new(name: &str, settings: Arc<StubWorkAgentSettings>, now: Timestamp) -> Self {
         let version = settings.version.clone();
         let mut cluster = Self {
             name: name.to_owned(),
@@ -178,7 +178,7 @@ impl Cluster {
     }
 
     /// A stage ends so from now on, whatever the seed says.
-    pub fn always(&mut self, stage: Stage, outcome: Outcome) {
+    pub fn always(&mut self, stage: Stage, outcome: StageOutcome) {
         self.forced.insert(stage, outcome);
     }
 
@@ -226,7 +226,7 @@ impl Cluster {
             .get(&id)
             .and_then(|job| job["metadata"]["uid"].as_u64())
         {
-            self.forced.insert(Stage::Job, Outcome::Succeeds);
+            self.forced.insert(Stage::Job, StageOutcome::Succeeds);
             self.after(Duration::ZERO, Timer::Ends(id, draw));
         }
     }
@@ -246,12 +246,12 @@ impl Cluster {
         self.settings.draw(&self.name, purpose, self.drawn)
     }
 
-    pub(super) fn draw_outcome(&mut self, stage: Stage) -> Outcome {
+    pub(super) fn draw_outcome(&mut self, stage: Stage) -> StageOutcome {
         let draw = self.draw("outcome");
         self.outcome(stage, draw)
     }
 
-    pub(super) fn outcome(&self, stage: Stage, draw: u64) -> Outcome {
+    pub(super) fn outcome(&self, stage: Stage, draw: u64) -> StageOutcome {
         let forced = self.forced.get(&stage).copied();
         forced.unwrap_or_else(|| self.settings.outcome(draw))
     }

@@ -29,9 +29,9 @@ use kube_sandbox::access::{Access, AccessError, Key, Selection, WatchEvent};
 use kube_sandbox::object::Shared;
 use kube_sandbox::sleep::sleep_until_some;
 
-pub use cluster::{Asked, Cluster};
+pub use cluster::{Asked, ClusterTimeline};
 pub use release::{image_of, version_of};
-pub use settings::{Outcome, SpokeSettings, Stage};
+pub use settings::{Stage, StageOutcome, StubWorkAgentSettings};
 
 /// How many clusters write at once: a real server would rather not have ten thousand connections.
 const AT_ONCE: usize = 64;
@@ -40,16 +40,16 @@ const RECONNECTS: Duration = Duration::from_secs(30);
 
 /// The clusters. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Spokes {
+pub struct StubWorkAgent {
     all: Arc<Mutex<All>>,
     changed: Arc<Notify>,
-    settings: Arc<SpokeSettings>,
+    settings: Arc<StubWorkAgentSettings>,
     clock: Clock,
 }
 
 #[derive(Debug, Default)]
 struct All {
-    clusters: BTreeMap<String, Cluster>,
+    clusters: BTreeMap<String, ClusterTimeline>,
     /// When something is due on which cluster.
     deadlines: BTreeSet<(Instant, String)>,
     /// Clusters that may have something to write.
@@ -64,8 +64,8 @@ impl All {
     fn with<T>(
         &mut self,
         name: &str,
-        cluster: impl FnOnce() -> Cluster,
-        what: impl FnOnce(&mut Cluster) -> T,
+        cluster: impl FnOnce() -> ClusterTimeline,
+        what: impl FnOnce(&mut ClusterTimeline) -> T,
     ) -> T {
         let cluster = self.clusters.entry(name.to_owned()).or_insert_with(cluster);
         let before = cluster.next_deadline();
@@ -80,9 +80,9 @@ impl All {
     }
 }
 
-impl Spokes {
+impl StubWorkAgent {
     /// No clusters yet: each comes to be with its first work, or when it is asked for.
-    pub fn new(settings: SpokeSettings, clock: Clock) -> Self {
+    pub fn new(settings: StubWorkAgentSettings, clock: Clock) -> Self {
         Self {
             all: Arc::default(),
             changed: Arc::default(),
@@ -92,9 +92,9 @@ impl Spokes {
     }
 
     /// Looks at a cluster, or does something to it.
-    pub fn with<T>(&self, name: &str, what: impl FnOnce(&mut Cluster, Timestamp) -> T) -> T {
+    pub fn with<T>(&self, name: &str, what: impl FnOnce(&mut ClusterTimeline, Timestamp) -> T) -> T {
         let now = self.clock.now();
-        let new = || Cluster::new(name, Arc::clone(&self.settings), now);
+        let new = || ClusterTimeline::new(name, Arc::clone(&self.settings), now);
         let made = self.lock().with(name, new, |cluster| what(cluster, now));
         self.changed.notify_one();
         made
@@ -200,7 +200,7 @@ enum Sent {
 }
 
 struct Run {
-    spokes: Spokes,
+    spokes: StubWorkAgent,
     hub: Access,
     turns: Arc<Semaphore>,
     writes: JoinSet<Written>,
@@ -277,7 +277,7 @@ impl Run {
                 .lock()
                 .clusters
                 .get(&name)
-                .map(Cluster::wanted_writes)
+                .map(ClusterTimeline::wanted_writes)
                 .unwrap_or_default();
             for (work, write) in wanted {
                 let id = (name.clone(), work);

@@ -8,7 +8,7 @@ use kube_sandbox::fingerprint::fingerprint;
 
 /// How the clusters do. Chances are in a hundred.
 #[derive(Clone, Debug)]
-pub struct SpokeSettings {
+pub struct StubWorkAgentSettings {
     /// By what is drawn.
     pub seed: u64,
     /// What each cluster's upgrade takes is drawn from these.
@@ -32,7 +32,7 @@ pub struct SpokeSettings {
 /// How long the Jobs of actions and of operators take.
 pub(super) const JOBS: Duration = Duration::from_mins(2);
 
-impl Default for SpokeSettings {
+impl Default for StubWorkAgentSettings {
     fn default() -> Self {
         Self {
             seed: 1,
@@ -50,7 +50,7 @@ impl Default for SpokeSettings {
 
 /// How a stage of a cluster ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum StageOutcome {
     /// As it should.
     Succeeds,
     /// The target is refused, the agent gives up, a Job fails.
@@ -72,7 +72,7 @@ pub enum Stage {
     Job,
 }
 
-impl SpokeSettings {
+impl StubWorkAgentSettings {
     /// A number for a purpose, the same in each run with this seed.
     pub(super) fn draw(&self, cluster: &str, purpose: &str, number: u64) -> u64 {
         let parts = [cluster, purpose];
@@ -90,11 +90,11 @@ impl SpokeSettings {
             .map_or(JOBS, |duration| duration.unsigned_abs())
     }
 
-    pub(super) fn outcome(&self, draw: u64) -> Outcome {
+    pub(super) fn outcome(&self, draw: u64) -> StageOutcome {
         match draw % 100 {
-            number if number >= self.failures => Outcome::Succeeds,
-            number if number % 3 == 0 => Outcome::Hangs,
-            _ => Outcome::Fails,
+            number if number >= self.failures => StageOutcome::Succeeds,
+            number if number % 3 == 0 => StageOutcome::Hangs,
+            _ => StageOutcome::Fails,
         }
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::cluster::{Asked, Cluster, Id, Timer, UPGRADE_CONFIG, version_id};
+use super::cluster::{Asked, ClusterTimeline, Id, Timer, UPGRADE_CONFIG, version_id};
 use super::release::{image_of, version_of};
-use super::settings::{Outcome, Stage};
+use super::settings::{Stage, StageOutcome};
 use kube_sandbox::object;
 
 /// For how long the update service is away.
@@ -29,7 +29,7 @@ pub(super) enum Step {
 }
 
 /// A work was applied: what follows of it. A work that is new lets the cluster try again what it had refused.
-pub(super) fn consider(cluster: &mut Cluster, work: &str, is_new: bool, now: Timestamp) {
+pub(super) fn consider(cluster: &mut ClusterTimeline, work: &str, is_new: bool, now: Timestamp) {
     consider_version(cluster, work, is_new, now);
     if !cluster.agent {
         return;
@@ -79,7 +79,7 @@ fn current(version: &Value) -> (&str, &str, bool) {
     )
 }
 
-fn consider_version(cluster: &mut Cluster, by: &str, is_new: bool, now: Timestamp) {
+fn consider_version(cluster: &mut ClusterTimeline, by: &str, is_new: bool, now: Timestamp) {
     let object = &cluster.objects[&version_id()];
     let wanted = desired(object);
     let (version, shown, completed) = current(object);
@@ -108,17 +108,17 @@ fn consider_version(cluster: &mut Cluster, by: &str, is_new: bool, now: Timestam
     cluster.after(sees, Timer::Update(Step::Look(attempt)));
 }
 
-fn observe_generation(cluster: &mut Cluster) {
+fn observe_generation(cluster: &mut ClusterTimeline) {
     if let Some(object) = cluster.objects.get_mut(&version_id()) {
         object["status"]["observedGeneration"] = object::generation(object).into();
     }
 }
 
 /// Goes on with an upgrade.
-pub(super) fn step(cluster: &mut Cluster, step: Step, now: Timestamp) {
+pub(super) fn step(cluster: &mut ClusterTimeline, step: Step, now: Timestamp) {
     match step {
         Step::Look(of) if of == cluster.attempt => look(cluster, now),
-        Step::Back(of) if of == cluster.attempt => accept(cluster, Outcome::Succeeds, now),
+        Step::Back(of) if of == cluster.attempt => accept(cluster, StageOutcome::Succeeds, now),
         Step::Complete(of) if of == cluster.attempt => complete(cluster, now),
         Step::Look(_) | Step::Back(_) | Step::Complete(_) => {}
         Step::Commence(id, of) => commence(cluster, &id, of, now),
@@ -129,13 +129,13 @@ fn condition(type_: &str, holds: bool, message: &str) -> Value {
     json!({"type": type_, "status": if holds { "True" } else { "False" }, "message": message})
 }
 
-fn set_conditions(cluster: &mut Cluster, conditions: &[Value]) {
+fn set_conditions(cluster: &mut ClusterTimeline, conditions: &[Value]) {
     if let Some(object) = cluster.objects.get_mut(&version_id()) {
         object["status"]["conditions"] = conditions.to_vec().into();
     }
 }
 
-fn look(cluster: &mut Cluster, now: Timestamp) {
+fn look(cluster: &mut ClusterTimeline, now: Timestamp) {
     observe_generation(cluster);
     let outcome = cluster.draw_outcome(Stage::Update);
     let Some((version, _)) = desired(&cluster.objects[&version_id()]) else {
@@ -146,9 +146,9 @@ fn look(cluster: &mut Cluster, now: Timestamp) {
          must be a previous version or an available update"
     );
     let is_away = cluster.settings.late > 0 && cluster.draw("away") % 100 < cluster.settings.late;
-    let waits = outcome == Outcome::Waits || outcome == Outcome::Succeeds && is_away;
+    let waits = outcome == StageOutcome::Waits || outcome == StageOutcome::Succeeds && is_away;
     match outcome {
-        Outcome::Fails => {
+        StageOutcome::Fails => {
             cluster.is_stuck = true;
             let conditions = [
                 condition("Invalid", true, &refused),
@@ -156,22 +156,22 @@ fn look(cluster: &mut Cluster, now: Timestamp) {
             ];
             set_conditions(cluster, &conditions);
         }
-        Outcome::Waits | Outcome::Succeeds if waits => {
+        StageOutcome::Waits | StageOutcome::Succeeds if waits => {
             let away = condition("RetrievedUpdates", false, "the update service does not answer");
             set_conditions(cluster, &[condition("Invalid", true, &refused), away]);
             let attempt = cluster.attempt;
             cluster.after(AWAY, Timer::Update(Step::Back(attempt)));
         }
-        Outcome::Succeeds | Outcome::Hangs | Outcome::Waits => accept(cluster, outcome, now),
+        StageOutcome::Succeeds | StageOutcome::Hangs | StageOutcome::Waits => accept(cluster, outcome, now),
     }
 }
 
-fn accept(cluster: &mut Cluster, outcome: Outcome, now: Timestamp) {
+fn accept(cluster: &mut ClusterTimeline, outcome: StageOutcome, now: Timestamp) {
     let Some((version, image)) = desired(&cluster.objects[&version_id()]) else {
         return;
     };
     begin(cluster, &version, &image, now);
-    if outcome == Outcome::Hangs {
+    if outcome == StageOutcome::Hangs {
         cluster.is_stuck = true;
         let failing = "Cluster operator etcd is degraded";
         set_conditions(
@@ -190,7 +190,7 @@ fn accept(cluster: &mut Cluster, outcome: Outcome, now: Timestamp) {
 }
 
 /// The upgrade begins.
-pub(super) fn begin(cluster: &mut Cluster, version: &str, image: &str, now: Timestamp) {
+pub(super) fn begin(cluster: &mut ClusterTimeline, version: &str, image: &str, now: Timestamp) {
     let working = format!("Working towards {version}: 106 of 859 done (12% complete)");
     set_conditions(
         cluster,
@@ -217,7 +217,7 @@ pub(super) fn begin(cluster: &mut Cluster, version: &str, image: &str, now: Time
 }
 
 /// The upgrade is done; the agent sees it at once.
-pub(super) fn complete(cluster: &mut Cluster, now: Timestamp) {
+pub(super) fn complete(cluster: &mut ClusterTimeline, now: Timestamp) {
     set_conditions(cluster, &[condition("RetrievedUpdates", true, "")]);
     let Some(object) = cluster.objects.get_mut(&version_id()) else {
         return;
@@ -241,7 +241,7 @@ pub(super) fn complete(cluster: &mut Cluster, now: Timestamp) {
     }
 }
 
-fn consider_config(cluster: &mut Cluster, id: &Id, is_new: bool, now: Timestamp) {
+fn consider_config(cluster: &mut ClusterTimeline, id: &Id, is_new: bool, now: Timestamp) {
     let Some(object) = cluster.objects.get_mut(id) else {
         return;
     };
@@ -273,8 +273,8 @@ fn consider_config(cluster: &mut Cluster, id: &Id, is_new: bool, now: Timestamp)
 }
 
 /// The agent asks the cluster version operator for the version, or gives up.
-fn commence(cluster: &mut Cluster, id: &Id, generation: i64, now: Timestamp) {
-    let fails = cluster.draw_outcome(Stage::Agent) == Outcome::Fails;
+fn commence(cluster: &mut ClusterTimeline, id: &Id, generation: i64, now: Timestamp) {
+    let fails = cluster.draw_outcome(Stage::Agent) == StageOutcome::Fails;
     let Some(config) = cluster.objects.get_mut(id) else {
         return;
     };
@@ -311,19 +311,21 @@ fn commence(cluster: &mut Cluster, id: &Id, generation: i64, now: Timestamp) {
 }
 
 /// A Job or Pod comes to its end, or hangs.
-pub(super) fn end_run(cluster: &mut Cluster, id: &Id, draw: u64) {
+pub(super) fn end_run(cluster: &mut ClusterTimeline, id: &Id, draw: u64) {
     let outcome = cluster.outcome(Stage::Job, draw);
     let is_it = |object: &&mut Value| object["metadata"]["uid"] == draw;
     let Some(object) = cluster.objects.get_mut(id).filter(is_it) else {
         return;
     };
     object["status"] = match (id.0, outcome) {
-        (_, Outcome::Hangs) => return,
-        ("Pod", Outcome::Succeeds | Outcome::Waits) => json!({"phase": "Succeeded"}),
-        ("Pod", Outcome::Fails) => json!({"phase": "Failed"}),
-        (_, Outcome::Succeeds | Outcome::Waits) => {
+        (_, StageOutcome::Hangs) => return,
+        ("Pod", StageOutcome::Succeeds | StageOutcome::Waits) => json!({"phase": "Succeeded"}),
+        ("Pod", StageOutcome::Fails) => json!({"phase": "Failed"}),
+        (_, StageOutcome::Succeeds | StageOutcome::Waits) => {
             json!({"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]})
         }
-        (_, Outcome::Fails) => json!({"failed": 4, "conditions": [{"type": "Failed", "status": "True"}]}),
+        (_, StageOutcome::Fails) => {
+            json!({"failed": 4, "conditions": [{"type": "Failed", "status": "True"}]})
+        }
     };
 }

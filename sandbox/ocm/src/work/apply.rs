@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     super::names,
     ignore_fields, manifest, merge,
-    status::Outcome,
+    status::ApplyOutcome,
     wire::{ResourceMeta, WorkStatus},
 };
 use kube_sandbox::{
@@ -46,10 +46,10 @@ pub struct Attempt {
 
 impl Attempt {
     /// For the status.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> ApplyOutcome {
         match &self.result {
-            Ok(_) => Outcome::Applied,
-            Err(failure) => Outcome::Failed {
+            Ok(_) => ApplyOutcome::Applied,
+            Err(failure) => ApplyOutcome::Failed {
                 reason: failure.reason,
                 message: failure.message.clone(),
             },

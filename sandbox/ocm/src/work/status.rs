@@ -28,7 +28,7 @@ pub enum Seen {
 
 /// How applying one manifest went.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ApplyOutcome {
     /// It is as the manifest says, or nothing was to be done.
     Applied,
     /// It is not; `reason` is the condition's.
@@ -204,7 +204,7 @@ fn aggregate_rules(kind: &str, count: Count) -> Condition {
 /// the end once it was computed for another generation.
 pub fn record_apply(
     status: &mut WorkStatus,
-    results: Vec<(ResourceMeta, Outcome)>,
+    results: Vec<(ResourceMeta, ApplyOutcome)>,
     generation: i64,
     now: Timestamp,
 ) {
@@ -212,13 +212,13 @@ pub fn record_apply(
     let mut all_applied = true;
     for (meta, outcome) in results {
         let applied = match outcome {
-            Outcome::Applied => Condition::new(
+            ApplyOutcome::Applied => Condition::new(
                 "Applied",
                 Status::True,
                 "AppliedManifestComplete",
                 "Apply manifest complete",
             ),
-            Outcome::Failed { reason, message } => Condition::new(
+            ApplyOutcome::Failed { reason, message } => Condition::new(
                 "Applied",
                 Status::False,
                 reason,

@@ -34,7 +34,7 @@ const RETRY: Duration = Duration::from_secs(5);
 pub type Outage = Box<dyn Fn(bool) + Send + Sync>;
 
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum EventSource {
     Version,
     Pools,
     Jobs,
@@ -78,7 +78,7 @@ struct Actor {
 ///
 /// # Errors
 /// If one of its objects cannot be made.
-pub async fn install(shape: &Shape, player: ClusterSimulator) -> Result<Cluster, AccessError> {
+pub async fn install(shape: &Shape, player: ClusterSimulator) -> Result<RunningCluster, AccessError> {
     let now = player.clock.now();
     let mut model = Model::installed(shape, now);
     let mut actor = Actor {
@@ -97,13 +97,13 @@ pub async fn install(shape: &Shape, player: ClusterSimulator) -> Result<Cluster,
     while let Some(write) = actor.pending.pop_front() {
         actor.write(&write).await?;
     }
-    Ok(Cluster(actor))
+    Ok(RunningCluster(actor))
 }
 
 /// An installed cluster.
-pub struct Cluster(Actor);
+pub struct RunningCluster(Actor);
 
-impl Cluster {
+impl RunningCluster {
     /// Plays the cluster until `shutdown`, with the failure modes that `faults` says at each time.
     pub async fn run(self, mut faults: watch::Receiver<BTreeSet<Fault>>, shutdown: CancellationToken) {
         let mut actor = self.0;
@@ -131,15 +131,15 @@ impl Cluster {
 }
 
 impl Actor {
-    fn watches(&self) -> SelectAll<BoxStream<'static, (Source, WatchEvent)>> {
+    fn watches(&self) -> SelectAll<BoxStream<'static, (EventSource, WatchEvent)>> {
         let mut events = SelectAll::new();
         let version = Selection::one(&Key::cluster("version"));
         for (source, kind, selection) in [
-            (Source::Version, &CLUSTER_VERSION, version),
-            (Source::Pools, &POOL, Selection::everything()),
-            (Source::Jobs, &JOB, Selection::everything()),
-            (Source::MachineSets, &MACHINE_SET, Selection::everything()),
-            (Source::Machines, &MACHINE, Selection::everything()),
+            (EventSource::Version, &CLUSTER_VERSION, version),
+            (EventSource::Pools, &POOL, Selection::everything()),
+            (EventSource::Jobs, &JOB, Selection::everything()),
+            (EventSource::MachineSets, &MACHINE_SET, Selection::everything()),
+            (EventSource::Machines, &MACHINE, Selection::everything()),
         ] {
             let watch = self.access.watch(kind, &selection);
             events.push(watch.map(move |event| (source, event)).boxed());
@@ -148,10 +148,10 @@ impl Actor {
     }
 
     /// Few clusters have such a pod, so it is watched only where there is one.
-    fn blocker(&self) -> BoxStream<'static, (Source, WatchEvent)> {
+    fn blocker(&self) -> BoxStream<'static, (EventSource, WatchEvent)> {
         let selection = Selection::everything().with_labels(BLOCKS_DRAIN);
         let watch = self.access.watch(&POD, &selection);
-        watch.map(|event| (Source::Blocker, event)).boxed()
+        watch.map(|event| (EventSource::Blocker, event)).boxed()
     }
 
     /// Lets happen what is due, and writes what came of it.
@@ -234,7 +234,7 @@ impl Actor {
         [event, self.retry_at].into_iter().flatten().min()
     }
 
-    fn on_event(&mut self, source: Source, event: WatchEvent) {
+    fn on_event(&mut self, source: EventSource, event: WatchEvent) {
         match event {
             WatchEvent::Applied(object) => self.on_object(source, &object),
             WatchEvent::Resync(objects) => {
@@ -246,14 +246,14 @@ impl Actor {
         }
     }
 
-    fn on_deletion(&mut self, source: Source, object: &Object) {
+    fn on_deletion(&mut self, source: EventSource, object: &Object) {
         let name = object.name().to_owned();
         let input = match source {
-            Source::Version | Source::Pools => return,
-            Source::MachineSets => Input::MachineSetGone(name),
-            Source::Machines => Input::MachineGone(name),
-            Source::Blocker => Input::BlockerGone,
-            Source::Jobs => {
+            EventSource::Version | EventSource::Pools => return,
+            EventSource::MachineSets => Input::MachineSetGone(name),
+            EventSource::Machines => Input::MachineGone(name),
+            EventSource::Blocker => Input::BlockerGone,
+            EventSource::Jobs => {
                 let key = JobKey {
                     namespace: object.namespace().unwrap_or_default().to_owned(),
                     name,
@@ -265,19 +265,19 @@ impl Actor {
         self.model.observe(input, self.clock.now());
     }
 
-    fn on_object(&mut self, source: Source, object: &Object) {
+    fn on_object(&mut self, source: EventSource, object: &Object) {
         let input = match source {
-            Source::Version => Input::Version(VersionSpec::read(object)),
-            Source::Pools => Input::Pool {
+            EventSource::Version => Input::Version(VersionSpec::read(object)),
+            EventSource::Pools => Input::Pool {
                 name: object.name().to_owned(),
                 generation: object.generation(),
                 paused: object["spec"]["paused"].as_bool().unwrap_or_default(),
                 max_unavailable: MaxUnavailable::parse(&object["spec"]["maxUnavailable"]),
             },
-            Source::Jobs => Input::Job(self.job(object)),
-            Source::MachineSets => Input::MachineSet(MachineSetSpec::read(object)),
-            Source::Machines => Input::Machine(MachineSpec::read(object)),
-            Source::Blocker => return,
+            EventSource::Jobs => Input::Job(self.job(object)),
+            EventSource::MachineSets => Input::MachineSet(MachineSetSpec::read(object)),
+            EventSource::Machines => Input::Machine(MachineSpec::read(object)),
+            EventSource::Blocker => return,
         };
         self.model.observe(input, self.clock.now());
     }

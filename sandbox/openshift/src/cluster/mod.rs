@@ -6,7 +6,7 @@ pub mod kinds;
 pub mod model;
 mod program;
 
-pub use actor::{Cluster, ClusterSimulator, Outage, install};
+pub use actor::{ClusterSimulator, Outage, RunningCluster, install};
 pub use fault::{Fault, UnknownFault};
 pub use model::Shape;
 pub use program::{Program, ProgramContext, Programs};

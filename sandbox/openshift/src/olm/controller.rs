@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::decide::decide;
 use super::kinds::{CATALOG_SOURCE, CLUSTER_SERVICE_VERSION, CONFIG_MAP, INSTALL_PLAN, SUBSCRIPTION};
-use super::objects::{Seen, Source, Write};
+use super::objects::{CatalogSource, Seen, Write};
 use kube_sandbox::access::{Access, AccessError, Removal, Selection, WatchEvent};
 use kube_sandbox::sleep::{duration_until, sleep_until_some};
 
@@ -42,14 +42,14 @@ pub async fn run(access: Access, clock: Clock, shutdown: CancellationToken) {
     }
 }
 
-fn watches(access: &Access) -> SelectAll<BoxStream<'static, (Source, WatchEvent)>> {
+fn watches(access: &Access) -> SelectAll<BoxStream<'static, (CatalogSource, WatchEvent)>> {
     let mut events = SelectAll::new();
     for (source, kind) in [
-        (Source::Catalogs, &CATALOG_SOURCE),
-        (Source::ConfigMaps, &CONFIG_MAP),
-        (Source::Subscriptions, &SUBSCRIPTION),
-        (Source::Plans, &INSTALL_PLAN),
-        (Source::Versions, &CLUSTER_SERVICE_VERSION),
+        (CatalogSource::Catalogs, &CATALOG_SOURCE),
+        (CatalogSource::ConfigMaps, &CONFIG_MAP),
+        (CatalogSource::Subscriptions, &SUBSCRIPTION),
+        (CatalogSource::Plans, &INSTALL_PLAN),
+        (CatalogSource::Versions, &CLUSTER_SERVICE_VERSION),
     ] {
         let watch = access.watch(kind, &Selection::everything());
         events.push(watch.map(move |event| (source, event)).boxed());

@@ -22,7 +22,7 @@ pub(super) struct Seen {
 
 /// Which of them a change is about.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source {
+pub(super) enum CatalogSource {
     Catalogs,
     ConfigMaps,
     Subscriptions,
@@ -42,18 +42,18 @@ pub(super) enum Write {
 }
 
 impl Seen {
-    fn of(&mut self, source: Source) -> &mut Objects {
+    fn of(&mut self, source: CatalogSource) -> &mut Objects {
         match source {
-            Source::Catalogs => &mut self.catalogs,
-            Source::ConfigMaps => &mut self.config_maps,
-            Source::Subscriptions => &mut self.subscriptions,
-            Source::Plans => &mut self.plans,
-            Source::Versions => &mut self.versions,
+            CatalogSource::Catalogs => &mut self.catalogs,
+            CatalogSource::ConfigMaps => &mut self.config_maps,
+            CatalogSource::Subscriptions => &mut self.subscriptions,
+            CatalogSource::Plans => &mut self.plans,
+            CatalogSource::Versions => &mut self.versions,
         }
     }
 
     /// Takes in a change.
-    pub(super) fn take(&mut self, source: Source, event: WatchEvent) {
+    pub(super) fn take(&mut self, source: CatalogSource, event: WatchEvent) {
         let objects = self.of(source);
         match event {
             WatchEvent::Applied(object) => {

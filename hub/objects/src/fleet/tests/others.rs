@@ -1,7 +1,7 @@
 //! Works and records of other upgrades than the one that is looked at.
 
 use drydock_api::names::EndState;
-use drydock_rollout::{Outcome, Owner, RetryToken, WorkFeedback};
+use drydock_rollout::{AttemptOutcome, Owner, RetryToken, WorkFeedback};
 
 use super::*;
 
@@ -63,7 +63,7 @@ fn written_pages(fleet: &mut TestFleet) -> Vec<(String, Option<String>)> {
 /// What an upgrade that is gone has left on `c01`: a work with its outcome.
 fn left_by(fleet: &mut TestFleet, owner: Owner) -> Work {
     let mut work = work_of(fleet, owner, "cluster");
-    work.outcome = Some(Arc::new(Outcome {
+    work.outcome = Some(Arc::new(AttemptOutcome {
         state: EndState::Complete,
         reason: "Upgraded".into(),
         message: "".into(),

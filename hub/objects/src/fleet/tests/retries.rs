@@ -1,7 +1,7 @@
 //! Clusters that are started over.
 
 use drydock_api::names::{EndState, RETRY_ANNOTATION};
-use drydock_rollout::{Enforcement, Outcome, RetryToken, UpdateState, VersionFeedback, WorkFeedback};
+use drydock_rollout::{AttemptOutcome, Enforcement, RetryToken, UpdateState, VersionFeedback, WorkFeedback};
 use semver::Version;
 
 use super::*;
@@ -12,7 +12,7 @@ fn an_attempt_that_continues_a_failed_one_names_the_spec_that_lets_it_start() {
     let start = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
     fleet.written(&start);
     let failed = Work {
-        outcome: Some(Arc::new(Outcome {
+        outcome: Some(Arc::new(AttemptOutcome {
             state: EndState::Failed,
             reason: "PostActionFailed".into(),
             message: "".into(),

@@ -48,7 +48,7 @@ pub(super) enum JobEvent {
 
 /// How the pods of a Job end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum JobOutcome {
     Succeed,
     Fail,
     FailFirst(u32),
@@ -68,7 +68,7 @@ pub struct JobSpec {
     ttl: Option<i64>,
     suspended: bool,
     finished: bool,
-    outcome: Outcome,
+    outcome: JobOutcome,
     duration: Option<SignedDuration>,
     template: Value,
     /// Its pods run a real program, which says when and how they end.
@@ -103,7 +103,7 @@ impl JobSpec {
                 matches!(condition["type"].as_str(), Some("Complete" | "Failed"))
                     && condition["status"] == "True"
             }),
-            outcome: hint(OUTCOME).map_or(Outcome::Succeed, Outcome::parse),
+            outcome: hint(OUTCOME).map_or(JobOutcome::Succeed, JobOutcome::parse),
             duration: hint(DURATION).and_then(parse_duration),
             template: spec["template"].clone(),
             runs_program: false,
@@ -115,7 +115,7 @@ fn parse_duration(text: &str) -> Option<SignedDuration> {
     text.parse().ok()
 }
 
-impl Outcome {
+impl JobOutcome {
     fn parse(text: &str) -> Self {
         match text.split_once(':') {
             Some(("fail", count)) => count.parse().map_or(Self::Fail, Self::FailFirst),
@@ -368,7 +368,7 @@ impl Run {
             number,
             Change::Status(self.pod_status("Running", &state, true, now)),
         ));
-        if self.spec.outcome == Outcome::Hang || self.spec.runs_program {
+        if self.spec.outcome == JobOutcome::Hang || self.spec.runs_program {
             return;
         }
         let sampled = || {

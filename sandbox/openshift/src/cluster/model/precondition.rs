@@ -39,7 +39,7 @@ pub(super) struct Case<'a> {
 
 /// What the checks came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum PreconditionOutcome {
     /// The update may begin; the text is recorded as `acceptedRisks`.
     Accepted(String),
     /// The update is refused with this message.
@@ -47,7 +47,7 @@ pub(super) enum Outcome {
 }
 
 /// Runs the checks in their order.
-pub(super) fn check(case: &Case<'_>, force: bool) -> Outcome {
+pub(super) fn check(case: &Case<'_>, force: bool) -> PreconditionOutcome {
     let objections: Vec<Objection> = [
         rollback(case),
         giant_hop(case),
@@ -58,7 +58,7 @@ pub(super) fn check(case: &Case<'_>, force: bool) -> Outcome {
     .flatten()
     .collect();
     if objections.is_empty() {
-        return Outcome::Accepted(String::new());
+        return PreconditionOutcome::Accepted(String::new());
     }
     let texts: Vec<String> = objections.iter().map(Objection::text).collect();
     let summary = match texts.as_slice() {
@@ -66,9 +66,9 @@ pub(super) fn check(case: &Case<'_>, force: bool) -> Outcome {
         several => format!("Multiple precondition checks failed:\n* {}", several.join("\n* ")),
     };
     match (objections.iter().any(|objection| objection.blocks), force) {
-        (true, false) => Outcome::Refused(summary),
-        (true, true) => Outcome::Accepted(format!("Forced through blocking failures: {summary}")),
-        (false, _) => Outcome::Accepted(summary),
+        (true, false) => PreconditionOutcome::Refused(summary),
+        (true, true) => PreconditionOutcome::Accepted(format!("Forced through blocking failures: {summary}")),
+        (false, _) => PreconditionOutcome::Accepted(summary),
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    fn outcome(current: &str, previous: Option<&str>, target: &str, force: bool) -> Outcome {
+    fn outcome(current: &str, previous: Option<&str>, target: &str, force: bool) -> PreconditionOutcome {
         let now = Timestamp::UNIX_EPOCH;
         let current = Release::of(current.parse().unwrap());
         let first = previous.map_or_else(
@@ -246,8 +246,10 @@ mod tests {
         for (current, previous, target, reason) in table {
             let result = outcome(current, previous, target, false);
             match (reason, &result) {
-                (None, Outcome::Accepted(risks)) => assert!(risks.is_empty(), "{risks}"),
-                (Some(reason), Outcome::Refused(message)) => assert!(message.contains(reason), "{message}"),
+                (None, PreconditionOutcome::Accepted(risks)) => assert!(risks.is_empty(), "{risks}"),
+                (Some(reason), PreconditionOutcome::Refused(message)) => {
+                    assert!(message.contains(reason), "{message}")
+                }
                 _ => panic!("{current} to {target}: {result:?}"),
             }
         }
@@ -255,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_forced_update_records_what_it_was_forced_through() {
-        let Outcome::Accepted(risks) = outcome("4.14.9", None, "4.15.10", true) else {
+        let PreconditionOutcome::Accepted(risks) = outcome("4.14.9", None, "4.15.10", true) else {
             panic!("a forced update is accepted");
         };
         assert_eq!(

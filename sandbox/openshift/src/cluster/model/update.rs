@@ -10,7 +10,7 @@ use super::condition::Truth;
 use super::duration::Spread;
 use super::operator::Ailment;
 use super::operators::{self, MACHINE_CONFIG, OPERATORS};
-use super::precondition::{self, Case, Outcome, Recommendation};
+use super::precondition::{self, Case, PreconditionOutcome, Recommendation};
 use super::progress::{DEGRADED_PATIENCE, Phase, Trouble, Wait, slow_after};
 use super::release::{Release, find_by_image};
 use super::version_operator::{Candidate, GraphHealth, Load, Updates, VersionSpec, Walk};
@@ -129,14 +129,14 @@ impl Model {
             recommendation: self.recommendation(&release),
         };
         match precondition::check(&case, candidate.force) {
-            Outcome::Refused(message) => {
+            PreconditionOutcome::Refused(message) => {
                 let message = format!(
                     "Preconditions failed for payload loaded version=\"{}\" image=\"{}\": {message}",
                     release.version, release.image
                 );
                 self.version.load = Load::refused("PreconditionChecks", message);
             }
-            Outcome::Accepted(risks) => {
+            PreconditionOutcome::Accepted(risks) => {
                 let verified = !candidate.force || !self.has(Fault::SignatureNotVerified);
                 self.begin(release, verified, risks, now);
             }
