@@ -43,12 +43,12 @@ image: ## Build the images of hub and agent without a daemon (needs musl-tools a
 
 .PHONY: install
 install: ## Put kubectl-drydock where `kubectl drydock` finds it
-	$(CARGO) install --locked --profile image --path cli
+	$(CARGO) install --locked --profile plugin --path cli
 
 .PHONY: krew
 krew: ## Pack the plugin for this machine and write its krew manifest (RELEASES=https://…, where archives are downloaded)
-	$(CARGO) build --profile image --package drydock-cli
-	@cli/krew/pack target/image/kubectl-drydock target/krew $(RELEASES)
+	$(CARGO) build --profile plugin --package drydock-cli
+	@cli/krew/pack target/plugin/kubectl-drydock target/krew $(RELEASES)
 
 .PHONY: test
 test: ## Run all tests that need only the toolchains

@@ -156,11 +156,57 @@ pub fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
         return Err(ConfigurationError::NoFields);
     }
     drop_nulls(&mut value);
+    refuse_lists(&value)?;
     let mut configuration: Configuration = serde_json::from_value(value)
         .map_err(|error| ConfigurationError::Unreadable(texts::without_quotes(&error.to_string())))?;
     configuration.default_unused();
     configuration.check()?;
     Ok(configuration)
+}
+
+/// The sections, which have fields.
+const SECTIONS: [&str; 12] = [
+    "/configManager",
+    "/validation",
+    "/environment",
+    "/maintenance",
+    "/maintenance/ignoredAlerts",
+    "/scale",
+    "/upgradeWindow",
+    "/nodeDrain",
+    "/healthCheck",
+    "/extDependencyAvailabilityChecks",
+    "/extDependencyAvailabilityChecks/http",
+    "/featureGate",
+];
+
+/// A list would be taken for the fields of a section in their order, and an empty one for its defaults.
+fn refuse_lists(value: &Value) -> Result<(), ConfigurationError> {
+    let notify = value.get("notify");
+    let webhooks = notify.and_then(|notify| notify["webhooks"].as_array());
+    let webhooks = webhooks.into_iter().flatten();
+    let of_notify = notify
+        .into_iter()
+        .map(|notify| ("notify".to_owned(), notify))
+        .chain(
+            webhooks
+                .clone()
+                .map(|webhook| ("notify.webhooks[]".to_owned(), webhook)),
+        )
+        .chain(webhooks.filter_map(|webhook| {
+            let secret = webhook.get("secretRef")?;
+            Some(("notify.webhooks[].secretRef".to_owned(), secret))
+        }));
+    let sections = SECTIONS.iter().filter_map(|path| {
+        let section = value.pointer(path)?;
+        Some((path.trim_start_matches('/').replace('/', "."), section))
+    });
+    match sections.chain(of_notify).find(|(_, section)| section.is_array()) {
+        Some((path, _)) => Err(ConfigurationError::Unreadable(format!(
+            "{path} is a list, and should have fields"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Takes nulls away: of objects and of lists.

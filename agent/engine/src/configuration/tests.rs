@@ -31,6 +31,22 @@ fn what_has_no_fields_is_refused_and_not_taken_for_the_defaults() {
 }
 
 #[test]
+fn a_list_is_not_taken_for_the_fields_of_a_section() {
+    for text in [
+        "upgradeWindow: [5, 6]",
+        "nodeDrain: []",
+        "configManager: []",
+        "maintenance: {ignoredAlerts: [[A]]}",
+        "extDependencyAvailabilityChecks: {http: [10]}",
+        "notify: []",
+        "notify: {webhooks: [[https://example.com]]}",
+    ] {
+        let refused = parse(text).unwrap_err().to_string();
+        assert!(refused.contains("is a list"), "{text}: {refused}");
+    }
+}
+
+#[test]
 fn every_key_of_the_original_is_read() {
     let text = "
 upgradeType: OSD

@@ -65,7 +65,7 @@ async fn the_job_of_a_failed_pre_action_makes_room_for_that_of_a_retry() {
         .await
         .unwrap();
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Job, StageOutcome::Fails)
+        cluster.always(Stage::Job, StageOutcome::Fails);
     });
     light
         .upgrade(
@@ -76,7 +76,7 @@ async fn the_job_of_a_failed_pre_action_makes_room_for_that_of_a_retry() {
         .unwrap();
     light.until("spring", WEEK, failed).await.unwrap();
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Job, StageOutcome::Succeeds)
+        cluster.always(Stage::Job, StageOutcome::Succeeds);
     });
     let retry = json!({"metadata": {"annotations": {"drydock.dev/retry": "1"}}});
     light.edit("spring", retry).await.unwrap();
@@ -113,7 +113,7 @@ async fn a_pre_action_that_outlasts_the_window_waits_for_the_next_one() {
         .await
         .unwrap();
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Job, StageOutcome::Hangs)
+        cluster.always(Stage::Job, StageOutcome::Hangs);
     });
     // Virtual time begins at 8 o'clock.
     let strategy = json!({"startWindows": [{"cron": "0 8 * * *", "duration": "1h"}]});

@@ -143,7 +143,7 @@ async fn a_cluster_that_ran_the_target_and_says_otherwise_later_is_not_started()
 async fn a_retried_cluster_that_another_upgrade_completed_is_on_record() {
     let light = fleet(&[("c01", "4.14.9")]).await;
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Update, StageOutcome::Fails)
+        cluster.always(Stage::Update, StageOutcome::Fails);
     });
     light.upgrade("one", spec_of(&["c01"])).await.unwrap();
     light

@@ -137,10 +137,10 @@ async fn a_short_outage_of_the_update_service_fails_no_cluster_and_a_lasting_ref
         .await
         .unwrap();
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Update, StageOutcome::Waits)
+        cluster.always(Stage::Update, StageOutcome::Waits);
     });
     light.spokes.with("c02", |cluster, _| {
-        cluster.always(Stage::Update, StageOutcome::Fails)
+        cluster.always(Stage::Update, StageOutcome::Fails);
     });
     light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
     minutes(8).await;
@@ -225,7 +225,7 @@ async fn a_state_that_somebody_else_writes_on_a_work_ends_nothing() {
             .await
             .unwrap();
         light.spokes.with("c01", |cluster, _| {
-            cluster.always(Stage::Update, StageOutcome::Hangs)
+            cluster.always(Stage::Update, StageOutcome::Hangs);
         });
         light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
         minutes(10).await;

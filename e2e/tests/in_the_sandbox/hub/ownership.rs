@@ -60,7 +60,7 @@ async fn a_cluster_that_failed_goes_to_the_later_upgrade_and_the_older_one_lets_
         .await
         .unwrap();
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Update, StageOutcome::Fails)
+        cluster.always(Stage::Update, StageOutcome::Fails);
     });
     light.upgrade("old", spec_of(&["c01", "c02"])).await.unwrap();
     let failed = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| is_true(status, "Failed");
@@ -134,7 +134,7 @@ async fn a_retry_on_the_earlier_upgrade_is_the_exception_and_never_asks_for_an_o
         .await
         .unwrap();
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Update, StageOutcome::Fails)
+        cluster.always(Stage::Update, StageOutcome::Fails);
     });
     light.upgrade("old", spec_of(&["c01"])).await.unwrap();
     let failed = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| is_true(status, "Failed");
@@ -309,7 +309,7 @@ async fn how_clusters_ended_outlives_the_upgrade() {
         .await
         .unwrap();
     light.spokes.with("c02", |cluster, _| {
-        cluster.always(Stage::Update, StageOutcome::Fails)
+        cluster.always(Stage::Update, StageOutcome::Fails);
     });
     light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
     let over = |status: &drydock_api::mcu::ManagedClustersUpgradeStatus| {
@@ -517,7 +517,7 @@ async fn a_cluster_whose_claim_lags_behind_its_record_is_read_before_it_is_asked
             // After the platform has come to the target.
             spec = with(spec, &json!({"postUpgradeAction": action("after")}));
             light.spokes.with("c01", |cluster, _| {
-                cluster.always(Stage::Job, StageOutcome::Fails)
+                cluster.always(Stage::Job, StageOutcome::Fails);
             });
         }
         light.upgrade("new", spec).await.unwrap();

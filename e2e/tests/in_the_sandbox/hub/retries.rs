@@ -17,7 +17,7 @@ async fn any_new_value_retries_once_whatever_the_clocks_say() {
         .await
         .unwrap();
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Update, StageOutcome::Fails)
+        cluster.always(Stage::Update, StageOutcome::Fails);
     });
     light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
     light.until("spring", WEEK, failed).await.unwrap();
@@ -49,7 +49,7 @@ async fn one_cluster_is_retried_by_its_own_value() {
         .unwrap();
     for name in ["c01", "c02"] {
         light.spokes.with(name, |cluster, _| {
-            cluster.always(Stage::Update, StageOutcome::Fails)
+            cluster.always(Stage::Update, StageOutcome::Fails);
         });
     }
     light.upgrade("spring", spec_of(&["c01", "c02"])).await.unwrap();
@@ -71,7 +71,7 @@ async fn timeouts_are_measured_by_the_servers_clock() {
         .await
         .unwrap();
     light.spokes.with("c01", |cluster, _| {
-        cluster.always(Stage::Update, StageOutcome::Hangs)
+        cluster.always(Stage::Update, StageOutcome::Hangs);
     });
     // The hub's machine is two hours ahead.
     let ahead = Arc::new(AtomicI64::new(2 * 3600 * 1000));

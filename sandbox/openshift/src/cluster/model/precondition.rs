@@ -248,7 +248,7 @@ mod tests {
             match (reason, &result) {
                 (None, PreconditionOutcome::Accepted(risks)) => assert!(risks.is_empty(), "{risks}"),
                 (Some(reason), PreconditionOutcome::Refused(message)) => {
-                    assert!(message.contains(reason), "{message}")
+                    assert!(message.contains(reason), "{message}");
                 }
                 _ => panic!("{current} to {target}: {result:?}"),
             }
