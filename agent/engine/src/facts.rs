@@ -239,6 +239,8 @@ pub struct Facts {
     pub drain_check_due: bool,
     /// The version of the upgrade under way, if the status says that it has commenced and the cluster's history that it began.
     pub commenced: Option<String>,
+    /// ClusterVersion still asks for what an earlier UpgradeConfig asked for, and the cluster refuses it: this one has asked for nothing.
+    pub is_refused_already: bool,
 }
 
 impl Observation {
@@ -262,6 +264,7 @@ impl Observation {
             deleting_since: self.deleting_since,
             drain_check_due: self.drain_check_due,
             commenced: None,
+            is_refused_already: false,
         })
     }
 }
@@ -316,7 +319,8 @@ impl Facts {
 
     /// Whether the cluster has been told to go to `target`: from then on there is no way back, whatever it is told later.
     pub fn has_commenced(&self, target: &Target) -> bool {
-        self.asks_for(target) || self.commenced.is_some() && self.commenced.as_deref() == target.version()
+        (self.asks_for(target) && !self.is_refused_already)
+            || self.commenced.is_some() && self.commenced.as_deref() == target.version()
     }
 
     /// Whether the cluster is told to go to `target`.

@@ -428,3 +428,25 @@ async fn a_failure_mode_is_injected_and_lifted_while_the_cluster_runs() {
     }
     env.shut_down().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_release_that_was_refused_is_looked_at_again_once_it_can_be_verified() {
+    let (env, _) = env(&[]).await;
+    let user = Access::memory(env.spoke("dev1").unwrap(), "user");
+    annotate(&env, Some("F5")).await;
+    tokio::time::sleep(Duration::from_mins(5)).await;
+    ask_for(&user, json!({"version": "4.14.12"})).await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let newest = async || {
+        let version = user
+            .get(&CLUSTER_VERSION, &Key::cluster("version"))
+            .await
+            .unwrap();
+        version["status"]["history"][0]["version"].clone()
+    };
+    assert_eq!(newest().await, "4.14.9");
+    annotate(&env, None).await;
+    tokio::time::sleep(Duration::from_mins(30)).await;
+    assert_eq!(newest().await, "4.14.12");
+    env.shut_down().await;
+}

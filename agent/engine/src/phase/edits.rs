@@ -19,6 +19,20 @@ pub(super) fn on_record(facts: &Facts, entry: &UpgradeHistory) -> Option<String>
     (is_noted && history.any(|past| past.version == version)).then_some(version)
 }
 
+/// Whether the cluster refuses what is asked for before this UpgradeConfig has asked for it: an earlier one did.
+pub(super) fn is_refused_already(facts: &Facts, entry: Option<&UpgradeHistory>) -> bool {
+    let Some(target) = facts.target() else {
+        return false;
+    };
+    let has_asked = entry.is_some_and(|entry| {
+        let conditions = entry.conditions.as_deref().unwrap_or_default();
+        let is_noted =
+            entry.accepted_spec.is_some() || condition::is(conditions, ConditionType::UpgradeCommenced, TRUE);
+        is_noted && entry.version.as_deref() == target.version()
+    });
+    facts.asks_for(&target) && target.version().is_some_and(|version| facts.refuses(version)) && !has_asked
+}
+
 /// The target of an upgrade under way that has commenced; none if it has not, or the cluster refuses it.
 pub(super) fn commenced(facts: &Facts, entry: &UpgradeHistory) -> Option<Target> {
     if let Some(target) = facts.target().filter(|target| facts.has_commenced(target)) {

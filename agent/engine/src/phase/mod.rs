@@ -108,6 +108,7 @@ pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
     facts.commenced = history
         .first()
         .and_then(|newest| edits::on_record(&facts, newest));
+    facts.is_refused_already = edits::is_refused_already(&facts, history.first());
     edits::evaluate(&mut facts, &mut history);
     let made = status.made.clone().unwrap_or_default();
     let mut next = if facts.deleting_since.is_some() {

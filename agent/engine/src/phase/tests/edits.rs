@@ -155,6 +155,23 @@ fn a_deletion_does_not_wait_for_a_release_that_the_cluster_refuses() {
 }
 
 #[test]
+fn what_an_earlier_upgrade_config_asked_for_and_the_cluster_refuses_has_not_commenced() {
+    let mut agent = Agent::new();
+    agent.cluster().asked = Some(told("4.14.12"));
+    agent.cluster().refusal = Some("RetrievePayload: the signature cannot be verified".to_owned());
+    agent.seen.spec.capacity_reservation = Some(true);
+    agent.capacity.originals = vec![machine_set("w")];
+    agent.look();
+    let decision = agent.pass();
+    assert!(
+        matches!(&decision.commands[..], [Command::CreateMachineSet(_)]),
+        "{:?}",
+        decision.commands
+    );
+    assert_eq!(agent.says(ConditionType::ComputeCapacityReserved).0, "False");
+}
+
+#[test]
 fn an_upgrade_config_that_is_being_deleted_says_that_it_waits_for_the_end() {
     let mut agent = upgrading(true, false);
     agent.seen.deleting_since = Some(agent.seen.now);

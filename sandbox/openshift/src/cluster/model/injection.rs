@@ -73,10 +73,16 @@ impl Model {
                 self.release_nodes(now);
             }
             Fault::NodeConfigDegraded | Fault::NodeNotReady => self.release_nodes(now),
-            Fault::SignatureNotVerified
-            | Fault::PausedPool
-            | Fault::MinorBlocked
-            | Fault::VersionOperatorRestart => {}
+            // What was refused is looked at again.
+            Fault::SignatureNotVerified | Fault::MinorBlocked => {
+                if let Some(candidate) = &self.version.candidate {
+                    let again = Event::PayloadRetrieved {
+                        candidate: candidate.number,
+                    };
+                    self.agenda.enter(now + CATCHING_UP, again);
+                }
+            }
+            Fault::PausedPool | Fault::VersionOperatorRestart => {}
         }
     }
 
