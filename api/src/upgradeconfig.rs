@@ -5,6 +5,9 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The reason of the condition `UpgradeConfigValidated` where the cluster is at the desired release, or beyond.
+pub const NOT_AN_UPGRADE: &str = "NotAnUpgrade";
+
 /// When a cluster is upgraded, to what, and how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
 #[kube(

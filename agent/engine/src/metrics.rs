@@ -87,8 +87,9 @@ impl Collector<'_> {
     fn states(&mut self) {
         let conditions = self.entry.conditions.as_deref().unwrap_or_default();
         let validated = condition::find(conditions, ConditionType::UpgradeConfigValidated);
-        let is_invalid = validated
-            .is_some_and(|known| known.status == FALSE && known.reason.as_deref() != Some(phase::NO_UPGRADE));
+        let is_invalid = validated.is_some_and(|known| {
+            known.status == FALSE && known.reason.as_deref() != Some(phase::NOT_AN_UPGRADE)
+        });
         let is_pending = !matches!(self.entry.phase, UpgradePhase::Upgraded | UpgradePhase::Failed);
         let failed = conditions
             .iter()

@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::names::AGENT_NAMESPACE;
 use drydock_api::ocm::{ManagedCluster, ManifestWork, Placement};
 use drydock_api::openshift::ClusterVersion;
+use drydock_api::upgradeconfig::UpgradeConfig;
 use drydock_e2e::fleet;
 use drydock_e2e::local_fleet;
 use drydock_e2e::local_fleet::LocalFleet;
@@ -312,5 +314,46 @@ async fn decision_groups_are_upgraded_in_their_order_and_a_percentage_at_a_time(
     assert_eq!(starts[0].0, starts[1].0);
     assert!(starts[2].0 > starts[1].0);
     assert_eq!(&order[2..], ["dev1", "dev2", "dev3"]);
+    fleet.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_there_when_its_upgrade_config_is_made_anew_is_complete() {
+    let mut settings = clusters(1);
+    settings.clusters[0].agent = true;
+    let wanted = upgrade(
+        &settings,
+        &json!({}),
+        &json!({"upgradeVia": "Agent", "clusterUpgradeTimeout": "12h"}),
+    );
+    let fleet = local_fleet::start(settings).await.unwrap();
+    let (hub, spoke) = (fleet.user().unwrap(), fleet.user_of("dev1").unwrap());
+    fleet::start(&hub, &wanted).await.unwrap();
+    let configs: Api<UpgradeConfig> = Api::namespaced(spoke.clone(), AGENT_NAMESPACE);
+    let is_at_workers = |config: &UpgradeConfig| {
+        let newest = config.status.as_ref()?.history.as_ref()?.first()?;
+        let conditions = newest.conditions.as_ref()?;
+        Some(conditions.first()?.type_ == "WorkerNodesUpgraded")
+    };
+    let mut begun = false;
+    for _ in 0..600 {
+        tokio::time::sleep(MINUTE).await;
+        let config = configs.get_opt("managed-upgrade-config").await.unwrap();
+        begun = config.as_ref().and_then(is_at_workers) == Some(true);
+        if begun {
+            break;
+        }
+    }
+    assert!(begun, "the workers have not begun");
+    configs
+        .delete("managed-upgrade-config", &DeleteParams::default())
+        .await
+        .unwrap();
+    let cleared = Patch::Merge(json!({"spec": {"desiredUpdate": null}}));
+    Api::<ClusterVersion>::all(spoke)
+        .patch("version", &PatchParams::default(), &cleared)
+        .await
+        .unwrap();
+    until_complete(&hub).await;
     fleet.shut_down().await.unwrap();
 }

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use drydock_api::conditions::{FALSE, TRUE};
+pub use drydock_api::upgradeconfig::NOT_AN_UPGRADE;
 use drydock_api::upgradeconfig::{MadeResource, UpgradeConfigStatus, UpgradeHistory, UpgradePhase};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -40,8 +41,6 @@ const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(2);
 const SUPERSEDED: &str = "Superseded";
 /// The reason of `UpgradeConfigValidated` where what is asked for cannot be.
 pub const INVALID: &str = "InvalidUpgradeConfig";
-/// The reason of `UpgradeConfigValidated` where the cluster is there, or beyond.
-pub const NO_UPGRADE: &str = "NotAnUpgrade";
 
 /// What is to be done. The status is written before anything else is.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use drydock_api::upgradeconfig::{MadeResource, UpgradeHistory, UpgradePhase};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::{AT_ONCE, EACH_MINUTE, FAR_AHEAD, INVALID, NO_UPGRADE, Next, RESYNC, upgrading};
+use super::{AT_ONCE, EACH_MINUTE, FAR_AHEAD, INVALID, NOT_AN_UPGRADE, Next, RESYNC, upgrading};
 use crate::command::Command;
 use crate::condition::{self, ConditionType};
 use crate::configuration::PolicySource;
@@ -70,7 +70,7 @@ pub(super) fn pending(facts: &Facts, made: &[MadeResource], entry: &mut UpgradeH
             };
             (INVALID, refusal.to_owned(), Next::write(command))
         }
-        ValidationOutcome::NoUpgrade(message) => (NO_UPGRADE, message, Next::rest(Some(RESYNC))),
+        ValidationOutcome::NoUpgrade(message) => (NOT_AN_UPGRADE, message, Next::rest(Some(RESYNC))),
         ValidationOutcome::Invalid(message) => (INVALID, message, Next::rest(Some(RESYNC))),
     };
     condition::set(conditions, type_, FALSE, reason, message, facts.now);

@@ -3,7 +3,7 @@
 use drydock_api::conditions::{FALSE, TRUE};
 use drydock_api::upgradeconfig::{UpgradeConfigStatus, UpgradeHistory, UpgradePhase};
 
-use super::NO_UPGRADE;
+use super::NOT_AN_UPGRADE;
 use super::upgrading::DELAYED;
 use crate::condition::{self, ConditionType};
 use crate::notification::{self, Event};
@@ -54,8 +54,8 @@ pub fn of(before: &UpgradeConfigStatus, after: &UpgradeConfigStatus) -> Vec<Tran
     for (type_, reason) in steps.chain(WARNED) {
         let message = message_of(Some(entry), type_, FALSE);
         if message.is_some() && message != message_of(known, type_, FALSE) {
-            let is_no_upgrade = reason_of(entry, type_) == Some(NO_UPGRADE);
-            let reason = if is_no_upgrade { NO_UPGRADE } else { reason };
+            let is_no_upgrade = reason_of(entry, type_) == Some(NOT_AN_UPGRADE);
+            let reason = if is_no_upgrade { NOT_AN_UPGRADE } else { reason };
             transitions.push(warned(reason, version, message));
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use drydock_api::names::UPGRADE_CONFIG;
 use drydock_api::ocm::manifest_work::{Manifest, ManifestWorkSpec, ResourceIdentifier, Workload};
+use drydock_api::upgradeconfig::NOT_AN_UPGRADE;
 use drydock_rollout::{AgentFeedback, AgentPhase, AgentSettings, Target, bounded};
 use jiff::Timestamp;
 use semver::Version;
@@ -132,7 +133,9 @@ pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> AgentFeedback 
         let text = text(status, name).filter(|text| !text.is_empty())?;
         Some(bounded(&text, MESSAGE).into())
     };
+    let needs_nothing = feedback::is(status, "conditionReason", NOT_AN_UPGRADE);
     let phase = said("phase").map(|phase| match &*phase {
+        "Pending" if needs_nothing => AgentPhase::NotNeeded,
         "Upgrading" => AgentPhase::Upgrading,
         "Upgraded" => AgentPhase::Upgraded,
         "Failed" => AgentPhase::Failed,

@@ -179,7 +179,8 @@ fn by_agent(work: &Work, feedback: &AgentFeedback, target: &Target) -> Progress 
         );
     }
     match feedback.phase {
-        Some(AgentPhase::Upgraded) if ours && at_target => Progress::Done,
+        // An UpgradeConfig that somebody deleted is made anew, when the cluster is there already.
+        Some(AgentPhase::Upgraded | AgentPhase::NotNeeded) if ours && at_target => Progress::Done,
         Some(AgentPhase::Upgraded) if ours => Progress::Going(
             ClusterState::PartialUpgrade,
             not_applied(work).unwrap_or(Reason::WaitingForClusterVersion),

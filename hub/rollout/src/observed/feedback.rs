@@ -60,6 +60,8 @@ impl VersionFeedback {
 pub enum AgentPhase {
     /// Known, not begun.
     Waiting,
+    /// There is nothing to do: the cluster runs the target.
+    NotNeeded,
     /// Under way.
     Upgrading,
     /// Done.
