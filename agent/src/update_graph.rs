@@ -1,4 +1,4 @@
-//! The update graph: which versions a channel leads to from here (agent 4, openshift 4).
+//! The update graph: which versions a channel leads to from here.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,4 +1,4 @@
-//! UpgradeConfig: one cluster's upgrade, for the agent (agent 1). Accepts every object that the original accepts.
+//! UpgradeConfig: one cluster's upgrade, for the agent. Accepts every object that the original accepts.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};

@@ -1,4 +1,4 @@
-//! The conditions of an upgrade: their types, and how they are kept (agent 3): newest first, nothing touched that says it
+//! The conditions of an upgrade: their types, and how they are kept: newest first, nothing touched that says it
 //! already, the time of the last look no older than [`HEARTBEAT`].
 
 use drydock_api::conditions::{FALSE, TRUE};

@@ -1,4 +1,4 @@
-//! The metrics of an upgrade (agent 8): which series there should be, computed anew in each pass from the status and from what
+//! The metrics of an upgrade: which series there should be, computed anew in each pass from the status and from what
 //! was seen, so that a restart forgets nothing and nothing outlives what it is about.
 
 mod families;

@@ -41,7 +41,7 @@ const OTHERS: [(&str, &[&str], &str); 6] = [
     ),
 ];
 
-/// What the original has: its names and labels (agent 8, and the reference of the original, 5.1 and 5.2).
+/// What the original has: its names and labels.
 const ORIGINAL: [(&str, &[&str]); 21] = [
     (
         "upgradeoperator_upgradeconfig_validation_failed",

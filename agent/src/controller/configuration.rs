@@ -1,5 +1,5 @@
 //! The configuration in force: the ConfigMap's, or the last good one while that is refused, unread or gone. The last good one
-//! is kept in the cluster, so that a restart does not lose it (agent 5).
+//! is kept in the cluster, so that a restart does not lose it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -11,7 +11,7 @@ use thiserror::Error;
 use tower::util::BoxCloneSyncService;
 use tower::{BoxError, service_fn};
 
-/// How long a connection may take, with what its proxy and TLS need of it (agent 6).
+/// How long a connection may take, with what its proxy and TLS need of it.
 const CONNECT: Duration = Duration::from_secs(30);
 
 /// The body of an answer.

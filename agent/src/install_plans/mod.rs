@@ -1,4 +1,4 @@
-//! `drydock-agent approve-installplans`: the command of the hub's operators work (hub 4). It approves the manual
+//! `drydock-agent approve-installplans`: the command of the hub's operators work. It approves the manual
 //! InstallPlans of the wanted Subscriptions and waits until their operators run.
 
 mod evaluate;

@@ -1,4 +1,4 @@
-//! What the command is told, through the environment of its container (hub 4).
+//! What the command is told, through the environment of its container.
 
 use std::fmt;
 
@@ -93,7 +93,7 @@ impl ApprovalSettings {
         })
     }
 
-    /// Whether a Subscription's upgrades are to be approved. Exclude wins (hub 1).
+    /// Whether a Subscription's upgrades are to be approved. Exclude wins.
     pub(super) fn wants(&self, name: &str, namespace: &str) -> bool {
         let included = self.include.0.is_empty() || self.include.names(name, namespace);
         included && !self.exclude.names(name, namespace)

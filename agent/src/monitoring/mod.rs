@@ -1,4 +1,4 @@
-//! The cluster's Prometheus and Alertmanager: where they are, and how they are asked (agent 8).
+//! The cluster's Prometheus and Alertmanager: where they are, and how they are asked.
 
 mod alertmanager;
 mod prometheus;

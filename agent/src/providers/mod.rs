@@ -1,4 +1,4 @@
-//! Where upgrade policies come from (agent 6): the cluster itself, or OpenShift Cluster Manager.
+//! Where upgrade policies come from: the cluster itself, or OpenShift Cluster Manager.
 
 mod ocm;
 mod policy;

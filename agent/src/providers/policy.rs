@@ -1,4 +1,4 @@
-//! What a policy of OCM means: the UpgradeConfig that it asks for, and the states that it can be in (agent 6).
+//! What a policy of OCM means: the UpgradeConfig that it asks for, and the states that it can be in.
 
 use drydock_api::upgradeconfig::{Desired, UpgradeConfigSpec, UpgradeType};
 use jiff::Timestamp;

@@ -1,5 +1,5 @@
 //! The provider is the truth: its policy becomes the UpgradeConfig, and no policy removes it, but for an upgrade that has
-//! commenced (agent 6).
+//! commenced.
 
 use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash, Hasher};

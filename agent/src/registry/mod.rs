@@ -1,4 +1,4 @@
-//! The version of a release image, read from its registry by the OCI distribution API (agent 4): the label
+//! The version of a release image, read from its registry by the OCI distribution API: the label
 //! `io.openshift.release` of the image's configuration. Digests are verified, credentials stay with their registry.
 
 mod credentials;

@@ -1,4 +1,4 @@
-//! ManagedClustersUpgrade (short `mcu`): one object that upgrades a fleet (hub 1).
+//! ManagedClustersUpgrade (short `mcu`): one object that upgrades a fleet.
 //!
 //! Fields that are more than text (durations, versions, percentages) are text here and are parsed where they are
 //! used: an object that a server without our rules has let through must be readable, so that its status can say what

@@ -1,4 +1,4 @@
-//! ManagedCluster: a cluster that the hub knows (fleet reference 1.1).
+//! ManagedCluster: a cluster that the hub knows.
 
 use serde::{Deserialize, Serialize};
 

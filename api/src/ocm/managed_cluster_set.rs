@@ -1,4 +1,4 @@
-//! ManagedClusterSet and ManagedClusterSetBinding: groups of clusters, and who may select from them (fleet reference 1.2).
+//! ManagedClusterSet and ManagedClusterSetBinding: groups of clusters, and who may select from them.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! ManifestWork: objects for a managed cluster, and what is read back of them (fleet reference 1.5).
+//! ManifestWork: objects for a managed cluster, and what is read back of them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Placement: a choice of clusters (fleet reference 1.3).
+//! Placement: a choice of clusters.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! PlacementDecision: a page of at most 100 clusters that a Placement has chosen (fleet reference 1.3).
+//! PlacementDecision: a page of at most 100 clusters that a Placement has chosen.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! ClusterOperator: one of the operators that make up a release (openshift 2).
+//! ClusterOperator: one of the operators that make up a release.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! ClusterVersion: the release that a cluster runs and the one it should run (openshift 1).
+//! ClusterVersion: the release that a cluster runs and the one it should run.
 
 use serde::{Deserialize, Serialize};
 

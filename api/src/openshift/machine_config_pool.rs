@@ -1,4 +1,4 @@
-//! MachineConfigPool: nodes that share a configuration and are updated together (openshift 2).
+//! MachineConfigPool: nodes that share a configuration and are updated together.
 
 use serde::{Deserialize, Serialize};
 

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::upgrades::hub::Hub;
 
-/// How long clusters take where the hub has seen too few of them, in minutes (openshift 3.4).
+/// How long clusters take where the hub has seen too few of them, in minutes.
 const USUAL_MINUTES: [i64; 9] = [48, 56, 62, 68, 75, 82, 90, 100, 118];
 /// So many upgrades say more than what is usual.
 const ENOUGH: usize = 5;

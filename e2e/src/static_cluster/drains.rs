@@ -1,4 +1,4 @@
-//! What the agent does about drains that do not end (agent 7): nodes, pods and budgets are what is written here.
+//! What the agent does about drains that do not end: nodes, pods and budgets are what is written here.
 
 use anyhow::{Context, bail, ensure};
 use drydock_runtime::Clock;

@@ -1,5 +1,4 @@
-//! What of a cluster's alerts holds the agent up, and what it silences, as Alertmanager says it (agent 3, steps 4, 7, 10, 11,
-//! 14 and 15).
+//! What of a cluster's alerts holds the agent up, and what it silences, as Alertmanager says it.
 
 use anyhow::ensure;
 use drydock_api::upgradeconfig::UpgradePhase;

@@ -1,5 +1,5 @@
 //! What others do to a rollout: clusters that are deleted, fall silent or belong to another upgrade, works that somebody
-//! deletes or edits; and upgrades by image, by percentage and in the order of decision groups (hub 1, 2).
+//! deletes or edits; and upgrades by image, by percentage and in the order of decision groups.
 
 use std::time::Duration;
 

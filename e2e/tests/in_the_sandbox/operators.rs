@@ -1,4 +1,4 @@
-//! Upgrades of operators (hub 4): the hub's Job runs the agent's `approve-installplans` on clusters whose lifecycle
+//! Upgrades of operators: the hub's Job runs the agent's `approve-installplans` on clusters whose lifecycle
 //! manager behaves.
 
 use std::time::Duration;

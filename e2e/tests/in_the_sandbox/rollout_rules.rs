@@ -1,4 +1,4 @@
-//! What keeps further clusters from starting, and how failed ones start over (hub 1, 2).
+//! What keeps further clusters from starting, and how failed ones start over.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The expressions of the agent's alerts, asked of a real Prometheus that has scraped agents in trouble (agent 8).
+//! The expressions of the agent's alerts, asked of a real Prometheus that has scraped agents in trouble.
 
 use std::sync::Arc;
 use std::time::Duration;

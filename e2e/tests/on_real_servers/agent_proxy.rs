@@ -1,4 +1,4 @@
-//! The agent behind a proxy (agent 6).
+//! The agent behind a proxy.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

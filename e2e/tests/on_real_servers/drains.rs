@@ -1,4 +1,4 @@
-//! NodeKeeper (agent 7) on a real API server, with kube-controller-manager keeping the budgets.
+//! NodeKeeper on a real API server, with kube-controller-manager keeping the budgets.
 
 use drydock_e2e::control_plane::{ADMIN, ControlPlane, Etcd, Settings};
 use drydock_e2e::manifests;

@@ -89,7 +89,7 @@ pub fn parse_spec(upgrade: &ManagedClustersUpgrade) -> Result<Spec, InvalidSpec>
     })
 }
 
-/// `approveAllUpgrades: false` with nothing included asks for nothing (hub 1).
+/// `approveAllUpgrades: false` with nothing included asks for nothing.
 fn parse_operators(operators: Option<&OcpOperators>) -> Option<Operators> {
     let OcpOperators {
         approve_all_upgrades,

@@ -1,4 +1,4 @@
-//! When the decisions of a Placement may be read: its pages are not written atomically (fleet reference 1.4).
+//! When the decisions of a Placement may be read: its pages are not written atomically.
 
 use std::collections::BTreeMap;
 

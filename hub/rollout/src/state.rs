@@ -1,4 +1,4 @@
-//! The states of a cluster in an upgrade (hub 2).
+//! The states of a cluster in an upgrade.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Times in which clusters may be started (hub 1, `startWindows`): a cron expression says when a window opens, in a time
+//! Times in which clusters may be started: a cron expression says when a window opens, in a time
 //! zone; how long it stays open is time that passes, whatever the clocks do meanwhile.
 
 use std::fmt;

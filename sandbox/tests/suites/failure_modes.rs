@@ -1,4 +1,4 @@
-//! What each failure mode of a cluster looks like to somebody who watches it (reference of OpenShift, 3.6), that the same
+//! What each failure mode of a cluster looks like to somebody who watches it, that the same
 //! seed gives the same log, and that a mode can be injected and lifted while the cluster runs.
 
 use std::collections::{BTreeMap, BTreeSet};

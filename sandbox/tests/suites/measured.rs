@@ -1,6 +1,5 @@
-//! What was measured on the real OCM, each as the stand-ins show it (fleet reference, the facts marked [M]; by their
-//! section or number). etcd's limit (0.12) is in `server`; ManifestWorkReplicaSets (0.9, 0.10), the prototype (0.11)
-//! and the flags of OCM's programs (0.13) have no stand-in.
+//! What was measured on the real OCM, each as the stand-ins show it. The limit of etcd is in `server`; ManifestWorkReplicaSets and the
+//! flags of OCM's programs have no stand-in.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Extra workers for the time of an upgrade (agent 3, steps 6 and 13): which MachineSets are copied, how a copy looks, and
+//! Extra workers for the time of an upgrade: which MachineSets are copied, how a copy looks, and
 //! whether its machine serves.
 
 use drydock_api::machine_api::{MachineSet, NAMESPACE};

@@ -1,4 +1,4 @@
-//! The ConfigMap `managed-upgrade-operator-config`, key `config.yaml` (agent 5): read once, checked, with its defaults.
+//! The ConfigMap `managed-upgrade-operator-config`, key `config.yaml`: read once, checked, with its defaults.
 
 mod sections;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! NodeKeeper (agent 7): helps drains that do not end, whatever step the upgrade waits for. The machine-config operator cordons and drains; what holds it up is
+//! NodeKeeper: helps drains that do not end, whatever step the upgrade waits for. The machine-config operator cordons and drains; what holds it up is
 //! taken away here, each kind of pod after its own time. Nodes that somebody else cordoned are left alone.
 
 mod objects;
@@ -214,7 +214,7 @@ pub fn under_way(
 }
 
 /// When a drain began that is seen for the first time. The machine-config operator cordons a node when it begins; a node that
-/// was cordoned long before was so by somebody else, and its drain begins now (agent 7).
+/// was cordoned long before was so by somebody else, and its drain begins now.
 fn began(cordon: Cordon, now: Timestamp) -> Timestamp {
     let recent = cordon
         .since

@@ -175,7 +175,7 @@ pub fn budget(budget: &PodDisruptionBudget) -> Budget {
     }
 }
 
-/// Why a budget never lets a pod go (agent 3, step 4 f).
+/// Why a budget never lets a pod go.
 fn forbids(budget: &PodDisruptionBudget) -> Option<String> {
     let spec = budget.spec.as_ref()?;
     let is = |value: &IntOrString, number: i32, percent: &str| match value {

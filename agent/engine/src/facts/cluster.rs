@@ -167,7 +167,7 @@ pub fn workers(pool: &MachineConfigPool) -> Workers {
     }
 }
 
-/// The operators that are unhealthy: degraded, or not available (agent 3, step 4 b).
+/// The operators that are unhealthy: degraded, or not available.
 pub fn unhealthy(operators: &[ClusterOperator]) -> Vec<UnhealthyOperator> {
     let mut unhealthy: Vec<UnhealthyOperator> = operators
         .iter()

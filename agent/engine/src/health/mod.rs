@@ -1,4 +1,4 @@
-//! Whether the cluster is well enough (agent 3, step 4). Some findings hold an upgrade up, others are only told.
+//! Whether the cluster is well enough. Some findings hold an upgrade up, others are only told.
 
 mod alerts;
 mod nodes;

@@ -1,5 +1,5 @@
-//! Edits of the spec while an upgrade is under way: before it has commenced they count at once, after it there is no way back
-//! (agent 2). The spec with which an upgrade commences is noted in the status before ClusterVersion is told.
+//! Edits of the spec while an upgrade is under way: before it has commenced they count at once, after it there is no way back.
+//! The spec with which an upgrade commences is noted in the status before ClusterVersion is told.
 
 use drydock_api::conditions::{FALSE, TRUE};
 use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeHistory, UpgradePhase};

@@ -1,4 +1,4 @@
-//! The state machine of an UpgradeConfig (agent 2): from what is observed to the status that it should have, and what is to be
+//! The state machine of an UpgradeConfig: from what is observed to the status that it should have, and what is to be
 //! written once that status is.
 
 mod edits;

@@ -168,7 +168,7 @@ fn give_up_when_superseded(facts: &Facts, target: &Target, entry: &mut UpgradeHi
     true
 }
 
-/// When the first worker was taken and when the last one was done (agent 2). That no worker is updated need not have been seen:
+/// When the first worker was taken and when the last one was done. That no worker is updated need not have been seen:
 /// some may be done when the pool is first looked at.
 fn time_workers(facts: &Facts, entry: &mut UpgradeHistory) {
     let Some(workers) = facts.known_workers() else {

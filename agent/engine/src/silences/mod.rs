@@ -1,4 +1,4 @@
-//! The silences of an upgrade (agent 3, steps 7, 10, 11 and 14): which there should be, and what makes those that there are
+//! The silences of an upgrade: which there should be, and what makes those that there are
 //! the same. They are found again by their comments.
 
 use jiff::{SignedDuration, Timestamp};

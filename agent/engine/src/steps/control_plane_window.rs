@@ -1,5 +1,5 @@
 //! CreateControlPlaneMaintWindow and RemoveControlPlaneMaintWindow: lesser alerts are silent while the control plane is
-//! upgraded (agent 3, steps 7 and 10). The silences themselves follow from what is wanted, see [`crate::wanted`].
+//! upgraded. The silences themselves follow from what is wanted, see [`crate::wanted`].
 
 use super::{Situation, Verdict};
 use crate::facts::{Need, Write};

@@ -1,4 +1,4 @@
-//! ExternalDependencyAvailabilityCheck: what the upgrade needs outside of the cluster answers (agent 3, step 5).
+//! ExternalDependencyAvailabilityCheck: what the upgrade needs outside of the cluster answers.
 
 use super::{Situation, Verdict};
 use crate::facts::Need;

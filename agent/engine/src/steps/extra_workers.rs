@@ -1,5 +1,5 @@
-//! EnsureExtraUpgradeWorkers and RemoveExtraScaledNodes: capacity for the pods of nodes that are drained (agent 3, steps 6
-//! and 13). The MachineSets themselves are made and removed by what is wanted, see [`crate::wanted`].
+//! EnsureExtraUpgradeWorkers and RemoveExtraScaledNodes: capacity for the pods of nodes that are drained. The
+//! MachineSets themselves are made and removed by what is wanted, see [`crate::wanted`].
 
 use drydock_api::upgradeconfig::MadeResource;
 use jiff::SignedDuration;

@@ -1,4 +1,4 @@
-//! PreUpgradeHealthCheck and PostUpgradeHealthCheck (agent 3, steps 4 and 15).
+//! PreUpgradeHealthCheck and PostUpgradeHealthCheck.
 
 use super::{Situation, Verdict};
 use crate::health::{self, Check};

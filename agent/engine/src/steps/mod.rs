@@ -1,5 +1,5 @@
 //! The steps of an upgrade: one table, one file a step. Each decides, from what is observed, whether it is done; none
-//! remembers anything: done twice is done once (agent 3).
+//! remembers anything: done twice is done once.
 
 mod commence;
 mod control_plane;

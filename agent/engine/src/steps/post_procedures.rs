@@ -1,5 +1,4 @@
-//! PostUpgradeProcedures: in FedRAMP environments the file-integrity operator takes the upgraded files for the good ones
-//! (agent 3, step 16).
+//! PostUpgradeProcedures: in FedRAMP environments the file-integrity operator takes the upgraded files for the good ones.
 
 use super::{Situation, Verdict};
 use crate::command::Command;

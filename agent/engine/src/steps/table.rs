@@ -1,4 +1,4 @@
-//! The table of steps: their order in OSD and ARO (agent 1), and what else is known of each.
+//! The table of steps: their order in OSD and ARO, and what else is known of each.
 
 use drydock_api::upgradeconfig::UpgradeType;
 

@@ -1,5 +1,5 @@
-//! CreateWorkerMaintWindow and RemoveMaintWindow: lesser alerts are silent while workers are updated, as long as they are
-//! (agent 3, steps 11 and 14). The silences themselves follow from what is wanted, see [`crate::wanted`].
+//! CreateWorkerMaintWindow and RemoveMaintWindow: lesser alerts are silent while workers are updated, as long as they are.
+//! The silences themselves follow from what is wanted, see [`crate::wanted`].
 
 use super::{Situation, Verdict, control_plane_window, workers};
 use crate::facts::{Need, Write};

@@ -1,4 +1,4 @@
-//! Whether an UpgradeConfig asks for something that the cluster can be upgraded to (agent 4).
+//! Whether an UpgradeConfig asks for something that the cluster can be upgraded to.
 
 #[cfg(test)]
 mod tests;

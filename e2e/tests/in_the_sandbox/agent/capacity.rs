@@ -1,4 +1,4 @@
-//! Extra workers (agent 3, steps 6 and 13).
+//! Extra workers.
 
 use drydock_api::machine_api::{Machine, MachineSet, NAMESPACE};
 use drydock_api::upgradeconfig::UpgradePhase;

@@ -1,4 +1,4 @@
-//! NodeKeeper (agent 7): drains that do not end are helped.
+//! NodeKeeper: drains that do not end are helped.
 
 use drydock_api::names::AGENT_MANAGER;
 use drydock_api::upgradeconfig::UpgradePhase;

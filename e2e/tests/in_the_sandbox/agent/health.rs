@@ -1,4 +1,4 @@
-//! Health checks (agent 3, steps 4 and 15).
+//! Health checks.
 
 use axum::http::StatusCode;
 use drydock_api::openshift::ClusterOperator;

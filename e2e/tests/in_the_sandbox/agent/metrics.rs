@@ -1,4 +1,4 @@
-//! The metrics (agent 8), each with its labels, as they are scraped.
+//! The metrics, each with its labels, as they are scraped.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Maintenance windows (agent 3, steps 7, 10, 11 and 14).
+//! Maintenance windows.
 
 use drydock_api::names::AGENT_MANAGER;
 use drydock_api::upgradeconfig::UpgradePhase;

@@ -1,4 +1,4 @@
-//! The state machine (agent 2): what a user sees who writes an UpgradeConfig.
+//! The state machine: what a user sees who writes an UpgradeConfig.
 
 use drydock_api::machine_api::{MachineSet, NAMESPACE};
 use drydock_api::names::UPGRADE_CONFIG;

@@ -1,4 +1,4 @@
-//! The other steps (agent 3), a test a row: 1 to 3, 5, 8, 9, 12, 16 and 17; health checks, extra workers and maintenance windows
+//! The other steps, a test a row: 1 to 3, 5, 8, 9, 12, 16 and 17; health checks, extra workers and maintenance windows
 //! have files of their own.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Validation (agent 4).
+//! Validation.
 
 use std::sync::{Arc, Mutex};
 

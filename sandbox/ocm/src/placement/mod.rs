@@ -1,4 +1,4 @@
-//! The placement controller: which clusters a Placement selects, in which groups and pages (fleet reference 1.2–1.4).
+//! The placement controller: which clusters a Placement selects, in which groups and pages.
 //! [`schedule::schedule`] decides; [`controller::run`] observes and writes.
 
 pub mod controller;

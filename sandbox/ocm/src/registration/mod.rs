@@ -1,5 +1,4 @@
-//! Registration: how a cluster joins, tells its facts, and is tainted when it falls silent (fleet reference 1.1, 1.2,
-//! 1.8). One task a cluster plays both its agent and the hub's lease controller: what a hub sees is the same, without a
+//! Registration: how a cluster joins, tells its facts, and is tainted when it falls silent. One task a cluster plays both its agent and the hub's lease controller: what a hub sees is the same, without a
 //! lease that is renewed each minute and read by nobody.
 
 pub mod taints;

@@ -1,4 +1,4 @@
-//! The work agent, one a spoke: applies the works of its namespace on the hub, and reports (fleet reference 1.5, 1.6).
+//! The work agent, one a spoke: applies the works of its namespace on the hub, and reports.
 
 pub mod agent;
 pub mod apply;

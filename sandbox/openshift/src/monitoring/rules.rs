@@ -1,4 +1,4 @@
-//! The alerts of a platform, as far as the simulated cluster has what they are about (openshift 3.6), and those that
+//! The alerts of a platform, as far as the simulated cluster has what they are about, and those that
 //! PrometheusRules add.
 
 use jiff::{SignedDuration, Timestamp};

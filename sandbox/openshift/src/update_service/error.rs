@@ -1,4 +1,4 @@
-//! Answers that are no graph (openshift 4).
+//! Answers that are no graph.
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};

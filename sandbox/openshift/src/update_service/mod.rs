@@ -1,4 +1,4 @@
-//! The update graph over HTTP (openshift 4): what a cluster, or Drydock's agent, asks for the releases of a channel. The
+//! The update graph over HTTP: what a cluster, or Drydock's agent, asks for the releases of a channel. The
 //! graph is the one by which simulated clusters update.
 
 mod error;

@@ -1,4 +1,4 @@
-//! The workload that does not let itself be drained (openshift 3.6, F4): a pod under a PodDisruptionBudget that allows no
+//! The workload that does not let itself be drained: a pod under a PodDisruptionBudget that allows no
 //! disruption. Whoever deletes the pod lets the drain go on.
 
 use jiff::Timestamp;

@@ -13,7 +13,7 @@ pub(super) struct Durations {
     seed: u64,
 }
 
-/// A log-normal distribution by its median and the standard deviation of its logarithm (reference 3.4).
+/// A log-normal distribution by its median and the standard deviation of its logarithm.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
     pub(super) median_seconds: f64,

@@ -1,4 +1,4 @@
-//! `status.history` of ClusterVersion: prepend, complete, and what is dropped above its limit (reference 3.1).
+//! `status.history` of ClusterVersion: prepend, complete, and what is dropped above its limit.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};

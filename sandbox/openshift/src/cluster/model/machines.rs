@@ -1,4 +1,4 @@
-//! The machine config operator's work: pools choose nodes, nodes drain, reboot and come back (reference 3.5), and the
+//! The machine config operator's work: pools choose nodes, nodes drain, reboot and come back, and the
 //! failures of nodes (3.6).
 
 use jiff::{SignedDuration, Timestamp};

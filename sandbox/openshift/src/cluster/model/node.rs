@@ -1,5 +1,4 @@
-//! One node and its way through a configuration change: selected, drained, written, rebooted, uncordoned
-//! (reference 3.5 "Sequence").
+//! One node and its way through a configuration change: selected, drained, written, rebooted, uncordoned.
 
 use crate::cluster::kinds::MACHINE_API_NAMESPACE;
 use jiff::Timestamp;
@@ -406,7 +405,7 @@ impl Node {
     }
 }
 
-/// Most drains of workers take a minute or two, some many, few hang for long (reference 3.4).
+/// Most drains of workers take a minute or two, some many, few hang for long.
 pub(super) fn worker_drain(kind: f64) -> Spread {
     if kind < 0.015 {
         Spread::minutes(25.0)

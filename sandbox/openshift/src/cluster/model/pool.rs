@@ -1,4 +1,4 @@
-//! One MachineConfigPool: which of its nodes may be worked on, and what it reports (reference 3.5).
+//! One MachineConfigPool: which of its nodes may be worked on, and what it reports.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What must hold before an update is begun (reference 3.1 "Preconditions").
+//! What must hold before an update is begun.
 
 use semver::Version;
 

@@ -1,5 +1,4 @@
-//! What ClusterVersion says of its progress: the conditions Failing and Progressing (reference 3.1 "Progressing text
-//! machine", "Failing" and "Aggregation").
+//! What ClusterVersion says of its progress: the conditions Failing and Progressing.
 
 use jiff::{SignedDuration, Timestamp};
 

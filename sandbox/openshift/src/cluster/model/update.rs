@@ -1,5 +1,5 @@
-//! An update: from the spec that asks for it, through its payload and the levels of the walk, to the end (reference 3.1,
-//! 3.3), and the failures that wait on the way (3.6).
+//! An update: from the spec that asks for it, through its payload and the levels of the walk, to the end,
+//! and the failures that wait on the way.
 
 use std::borrow::Cow;
 

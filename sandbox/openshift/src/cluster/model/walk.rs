@@ -1,4 +1,4 @@
-//! The walk of the version operator through a payload: levels, groups of tasks, operators as gates (reference 3.3).
+//! The walk of the version operator through a payload: levels, groups of tasks, operators as gates.
 
 /// Tasks of one component that are applied one after another; the gates are among them.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ use super::pool::Pool;
 use super::progress::{self, Situation};
 use super::{Model, condition};
 
-/// At most one status of ClusterVersion in this time, except at edges (reference 3.4 "CVO cadence").
+/// At most one status of ClusterVersion in this time, except at edges.
 const STATUS_PERIOD: SignedDuration = SignedDuration::from_secs(15);
 
 /// The kinds that the model writes.
