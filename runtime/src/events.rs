@@ -207,7 +207,7 @@ fn log(transition: &Transition) {
     }
 }
 
-/// The beginning of a text of at most so many bytes, cut between characters.
+/// The beginning of a text of at most this many bytes, cut between characters.
 fn cut(text: &str, bytes: usize) -> &str {
     let mut end = text.len().min(bytes);
     while !text.is_char_boundary(end) {

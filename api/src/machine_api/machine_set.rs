@@ -1,11 +1,11 @@
-//! MachineSet: so many machines of one kind.
+//! MachineSet: a number of machines of one kind.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Fields, foreign::foreign_kind};
 
 foreign_kind!(
-    /// So many machines of one kind.
+    /// This many machines of one kind.
     MachineSet, "machine.openshift.io", "v1beta1", "machinesets", NamespaceResourceScope,
     spec: MachineSetSpec, status: MachineSetStatus
 );

@@ -20,7 +20,7 @@ use crate::{ocm::manifest_work::ManifestWorkSpec, selector::LabelRequirement};
     status = "ManagedClustersUpgradeStatus",
     derive = "PartialEq",
     derive = "Default",
-    doc = "ManagedClustersUpgrade upgrades a group of managed clusters: canaries first, then the others, so many at a time.",
+    doc = "ManagedClustersUpgrade upgrades a group of managed clusters: canaries first, then the others in batches.",
     printcolumn = r#"{"name": "Selected", "type": "integer", "jsonPath": ".status.selectedClusters", "description": "How many clusters are selected"}"#,
     printcolumn = r#"{"name": "Complete", "type": "integer", "jsonPath": ".status.clustersSummery.complete", "description": "How many clusters are upgraded"}"#,
     printcolumn = r#"{"name": "Failed", "type": "integer", "jsonPath": ".status.clustersSummery.failed", "description": "How many clusters have failed"}"#,

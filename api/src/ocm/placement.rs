@@ -19,7 +19,7 @@ pub struct PlacementSpec {
     /// The sets from which to choose; none = all that are bound to the namespace.
     #[serde(skip_serializing_if = "List::is_absent")]
     pub cluster_sets: List<String>,
-    /// At most so many clusters.
+    /// At most this many clusters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number_of_clusters: Option<i64>,
     /// A cluster is chosen if it satisfies any of these.

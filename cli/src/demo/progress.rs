@@ -36,7 +36,7 @@ impl Progress {
         self.clusters.iter().filter(|details| details.state.in_flight())
     }
 
-    /// What a screen with room for so many clusters shows: those that failed first, then those that have moved the longest.
+    /// What a screen with room for this many clusters shows: those that failed first, then those that have moved the longest.
     pub fn shown(&self, rows: usize) -> Shown<'_> {
         let mut failed: Vec<_> = self
             .clusters

@@ -31,7 +31,7 @@ pub enum Contents {
     Full,
 }
 
-/// Makes a work for each of so many clusters, and deletes them again. Returns how long it took to make them.
+/// Makes a work for each of this many clusters, and deletes them again. Returns how long it took to make them.
 pub async fn measure(client: &Client, size: usize, contents: Contents) -> anyhow::Result<Duration> {
     let works = (0..size)
         .map(|number| work(&objects::name(number), contents))
@@ -47,7 +47,7 @@ pub async fn measure(client: &Client, size: usize, contents: Contents) -> anyhow
     Ok(took)
 }
 
-/// Deletes the work of this name of each of so many clusters.
+/// Deletes the work of this name of each of this many clusters.
 pub async fn delete_all(client: &Client, size: usize, name: &str) -> anyhow::Result<()> {
     stream::iter(0..size)
         .map(|number| delete(client, objects::name(number), name))

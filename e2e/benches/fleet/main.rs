@@ -206,7 +206,7 @@ async fn rest(meter: &Meter, idle: Duration) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns when there are so many works. It asks for one of them and how many more there are: a watch of them all would take
+/// Returns when there are this many works. It asks for one of them and how many more there are: a watch of them all would take
 /// its part of the two cores.
 async fn count_works(client: &Client, size: usize) -> anyhow::Result<()> {
     let works: Api<ManifestWork> = Api::all(client.clone());

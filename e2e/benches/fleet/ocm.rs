@@ -18,7 +18,7 @@ use crate::{count_works, floor};
 
 const NAME: &str = "bench";
 
-/// Has a work made for each of so many clusters and deletes them again. Returns how long it took, and what the manager used.
+/// Has a work made for each of this many clusters and deletes them again. Returns how long it took, and what the manager used.
 pub async fn measure(
     manager: &Path,
     control_plane: &ControlPlane,

@@ -40,7 +40,7 @@ impl Backups {
         }
     }
 
-    /// The newest that is at least so many minutes old.
+    /// The newest that is at least this many minutes old.
     fn find(&self, now: Timestamp, minutes: u64) -> Option<Objects> {
         let age = SignedDuration::from_mins(i64::try_from(minutes).unwrap_or(i64::MAX));
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);

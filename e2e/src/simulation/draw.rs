@@ -23,7 +23,7 @@ pub(super) fn below(rng: &mut ChaCha8Rng, end: u64) -> u64 {
     rng.next_u64() % end.max(1)
 }
 
-/// True in so many of a hundred cases.
+/// True in this many of a hundred cases.
 pub(super) fn chance(rng: &mut ChaCha8Rng, of_hundred: u64) -> bool {
     below(rng, 100) < of_hundred
 }

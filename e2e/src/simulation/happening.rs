@@ -52,7 +52,7 @@ pub(super) enum Happening {
     Retry(Which, Option<String>, String),
     /// Somebody deletes an upgrade, and perhaps makes another of that name at once.
     Delete(Which, Option<Value>),
-    /// The hub's objects are lost, and restored some minutes later as a backup of so many minutes before has them.
+    /// The hub's objects are lost, and restored some minutes later as a backup of this many minutes before has them.
     Restore { backup: u64, down: u64 },
     /// A Placement requires this of clusters, or is deleted.
     Placement(&'static str, &'static str, Option<Value>),
@@ -86,7 +86,7 @@ pub(super) enum Happening {
     Connected(String, bool),
     /// The replicas are cut off from their API server, or come back.
     Partition(bool),
-    /// The clocks of the replicas are ahead by so many milliseconds.
+    /// The clocks of the replicas are ahead by this many milliseconds.
     Clock(i64),
 }
 
@@ -146,7 +146,7 @@ impl Drawing<'_> {
         draw::spec(self.rng, self.scenario.clusters.len(), self.scenario.real)
     }
 
-    /// Until when something lasts that begins at a moment, at most so many minutes.
+    /// Until when something lasts that begins at a moment, at most this many minutes.
     fn until(&mut self, at: Duration, minutes: u64) -> Duration {
         let lasts = Duration::from_secs(60 * (1 + below(self.rng, minutes)));
         (at + lasts).min(self.troubled)

@@ -55,7 +55,7 @@ const TROUBLED: Duration = Duration::from_hours(12);
 /// By when all upgrades must have come to their ends after the faults: all clusters one after the other, each to its timeout, some
 /// only within a window a day.
 const PATIENCE: Duration = Duration::from_hours(24 * 12);
-/// Of so many seeds one has simulated clusters instead of works that are answered.
+/// Of this many seeds one has simulated clusters instead of works that are answered.
 const REAL: u64 = 8;
 /// How often it is asked whether it has.
 const LOOK: Duration = Duration::from_mins(10);

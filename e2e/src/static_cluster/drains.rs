@@ -127,7 +127,7 @@ impl Drains {
         self.cluster.configure(&yaml).await
     }
 
-    /// Goes to so many minutes after the drains began, and returns when the agent has looked.
+    /// Goes to this many minutes after the drains began, and returns when the agent has looked.
     async fn look(&mut self, minutes: i64) -> anyhow::Result<()> {
         self.is_cordoned = !self.is_cordoned;
         let spec = if self.is_cordoned {

@@ -175,7 +175,7 @@ impl StaticCluster {
         Ok(())
     }
 
-    /// So many of the three workers are updated.
+    /// This many of the three workers are updated.
     async fn update_workers(&self, updated: i64) -> anyhow::Result<()> {
         let status = Patch::Merge(json!({"status": {
             "machineCount": 3, "updatedMachineCount": updated, "readyMachineCount": updated,
@@ -242,7 +242,7 @@ impl StaticCluster {
         Ok(())
     }
 
-    /// Goes to so many minutes after the beginning, and lets the agent look.
+    /// Goes to this many minutes after the beginning, and lets the agent look.
     async fn advance_to(&self, minutes: i64) -> anyhow::Result<()> {
         let to = self.began + SignedDuration::from_mins(minutes);
         let more = to.duration_since(self.clock.now()).as_millis();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use drydock_e2e::simulation::boundaries::{self, Kill};
 use drydock_e2e::simulation::{self, Counts};
 
-/// A debug build is killed at every so many writes only; `make sim` takes them all.
+/// A debug build is killed at every this many writes only; `make sim` takes them all.
 const DEBUG_STEP: usize = 9;
 /// Which seeds `cargo test` runs: few, but one of them with simulated clusters.
 const FIRST: u64 = 6;

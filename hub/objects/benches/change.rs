@@ -67,7 +67,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// An upgrade of so many clusters, all ready to start at once.
+    /// An upgrade of this many clusters, all ready to start at once.
     fn new(clusters: usize) -> Self {
         let mut bench = Self {
             fleet: Fleet::new(false),

@@ -60,7 +60,7 @@ pub use transition::Transition;
 pub use verdicts::{ConditionType, Truth, Verdict, verdicts};
 pub use window::{InvalidWindow, StartWindow};
 
-/// The beginning of a text that is at most so many bytes long, cut between characters.
+/// The beginning of a text that is at most this many bytes long, cut between characters.
 pub fn bounded(text: &str, bytes: usize) -> &str {
     let mut end = text.len().min(bytes);
     while !text.is_char_boundary(end) {

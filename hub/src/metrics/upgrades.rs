@@ -84,7 +84,7 @@ impl Upgrades {
         self.set(key, BTreeMap::new());
     }
 
-    /// An upgrade is where its report says, and so many of its writes are refused. One that is being deleted is no longer shown.
+    /// An upgrade is where its report says, and this many of its writes are refused. One that is being deleted is no longer shown.
     pub fn show(&self, upgrade: &Upgrade, report: &Report, refused: usize) {
         let mut wanted = BTreeMap::new();
         if !upgrade.deleting {

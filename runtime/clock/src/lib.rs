@@ -38,7 +38,7 @@ impl Clock {
         })
     }
 
-    /// A clock that is ahead of this one by so many milliseconds, as those of machines may be; it jumps when they change.
+    /// A clock that is ahead of this one by this many milliseconds, as those of machines may be; it jumps when they change.
     pub fn skewed(&self, milliseconds: Arc<AtomicI64>) -> Self {
         Self(TimeSource::Skewed {
             right: Box::new(self.clone()),

@@ -19,7 +19,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 const FOR_A_WHILE: Duration = Duration::from_mins(10);
 /// After so long, an upgrade that waits is beyond every deadline.
 const FOR_EVER: Duration = Duration::from_hours(30);
-/// Every so many of all cases are tried, unless `MATRIX_STEP` says how many; a debug build tries fewer.
+/// Every this many of all cases are tried, unless `MATRIX_STEP` says how many; a debug build tries fewer.
 const STEP: usize = if cfg!(debug_assertions) { 61 } else { 7 };
 
 const KINDS: [Kind; 28] = [

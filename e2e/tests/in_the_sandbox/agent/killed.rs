@@ -28,7 +28,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::{BoxError, ServiceExt, service_fn};
 
-/// A debug build is killed at every so many writes only.
+/// A debug build is killed at every this many writes only.
 const STEP: usize = if cfg!(debug_assertions) { 11 } else { 1 };
 const PATIENCE: Duration = Duration::from_hours(24);
 

@@ -306,7 +306,7 @@ fn cluster() -> Value {
     })
 }
 
-/// A Placement that has selected so many clusters.
+/// A Placement that has selected this many clusters.
 fn selected(uid: &str, clusters: usize) -> Value {
     json!({"metadata": {"uid": uid}, "spec": {}, "status": {"numberOfSelectedClusters": clusters}})
 }

@@ -143,7 +143,7 @@ pub struct ListOptions {
     pub labels: LabelSelector,
     /// Only objects with such fields.
     pub fields: FieldSelector,
-    /// At most so many; 0 is no limit.
+    /// At most this many; 0 is no limit.
     pub limit: usize,
     /// The token of the page before.
     pub continue_token: Option<String>,

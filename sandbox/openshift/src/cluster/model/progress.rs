@@ -34,7 +34,7 @@ pub(super) struct Wait {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Phase {
     Reconciling,
-    /// Applying a release, with so many of its tasks done.
+    /// Applying a release, with this many of its tasks done.
     Updating {
         done: u32,
         total: u32,

@@ -1,4 +1,4 @@
-//! The machine API operator's work: sets keep so many machines, machines become nodes, and nodes go with their machines.
+//! The machine API operator's work: sets keep this many machines, machines become nodes, and nodes go with their machines.
 
 mod machine;
 mod machine_set;
