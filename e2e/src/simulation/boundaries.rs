@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::fleet::Fleet;
-use super::rules::{self, ProgramContext, Rules};
+use super::rules::{self, HubInputs, Rules};
 use super::scenario::Scenario;
 use super::{LOOK, draw, upgrades};
 use crate::hub_fleet::{UPGRADE, is_true};
@@ -93,7 +93,7 @@ pub async fn run(kill: Option<Kill>) -> anyhow::Result<End> {
         clock.clone(),
         rules.clone(),
     ));
-    rules.surrounded(ProgramContext::read(&fleet.user, |_| None).await?, Timestamp::MIN);
+    rules.set_inputs(HubInputs::read(&fleet.user, |_| None).await?, Timestamp::MIN);
     let killer = Arc::new(Killer {
         kill,
         writes: AtomicU64::new(0),

@@ -113,7 +113,7 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         backups,
         kill: Arc::clone(&kill),
     };
-    rules.surrounded(world.surroundings().await?, Timestamp::MIN);
+    rules.set_inputs(world.inputs().await?, Timestamp::MIN);
     create_upgrades(&fleet, &scenario).await;
     let happens = tokio::spawn(world.play(events.clone()));
     start_agents(&fleet, &mut rng, &trouble, &mut parts);

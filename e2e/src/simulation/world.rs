@@ -20,7 +20,7 @@ use super::backup::Backups;
 use super::draw::{self, NAMESPACES, Which};
 use super::fleet::{Fleet, placement};
 use super::happening::{Events, Happening, Refused, Tamper};
-use super::rules::{ProgramContext, Rules};
+use super::rules::{HubInputs, Rules};
 use super::scenario::Scenario;
 use crate::hub_fleet::UPGRADE;
 
@@ -121,19 +121,19 @@ impl World {
 
     /// Tells the rules what there is.
     async fn look_around(&self) -> anyhow::Result<()> {
-        let surroundings = self.surroundings().await?;
-        self.rules.surrounded(surroundings, self.fleet.clock.now());
+        let inputs = self.inputs().await?;
+        self.rules.set_inputs(inputs, self.fleet.clock.now());
         Ok(())
     }
 
     /// What there is.
-    pub async fn surroundings(&self) -> anyhow::Result<ProgramContext> {
+    pub async fn inputs(&self) -> anyhow::Result<HubInputs> {
         let spokes = self.fleet.spokes();
         let version = |cluster: &str| -> Option<Version> {
             let spokes = spokes?;
             spokes.with(cluster, |cluster, _| cluster.version().parse().ok())
         };
-        ProgramContext::read(&self.fleet.user, version).await
+        HubInputs::read(&self.fleet.user, version).await
     }
 
     async fn happen(&self, happening: Happening) -> anyhow::Result<()> {

@@ -1,9 +1,9 @@
 //! The rules of rollouts, checked from outside the hub after every write: from the works, the records, and what users had asked for.
 
 mod attempt;
+mod hub_inputs;
 mod settled;
 mod start;
-mod surroundings;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::moments::Moments;
 use crate::hub_fleet::{RECORD, UPGRADE};
 use attempt::{Attempt, WorkSeen};
-pub(super) use surroundings::ProgramContext;
+pub(super) use hub_inputs::HubInputs;
 
 /// How much of what happened is remembered.
 const REMEMBERED: usize = 300;
@@ -70,7 +70,7 @@ struct Seen {
     recorded: BTreeSet<(String, Timestamp)>,
     /// Works, as namespace and name, that the hub has asked to delete.
     deletions: BTreeSet<(String, String)>,
-    surroundings: Moments<Arc<ProgramContext>>,
+    inputs: Moments<Arc<HubInputs>>,
     /// Namespaces that are being deleted, or are gone.
     leaving: BTreeSet<String>,
     /// Since when the hub is cut off.
@@ -208,9 +208,9 @@ impl Rules {
         }
     }
 
-    /// These are the surroundings from now on.
-    pub fn surrounded(&self, surroundings: ProgramContext, now: Timestamp) {
-        self.seen().surroundings.push(now, Arc::new(surroundings));
+    /// This is what users have written from now on.
+    pub fn set_inputs(&self, inputs: HubInputs, now: Timestamp) {
+        self.seen().inputs.push(now, Arc::new(inputs));
     }
 
     /// The hub asks to delete a work.
@@ -227,7 +227,7 @@ impl Rules {
         if is_cut {
             seen.cut.get_or_insert(now);
         } else if let Some(cut) = seen.cut.take() {
-            seen.surroundings.learned(cut, now);
+            seen.inputs.learned(cut, now);
             for upgrade in seen.upgrades.values_mut() {
                 upgrade.specs.learned(cut, now);
             }

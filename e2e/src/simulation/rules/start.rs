@@ -9,7 +9,7 @@ use ocm_sandbox::spokes::version_of;
 use semver::Version;
 
 use super::attempt::Attempt;
-use super::surroundings::ProgramContext;
+use super::hub_inputs::HubInputs;
 use super::{Asked, Seen, UpgradeSeen};
 use crate::simulation::happening::SKEW;
 
@@ -115,7 +115,7 @@ impl Seen {
         let is_platform = attempt.works.contains_key("cluster") && !follows;
         let opens = specs.is_empty() || specs.iter().any(|spec| is_open(spec, now));
         let versions = || {
-            self.surroundings
+            self.inputs
                 .believed(now)
                 .filter_map(|around| around.clusters.get(cluster)?.version.as_ref())
         };
@@ -155,15 +155,15 @@ impl Seen {
 }
 
 impl Start<'_> {
-    fn around(&self) -> impl Iterator<Item = &Arc<ProgramContext>> {
-        self.seen.surroundings.believed(self.now)
+    fn around(&self) -> impl Iterator<Item = &Arc<HubInputs>> {
+        self.seen.inputs.believed(self.now)
     }
 
-    fn selects(&self, around: &ProgramContext, cluster: &str) -> bool {
+    fn selects(&self, around: &HubInputs, cluster: &str) -> bool {
         around.selects(&self.upgrade.namespace, &self.asked.written, cluster)
     }
 
-    fn is_canary(&self, around: &ProgramContext, cluster: &str) -> bool {
+    fn is_canary(&self, around: &HubInputs, cluster: &str) -> bool {
         around.is_canary(&self.asked.written, cluster)
     }
 
@@ -325,7 +325,7 @@ impl Start<'_> {
     }
 
     fn canaries(&self) -> Vec<&String> {
-        let latest = self.seen.surroundings.latest();
+        let latest = self.seen.inputs.latest();
         let names = latest.into_iter().flat_map(|around| around.clusters.keys());
         names.filter(|name| self.is_awaited(name)).collect()
     }

@@ -39,10 +39,8 @@ impl Programs {
         F: Future<Output = bool> + Send + 'static,
     {
         let command = command.iter().map(|word| (*word).to_owned()).collect();
-        self.0.insert(
-            command,
-            Arc::new(move |surroundings| Box::pin(program(surroundings))),
-        );
+        self.0
+            .insert(command, Arc::new(move |context| Box::pin(program(context))));
         self
     }
 

@@ -170,7 +170,7 @@ fn upgradeable_false_blocks_a_minor_upgrade_and_no_patch() {
 }
 
 #[test]
-fn what_is_invalid_stays_pending_with_a_condition_and_starts_when_it_is_mended() {
+fn what_is_invalid_stays_pending_with_a_condition_and_starts_when_it_is_fixed() {
     let mut agent = Agent::new();
     agent.seen.spec.desired.version = Some("4.14.40".to_owned());
     agent.look();

@@ -1,4 +1,4 @@
-//! What the hub's surroundings are at a moment: clusters, Placements, sets and bindings, as users have written them. Which clusters an
+//! What users have written on the hub at a moment: clusters, Placements, sets and bindings. Which clusters an
 //! upgrade selects is computed from these, apart from the hub and from OCM's decisions.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,9 +19,9 @@ pub(in super::super) struct ClusterSeen {
     pub version: Option<Version>,
 }
 
-/// What the hub's surroundings are at a moment.
+/// What users have written on the hub at a moment.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct ProgramContext {
+pub(in super::super) struct HubInputs {
     pub clusters: BTreeMap<String, ClusterSeen>,
     /// By namespace and name, the label selectors one of which must hold; none where every cluster will do.
     placements: BTreeMap<(String, String), Vec<Value>>,
@@ -29,7 +29,7 @@ pub(in super::super) struct ProgramContext {
     bound: BTreeSet<(String, String)>,
 }
 
-impl ProgramContext {
+impl HubInputs {
     /// Reads them all.
     ///
     /// # Errors
