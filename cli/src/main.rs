@@ -26,7 +26,19 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
-    exit::report(run(Arguments::parse()))
+    exit::report(run(Arguments::parse()).map_err(advise))
+}
+
+/// Says what to do about a hub that cannot be reached.
+fn advise(error: anyhow::Error) -> anyhow::Error {
+    let is_unreachable = error
+        .chain()
+        .any(|cause| matches!(cause.downcast_ref(), Some(kube::Error::Service(_))));
+    if is_unreachable {
+        error.context("the hub does not answer: see whether it runs, and whether kubectl with the same kubeconfig and context reaches it")
+    } else {
+        error
+    }
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
