@@ -72,11 +72,6 @@ impl<T> List<T> {
     pub fn is_absent(&self) -> bool {
         self.items.is_empty() && self.written_as == EmptyForm::Absent
     }
-
-    /// The items, taken out.
-    pub fn into_vec(self) -> Vec<T> {
-        self.items
-    }
 }
 
 impl<T> Default for List<T> {

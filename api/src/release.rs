@@ -32,11 +32,6 @@ impl ReleaseVersion {
         self.0.patch
     }
 
-    /// Do both belong to one minor version?
-    pub fn same_minor(&self, other: &Self) -> bool {
-        (self.0.major, self.0.minor) == (other.0.major, other.0.minor)
-    }
-
     /// The semantic version.
     pub fn as_semver(&self) -> &Version {
         &self.0

@@ -10,7 +10,7 @@ use drydock_api::names::{
     RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION, STARTED_BY_ANNOTATION, UPGRADE_FINALIZER,
 };
 use drydock_rollout::{
-    InvalidSpec, LiveUpgrades, Previous, Retries, RetryToken, Spec, Uid, Upgrade, UpgradeKey, bounded,
+    InvalidSpec, LiveUpgrades, Previous, Retries, Spec, Uid, Upgrade, UpgradeKey, bounded,
 };
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -99,11 +99,6 @@ fn token(value: &str) -> Option<Arc<str>> {
         .map(|letter| if letter.is_whitespace() { '_' } else { letter })
         .collect();
     Some(value.into()).filter(|value: &Arc<str>| !value.is_empty())
-}
-
-/// The retry that is asked for a cluster of an upgrade.
-pub fn retry_of(upgrade: &ManagedClustersUpgrade, cluster: &ClusterName) -> RetryToken {
-    retries(upgrade).of(cluster)
 }
 
 /// Who wrote the spec: as an admission policy says it, else the field manager that last changed it.

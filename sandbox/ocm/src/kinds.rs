@@ -66,14 +66,6 @@ pub const MANAGED_CLUSTER_ADD_ON: Kind = Kind::new(
     "managedclusteraddons",
     true,
 );
-/// A fact about a cluster; on the spoke.
-pub const CLUSTER_CLAIM: Kind = Kind::new(
-    "cluster.open-cluster-management.io",
-    "v1alpha1",
-    "ClusterClaim",
-    "clusterclaims",
-    false,
-);
 /// A heartbeat.
 pub const LEASE: Kind = Kind::new("coordination.k8s.io", "v1", "Lease", "leases", true);
 /// A namespace.

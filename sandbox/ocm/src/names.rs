@@ -20,13 +20,9 @@ pub const TAINT_UNREACHABLE: &str = "cluster.open-cluster-management.io/unreacha
 pub const WORK_FINALIZER: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";
 /// Finalizer that the work agent holds on each AppliedManifestWork.
 pub const APPLIED_WORK_FINALIZER: &str = "cluster.open-cluster-management.io/applied-manifest-work-cleanup";
-/// Name of the lease by which a managed cluster shows that it lives.
-pub const CLUSTER_LEASE: &str = "managed-cluster-lease";
 /// Field manager of works that name none.
 pub const DEFAULT_FIELD_MANAGER: &str = "work-agent";
 /// Annotation that remembers what was applied, when fields are ignored.
 pub const SPEC_HASH_ANNOTATION: &str = "open-cluster-management.io/config-spec-hash";
-/// Annotation of a default or global set that is left to the user.
-pub const AUTO_UPDATE_ANNOTATION: &str = "cluster.open-cluster-management.io/autoupdate";
 /// Claim of a cluster that tells the version of OpenShift that it runs.
 pub const CLUSTER_VERSION_CLAIM: &str = "version.openshift.io";

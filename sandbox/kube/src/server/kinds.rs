@@ -129,11 +129,6 @@ impl Registry {
         self.by_plural.values()
     }
 
-    /// Whether any version of a group is served.
-    pub fn has_group(&self, group: &str) -> bool {
-        self.by_plural.values().any(|kind| kind.group == group)
-    }
-
     /// Whether paths of a group and version are answered: of the built-in groups in every version, of others in those that
     /// are served.
     pub fn answers_for(&self, group: &str, version: &str) -> bool {

@@ -47,17 +47,6 @@ impl Default for Timing {
     }
 }
 
-impl Timing {
-    /// The same for a test environment that runs `speed` virtual seconds a second in real time.
-    pub fn at_speed(self, speed: f64) -> Self {
-        Self {
-            status_sync: self.status_sync.div_f64(speed),
-            watch_latency: self.watch_latency.div_f64(speed),
-            resync: self.resync.div_f64(speed),
-        }
-    }
-}
-
 /// What an agent needs to know.
 #[derive(Clone, Debug)]
 pub struct WorkAgentSettings {

@@ -50,17 +50,6 @@ impl JsonPath {
     pub fn find<'a>(&'a self, root: &'a Value) -> Result<Vec<&'a Value>, JsonPathError> {
         evaluate::list(&self.nodes, vec![root])
     }
-
-    /// The names of the path if it is made of plain fields only (`.spec.replicas`), else `None`.
-    pub fn plain_fields(&self) -> Option<Vec<&str>> {
-        self.nodes
-            .iter()
-            .map(|node| match node {
-                Node::Field(name) => Some(name.as_str()),
-                _ => None,
-            })
-            .collect()
-    }
 }
 
 /// One step of a path.
