@@ -71,18 +71,36 @@ impl DemoOutcome {
         serde_json::to_string_pretty(self)
     }
 
-    /// A table with a row for each cluster, those that are not complete first, and a line that sums up. With more than `rows` clusters
-    /// the complete ones that do not fit are counted.
+    /// A table of the clusters, those that failed first, and a line that sums up. What goes beyond `rows` is counted.
     pub fn table(&self, rows: usize) -> String {
-        let is_complete = |cluster: &&ClusterOutcome| cluster.state == ClusterState::Complete.as_str();
+        let order = |state: &str| match ClusterState::parse(state) {
+            Some(ClusterState::Failed) => 0,
+            Some(ClusterState::NotStarted) => 2,
+            Some(ClusterState::Complete) => 3,
+            _ => 1,
+        };
         let mut clusters: Vec<&ClusterOutcome> = self.clusters.iter().collect();
-        clusters.sort_by_key(is_complete);
-        let open = clusters.len() - self.count(ClusterState::Complete);
-        let hidden = clusters.len().saturating_sub(rows.max(open));
-        clusters.truncate(clusters.len() - hidden);
-        let hidden = match hidden {
-            0 => String::new(),
-            hidden => format!("\n… and {hidden} more complete clusters: -o json names them all"),
+        clusters.sort_by_key(|cluster| order(cluster.state));
+        let hidden = clusters.split_off(rows.min(clusters.len()));
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for cluster in &hidden {
+            match counts.last_mut() {
+                Some((state, count)) if *state == cluster.state => *count += 1,
+                _ => counts.push((cluster.state, 1)),
+            }
+        }
+        let counts: Vec<String> = counts
+            .iter()
+            .map(|(state, count)| format!("{count} {state}"))
+            .collect();
+        let hidden = if counts.is_empty() {
+            String::new()
+        } else {
+            format!(
+                "\n… and {} more: {}; -o json names them all",
+                hidden.len(),
+                counts.join(", ")
+            )
         };
         let mut table = Table::new();
         table
@@ -180,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_fleet_shows_what_is_not_complete_and_counts_the_rest() {
+    fn a_large_fleet_shows_what_failed_first_and_counts_what_does_not_fit() {
         let details = |number: usize| ClusterDetails {
             name: format!("dev{number}"),
             canary: false,
@@ -203,7 +221,7 @@ mod tests {
         let table = outcome.table(10);
         let second = table.lines().nth(1).unwrap_or_default();
         assert!(second.contains("dev70"), "{table}");
-        assert!(table.contains("… and 90 more complete clusters"), "{table}");
+        assert!(table.contains("… and 90 more: 90 Complete; -o json"), "{table}");
         assert_eq!(outcome.table(usize::MAX).matches("Complete").count(), 99);
     }
 }

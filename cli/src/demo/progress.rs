@@ -119,10 +119,13 @@ fn percent_of_step(message: &str) -> Option<u64> {
         .map(|(_, percent)| *percent)
 }
 
-/// `45` of `Working towards 4.14.12: 390 of 862 done (45% complete)`.
+/// `45` of `Working towards 4.14.12: 390 of 862 done (45% complete)`, `80` of `about 80 % done`.
 fn percent_in(message: &str) -> Option<u64> {
     let (before, _) = message.split_once('%')?;
-    let digits = before.rsplit(|letter: char| !letter.is_ascii_digit()).next()?;
+    let digits = before
+        .trim_end()
+        .rsplit(|letter: char| !letter.is_ascii_digit())
+        .next()?;
     digits.parse().ok()
 }
 
@@ -177,6 +180,17 @@ mod tests {
         assert_eq!((shown.failed.len(), shown.moving.len()), (40, 60));
         assert_eq!(shown.rest(), "");
         assert_eq!(progress.shown(0).rest(), "40 more failed · 60 more in flight");
+    }
+
+    #[test]
+    fn a_figure_is_read_with_and_without_a_space() {
+        for (message, figure) in [
+            ("upgrading: about 80 % done", Some(80)),
+            ("390 of 862 done (45% complete)", Some(45)),
+            ("upgrading", None),
+        ] {
+            assert_eq!(percent_in(message), figure, "{message}");
+        }
     }
 
     #[test]
