@@ -28,11 +28,12 @@ pub async fn run(arguments: &SandboxArguments) -> anyhow::Result<()> {
     let served = local_fleet::serve(&mut fleet).await?;
     println!("{}", served.kubeconfig.display());
     eprintln!(
-        "{} clusters are ready. In another terminal: export KUBECONFIG={}; kubectl get managedclusters\nThe update graph: {}?channel=stable-4.14\nAlerts and silences: {}/CLUSTER/prometheus/api/v1/alerts, …/CLUSTER/alertmanager/api/v2/silences\nCtrl-C ends it.",
+        "{} clusters are ready. In another terminal: export KUBECONFIG={}; kubectl get managedclusters\nThe update graph: {}?channel=stable-4.14\nAlerts and silences: {}/CLUSTER/prometheus/api/v1/alerts, …/CLUSTER/alertmanager/api/v2/silences\nVirtual time began now, and {} s of it pass in a second: the servers count ages by it.\nCtrl-C ends it.",
         arguments.env.clusters,
         served.kubeconfig.display(),
         served.update_graph,
-        served.monitoring
+        served.monitoring,
+        arguments.env.speed
     );
     signal.cancelled().await;
     Ok(fleet.shut_down().await?)
