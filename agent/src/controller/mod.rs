@@ -2,7 +2,7 @@
 
 mod cache;
 mod configuration;
-mod letters;
+mod notifications;
 mod observe;
 mod perform;
 mod reconcile;

@@ -14,7 +14,7 @@ use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
 use thiserror::Error;
 
-use super::{Shared, letters, observe, perform, write};
+use super::{Shared, notifications, observe, perform, write};
 
 /// How often a pass reads before it decides with what it has: each thing is read once.
 const ROUNDS: usize = 16;
@@ -60,15 +60,15 @@ pub(super) async fn reconcile(known: &Arc<UpgradeConfig>, shared: &Shared) -> Re
     }
     let before = upgrade.status.clone().unwrap_or_default();
     let (seen, mut decision) = decide(shared, &upgrade, &before).await;
-    let letters = letters::write(shared, &upgrade, &seen, &mut decision.status);
+    let to_send = notifications::write(shared, &upgrade, &seen, &mut decision.status);
     shared
         .context
         .metrics
         .show(&drydock_engine::metrics::wanted(&seen, &decision.status));
     let written = record(shared, &upgrade, &decision).await?;
     // What the status does not remember would be told again after a restart.
-    if let Some(letters) = letters {
-        shared.context.outbox.put(letters, &seen.in_force.configuration);
+    if let Some(to_send) = to_send {
+        shared.context.outbox.put(to_send, &seen.in_force.configuration);
     }
     let done = perform::all(shared, &decision.commands).await;
     if written {

@@ -33,32 +33,32 @@ impl Evaluation {
 
 /// Judges all wanted Subscriptions. One that is wanted and not there has nothing to upgrade: fleets differ.
 pub(super) fn evaluate(settings: &ApprovalSettings, operators: &Operators) -> Evaluation {
-    let mut judgement = Evaluation::default();
+    let mut evaluation = Evaluation::default();
     for subscription in &operators.subscriptions {
         let namespace = subscription.namespace().unwrap_or_default();
         if settings.wants(&subscription.name_any(), &namespace) {
-            operators.judge_one(settings, subscription, &mut judgement);
+            operators.evaluate_one(settings, subscription, &mut evaluation);
         }
     }
-    judgement
+    evaluation
 }
 
 impl Operators {
-    fn judge_one(
+    fn evaluate_one(
         &self,
         settings: &ApprovalSettings,
         subscription: &Subscription,
-        judgement: &mut Evaluation,
+        evaluation: &mut Evaluation,
     ) {
         let namespace = subscription.namespace().unwrap_or_default();
         let subject = format!("{namespace}/{}", subscription.name_any());
         let Some(status) = &subscription.status else {
-            judgement.waiting.push(format!("{subject} has no status yet"));
+            evaluation.waiting.push(format!("{subject} has no status yet"));
             return;
         };
         let current = status.current_csv.as_deref().unwrap_or_default();
         if current.is_empty() {
-            judgement.waiting.push(format!("{subject} is not resolved yet"));
+            evaluation.waiting.push(format!("{subject} is not resolved yet"));
             return;
         }
         let plan = status.install_plan_ref.as_ref().and_then(|reference| {
@@ -76,19 +76,19 @@ impl Operators {
             match plan_phase(plan) {
                 "Complete" => {}
                 "Failed" => {
-                    judgement
+                    evaluation
                         .failed
                         .push(format!("{subject}: {}", why_plan_failed(plan)));
                     return;
                 }
                 _ if plan.spec.approved || plan.spec.approval != "Manual" => {
-                    judgement.waiting.push(format!("{subject} installs {current}"));
+                    evaluation.waiting.push(format!("{subject} installs {current}"));
                     return;
                 }
-                _ => return self.judge_manual(settings, &subject, plan, judgement),
+                _ => return self.judge_manual(settings, &subject, plan, evaluation),
             }
         }
-        self.judge_version(&subject, &namespace, status.state.as_deref(), current, judgement);
+        self.judge_version(&subject, &namespace, status.state.as_deref(), current, evaluation);
     }
 
     /// An InstallPlan is for its whole namespace: approving it upgrades whatever else it names.
@@ -97,7 +97,7 @@ impl Operators {
         settings: &ApprovalSettings,
         subject: &str,
         plan: &InstallPlan,
-        judgement: &mut Evaluation,
+        evaluation: &mut Evaluation,
     ) {
         let namespace = plan.namespace().unwrap_or_default();
         let unwanted = self.subscriptions.iter().find(|other| {
@@ -111,7 +111,7 @@ impl Operators {
                 && !settings.wants(&other.name_any(), &namespace)
         });
         if let Some(unwanted) = unwanted {
-            judgement.failed.push(format!(
+            evaluation.failed.push(format!(
                 "{subject}: InstallPlan {namespace}/{} also upgrades {namespace}/{}, which is not to be upgraded: include \
                  it, or move it to another namespace",
                 plan.name_any(),
@@ -119,12 +119,12 @@ impl Operators {
             ));
             return;
         }
-        judgement.waiting.push(format!(
+        evaluation.waiting.push(format!(
             "{subject}: InstallPlan {namespace}/{} is not carried out yet",
             plan.name_any()
         ));
-        if !judgement.approve.iter().any(|known| known.uid() == plan.uid()) {
-            judgement.approve.push(plan.clone());
+        if !evaluation.approve.iter().any(|known| known.uid() == plan.uid()) {
+            evaluation.approve.push(plan.clone());
         }
     }
 
@@ -134,7 +134,7 @@ impl Operators {
         namespace: &str,
         state: Option<&str>,
         current: &str,
-        judgement: &mut Evaluation,
+        evaluation: &mut Evaluation,
     ) {
         let version = self.versions.iter().find(|version| {
             version.name_any() == current && version.namespace().as_deref() == Some(namespace)
@@ -143,15 +143,17 @@ impl Operators {
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
         match status.and_then(|status| status.phase.as_deref()) {
             Some("Succeeded") if state == Some("AtLatestKnown") => {}
-            Some("Succeeded") => judgement
+            Some("Succeeded") => evaluation
                 .waiting
                 .push(format!("{subject} has an upgrade beyond {current}")),
-            Some("Failed") => judgement.failed.push(format!(
+            Some("Failed") => evaluation.failed.push(format!(
                 "{subject}: {current} has failed: {}",
                 status.map(|status| text(&status.message)).unwrap_or_default()
             )),
-            Some(phase) => judgement.waiting.push(format!("{subject}: {current} is {phase}")),
-            None => judgement
+            Some(phase) => evaluation
+                .waiting
+                .push(format!("{subject}: {current} is {phase}")),
+            None => evaluation
                 .waiting
                 .push(format!("{subject}: {current} is not there yet")),
         }

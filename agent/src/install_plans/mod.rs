@@ -66,10 +66,10 @@ pub async fn approve(
     let mut settled_before = false;
     loop {
         let waiting = match look(settings, client).await {
-            Ok(judgement) if !judgement.failed.is_empty() => {
-                return Err(ApprovalError::Failed(judgement.failed));
+            Ok(evaluation) if !evaluation.failed.is_empty() => {
+                return Err(ApprovalError::Failed(evaluation.failed));
             }
-            Ok(judgement) if judgement.is_settled() => {
+            Ok(evaluation) if evaluation.is_settled() => {
                 // The next version of a channel shows only after the one before is there: two looks say that it is the last.
                 if settled_before {
                     tracing::info!("all wanted operators are at the newest version of their channels");
@@ -78,10 +78,10 @@ pub async fn approve(
                 settled_before = true;
                 Vec::new()
             }
-            Ok(judgement) => {
+            Ok(evaluation) => {
                 settled_before = false;
-                approve_all(client, &judgement).await;
-                judgement.waiting
+                approve_all(client, &evaluation).await;
+                evaluation.waiting
             }
             Err(error) => {
                 settled_before = false;
@@ -109,8 +109,8 @@ async fn look(settings: &ApprovalSettings, client: &Client) -> Result<Evaluation
     Ok(evaluate(settings, &operators))
 }
 
-async fn approve_all(client: &Client, judgement: &Evaluation) {
-    for plan in &judgement.approve {
+async fn approve_all(client: &Client, evaluation: &Evaluation) {
+    for plan in &evaluation.approve {
         let (namespace, name) = (plan.namespace().unwrap_or_default(), plan.name_any());
         let patch = json!({
             "metadata": {"uid": plan.uid(), "resourceVersion": plan.resource_version()},

@@ -99,12 +99,12 @@ struct Endpoint {
     exchange: Exchange,
 }
 
-/// Asks both. What has been found out about a way to one of them holds until a request does not come through.
+/// Asks both. What has been found out about the endpoint of one of them holds until a request does not come through.
 pub(crate) struct Monitoring {
     client: Client,
     network: Network,
     places: EndpointConfig,
-    ways: Mutex<BTreeMap<Part, Endpoint>>,
+    endpoints: Mutex<BTreeMap<Part, Endpoint>>,
 }
 
 impl Monitoring {
@@ -113,7 +113,7 @@ impl Monitoring {
             client,
             network,
             places,
-            ways: Mutex::default(),
+            endpoints: Mutex::default(),
         }
     }
 
@@ -125,7 +125,7 @@ impl Monitoring {
         request: http::request::Builder,
         body: Bytes,
     ) -> Result<Answer, MonitoringError> {
-        let Endpoint { base, exchange } = self.way(part).await?;
+        let Endpoint { base, exchange } = self.endpoint(part).await?;
         let uri = format!("{}{path}", base.trim_end_matches('/'));
         let mut request: Request<Bytes> = request
             .uri(&uri)
@@ -141,27 +141,27 @@ impl Monitoring {
         }
         let answered = bounded::send(&exchange, request, Limits::default()).await;
         if answered.is_err() {
-            self.ways().remove(&part);
+            self.endpoints().remove(&part);
         }
         Ok(answered?)
     }
 
-    fn ways(&self) -> MutexGuard<'_, BTreeMap<Part, Endpoint>> {
-        self.ways.lock().unwrap_or_else(PoisonError::into_inner)
+    fn endpoints(&self) -> MutexGuard<'_, BTreeMap<Part, Endpoint>> {
+        self.endpoints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The way to one of the two, which is found out if it is not known.
-    async fn way(&self, part: Part) -> Result<Endpoint, MonitoringError> {
-        let known = self.ways().get(&part).cloned();
-        if let Some(way) = known {
-            return Ok(way);
+    /// The endpoint of one of the two, which is found out if it is not known.
+    async fn endpoint(&self, part: Part) -> Result<Endpoint, MonitoringError> {
+        let known = self.endpoints().get(&part).cloned();
+        if let Some(endpoint) = known {
+            return Ok(endpoint);
         }
-        let way = Endpoint {
+        let endpoint = Endpoint {
             base: self.base(part).await?,
             exchange: self.network.exchange(self.authority().await?.as_deref())?,
         };
-        self.ways().insert(part, way.clone());
-        Ok(way)
+        self.endpoints().insert(part, endpoint.clone());
+        Ok(endpoint)
     }
 
     async fn base(&self, part: Part) -> Result<String, MonitoringError> {

@@ -42,7 +42,7 @@ pub(crate) struct Notification {
     pub delivered: BTreeSet<String>,
 }
 
-/// What identifies a letter.
+/// What identifies a notification.
 type Key = (String, String, Event);
 
 impl Notification {
@@ -54,29 +54,29 @@ impl Notification {
 /// What there is to send, and how.
 #[derive(Clone, Default)]
 struct NotificationQueue {
-    letters: Vec<Notification>,
+    notifications: Vec<Notification>,
     configuration: Configuration,
 }
 
 /// What has been sent in the life of this process; the status has it soon after.
 #[derive(Debug, Default)]
 struct Sent {
-    /// The letters that all have.
-    letters: BTreeSet<Key>,
-    /// To whom a letter has gone that not all have.
+    /// The notifications that all have.
+    notifications: BTreeSet<Key>,
+    /// To whom a notification has gone that not all have.
     receivers: BTreeSet<(Key, String)>,
 }
 
-/// The reconcile's side: puts letters in, and learns which have been sent. Cheap to clone.
+/// The reconcile's side: puts notifications in, and learns which have been sent. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Outbox {
-    post: Arc<watch::Sender<NotificationQueue>>,
+    queue: Arc<watch::Sender<NotificationQueue>>,
     sent: Arc<Mutex<Sent>>,
 }
 
 /// The side that sends.
 pub(crate) struct Sender {
-    post: watch::Receiver<NotificationQueue>,
+    queue: watch::Receiver<NotificationQueue>,
     sent: Arc<Mutex<Sent>>,
     wake: mpsc::Sender<()>,
     client: Client,
@@ -94,15 +94,15 @@ pub(crate) fn outbox(
     provider: Arc<Provider>,
     metrics: Metrics,
 ) -> (Outbox, Sender, mpsc::Receiver<()>) {
-    let (post, receiver) = watch::channel(NotificationQueue::default());
+    let (queue, receiver) = watch::channel(NotificationQueue::default());
     let (wake, woken) = mpsc::channel(1);
     let sent = Arc::new(Mutex::new(Sent::default()));
     let outbox = Outbox {
-        post: Arc::new(post),
+        queue: Arc::new(queue),
         sent: Arc::clone(&sent),
     };
     let sender = Sender {
-        post: receiver,
+        queue: receiver,
         sent,
         wake,
         client,
@@ -119,32 +119,32 @@ fn locked(sent: &Mutex<Sent>) -> MutexGuard<'_, Sent> {
 }
 
 impl Outbox {
-    /// These letters, and no others, are to be sent.
-    pub fn put(&self, letters: Vec<Notification>, configuration: &Configuration) {
-        self.post.send_if_modified(|post| {
-            if post.letters == letters && post.configuration == *configuration {
+    /// These notifications, and no others, are to be sent.
+    pub fn put(&self, notifications: Vec<Notification>, configuration: &Configuration) {
+        self.queue.send_if_modified(|queue| {
+            if queue.notifications == notifications && queue.configuration == *configuration {
                 return false;
             }
-            *post = NotificationQueue {
-                letters,
+            *queue = NotificationQueue {
+                notifications,
                 configuration: configuration.clone(),
             };
             true
         });
     }
 
-    /// Whether everybody has this letter.
-    pub fn has_sent(&self, letter: &Notification) -> bool {
-        locked(&self.sent).letters.contains(&letter.key())
+    /// Whether everybody has this notification.
+    pub fn has_sent(&self, notification: &Notification) -> bool {
+        locked(&self.sent).notifications.contains(&notification.key())
     }
 
-    /// Who has this letter while others have not.
-    pub fn delivered(&self, letter: &Notification) -> BTreeSet<String> {
+    /// Who has this notification while others have not.
+    pub fn delivered(&self, notification: &Notification) -> BTreeSet<String> {
         let sent = locked(&self.sent);
-        let key = letter.key();
+        let key = notification.key();
         let receivers = sent.receivers.iter().filter(|(of, _)| *of == key);
         let receivers = receivers.map(|(_, receiver)| receiver.clone());
-        receivers.chain(letter.delivered.iter().cloned()).collect()
+        receivers.chain(notification.delivered.iter().cloned()).collect()
     }
 }
 
@@ -172,15 +172,15 @@ impl Sender {
             };
             tokio::select! {
                 () = shutdown.cancelled() => return Ok(()),
-                changed = self.post.changed() => {
+                changed = self.queue.changed() => {
                     if changed.is_err() {
                         return Ok(());
                     }
                 }
                 () = retry => {}
             }
-            let post = self.post.borrow_and_update().clone();
-            wait = if self.send_all(&post).await {
+            let queue = self.queue.borrow_and_update().clone();
+            wait = if self.send_all(&queue).await {
                 None
             } else {
                 Some(wait.map_or(FIRST_WAIT, |wait| (2 * wait).min(LONGEST_WAIT)))
@@ -189,16 +189,16 @@ impl Sender {
     }
 
     /// Sends what is left, in its order; says whether nothing is left.
-    async fn send_all(&mut self, post: &NotificationQueue) -> bool {
+    async fn send_all(&mut self, queue: &NotificationQueue) -> bool {
         let mut is_done = true;
-        for letter in &post.letters {
-            if locked(&self.sent).letters.contains(&letter.key()) {
+        for notification in &queue.notifications {
+            if locked(&self.sent).notifications.contains(&notification.key()) {
                 continue;
             }
-            let sent = self.send(letter, &post.configuration).await;
-            self.metrics.notified(letter.event, sent);
+            let sent = self.send(notification, &queue.configuration).await;
+            self.metrics.notified(notification.event, sent);
             if sent {
-                locked(&self.sent).letters.insert(letter.key());
+                locked(&self.sent).notifications.insert(notification.key());
                 self.wake();
             } else {
                 is_done = false;
@@ -213,41 +213,41 @@ impl Sender {
         let _already_woken = self.wake.try_send(());
     }
 
-    /// Sends one letter to all who have not got it.
-    async fn send(&self, letter: &Notification, configuration: &Configuration) -> bool {
+    /// Sends one notification to all who have not got it.
+    async fn send(&self, notification: &Notification, configuration: &Configuration) -> bool {
         let mut is_done = true;
-        if configuration.config_manager.source == PolicySource::Ocm && !self.has(letter, "OCM") {
-            let told = self.provider.tell(configuration, letter).await;
-            is_done &= self.note(letter, "OCM", told.map_err(|error| error.to_string()));
+        if configuration.config_manager.source == PolicySource::Ocm && !self.has(notification, "OCM") {
+            let told = self.provider.tell(configuration, notification).await;
+            is_done &= self.note(notification, "OCM", told.map_err(|error| error.to_string()));
         }
         for hook in &configuration.notify.webhooks {
             let receiver = digest(&hook.url);
-            if hook.wants(letter.event.name()) && !self.has(letter, &receiver) {
-                let told = self.call(hook, letter).await;
-                is_done &= self.note(letter, &receiver, told);
+            if hook.wants(notification.event.name()) && !self.has(notification, &receiver) {
+                let told = self.call(hook, notification).await;
+                is_done &= self.note(notification, &receiver, told);
             }
         }
         is_done
     }
 
-    /// Whether a receiver has a letter.
-    fn has(&self, letter: &Notification, receiver: &str) -> bool {
-        let key = (letter.key(), receiver.to_owned());
-        letter.delivered.contains(receiver) || locked(&self.sent).receivers.contains(&key)
+    /// Whether a receiver has a notification.
+    fn has(&self, notification: &Notification, receiver: &str) -> bool {
+        let key = (notification.key(), receiver.to_owned());
+        notification.delivered.contains(receiver) || locked(&self.sent).receivers.contains(&key)
     }
 
-    fn note(&self, letter: &Notification, receiver: &str, told: Result<(), String>) -> bool {
+    fn note(&self, notification: &Notification, receiver: &str, told: Result<(), String>) -> bool {
         match told {
             Ok(()) => {
-                let key = (letter.key(), receiver.to_owned());
+                let key = (notification.key(), receiver.to_owned());
                 locked(&self.sent).receivers.insert(key);
                 self.wake();
                 true
             }
             Err(error) => {
                 tracing::warn!(
-                    version = letter.version,
-                    event = letter.event.name(),
+                    version = notification.version,
+                    event = notification.event.name(),
                     receiver,
                     error,
                     "a notification is sent again later"
@@ -257,7 +257,7 @@ impl Sender {
         }
     }
 
-    async fn call(&self, hook: &Webhook, letter: &Notification) -> Result<(), String> {
+    async fn call(&self, hook: &Webhook, notification: &Notification) -> Result<(), String> {
         let key = match &hook.secret_ref {
             None => None,
             Some(reference) => {
@@ -273,7 +273,7 @@ impl Sender {
             }
         };
         let exchange = self.network.exchange(None).map_err(|error| error.to_string())?;
-        webhook::send(&exchange, &hook.url, key.as_deref(), letter)
+        webhook::send(&exchange, &hook.url, key.as_deref(), notification)
             .await
             .map_err(|error| error.to_string())
     }

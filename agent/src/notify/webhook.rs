@@ -13,7 +13,7 @@ use crate::registry::hex;
 /// The header with the signature of the body: `sha256=` and hexadecimal digits.
 pub(crate) const SIGNATURE: HeaderName = HeaderName::from_static("x-drydock-signature-256");
 
-/// Sends a letter to `url`; with a key it is signed.
+/// Sends a notification to `url`; with a key it is signed.
 ///
 /// # Errors
 /// If the receiver does not take it.
@@ -21,9 +21,9 @@ pub(crate) async fn send(
     exchange: &Exchange,
     url: &str,
     key: Option<&[u8]>,
-    letter: &Notification,
+    notification: &Notification,
 ) -> Result<(), HttpError> {
-    let body = Bytes::from(event(letter).to_string());
+    let body = Bytes::from(event(notification).to_string());
     let mut request = Request::post(url)
         .header("content-type", "application/cloudevents+json")
         .body(body.clone())
@@ -40,18 +40,23 @@ pub(crate) async fn send(
     taken.map(|_| ()).map_err(HttpError::without_path)
 }
 
-/// The id is the same however often a letter is sent, so that a receiver can tell.
-fn event(letter: &Notification) -> serde_json::Value {
-    let id = format!("{}/{}/{}", letter.upgrade, letter.version, letter.event.name());
+/// The id is the same however often a notification is sent, so that a receiver can tell.
+fn event(notification: &Notification) -> serde_json::Value {
+    let id = format!(
+        "{}/{}/{}",
+        notification.upgrade,
+        notification.version,
+        notification.event.name()
+    );
     json!({
         "specversion": "1.0",
         "id": URL_SAFE_NO_PAD.encode(id),
-        "source": format!("/clusters/{}/upgradeconfigs/{}", letter.cluster, letter.name),
-        "type": format!("dev.drydock.upgrade.{}", letter.event.name()),
-        "subject": letter.version,
-        "time": letter.raised.to_string(),
+        "source": format!("/clusters/{}/upgradeconfigs/{}", notification.cluster, notification.name),
+        "type": format!("dev.drydock.upgrade.{}", notification.event.name()),
+        "subject": notification.version,
+        "time": notification.raised.to_string(),
         "datacontenttype": "application/json",
-        "data": {"version": letter.version, "state": letter.event.name(), "description": letter.description},
+        "data": {"version": notification.version, "state": notification.event.name(), "description": notification.description},
     })
 }
 

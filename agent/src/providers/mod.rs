@@ -139,27 +139,28 @@ impl Provider {
     pub async fn tell(
         &self,
         configuration: &Configuration,
-        letter: &Notification,
+        notification: &Notification,
     ) -> Result<(), ProviderError> {
-        let ocm = self.ocm(configuration, &letter.cluster).await?;
-        let cluster = ocm.cluster(&letter.cluster).await?;
-        if letter.event.is_service_log() {
+        let ocm = self.ocm(configuration, &notification.cluster).await?;
+        let cluster = ocm.cluster(&notification.cluster).await?;
+        if notification.event.is_service_log() {
             if configuration.feature_gate.service_log_notification() {
-                ocm.log(&letter.cluster, &letter.description).await?;
+                ocm.log(&notification.cluster, &notification.description).await?;
             }
             return Ok(());
         }
         let policies = ocm.policies(&cluster.id).await?;
         let ours = policies.iter().find(|policy| {
-            policy.version == letter.version && policy::same_time(&policy.next_run, &letter.upgrade_at)
+            policy.version == notification.version
+                && policy::same_time(&policy.next_run, &notification.upgrade_at)
         });
         // A policy that is gone has nobody who waits for its state.
-        let (Some(policy), Some(value)) = (ours, policy::state_of(letter.event)) else {
+        let (Some(policy), Some(value)) = (ours, policy::state_of(notification.event)) else {
             return Ok(());
         };
         let state = ocm.state(&cluster.id, &policy.id).await?;
         if state.may_become(value) {
-            ocm.set_state(&cluster.id, &policy.id, value, &letter.description)
+            ocm.set_state(&cluster.id, &policy.id, value, &notification.description)
                 .await?;
         }
         Ok(())

@@ -8,13 +8,13 @@ use std::time::Duration;
 use anyhow::Context;
 use drydock_api::conditions;
 use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition, reason};
-use drydock_api::names::{CLUSTER_VERSION_CLAIM, PLACEMENT_LABEL};
+use drydock_api::names::{CLUSTER_VERSION_CLAIM, HUB_MANAGER, PLACEMENT_LABEL};
 use drydock_hub::LiveFleet;
 use drydock_objects::upgrade::key;
 use drydock_rollout::Halt;
 use drydock_runtime::Clock;
-use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::tasks::Tasks;
+use drydock_sandbox::local_fleet::program_client;
 use drydock_sandbox::test_env;
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{ObjectMeta, PostParams};
@@ -81,7 +81,12 @@ async fn run(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timelin
         pace,
         ..drydock_hub::Settings::default()
     };
-    let hub = drydock_hub::run(settings, stack(&server)?, clock.clone(), stop.clone());
+    let hub = drydock_hub::run(
+        settings,
+        program_client(&server, HUB_MANAGER).context("registering request metrics")?,
+        clock.clone(),
+        stop.clone(),
+    );
     parts.spawn(async move {
         if let Err(error) = hub.await {
             tracing::error!(%error, "the hub of the rehearsal ended");
@@ -106,13 +111,6 @@ fn install(spokes: &StubWorkAgent, cluster: &Value) {
     if let (Some(name), Some(version)) = (cluster["metadata"]["name"].as_str(), version) {
         spokes.with(name, |cluster, now| cluster.runs(version, now));
     }
-}
-
-fn stack(server: &ApiServer) -> anyhow::Result<Client> {
-    let metrics =
-        RequestMetrics::register(&prometheus::Registry::new()).context("registering request metrics")?;
-    let service = server.service(drydock_api::names::HUB_MANAGER);
-    Ok(client::from_service(service, "default", &metrics))
 }
 
 async fn copy(access: &Access, fleet: &Fleet) -> anyhow::Result<()> {

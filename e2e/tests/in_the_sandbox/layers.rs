@@ -1,4 +1,4 @@
-//! Which crate may depend on which: what each may know is the architecture (docs/architecture.md, "Folders").
+//! Which crate may depend on which: what each may know is the architecture (docs/architecture.md, the table of folders).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

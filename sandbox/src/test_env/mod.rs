@@ -14,7 +14,6 @@ pub use settings::{ClusterSettings, TestEnvSettings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use drydock_api::machine_api;
 use drydock_runtime::Clock;
 use serde_json::json;
 use tokio::sync::watch;
@@ -27,6 +26,7 @@ use ocm_sandbox::connection::Connection;
 use ocm_sandbox::placement::controller::{self, PlacementSettings};
 use ocm_sandbox::work::agent::{self, Timing, WorkAgentSettings};
 use ocm_sandbox::{kinds, registration};
+use openshift_sandbox::cluster::kinds::MACHINE_API_NAMESPACE;
 use openshift_sandbox::cluster::{self, ClusterSimulator};
 use openshift_sandbox::monitoring::{Monitoring, services};
 use openshift_sandbox::olm;
@@ -42,9 +42,6 @@ pub enum TestEnvError {
     /// A definition that comes with the project is not usable.
     #[error("installing the kinds of the test environment: {0}")]
     Types(#[from] TypesError),
-    /// A definition cannot be written.
-    #[error("writing a CustomResourceDefinition as JSON: {0}")]
-    Definition(#[from] serde_json::Error),
     /// An object of the test environment cannot be made.
     #[error("preparing {what}: {source}")]
     Access {
@@ -159,7 +156,7 @@ impl TestEnv {
         let shape = cluster.shape(settings.seed);
         let spoke = place.access("openshift");
         let agent_namespace = cluster.agent.then_some(drydock_api::names::AGENT_NAMESPACE);
-        for namespace in agent_namespace.into_iter().chain([machine_api::NAMESPACE]) {
+        for namespace in agent_namespace.into_iter().chain([MACHINE_API_NAMESPACE]) {
             hub::ensure(&spoke, &kinds::NAMESPACE, hub::namespace_of(namespace, None))
                 .await
                 .map_err(failed(name))?;

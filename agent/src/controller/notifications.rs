@@ -20,7 +20,7 @@ pub(super) fn write(
     let only_logged = !has_receivers(&seen.in_force.configuration);
     // What is told names the cluster: that waits until it is known.
     let cluster = seen.cluster.as_ref().ok()?.id.clone();
-    let mut letters = Vec::new();
+    let mut to_send = Vec::new();
     for entry in status.history.iter_mut().flatten() {
         let version = entry.version.clone().unwrap_or_default();
         let unsent = entry.notifications.iter_mut().flatten();
@@ -28,7 +28,7 @@ pub(super) fn write(
             let Some(event) = Event::named(&notification.event) else {
                 continue;
             };
-            let letter = Notification {
+            let queued = Notification {
                 upgrade: upgrade.uid().unwrap_or_default(),
                 name: upgrade.name_any(),
                 cluster: cluster.clone(),
@@ -39,10 +39,10 @@ pub(super) fn write(
                 delivered: notification.delivered_to.iter().flatten().cloned().collect(),
                 raised: notification.raised_time.as_ref().map_or(seen.now, |time| time.0),
             };
-            if only_logged || shared.context.outbox.has_sent(&letter) {
+            if only_logged || shared.context.outbox.has_sent(&queued) {
                 notification.sent_time = Some(Time(seen.now));
                 notification.delivered_to = None;
-                let (event, description) = (letter.event.name(), &letter.description);
+                let (event, description) = (queued.event.name(), &queued.description);
                 tracing::info!(
                     version,
                     event,
@@ -50,11 +50,11 @@ pub(super) fn write(
                     "a state of the upgrade has been told"
                 );
             } else {
-                let delivered = shared.context.outbox.delivered(&letter);
+                let delivered = shared.context.outbox.delivered(&queued);
                 notification.delivered_to = (!delivered.is_empty()).then(|| delivered.into_iter().collect());
-                letters.push(letter);
+                to_send.push(queued);
             }
         }
     }
-    Some(letters)
+    Some(to_send)
 }
