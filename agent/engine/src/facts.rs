@@ -208,6 +208,20 @@ pub enum Write {
     Pod,
 }
 
+/// What is known of the request to the cluster beside what ClusterVersion asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Request {
+    /// Nothing: what ClusterVersion asks for is what counts.
+    #[default]
+    AsSpecified,
+    /// The upgrade under way to this version has commenced, by the status, and has begun, by the cluster's history: what ClusterVersion
+    /// asks for may have been cleared or changed by somebody since.
+    Commenced(String),
+    /// ClusterVersion still asks for what an earlier UpgradeConfig asked for, and the cluster refuses it: this one has asked for
+    /// nothing.
+    RefusedBefore,
+}
+
 /// Everything that one decision depends on, once ClusterVersion is known.
 #[derive(Clone, Debug)]
 pub struct Facts {
@@ -237,10 +251,8 @@ pub struct Facts {
     pub deleting_since: Option<Timestamp>,
     /// Whether it is time to look after drains.
     pub drain_check_due: bool,
-    /// The version of the upgrade under way, if the status says that it has commenced and the cluster's history that it began.
-    pub commenced: Option<String>,
-    /// ClusterVersion still asks for what an earlier UpgradeConfig asked for, and the cluster refuses it: this one has asked for nothing.
-    pub is_refused_already: bool,
+    /// What the status and the cluster's history say of what ClusterVersion asks for.
+    pub request: Request,
 }
 
 impl Observation {
@@ -263,8 +275,7 @@ impl Observation {
             now: self.now,
             deleting_since: self.deleting_since,
             drain_check_due: self.drain_check_due,
-            commenced: None,
-            is_refused_already: false,
+            request: Request::default(),
         })
     }
 }
@@ -319,8 +330,11 @@ impl Facts {
 
     /// Whether the cluster has been told to go to `target`: from then on there is no way back, whatever it is told later.
     pub fn has_commenced(&self, target: &Target) -> bool {
-        (self.asks_for(target) && !self.is_refused_already)
-            || self.commenced.is_some() && self.commenced.as_deref() == target.version()
+        match &self.request {
+            Request::Commenced(version) if target.version() == Some(version) => true,
+            Request::RefusedBefore => false,
+            Request::AsSpecified | Request::Commenced(_) => self.asks_for(target),
+        }
     }
 
     /// Whether the cluster is told to go to `target`.

@@ -6,31 +6,33 @@ use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeHistory, UpgradePhase
 use serde_json::Value;
 
 use crate::condition::{self, ConditionType};
-use crate::facts::{Facts, Target};
+use crate::facts::{Facts, Request, Target};
 
-/// The version of an upgrade under way that has commenced by what the status remembers and the cluster's history shows: what
-/// ClusterVersion asks for may have been cleared or changed by somebody since.
-pub(super) fn on_record(facts: &Facts, entry: &UpgradeHistory) -> Option<String> {
-    let version = entry.version.clone()?;
-    let conditions = entry.conditions.as_deref().unwrap_or_default();
-    let is_noted = entry.phase == UpgradePhase::Upgrading
-        && condition::is(conditions, ConditionType::UpgradeCommenced, TRUE);
-    let mut history = facts.cluster.history.iter();
-    (is_noted && history.any(|past| past.version == version)).then_some(version)
-}
-
-/// Whether the cluster refuses what is asked for before this UpgradeConfig has asked for it: an earlier one did.
-pub(super) fn is_refused_already(facts: &Facts, entry: Option<&UpgradeHistory>) -> bool {
-    let Some(target) = facts.target() else {
-        return false;
-    };
-    let has_asked = entry.is_some_and(|entry| {
+/// What the status and the cluster's history say of what ClusterVersion asks for.
+pub(super) fn request(facts: &Facts, newest: Option<&UpgradeHistory>) -> Request {
+    let has_commenced = |entry: &UpgradeHistory| {
         let conditions = entry.conditions.as_deref().unwrap_or_default();
-        let is_noted =
-            entry.accepted_spec.is_some() || condition::is(conditions, ConditionType::UpgradeCommenced, TRUE);
-        is_noted && entry.version.as_deref() == target.version()
+        condition::is(conditions, ConditionType::UpgradeCommenced, TRUE)
+    };
+    let under_way = newest.filter(|entry| entry.phase == UpgradePhase::Upgrading && has_commenced(entry));
+    if let Some(version) = under_way.and_then(|entry| entry.version.clone())
+        && facts.cluster.history.iter().any(|past| past.version == version)
+    {
+        return Request::Commenced(version);
+    }
+    let Some(target) = facts.target() else {
+        return Request::AsSpecified;
+    };
+    let is_refused = target.version().is_some_and(|version| facts.refuses(version));
+    let has_asked = newest.is_some_and(|entry| {
+        entry.version.as_deref() == target.version()
+            && (entry.accepted_spec.is_some() || has_commenced(entry))
     });
-    facts.asks_for(&target) && target.version().is_some_and(|version| facts.refuses(version)) && !has_asked
+    if facts.asks_for(&target) && is_refused && !has_asked {
+        Request::RefusedBefore
+    } else {
+        Request::AsSpecified
+    }
 }
 
 /// The target of an upgrade under way that has commenced; none if it has not, or the cluster refuses it.

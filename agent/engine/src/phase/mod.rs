@@ -104,10 +104,7 @@ pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
         Err(why) => return unseen::decide(seen, status, &why),
     };
     let mut history = status.history.take().unwrap_or_default();
-    facts.commenced = history
-        .first()
-        .and_then(|newest| edits::on_record(&facts, newest));
-    facts.is_refused_already = edits::is_refused_already(&facts, history.first());
+    facts.request = edits::request(&facts, history.first());
     edits::evaluate(&mut facts, &mut history);
     let made = status.made.clone().unwrap_or_default();
     let mut next = if facts.deleting_since.is_some() {

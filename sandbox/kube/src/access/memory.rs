@@ -29,8 +29,7 @@ impl Memory {
     }
 
     pub(super) async fn get(&self, kind: &Kind, key: &Key) -> Result<Arc<Object>, AccessError> {
-        self.run(kind, key, None, Verb::Get, super::super::server::ApiServer::get)
-            .await
+        self.run(kind, key, None, Verb::Get, ApiServer::get).await
     }
 
     pub(super) async fn list(
