@@ -81,7 +81,7 @@ impl Decider {
         self.changed.insert(name);
     }
 
-    fn bring_up_to_date(&mut self, now: Timestamp) {
+    pub(crate) fn bring_up_to_date(&mut self, now: Timestamp) {
         while let Some((moment, name)) = self.totals.deadlines.first().cloned() {
             if moment > now {
                 break;
@@ -104,7 +104,7 @@ impl Decider {
         }
     }
 
-    fn fleet(&self) -> Fleet<'_> {
+    pub(crate) fn fleet(&self) -> Fleet<'_> {
         Fleet {
             rollout: &self.rollout,
             context: &self.context,

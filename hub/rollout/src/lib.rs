@@ -14,6 +14,7 @@ mod deletion;
 mod goal;
 mod labels;
 mod observed;
+mod outlook;
 mod pages;
 mod plan;
 mod reason;
@@ -23,6 +24,7 @@ mod slots;
 mod snapshot;
 mod spec;
 mod stage;
+mod stage_set;
 mod state;
 mod totals;
 pub mod transition;
@@ -45,6 +47,7 @@ pub use observed::{
     SelectionProblem, SelectionSource, StageSeconds, Taint, Toleration, Uid, UpdateState, Upgrade,
     UpgradeKey, UpgradeMethod, VersionFeedback, Work, WorkAfter, WorkFeedback, Works,
 };
+pub use outlook::{ClusterOutlook, NoOutlook, Outlook, Position};
 pub use pages::{PAGE_ENTRIES, expired_pages};
 pub use plan::{Action, Finish, NewWork, PageWrite, Plan, WorkContent};
 pub use reason::{Deadline, FailureReason, Reason};
@@ -52,13 +55,15 @@ pub use report::{
     ActionCounts, ClusterStatus, Counts, DeletionReport, Halt, NAMED_CLUSTERS, Report, Urgency,
 };
 pub use selector::{InvalidSelector, Selector};
+pub use slots::{SlotInputs, Stop, Turn, Turns, next_moment, upgrades_allowed};
 pub use snapshot::{DecisionPage, Decisions, PlacementStatus, Snapshot, read_snapshot};
 pub use spec::{ActionSpec, AgentSettings, InvalidSpec, Spec, Strategy, UpgradeVia};
 pub use stage::Stage;
+pub use stage_set::StageSet;
 pub use state::ClusterState;
 pub use transition::Transition;
 pub use verdicts::{ConditionType, Truth, Verdict, verdicts};
-pub use window::{InvalidWindow, StartWindow};
+pub use window::{InvalidWindow, Opening, StartWindow, opening};
 
 /// The beginning of a text that is at most this many bytes long, cut between characters.
 pub fn bounded(text: &str, bytes: usize) -> &str {

@@ -1,84 +1,273 @@
 //! Which clusters start now: from what all assessments add up to, without looking at each cluster.
+//!
+//! [`Stop`], [`Turns`] and [`next_moment`] are the rules themselves, functions of a few numbers ([`SlotInputs`]). A decision takes
+//! these numbers from its totals; a forecast counts them up itself, and follows the same rules.
 
-use drydock_names::ClusterName;
+use drydock_names::{ClusterName, IntOrPercent};
 use jiff::Timestamp;
 
 use crate::totals::Totals;
 use crate::window::{Opening, opening};
 use crate::{Halt, Reason, Rollout, Spec};
 
-/// Why no further cluster starts, if so; the first of several reasons.
-pub(crate) fn halt(rollout: &Rollout, totals: &Totals, now: Timestamp) -> Option<Halt> {
-    let Ok(spec) = &rollout.spec else {
-        return Some(Halt::InvalidSpec);
-    };
-    if rollout
-        .selection
-        .sources
-        .iter()
-        .any(|source| source.problem.is_some())
-    {
-        return Some(Halt::Selection);
-    }
-    if spec.paused {
-        return Some(Halt::Paused);
-    }
-    if totals.all.total == 0 {
-        return None;
-    }
-    if let Some(halt) = canaries(spec, totals) {
-        return Some(halt);
-    }
-    if totals.all.pending == 0 && totals.startable.is_empty() {
-        return None;
-    }
-    failure_budget(spec, totals)
-        .or_else(|| soaking(spec, totals, now))
-        .or_else(|| match opening(&spec.strategy.windows, now) {
-            Opening::Always | Opening::OpenUntil(_) => None,
-            Opening::ClosedUntil(opens) => Some(Halt::AwaitingStartWindow { opens }),
-        })
+/// What the rules of a rollout as a whole depend on, beside its spec and the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlotInputs {
+    /// Clusters of the rollout.
+    pub total: usize,
+    /// Those that are selected.
+    pub selected: usize,
+    /// Those that have not started.
+    pub pending: usize,
+    /// Those that may start when it is their turn.
+    pub startable: usize,
+    /// Those that hold a slot.
+    pub in_flight: usize,
+    /// Those in flight whose upgrade has begun.
+    pub upgrading: usize,
+    /// Those in flight that have no work: the first one was refused.
+    pub refused_starts: usize,
+    /// Those that may be in flight by works of which only a status says something.
+    pub may_hide_works: usize,
+    /// Those whose upgrade follows on their action.
+    pub continuing: usize,
+    /// Failures that spend the budget.
+    pub failures: usize,
+    /// Canaries that all others wait for.
+    pub awaited_canaries: usize,
+    /// Those of them that are complete.
+    pub complete_canaries: usize,
+    /// Canaries that failed.
+    pub failed_canaries: usize,
+    /// Canaries in trouble.
+    pub unhealthy_canaries: usize,
+    /// When a cluster that is no canary last started for the present goal.
+    pub others_started: Option<Timestamp>,
+    /// When a canary was last complete.
+    pub canaries_finished: Option<Timestamp>,
+    /// When a canary was last complete and Available.
+    pub canaries_available: Option<Timestamp>,
 }
 
-fn canaries(spec: &Spec, totals: &Totals) -> Option<Halt> {
-    spec.strategy.canaries.as_ref()?;
-    if !totals.failed_canaries.is_empty() {
-        return Some(Halt::CanaryFailed(totals.failed_canaries.clone()));
+impl SlotInputs {
+    pub(crate) fn of(totals: &Totals) -> Self {
+        Self {
+            total: totals.all.total,
+            selected: totals.selected,
+            pending: totals.all.pending,
+            startable: totals.startable.len(),
+            in_flight: totals.all.in_flight,
+            upgrading: totals.upgrading,
+            refused_starts: totals.refused_starts,
+            may_hide_works: totals.may_hide_works,
+            continuing: totals.continuing.len(),
+            failures: totals.failures,
+            awaited_canaries: totals.awaited_canaries.0,
+            complete_canaries: totals.awaited_canaries.1,
+            failed_canaries: totals.failed_canaries.len(),
+            unhealthy_canaries: totals.unhealthy_canaries.len(),
+            others_started: totals.others_started.latest(),
+            canaries_finished: totals.canaries_finished.latest(),
+            canaries_available: totals.canaries_available.latest(),
+        }
     }
-    (totals.awaited_canaries.0 == 0).then_some(Halt::NoCanaryMatched)
 }
 
-fn failure_budget(spec: &Spec, totals: &Totals) -> Option<Halt> {
+/// Why no further cluster starts, where the selection is known and the spec valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The user paused it.
+    Paused,
+    /// A canary failed.
+    CanaryFailed,
+    /// The canary selector matches no selected cluster.
+    NoCanaryMatched,
+    /// Too many clusters that are no canaries have failed.
+    FailureBudgetSpent {
+        /// What the spec says (`maxFailures`).
+        allowed: IntOrPercent,
+    },
+    /// The canaries must stay healthy for a while.
+    CanarySoaking {
+        /// Until when; not known while one is in trouble.
+        until: Option<Timestamp>,
+    },
+    /// No start window is open.
+    AwaitingStartWindow {
+        /// When one opens.
+        opens: Option<Timestamp>,
+    },
+}
+
+impl Stop {
+    /// The first of the reasons for which no further cluster starts; none if they may.
+    pub fn of(
+        spec: &Spec,
+        inputs: &SlotInputs,
+        now: Timestamp,
+        opening: impl FnOnce() -> Opening,
+    ) -> Option<Self> {
+        if spec.paused {
+            return Some(Self::Paused);
+        }
+        if inputs.total == 0 {
+            return None;
+        }
+        if spec.strategy.canaries.is_some() {
+            if inputs.failed_canaries > 0 {
+                return Some(Self::CanaryFailed);
+            }
+            if inputs.awaited_canaries == 0 {
+                return Some(Self::NoCanaryMatched);
+            }
+        }
+        if inputs.pending == 0 && inputs.startable == 0 {
+            return None;
+        }
+        failure_budget(spec, inputs)
+            .or_else(|| soaking(spec, inputs, now))
+            .or_else(|| match opening() {
+                Opening::Always | Opening::OpenUntil(_) => None,
+                Opening::ClosedUntil(opens) => Some(Self::AwaitingStartWindow { opens }),
+            })
+    }
+}
+
+fn failure_budget(spec: &Spec, inputs: &SlotInputs) -> Option<Stop> {
     let allowed = spec.strategy.max_failures?;
-    let budget = spec.strategy.failure_budget(totals.selected)?;
-    let failed = totals.failures;
-    (failed >= budget).then_some(Halt::FailureBudgetSpent { failed, allowed })
+    let budget = spec.strategy.failure_budget(inputs.selected)?;
+    (inputs.failures >= budget).then_some(Stop::FailureBudgetSpent { allowed })
 }
 
 /// Complete canaries must stay healthy for a while before any other cluster starts. Once one has started after the last canary was
 /// complete, the soak is over; one that was started before a canary joined, or for what an edit has replaced, says nothing about
 /// it. The soak counts from the moment that the last canary was complete and Available; a canary that is in trouble holds it.
-fn soaking(spec: &Spec, totals: &Totals, now: Timestamp) -> Option<Halt> {
-    let (awaited, complete) = totals.awaited_canaries;
-    if spec.strategy.soak.is_zero() || complete < awaited {
+fn soaking(spec: &Spec, inputs: &SlotInputs, now: Timestamp) -> Option<Stop> {
+    if spec.strategy.soak.is_zero() || inputs.complete_canaries < inputs.awaited_canaries {
         return None;
     }
-    if totals.others_started.latest() > totals.canaries_finished.latest() {
+    if inputs.others_started > inputs.canaries_finished {
         return None;
     }
-    let unhealthy = totals.unhealthy_canaries.clone();
-    if !unhealthy.is_empty() {
-        return Some(Halt::CanarySoaking {
-            until: None,
-            unhealthy,
-        });
+    if inputs.unhealthy_canaries > 0 {
+        return Some(Stop::CanarySoaking { until: None });
     }
     // A canary that needed nothing has nothing to show.
-    let since = totals.canaries_available.latest()?;
-    let until = since.saturating_add(spec.strategy.soak).ok()?;
-    (now < until).then_some(Halt::CanarySoaking {
-        until: Some(until),
-        unhealthy,
+    let until = inputs
+        .canaries_available?
+        .saturating_add(spec.strategy.soak)
+        .ok()?;
+    (now < until).then_some(Stop::CanarySoaking { until: Some(until) })
+}
+
+/// When the stop ends by itself, or a start window opens or closes that matters: time to look again.
+pub fn next_moment(
+    stop: Option<&Stop>,
+    continuing: usize,
+    opening: impl FnOnce() -> Opening,
+) -> Option<Timestamp> {
+    let by_stop = match stop {
+        Some(Stop::CanarySoaking { until }) => *until,
+        Some(Stop::AwaitingStartWindow { opens }) => *opens,
+        _ => None,
+    };
+    let by_window = (stop.is_none() || continuing > 0)
+        .then(opening)
+        .and_then(|opening| match opening {
+            Opening::OpenUntil(closes) => Some(closes),
+            Opening::ClosedUntil(opens) => opens,
+            Opening::Always => None,
+        });
+    by_stop.into_iter().chain(by_window).min()
+}
+
+/// Whether it is a cluster's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It may start.
+    Starts,
+    /// It waits; another one behind it may start.
+    Waits,
+    /// It waits, and so do all behind it.
+    NoSlotLeft,
+}
+
+/// The free slots of one moment. Clusters are offered in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    free: usize,
+    kept: usize,
+    is_canaries_turn: bool,
+}
+
+impl Turns {
+    /// The slots that are free when `limit` clusters may be in flight.
+    pub fn new(limit: usize, inputs: &SlotInputs) -> Self {
+        // Until it is known which works there are, each that there may be counts.
+        let known = limit.saturating_sub(inputs.may_hide_works);
+        Self {
+            free: known.saturating_sub(inputs.in_flight),
+            // A start that was refused keeps its slot, unless the limit was lowered meanwhile: it has begun nothing yet.
+            kept: known.saturating_sub(inputs.in_flight - inputs.refused_starts),
+            is_canaries_turn: inputs.complete_canaries < inputs.awaited_canaries,
+        }
+    }
+
+    /// Whether a cluster may start: one that needs a slot or has one, and is a canary or one of the others.
+    pub fn of(&self, needs_slot: bool, is_other: bool) -> Turn {
+        let slots = if needs_slot { self.free } else { self.kept };
+        match slots {
+            0 if needs_slot => Turn::NoSlotLeft,
+            0 => Turn::Waits,
+            _ if is_other && self.is_canaries_turn => Turn::Waits,
+            _ => Turn::Starts,
+        }
+    }
+
+    /// The cluster has started.
+    pub fn take(&mut self, needs_slot: bool) {
+        let slots = if needs_slot {
+            &mut self.free
+        } else {
+            &mut self.kept
+        };
+        *slots = slots.saturating_sub(1);
+    }
+}
+
+/// How many clusters whose pre-upgrade action is done may continue: while fewer are being upgraded than may be in flight (there are
+/// more where `maxConcurrency` was lowered, or a work went that said that a cluster is done), and while a start window is open.
+pub fn upgrades_allowed(limit: usize, inputs: &SlotInputs, opening: impl FnOnce() -> Opening) -> usize {
+    if inputs.continuing == 0 || matches!(opening(), Opening::ClosedUntil(_)) {
+        return 0;
+    }
+    limit.saturating_sub(inputs.upgrading + inputs.may_hide_works)
+}
+
+/// Why no further cluster starts, if so; the first of several reasons.
+pub(crate) fn halt(rollout: &Rollout, totals: &Totals, now: Timestamp) -> Option<Halt> {
+    let Ok(spec) = &rollout.spec else {
+        return Some(Halt::InvalidSpec);
+    };
+    let mut sources = rollout.selection.sources.iter();
+    if sources.any(|source| source.problem.is_some()) {
+        return Some(Halt::Selection);
+    }
+    let windows = &spec.strategy.windows;
+    let stop = Stop::of(spec, &SlotInputs::of(totals), now, || opening(windows, now))?;
+    Some(match stop {
+        Stop::Paused => Halt::Paused,
+        Stop::CanaryFailed => Halt::CanaryFailed(totals.failed_canaries.clone()),
+        Stop::NoCanaryMatched => Halt::NoCanaryMatched,
+        Stop::FailureBudgetSpent { allowed } => Halt::FailureBudgetSpent {
+            failed: totals.failures,
+            allowed,
+        },
+        Stop::CanarySoaking { until } => Halt::CanarySoaking {
+            until,
+            unhealthy: totals.unhealthy_canaries.clone(),
+        },
+        Stop::AwaitingStartWindow { opens } => Halt::AwaitingStartWindow { opens },
     })
 }
 
@@ -89,22 +278,16 @@ pub(crate) fn wake(
     halt: Option<&Halt>,
     now: Timestamp,
 ) -> Option<Timestamp> {
-    let by_halt = match halt {
-        Some(Halt::CanarySoaking { until, .. }) => *until,
-        Some(Halt::AwaitingStartWindow { opens }) => *opens,
-        _ => None,
-    };
-    let windows = rollout.spec.as_ref().map(|spec| &spec.strategy.windows);
-    let matters = halt.is_none() || !totals.continuing.is_empty();
-    let by_window = windows
-        .ok()
-        .filter(|_| matters)
-        .and_then(|windows| match opening(windows, now) {
-            Opening::OpenUntil(closes) => Some(closes),
-            Opening::ClosedUntil(opens) => opens,
-            Opening::Always => None,
-        });
-    by_halt.into_iter().chain(by_window).min()
+    let windows = rollout
+        .spec
+        .as_ref()
+        .map_or(&[][..], |spec| &spec.strategy.windows);
+    let stop = halt.map(|halt| match halt {
+        Halt::CanarySoaking { until, .. } => Stop::CanarySoaking { until: *until },
+        Halt::AwaitingStartWindow { opens } => Stop::AwaitingStartWindow { opens: *opens },
+        _ => Stop::Paused,
+    });
+    next_moment(stop.as_ref(), totals.continuing.len(), || opening(windows, now))
 }
 
 /// The clusters that are let go.
@@ -130,43 +313,29 @@ pub(crate) fn fill_slots(
         return Filled::default();
     };
     let limit = spec.strategy.slots(totals.selected);
+    let inputs = SlotInputs::of(totals);
+    let allowed = upgrades_allowed(limit, &inputs, || opening(&spec.strategy.windows, now));
+    let continuing = totals.continuing.iter().take(allowed);
     let mut filled = Filled {
         limit,
         starts: Vec::new(),
-        continues: limit_upgrades(spec, totals, limit, now),
+        continues: continuing.map(|(.., name)| name.clone()).collect(),
     };
     if halt.is_some() {
         return filled;
     }
-    let (awaited, complete) = totals.awaited_canaries;
-    // Until it is known which works there are, each that there may be counts.
-    let known = limit.saturating_sub(totals.may_hide_works);
-    // A start that was refused keeps its slot, unless the limit was lowered meanwhile: it has begun nothing yet.
-    let mut kept = known.saturating_sub(totals.all.in_flight - totals.refused_starts);
-    let mut free = known.saturating_sub(totals.all.in_flight);
+    let mut turns = Turns::new(limit, &inputs);
     for key in &totals.startable {
-        let slots = if key.needs_slot { &mut free } else { &mut kept };
-        if *slots == 0 && key.needs_slot {
-            break;
+        match turns.of(key.needs_slot, key.is_other) {
+            Turn::NoSlotLeft => break,
+            Turn::Starts if !is_taken(&key.name) => {
+                turns.take(key.needs_slot);
+                filled.starts.push(key.name.clone());
+            }
+            Turn::Starts | Turn::Waits => {}
         }
-        if *slots == 0 || key.is_other && complete < awaited || is_taken(&key.name) {
-            continue;
-        }
-        *slots -= 1;
-        filled.starts.push(key.name.clone());
     }
     filled
-}
-
-/// Clusters whose pre-upgrade action is done continue while fewer are being upgraded than may be in flight (there are more where
-/// `maxConcurrency` was lowered, or a work went that said that a cluster is done), and while a start window is open.
-fn limit_upgrades(spec: &Spec, totals: &Totals, limit: usize, now: Timestamp) -> Vec<ClusterName> {
-    if matches!(opening(&spec.strategy.windows, now), Opening::ClosedUntil(_)) {
-        return Vec::new();
-    }
-    let free = limit.saturating_sub(totals.upgrading + totals.may_hide_works);
-    let next = totals.continuing.iter().take(free);
-    next.map(|(.., name)| name.clone()).collect()
 }
 
 /// What a cluster waits for whose action is done and whose upgrade does not follow.

@@ -100,7 +100,7 @@ impl fmt::Display for StartWindow {
 
 /// Whether clusters may be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opening {
+pub enum Opening {
     /// There are no windows.
     Always,
     /// One is open until this moment at the latest, as far as is known now.
@@ -110,7 +110,7 @@ pub(crate) enum Opening {
 }
 
 /// What windows together say of this moment.
-pub(crate) fn opening(windows: &[StartWindow], now: Timestamp) -> Opening {
+pub fn opening(windows: &[StartWindow], now: Timestamp) -> Opening {
     if windows.is_empty() {
         return Opening::Always;
     }

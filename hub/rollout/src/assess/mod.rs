@@ -4,6 +4,7 @@
 mod ended;
 mod entry;
 mod orders;
+mod outlook;
 mod ownership;
 mod present;
 mod progress;

@@ -43,7 +43,7 @@ impl<'a> ClusterRow<'a> {
     }
 
     /// The newest stage that has a work of this upgrade, with the work.
-    fn present_stage(&self, kind: WorkKind, lead: &'a Work) -> (Stage, &'a Work) {
+    pub(super) fn present_stage(&self, kind: WorkKind, lead: &'a Work) -> (Stage, &'a Work) {
         if kind == WorkKind::Pre {
             return (Stage::PreAction, lead);
         }
@@ -54,7 +54,7 @@ impl<'a> ClusterRow<'a> {
     }
 
     /// What follows on a stage for this goal; nothing after the last. An invalid spec does not say.
-    fn stage_after(&self, stage: Stage, goal: &Goal) -> Result<Option<Stage>, ()> {
+    pub(super) fn stage_after(&self, stage: Stage, goal: &Goal) -> Result<Option<Stage>, ()> {
         let post_action = || match self.spec() {
             None => Err(()),
             Some(spec) => Ok(spec.post_action.as_ref().map(|_| Stage::PostAction)),
@@ -153,7 +153,7 @@ impl<'a> ClusterRow<'a> {
     }
 
     /// Timeouts count from the work's creation. The spec's word counts while it is valid, so that a user can prolong it.
-    fn deadline(&self, stage: Stage, work: &Work) -> Timestamp {
+    pub(super) fn deadline(&self, stage: Stage, work: &Work) -> Timestamp {
         work.created
             .saturating_add(self.timeout(stage, work))
             .unwrap_or(Timestamp::MAX)

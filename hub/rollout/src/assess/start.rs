@@ -105,7 +105,7 @@ impl<'a> ClusterRow<'a> {
         }
         let start = Start {
             deletes,
-            is_repeat: self.main().is_some() || self.own_entries().next().is_some(),
+            is_repeat: self.is_repeat(),
             place: selected.order,
             holds_slot: false,
             begins,
@@ -117,6 +117,11 @@ impl<'a> ClusterRow<'a> {
                 self.member(status, Step::Start(start))
             }
         }
+    }
+
+    /// Whether this upgrade has upgraded the cluster before, to whatever target.
+    pub(super) fn is_repeat(&self) -> bool {
+        self.main().is_some() || self.own_entries().next().is_some()
     }
 
     /// A cluster whose first work was refused. Without a namespace it takes no slot; else it keeps its slot until the stage's timeout,

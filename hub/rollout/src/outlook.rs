@@ -1,0 +1,180 @@
+//! What a forecast begins with: where each cluster of a rollout is now, and what the rules of the rollout as a whole depend on.
+
+use std::sync::Arc;
+
+use drydock_names::ClusterName;
+use jiff::Timestamp;
+use semver::Version;
+use thiserror::Error;
+
+use crate::assess::ClusterRow;
+use crate::decide::is_frozen;
+use crate::slots::SlotInputs;
+use crate::{Decider, InvalidSpec, Labels, PlacementKey, Reason, SelectionProblem, Spec, Stage, StageSet};
+
+/// Where a cluster is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// It starts when it is its turn, and goes through these stages.
+    Waits {
+        /// The stages.
+        stages: StageSet,
+        /// It has no slot yet; one whose start was refused has.
+        needs_slot: bool,
+    },
+    /// It does not start before something else happens.
+    Blocked(Reason),
+    /// A stage is under way.
+    UnderWay {
+        /// Which.
+        stage: Stage,
+        /// Since when.
+        since: Timestamp,
+        /// When it fails at the latest.
+        deadline: Timestamp,
+        /// The stages after it.
+        then: StageSet,
+        /// When the cluster started.
+        started: Option<Timestamp>,
+    },
+    /// A stage is done; these follow.
+    Advances {
+        /// The stages.
+        stages: StageSet,
+        /// When the cluster started.
+        started: Option<Timestamp>,
+        /// Its upgrade has begun; else it is between the pre-upgrade action and the upgrade.
+        upgrading: bool,
+    },
+    /// Its last stage is over, which is committed next.
+    Ends {
+        /// It failed.
+        failed: bool,
+        /// When the cluster started.
+        started: Option<Timestamp>,
+        /// Its upgrade had begun.
+        upgrading: bool,
+    },
+    /// It is done, or failed.
+    Ended {
+        /// It failed.
+        failed: bool,
+        /// When it started; `None` if it needed nothing.
+        started: Option<Timestamp>,
+        /// When it ended.
+        finished: Option<Timestamp>,
+    },
+}
+
+/// One cluster of a rollout, as a forecast sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterOutlook {
+    /// Its name.
+    pub name: ClusterName,
+    /// Whether it is a canary.
+    pub canary: bool,
+    /// Whether a Placement selects it now.
+    pub selected: bool,
+    /// The labels of its ManagedCluster.
+    pub labels: Labels,
+    /// The version from which it is upgraded, if that is known.
+    pub from: Option<Version>,
+    /// It is a canary in trouble.
+    pub unhealthy: bool,
+    /// Where it is.
+    pub position: Position,
+}
+
+/// What a forecast begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// The moment of it.
+    pub now: Timestamp,
+    /// What the user asked for.
+    pub spec: Arc<Spec>,
+    /// When the rollout began, if it has.
+    pub since: Option<Timestamp>,
+    /// What the rules of the rollout depend on.
+    pub inputs: SlotInputs,
+    /// The clusters that take part, by name.
+    pub clusters: Vec<ClusterOutlook>,
+    /// Those that wait for their turn, in the order in which they start: indexes into the clusters.
+    pub queue: Vec<usize>,
+}
+
+/// Why there is nothing to forecast.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum NoOutlook {
+    /// The spec cannot be acted on.
+    #[error("the spec is invalid: {0}")]
+    InvalidSpec(InvalidSpec),
+    /// The selection is not known.
+    #[error("which clusters Placement {placement} selects is not known")]
+    Selection {
+        /// The Placement.
+        placement: PlacementKey,
+        /// Why not.
+        problem: SelectionProblem,
+    },
+    /// The upgrade is being deleted.
+    #[error("the upgrade is being deleted")]
+    Deleting,
+    /// The upgrade is complete.
+    #[error("the upgrade is complete")]
+    Complete,
+}
+
+impl Decider {
+    /// What a forecast of this moment begins with.
+    ///
+    /// # Errors
+    /// If the rollout comes to no end by itself, because of what only a user can change, or has come to it.
+    pub fn outlook(&mut self, now: Timestamp) -> Result<Outlook, NoOutlook> {
+        self.bring_up_to_date(now);
+        let fleet = self.fleet();
+        let rollout = fleet.rollout;
+        if rollout.upgrade.deleting {
+            return Err(NoOutlook::Deleting);
+        }
+        let spec = rollout.spec.clone().map_err(NoOutlook::InvalidSpec)?;
+        if is_frozen(rollout) {
+            return Err(NoOutlook::Complete);
+        }
+        for source in &rollout.selection.sources {
+            if let Some(problem) = &source.problem {
+                return Err(NoOutlook::Selection {
+                    placement: source.placement.clone(),
+                    problem: problem.clone(),
+                });
+            }
+        }
+        let mut clusters = Vec::new();
+        let mut queue = Vec::new();
+        for (name, assessment) in fleet.assessments {
+            let Some(row) = fleet.rows.get(name) else { continue };
+            let cluster = ClusterRow::new(fleet.context, name, row, now);
+            let Some(outlook) = cluster.outlook(assessment) else {
+                continue;
+            };
+            if let Position::Waits { needs_slot, .. } = outlook.position {
+                queue.push((cluster.turn(outlook.canary, needs_slot), clusters.len()));
+            }
+            clusters.push(outlook);
+        }
+        queue.sort();
+        let inputs = SlotInputs {
+            startable: queue.len(),
+            // Whether these are there is known within a minute.
+            may_hide_works: 0,
+            ..SlotInputs::of(fleet.totals)
+        };
+        Ok(Outlook {
+            now,
+            spec,
+            since: fleet.context.since,
+            inputs,
+            clusters,
+            queue: queue.into_iter().map(|(_, index)| index).collect(),
+        })
+    }
+}
