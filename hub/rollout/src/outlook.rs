@@ -16,12 +16,7 @@ use crate::{Decider, InvalidSpec, Labels, PlacementKey, Reason, SelectionProblem
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Position {
     /// It starts when it is its turn, and goes through these stages.
-    Waits {
-        /// The stages.
-        stages: StageSet,
-        /// It has no slot yet; one whose start was refused has.
-        needs_slot: bool,
-    },
+    Waits(StageSet),
     /// It does not start before something else happens.
     Blocked(Reason),
     /// A stage is under way.
@@ -150,23 +145,31 @@ impl Decider {
         }
         let mut clusters = Vec::new();
         let mut queue = Vec::new();
+        let mut refused = 0;
         for (name, assessment) in fleet.assessments {
             let Some(row) = fleet.rows.get(name) else { continue };
             let cluster = ClusterRow::new(fleet.context, name, row, now);
             let Some(outlook) = cluster.outlook(assessment) else {
                 continue;
             };
-            if let Position::Waits { needs_slot, .. } = outlook.position {
-                queue.push((cluster.turn(outlook.canary, needs_slot), clusters.len()));
+            if let Position::Waits(_) = outlook.position {
+                queue.push((cluster.turn(outlook.canary), clusters.len()));
+                let status = assessment.status.as_ref();
+                refused += usize::from(status.is_some_and(|status| status.state.in_flight()));
             }
             clusters.push(outlook);
         }
         queue.sort();
+        let totals = SlotInputs::of(fleet.totals);
         let inputs = SlotInputs {
             startable: queue.len(),
+            // A start that was refused is tried again: it has begun nothing yet.
+            in_flight: totals.in_flight.saturating_sub(refused),
+            pending: totals.pending + refused,
+            refused_starts: 0,
             // Whether these are there is known within a minute.
             may_hide_works: 0,
-            ..SlotInputs::of(fleet.totals)
+            ..totals
         };
         Ok(Outlook {
             now,

@@ -21,9 +21,9 @@ impl ClusterRow<'_> {
     }
 
     /// Its place among those that wait for their turn.
-    pub(crate) fn turn(&self, canary: bool, needs_slot: bool) -> StartKey {
+    pub(crate) fn turn(&self, canary: bool) -> StartKey {
         StartKey {
-            needs_slot,
+            needs_slot: true,
             is_other: !canary,
             is_repeat: self.is_repeat(),
             place: self
@@ -53,13 +53,13 @@ impl ClusterRow<'_> {
             });
         }
         if let Step::Start(start) = &assessment.step {
-            return Some(self.in_queue(start.begins, !start.holds_slot));
+            return Some(self.in_queue(start.begins));
         }
         if status.state == ClusterState::NotStarted {
             return Some(match status.reason {
                 // These are over within seconds.
                 Reason::AwaitingRecord | Reason::ReplacingOldWork | Reason::ConfirmingWork(_) => {
-                    self.in_queue(Begins::Anew, true)
+                    self.in_queue(Begins::Anew)
                 }
                 ref reason => Position::Blocked(reason.clone()),
             });
@@ -69,13 +69,13 @@ impl ClusterRow<'_> {
             return Some(if status.has_failed() {
                 at_end(true, assessment)
             } else {
-                self.in_queue(Begins::Anew, false)
+                self.in_queue(Begins::Anew)
             });
         }
         Some(self.in_progress(assessment))
     }
 
-    fn in_queue(&self, begins: Begins, needs_slot: bool) -> Position {
+    fn in_queue(&self, begins: Begins) -> Position {
         let first = match begins {
             Begins::Anew => self.first_stage(),
             // The platform has come to the target before.
@@ -85,7 +85,7 @@ impl ClusterRow<'_> {
         let after = |stage| goal.and_then(|goal| self.stage_after(stage, goal).ok().flatten());
         let begin = first.or_else(|| after(Stage::Platform));
         let stages = std::iter::successors(begin, |stage| after(*stage)).collect();
-        Position::Waits { stages, needs_slot }
+        Position::Waits(stages)
     }
 
     fn in_progress(&self, assessment: &Assessment) -> Position {

@@ -1,0 +1,524 @@
+//! One run: what becomes of a rollout when each stage of each cluster takes as long as it is drawn.
+//!
+//! It is a discrete-event simulation. At each moment at which something happens the rules of [`drydock_rollout`] are asked as the
+//! decision asks them, again and again until nothing follows; what they depend on is counted up instead of assessed. A test holds each
+//! run to the decision itself.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use drydock_rollout::{
+    Opening, Outlook, Position, SlotInputs, Stage, StageSet, Stop, Turn, Turns, next_moment, upgrades_allowed,
+};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::draws::{Draws, StageEnd};
+use crate::windows::Windows;
+
+/// Why a rollout comes to no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StopCause {
+    /// The user paused it.
+    Paused,
+    /// A canary failed.
+    CanaryFailed,
+    /// A canary cannot start, and all others wait for it.
+    CanaryBlocked,
+    /// The canary selector matches no selected cluster.
+    NoCanaryMatched,
+    /// A canary is in trouble, which stops the soak.
+    CanaryUnhealthy,
+    /// Too many clusters failed.
+    FailureBudgetSpent,
+    /// No start window opens any more.
+    NoWindowOpens,
+    /// It would take longer than forecasts look ahead.
+    TooLong,
+}
+
+impl StopCause {
+    /// In a few words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Paused => "it is paused",
+            Self::CanaryFailed => "a canary fails",
+            Self::CanaryBlocked => "a canary cannot start",
+            Self::NoCanaryMatched => "no canary is selected",
+            Self::CanaryUnhealthy => "a canary is in trouble",
+            Self::FailureBudgetSpent => "too many clusters fail",
+            Self::NoWindowOpens => "no start window opens any more",
+            Self::TooLong => "it takes more than two years",
+        }
+    }
+}
+
+/// What the next cluster waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wait {
+    /// A free slot.
+    Slots,
+    /// A start window.
+    Window,
+    /// The soak of the canaries.
+    Soak,
+    /// The canaries.
+    Canaries,
+}
+
+impl Wait {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Slots, Self::Window, Self::Soak, Self::Canaries];
+
+    /// In a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Slots => "slots",
+            Self::Window => "windows",
+            Self::Soak => "soak",
+            Self::Canaries => "canaries",
+        }
+    }
+}
+
+/// When a cluster starts and ends in a run; as it was before the run, if it had started or ended then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClusterTimes {
+    /// When it starts.
+    pub started: Option<Timestamp>,
+    /// When it is done, or fails.
+    pub ended: Option<Timestamp>,
+    /// It fails.
+    pub failed: bool,
+}
+
+/// What became of a rollout in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunOutcome {
+    /// When the last cluster ended that started.
+    pub end: Timestamp,
+    /// Why clusters are left that could start, if so.
+    pub stop: Option<StopCause>,
+    /// Clusters that have failed.
+    pub failed: usize,
+    /// Clusters that did not start, though nothing is wrong with them.
+    pub left: usize,
+    /// The most clusters in flight at once.
+    pub most_in_flight: usize,
+    /// Seconds for which the next cluster waited, by what it waited for, in the order of [`Wait::ALL`].
+    pub waited: [i64; 4],
+}
+
+/// No run looks further ahead.
+const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
+
+/// A cluster in a run.
+#[derive(Clone, Copy, Debug)]
+struct Cluster {
+    times: ClusterTimes,
+    /// The stages that are ahead of it.
+    then: StageSet,
+    /// The stage that is under way.
+    stage: Stage,
+    /// Its upgrade has begun.
+    upgrading: bool,
+    canary: bool,
+    selected: bool,
+    unhealthy: bool,
+}
+
+/// Runs rollouts from one outlook, one after the other.
+#[derive(Clone, Debug)]
+pub struct Simulation<'a> {
+    outlook: &'a Outlook,
+    limit: usize,
+    timeouts: [SignedDuration; 4],
+    windows: Windows<'a>,
+    state: State,
+}
+
+/// What changes during a run. It keeps its memory for the next one.
+#[derive(Clone, Debug, Default)]
+struct State {
+    now: Timestamp,
+    inputs: SlotInputs,
+    clusters: Vec<Cluster>,
+    /// When the stage of a cluster is over, and whether it failed.
+    events: BinaryHeap<Reverse<(Timestamp, u32, bool)>>,
+    /// Up to here those that wait for their turn have started.
+    started: usize,
+    /// Clusters whose upgrade follows on their action: canaries first, then in the order in which they started.
+    continuing: Vec<(bool, Option<Timestamp>, u32)>,
+    /// Clusters whose next stage follows at once.
+    advancing: Vec<u32>,
+    /// Clusters whose end is committed next, and whether they failed.
+    ending: Vec<(u32, bool)>,
+    /// What of the two is being carried out.
+    entering: Vec<u32>,
+    committing: Vec<(u32, bool)>,
+    last_end: Timestamp,
+    failed: usize,
+    most_in_flight: usize,
+    waited: [i64; 4],
+}
+
+impl<'a> Simulation<'a> {
+    /// Runs of what this outlook shows.
+    pub fn new(outlook: &'a Outlook) -> Self {
+        let spec = &outlook.spec;
+        Self {
+            outlook,
+            limit: spec.strategy.slots(outlook.inputs.selected),
+            timeouts: Stage::ALL.map(|stage| stage.timeout(spec).unwrap_or(SignedDuration::MAX)),
+            windows: Windows::new(&spec.strategy.windows, outlook.now),
+            state: State::default(),
+        }
+    }
+
+    /// When each cluster started and ended in the last run, in the order of the outlook.
+    pub fn times(&self) -> impl Iterator<Item = ClusterTimes> {
+        self.state.clusters.iter().map(|cluster| cluster.times)
+    }
+
+    /// Runs the rollout once.
+    pub fn run(&mut self, draws: &impl Draws) -> RunOutcome {
+        self.begin(draws);
+        loop {
+            let stop = self.settle(draws);
+            let Some(next) = self.next_moment(stop.as_ref()) else {
+                return self.outcome(stop.as_ref(), false);
+            };
+            if next.duration_since(self.outlook.now) > LONGEST {
+                return self.outcome(stop.as_ref(), true);
+            }
+            self.wait_until(next, stop.as_ref());
+            while let Some(Reverse((moment, cluster, failed))) = self.state.events.peek().copied() {
+                if moment > next {
+                    break;
+                }
+                self.state.events.pop();
+                self.state.stage_is_over(cluster, failed);
+            }
+        }
+    }
+
+    /// Puts every cluster where the outlook has it.
+    fn begin(&mut self, draws: &impl Draws) {
+        self.windows.rewind();
+        let outlook = self.outlook;
+        let state = &mut self.state;
+        state.now = outlook.now;
+        state.inputs = SlotInputs {
+            continuing: 0,
+            ..outlook.inputs
+        };
+        state.clusters.clear();
+        state.events.clear();
+        state.continuing.clear();
+        state.advancing.clear();
+        state.ending.clear();
+        state.started = 0;
+        state.last_end = outlook.now;
+        state.failed = 0;
+        state.most_in_flight = outlook.inputs.in_flight;
+        state.waited = [0; 4];
+        for (index, seen) in (0..).zip(&outlook.clusters) {
+            let mut cluster = Cluster {
+                times: ClusterTimes::default(),
+                then: StageSet::default(),
+                stage: Stage::Platform,
+                upgrading: false,
+                canary: seen.canary,
+                selected: seen.selected,
+                unhealthy: seen.unhealthy,
+            };
+            match &seen.position {
+                Position::Waits(stages) => cluster.then = *stages,
+                Position::Blocked(_) => {}
+                Position::UnderWay {
+                    stage,
+                    since,
+                    deadline,
+                    then,
+                    started,
+                } => {
+                    cluster.times.started = *started;
+                    cluster.then = *then;
+                    cluster.stage = *stage;
+                    cluster.upgrading = *stage != Stage::PreAction;
+                    let elapsed = outlook.now.duration_since(*since).as_secs().max(0);
+                    let event = stage_end(draws, index, *stage, *since, *deadline, elapsed);
+                    state.events.push(Reverse(event));
+                }
+                Position::Advances {
+                    stages,
+                    started,
+                    upgrading,
+                } => {
+                    cluster.times.started = *started;
+                    cluster.then = *stages;
+                    cluster.upgrading = *upgrading;
+                    if *upgrading {
+                        state.advancing.push(index);
+                    } else {
+                        state.continuing.push((!seen.canary, *started, index));
+                    }
+                }
+                Position::Ends {
+                    failed,
+                    started,
+                    upgrading,
+                } => {
+                    cluster.times.started = *started;
+                    cluster.upgrading = *upgrading;
+                    state.ending.push((index, *failed));
+                }
+                Position::Ended {
+                    failed,
+                    started,
+                    finished,
+                } => {
+                    cluster.times = ClusterTimes {
+                        started: *started,
+                        ended: *finished,
+                        failed: *failed,
+                    };
+                    state.failed += usize::from(*failed);
+                }
+            }
+            state.clusters.push(cluster);
+        }
+    }
+
+    /// Follows the rules until nothing more follows at this moment. Gives back why no further cluster starts, if so.
+    fn settle(&mut self, draws: &impl Draws) -> Option<Stop> {
+        loop {
+            let spec = &self.outlook.spec;
+            let state = &mut self.state;
+            state.inputs.continuing = state.continuing.len();
+            let now = state.now;
+            let opening = self.windows.opening(now);
+            let stop = Stop::of(spec, &state.inputs, now, || opening);
+            let continues =
+                upgrades_allowed(self.limit, &state.inputs, || opening).min(state.continuing.len());
+            let starts = match stop {
+                Some(_) => state.started..state.started,
+                None => self.turns(),
+            };
+            if starts.is_empty() && continues == 0 && self.state.is_settled() {
+                return stop;
+            }
+            self.carry_out(starts, continues, draws);
+        }
+    }
+
+    /// The clusters whose turn it is, of those that wait. They start in their order, so that they are the next ones.
+    fn turns(&self) -> std::ops::Range<usize> {
+        let state = &self.state;
+        let mut turns = Turns::new(self.limit, &state.inputs);
+        let mut end = state.started;
+        while let Some(index) = self.outlook.queue.get(end) {
+            let cluster = &state.clusters[*index];
+            match turns.of(true, !cluster.canary) {
+                Turn::Starts => turns.take(true),
+                // Canaries come first, so that all behind it wait as well.
+                Turn::Waits | Turn::NoSlotLeft => break,
+            }
+            end += 1;
+        }
+        state.started..end
+    }
+
+    /// What one decision brings about.
+    fn carry_out(&mut self, starts: std::ops::Range<usize>, continues: usize, draws: &impl Draws) {
+        let state = &mut self.state;
+        std::mem::swap(&mut state.ending, &mut state.committing);
+        std::mem::swap(&mut state.advancing, &mut state.entering);
+        while let Some((cluster, failed)) = state.committing.pop() {
+            state.commit(cluster, failed);
+        }
+        if continues > 0 {
+            state.continuing.sort_unstable();
+            let first = state.continuing.drain(..continues);
+            state.entering.extend(first.map(|(_, _, cluster)| cluster));
+        }
+        while let Some(cluster) = self.state.entering.pop() {
+            self.enter_next_stage(cluster, draws);
+        }
+        for place in starts.clone() {
+            let index = self.outlook.queue[place];
+            self.state.start(index);
+            // The index of a cluster fits: a fleet has fewer than four milliards of them.
+            self.enter_next_stage(index as u32, draws);
+        }
+        self.state.started = starts.end;
+        self.state.most_in_flight = self.state.most_in_flight.max(self.state.inputs.in_flight);
+    }
+
+    fn enter_next_stage(&mut self, index: u32, draws: &impl Draws) {
+        let state = &mut self.state;
+        let cluster = &mut state.clusters[index as usize];
+        let Some(stage) = cluster.then.first() else {
+            state.ending.push((index, false));
+            return;
+        };
+        cluster.then = cluster.then.rest();
+        cluster.stage = stage;
+        if stage != Stage::PreAction && !cluster.upgrading {
+            cluster.upgrading = true;
+            state.inputs.upgrading += 1;
+        }
+        let timeout = self.timeouts[stage as usize];
+        let deadline = state.now.saturating_add(timeout).unwrap_or(Timestamp::MAX);
+        let event = stage_end(draws, index, stage, state.now, deadline, 0);
+        state.events.push(Reverse(event));
+    }
+
+    /// When something happens next; nothing if nothing does any more.
+    fn next_moment(&mut self, stop: Option<&Stop>) -> Option<Timestamp> {
+        let state = &self.state;
+        let event = state.events.peek().map(|Reverse((moment, ..))| *moment);
+        let waits = state.started < self.outlook.queue.len();
+        if event.is_none() && (stop.is_none() || !waits) && state.continuing.is_empty() {
+            return None;
+        }
+        let opening = self.windows.opening(state.now);
+        // That a window closes changes nothing by itself.
+        let opens = || match opening {
+            Opening::OpenUntil(_) => Opening::Always,
+            other => other,
+        };
+        let by_rule = next_moment(stop.filter(|_| waits), state.continuing.len(), opens);
+        event.into_iter().chain(by_rule).min()
+    }
+
+    fn wait_until(&mut self, next: Timestamp, stop: Option<&Stop>) {
+        let state = &mut self.state;
+        let seconds = next.duration_since(state.now).as_secs();
+        state.now = next;
+        let Some(index) = self.outlook.queue.get(state.started) else {
+            return;
+        };
+        let wait = match stop {
+            Some(Stop::CanarySoaking { .. }) => Wait::Soak,
+            Some(Stop::AwaitingStartWindow { .. }) => Wait::Window,
+            Some(_) => return,
+            None if !state.clusters[*index].canary
+                && state.inputs.complete_canaries < state.inputs.awaited_canaries =>
+            {
+                Wait::Canaries
+            }
+            None => Wait::Slots,
+        };
+        state.waited[wait as usize] += seconds;
+    }
+
+    fn outcome(&self, stop: Option<&Stop>, is_too_long: bool) -> RunOutcome {
+        let state = &self.state;
+        let left = self.outlook.queue.len() - state.started;
+        let is_open = left == 0 && state.continuing.is_empty() && state.events.is_empty();
+        let cause = (!is_open).then(|| match stop {
+            _ if is_too_long => StopCause::TooLong,
+            Some(Stop::Paused) => StopCause::Paused,
+            Some(Stop::CanaryFailed) => StopCause::CanaryFailed,
+            Some(Stop::NoCanaryMatched) => StopCause::NoCanaryMatched,
+            Some(Stop::FailureBudgetSpent { .. }) => StopCause::FailureBudgetSpent,
+            Some(Stop::CanarySoaking { .. }) => StopCause::CanaryUnhealthy,
+            Some(Stop::AwaitingStartWindow { .. }) => StopCause::NoWindowOpens,
+            None if left == 0 => StopCause::NoWindowOpens,
+            None => StopCause::CanaryBlocked,
+        });
+        RunOutcome {
+            end: state.last_end,
+            stop: cause,
+            failed: state.failed,
+            left,
+            most_in_flight: state.most_in_flight,
+            waited: state.waited,
+        }
+    }
+}
+
+impl State {
+    fn is_settled(&self) -> bool {
+        self.ending.is_empty() && self.advancing.is_empty()
+    }
+
+    /// A cluster starts.
+    fn start(&mut self, index: usize) {
+        let cluster = &mut self.clusters[index];
+        cluster.times = ClusterTimes {
+            started: Some(self.now),
+            ..ClusterTimes::default()
+        };
+        let inputs = &mut self.inputs;
+        inputs.startable -= 1;
+        inputs.pending -= 1;
+        inputs.in_flight += 1;
+        if !cluster.canary {
+            inputs.others_started = inputs.others_started.max(Some(self.now));
+        }
+    }
+
+    /// A stage has come to its end.
+    fn stage_is_over(&mut self, index: u32, failed: bool) {
+        let cluster = &self.clusters[index as usize];
+        if failed {
+            self.inputs.failures += usize::from(!cluster.canary);
+            self.ending.push((index, true));
+        } else if cluster.then.first().is_none() {
+            self.ending.push((index, false));
+        } else if cluster.stage == Stage::PreAction {
+            self.continuing
+                .push((!cluster.canary, cluster.times.started, index));
+        } else {
+            self.advancing.push(index);
+        }
+    }
+
+    /// The outcome of a cluster is committed.
+    fn commit(&mut self, index: u32, failed: bool) {
+        let now = self.now;
+        let cluster = &mut self.clusters[index as usize];
+        cluster.times.ended = Some(now);
+        cluster.times.failed = failed;
+        self.last_end = self.last_end.max(now);
+        self.failed += usize::from(failed);
+        let inputs = &mut self.inputs;
+        inputs.in_flight -= 1;
+        inputs.upgrading -= usize::from(std::mem::take(&mut cluster.upgrading));
+        if !cluster.canary {
+            return;
+        }
+        match (failed, cluster.selected) {
+            (true, true) => inputs.failed_canaries += 1,
+            (true, false) => inputs.awaited_canaries -= 1,
+            (false, _) => {
+                inputs.complete_canaries += 1;
+                inputs.canaries_finished = inputs.canaries_finished.max(Some(now));
+                inputs.canaries_available = inputs.canaries_available.max(Some(now));
+                // What troubled it was its upgrade.
+                inputs.unhealthy_canaries -= usize::from(std::mem::take(&mut cluster.unhealthy));
+            }
+        }
+    }
+}
+
+/// When a stage ends that began at `since`, and whether it has failed then.
+fn stage_end(
+    draws: &impl Draws,
+    index: u32,
+    stage: Stage,
+    since: Timestamp,
+    deadline: Timestamp,
+    elapsed: i64,
+) -> (Timestamp, u32, bool) {
+    let draw = draws.stage(index as usize, stage, elapsed);
+    let ends = since
+        .saturating_add(SignedDuration::from_secs(draw.seconds))
+        .unwrap_or(Timestamp::MAX);
+    match draw.end {
+        StageEnd::Succeeds if ends <= deadline => (ends, index, false),
+        StageEnd::Fails => (ends.min(deadline), index, true),
+        StageEnd::Succeeds | StageEnd::Hangs => (deadline, index, true),
+    }
+}
