@@ -117,7 +117,7 @@ pub fn is_false<C: AnyCondition>(conditions: &[C], type_: &str) -> bool {
 
 /// What a condition of ours should say; the time is [`set`]'s business.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted<'a> {
+pub struct DesiredCondition<'a> {
     /// The condition's type.
     pub type_: &'a str,
     /// `True`, `False` or `Unknown`.
@@ -132,7 +132,7 @@ pub struct Wanted<'a> {
 
 /// Sets a condition in a list kept in order of first appearance. `lastTransitionTime` becomes `now` only if the
 /// status changes or the condition is new. Says whether anything changed.
-pub fn set(conditions: &mut Vec<Condition>, wanted: &Wanted<'_>, now: Timestamp) -> bool {
+pub fn set(conditions: &mut Vec<Condition>, wanted: &DesiredCondition<'_>, now: Timestamp) -> bool {
     let index = conditions
         .iter()
         .position(|condition| condition.type_ == wanted.type_);

@@ -107,7 +107,7 @@ pub struct DemoArguments {
     /// Clusters in flight at the same time
     #[arg(long, default_value = "3", value_name = "N")]
     pub max_concurrency: NonZeroUsize,
-    /// Do not hold virtual time to a speed; the hub looks at a hundred clusters a second, not at all of them
+    /// Do not limit the speed of virtual time; the hub looks at a hundred clusters a second, not at all of them
     #[arg(long, conflicts_with = "speed")]
     pub as_fast_as_possible: bool,
     /// What to print at the end

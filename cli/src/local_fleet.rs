@@ -38,7 +38,7 @@ pub async fn start(arguments: &TestEnvArguments, pace: Pace, epoch: Timestamp) -
             ..drydock_hub::Settings::default()
         })
         .context("starting the hub controller")?;
-    fleet.hold(pace);
+    fleet.keep_pace(pace);
     Ok(fleet)
 }
 

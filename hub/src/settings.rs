@@ -9,7 +9,7 @@ use drydock_runtime::leader::Election;
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 use thiserror::Error;
 
-/// What the hub can be told at its start.
+/// What can be configured when the hub starts.
 #[derive(Clone, Default)]
 pub struct Settings {
     /// Where probes and metrics are served; nowhere if not given.
@@ -24,7 +24,7 @@ pub struct Settings {
     pub election: Option<Arc<Election>>,
     /// Make the work agent cluster admin on the clusters, as the design of ManagedClustersUpgrade has it.
     pub grant_cluster_admin: bool,
-    /// How long records are kept after their newest entry; those of the newest ten rollouts of each upgrade's name are kept for ever.
+    /// How long records are kept after their newest entry; those of the newest ten rollouts of each upgrade's name are kept forever.
     pub record_ttl: RecordTtl,
     /// How often an upgrade is looked at while its clusters change.
     pub pace: Pace,

@@ -41,7 +41,7 @@ impl Severity {
 
 /// Something that happened to an object and that a user wants to know.
 #[derive(Clone, Debug)]
-pub struct Transition {
+pub struct NewEvent {
     /// The object it happened to.
     pub object: ObjectReference,
     /// Another object that takes part, such as the managed cluster.
@@ -73,7 +73,7 @@ struct Shared {
 }
 
 /// The part that writes the Events; run it as a task of the process.
-pub struct Writer {
+pub struct EventWriter {
     queue: mpsc::Receiver<Event>,
     client: Client,
     dropped: IntCounter,
@@ -88,7 +88,7 @@ pub fn publisher(
     clock: Clock,
     component: &'static str,
     registry: &Registry,
-) -> Result<(Publisher, Writer), prometheus::Error> {
+) -> Result<(Publisher, EventWriter), prometheus::Error> {
     let transitions = IntCounterVec::new(
         Opts::new(
             "drydock_transitions_total",
@@ -115,7 +115,7 @@ pub fn publisher(
             queue: sender,
             shared,
         },
-        Writer {
+        EventWriter {
             queue: receiver,
             client,
             dropped,
@@ -124,8 +124,8 @@ pub fn publisher(
 }
 
 impl Publisher {
-    /// Tells a transition: counts it, logs it, and has its Event written in the background.
-    pub fn publish(&self, transition: &Transition) {
+    /// Publishes a transition: counts it, logs it, and has its Event written in the background.
+    pub fn publish(&self, transition: &NewEvent) {
         let kind = transition.object.kind.as_deref().unwrap_or("Unknown");
         self.shared
             .transitions
@@ -137,7 +137,7 @@ impl Publisher {
         }
     }
 
-    fn event(&self, transition: &Transition) -> Event {
+    fn event(&self, transition: &NewEvent) -> Event {
         let now = self.shared.clock.now();
         let sequence = self.shared.sequence.fetch_add(1, Ordering::Relaxed);
         let moment = now.as_nanosecond().unsigned_abs() as u64;
@@ -188,7 +188,7 @@ fn name(object: &str, ending: &str) -> String {
     format!("{}{ending}", cut.trim_end_matches(['-', '.']))
 }
 
-fn log(transition: &Transition) {
+fn log(transition: &NewEvent) {
     let object = format!(
         "{}/{}/{}",
         transition.object.kind.as_deref().unwrap_or_default(),
@@ -216,7 +216,7 @@ fn cut(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-impl Writer {
+impl EventWriter {
     /// Writes Events until `shutdown`, then those that still wait. An Event that cannot be written is counted and
     /// logged: no upgrade waits for it.
     ///

@@ -1,4 +1,4 @@
-//! A watch of a kind whose objects are told one by one and not kept: who is told keeps what it needs of each, since 10,000
+//! A watch of a kind whose objects are passed on one by one and not kept: the receiver keeps what it needs of each, since 10,000
 //! ManifestWorks are 5.7 MiB of digests and 435 MiB of objects.
 
 use std::collections::BTreeSet;
@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 use crate::object_key::ObjectKey;
 use crate::watch_backoff::patient;
 
-/// What a watch tells of an object.
+/// What a watch reports about an object.
 #[derive(Debug)]
-pub enum Seen<'a, K> {
-    /// It is so.
+pub enum ObjectChange<'a, K> {
+    /// It exists, in this version.
     Applied(&'a K),
-    /// It is gone, and was so at its end.
+    /// It is gone; its last version.
     Deleted(&'a K),
-    /// A list lacks it that had been told before: it went unseen.
+    /// A list lacks it: it was deleted while the watch was interrupted.
     Missing(&'a ObjectKey),
 }
 
@@ -31,12 +31,12 @@ pub fn version_of(object: &impl Resource) -> u64 {
     version.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Lists and watches `api` until `shutdown`, and tells `seen` of each object. `synced` is called once, when the first list is complete;
+/// Lists and watches `api` until `shutdown`, and passes each object to `seen`. `synced` is called once, when the first list is complete;
 /// `failed` after each answer, with whether it was an error.
 pub async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
-    seen: impl FnMut(Seen<'_, K>),
+    seen: impl FnMut(ObjectChange<'_, K>),
     synced: impl FnOnce(),
     failed: impl Fn(bool),
     shutdown: CancellationToken,
@@ -47,11 +47,11 @@ pub async fn follow<K>(
     Follower::new(seen, synced).feed(events, shutdown).await;
 }
 
-/// What has been told so far.
+/// The objects that have been passed on so far.
 struct Follower<F, S> {
     seen: F,
     synced: Option<S>,
-    told: BTreeSet<ObjectKey>,
+    known: BTreeSet<ObjectKey>,
     /// While a list runs: what it has brought so far.
     listed: BTreeSet<ObjectKey>,
 }
@@ -61,7 +61,7 @@ impl<F, S: FnOnce()> Follower<F, S> {
         Self {
             seen,
             synced: Some(synced),
-            told: BTreeSet::new(),
+            known: BTreeSet::new(),
             listed: BTreeSet::new(),
         }
     }
@@ -72,7 +72,7 @@ impl<F, S: FnOnce()> Follower<F, S> {
         shutdown: CancellationToken,
     ) where
         K: Resource,
-        F: FnMut(Seen<'_, K>),
+        F: FnMut(ObjectChange<'_, K>),
     {
         let mut events = pin!(events);
         loop {
@@ -97,27 +97,27 @@ impl<F, S: FnOnce()> Follower<F, S> {
     fn apply<K>(&mut self, event: &Event<K>)
     where
         K: Resource,
-        F: FnMut(Seen<'_, K>),
+        F: FnMut(ObjectChange<'_, K>),
     {
         match event {
             Event::Init => self.listed.clear(),
             Event::InitApply(object) => {
                 self.listed.insert(ObjectKey::of(object));
-                (self.seen)(Seen::Applied(object));
+                (self.seen)(ObjectChange::Applied(object));
             }
             Event::Apply(object) => {
-                self.told.insert(ObjectKey::of(object));
-                (self.seen)(Seen::Applied(object));
+                self.known.insert(ObjectKey::of(object));
+                (self.seen)(ObjectChange::Applied(object));
             }
             Event::Delete(object) => {
-                self.told.remove(&ObjectKey::of(object));
-                (self.seen)(Seen::Deleted(object));
+                self.known.remove(&ObjectKey::of(object));
+                (self.seen)(ObjectChange::Deleted(object));
             }
             Event::InitDone => {
                 let listed = std::mem::take(&mut self.listed);
-                let told = std::mem::replace(&mut self.told, listed);
-                for key in told.difference(&self.told) {
-                    (self.seen)(Seen::Missing(key));
+                let before = std::mem::replace(&mut self.known, listed);
+                for key in before.difference(&self.known) {
+                    (self.seen)(ObjectChange::Missing(key));
                 }
                 if let Some(synced) = self.synced.take() {
                     synced();
@@ -141,14 +141,14 @@ mod tests {
 
     #[test]
     fn what_a_new_list_lacks_is_missing() {
-        let mut told = Vec::new();
+        let mut passed_on = Vec::new();
         let mut synced = 0;
         let mut follower = Follower::new(
-            |seen: Seen<'_, ConfigMap>| {
-                told.push(match seen {
-                    Seen::Applied(object) => format!("{} is", ObjectKey::of(object)),
-                    Seen::Deleted(object) => format!("{} was", ObjectKey::of(object)),
-                    Seen::Missing(key) => format!("{key} is missing"),
+            |seen: ObjectChange<'_, ConfigMap>| {
+                passed_on.push(match seen {
+                    ObjectChange::Applied(object) => format!("{} is", ObjectKey::of(object)),
+                    ObjectChange::Deleted(object) => format!("{} was", ObjectKey::of(object)),
+                    ObjectChange::Missing(key) => format!("{key} is missing"),
                 });
             },
             || synced += 1,
@@ -175,7 +175,7 @@ mod tests {
             "dev1/c is",
             "dev1/b is missing",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(passed_on, expected);
         assert_eq!(synced, 1);
     }
 }

@@ -178,7 +178,7 @@ fn ignore(upgrade: &UpgradeConfig, shared: &Shared) {
 
 /// Tells an Event.
 pub(super) fn tell(shared: &Shared, object: ObjectReference, transition: &Transition) {
-    shared.context.publisher.publish(&events::Transition {
+    shared.context.publisher.publish(&events::NewEvent {
         object,
         related: None,
         severity: if transition.warning {

@@ -17,7 +17,9 @@ pub use spec::{
     Action, ClusterSelector, ClusterVersion, ManagedClustersUpgrade, ManagedClustersUpgradeSpec,
     ManifestWorkTemplate, OcpOperators, OperatorReference, PlacementReference,
 };
-pub use status::{ActionSummary, ClusterStatus, ClustersSummary, ManagedClustersUpgradeStatus, condition};
+pub use status::{
+    ActionSummary, ClusterStatusEntry, ClustersSummary, ManagedClustersUpgradeStatus, condition,
+};
 pub use strategy::{
     AgentSettings, CanaryClusters, Limit, StartWindow, UpgradeStrategy, UpgradeVia, parse_limit,
 };

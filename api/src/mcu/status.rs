@@ -46,7 +46,7 @@ pub struct ManagedClustersUpgradeStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
-    pub clusters: Option<Vec<ClusterStatus>>,
+    pub clusters: Option<Vec<ClusterStatusEntry>>,
     /// How many more clusters move or need attention than are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clusters_not_listed: Option<i64>,
@@ -103,7 +103,7 @@ pub struct ClustersSummary {
 
 /// One cluster that moves or needs attention.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ClusterStatus {
+pub struct ClusterStatusEntry {
     /// Its name.
     #[schemars(length(max = 253))]
     pub name: String,

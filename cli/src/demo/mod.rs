@@ -28,7 +28,7 @@ use outcome::DemoOutcome;
 use progress::Progress;
 use screen::Screen;
 
-/// No rollout of the demo takes so long in virtual time: beyond, something hangs and the demo says so.
+/// The longest that a rollout of the demo may take in virtual time: after it the demo reports that something hangs.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 30);
 /// How often the bars move, in real time.
 const FRAME: std::time::Duration = std::time::Duration::from_millis(100);
@@ -84,7 +84,7 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
             served.kubeconfig.display()
         );
         // Whatever the pace was, from now on somebody looks.
-        local.hold(arguments.env.pace());
+        local.keep_pace(arguments.env.pace());
         signal.cancelled().await;
     }
     local.shut_down().await?;
@@ -152,7 +152,7 @@ async fn follow(
     Ok(Some(watch.progress))
 }
 
-/// What the hub tells about an upgrade.
+/// What the hub reports about an upgrade.
 fn events(client: Client, upgrade: &ManagedClustersUpgrade) -> impl Stream<Item = String> + use<> {
     let about = watcher::Config::default().fields(&format!("involvedObject.name={}", upgrade.name_any()));
     let api: Api<Event> = Api::namespaced(client, &upgrade.namespace().unwrap_or_default());

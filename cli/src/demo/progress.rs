@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_once_and_clusters_are_listed_as_people_count() {
+    fn a_change_is_shown_once_and_clusters_are_listed_as_people_count() {
         let mut progress = Progress::default();
         let seen = |state| vec![details("dev10", state), details("dev2", ClusterState::NotStarted)];
         assert_eq!(progress.update(seen(ClusterState::PreAction)).count(), 1);

@@ -79,7 +79,7 @@ impl Screen {
         }
     }
 
-    /// Time went on.
+    /// Time has passed.
     pub fn refresh(&mut self, progress: &Progress, at: SignedDuration) -> anyhow::Result<()> {
         match self {
             Self::Bars(bars) => bars.refresh(progress, at),

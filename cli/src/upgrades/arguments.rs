@@ -22,10 +22,10 @@ pub enum Command {
     /// List how clusters ended, in the order of their ends; also of upgrades that are deleted
     #[command(after_help = HISTORY_EXAMPLES)]
     History(HistoryArguments),
-    /// Start nothing new; what runs goes on
+    /// Start no further cluster; running upgrades continue
     #[command(after_help = PAUSE_EXAMPLES)]
     Pause(UpgradeArguments),
-    /// Go on after a pause
+    /// Continue after a pause
     #[command(after_help = PAUSE_EXAMPLES)]
     Resume(UpgradeArguments),
     /// Let failed clusters start over
@@ -75,10 +75,10 @@ Examples:
   # two of them
   kubectl drydock retry spring --cluster dev3 --cluster dev7";
 
-/// How to reach the hub, as kubectl is told.
+/// How to reach the hub: the options of kubectl.
 #[derive(Args, Clone, Debug)]
 pub struct Connection {
-    /// The kubeconfig; else KUBECONFIG or the usual place
+    /// The kubeconfig; default: KUBECONFIG, else ~/.kube/config
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig
@@ -242,7 +242,7 @@ pub enum StateFilter {
 
 impl StateFilter {
     /// Whether a cluster in this state is listed.
-    pub fn holds(self, state: ClusterState) -> bool {
+    pub fn matches(self, state: ClusterState) -> bool {
         match self {
             Self::Failed => state == ClusterState::Failed,
             Self::Complete => state == ClusterState::Complete,

@@ -18,7 +18,7 @@ pub async fn run(hub: &Hub, arguments: &ClustersArguments) -> anyhow::Result<()>
     let upgrade = hub.upgrade(name).await?;
     let mut found = fleet::clusters(hub, &upgrade).await?;
     if let Some(filter) = arguments.state {
-        found.retain(|details| filter.holds(details.state));
+        found.retain(|details| filter.matches(details.state));
     }
     if let Some(text) = table::for_scripts(&found, arguments.output)? {
         table::print(&text);

@@ -13,7 +13,7 @@ use super::arguments::RetryArguments;
 use super::hub::{Hub, MANAGER};
 use super::{fleet, table};
 
-/// Pauses an upgrade, or lets it go on.
+/// Pauses or resumes an upgrade.
 ///
 /// # Errors
 /// If there is no such upgrade, or the hub refuses.

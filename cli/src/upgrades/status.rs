@@ -161,13 +161,13 @@ pub fn render(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> String {
     }
     lines.push(format!("  ends: {}", ends(&status)));
     let conditions = status.conditions.as_deref().unwrap_or_default();
-    let told = [
+    let shown = [
         condition::SELECTED,
         condition::IN_PROGRESS,
         condition::FAILED,
         condition::DELETING,
     ];
-    for type_ in told {
+    for type_ in shown {
         let wanted = |found: &&_| match type_ {
             condition::SELECTED => !conditions::is_true(std::slice::from_ref(*found), type_),
             condition::FAILED => conditions::is_true(std::slice::from_ref(*found), type_),

@@ -61,8 +61,8 @@ pub fn for_scripts<T: Serialize>(value: &T, output: Output) -> anyhow::Result<Op
 }
 
 /// `yes`, or nothing.
-pub fn yes(holds: bool) -> &'static str {
-    if holds { "yes" } else { "" }
+pub fn yes(is_true: bool) -> &'static str {
+    if is_true { "yes" } else { "" }
 }
 
 /// A moment, if there is one.

@@ -8,7 +8,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use drydock_rollout::{
-    Opening, Outlook, Position, SlotInputs, Stage, StageSet, Stop, Turn, Turns, next_moment, upgrades_allowed,
+    AfterEnd, Opening, Outlook, Position, SlotInputs, Stage, StageSet, Stop, Turn, Turns, next_moment,
+    upgrades_allowed,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -124,6 +125,9 @@ struct Cluster {
     canary: bool,
     selected: bool,
     unhealthy: bool,
+    /// It waits for its turn.
+    waits: bool,
+    after: AfterEnd,
 }
 
 /// Runs rollouts from one outlook, one after the other.
@@ -144,8 +148,10 @@ struct State {
     clusters: Vec<Cluster>,
     /// When the stage of a cluster is over, and whether it failed.
     events: BinaryHeap<Reverse<(Timestamp, u32, bool)>>,
-    /// Up to here those that wait for their turn have started.
-    started: usize,
+    /// Before this place of the queue nobody waits.
+    first: usize,
+    /// Places in the queue of those that start now.
+    starting: Vec<usize>,
     /// Clusters whose upgrade follows on their action: canaries first, then in the order in which they started.
     continuing: Vec<(bool, Option<Timestamp>, u32)>,
     /// Clusters whose next stage follows at once.
@@ -216,7 +222,7 @@ impl<'a> Simulation<'a> {
         state.continuing.clear();
         state.advancing.clear();
         state.ending.clear();
-        state.started = 0;
+        state.first = 0;
         state.last_end = outlook.now;
         state.failed = 0;
         state.most_in_flight = outlook.inputs.in_flight;
@@ -230,9 +236,14 @@ impl<'a> Simulation<'a> {
                 canary: seen.canary,
                 selected: seen.selected,
                 unhealthy: seen.unhealthy,
+                waits: false,
+                after: AfterEnd::Rests,
             };
             match &seen.position {
-                Position::Waits(stages) => cluster.then = *stages,
+                Position::Waits(stages) => {
+                    cluster.then = *stages;
+                    cluster.waits = true;
+                }
                 Position::Blocked(_) => {}
                 Position::UnderWay {
                     stage,
@@ -285,6 +296,12 @@ impl<'a> Simulation<'a> {
                     state.failed += usize::from(*failed);
                 }
             }
+            if !matches!(
+                seen.position,
+                Position::Waits(_) | Position::Blocked(_) | Position::Ended { .. }
+            ) {
+                cluster.after = seen.after;
+            }
             state.clusters.push(cluster);
         }
     }
@@ -300,36 +317,41 @@ impl<'a> Simulation<'a> {
             let stop = Stop::of(spec, &state.inputs, now, || opening);
             let continues =
                 upgrades_allowed(self.limit, &state.inputs, || opening).min(state.continuing.len());
-            let starts = match stop {
-                Some(_) => state.started..state.started,
-                None => self.turns(),
-            };
-            if starts.is_empty() && continues == 0 && self.state.is_settled() {
+            if stop.is_none() {
+                self.fill_slots();
+            }
+            if self.state.starting.is_empty() && continues == 0 && self.state.is_settled() {
                 return stop;
             }
-            self.carry_out(starts, continues, draws);
+            self.carry_out(continues, draws);
         }
     }
 
-    /// The clusters whose turn it is, of those that wait. They start in their order, so that they are the next ones.
-    fn turns(&self) -> std::ops::Range<usize> {
-        let state = &self.state;
+    /// Finds the clusters whose turn it is.
+    fn fill_slots(&mut self) {
+        let state = &mut self.state;
+        let queue = &self.outlook.queue;
+        let waits =
+            |state: &State, place: usize| queue.get(place).is_some_and(|index| state.clusters[*index].waits);
+        while state.first < queue.len() && !waits(state, state.first) {
+            state.first += 1;
+        }
         let mut turns = Turns::new(self.limit, &state.inputs);
-        let mut end = state.started;
-        while let Some(index) = self.outlook.queue.get(end) {
-            let cluster = &state.clusters[*index];
-            match turns.of(true, !cluster.canary) {
+        for place in state.first..queue.len() {
+            if !waits(state, place) {
+                continue;
+            }
+            match turns.of(true, !state.clusters[queue[place]].canary) {
                 Turn::Starts => turns.take(true),
                 // Canaries come first, so that all behind it wait as well.
                 Turn::Waits | Turn::NoSlotLeft => break,
             }
-            end += 1;
+            state.starting.push(place);
         }
-        state.started..end
     }
 
     /// What one decision brings about.
-    fn carry_out(&mut self, starts: std::ops::Range<usize>, continues: usize, draws: &impl Draws) {
+    fn carry_out(&mut self, continues: usize, draws: &impl Draws) {
         let state = &mut self.state;
         std::mem::swap(&mut state.ending, &mut state.committing);
         std::mem::swap(&mut state.advancing, &mut state.entering);
@@ -344,13 +366,12 @@ impl<'a> Simulation<'a> {
         while let Some(cluster) = self.state.entering.pop() {
             self.enter_next_stage(cluster, draws);
         }
-        for place in starts.clone() {
+        while let Some(place) = self.state.starting.pop() {
             let index = self.outlook.queue[place];
             self.state.start(index);
             // The index of a cluster fits: a fleet has fewer than four milliards of them.
             self.enter_next_stage(index as u32, draws);
         }
-        self.state.started = starts.end;
         self.state.most_in_flight = self.state.most_in_flight.max(self.state.inputs.in_flight);
     }
 
@@ -377,7 +398,7 @@ impl<'a> Simulation<'a> {
     fn next_moment(&mut self, stop: Option<&Stop>) -> Option<Timestamp> {
         let state = &self.state;
         let event = state.events.peek().map(|Reverse((moment, ..))| *moment);
-        let waits = state.started < self.outlook.queue.len();
+        let waits = state.inputs.startable > 0;
         if event.is_none() && (stop.is_none() || !waits) && state.continuing.is_empty() {
             return None;
         }
@@ -395,7 +416,8 @@ impl<'a> Simulation<'a> {
         let state = &mut self.state;
         let seconds = next.duration_since(state.now).as_secs();
         state.now = next;
-        let Some(index) = self.outlook.queue.get(state.started) else {
+        let mut waiting = self.outlook.queue[state.first..].iter();
+        let Some(index) = waiting.find(|index| state.clusters[**index].waits) else {
             return;
         };
         let wait = match stop {
@@ -414,7 +436,7 @@ impl<'a> Simulation<'a> {
 
     fn outcome(&self, stop: Option<&Stop>, is_too_long: bool) -> RunOutcome {
         let state = &self.state;
-        let left = self.outlook.queue.len() - state.started;
+        let left = state.inputs.startable;
         let is_open = left == 0 && state.continuing.is_empty() && state.events.is_empty();
         let cause = (!is_open).then(|| match stop {
             _ if is_too_long => StopCause::TooLong,
@@ -446,6 +468,7 @@ impl State {
     /// A cluster starts.
     fn start(&mut self, index: usize) {
         let cluster = &mut self.clusters[index];
+        cluster.waits = false;
         cluster.times = ClusterTimes {
             started: Some(self.now),
             ..ClusterTimes::default()
@@ -486,6 +509,30 @@ impl State {
         let inputs = &mut self.inputs;
         inputs.in_flight -= 1;
         inputs.upgrading -= usize::from(std::mem::take(&mut cluster.upgrading));
+        let canary = usize::from(cluster.canary);
+        match (cluster.after, failed) {
+            (AfterEnd::Leaves, _) => {
+                inputs.total -= 1;
+                inputs.failures -= usize::from(failed) * (1 - canary);
+                inputs.awaited_canaries -= canary;
+                return;
+            }
+            (AfterEnd::Blocked, false) => {
+                inputs.pending += 1;
+                return;
+            }
+            (AfterEnd::Repeats(stages), false) => {
+                cluster.after = AfterEnd::Rests;
+                cluster.then = stages;
+                cluster.waits = true;
+                inputs.pending += 1;
+                inputs.startable += 1;
+                // It may be before those that wait already.
+                self.first = 0;
+                return;
+            }
+            (AfterEnd::Rests, _) | (_, true) => {}
+        }
         if !cluster.canary {
             return;
         }

@@ -1,12 +1,12 @@
 //! When start windows are open, remembered: to evaluate a cron expression takes longer than all else that a run does at one moment.
 
-use drydock_rollout::{Opening, StartWindow, opening};
+use drydock_rollout::{Opening, Window, opening};
 use jiff::Timestamp;
 
 /// The intervals in which a start window is open, as far as they were asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Windows<'a> {
-    windows: &'a [StartWindow],
+    windows: &'a [Window],
     /// From when, until when; in their order, and none touches the next one.
     open: Vec<(Timestamp, Timestamp)>,
     /// Up to here the intervals are known.
@@ -19,7 +19,7 @@ pub(crate) struct Windows<'a> {
 
 impl<'a> Windows<'a> {
     /// Those of a rollout, from `now` on.
-    pub fn new(windows: &'a [StartWindow], now: Timestamp) -> Self {
+    pub fn new(windows: &'a [Window], now: Timestamp) -> Self {
         Self {
             windows,
             open: Vec::new(),
@@ -98,9 +98,9 @@ mod tests {
             begin in 1_770_000_000_i64..1_800_000_000,
             steps in proptest::collection::vec(1_i64..200_000, 1..60),
         ) {
-            let windows: Vec<StartWindow> = crons
+            let windows: Vec<Window> = crons
                 .iter()
-                .map(|(cron, minutes, zone)| StartWindow::parse(cron, SignedDuration::from_mins(*minutes), Some(zone)).unwrap())
+                .map(|(cron, minutes, zone)| Window::parse(cron, SignedDuration::from_mins(*minutes), Some(zone)).unwrap())
                 .collect();
             let mut now = Timestamp::from_second(begin).unwrap();
             let mut remembered = Windows::new(&windows, now);

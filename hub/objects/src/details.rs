@@ -59,7 +59,7 @@ impl ClusterDetails {
     }
 
     /// Takes over what the upgrade's status says of a write that is refused: only who writes knows of it.
-    pub(crate) fn take_refusal(&mut self, entry: &mcu::ClusterStatus) {
+    pub(crate) fn take_refusal(&mut self, entry: &mcu::ClusterStatusEntry) {
         let reason = entry.reason.as_deref().unwrap_or_default();
         let state = ClusterState::parse(&entry.state);
         let is_refused = refusal_cause(reason).is_some() && !self.state.finished();

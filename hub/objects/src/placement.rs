@@ -14,7 +14,7 @@ use drydock_api::ocm::placement::{
 };
 use drydock_api::ocm::{ManagedClusterSet, Placement, PlacementDecision};
 use drydock_rollout::{
-    DecisionPage, PlacementKey, PlacementStatus, Requirements, Selector, Toleration, Uid, bounded,
+    DecisionPage, PlacementKey, PlacementSummary, Requirements, Selector, Toleration, Uid, bounded,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta};
 use kube::{Resource, ResourceExt};
@@ -35,7 +35,7 @@ pub struct PlacementDigest {
     /// The uid of the upgrade for which the hub keeps it, if it does.
     pub kept_for: Option<String>,
     /// What it says about its pages.
-    pub status: PlacementStatus,
+    pub status: PlacementSummary,
     /// Why it finds no clusters, or not all that it should, by OCM's reason and words, if it says so.
     pub unsatisfied: Option<String>,
 }
@@ -71,7 +71,7 @@ pub fn digest(placement: &Placement) -> PlacementDigest {
             .is_some_and(|value| value == "true"),
         spec: placement.spec.clone(),
         kept_for: placement.labels().get(UPGRADE_UID_LABEL).cloned(),
-        status: PlacementStatus {
+        status: PlacementSummary {
             decided: selected.is_some() || !conditions.is_empty(),
             selected: selected
                 .and_then(|number| usize::try_from(number).ok())

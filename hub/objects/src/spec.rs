@@ -13,8 +13,8 @@ use drydock_api::selector::LabelMatch;
 use drydock_api::upgradeconfig::UpgradeType;
 use drydock_api::{GoDuration, IntOrPercent, ReleaseImage, ReleaseVersion};
 use drydock_rollout::{
-    ActionSpec, AgentSettings, Goal, InvalidSpec, OperatorKey, Operators, PlacementKey, Selector, Spec,
-    StartWindow, Strategy, Target, UpgradeVia,
+    ActionSpec, AgentOptions, Goal, InvalidSpec, OperatorKey, Operators, PlacementKey, RequestedMethod,
+    Selector, Spec, Strategy, Target, Window,
 };
 use jiff::SignedDuration;
 use serde_json::json;
@@ -210,13 +210,13 @@ fn parse_strategy(
         operators_timeout,
         max_failures,
         windows: parse_windows(start_windows.as_deref().unwrap_or_default())?,
-        via: parse_via(upgrade_via.as_deref(), target)?,
+        method: parse_method(upgrade_via.as_deref(), target)?,
         agent: agent_settings(agent.as_ref().unwrap_or(&mcu::AgentSettings::default())),
     })
 }
 
-fn agent_settings(agent: &mcu::AgentSettings) -> AgentSettings {
-    AgentSettings {
+fn agent_settings(agent: &mcu::AgentSettings) -> AgentOptions {
+    AgentOptions {
         steps: match agent.steps() {
             UpgradeType::Osd => "OSD",
             UpgradeType::Aro => "ARO",
@@ -230,36 +230,36 @@ fn agent_settings(agent: &mcu::AgentSettings) -> AgentSettings {
     }
 }
 
-fn parse_windows(windows: &[mcu::StartWindow]) -> Result<Vec<StartWindow>, InvalidSpec> {
+fn parse_windows(windows: &[mcu::StartWindow]) -> Result<Vec<Window>, InvalidSpec> {
     let window = |(index, window): (usize, &mcu::StartWindow)| {
         let field = format!("spec.upgradeStrategy.startWindows[{index}]");
         let duration = parse_timeout(&format!("{field}.duration"), &window.duration, false)?;
-        StartWindow::parse(&window.cron, duration, window.time_zone.as_deref())
+        Window::parse(&window.cron, duration, window.time_zone.as_deref())
             .map_err(|error| invalid(&field, error))
     };
     windows.iter().enumerate().map(window).collect()
 }
 
-fn parse_via(via: Option<&str>, target: Option<&Target>) -> Result<UpgradeVia, InvalidSpec> {
+fn parse_method(via: Option<&str>, target: Option<&Target>) -> Result<RequestedMethod, InvalidSpec> {
     let field = "spec.upgradeStrategy.upgradeVia";
     let via = via
         .map(str::parse)
         .transpose()
         .map_err(|error| invalid(field, error))?
         .unwrap_or_default();
-    let via = match via {
-        mcu::UpgradeVia::Auto => UpgradeVia::Auto,
-        mcu::UpgradeVia::Agent => UpgradeVia::Agent,
-        mcu::UpgradeVia::ClusterVersion => UpgradeVia::ClusterVersion,
+    let method = match via {
+        mcu::UpgradeVia::Auto => RequestedMethod::Auto,
+        mcu::UpgradeVia::Agent => RequestedMethod::Agent,
+        mcu::UpgradeVia::ClusterVersion => RequestedMethod::ClusterVersion,
     };
-    if via == UpgradeVia::Agent && target.is_some_and(|target| !target.fits_agent()) {
+    if method == RequestedMethod::Agent && target.is_some_and(|target| !target.fits_agent()) {
         return Err(invalid(
             field,
             "the agent knows neither force nor upstream, and needs a channel with a version: add the channel, drop the \
              others, or write ClusterVersion",
         ));
     }
-    Ok(via)
+    Ok(method)
 }
 
 /// A century keeps every deadline within the calendar.

@@ -1,13 +1,14 @@
 //! The status of an upgrade, rendered from the report. Never more than 64 KiB: it counts clusters and names only those that move or
 //! need attention.
 
-use drydock_api::conditions::{self, AnyCondition, Condition, FALSE, TRUE, UNKNOWN, Wanted};
+use drydock_api::conditions::{self, AnyCondition, Condition, DesiredCondition, FALSE, TRUE, UNKNOWN};
 use drydock_api::mcu::{
-    self, ActionSummary, ClusterStatus, ClustersSummary, ManagedClustersUpgrade,
+    self, ActionSummary, ClusterStatusEntry, ClustersSummary, ManagedClustersUpgrade,
     ManagedClustersUpgradeStatus, STATUS_LIMIT, condition, reason,
 };
 use drydock_rollout::{
-    ActionCounts, ClusterName, ConditionType, Counts, Halt, Report, Transition, Truth, bounded, verdicts,
+    ActionCounts, ClusterName, ConditionStatus, ConditionType, Counts, Halt, Report, Transition, bounded,
+    upgrade_conditions,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -104,16 +105,16 @@ fn conditions_of(report: &Report, generation: i64, before: &[Condition], now: Ti
     if report.deletion.is_none() {
         conditions.retain(|found| found.type_ != condition::DELETING);
     }
-    for verdict in verdicts(report) {
-        let wanted = Wanted {
-            type_: verdict.type_.as_str(),
-            status: match verdict.status {
-                Truth::True => TRUE,
-                Truth::False => FALSE,
-                Truth::Unknown => UNKNOWN,
+    for condition in upgrade_conditions(report) {
+        let wanted = DesiredCondition {
+            type_: condition.type_.as_str(),
+            status: match condition.status {
+                ConditionStatus::True => TRUE,
+                ConditionStatus::False => FALSE,
+                ConditionStatus::Unknown => UNKNOWN,
             },
-            reason: verdict.reason,
-            message: &verdict.message,
+            reason: condition.reason,
+            message: &condition.message,
             observed_generation: Some(generation),
         };
         conditions::set(&mut conditions, &wanted, now);
@@ -185,7 +186,7 @@ fn used(counts: ActionCounts) -> Option<ActionSummary> {
 }
 
 /// Failed clusters, then those in flight, then those that something keeps from starting.
-fn named(report: &Report) -> Vec<ClusterStatus> {
+fn named(report: &Report) -> Vec<ClusterStatusEntry> {
     let attention = report.attention.iter();
     attention
         .map(|(name, status)| cluster_status(name, status))
@@ -193,8 +194,11 @@ fn named(report: &Report) -> Vec<ClusterStatus> {
 }
 
 /// One cluster as the status says it, for the plugin and the page as well.
-pub fn cluster_status(name: &ClusterName, status: &drydock_rollout::ClusterStatus) -> mcu::ClusterStatus {
-    mcu::ClusterStatus {
+pub fn cluster_status(
+    name: &ClusterName,
+    status: &drydock_rollout::ClusterStatus,
+) -> mcu::ClusterStatusEntry {
+    mcu::ClusterStatusEntry {
         name: name.to_string(),
         canary: status.canary.then_some(true),
         state: status.state.as_str().to_owned(),
@@ -280,7 +284,7 @@ pub fn transitions(
     transitions
 }
 
-/// Reasons that are told when they come up: of which condition, and in which status of it.
+/// Reasons that are reported when they appear: of which condition, and in which status of it.
 const PROBLEMS: &[(ConditionType, &[&str], &str)] = &[
     (
         ConditionType::Failed,

@@ -262,7 +262,7 @@ impl<'a> Check<'a> {
         entries.any(|recorded| {
             recorded.entry.outcome == RecordedOutcome::Failed
                 && self.rollout.upgrade.owns(&recorded.page.owner)
-                && work.is_told_by(&recorded.entry)
+                && work.is_recorded_by(&recorded.entry)
         })
     }
 
@@ -271,7 +271,7 @@ impl<'a> Check<'a> {
         let entries = self.rows.get(name).into_iter().flat_map(|row| row.entries.iter());
         entries
             .filter(|recorded| recorded.page.owner.is_same(&work.owner))
-            .any(|recorded| work.is_told_by(&recorded.entry))
+            .any(|recorded| work.is_recorded_by(&recorded.entry))
     }
 
     /// Whether the maker of a work has works on the cluster without an outcome.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drydock_names::ClusterName;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::assess::{Assessment, Begins, ClusterRow, Context, Next, Step, assess, is_over};
+use crate::assess::{Assessment, ClusterRow, Context, NextWrite, StartKind, Step, assess, is_over};
 use crate::slots::{self, Filled, fill_slots, halt};
 use crate::totals::Totals;
 use crate::{
@@ -28,7 +28,7 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
     for (name, assessment) in &assessments {
         totals.add(name, assessment);
     }
-    let fleet = Fleet {
+    let fleet = AssessedFleet {
         rollout,
         context: &context,
         rows,
@@ -39,7 +39,7 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
 }
 
 /// All that a plan is made of.
-pub(crate) struct Fleet<'a> {
+pub(crate) struct AssessedFleet<'a> {
     pub rollout: &'a Rollout,
     pub context: &'a Context,
     pub rows: &'a BTreeMap<ClusterName, Row>,
@@ -48,7 +48,7 @@ pub(crate) struct Fleet<'a> {
     pub totals: &'a Totals,
 }
 
-impl Fleet<'_> {
+impl AssessedFleet<'_> {
     /// The plan for this moment. Clusters that are taken are not started.
     pub fn plan(&self, now: Timestamp, is_taken: &dyn Fn(&ClusterName) -> bool) -> Plan {
         if self.rollout.upgrade.deleting {
@@ -127,11 +127,11 @@ impl Fleet<'_> {
         if !start.deletes.is_empty() {
             let deletes = start.deletes.iter();
             return deletes
-                .filter_map(|kind| cluster.action(&Next::Delete(*kind)))
+                .filter_map(|kind| cluster.action(&NextWrite::Delete(*kind)))
                 .collect();
         }
-        let first = match start.begins {
-            Begins::ByReopening => cluster
+        let first = match start.kind {
+            StartKind::ByReopening => cluster
                 .reopened()
                 .zip(cluster.main())
                 .map(|(revision, (_, work))| Action::ReopenWork {
@@ -139,9 +139,9 @@ impl Fleet<'_> {
                     uid: work.uid.clone(),
                     revision: Box::new(revision),
                 }),
-            begins => {
+            kind => {
                 let generation = self.rollout.upgrade.generation;
-                let work = cluster.first_work(begins, generation, since);
+                let work = cluster.first_work(kind, generation, since);
                 work.map(|work| Action::CreateWork(Box::new(work)))
             }
         };
@@ -343,13 +343,13 @@ impl Fleet<'_> {
 
 impl ClusterRow<'_> {
     /// The write that a step asks for.
-    fn action(&self, next: &Next) -> Option<Action> {
+    fn action(&self, next: &NextWrite) -> Option<Action> {
         let cluster = self.name.clone();
         let uid = |kind| Some(self.row.works.get(kind)?.uid.clone());
         let main = drydock_names::names::WorkKind::Cluster;
         Some(match next {
-            Next::Create(stage) => Action::CreateWork(Box::new(self.next_work(*stage)?)),
-            Next::Finish(kind, ending) => Action::FinishWork(Box::new(Finish {
+            NextWrite::Create(stage) => Action::CreateWork(Box::new(self.next_work(*stage)?)),
+            NextWrite::Finish(kind, ending) => Action::FinishWork(Box::new(Finish {
                 cluster,
                 kind: *kind,
                 uid: uid(*kind)?,
@@ -368,12 +368,12 @@ impl ClusterRow<'_> {
                 retry: self.retry(),
                 unverified: ending.unverified,
             })),
-            Next::Enforce => Action::EnforceWork {
+            NextWrite::Enforce => Action::EnforceWork {
                 cluster,
                 uid: uid(main)?,
                 revision: Box::new(self.revised(Enforcement::Enforced)?),
             },
-            Next::SetChannel(channel) => {
+            NextWrite::SetChannel(channel) => {
                 let enforcement = match channel {
                     Some(_) => Enforcement::ChannelOnly,
                     None => Enforcement::Enforced,
@@ -385,12 +385,12 @@ impl ClusterRow<'_> {
                     channel: channel.clone(),
                 }
             }
-            Next::Delete(kind) => Action::DeleteWork {
+            NextWrite::Delete(kind) => Action::DeleteWork {
                 cluster,
                 kind: *kind,
                 uid: uid(*kind)?,
             },
-            Next::Label(kind) => Action::LabelWork {
+            NextWrite::Label(kind) => Action::LabelWork {
                 cluster,
                 kind: *kind,
                 uid: uid(*kind)?,
@@ -400,7 +400,7 @@ impl ClusterRow<'_> {
                     .get(*kind)
                     .is_some_and(|work| work.outcome.is_some()),
             },
-            Next::Confirm(kind) => Action::ConfirmWork { cluster, kind: *kind },
+            NextWrite::Confirm(kind) => Action::ConfirmWork { cluster, kind: *kind },
         })
     }
 }
@@ -446,7 +446,7 @@ fn own_placement(rollout: &Rollout) -> Vec<Action> {
 }
 
 /// The mean of the completed clusters' durations, once for those in flight and once for each batch that has to follow. Nothing before
-/// the first is complete, or while nothing moves. It does not follow the clock, so that a status without news stays as it is.
+/// the first is complete, or while nothing moves. It does not follow the clock, so that a status does not change when nothing else does.
 fn estimated_completion(report: &Report, totals: &Totals, now: Timestamp) -> Option<Timestamp> {
     let (seconds, samples) = totals.durations;
     let mean = seconds.checked_div(i64::try_from(samples).ok()?)?;

@@ -7,12 +7,12 @@ use drydock_names::ClusterName;
 use jiff::Timestamp;
 
 use crate::assess::{Assessment, Context, assess};
-use crate::decide::{Fleet, is_frozen};
+use crate::decide::{AssessedFleet, is_frozen};
 use crate::slots::{fill_slots, halt};
 use crate::totals::Totals;
 use crate::{ClusterStatus, Observed, Plan, Report, Rollout, Row};
 
-/// Decides about one upgrade again and again. Told what has changed, it gives the plan that [`crate::decide`] would give for
+/// Decides about one upgrade again and again. Given what has changed, it makes the plan that [`crate::decide`] would give for
 /// everything.
 #[derive(Clone, Debug)]
 pub struct Decider {
@@ -26,7 +26,7 @@ pub struct Decider {
 }
 
 impl Decider {
-    /// Begins with an upgrade whose clusters are told by [`Decider::set_row`].
+    /// Begins with an upgrade whose clusters are given by [`Decider::set_row`].
     pub fn new(rollout: Rollout) -> Self {
         Self {
             context: Context::of(&rollout),
@@ -104,8 +104,8 @@ impl Decider {
         }
     }
 
-    pub(crate) fn fleet(&self) -> Fleet<'_> {
-        Fleet {
+    pub(crate) fn fleet(&self) -> AssessedFleet<'_> {
+        AssessedFleet {
             rollout: &self.rollout,
             context: &self.context,
             rows: &self.rows,

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use crate::assess::{ClusterRow, Context, NewEntry, Unrecorded};
 use crate::{Action, DeletionReport, Plan, RefusedWrite, Report, Rollout, Row, pages};
 
-/// Records what became of the clusters, deletes all works, and lets the object go as soon as the deletions are accepted. It does not
-/// wait for the clusters: a work whose cluster is gone stays Terminating for ever.
+/// Records what became of the clusters, deletes all works, and removes the finalizer as soon as the deletions are accepted. It does not
+/// wait for the clusters: a work whose cluster is gone stays Terminating forever.
 pub(crate) fn decide(rollout: &Rollout, rows: &BTreeMap<ClusterName, Row>, now: Timestamp) -> Plan {
     let context = Context::of(rollout);
     let mut deletion = Deletion {
@@ -114,7 +114,7 @@ impl ClusterRow<'_> {
     fn unrecorded_at_deletion(&self) -> Option<Unrecorded> {
         let (_, lead) = self.lead()?;
         let mut own = self.own_entries();
-        if lead.deleting || own.any(|recorded| lead.is_told_by(&recorded.entry)) {
+        if lead.deleting || own.any(|recorded| lead.is_recorded_by(&recorded.entry)) {
             return None;
         }
         Some(match lead.outcome {

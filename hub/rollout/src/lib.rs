@@ -8,6 +8,7 @@
 
 mod assess;
 mod check;
+mod conditions;
 mod decide;
 mod decider;
 mod deletion;
@@ -28,11 +29,11 @@ mod stage_set;
 mod state;
 mod totals;
 pub mod transition;
-mod verdicts;
 mod window;
 
 pub use assess::rollout_since;
 pub use check::{Violation, check};
+pub use conditions::{ConditionStatus, ConditionType, UpgradeCondition, upgrade_conditions};
 pub use decide::decide;
 pub use decider::Decider;
 pub use drydock_names::names::{EndState, WorkKind};
@@ -47,7 +48,7 @@ pub use observed::{
     SelectionProblem, SelectionSource, StageSeconds, Taint, Toleration, Uid, UpdateState, Upgrade,
     UpgradeKey, UpgradeMethod, VersionFeedback, Work, WorkAfter, WorkFeedback, Works,
 };
-pub use outlook::{ClusterOutlook, NoOutlook, Outlook, Position};
+pub use outlook::{AfterEnd, ClusterOutlook, NoOutlook, Outlook, Position};
 pub use pages::{PAGE_ENTRIES, expired_pages};
 pub use plan::{Action, Finish, NewWork, PageWrite, Plan, WorkContent};
 pub use reason::{Deadline, FailureReason, Reason};
@@ -56,14 +57,13 @@ pub use report::{
 };
 pub use selector::{InvalidSelector, Selector};
 pub use slots::{SlotInputs, Stop, Turn, Turns, next_moment, upgrades_allowed};
-pub use snapshot::{DecisionPage, Decisions, PlacementStatus, Snapshot, read_snapshot};
-pub use spec::{ActionSpec, AgentSettings, InvalidSpec, Spec, Strategy, UpgradeVia};
+pub use snapshot::{DecisionPage, Decisions, PlacementSummary, Snapshot, read_snapshot};
+pub use spec::{ActionSpec, AgentOptions, InvalidSpec, RequestedMethod, Spec, Strategy};
 pub use stage::Stage;
 pub use stage_set::StageSet;
 pub use state::ClusterState;
 pub use transition::Transition;
-pub use verdicts::{ConditionType, Truth, Verdict, verdicts};
-pub use window::{InvalidWindow, Opening, StartWindow, opening};
+pub use window::{InvalidWindow, Opening, Window, opening};
 
 /// The beginning of a text that is at most this many bytes long, cut between characters.
 pub fn bounded(text: &str, bytes: usize) -> &str {

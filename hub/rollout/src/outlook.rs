@@ -61,6 +61,19 @@ pub enum Position {
     },
 }
 
+/// What follows when a cluster that is in flight has ended: it was started for the goal of that moment, which may be another one now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterEnd {
+    /// Nothing.
+    Rests,
+    /// If it has succeeded, it waits for its turn again, and goes through these stages.
+    Repeats(StageSet),
+    /// If it has succeeded, something keeps it from starting again.
+    Blocked,
+    /// It takes no part any more: no Placement selects it.
+    Leaves,
+}
+
 /// One cluster of a rollout, as a forecast sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterOutlook {
@@ -78,6 +91,8 @@ pub struct ClusterOutlook {
     pub unhealthy: bool,
     /// Where it is.
     pub position: Position,
+    /// What follows when it has ended.
+    pub after: AfterEnd,
 }
 
 /// What a forecast begins with.
@@ -93,7 +108,7 @@ pub struct Outlook {
     pub inputs: SlotInputs,
     /// The clusters that take part, by name.
     pub clusters: Vec<ClusterOutlook>,
-    /// Those that wait for their turn, in the order in which they start: indexes into the clusters.
+    /// Those that wait for their turn, and those that will again, in the order in which they start: indexes into the clusters.
     pub queue: Vec<usize>,
 }
 
@@ -145,15 +160,19 @@ impl Decider {
         }
         let mut clusters = Vec::new();
         let mut queue = Vec::new();
-        let mut refused = 0;
+        let (mut startable, mut refused) = (0, 0);
         for (name, assessment) in fleet.assessments {
             let Some(row) = fleet.rows.get(name) else { continue };
             let cluster = ClusterRow::new(fleet.context, name, row, now);
             let Some(outlook) = cluster.outlook(assessment) else {
                 continue;
             };
-            if let Position::Waits(_) = outlook.position {
+            let waits = matches!(outlook.position, Position::Waits(_));
+            if waits || matches!(outlook.after, AfterEnd::Repeats(_)) {
                 queue.push((cluster.turn(outlook.canary), clusters.len()));
+            }
+            if waits {
+                startable += 1;
                 let status = assessment.status.as_ref();
                 refused += usize::from(status.is_some_and(|status| status.state.in_flight()));
             }
@@ -162,7 +181,7 @@ impl Decider {
         queue.sort();
         let totals = SlotInputs::of(fleet.totals);
         let inputs = SlotInputs {
-            startable: queue.len(),
+            startable,
             // A start that was refused is tried again: it has begun nothing yet.
             in_flight: totals.in_flight.saturating_sub(refused),
             pending: totals.pending + refused,

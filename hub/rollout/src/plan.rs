@@ -7,7 +7,7 @@ use drydock_names::names::{EndState, WorkKind};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::spec::AgentSettings;
+use crate::spec::AgentOptions;
 use crate::{
     Entry, Operators, PageHeader, PlacementKey, Report, RetryToken, Revision, Target, Uid, UpgradeMethod,
 };
@@ -28,8 +28,8 @@ pub enum WorkContent {
     UpgradeConfig {
         /// To what.
         target: Target,
-        /// What the agent is told beside it.
-        settings: AgentSettings,
+        /// What the agent is given beside it.
+        settings: AgentOptions,
     },
     /// The Job that approves the operators' upgrades.
     Operators(Operators),

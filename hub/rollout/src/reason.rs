@@ -13,7 +13,7 @@ use crate::{ALREADY_AT_TARGET, Refusal, Stage};
 pub enum Deadline {
     /// At this moment it fails, if nothing else happens.
     At(Timestamp),
-    /// It may wait for ever; why that is right.
+    /// It may wait forever; why that is right.
     Never(&'static str),
 }
 
@@ -265,7 +265,7 @@ impl Reason {
             Self::Starting => "starting",
             Self::WaitingForCanaries => "waiting until all canaries are complete",
             Self::WaitingForWindow { opens: None } => {
-                "the upgrade follows when a start window opens, and none opens any more"
+                "the upgrade follows when a start window opens, and none will open again"
             }
             Self::ClusterUnknown => "there is no ManagedCluster of this name",
             Self::NotAccepted => "the hub has not accepted the cluster",
@@ -273,13 +273,13 @@ impl Reason {
             Self::BeingDeleted => "the ManagedCluster is being deleted",
             Self::NotAvailable => "the cluster is not Available; it starts when it is",
             Self::NoLongerMatches => {
-                "the cluster's labels or sets do not match the selection any more; its Placement is about to be decided anew"
+                "the cluster's labels or sets do not match the selection any more; its Placement is about to be decided again"
             }
             Self::AgentNotAvailable => {
                 "upgradeVia is Agent, and the add-on drydock-agent is not Available on the cluster"
             }
             Self::ReplacingOldWork => {
-                "waiting until the work of an earlier upgrade is deleted; an agent lets its UpgradeConfig go when what has commenced has ended"
+                "waiting until the work of an earlier upgrade is deleted; an agent keeps its UpgradeConfig until an upgrade that has commenced has ended"
             }
             Self::AwaitingRecord => "waiting until the outcome of the earlier upgrade is on its record",
             Self::WorkBeingDeleted => "its work is being deleted, not by the hub; waiting until it is gone",

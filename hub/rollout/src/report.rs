@@ -20,7 +20,7 @@ pub struct ClusterStatus {
     pub selected: bool,
     /// The version that it shows.
     pub version: Option<String>,
-    /// Since when it is in this state, as far as its objects tell.
+    /// Since when it is in this state, as far as its objects show.
     pub since: Option<Timestamp>,
     /// When its first work was created.
     pub started: Option<Timestamp>,
@@ -80,9 +80,9 @@ pub enum Halt {
     CanaryFailed(BTreeSet<ClusterName>),
     /// The canaries are complete and must stay healthy for a while.
     CanarySoaking {
-        /// Until when; not known while one is in trouble.
+        /// Until when; not known while one is unhealthy.
         until: Option<Timestamp>,
-        /// Canaries in trouble.
+        /// Unhealthy canaries.
         unhealthy: BTreeSet<ClusterName>,
     },
     /// Too many clusters that are no canaries have failed.
@@ -100,7 +100,7 @@ pub enum Halt {
 }
 
 impl Halt {
-    /// The reasons of halts that are news: each has its Event.
+    /// The reasons of new halts: each has its Event.
     pub const ALL: [&str; 6] = [
         "Paused",
         "NoCanaryMatched",

@@ -141,7 +141,7 @@ fn failure_budget(spec: &Spec, inputs: &SlotInputs) -> Option<Stop> {
 
 /// Complete canaries must stay healthy for a while before any other cluster starts. Once one has started after the last canary was
 /// complete, the soak is over; one that was started before a canary joined, or for what an edit has replaced, says nothing about
-/// it. The soak counts from the moment that the last canary was complete and Available; a canary that is in trouble holds it.
+/// it. The soak counts from the moment that the last canary was complete and Available; an unhealthy canary stops it.
 fn soaking(spec: &Spec, inputs: &SlotInputs, now: Timestamp) -> Option<Stop> {
     if spec.strategy.soak.is_zero() || inputs.complete_canaries < inputs.awaited_canaries {
         return None;
@@ -290,7 +290,7 @@ pub(crate) fn wake(
     next_moment(stop.as_ref(), totals.continuing.len(), || opening(windows, now))
 }
 
-/// The clusters that are let go.
+/// The clusters that start or continue.
 #[derive(Debug, Default)]
 pub(crate) struct Filled {
     /// How many may be in flight.

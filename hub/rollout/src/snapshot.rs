@@ -18,7 +18,7 @@ pub struct DecisionPage {
 
 /// What `Placement.status` says about its pages; written last by the placement controller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PlacementStatus {
+pub struct PlacementSummary {
     /// Whether the placement controller has decided at all.
     pub decided: bool,
     /// The number of selected clusters.
@@ -38,7 +38,7 @@ pub enum Decisions {
 
 /// Reads the pages of a Placement. A snapshot counts only when the pages that the status names are all there, no other
 /// is, and their clusters add up.
-pub fn read_snapshot(status: &PlacementStatus, pages: &BTreeMap<String, DecisionPage>) -> Decisions {
+pub fn read_snapshot(status: &PlacementSummary, pages: &BTreeMap<String, DecisionPage>) -> Decisions {
     let named = status.pages.iter().all(|page| pages.contains_key(page));
     let exact = status.pages.is_empty() || status.pages.len() == pages.len();
     if !(status.decided && named && exact) {
@@ -71,15 +71,15 @@ mod tests {
         }
     }
 
-    fn status(selected: usize, pages: &[&str]) -> PlacementStatus {
-        PlacementStatus {
+    fn status(selected: usize, pages: &[&str]) -> PlacementSummary {
+        PlacementSummary {
             decided: true,
             selected,
             pages: pages.iter().map(|page| (*page).to_owned()).collect(),
         }
     }
 
-    fn whole(status: &PlacementStatus, pages: &[(&str, DecisionPage)]) -> bool {
+    fn whole(status: &PlacementSummary, pages: &[(&str, DecisionPage)]) -> bool {
         let pages = pages
             .iter()
             .map(|(name, page)| ((*name).to_owned(), page.clone()))
@@ -106,7 +106,7 @@ mod tests {
             !whole(&status(3, &["p-1", "p-2"]), &twice),
             "a cluster is in two pages"
         );
-        assert!(!whole(&PlacementStatus::default(), &[]), "nothing was decided");
+        assert!(!whole(&PlacementSummary::default(), &[]), "nothing was decided");
         assert!(
             whole(&status(0, &["p-1"]), &[("p-1", page(0, &[]))]),
             "nothing is selected"

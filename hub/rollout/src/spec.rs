@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::{Goal, PlacementKey, Selector, StartWindow};
+use crate::{Goal, PlacementKey, Selector, Window};
 
 /// The spec cannot be acted on. The message names the field and says what to do.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct ActionSpec {
 
 /// By what clusters are upgraded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UpgradeVia {
+pub enum RequestedMethod {
     /// By the agent where its add-on is available, else through ClusterVersion.
     #[default]
     Auto,
@@ -51,9 +51,9 @@ pub enum UpgradeVia {
     ClusterVersion,
 }
 
-/// What the agent is told beside the target.
+/// What the agent is given beside the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentSettings {
+pub struct AgentOptions {
     /// The list of steps that it runs: `OSD` or `ARO`.
     pub steps: &'static str,
     /// Minutes that a PodDisruptionBudget may hold up the drain of a node.
@@ -80,11 +80,11 @@ pub struct Strategy {
     /// How many failures of clusters that are not canaries stop the start of further ones, if any number does.
     pub max_failures: Option<IntOrPercent>,
     /// When clusters may be started; always without any.
-    pub windows: Vec<StartWindow>,
+    pub windows: Vec<Window>,
     /// By what clusters are upgraded.
-    pub via: UpgradeVia,
-    /// What the agent is told.
-    pub agent: AgentSettings,
+    pub method: RequestedMethod,
+    /// What the agent is given.
+    pub agent: AgentOptions,
 }
 
 impl Strategy {

@@ -18,7 +18,7 @@ pub enum Stage {
     PostAction,
 }
 
-struct Row {
+struct StageRow {
     kind: WorkKind,
     state: ClusterState,
     label: &'static str,
@@ -28,8 +28,8 @@ struct Row {
     timeout: fn(&Spec) -> Option<SignedDuration>,
 }
 
-const TABLE: [Row; 4] = [
-    Row {
+const TABLE: [StageRow; 4] = [
+    StageRow {
         kind: WorkKind::Pre,
         state: ClusterState::PreAction,
         label: "pre-upgrade action",
@@ -38,7 +38,7 @@ const TABLE: [Row; 4] = [
         refused: FailureReason::PreActionRefused,
         timeout: |spec| spec.pre_action.as_ref().map(|action| action.timeout),
     },
-    Row {
+    StageRow {
         kind: WorkKind::Cluster,
         state: ClusterState::Initialized,
         label: "upgrade",
@@ -47,7 +47,7 @@ const TABLE: [Row; 4] = [
         refused: FailureReason::UpgradeRefused,
         timeout: |spec| Some(spec.strategy.cluster_timeout),
     },
-    Row {
+    StageRow {
         kind: WorkKind::Operators,
         state: ClusterState::Operators,
         label: "upgrade of the operators",
@@ -56,7 +56,7 @@ const TABLE: [Row; 4] = [
         refused: FailureReason::OperatorsRefused,
         timeout: |spec| Some(spec.strategy.operators_timeout),
     },
-    Row {
+    StageRow {
         kind: WorkKind::Post,
         state: ClusterState::PostAction,
         label: "post-upgrade action",
@@ -71,7 +71,7 @@ impl Stage {
     /// All stages, in their order.
     pub const ALL: [Self; 4] = [Self::PreAction, Self::Platform, Self::Operators, Self::PostAction];
 
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static StageRow {
         &TABLE[self as usize]
     }
 

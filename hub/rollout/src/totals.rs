@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use drydock_names::ClusterName;
 use jiff::Timestamp;
 
-use crate::assess::{Assessment, Next, Start, Step, Unrecorded};
+use crate::assess::{Assessment, NextWrite, Start, Step, Unrecorded};
 use crate::{ActionCounts, ClusterState, ClusterStatus, Counts, Reason, Stage, Urgency};
 
-/// Moments, each as often as it was put in.
+/// Timestamps with how often each was added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Moments(BTreeMap<Timestamp, usize>);
+pub(crate) struct TimestampCounts(BTreeMap<Timestamp, usize>);
 
-impl Moments {
+impl TimestampCounts {
     fn change(&mut self, moment: Option<Timestamp>, adds: bool) {
         let Some(moment) = moment else { return };
         let count = self.0.entry(moment).or_default();
@@ -54,15 +54,15 @@ pub(crate) struct Totals {
     /// Canaries that failed and are still canaries of the selection.
     pub failed_canaries: BTreeSet<ClusterName>,
     pub unhealthy_canaries: BTreeSet<ClusterName>,
-    pub canaries_finished: Moments,
-    pub canaries_available: Moments,
+    pub canaries_finished: TimestampCounts,
+    pub canaries_available: TimestampCounts,
     /// When clusters that are no canaries were started for the present goal.
-    pub others_started: Moments,
+    pub others_started: TimestampCounts,
     /// Clusters in flight whose upgrade has begun.
     pub upgrading: usize,
     /// Clusters in flight that have no work: the first one was refused.
     pub refused_starts: usize,
-    /// Clusters that may be in flight by works of which only a status tells.
+    /// Clusters that may be in flight by works that only a status mentions.
     pub may_hide_works: usize,
     pub startable: BTreeSet<StartKey>,
     /// Clusters whose upgrade follows on their action: canaries first, then in the order in which they started.
@@ -83,26 +83,26 @@ pub(crate) struct Totals {
     pub versions: BTreeMap<String, usize>,
     pub drifted: usize,
     pub left_to: BTreeMap<String, usize>,
-    pub finished: Moments,
-    pub in_flight_started: Moments,
+    pub finished: TimestampCounts,
+    pub in_flight_started: TimestampCounts,
     /// Seconds that completed clusters took together, and how many there are.
     pub durations: (i64, usize),
     pub pre_actions: ActionCounts,
     pub post_actions: ActionCounts,
 }
 
-fn change(count: &mut usize, holds: bool, adds: bool) {
-    if holds && adds {
+fn change(count: &mut usize, applies: bool, adds: bool) {
+    if applies && adds {
         *count += 1;
-    } else if holds {
+    } else if applies {
         *count = count.saturating_sub(1);
     }
 }
 
-fn change_set<T: Ord>(set: &mut BTreeSet<T>, item: T, holds: bool, adds: bool) {
-    if holds && adds {
+fn change_set<T: Ord>(set: &mut BTreeSet<T>, item: T, applies: bool, adds: bool) {
+    if applies && adds {
         set.insert(item);
-    } else if holds {
+    } else if applies {
         set.remove(&item);
     }
 }
@@ -167,9 +167,10 @@ impl Totals {
         }
     }
 
-    fn apply_next(&mut self, name: &ClusterName, assessment: &Assessment, next: &[Next], adds: bool) {
+    fn apply_next(&mut self, name: &ClusterName, assessment: &Assessment, next: &[NextWrite], adds: bool) {
         let status = assessment.status.as_ref();
-        let upgrades = |next: &Next| matches!(next, Next::Create(Stage::Platform | Stage::Operators));
+        let upgrades =
+            |next: &NextWrite| matches!(next, NextWrite::Create(Stage::Platform | Stage::Operators));
         let waits = status.filter(|status| status.state == ClusterState::PreAction);
         if let Some(status) = waits.filter(|_| next.iter().any(upgrades)) {
             let key = (!status.canary, status.started, name.clone());

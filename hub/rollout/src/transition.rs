@@ -1,4 +1,4 @@
-//! What users are told: each becomes an Event, a metric and a log line with the same words.
+//! What is reported to users: each becomes an Event, a metric and a log line with the same words.
 
 use drydock_names::ClusterName;
 use drydock_names::names::{EndState, WorkKind};
@@ -74,7 +74,7 @@ pub fn of_action(row: Option<&Row>, rollout: &Rollout, action: &Action) -> Vec<T
     }
 }
 
-/// What is on the records and was told in no other way.
+/// What is on the records and was reported in no other way.
 fn recorded(entry: &crate::Entry) -> Option<Transition> {
     let (warning, reason) = match entry.outcome {
         RecordedOutcome::Drifted => (false, "ClusterDrifted"),
@@ -109,7 +109,7 @@ fn created(row: Option<&Row>, rollout: &Rollout, new: &NewWork) -> Transition {
     Transition::of_cluster(&new.cluster, false, reason, &what)
 }
 
-/// The upgrade goes, and does not wait for the clusters: it says which of them still have works.
+/// The upgrade is removed, and does not wait for the clusters: it says which of them still have works.
 pub fn works_left(report: &crate::Report) -> Option<Transition> {
     let left = &report.deletion.as_ref()?.clusters_with_works;
     (!left.is_empty()).then(|| Transition {
@@ -117,7 +117,7 @@ pub fn works_left(report: &crate::Report) -> Option<Transition> {
         warning: false,
         reason: "WorksTerminating",
         message: format!(
-            "the upgrade goes; works still terminate on {} clusters, the first: {}",
+            "the upgrade is removed; works still terminate on {} clusters, the first: {}",
             left.len(),
             first_names(left)
         ),

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 /// A recurring time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StartWindow {
+pub struct Window {
     cron: Cron,
     zone: TimeZone,
     duration: SignedDuration,
@@ -39,7 +39,7 @@ pub enum InvalidWindow {
     Zone(String),
 }
 
-impl StartWindow {
+impl Window {
     /// Reads a window.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl StartWindow {
     }
 }
 
-impl fmt::Display for StartWindow {
+impl fmt::Display for Window {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let zone = self.zone.iana_name().unwrap_or("UTC");
         write!(f, "{} {zone}", self.cron.as_str())
@@ -110,7 +110,7 @@ pub enum Opening {
 }
 
 /// What windows together say of this moment.
-pub fn opening(windows: &[StartWindow], now: Timestamp) -> Opening {
+pub fn opening(windows: &[Window], now: Timestamp) -> Opening {
     if windows.is_empty() {
         return Opening::Always;
     }
@@ -124,8 +124,8 @@ pub fn opening(windows: &[StartWindow], now: Timestamp) -> Opening {
 mod tests {
     use super::*;
 
-    fn window(cron: &str, hours: i64, zone: &str) -> StartWindow {
-        StartWindow::parse(cron, SignedDuration::from_hours(hours), Some(zone)).unwrap()
+    fn window(cron: &str, hours: i64, zone: &str) -> Window {
+        Window::parse(cron, SignedDuration::from_hours(hours), Some(zone)).unwrap()
     }
 
     fn at(text: &str) -> Timestamp {
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn what_is_no_window_is_refused_with_what_to_write() {
         let refused = |cron: &str, zone: Option<&str>| {
-            StartWindow::parse(cron, SignedDuration::from_hours(1), zone)
+            Window::parse(cron, SignedDuration::from_hours(1), zone)
                 .unwrap_err()
                 .to_string()
         };

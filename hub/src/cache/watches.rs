@@ -15,7 +15,7 @@ use drydock_objects::{Change, Fleet, FleetKind};
 use drydock_rollout::UpgradeKey;
 use drydock_runtime::Clock;
 use drydock_runtime::admin::Readiness;
-use drydock_runtime::follow::{self, Seen, version_of};
+use drydock_runtime::follow::{self, ObjectChange, version_of};
 use drydock_runtime::object_key::ObjectKey;
 use drydock_runtime::tasks::Tasks;
 use futures::Stream;
@@ -32,7 +32,7 @@ pub(crate) struct Watching<'a> {
     pub client: &'a Client,
     pub cache: &'a Cache,
     pub readiness: &'a Readiness,
-    /// Where it is told which watches fail, if anywhere.
+    /// Where failing watches are shown, if anywhere.
     pub health: Option<&'a WatchHealth>,
     pub shutdown: &'a CancellationToken,
 }
@@ -54,15 +54,15 @@ pub(crate) fn follow(watching: &Watching<'_>, clock: &Clock, tasks: &mut Tasks) 
 }
 
 /// The name of an object, and the object if it is there.
-fn parts<'a, K: Resource>(seen: &Seen<'a, K>) -> (ObjectKey, Option<&'a K>) {
+fn parts<'a, K: Resource>(seen: &ObjectChange<'a, K>) -> (ObjectKey, Option<&'a K>) {
     match seen {
-        Seen::Applied(object) => (ObjectKey::of(*object), Some(object)),
-        Seen::Deleted(object) => (ObjectKey::of(*object), None),
-        Seen::Missing(key) => ((*key).clone(), None),
+        ObjectChange::Applied(object) => (ObjectKey::of(*object), Some(object)),
+        ObjectChange::Deleted(object) => (ObjectKey::of(*object), None),
+        ObjectChange::Missing(key) => ((*key).clone(), None),
     }
 }
 
-fn see_work(fleet: &mut Fleet, seen: &Seen<'_, PartialManifestWork>, clock: &Clock) -> Change {
+fn see_work(fleet: &mut Fleet, seen: &ObjectChange<'_, PartialManifestWork>, clock: &Clock) -> Change {
     let now = clock.now();
     let (key, found) = parts(seen);
     if let Some(work) = found {
@@ -80,15 +80,15 @@ fn see_work(fleet: &mut Fleet, seen: &Seen<'_, PartialManifestWork>, clock: &Clo
     };
     match seen {
         // What went with a deletion is gone; what went without one may only be out of sight.
-        Seen::Deleted(work) if work.metadata.deletion_timestamp.is_some() => {
+        ObjectChange::Deleted(work) if work.metadata.deletion_timestamp.is_some() => {
             let deleted = works::digest(work, now);
             let version = version_of(*work);
             let marked = deleted.map(|digest| fleet.set_work(&cluster, kind, digest.work, version));
             let removed = fleet.remove_work(&cluster, kind, Some(version), now);
             marked.unwrap_or_default().and(removed)
         }
-        Seen::Deleted(work) => fleet.remove_work(&cluster, kind, Some(version_of(*work)), now),
-        Seen::Missing(_) | Seen::Applied(_) => fleet.remove_work(&cluster, kind, None, now),
+        ObjectChange::Deleted(work) => fleet.remove_work(&cluster, kind, Some(version_of(*work)), now),
+        ObjectChange::Missing(_) | ObjectChange::Applied(_) => fleet.remove_work(&cluster, kind, None, now),
     }
 }
 
@@ -103,7 +103,7 @@ impl Watching<'_> {
             field_selector: selected.field_selector,
             ..watcher::Config::default()
         };
-        self.start(tasks, part, config, |fleet, seen: Seen<'_, K>| {
+        self.start(tasks, part, config, |fleet, seen: ObjectChange<'_, K>| {
             let (key, object) = parts(&seen);
             K::see(fleet, &key.namespace, &key.name, object)
         });
@@ -114,7 +114,7 @@ impl Watching<'_> {
         tasks: &mut Tasks,
         part: &'static str,
         config: watcher::Config,
-        see: impl Fn(&mut Fleet, Seen<'_, K>) -> Change + Send + Sync + 'static,
+        see: impl Fn(&mut Fleet, ObjectChange<'_, K>) -> Change + Send + Sync + 'static,
     ) where
         K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
     {
@@ -124,7 +124,7 @@ impl Watching<'_> {
         let health = self.health.cloned();
         let api = Api::<K>::all(self.client.clone());
         tasks.spawn(part, async move {
-            let seen = |seen: Seen<'_, K>| cache.change(|fleet| see(fleet, seen));
+            let seen = |seen: ObjectChange<'_, K>| cache.change(|fleet| see(fleet, seen));
             let failed = |failed| health.iter().for_each(|health| health.saw(part, failed));
             follow::follow(api, config, seen, || readiness.ready(part), failed, shutdown).await;
             Ok::<_, std::convert::Infallible>(())
@@ -132,7 +132,7 @@ impl Watching<'_> {
     }
 }
 
-/// Lets the fleet see what a watch of the upgrades brings, and passes it on; `gone` is told of each upgrade that exists no more. Who
+/// Lets the fleet see what a watch of the upgrades brings, and passes it on; `gone` is called with each upgrade that exists no more. Who
 /// manages which field is read and then left out: nobody else needs it.
 pub(crate) fn follow_upgrades(
     events: impl Stream<Item = watcher::Result<Event<ManagedClustersUpgrade>>> + Send,

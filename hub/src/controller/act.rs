@@ -1,5 +1,5 @@
-//! Carrying out a plan, some writes at once: it is safe whichever of them succeed. What became of each is told to the cache, and to the
-//! users.
+//! Carrying out a plan, some writes at once: it is safe whichever of them succeed. The outcome of each is reported to the
+//! cache and to the users.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const RECORDS: Duration = Duration::from_secs(1);
 pub(super) struct Acted {
     /// The first failure that is to be tried again soon.
     pub error: Option<WriteError>,
-    /// Something was put off for so long.
+    /// How long something was deferred.
     pub wait: Option<Duration>,
 }
 
@@ -36,16 +36,16 @@ pub(super) async fn act(context: &Context, planned: &Planned) -> Acted {
     let mut under_way: FuturesUnordered<_> = waiting
         .by_ref()
         .take(WRITES_AT_ONCE)
-        .map(|(action, told)| attempt(&writer, action, told))
+        .map(|(action, transitions)| attempt(&writer, action, transitions))
         .collect();
     let mut acted = Acted { error: None, wait };
-    while let Some((action, told, outcome)) = under_way.next().await {
+    while let Some((action, transitions, outcome)) = under_way.next().await {
         under_way.extend(
             waiting
                 .next()
-                .map(|(action, told)| attempt(&writer, action, told)),
+                .map(|(action, transitions)| attempt(&writer, action, transitions)),
         );
-        if let Some(error) = settle(context, planned, action, told, outcome) {
+        if let Some(error) = settle(context, planned, action, transitions, outcome) {
             tracing::debug!(error = &error as &dyn std::error::Error, "a write failed");
             acted.error.get_or_insert(error);
         }
@@ -56,9 +56,9 @@ pub(super) async fn act(context: &Context, planned: &Planned) -> Acted {
 async fn attempt<'a>(
     writer: &Writer<'_>,
     action: &'a Action,
-    told: &'a [Transition],
+    transitions: &'a [Transition],
 ) -> (&'a Action, &'a [Transition], WriteOutcome) {
-    (action, told, writer.write(action).await)
+    (action, transitions, writer.write(action).await)
 }
 
 fn is_record(action: &Action) -> bool {
@@ -88,12 +88,12 @@ fn records_wait(context: &Context, planned: &Planned) -> Option<Duration> {
     None
 }
 
-/// Tells the cache what became of an action, and the users what they want to know of it.
+/// Updates the cache with the outcome of an action, and reports it to users.
 fn settle(
     context: &Context,
     planned: &Planned,
     action: &Action,
-    told: &[Transition],
+    transitions: &[Transition],
     outcome: WriteOutcome,
 ) -> Option<WriteError> {
     let now = context.clock.now();
@@ -101,18 +101,18 @@ fn settle(
     match outcome {
         WriteOutcome::Written { uid, version } => {
             cache.change(|fleet| fleet.written(action, uid, version, now));
-            done(context, planned, action, told);
+            done(context, planned, action, transitions);
             None
         }
         WriteOutcome::Gone => {
             cache.change(|fleet| fleet.written(action, None, None, now));
-            done(context, planned, action, told);
+            done(context, planned, action, transitions);
             None
         }
-        WriteOutcome::Seen => None,
+        WriteOutcome::AlreadyCached => None,
         WriteOutcome::Refused { cause, words } => {
             refused(context, planned, action, cause, &words);
-            // What is about a cluster or its records is decided about anew when it is due.
+            // What is about a cluster or its records is decided again when it is due.
             let is_remembered = action.cluster().is_some() || is_about_records(action);
             (!is_remembered).then(|| WriteError::refused(action, words))
         }
@@ -127,17 +127,17 @@ fn settle(
     }
 }
 
-fn done(context: &Context, planned: &Planned, action: &Action, told: &[Transition]) {
+fn done(context: &Context, planned: &Planned, action: &Action, transitions: &[Transition]) {
     context.metrics.carried_out(action);
-    for transition in told {
-        announce::tell(context, &planned.object, transition);
+    for transition in transitions {
+        announce::publish(context, &planned.object, transition);
     }
     let key = &planned.rollout.upgrade.key;
     context.cache.change(|fleet| fleet.forget_refusal(key, action));
     if matches!(action, Action::RemoveFinalizer)
         && let Some(left) = transition::works_left(&planned.plan.report)
     {
-        announce::tell(context, &planned.object, &left);
+        announce::publish(context, &planned.object, &left);
     }
 }
 
@@ -158,11 +158,11 @@ fn refused(context: &Context, planned: &Planned, action: &Action, cause: Refusal
     context.metrics.refused(action, cause);
     tracing::debug!(words, action = ?std::mem::discriminant(action), "a write was refused");
     if is_new {
-        announce::tell(context, &planned.object, &refusal(action, words));
+        announce::publish(context, &planned.object, &refusal(action, words));
     }
 }
 
-/// What users are told of a refused write.
+/// What is reported to users about a refused write.
 fn refusal(action: &Action, words: &str) -> Transition {
     let what = super::write::describe(action);
     match action.cluster() {

@@ -13,7 +13,7 @@ use kube::Resource;
 
 use super::{Context, status};
 
-/// Writes the status that the plan's report asks for, and tells what is new in it. Nothing of the plan may be done before: a replica
+/// Writes the status that the plan's report asks for, and reports what is new in it. Nothing of the plan may be done before: a replica
 /// that leads no longer, or that has not seen the newest edit, fails here.
 pub(super) async fn commit_status(
     context: &Context,
@@ -29,21 +29,21 @@ pub(super) async fn commit_status(
         // What the write itself changes needs no further look.
         let _own = context.cache.fleet().set_upgrade(&written);
         for transition in rendered::transitions(&before, &after) {
-            tell(context, upgrade, &transition);
+            publish(context, upgrade, &transition);
         }
     }
     Ok(())
 }
 
 /// Tells something that happened to an upgrade.
-pub(super) fn tell(context: &Context, upgrade: &ManagedClustersUpgrade, transition: &Transition) {
+pub(super) fn publish(context: &Context, upgrade: &ManagedClustersUpgrade, transition: &Transition) {
     let related = transition.cluster.as_ref().map(|cluster| ObjectReference {
         api_version: Some(ManagedCluster::api_version(&()).into_owned()),
         kind: Some(ManagedCluster::kind(&()).into_owned()),
         name: Some(cluster.to_string()),
         ..ObjectReference::default()
     });
-    context.publisher.publish(&events::Transition {
+    context.publisher.publish(&events::NewEvent {
         object: upgrade.object_ref(&()),
         related,
         severity: if transition.warning {

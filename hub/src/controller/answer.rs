@@ -53,8 +53,8 @@ pub(super) enum WriteOutcome {
     },
     /// Whether it was made is not known.
     Unknown(kube::Error),
-    /// The work is there, and the cache has been told how.
-    Seen,
+    /// The work exists, and the cache has been updated with it.
+    AlreadyCached,
     /// It was held back: this replica leads no longer.
     HeldBack(kube::Error),
 }

@@ -13,7 +13,7 @@ use crate::cache::Cache;
 
 /// How often old records are looked for.
 const EVERY: Duration = Duration::from_hours(1);
-/// So many rollouts of each upgrade's name are kept, however old they are.
+/// How many rollouts of each upgrade's name are kept, however old they are.
 const NEWEST_ROLLOUTS: usize = 10;
 
 /// Deletes records that are older than `keep_for`, until `shutdown`.

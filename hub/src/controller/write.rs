@@ -257,7 +257,7 @@ impl Writer<'_> {
                 let work = Some(digest.work);
                 let cache = &self.context.cache;
                 cache.change(|fleet| fleet.confirm_work(&new.cluster, new.kind, work));
-                WriteOutcome::Seen
+                WriteOutcome::AlreadyCached
             }
             _ => WriteOutcome::Refused {
                 cause: RefusalCause::NameTaken,
@@ -377,7 +377,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Reads a work by name, and tells the cache what it is.
+    /// Reads a work by name, and updates the cache with it.
     async fn confirm_work(&self, cluster: &ClusterName, kind: WorkKind) -> WriteOutcome {
         let key = ObjectKey::new(cluster.namespace(), kind.work_name(cluster));
         let work = match self.read_work(&key).await {
@@ -388,7 +388,7 @@ impl Writer<'_> {
         self.context
             .cache
             .change(|fleet| fleet.confirm_work(cluster, kind, work));
-        WriteOutcome::Seen
+        WriteOutcome::AlreadyCached
     }
 
     /// A page belongs to the namespace of the upgrade whose rollout it is about.
@@ -415,7 +415,7 @@ impl Writer<'_> {
             Ok(Some(other)) => {
                 let other = std::sync::Arc::new(other);
                 self.context.cache.change(|fleet| fleet.set_upgrade(&other));
-                return WriteOutcome::Seen;
+                return WriteOutcome::AlreadyCached;
             }
             Ok(None) => {}
         }

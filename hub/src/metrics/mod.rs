@@ -90,7 +90,7 @@ impl Metrics {
         self.leader.set(1);
     }
 
-    /// A reconcile took so long, and ended so.
+    /// A reconcile ended, after this duration and with this result.
     pub fn reconciled(&self, took: Duration, error: Option<&ReconcileError>) {
         self.reconciles.observe(took.as_secs_f64());
         if let Some(error) = error {

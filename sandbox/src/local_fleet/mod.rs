@@ -198,7 +198,7 @@ impl LocalFleet {
     }
 
     /// Holds virtual time to this pace from now on; of several the slowest counts.
-    pub fn hold(&mut self, pace: Pace) {
+    pub fn keep_pace(&mut self, pace: Pace) {
         let stop = self.stop.clone();
         self.tasks.spawn("pace", async move {
             pace.hold(stop.clone()).await;

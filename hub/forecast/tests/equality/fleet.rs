@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drydock_rollout::{
-    ActionSpec, AgentSettings, ClusterFacts, ClusterName, Goal, IntOrPercent, Labels, LiveUpgrades, Observed,
-    Operators, OwnPlacement, PlacementKey, Previous, Requirements, Retries, Rollout, Row, Selected,
-    Selection, SelectionSource, Selector, Spec, StartWindow, Strategy as RolloutStrategy, Taint, Target, Uid,
-    Upgrade, UpgradeKey, UpgradeVia,
+    ActionSpec, AgentOptions, ClusterFacts, ClusterName, Goal, IntOrPercent, Labels, LiveUpgrades, Observed,
+    Operators, OwnPlacement, PlacementKey, Previous, RequestedMethod, Requirements, Retries, Rollout, Row,
+    Selected, Selection, SelectionSource, Selector, Spec, Strategy as RolloutStrategy, Taint, Target, Uid,
+    Upgrade, UpgradeKey, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ pub struct Fleet {
     pub post: bool,
     pub operators: bool,
     pub platform: bool,
-    pub via: UpgradeVia,
+    pub method: RequestedMethod,
     pub agents: BTreeSet<usize>,
     pub unclaimed: BTreeSet<usize>,
     pub at_target: BTreeSet<usize>,
@@ -61,7 +61,7 @@ pub enum Edit {
     Operators(bool),
     Timeout(i64),
     Canaries(bool),
-    Via(UpgradeVia),
+    Method(RequestedMethod),
     Retry(Option<usize>),
     Selected(usize, bool),
     Canary(usize, bool),
@@ -98,9 +98,9 @@ pub fn canary_selector() -> Selector {
     Selector::labels(&BTreeMap::from([("canary".to_owned(), "yes".to_owned())]))
 }
 
-pub fn start_windows(windows: &[(&str, i64, &str)]) -> Vec<StartWindow> {
+pub fn start_windows(windows: &[(&str, i64, &str)]) -> Vec<Window> {
     let parse = |(cron, minutes, zone): &(&str, i64, &str)| {
-        StartWindow::parse(cron, SignedDuration::from_mins(*minutes), Some(zone)).unwrap()
+        Window::parse(cron, SignedDuration::from_mins(*minutes), Some(zone)).unwrap()
     };
     windows.iter().map(parse).collect()
 }
@@ -126,8 +126,8 @@ impl Fleet {
                 max_failures: self.max_failures,
                 windows: start_windows(&self.windows),
                 cluster_timeout: SignedDuration::from_mins(self.timeout_minutes),
-                via: self.via,
-                agent: AgentSettings {
+                method: self.method,
+                agent: AgentOptions {
                     steps: "OSD",
                     pdb_force_drain_minutes: 60,
                     capacity_reservation: None,
@@ -248,11 +248,11 @@ fn failures() -> impl Strategy<Value = Option<IntOrPercent>> {
     proptest::option::of(failures)
 }
 
-fn vias() -> impl Strategy<Value = UpgradeVia> {
+fn methods() -> impl Strategy<Value = RequestedMethod> {
     prop_oneof![
-        Just(UpgradeVia::Auto),
-        Just(UpgradeVia::Agent),
-        Just(UpgradeVia::ClusterVersion)
+        Just(RequestedMethod::Auto),
+        Just(RequestedMethod::Agent),
+        Just(RequestedMethod::ClusterVersion)
     ]
 }
 
@@ -302,7 +302,7 @@ pub fn fleets() -> impl Strategy<Value = Fleet> {
         prop_oneof![Just(0_i64), 1_i64..300],
         20_i64..260,
         windows(),
-        vias(),
+        methods(),
     );
     let goal = (
         any::<bool>(),
@@ -326,7 +326,7 @@ pub fn fleets() -> impl Strategy<Value = Fleet> {
         |(
             clusters,
             canaries,
-            (limit, max_failures, soak_minutes, timeout_minutes, windows, via),
+            (limit, max_failures, soak_minutes, timeout_minutes, windows, method),
             (pre, post, operators, platform),
             (agents, unclaimed, at_target, obstacles),
             (groups, paused, begin, seed),
@@ -342,7 +342,7 @@ pub fn fleets() -> impl Strategy<Value = Fleet> {
             post,
             operators,
             platform,
-            via,
+            method,
             agents,
             unclaimed,
             at_target,
@@ -369,7 +369,7 @@ pub fn edits() -> impl Strategy<Value = Vec<Edit>> {
         any::<bool>().prop_map(Edit::Operators),
         (20_i64..260).prop_map(Edit::Timeout),
         any::<bool>().prop_map(Edit::Canaries),
-        vias().prop_map(Edit::Via),
+        methods().prop_map(Edit::Method),
         proptest::option::of(cluster()).prop_map(Edit::Retry),
         (cluster(), any::<bool>()).prop_map(|(number, yes)| Edit::Selected(number, yes)),
         (cluster(), any::<bool>()).prop_map(|(number, yes)| Edit::Canary(number, yes)),

@@ -59,9 +59,14 @@ fn forecast(reference: &Reference, draws: TestDraws) -> Result<BTreeMap<ClusterN
     Ok(clusters
         .filter(|(cluster, _)| !matches!(cluster.position, Position::Ended { .. } | Position::Blocked(_)))
         .map(|(cluster, times)| {
-            let starts = matches!(cluster.position, Position::Waits(_));
+            let began = match &cluster.position {
+                Position::UnderWay { started, .. }
+                | Position::Advances { started, .. }
+                | Position::Ends { started, .. } => *started,
+                Position::Waits(_) | Position::Blocked(_) | Position::Ended { .. } => None,
+            };
             let times = Times {
-                started: times.started.filter(|_| starts),
+                started: times.started.filter(|_| times.started != began),
                 ended: times.ended.map(|ended| (ended, times.failed)),
             };
             (cluster.name.clone(), times)

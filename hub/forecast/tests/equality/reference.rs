@@ -296,7 +296,7 @@ fn edit_spec(spec: &mut Spec, edit: &Edit) {
         }
         Edit::Timeout(minutes) => spec.strategy.cluster_timeout = SignedDuration::from_mins(*minutes),
         Edit::Canaries(wanted) => spec.strategy.canaries = wanted.then(canary_selector),
-        Edit::Via(via) => spec.strategy.via = *via,
+        Edit::Method(method) => spec.strategy.method = *method,
         Edit::Retry(_) | Edit::Selected(..) | Edit::Canary(..) | Edit::Available(..) => {}
     }
 }

@@ -175,7 +175,7 @@ impl Fleet {
         self.touch_all()
     }
 
-    /// A cluster set has these members, or is gone. A set whose members cannot be told is `Some(None)`.
+    /// A cluster set has these members, or is gone. A set whose members cannot be determined is `Some(None)`.
     pub fn set_cluster_set(&mut self, name: &str, members: Option<Option<Arc<Selector>>>) -> Change {
         match members {
             Some(members) => {
@@ -260,8 +260,12 @@ impl Fleet {
                 let entry = &recorded.entry;
                 (entry.completed, entry.started.is_none(), entry.started)
             });
-            let is_told = |lost: &Work| entries.iter().any(|recorded| lost.is_told_by(&recorded.entry));
-            if known.lost.as_deref().is_some_and(is_told) {
+            let is_recorded = |lost: &Work| {
+                entries
+                    .iter()
+                    .any(|recorded| lost.is_recorded_by(&recorded.entry))
+            };
+            if known.lost.as_deref().is_some_and(is_recorded) {
                 known.lost = None;
             }
             known.entries = entries.into();

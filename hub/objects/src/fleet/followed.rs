@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use drydock_api::mcu::{ClusterStatus, ManagedClustersUpgrade};
+use drydock_api::mcu::{ClusterStatusEntry, ManagedClustersUpgrade};
 use drydock_rollout::{
     ClusterName, ClusterState, Decider, LiveUpgrades, OwnPlacement, Page, PlacementKey, Reason, Refusal,
     RefusalCause, RefusedWrite, Rollout, Selected, Selection, SelectionProblem, SelectionSource, Snapshot,
@@ -12,11 +12,11 @@ use drydock_rollout::{
 use jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::Known;
+use super::KnownCluster;
 use crate::details::refusal_cause;
 use crate::upgrade::UpgradeDigest;
 
-/// One upgrade, with the decider that is told what has changed.
+/// One upgrade, with the decider that follows its changes.
 pub(super) struct Followed {
     /// The object as it was last read or written.
     pub object: Arc<ManagedClustersUpgrade>,
@@ -25,14 +25,14 @@ pub(super) struct Followed {
     pub decider: Decider,
     /// Where each selected cluster is in the selection.
     pub selected: BTreeMap<ClusterName, Selected>,
-    /// Clusters whose rows are to be told to the decider.
+    /// Clusters whose changed rows the decider does not have yet.
     pub changed: BTreeSet<ClusterName>,
     /// Something that is about no single cluster has changed.
     pub is_stale: bool,
     /// Why the last page of its records could not be written.
     pub page_refusal: Option<Arc<Refusal>>,
-    /// When users were last told of such a refusal.
-    pub page_refusal_told: Option<Timestamp>,
+    /// When such a refusal was last reported to users.
+    pub page_refusal_reported: Option<Timestamp>,
     /// For what the last write was refused that is about no cluster and no record: the finalizer, or a Placement.
     pub own_refusal: Option<Arc<str>>,
     /// What the status says of refused writes and of clusters in flight was taken over when the upgrade was first seen.
@@ -64,7 +64,7 @@ impl Followed {
             changed: BTreeSet::new(),
             is_stale: true,
             page_refusal: None,
-            page_refusal_told: None,
+            page_refusal_reported: None,
             own_refusal: None,
             has_read_status: false,
         }
@@ -81,7 +81,7 @@ impl Followed {
     }
 
     /// Whether a cluster is any of its business.
-    pub fn is_about(&self, name: &ClusterName, known: Option<&Known>) -> bool {
+    pub fn is_about(&self, name: &ClusterName, known: Option<&KnownCluster>) -> bool {
         let upgrade = &self.decider.rollout().upgrade;
         self.selected.contains_key(name)
             || self.decider.rows().contains_key(name)
@@ -154,7 +154,7 @@ impl Followed {
         by_pages.chain(by_works).max()
     }
 
-    fn clusters_in_status(&self) -> &[ClusterStatus] {
+    fn clusters_in_status(&self) -> &[ClusterStatusEntry] {
         let status = self.object.status.as_ref();
         status
             .and_then(|status| status.clusters.as_deref())

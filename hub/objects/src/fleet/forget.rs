@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use drydock_rollout::{ClusterName, PerKind, PlacementKey, RefusedWrite, Uid, UpgradeKey, WorkKind};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Fleet, Known};
+use super::{Fleet, KnownCluster};
 
 /// How long a refusal is remembered that nobody has met again.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(10);
 
-impl Known {
+impl KnownCluster {
     /// An attempt has come to its end: what could not be created in it says nothing about the next one.
     pub(super) fn forget_refused_starts(&mut self, ended: Timestamp) {
         self.refusals
@@ -74,7 +74,7 @@ impl Fleet {
         self.snapshots.retain(|key, _| named.contains(key));
     }
 
-    /// An upgrade is gone, or was made anew: what was refused to the old one says nothing.
+    /// An upgrade is gone, or was created again: what was refused to the old one says nothing.
     pub(super) fn forget_refusals(&mut self, key: &UpgradeKey) {
         let Some(followed) = self.upgrades.get(key) else {
             return;

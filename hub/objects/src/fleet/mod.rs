@@ -29,7 +29,7 @@ pub use plan::{Planned, RefusedAction};
 
 /// Which upgrades have to be looked at again after something was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[must_use = "an upgrade that is not looked at again does not go on"]
+#[must_use = "an upgrade that is not looked at again does not continue"]
 pub enum Change {
     /// None.
     #[default]
@@ -42,7 +42,7 @@ pub enum Change {
 
 /// What is known of one cluster.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct KnownCluster {
     facts: Option<Arc<ClusterFacts>>,
     agent: bool,
     /// Its works, as the watch has brought them.
@@ -65,7 +65,7 @@ struct Known {
 /// The namespace and name of a page.
 type PageId = Arc<(String, String)>;
 
-impl Known {
+impl KnownCluster {
     /// Whether an upgrade has works or records here.
     fn concerns(&self, upgrade: &Upgrade) -> bool {
         let pending = self
@@ -103,11 +103,11 @@ impl Known {
 
     /// A work is gone that the hub has not deleted: how its attempt ended is to be put on record, unless that is known.
     fn lose(&mut self, kind: WorkKind, work: Arc<Work>) {
-        let is_told = self
+        let is_recorded = self
             .entries
             .iter()
-            .any(|recorded| work.is_told_by(&recorded.entry));
-        if kind != WorkKind::Post && work.outcome.is_none() && work.revision.is_some() && !is_told {
+            .any(|recorded| work.is_recorded_by(&recorded.entry));
+        if kind != WorkKind::Post && work.outcome.is_none() && work.revision.is_some() && !is_recorded {
             self.lost = Some(work);
         }
     }
@@ -171,12 +171,12 @@ impl Known {
 /// All that is seen of a fleet, and what each upgrade makes of it.
 #[derive(Default)]
 pub struct Fleet {
-    clusters: BTreeMap<ClusterName, Box<Known>>,
+    clusters: BTreeMap<ClusterName, Box<KnownCluster>>,
     placements: BTreeMap<PlacementKey, PlacementDigest>,
     decisions: BTreeMap<PageId, PageDigest>,
     /// The newest whole snapshot of each Placement, with the uid of the Placement.
     snapshots: BTreeMap<PlacementKey, (Uid, Arc<Snapshot>)>,
-    /// What the members of each cluster set are, if that can be told.
+    /// The members of each cluster set, if they can be determined.
     sets: BTreeMap<String, Option<Arc<Selector>>>,
     /// The cluster sets that are bound to each namespace.
     bindings: BTreeSet<(String, String)>,
@@ -200,7 +200,7 @@ impl Fleet {
         }
     }
 
-    fn known(&mut self, name: &ClusterName) -> &mut Known {
+    fn known(&mut self, name: &ClusterName) -> &mut KnownCluster {
         self.clusters.entry(name.clone()).or_default()
     }
 

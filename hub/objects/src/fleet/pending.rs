@@ -11,7 +11,7 @@ const COMES_BACK: SignedDuration = SignedDuration::from_mins(1);
 
 /// How far a write is.
 #[derive(Clone, Debug, PartialEq)]
-enum Progress {
+enum WriteProgress {
     /// It is decided, and about to be made or being made.
     UnderWay,
     /// The server has accepted it as this version; the watch has not brought it back yet. Without a version the object is gone.
@@ -31,7 +31,7 @@ enum Progress {
 pub(super) struct Pending {
     /// The work; `None` if it is gone.
     pub work: Option<Arc<Work>>,
-    progress: Progress,
+    progress: WriteProgress,
     /// The version that the watch had brought when this began.
     seen: u64,
     /// The work as it was known before the write.
@@ -56,14 +56,14 @@ impl Pending {
         });
         Self {
             work,
-            progress: Progress::UnderWay,
+            progress: WriteProgress::UnderWay,
             seen,
             before,
             earlier,
         }
     }
 
-    fn about(work: Arc<Work>, progress: Progress, seen: u64) -> Self {
+    fn about(work: Arc<Work>, progress: WriteProgress, seen: u64) -> Self {
         Self {
             work: Some(work),
             progress,
@@ -75,18 +75,18 @@ impl Pending {
 
     /// A work that nobody has deleted has gone out of the watch's sight.
     pub fn vanished(work: Arc<Work>, seen: u64, now: Timestamp) -> Self {
-        Self::about(work, Progress::Vanished { since: now }, seen)
+        Self::about(work, WriteProgress::Vanished { since: now }, seen)
     }
 
     /// The work that had gone out of the watch's sight, if this is about one.
     pub fn into_vanished(self) -> Option<Arc<Work>> {
         match self.progress {
-            Progress::Vanished { .. } => self.work,
-            Progress::UnderWay
-            | Progress::Written { .. }
-            | Progress::Unknown { .. }
-            | Progress::Unlisted { .. }
-            | Progress::Read => None,
+            WriteProgress::Vanished { .. } => self.work,
+            WriteProgress::UnderWay
+            | WriteProgress::Written { .. }
+            | WriteProgress::Unknown { .. }
+            | WriteProgress::Unlisted { .. }
+            | WriteProgress::Read => None,
         }
     }
 
@@ -94,7 +94,7 @@ impl Pending {
     pub fn unlisted(now: Timestamp) -> Self {
         Self {
             work: None,
-            progress: Progress::Unlisted { since: now },
+            progress: WriteProgress::Unlisted { since: now },
             seen: 0,
             before: None,
             earlier: None,
@@ -103,17 +103,17 @@ impl Pending {
 
     /// Whether a status says that there is a work of which nothing else is known.
     pub fn is_unlisted(&self) -> bool {
-        matches!(self.progress, Progress::Unlisted { .. })
+        matches!(self.progress, WriteProgress::Unlisted { .. })
     }
 
     /// A work was read by name.
     pub fn read(work: Arc<Work>, seen: u64) -> Self {
-        Self::about(work, Progress::Read, seen)
+        Self::about(work, WriteProgress::Read, seen)
     }
 
     /// The write was accepted: as this version, with the uid of the object; without a version the object is gone.
     pub fn written(&mut self, version: Option<u64>, uid: Option<Uid>, now: Timestamp) {
-        self.progress = Progress::Written { version, since: now };
+        self.progress = WriteProgress::Written { version, since: now };
         match (&mut self.work, version, uid) {
             (work, None, _) => *work = None,
             (Some(work), Some(_), Some(uid)) if work.uid != uid => Arc::make_mut(work).uid = uid,
@@ -123,7 +123,7 @@ impl Pending {
 
     /// Whether the write was made is not known. One that would have given the cluster's slot back counts as not made.
     pub fn unknown(&mut self, frees: bool, now: Timestamp) {
-        self.progress = Progress::Unknown { since: now };
+        self.progress = WriteProgress::Unknown { since: now };
         if frees {
             self.work = self.before.take();
         }
@@ -131,7 +131,7 @@ impl Pending {
 
     /// What is left if the write was not made: the earlier one, unless the watch has brought that meanwhile.
     pub fn undone(self, seen: Option<(&Work, u64)>) -> Option<Self> {
-        if self.progress != Progress::UnderWay {
+        if self.progress != WriteProgress::UnderWay {
             return Some(self);
         }
         let earlier = self.earlier?;
@@ -142,42 +142,43 @@ impl Pending {
     /// Whether this is over because the watch has brought `work` in this version.
     pub fn is_confirmed_by(&self, work: &Work, version: u64) -> bool {
         match &self.progress {
-            Progress::UnderWay => false,
-            Progress::Written {
+            WriteProgress::UnderWay => false,
+            WriteProgress::Written {
                 version: Some(written),
                 ..
             } => version >= *written,
-            Progress::Written { version: None, .. } => {
+            WriteProgress::Written { version: None, .. } => {
                 self.work.as_ref().is_none_or(|gone| gone.uid != work.uid) && version > self.seen
             }
-            Progress::Unknown { .. } => version > self.seen,
-            Progress::Vanished { .. } | Progress::Unlisted { .. } | Progress::Read => true,
+            WriteProgress::Unknown { .. } => version > self.seen,
+            WriteProgress::Vanished { .. } | WriteProgress::Unlisted { .. } | WriteProgress::Read => true,
         }
     }
 
     /// Whether this is over because the watch says that the object is gone, in this version.
     pub fn is_confirmed_by_removal(&self, version: Option<u64>) -> bool {
         match &self.progress {
-            Progress::Written { version: None, .. } => true,
-            Progress::Written {
+            WriteProgress::Written { version: None, .. } => true,
+            WriteProgress::Written {
                 version: Some(written),
                 ..
             } => version.is_some_and(|version| version >= *written),
-            Progress::Unknown { .. } => version.is_some_and(|version| version > self.seen),
-            Progress::UnderWay | Progress::Vanished { .. } | Progress::Unlisted { .. } | Progress::Read => {
-                false
-            }
+            WriteProgress::Unknown { .. } => version.is_some_and(|version| version > self.seen),
+            WriteProgress::UnderWay
+            | WriteProgress::Vanished { .. }
+            | WriteProgress::Unlisted { .. }
+            | WriteProgress::Read => false,
         }
     }
 
     /// When the work is to be read by name; `None` while there is nothing to doubt.
     pub fn doubted_at(&self) -> Option<Timestamp> {
         match &self.progress {
-            Progress::UnderWay | Progress::Read => None,
-            Progress::Written { since, .. } => since.saturating_add(COMES_BACK).ok(),
-            Progress::Unknown { since } | Progress::Vanished { since } | Progress::Unlisted { since } => {
-                Some(*since)
-            }
+            WriteProgress::UnderWay | WriteProgress::Read => None,
+            WriteProgress::Written { since, .. } => since.saturating_add(COMES_BACK).ok(),
+            WriteProgress::Unknown { since }
+            | WriteProgress::Vanished { since }
+            | WriteProgress::Unlisted { since } => Some(*since),
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct Planned {
     pub rollout: Rollout,
     /// What is to be done.
     pub plan: Plan,
-    /// What users are told of each action when it was carried out, in the order of the actions.
+    /// What is reported to users about each action after it was carried out, in the order of the actions.
     pub transitions: Vec<Vec<Transition>>,
     /// Rules that the plan would break: then nothing must be done.
     pub violations: Vec<Violation>,
@@ -47,7 +47,7 @@ pub struct RefusedAction<'a> {
 
 impl Fleet {
     /// What is to be done about an upgrade; `None` if it is not known. Of two upgrades that could start a cluster now, the one starts
-    /// it whose rollout began first. What the plan writes counts as written from now on, until its outcome is told by
+    /// it whose rollout began first. What the plan writes counts as written from now on, until its outcome is reported by
     /// [`Fleet::written`], [`Fleet::refused`], [`Fleet::unknown`] or [`Fleet::abandoned`].
     pub fn plan(&mut self, key: &UpgradeKey, now: Timestamp) -> Option<Planned> {
         self.forget_old_refusals(now);
@@ -285,7 +285,7 @@ impl Fleet {
             known
                 .pending
                 .insert(kind, Box::new(Pending::under_way(work, seen, before, earlier)));
-            // It is decided about anew anyway when it has come back.
+            // It is decided about again anyway when it has come back.
             let _woken = self.touch(name);
         }
     }
@@ -349,7 +349,7 @@ impl Fleet {
         self.touch(name)
     }
 
-    /// An action was refused; says whether that is news.
+    /// An action was refused; returns whether it is to be reported.
     pub fn refused(&mut self, refused: &RefusedAction<'_>, now: Timestamp) -> (Change, bool) {
         if let Some(namespace) = gone_namespace(refused) {
             let mut live = (*self.live).clone();
@@ -378,12 +378,12 @@ impl Fleet {
             let before = followed.page_refusal.take();
             let refusal = next_refusal(before.as_deref(), refusal, now);
             // Each page is refused in words of its own: what is refused is the records.
-            let was_told = followed
-                .page_refusal_told
-                .is_some_and(|told| now.duration_since(told) < TELL_AGAIN);
-            let is_new = is_news(before.as_deref(), &refusal) && !was_told;
+            let was_reported = followed
+                .page_refusal_reported
+                .is_some_and(|reported| now.duration_since(reported) < REPORT_AGAIN);
+            let is_new = is_to_be_reported(before.as_deref(), &refusal) && !was_reported;
             if is_new {
-                followed.page_refusal_told = Some(now);
+                followed.page_refusal_reported = Some(now);
             }
             followed.page_refusal = Some(Arc::new(refusal));
             followed.is_stale = true;
@@ -394,7 +394,7 @@ impl Fleet {
         let which = (refusal.upgrade.clone(), kind, write);
         let before = known.refusals.get(&which).map(|before| &**before);
         let refusal = next_refusal(before, refusal, now);
-        let is_new = is_news(before, &refusal);
+        let is_new = is_to_be_reported(before, &refusal);
         known.refusals.insert(which, Arc::new(refusal));
         self.refused.insert(name.clone());
         (self.touch(name), is_new)
@@ -438,14 +438,14 @@ fn is_about_pages(action: &Action) -> bool {
     matches!(action, Action::WritePage(_) | Action::MarkPage { .. })
 }
 
-/// How long after users were told that records are refused they are told again.
-const TELL_AGAIN: SignedDuration = SignedDuration::from_hours(1);
+/// How long after a report that records are refused the next report follows.
+const REPORT_AGAIN: SignedDuration = SignedDuration::from_hours(1);
 
-/// How long a server must be unavailable before that is news.
+/// How long a server must be unavailable before that is reported.
 const UNAVAILABLE: SignedDuration = SignedDuration::from_secs(30);
 
-/// Whether users are told of a refusal: when its words are new, or when a server has been unavailable for a while.
-fn is_news(before: Option<&Refusal>, refusal: &Refusal) -> bool {
+/// Whether a refusal is reported to users: when its words are new, or when a server has been unavailable for a while.
+fn is_to_be_reported(before: Option<&Refusal>, refusal: &Refusal) -> bool {
     let lasted = |refusal: &Refusal| refusal.last.duration_since(refusal.since) >= UNAVAILABLE;
     match refusal.cause {
         RefusalCause::Unavailable => lasted(refusal) && !before.is_some_and(lasted),

@@ -118,7 +118,7 @@ impl Fleet {
         bound
             .filter_map(|(_, set)| match self.sets.get(set)? {
                 Some(members) => Some((**members).clone()),
-                // Members that cannot be told may be any.
+                // Members that cannot be determined may be any.
                 None => Some(Selector::default()),
             })
             .collect()

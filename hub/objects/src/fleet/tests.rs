@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::followed::Followed;
-use super::{Fleet, FleetKind, Known, Planned, RefusedAction};
+use super::{Fleet, FleetKind, KnownCluster, Planned, RefusedAction};
 
 const UID: &str = "spring-uid";
 
@@ -198,7 +198,7 @@ impl TestFleet {
     }
 
     /// How many there are of each thing that a fleet holds; things of which there are none are left out.
-    fn held(&self) -> BTreeMap<&'static str, usize> {
+    fn entry_counts(&self) -> BTreeMap<&'static str, usize> {
         // Taken apart whole, so that a new field is counted, too.
         let Fleet {
             clusters,
@@ -214,7 +214,7 @@ impl TestFleet {
             has_looked_for_leads: _,
             same_namespace_placements: _,
         } = &self.fleet;
-        let mut held = BTreeMap::from([
+        let mut entry_counts = BTreeMap::from([
             ("clusters", clusters.len()),
             ("placements", placements.len()),
             ("decisions", decisions.len()),
@@ -226,17 +226,17 @@ impl TestFleet {
             ("refused", refused.len()),
             ("live", live.uids.len() + live.keys.len()),
         ]);
-        let parts = clusters.values().flat_map(|known| held_of_cluster(known));
-        for (part, count) in parts.chain(upgrades.values().flat_map(held_of_upgrade)) {
-            *held.entry(part).or_default() += count;
+        let parts = clusters.values().flat_map(|known| entries_of_cluster(known));
+        for (part, count) in parts.chain(upgrades.values().flat_map(entries_of_upgrade)) {
+            *entry_counts.entry(part).or_default() += count;
         }
-        held.retain(|_, count| *count > 0);
-        held
+        entry_counts.retain(|_, count| *count > 0);
+        entry_counts
     }
 }
 
-fn held_of_cluster(known: &Known) -> [(&'static str, usize); 9] {
-    let Known {
+fn entries_of_cluster(known: &KnownCluster) -> [(&'static str, usize); 9] {
+    let KnownCluster {
         facts,
         agent,
         works,
@@ -262,7 +262,7 @@ fn held_of_cluster(known: &Known) -> [(&'static str, usize); 9] {
     ]
 }
 
-fn held_of_upgrade(followed: &Followed) -> [(&'static str, usize); 5] {
+fn entries_of_upgrade(followed: &Followed) -> [(&'static str, usize); 5] {
     let Followed {
         object: _,
         digest: _,
@@ -271,7 +271,7 @@ fn held_of_upgrade(followed: &Followed) -> [(&'static str, usize); 5] {
         changed,
         is_stale: _,
         page_refusal,
-        page_refusal_told: _,
+        page_refusal_reported: _,
         own_refusal,
         has_read_status: _,
     } = followed;

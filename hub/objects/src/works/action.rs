@@ -32,7 +32,7 @@ enum Runnable {
 }
 
 impl Runnable {
-    /// What a manifest is, if it runs. A Pod that is restarted for ever comes to no end, so nobody waits for it.
+    /// What a manifest is, if it runs. A Pod that is always restarted never ends, so nobody waits for it.
     fn of(manifest: &Value) -> Option<Self> {
         let group = text(manifest, "/apiVersion")
             .split_once('/')

@@ -280,7 +280,7 @@ pub(super) fn parse_version(text: &str) -> Option<Version> {
     (text.len() <= 128).then(|| Version::parse(text).ok()).flatten()
 }
 
-/// A version that is no version is told, or the cluster would seem to have said nothing.
+/// A version that cannot be parsed is reported; otherwise the cluster would seem to have reported none.
 pub(super) fn unreadable_version(status: &ManifestStatus) -> Option<Arc<str>> {
     let said = text(status, "version").filter(|said| !said.is_empty() && parse_version(said).is_none())?;
     let why = format!("the cluster says that it runs {said:?}, which is no version");
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_that_is_none_is_told() {
+    fn a_version_that_is_none_is_reported() {
         let said = |version: &str| {
             let value = json!({"name": "version", "fieldValue": {"type": "String", "string": version}});
             let status = json!({"resourceMeta": {}, "statusFeedback": {"values": [value]}});
@@ -320,9 +320,9 @@ mod tests {
         }
         let endless = "9".repeat(100_000);
         for none in ["4.14.12\n", "99999999999999999999999.1.1", "4.14", &endless] {
-            let told = said(none).unwrap();
-            assert!(told.contains("no version") || told.len() > 500, "{told}");
-            assert!(told.len() <= MESSAGE && !told.contains('\n'), "{told}");
+            let message = said(none).unwrap();
+            assert!(message.contains("no version") || message.len() > 500, "{message}");
+            assert!(message.len() <= MESSAGE && !message.contains('\n'), "{message}");
         }
     }
 

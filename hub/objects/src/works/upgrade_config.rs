@@ -6,7 +6,7 @@ use std::sync::Arc;
 use drydock_api::names::UPGRADE_CONFIG;
 use drydock_api::ocm::manifest_work::{Manifest, ManifestWorkSpec, ResourceIdentifier, Workload};
 use drydock_api::upgradeconfig::NOT_AN_UPGRADE;
-use drydock_rollout::{AgentFeedback, AgentPhase, AgentSettings, Target, bounded};
+use drydock_rollout::{AgentFeedback, AgentOptions, AgentPhase, Target, bounded};
 use jiff::Timestamp;
 use semver::Version;
 use serde_json::{Map, Value, json};
@@ -33,10 +33,10 @@ const PATHS: [(&str, &str); 10] = [
     ("desiredImage", ".spec.desired.image"),
 ];
 
-/// The work that tells a cluster's agent to upgrade to the target, from `start` on, or only reads what the cluster runs.
+/// The work that asks a cluster's agent to upgrade to the target, from `start` on, or only reads what the cluster runs.
 pub(super) fn spec(
     target: &Target,
-    settings: &AgentSettings,
+    settings: &AgentOptions,
     start: Timestamp,
     grant_cluster_admin: bool,
     observed: bool,
@@ -80,7 +80,7 @@ pub(super) fn identifier(namespace: &str) -> ResourceIdentifier {
     }
 }
 
-fn upgrade_config(target: &Target, settings: &AgentSettings, start: Timestamp) -> Value {
+fn upgrade_config(target: &Target, settings: &AgentOptions, start: Timestamp) -> Value {
     let mut desired = Map::new();
     // The agent takes an image alone, or a version with its channel.
     match (&target.image, &target.version) {

@@ -6,7 +6,7 @@ use drydock_names::names::{EndState, WorkKind};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use super::{Assessment, ClusterRow, Ending, IS_FINAL, Next, Step, Unrecorded};
+use super::{Assessment, ClusterRow, Ending, IS_FINAL, NextWrite, Step, Unrecorded};
 use crate::{
     ALREADY_AT_TARGET, ClusterState, Enforcement, FailureReason, Reason, RecordedEntry, RecordedOutcome,
     RetryToken, Work,
@@ -78,7 +78,7 @@ impl<'a> ClusterRow<'a> {
         let Some((kind, work)) = self.lead() else {
             return outcomes.next().map(|recorded| self.by_record(recorded, None));
         };
-        let of_attempt = outcomes.find(|recorded| work.is_told_by(&recorded.entry));
+        let of_attempt = outcomes.find(|recorded| work.is_recorded_by(&recorded.entry));
         match (&work.outcome, of_attempt) {
             (Some(outcome), _) => Some(Ended {
                 state: outcome.state,
@@ -203,7 +203,7 @@ impl<'a> ClusterRow<'a> {
             EndState::Failed => self.later_claim().map(|claim| claim.owner.to_string()),
             EndState::Complete => None,
         };
-        let (next, channel_pending) = self.aftercare(ended);
+        let (next, channel_pending) = self.remaining_writes(ended);
         assessment.step = Step::Continue(next);
         assessment.channel_pending = channel_pending;
         if ended.is_recorded {
@@ -221,7 +221,7 @@ impl<'a> ClusterRow<'a> {
     }
 
     /// What is still to be written on the work of a cluster that has ended: the outcome, if it could not be, and another channel.
-    fn aftercare(&self, ended: &Ended<'a>) -> (Vec<Next>, bool) {
+    fn remaining_writes(&self, ended: &Ended<'a>) -> (Vec<NextWrite>, bool) {
         let Some((kind, work)) = ended.work.filter(|(_, work)| !work.deleting) else {
             return (Vec::new(), false);
         };
@@ -240,7 +240,7 @@ impl<'a> ClusterRow<'a> {
                 message: Arc::clone(&ended.message),
                 unverified: false,
             };
-            return (vec![Next::Finish(kind, ending)], false);
+            return (vec![NextWrite::Finish(kind, ending)], false);
         }
         let next = self.channel_write(ended, work);
         let is_pending = next.is_some() || applies_channel(work);
@@ -248,7 +248,7 @@ impl<'a> ClusterRow<'a> {
     }
 
     /// The channel alone may be edited: a completed cluster gets it, and nothing else.
-    fn channel_write(&self, ended: &Ended<'a>, work: &Work) -> Option<Next> {
+    fn channel_write(&self, ended: &Ended<'a>, work: &Work) -> Option<NextWrite> {
         if ended.state != EndState::Complete || !ended.is_current {
             return None;
         }
@@ -257,14 +257,14 @@ impl<'a> ClusterRow<'a> {
         let wanted = self.spec()?.goal.channel()?;
         let written = revision.goal.channel();
         match (applies_channel(work), written == Some(wanted)) {
-            (true, true) if shown == Some(wanted) => Some(Next::SetChannel(None)),
+            (true, true) if shown == Some(wanted) => Some(NextWrite::SetChannel(None)),
             (_, true) => None,
-            (_, false) => Some(Next::SetChannel(Some(wanted.to_owned()))),
+            (_, false) => Some(NextWrite::SetChannel(Some(wanted.to_owned()))),
         }
     }
 
     /// A version that something else has brought since this upgrade's newest entry. A claim may lag behind, so what it says
-    /// counts only if it is neither the version before nor the one after; that of a cluster that has joined anew does not.
+    /// counts only if it is neither the version before nor the one after; that of a cluster that has joined again does not.
     fn drift(&self) -> Option<Unrecorded> {
         let newest = self.row.entries.last()?;
         if newest.page.closed || !self.context.upgrade.owns(&newest.page.owner) {
@@ -301,7 +301,7 @@ impl<'a> ClusterRow<'a> {
                 replaces: None,
             });
         }
-        // What a cluster says may change for ever: one entry is kept of it, and is written anew once in a while.
+        // The reported version may change without end: one entry is kept of it, and is rewritten at intervals.
         let written = newest.entry.completed;
         let due = written.saturating_add(DRIFT_INTERVAL).unwrap_or(Timestamp::MAX);
         self.present.has_reached(due).then(|| Unrecorded::Drift {

@@ -1,4 +1,4 @@
-//! What goes on the records about a cluster.
+//! What is recorded about a cluster.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) enum Unrecorded {
     NeverWritten(Ending),
     /// It needed nothing: it runs this version, which is the target or beyond it.
     AtTarget(Arc<str>),
-    /// It was let go of while in flight; why.
+    /// The upgrade abandoned it while in flight; why.
     Abandoned(Arc<str>),
     /// Its works went while it was in flight, and the hub had not deleted them.
     Lost,
@@ -57,53 +57,53 @@ impl ClusterRow<'_> {
                 Some(self.of_work(
                     lead,
                     self.context.upgrade.as_owner(),
-                    &Told::of(outcome, self.present.now()),
+                    &RecordedEnd::of(outcome, self.present.now()),
                 ))
             }
             Unrecorded::Ending(ending) => {
                 let (_, lead) = self.lead()?;
-                let told = Told::ending(ending, self.retry(), self.present.now());
-                Some(self.of_work(lead, self.context.upgrade.as_owner(), &told))
+                let end = RecordedEnd::ending(ending, self.retry(), self.present.now());
+                Some(self.of_work(lead, self.context.upgrade.as_owner(), &end))
             }
             Unrecorded::Abandoned(message) => {
                 let (_, lead) = self.lead()?;
                 Some(self.of_work(
                     lead,
                     self.context.upgrade.as_owner(),
-                    &Told::abandoned(message, self.present.now()),
+                    &RecordedEnd::abandoned(message, self.present.now()),
                 ))
             }
             Unrecorded::Lost => {
                 let work = self.lost()?;
                 let message = "its works were deleted while the cluster was in flight, not by the hub";
-                let told = Told::abandoned(message, self.present.now());
-                Some(self.of_work(work, self.context.upgrade.as_owner(), &told))
+                let end = RecordedEnd::abandoned(message, self.present.now());
+                Some(self.of_work(work, self.context.upgrade.as_owner(), &end))
             }
             Unrecorded::Orphan(kind) => {
                 let work = self.row.works.get(*kind)?;
-                let told = match &work.outcome {
-                    Some(outcome) => Told::of(outcome, self.present.now()),
-                    None => Told::abandoned("its upgrade does not exist any more", self.present.now()),
+                let end = match &work.outcome {
+                    Some(outcome) => RecordedEnd::of(outcome, self.present.now()),
+                    None => RecordedEnd::abandoned("its upgrade does not exist any more", self.present.now()),
                 };
-                Some(self.of_work(work, work.owner.clone(), &told))
+                Some(self.of_work(work, work.owner.clone(), &end))
             }
             Unrecorded::NeverWritten(ending) => {
-                let told = Told::ending(ending, self.retry(), self.present.now());
-                self.without_work(since, None, &told, None)
+                let end = RecordedEnd::ending(ending, self.retry(), self.present.now());
+                self.without_work(since, None, &end, None)
             }
             Unrecorded::AtTarget(version) => {
-                let told = Told {
+                let end = RecordedEnd {
                     outcome: RecordedOutcome::Complete,
                     reason: ALREADY_AT_TARGET.into(),
                     message: format!("already runs {version}").into(),
                     at: self.present.now(),
                     retry: self.retry(),
                 };
-                self.without_work(since, Some(version), &told, Some(version))
+                self.without_work(since, Some(version), &end, Some(version))
             }
             Unrecorded::Drift { from, to, replaces } => {
-                let told = Told::drifted(from, to, self.present.now());
-                let entry = self.without_work(since, Some(from), &told, Some(to))?;
+                let end = RecordedEnd::drifted(from, to, self.present.now());
+                let entry = self.without_work(since, Some(from), &end, Some(to))?;
                 Some(NewEntry {
                     replaces: replaces.clone(),
                     ..entry
@@ -112,7 +112,7 @@ impl ClusterRow<'_> {
         }
     }
 
-    fn of_work(&self, work: &Work, owner: Owner, told: &Told) -> NewEntry {
+    fn of_work(&self, work: &Work, owner: Owner, end: &RecordedEnd) -> NewEntry {
         let revision: Option<&Revision> = work.revision.as_deref();
         let goal = revision.map(|revision| &revision.goal);
         let target: Arc<str> = goal.map(ToString::to_string).unwrap_or_default().into();
@@ -121,7 +121,7 @@ impl ClusterRow<'_> {
         let from = revision.and_then(|revision| revision.from.as_ref());
         let from: Option<Arc<str>> = from.map(|version| version.to_string().into());
         // What needed nothing has come from nowhere and has taken no time.
-        let needed_nothing = &*told.reason == ALREADY_AT_TARGET;
+        let needed_nothing = &*end.reason == ALREADY_AT_TARGET;
         let ran = self.known_version().filter(|_| needed_nothing);
         let ran: Option<Arc<str>> = ran.map(|version| version.to_string().into());
         NewEntry {
@@ -132,18 +132,18 @@ impl ClusterRow<'_> {
             entry: Entry {
                 cluster: self.name.clone(),
                 canary: self.is_canary(),
-                outcome: told.outcome,
-                reason: Arc::clone(&told.reason),
-                message: bounded(&told.message, ENTRY_MESSAGE).into(),
+                outcome: end.outcome,
+                reason: Arc::clone(&end.reason),
+                message: bounded(&end.message, ENTRY_MESSAGE).into(),
                 from: ran.clone().or(from),
                 started: Some(work.attempt_since()),
                 stages: match ran {
                     Some(_) => StageSeconds::default(),
-                    None => self.stage_seconds(work, told.at),
+                    None => self.stage_seconds(work, end.at),
                 },
                 to: ran.or(to).unwrap_or(target),
-                completed: told.at,
-                retry: told.retry.clone(),
+                completed: end.at,
+                retry: end.retry.clone(),
             },
             replaces: None,
         }
@@ -153,7 +153,7 @@ impl ClusterRow<'_> {
         &self,
         since: Timestamp,
         from: Option<&Arc<str>>,
-        told: &Told,
+        end: &RecordedEnd,
         to: Option<&Arc<str>>,
     ) -> Option<NewEntry> {
         let goal = &self.spec()?.goal;
@@ -167,17 +167,17 @@ impl ClusterRow<'_> {
             entry: Entry {
                 cluster: self.name.clone(),
                 canary: self.is_canary(),
-                outcome: told.outcome,
-                reason: Arc::clone(&told.reason),
-                message: bounded(&told.message, ENTRY_MESSAGE).into(),
+                outcome: end.outcome,
+                reason: Arc::clone(&end.reason),
+                message: bounded(&end.message, ENTRY_MESSAGE).into(),
                 from: from
                     .cloned()
                     .or_else(|| self.known_version().map(|version| version.to_string().into())),
                 to: to.cloned().unwrap_or(target),
-                started: is_attempt.then_some(told.at),
+                started: is_attempt.then_some(end.at),
                 stages: StageSeconds::default(),
-                completed: told.at,
-                retry: told.retry.clone(),
+                completed: end.at,
+                retry: end.retry.clone(),
             },
             replaces: None,
         })
@@ -210,8 +210,8 @@ impl ClusterRow<'_> {
     }
 }
 
-/// What an entry tells of the end.
-struct Told {
+/// How an entry says that it ended.
+struct RecordedEnd {
     outcome: RecordedOutcome,
     reason: Arc<str>,
     message: Arc<str>,
@@ -219,7 +219,7 @@ struct Told {
     retry: RetryToken,
 }
 
-impl Told {
+impl RecordedEnd {
     fn of(outcome: &AttemptOutcome, now: Timestamp) -> Self {
         Self {
             outcome: recorded(outcome.state),

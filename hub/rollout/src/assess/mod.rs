@@ -56,26 +56,26 @@ pub fn rollout_since(rollout: &Rollout) -> Option<Timestamp> {
 }
 
 /// The upgrade was complete, and its spec has been edited since and names another goal than its records. One that is edited otherwise
-/// goes on with its rollout, for what it has left to later ones it must not claim again.
+/// continues its rollout, for what it has left to later ones it must not claim again.
 pub(crate) fn is_over(rollout: &Rollout) -> bool {
     let previous = &rollout.previous;
     let is_edited = previous.observed_generation != Some(rollout.upgrade.generation);
     let goal = rollout.spec.as_ref().ok().map(|spec| spec.goal.fingerprint());
     let mut pages = rollout.pages.iter();
-    let goes_on = pages.any(|page| {
+    let continues = pages.any(|page| {
         let header = &page.header;
         Some(header.rollout_since) == previous.start_time
             && goal.as_ref() == Some(&header.goal)
             && rollout.upgrade.owns(&header.owner)
     });
-    previous.complete && is_edited && !goes_on
+    previous.complete && is_edited && !continues
 }
 
 /// With which write a cluster starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Begins {
+pub(crate) enum StartKind {
     /// With its first stage.
-    Anew,
+    New,
     /// With an upgrade work that reads first: a stage after the platform's had failed, and its works are gone.
     ByReading,
     /// Its upgrade work is taken up again: what failed after the platform was at the target continues from there.
@@ -94,7 +94,7 @@ pub(crate) struct Start {
     /// An earlier attempt to start it was refused: it has its slot already.
     pub holds_slot: bool,
     /// With which write.
-    pub begins: Begins,
+    pub kind: StartKind,
 }
 
 /// How a cluster ends.
@@ -108,7 +108,7 @@ pub(crate) struct Ending {
 
 /// A write about one cluster that waits for no other cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextWrite {
     /// The work of the stage follows.
     Create(Stage),
     /// The outcome is committed on a work.
@@ -128,7 +128,7 @@ pub(crate) enum Step {
     /// It may start, if the rollout lets it.
     Start(Start),
     /// These writes follow, whatever the other clusters do. Without any, it waits.
-    Continue(Vec<Next>),
+    Continue(Vec<NextWrite>),
 }
 
 impl Step {
@@ -147,7 +147,7 @@ pub(crate) struct Assessment {
     pub unrecorded: Option<Unrecorded>,
     /// The later upgrade that has claimed it.
     pub left_to: Option<String>,
-    /// Available, and its work feeds back no trouble.
+    /// Available, and its work reports no problem.
     pub healthy: bool,
     /// Since when it is Available, as its condition says.
     pub available_since: Option<Timestamp>,
@@ -163,7 +163,7 @@ pub(crate) struct Assessment {
     pub channel_pending: bool,
     /// Works of its actions that have served.
     pub disposable: Vec<WorkKind>,
-    /// It may be in flight by a work of which only a status tells.
+    /// It may be in flight by a work that only a status mentions.
     pub may_hide_work: bool,
 }
 
@@ -227,10 +227,10 @@ impl<'a> ClusterRow<'a> {
         let is_left = self
             .own_works()
             .any(|(kind, work)| kind != WorkKind::Post && work.attempt_since() == lost.attempt_since());
-        let is_told = self
+        let is_recorded = self
             .own_entries()
-            .any(|recorded| lost.is_told_by(&recorded.entry));
-        (!is_left && !is_told).then_some(lost)
+            .any(|recorded| lost.is_recorded_by(&recorded.entry));
+        (!is_left && !is_recorded).then_some(lost)
     }
 
     /// Nothing else is written about a cluster while it is not known which works it has; labels that were taken off are put
@@ -240,7 +240,7 @@ impl<'a> ClusterRow<'a> {
             assessment.unrecorded = None;
             assessment.step = Step::WAIT;
             if self.present.has_reached(*due) {
-                assessment.step = Step::Continue(vec![Next::Confirm(*kind)]);
+                assessment.step = Step::Continue(vec![NextWrite::Confirm(*kind)]);
                 let ended = |status: &ClusterStatus| status.state.finished() || status.has_failed();
                 if let Some(status) = assessment.status.as_mut().filter(|status| !ended(status)) {
                     status.reason = Reason::ConfirmingWork(*kind);
@@ -256,11 +256,11 @@ impl<'a> ClusterRow<'a> {
             // An outcome that is written now stays.
             let is_finished = |kind| {
                 next.iter()
-                    .any(|next| matches!(next, Next::Finish(of, _) if *of == kind))
+                    .any(|next| matches!(next, NextWrite::Finish(of, _) if *of == kind))
             };
-            let labels: Vec<Next> = unlabelled
+            let labels: Vec<NextWrite> = unlabelled
                 .filter(|(kind, _)| !is_finished(*kind))
-                .map(|(kind, _)| Next::Label(kind))
+                .map(|(kind, _)| NextWrite::Label(kind))
                 .collect();
             next.extend(labels);
         }
@@ -405,7 +405,9 @@ impl<'a> ClusterRow<'a> {
             },
         };
         let status = self.status(state, reason, FOLLOWS_AT_ONCE);
-        let next = self.may_change(kind).then(|| Next::Finish(kind, ending.clone()));
+        let next = self
+            .may_change(kind)
+            .then(|| NextWrite::Finish(kind, ending.clone()));
         let mut assessment = self.member(status, Step::Continue(next.into_iter().collect()));
         // Where the outcome cannot be committed on the work, it is committed on a page of records alone.
         if self.refusal(kind, crate::RefusedWrite::Change).is_some() {

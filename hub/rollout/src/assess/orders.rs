@@ -4,10 +4,10 @@ use drydock_names::names::WorkKind;
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use super::{Begins, ClusterRow};
+use super::{ClusterRow, StartKind};
 use crate::{
-    Enforcement, FailureReason, Goal, NewWork, RecordedEntry, RecordedOutcome, Revision, Spec, Stage, Target,
-    UpgradeMethod, UpgradeVia, Work, WorkContent,
+    Enforcement, FailureReason, Goal, NewWork, RecordedEntry, RecordedOutcome, RequestedMethod, Revision,
+    Spec, Stage, Target, UpgradeMethod, Work, WorkContent,
 };
 
 /// By how much the clocks of two hubs may differ.
@@ -15,11 +15,11 @@ const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 impl ClusterRow<'_> {
     /// The first work of the cluster, which starts now.
-    pub fn first_work(&self, begins: Begins, generation: i64, since: Timestamp) -> Option<NewWork> {
+    pub fn first_work(&self, kind: StartKind, generation: i64, since: Timestamp) -> Option<NewWork> {
         let spec = self.spec()?;
-        let stage = match begins {
-            Begins::ByReading => Stage::Platform,
-            Begins::Anew | Begins::ByReopening => self.first_stage()?,
+        let stage = match kind {
+            StartKind::ByReading => Stage::Platform,
+            StartKind::New | StartKind::ByReopening => self.first_stage()?,
         };
         let revision = Revision {
             generation,
@@ -34,7 +34,7 @@ impl ClusterRow<'_> {
         self.work(stage, revision)
     }
 
-    /// When an attempt begins that starts now: no two attempts on a cluster begin at the same moment, because they are told apart by
+    /// When an attempt begins that starts now: no two attempts on a cluster begin at the same moment, because they are distinguished by
     /// it. One that a page says to begin much later than now is none of ours.
     fn new_attempt(&self) -> Timestamp {
         let recorded = self
@@ -143,10 +143,10 @@ impl ClusterRow<'_> {
 
     fn method(&self, spec: &Spec) -> UpgradeMethod {
         let fits = spec.goal.target.as_ref().is_some_and(Target::fits_agent);
-        match spec.strategy.via {
-            UpgradeVia::Auto if self.row.agent && fits => UpgradeMethod::Agent,
-            UpgradeVia::Auto | UpgradeVia::ClusterVersion => UpgradeMethod::ClusterVersion,
-            UpgradeVia::Agent => UpgradeMethod::Agent,
+        match spec.strategy.method {
+            RequestedMethod::Auto if self.row.agent && fits => UpgradeMethod::Agent,
+            RequestedMethod::Auto | RequestedMethod::ClusterVersion => UpgradeMethod::ClusterVersion,
+            RequestedMethod::Agent => UpgradeMethod::Agent,
         }
     }
 

@@ -1,8 +1,10 @@
 //! Where a cluster is, for who computes what may come of it: which stages lie ahead of it, and since when it is in the present one.
 
-use super::{Assessment, Begins, ClusterRow, Next, Step};
+use semver::Version;
+
+use super::{Assessment, ClusterRow, NextWrite, StartKind, Step};
 use crate::totals::StartKey;
-use crate::{ClusterOutlook, ClusterState, Position, Reason, Stage, StageSet, Work};
+use crate::{AfterEnd, ClusterOutlook, ClusterState, Goal, Position, Reason, Stage, StageSet};
 
 impl ClusterRow<'_> {
     /// The outlook of a cluster that takes part.
@@ -17,6 +19,7 @@ impl ClusterRow<'_> {
             from: self.version_before().cloned(),
             unhealthy: status.canary && status.selected && !assessment.healthy,
             position: self.position(assessment)?,
+            after: self.after_end(),
         })
     }
 
@@ -36,7 +39,7 @@ impl ClusterRow<'_> {
     }
 
     /// The version that the cluster ran when its attempt began, or runs now.
-    fn version_before(&self) -> Option<&semver::Version> {
+    fn version_before(&self) -> Option<&Version> {
         let revision = self.lead().and_then(|(_, work)| work.revision.as_deref());
         revision
             .and_then(|revision| revision.from.as_ref())
@@ -53,13 +56,13 @@ impl ClusterRow<'_> {
             });
         }
         if let Step::Start(start) = &assessment.step {
-            return Some(self.in_queue(start.begins));
+            return Some(self.in_queue(start.kind));
         }
         if status.state == ClusterState::NotStarted {
             return Some(match status.reason {
                 // These are over within seconds.
                 Reason::AwaitingRecord | Reason::ReplacingOldWork | Reason::ConfirmingWork(_) => {
-                    self.in_queue(Begins::Anew)
+                    self.in_queue(StartKind::New)
                 }
                 ref reason => Position::Blocked(reason.clone()),
             });
@@ -69,23 +72,58 @@ impl ClusterRow<'_> {
             return Some(if status.has_failed() {
                 at_end(true, assessment)
             } else {
-                self.in_queue(Begins::Anew)
+                self.in_queue(StartKind::New)
             });
         }
         Some(self.in_progress(assessment))
     }
 
-    fn in_queue(&self, begins: Begins) -> Position {
-        let first = match begins {
-            Begins::Anew => self.first_stage(),
+    fn in_queue(&self, kind: StartKind) -> Position {
+        let known = self.known_version();
+        Position::Waits(match kind {
+            StartKind::New => self.stages_of_start(known),
             // The platform has come to the target before.
-            Begins::ByReading | Begins::ByReopening => None,
+            StartKind::ByReading | StartKind::ByReopening => self.stages_behind(Stage::Platform, known),
+        })
+    }
+
+    /// The stages of a cluster that starts from this version.
+    fn stages_of_start(&self, version: Option<&Version>) -> StageSet {
+        match self.first_stage_from(version) {
+            Some(first) => self.stages_behind(first, version).with(first),
+            None => StageSet::default(),
+        }
+    }
+
+    /// The stages behind one, for the goal of the spec.
+    fn stages_behind(&self, stage: Stage, version: Option<&Version>) -> StageSet {
+        let Some(goal) = self.spec().map(|spec| &*spec.goal) else {
+            return StageSet::default();
         };
-        let goal = self.spec().map(|spec| &spec.goal);
-        let after = |stage| goal.and_then(|goal| self.stage_after(stage, goal).ok().flatten());
-        let begin = first.or_else(|| after(Stage::Platform));
-        let stages = std::iter::successors(begin, |stage| after(*stage)).collect();
-        Position::Waits(stages)
+        self.stages_after(stage, goal, version)
+    }
+
+    /// What is in flight keeps its goal. If that is not the one of the spec, the cluster is not done with it.
+    fn after_end(&self) -> AfterEnd {
+        let (Some(spec), Some((_, lead))) = (self.spec(), self.lead()) else {
+            return AfterEnd::Rests;
+        };
+        if lead.is_for(&spec.goal) {
+            return AfterEnd::Rests;
+        }
+        let Some(selected) = self.row.selection else {
+            return AfterEnd::Leaves;
+        };
+        let reached = self.goal_of(lead).and_then(|goal| goal.version());
+        let version = self.known_version().max(reached);
+        if spec.goal.operators.is_none() && spec.goal.platform_reached(version) {
+            return AfterEnd::Rests;
+        }
+        match self.blocked_by(selected) {
+            // It is upgraded: then it is Available.
+            None | Some(Reason::NotAvailable) => AfterEnd::Repeats(self.stages_of_start(version)),
+            Some(_) => AfterEnd::Blocked,
+        }
     }
 
     fn in_progress(&self, assessment: &Assessment) -> Position {
@@ -97,16 +135,18 @@ impl ClusterRow<'_> {
             return at_end(has_failed, assessment);
         };
         let (stage, work) = self.present_stage(kind, lead);
-        let then = self.stages_after(stage, lead);
+        let goal = self.goal_of(lead);
+        let then = goal.map(|goal| self.stages_after(stage, goal, self.known_version()));
+        let then = then.unwrap_or_default();
         let next = match &assessment.step {
             Step::Continue(next) => &next[..],
             Step::Start(_) => &[],
         };
-        let is_finished = next.iter().any(|next| matches!(next, Next::Finish(..)));
+        let is_finished = next.iter().any(|next| matches!(next, NextWrite::Finish(..)));
         if is_finished || has_failed {
             return at_end(has_failed, assessment);
         }
-        let creates = next.iter().any(|next| matches!(next, Next::Create(_)));
+        let creates = next.iter().any(|next| matches!(next, NextWrite::Create(_)));
         let is_between = status.is_some_and(
             |status| matches!(status.reason, Reason::WriteRefused { stage: refused, .. } if refused > stage),
         );
@@ -126,12 +166,8 @@ impl ClusterRow<'_> {
         }
     }
 
-    fn stages_after(&self, stage: Stage, lead: &Work) -> StageSet {
-        let revised = lead.revision.as_ref().map(|revision| &*revision.goal);
-        let Some(goal) = revised.or(self.spec().map(|spec| &*spec.goal)) else {
-            return StageSet::default();
-        };
-        let after = |stage| self.stage_after(stage, goal).ok().flatten();
+    fn stages_after(&self, stage: Stage, goal: &Goal, version: Option<&Version>) -> StageSet {
+        let after = |stage| self.stage_after_from(stage, goal, version).ok().flatten();
         std::iter::successors(after(stage), |stage| after(*stage)).collect()
     }
 }

@@ -34,7 +34,7 @@ impl<'a> ClusterRow<'a> {
     fn is_done_with(&self, owner: &Owner) -> bool {
         let theirs = |kind: WorkKind| {
             let work = self.row.works.get(kind)?;
-            // Where somebody deletes one of them, the upgrade goes on with those that are left.
+            // Where somebody deletes one of them, the upgrade continues with those that are left.
             (work.owner.is_same(owner) && !work.deleting).then_some(work)
         };
         if !self.context.upgrade.live.has(owner) {
@@ -51,7 +51,7 @@ impl<'a> ClusterRow<'a> {
         self.row
             .entries
             .iter()
-            .any(|recorded| recorded.page.owner.is_same(&work.owner) && work.is_told_by(&recorded.entry))
+            .any(|recorded| recorded.page.owner.is_same(&work.owner) && work.is_recorded_by(&recorded.entry))
     }
 
     /// The latest rollout of another upgrade that has claimed the cluster, if it began after this one.
@@ -81,7 +81,7 @@ impl<'a> ClusterRow<'a> {
         ((latest.since, &latest.owner.uid) > ours).then_some(latest)
     }
 
-    /// A later rollout that is in flight here beside this one: this one lets go.
+    /// A later rollout that is in flight here beside this one: this one abandons the cluster.
     pub(super) fn overtaken_by(&self, work: &Work) -> Option<&'a Owner> {
         let revision = work.revision.as_ref()?;
         let ours = (revision.rollout_since, &self.context.upgrade.uid);

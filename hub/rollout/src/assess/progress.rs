@@ -179,7 +179,7 @@ fn by_agent(work: &Work, feedback: &AgentFeedback, target: &Target) -> Progress 
         );
     }
     match feedback.phase {
-        // An UpgradeConfig that somebody deleted is made anew, when the cluster is there already.
+        // An UpgradeConfig that somebody deleted is created again, when the cluster is there already.
         Some(AgentPhase::Upgraded | AgentPhase::NotNeeded) if ours && at_target => Progress::Done,
         Some(AgentPhase::Upgraded) if ours => Progress::Going(
             ClusterState::PartialUpgrade,
@@ -263,7 +263,7 @@ fn shows(feedback: &VersionFeedback, target: &Target) -> Shows {
     }
 }
 
-/// Whether a message about `Invalid` speaks of this target: the cluster may have refused something earlier. Versions are
+/// Whether a message about `Invalid` is about this target: the cluster may have refused something earlier. Versions are
 /// compared whole: a message about 4.12.10 says nothing about 4.12.1.
 fn concerns(message: &str, target: &Target) -> bool {
     let names_image = target

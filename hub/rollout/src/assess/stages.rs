@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use drydock_names::names::{EndState, WorkKind};
 use jiff::{SignedDuration, Timestamp};
+use semver::Version;
 
 use super::progress::{Progress, action_progress, upgrade_progress};
-use super::{Assessment, ClusterRow, Ending, FOLLOWS_AT_ONCE, Next, Step, Unrecorded};
+use super::{Assessment, ClusterRow, Ending, FOLLOWS_AT_ONCE, NextWrite, Step, Unrecorded};
 use crate::{
     ALREADY_AT_TARGET, ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage,
     Work,
@@ -54,14 +55,24 @@ impl<'a> ClusterRow<'a> {
     }
 
     /// What follows on a stage for this goal; nothing after the last. An invalid spec does not say.
-    pub(super) fn stage_after(&self, stage: Stage, goal: &Goal) -> Result<Option<Stage>, ()> {
+    fn stage_after(&self, stage: Stage, goal: &Goal) -> Result<Option<Stage>, ()> {
+        self.stage_after_from(stage, goal, self.known_version())
+    }
+
+    /// The same on a cluster that runs this version.
+    pub(super) fn stage_after_from(
+        &self,
+        stage: Stage,
+        goal: &Goal,
+        version: Option<&Version>,
+    ) -> Result<Option<Stage>, ()> {
         let post_action = || match self.spec() {
             None => Err(()),
             Some(spec) => Ok(spec.post_action.as_ref().map(|_| Stage::PostAction)),
         };
         match stage {
             // A platform that is there already is left alone where operators are to be upgraded.
-            Stage::PreAction if goal.operators.is_some() && goal.platform_reached(self.known_version()) => {
+            Stage::PreAction if goal.operators.is_some() && goal.platform_reached(version) => {
                 Ok(Some(Stage::Operators))
             }
             Stage::PreAction => Ok(Some(Stage::Platform)),
@@ -78,11 +89,11 @@ impl<'a> ClusterRow<'a> {
             _ => next.state(),
         };
         let kind = next.kind();
-        let patience = self.timeout(next, lead);
+        let timeout = self.timeout(next, lead);
         // What is in the way of the next work must go within its time, and that of the stage before.
-        let waits = deadline.saturating_add(patience).unwrap_or(Timestamp::MAX);
+        let waits = deadline.saturating_add(timeout).unwrap_or(Timestamp::MAX);
         let (reason, step) = match self.row.works.get(kind) {
-            None => return self.creates(state, next, patience, lead),
+            None => return self.creates(state, next, timeout, lead),
             Some(taken) if taken.deleting => (Reason::ReplacingOldWork, Step::WAIT),
             Some(taken) if self.is_own(taken) || self.is_recorded(taken) => self.replaces(kind),
             Some(taken) => (Reason::OwnedByAnotherUpgrade(taken.owner.to_string()), Step::WAIT),
@@ -96,7 +107,7 @@ impl<'a> ClusterRow<'a> {
 
     /// An old work that is in the way of the next one is deleted.
     fn replaces(&self, kind: WorkKind) -> (Reason, Step) {
-        let next = self.may_delete(kind).then_some(Next::Delete(kind));
+        let next = self.may_delete(kind).then_some(NextWrite::Delete(kind));
         let step = Step::Continue(next.into_iter().collect());
         match self.refusal(kind, RefusedWrite::Delete) {
             Some(refusal) => (Reason::refused(kind, refusal), step),
@@ -108,37 +119,37 @@ impl<'a> ClusterRow<'a> {
         self.lead().map_or(WorkKind::Cluster, |(kind, _)| kind)
     }
 
-    fn creates(&self, state: ClusterState, next: Stage, patience: SignedDuration, lead: &Work) -> Assessment {
+    fn creates(&self, state: ClusterState, next: Stage, timeout: SignedDuration, lead: &Work) -> Assessment {
         if self.revision_after(lead, next).is_none() {
             return self.waits_for_spec(state);
         }
         let Some(refusal) = self.refusal(next.kind(), RefusedWrite::Create) else {
             let status = self.status(state, Reason::ActionDone, FOLLOWS_AT_ONCE);
-            return self.member(status, Step::Continue(vec![Next::Create(next)]));
+            return self.member(status, Step::Continue(vec![NextWrite::Create(next)]));
         };
         let reason = Reason::WriteRefused {
             stage: next,
             words: Arc::clone(&refusal.words),
         };
-        let deadline = refusal.since.saturating_add(patience).unwrap_or(Timestamp::MAX);
+        let deadline = refusal.since.saturating_add(timeout).unwrap_or(Timestamp::MAX);
         if self.present.has_reached(deadline) {
             return self.fails(self.lead_kind(), next.refused(), &reason.to_string());
         }
         let is_due = self.present.has_reached(refusal.next);
-        let next = is_due.then_some(Next::Create(next));
+        let next = is_due.then_some(NextWrite::Create(next));
         let mut status = self.status(state, reason, Deadline::At(deadline));
         // From the status, a hub that starts again knows when the first attempt was.
         status.since = Some(refusal.since);
         self.member(status, Step::Continue(next.into_iter().collect()))
     }
 
-    /// A later rollout works on the cluster beside this one: this one records that it lets go, and takes its works away.
+    /// A later rollout works on the cluster beside this one: this one records that it abandons the cluster, and deletes its works.
     fn abandoned(&self, later: String, lead: &Work) -> Assessment {
         let mut assessment = self.takes_no_part();
         if self.is_recorded(lead) {
             let works = self.own_works().filter(|(_, work)| !work.deleting);
             let kinds = works.map(|(kind, _)| kind).filter(|kind| self.may_delete(*kind));
-            assessment.step = Step::Continue(kinds.map(Next::Delete).collect());
+            assessment.step = Step::Continue(kinds.map(NextWrite::Delete).collect());
         } else {
             assessment.unrecorded = Some(Unrecorded::Abandoned(format!("{later} has taken over").into()));
         }
@@ -192,7 +203,7 @@ impl<'a> ClusterRow<'a> {
         }
         let mut assessment = self.going(ClusterState::Initialized, reason, deadline, work.created);
         if self.may_change(WorkKind::Cluster) {
-            assessment.step = Step::Continue(vec![Next::Enforce]);
+            assessment.step = Step::Continue(vec![NextWrite::Enforce]);
         }
         assessment
     }

@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use drydock_names::names::{EndState, WorkKind};
 use jiff::{SignedDuration, Timestamp};
+use semver::Version;
 
 use super::ended::Ended;
 use super::progress::{Progress, upgrade_progress};
-use super::{Assessment, Begins, ClusterRow, Ending, IS_FINAL, Start, Step, Unrecorded};
+use super::{Assessment, ClusterRow, Ending, IS_FINAL, Start, StartKind, Step, Unrecorded};
 use crate::{
     ClusterState, ClusterStatus, Deadline, FailureReason, Reason, Refusal, RefusalCause, RefusedWrite,
-    Selected, Stage, UpgradeVia, Work,
+    RequestedMethod, Selected, Stage, Work,
 };
 
 const WAITS_TO_START: Deadline =
     Deadline::Never("it waits for its turn, or for the user; the reason says for what");
 
-/// A start that was refused counts as begun for so long after it was last tried; after a halt it begins anew.
+/// How long a refused start counts as begun after it was last tried; after a halt this time begins again.
 const KEEPS_TRYING: SignedDuration = SignedDuration::from_mins(3);
 
 impl<'a> ClusterRow<'a> {
@@ -54,9 +55,9 @@ impl<'a> ClusterRow<'a> {
         }
         let platform = self.spec().is_some_and(|spec| spec.goal.target.is_some());
         let (stage, begins) = if resumes && platform {
-            (Some(Stage::Platform), Begins::ByReading)
+            (Some(Stage::Platform), StartKind::ByReading)
         } else {
-            (self.first_stage(), Begins::Anew)
+            (self.first_stage(), StartKind::New)
         };
         match stage {
             Some(stage) => self.may_start(selected, stage, begins),
@@ -85,15 +86,15 @@ impl<'a> ClusterRow<'a> {
             Some(_) if is_platform_done && !ended.is_recorded => self.waits_to_start(Reason::AwaitingRecord),
             Some(selected) if is_platform_done => match self.blocked_by(selected) {
                 Some(reason) => self.waits_to_start(reason),
-                None => self.may_start(selected, Stage::Platform, Begins::ByReopening),
+                None => self.may_start(selected, Stage::Platform, StartKind::ByReopening),
             },
             Some(_) => self.not_started(Some(ended)),
             None => self.takes_no_part(),
         }
     }
 
-    fn may_start(&self, selected: Selected, stage: Stage, begins: Begins) -> Assessment {
-        let reopens = begins == Begins::ByReopening;
+    fn may_start(&self, selected: Selected, stage: Stage, kind: StartKind) -> Assessment {
+        let reopens = kind == StartKind::ByReopening;
         let deletes = match self.room(reopens) {
             Ok(deletes) => deletes,
             Err(reason) => return self.waits_to_start(reason),
@@ -108,7 +109,7 @@ impl<'a> ClusterRow<'a> {
             is_repeat: self.is_repeat(),
             place: selected.order,
             holds_slot: false,
-            begins,
+            kind,
         };
         match self.refusal(stage.kind(), RefusedWrite::Create) {
             Some(refusal) if !reopens => self.refused(start, stage, refusal),
@@ -191,8 +192,13 @@ impl<'a> ClusterRow<'a> {
 
     /// The stage with which the cluster starts.
     pub(super) fn first_stage(&self) -> Option<Stage> {
+        self.first_stage_from(self.known_version())
+    }
+
+    /// The stage with which the cluster starts if it runs this version.
+    pub(super) fn first_stage_from(&self, version: Option<&Version>) -> Option<Stage> {
         let spec = self.spec()?;
-        let platform_reached = spec.goal.platform_reached(self.known_version());
+        let platform_reached = spec.goal.platform_reached(version);
         Some(match (&spec.pre_action, platform_reached) {
             (Some(_), _) => Stage::PreAction,
             (None, true) => Stage::Operators,
@@ -200,7 +206,7 @@ impl<'a> ClusterRow<'a> {
         })
     }
 
-    fn blocked_by(&self, selected: Selected) -> Option<Reason> {
+    pub(super) fn blocked_by(&self, selected: Selected) -> Option<Reason> {
         let Some(facts) = self.row.facts.as_deref() else {
             return Some(Reason::ClusterUnknown);
         };
@@ -232,7 +238,7 @@ impl<'a> ClusterRow<'a> {
         }
         let agent_only = self
             .spec()
-            .is_some_and(|spec| spec.strategy.via == UpgradeVia::Agent && spec.goal.target.is_some());
+            .is_some_and(|spec| spec.strategy.method == RequestedMethod::Agent && spec.goal.target.is_some());
         (agent_only && !self.row.agent).then_some(Reason::AgentNotAvailable)
     }
 
@@ -245,13 +251,13 @@ impl<'a> ClusterRow<'a> {
     }
 
     /// Whether the cluster still is what one of its Placements requires: an edit by the user a moment ago is respected although
-    /// OCM has not decided anew yet.
+    /// OCM has not decided again yet.
     fn still_matches(&self, selected: Selected) -> bool {
         let Some(facts) = self.row.facts.as_deref() else {
             return false;
         };
         self.sources(selected)
-            .any(|source| source.requirements.hold(&facts.labels))
+            .any(|source| source.requirements.match_labels(&facts.labels))
     }
 
     /// The works of earlier attempts that must go before the cluster starts, or what they wait for. None with an outcome goes before
@@ -292,7 +298,7 @@ impl<'a> ClusterRow<'a> {
             return self.is_recorded(work);
         }
         self.own_entries()
-            .any(|recorded| work.is_told_by(&recorded.entry))
+            .any(|recorded| work.is_recorded_by(&recorded.entry))
     }
 
     /// The end of an attempt of an upgrade that does not exist any more, which nobody else records.

@@ -155,7 +155,7 @@ impl Upgrade {
     }
 
     /// Whether a work is this upgrade's. One that goes, of an upgrade that is gone, is no part of this one, though it has its
-    /// name: that was deleted and made anew, not restored.
+    /// name: that was deleted and created again, not restored.
     pub fn owns_work(&self, work: &Work) -> bool {
         self.owns(&work.owner) && (work.owner.uid == self.uid || !work.deleting)
     }

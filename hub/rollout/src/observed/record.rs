@@ -16,7 +16,7 @@ pub enum RecordedOutcome {
     Failed,
     /// Something changed its version that was not this upgrade.
     Drifted,
-    /// The upgrade let go of it while it was in flight: it was deleted, or a later one took over.
+    /// The upgrade abandoned it while it was in flight: it was deleted, or a later one took over.
     Abandoned,
 }
 

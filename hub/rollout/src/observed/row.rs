@@ -100,7 +100,7 @@ pub struct Requirements {
 
 impl Requirements {
     /// Whether labels satisfy them.
-    pub fn hold(&self, labels: &Labels) -> bool {
+    pub fn match_labels(&self, labels: &Labels) -> bool {
         let any = |selectors: &[Selector]| selectors.iter().any(|selector| selector.matches(labels));
         (self.predicates.is_empty() || any(&self.predicates)) && self.sets.as_deref().is_none_or(any)
     }
@@ -182,7 +182,7 @@ impl Row {
             && self.unconfirmed.is_empty()
     }
 
-    /// Whether there may be a work that holds a slot and of which nothing is known but that a status tells of it.
+    /// Whether there may be a work that holds a slot and is known only from a status.
     pub fn may_hide_work(&self) -> bool {
         let mut kinds = self.unconfirmed.keys();
         kinds.any(|kind| *kind != WorkKind::Post && self.works.get(*kind).is_none())

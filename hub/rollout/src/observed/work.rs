@@ -181,7 +181,7 @@ impl Work {
     }
 
     /// Whether a record is about the attempt that it is part of. The annotation that says when that began may have been taken off.
-    pub fn is_told_by(&self, entry: &Entry) -> bool {
+    pub fn is_recorded_by(&self, entry: &Entry) -> bool {
         let ended = self.outcome.as_ref().and_then(|outcome| outcome.at);
         let is_end = self.revision.is_none() && ended == Some(entry.completed);
         entry.outcome != RecordedOutcome::Drifted && (is_end || entry.started == Some(self.attempt_since()))

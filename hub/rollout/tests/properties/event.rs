@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use drydock_rollout::{IntOrPercent, RefusalCause, UpgradeVia};
+use drydock_rollout::{IntOrPercent, RefusalCause, RequestedMethod};
 use proptest::prelude::*;
 
 use super::world::Theirs;
@@ -22,7 +22,7 @@ pub enum SpecEdit {
     Soak(i64),
     MaxFailures(Option<u32>),
     Windows(bool),
-    Via(UpgradeVia),
+    Method(RequestedMethod),
 }
 
 /// Something that happens to a fleet.
@@ -56,7 +56,7 @@ pub enum Event {
     Lost(usize),
     /// Somebody takes the labels off a work.
     Unlabelled(usize),
-    /// A work goes without having been deleted, as far as the watch tells.
+    /// A work goes without having been deleted, as far as the watch shows.
     Vanished(usize),
     /// Writes about a cluster are refused, or accepted again.
     Refused(usize, RefusalCause),
@@ -152,11 +152,11 @@ fn edits() -> impl Strategy<Value = SpecEdit> {
         proptest::option::of(0_u32..4).prop_map(SpecEdit::MaxFailures),
         any::<bool>().prop_map(SpecEdit::Windows),
         prop_oneof![
-            Just(UpgradeVia::Auto),
-            Just(UpgradeVia::Agent),
-            Just(UpgradeVia::ClusterVersion)
+            Just(RequestedMethod::Auto),
+            Just(RequestedMethod::Agent),
+            Just(RequestedMethod::ClusterVersion)
         ]
-        .prop_map(SpecEdit::Via),
+        .prop_map(SpecEdit::Method),
     ]
 }
 

@@ -228,7 +228,7 @@ impl World {
         .collect()
     }
 
-    /// No upgrade begins while as many clusters are being upgraded as may be, however they came to be so many.
+    /// No upgrade begins while as many clusters are being upgraded as are allowed, however that number came about.
     fn limits_upgrades(&self, plan: &Plan, limit: usize) {
         let upgrading = self.upgrading();
         let begun = plan.actions.iter().filter(|action| match action {

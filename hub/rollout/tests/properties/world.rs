@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drydock_rollout::{
-    Action, ActionSpec, AgentFeedback, AgentPhase, AgentSettings, Applied, AttemptOutcome, ClusterFacts,
+    Action, ActionSpec, AgentFeedback, AgentOptions, AgentPhase, Applied, AttemptOutcome, ClusterFacts,
     ClusterName, Decider, EndState, Enforcement, Entry, EntryPlace, Goal, IntOrPercent, Labels, LiveUpgrades,
     Observed, Operators, OwnPlacement, Owner, PageHeader, PlacementKey, Plan, Previous, RecordedEntry,
-    RecordedOutcome, Refusal, RefusalCause, Refused, RefusedWrite, Requirements, Retries, RetryToken,
-    Revision, Rollout, Row, Run, RunState, Selected, Selection, SelectionProblem, SelectionSource, Selector,
-    Spec, StageSeconds, StartWindow, Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod,
-    UpgradeVia, VersionFeedback, Work, WorkFeedback, WorkKind, check, decide,
+    RecordedOutcome, Refusal, RefusalCause, Refused, RefusedWrite, RequestedMethod, Requirements, Retries,
+    RetryToken, Revision, Rollout, Row, Run, RunState, Selected, Selection, SelectionProblem,
+    SelectionSource, Selector, Spec, StageSeconds, Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey,
+    UpgradeMethod, VersionFeedback, Window, Work, WorkFeedback, WorkKind, check, decide,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -38,7 +38,7 @@ pub enum Theirs {
 pub struct World {
     pub observed: Observed,
     pub now: Timestamp,
-    /// Told of every change, and compared at every plan.
+    /// Given every change, and compared at every plan.
     decider: Decider,
     made: u64,
 }
@@ -81,8 +81,8 @@ fn spec(fleet: &Fleet) -> Spec {
             max_failures: fleet.max_failures.map(IntOrPercent::Count),
             windows: Vec::new(),
             cluster_timeout: SignedDuration::from_hours(3),
-            via: UpgradeVia::Auto,
-            agent: AgentSettings {
+            method: RequestedMethod::Auto,
+            agent: AgentOptions {
                 steps: "OSD",
                 pdb_force_drain_minutes: 60,
                 capacity_reservation: None,
@@ -222,7 +222,7 @@ impl World {
                 self.happens_to_upgrade(event);
             }
         }
-        self.tell();
+        self.update_decider();
     }
 
     fn happens_to_cluster(&mut self, event: &Event) {
@@ -385,10 +385,10 @@ impl World {
                 spec.strategy.max_failures = failures.map(IntOrPercent::Count);
             }
             SpecEdit::Windows(wanted) => {
-                let window = || StartWindow::parse("0 * * * *", SignedDuration::from_mins(20), None).unwrap();
+                let window = || Window::parse("0 * * * *", SignedDuration::from_mins(20), None).unwrap();
                 spec.strategy.windows = if wanted { vec![window()] } else { Vec::new() };
             }
-            SpecEdit::Via(via) => spec.strategy.via = via,
+            SpecEdit::Method(method) => spec.strategy.method = method,
         });
     }
 
@@ -472,8 +472,8 @@ impl World {
         }
     }
 
-    /// The decider is told of all that has changed.
-    fn tell(&mut self) {
+    /// Gives the decider all that has changed.
+    fn update_decider(&mut self) {
         self.decider.set_rollout(self.observed.rollout.clone());
         for (name, row) in &self.observed.rows {
             self.decider.set_row(name.clone(), Some(row.clone()));
@@ -508,14 +508,14 @@ impl World {
             completion_time: report.complete().then_some(self.now),
             complete: report.complete(),
         };
-        self.tell();
+        self.update_decider();
     }
 
     /// Decides and carries out until there is nothing to do; every plan on the way keeps the rules.
     pub fn settle(&mut self) {
         for _ in 0..40 {
             self.others_record();
-            self.tell();
+            self.update_decider();
             let plan = self.plan();
             assert_eq!(check(&self.observed.rollout, &self.observed.rows, &plan), []);
             if plan.actions.is_empty() {

@@ -77,7 +77,7 @@ fn a_hub_that_starts_again_sees_by_lists_what_the_one_before_saw_by_watches() {
         before.fleet.look(&key(), moment),
         after.fleet.look(&key(), moment)
     );
-    assert_eq!(before.held(), after.held());
+    assert_eq!(before.entry_counts(), after.entry_counts());
 }
 
 #[test]

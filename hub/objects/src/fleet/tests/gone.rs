@@ -134,7 +134,7 @@ fn a_busy_fleet_holds_something_of_everything() {
         ("versions", 1),
         ("works", 1),
     ];
-    assert_eq!(fleet.held(), expected.into());
+    assert_eq!(fleet.entry_counts(), expected.into());
 }
 
 #[test]
@@ -143,9 +143,15 @@ fn what_is_gone_leaves_nothing_behind() {
         let mut fleet = busy();
         remove(&mut fleet);
         fleet.look();
-        let held = fleet.held();
-        let left: Vec<_> = parts.iter().filter(|part| held.contains_key(**part)).collect();
-        assert!(left.is_empty(), "{what} are gone, {left:?} are not: {held:?}");
+        let entry_counts = fleet.entry_counts();
+        let left: Vec<_> = parts
+            .iter()
+            .filter(|part| entry_counts.contains_key(**part))
+            .collect();
+        assert!(
+            left.is_empty(),
+            "{what} are gone, {left:?} are not: {entry_counts:?}"
+        );
     }
 }
 
@@ -166,7 +172,11 @@ fn a_fleet_of_which_everything_is_gone_holds_nothing_in_whatever_order_it_went()
                 }
             }
             let order: Vec<_> = order.iter().map(|(what, ..)| what).collect();
-            assert_eq!(fleet.held(), BTreeMap::new(), "order {order:?}, looks: {looks}");
+            assert_eq!(
+                fleet.entry_counts(),
+                BTreeMap::new(),
+                "order {order:?}, looks: {looks}"
+            );
         }
     }
 }
@@ -176,7 +186,7 @@ fn a_replica_that_only_looks_on_holds_nothing_of_what_came_and_went() {
     let mut fleet = TestFleet::new(&["c01", "c02"]);
     let works: Vec<_> = fleet.starts().into_values().map(|(_, work)| work).collect();
     let mut standby = TestFleet::new(&[]);
-    let before = standby.held();
+    let before = standby.entry_counts();
     for (name, work) in ["c01", "c02"].into_iter().zip(&works) {
         standby.see_work(name, work);
         let mut work = (**work).clone();
@@ -187,7 +197,7 @@ fn a_replica_that_only_looks_on_holds_nothing_of_what_came_and_went() {
     // The labels of the second may have been taken off: the upgrade will want to know.
     let _change = standby.fleet.remove_upgrade(&key());
     standby.set_upgrade(UID, 1, "all");
-    assert_eq!(standby.held(), before);
+    assert_eq!(standby.entry_counts(), before);
 }
 
 #[test]
@@ -220,7 +230,7 @@ fn a_snapshot_goes_with_its_placement_and_with_who_names_it() {
     fleet.look();
     fleet.see::<Placement>("default", "all", Some(selected("all-uid", 2)));
     fleet.look();
-    assert_eq!(fleet.held().get("selected"), Some(&1));
+    assert_eq!(fleet.entry_counts().get("selected"), Some(&1));
 }
 
 #[test]
@@ -248,10 +258,10 @@ fn a_write_that_has_not_come_back_is_forgotten_when_it_does_or_nobody_waits_for_
     for (what, happens) in cases {
         let mut fleet = TestFleet::new(&["c01"]);
         let start = fleet.starts().remove(&ClusterName::from("c01")).unwrap();
-        assert_eq!(fleet.held().get("pending"), Some(&1));
+        assert_eq!(fleet.entry_counts().get("pending"), Some(&1));
         happens(&mut fleet, &start);
-        let held = fleet.held();
-        assert_eq!(held.get("pending"), None, "{what}");
-        assert_eq!(held.get("versions"), held.get("works"), "{what}");
+        let entry_counts = fleet.entry_counts();
+        assert_eq!(entry_counts.get("pending"), None, "{what}");
+        assert_eq!(entry_counts.get("versions"), entry_counts.get("works"), "{what}");
     }
 }

@@ -125,7 +125,7 @@ fn a_refusal_is_forgotten_when_its_attempt_is_over_or_nobody_wants_it() {
         let planned = fleet.fleet.plan(&key(), fleet.now);
         let expected = usize::from(is_remembered);
         assert_eq!(
-            fleet.held().get("refusals").copied().unwrap_or(0),
+            fleet.entry_counts().get("refusals").copied().unwrap_or(0),
             expected,
             "{what}"
         );
@@ -173,18 +173,18 @@ fn a_refused_change_or_deletion_goes_with_its_work() {
         deleting.deleting = true;
         fleet.see_work("c01", &Arc::new(deleting));
         fleet.remove_work("c01");
-        assert_eq!(fleet.held().get("refusals"), None, "delete: {delete}");
+        assert_eq!(fleet.entry_counts().get("refusals"), None, "delete: {delete}");
     }
 }
 
 #[test]
 fn the_same_words_are_news_once_and_an_unavailable_server_after_half_a_minute() {
     let (mut fleet, action) = refused();
-    for (words, is_news) in [("not in this quarter", false), ("quota", true), ("quota", false)] {
+    for (words, is_to_be_reported) in [("not in this quarter", false), ("quota", true), ("quota", false)] {
         fleet.pass(1);
-        assert_eq!(fleet.refuse(&action, words), is_news, "{words}");
+        assert_eq!(fleet.refuse(&action, words), is_to_be_reported, "{words}");
     }
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for second in (0..90).step_by(15) {
         let upgrade = key();
         let refused = RefusedAction {
@@ -195,10 +195,10 @@ fn the_same_words_are_news_once_and_an_unavailable_server_after_half_a_minute() 
         };
         fleet.pass(15);
         if fleet.fleet.refused(&refused, fleet.now).1 {
-            told.push(second);
+            reported.push(second);
         }
     }
-    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(reported.len(), 1, "{reported:?}");
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_refused_write_that_is_about_no_cluster_is_news_until_one_is_made() {
         assert!(!fleet.refuse(&action, "no"), "the same words");
         assert_eq!(fleet.refuse(&action, "never"), !is_record, "other words");
         let _change = fleet.fleet.forget_refusal(&key(), &action);
-        let left = fleet.held();
+        let left = fleet.entry_counts();
         assert!(!left.keys().any(|part| part.contains("refusals")), "{left:?}");
         assert_eq!(fleet.refuse(&action, "never"), !is_record, "again");
         let _change = fleet.fleet.forget_refusal(&key(), &action);
@@ -322,9 +322,9 @@ fn a_work_that_follows_on_an_action_and_is_refused_is_so_since_the_first_attempt
 }
 
 #[test]
-fn records_that_are_refused_page_by_page_are_told_once_an_hour() {
+fn records_that_are_refused_page_by_page_are_reported_once_an_hour() {
     let mut fleet = TestFleet::new(&["c01"]);
-    let mut told = 0;
+    let mut reported = 0;
     for attempt in 0..120 {
         let name = format!("spring-{}", attempt % 2);
         let words = format!("{name} is denied");
@@ -339,10 +339,10 @@ fn records_that_are_refused_page_by_page_are_told_once_an_hour() {
             words: &words,
         };
         let (_change, is_new) = fleet.fleet.refused(&refused, fleet.now);
-        told += usize::from(is_new);
+        reported += usize::from(is_new);
         fleet.pass(59);
     }
-    assert_eq!(told, 2, "in two hours");
+    assert_eq!(reported, 2, "in two hours");
 }
 
 #[test]

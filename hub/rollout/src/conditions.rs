@@ -13,16 +13,16 @@ const CLUSTER_MESSAGE: usize = 160;
 
 /// The status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Truth {
+pub enum ConditionStatus {
     /// It holds.
     True,
     /// It does not.
     False,
-    /// That is not known.
+    /// It is not known whether it holds.
     Unknown,
 }
 
-use Truth::{False as FALSE, True as TRUE, Unknown as UNKNOWN};
+use ConditionStatus::{False as FALSE, True as TRUE, Unknown as UNKNOWN};
 
 /// The type of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,25 +57,25 @@ impl ConditionType {
 
 /// What a condition says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct UpgradeCondition {
     /// Which condition.
     pub type_: ConditionType,
     /// Whether it holds.
-    pub status: Truth,
+    pub status: ConditionStatus,
     /// Why, in CamelCase.
     pub reason: &'static str,
     /// Why, in a sentence, and what to do.
     pub message: String,
 }
 
-struct Said {
-    status: Truth,
+struct ConditionValue {
+    status: ConditionStatus,
     reason: &'static str,
     message: String,
 }
 
-fn said(status: Truth, reason: &'static str, message: impl Into<String>) -> Said {
-    Said {
+fn value(status: ConditionStatus, reason: &'static str, message: impl Into<String>) -> ConditionValue {
+    ConditionValue {
         status,
         reason,
         message: message.into(),
@@ -83,37 +83,37 @@ fn said(status: Truth, reason: &'static str, message: impl Into<String>) -> Said
 }
 
 /// What all conditions say.
-pub fn verdicts(report: &Report) -> Vec<Verdict> {
+pub fn upgrade_conditions(report: &Report) -> Vec<UpgradeCondition> {
     use ConditionType::{Applied, Complete, Deleting, Failed, InProgress, Selected};
     if let Some(deleting) = deleting(report) {
-        return vec![verdict(Deleting, deleting)];
+        return vec![condition(Deleting, deleting)];
     }
     let in_progress = in_progress(report);
     let complete = complete(report, &in_progress);
     vec![
-        verdict(Selected, selected(report)),
-        verdict(Applied, applied(report)),
-        verdict(InProgress, in_progress),
-        verdict(Complete, complete),
-        verdict(Failed, failed(report)),
+        condition(Selected, selected(report)),
+        condition(Applied, applied(report)),
+        condition(InProgress, in_progress),
+        condition(Complete, complete),
+        condition(Failed, failed(report)),
     ]
 }
 
-fn verdict(type_: ConditionType, mut said: Said) -> Verdict {
-    said.message.truncate(bounded(&said.message, MESSAGE).len());
-    Verdict {
+fn condition(type_: ConditionType, mut value: ConditionValue) -> UpgradeCondition {
+    value.message.truncate(bounded(&value.message, MESSAGE).len());
+    UpgradeCondition {
         type_,
-        status: said.status,
-        reason: said.reason,
-        message: said.message,
+        status: value.status,
+        reason: value.reason,
+        message: value.message,
     }
 }
 
-fn deleting(report: &Report) -> Option<Said> {
+fn deleting(report: &Report) -> Option<ConditionValue> {
     let deletion = report.deletion.as_ref()?;
     let left = clusters(deletion.clusters_with_works.len());
     Some(match (&report.records_refused, &deletion.refused) {
-        (Some(words), _) if deletion.unrecorded > 0 => said(
+        (Some(words), _) if deletion.unrecorded > 0 => value(
             TRUE,
             reason::RECORDS_REFUSED,
             format!(
@@ -121,12 +121,12 @@ fn deleting(report: &Report) -> Option<Said> {
                 clusters(deletion.unrecorded)
             ),
         ),
-        (_, Some((cluster, words))) => said(
+        (_, Some((cluster, words))) => value(
             TRUE,
             reason::DELETION_REFUSED,
             format!("the deletion of a work of {cluster} is refused: {words}; works of {left} are left"),
         ),
-        _ => said(
+        _ => value(
             TRUE,
             reason::DELETING_WORKS,
             format!("works of {left} are being deleted"),
@@ -134,35 +134,35 @@ fn deleting(report: &Report) -> Option<Said> {
     })
 }
 
-fn selected(report: &Report) -> Said {
+fn selected(report: &Report) -> ConditionValue {
     let Some((placement, problem)) = &report.selection_problem else {
         return match report.selected {
-            0 => said(
+            0 => value(
                 FALSE,
                 reason::NO_CLUSTERS,
                 "no cluster is selected: check the placements' predicates, the cluster sets bound to their namespaces, \
                  and the labels of the clusters",
             ),
-            selected => said(TRUE, reason::SELECTED, format!("{} selected", clusters(selected))),
+            selected => value(TRUE, reason::SELECTED, format!("{} selected", clusters(selected))),
         };
     };
     match problem {
-        SelectionProblem::NotFound => said(
+        SelectionProblem::NotFound => value(
             FALSE,
             reason::PLACEMENT_NOT_FOUND,
             format!("there is no Placement {placement}: create it or correct spec.placement"),
         ),
-        SelectionProblem::Forbidden => said(
+        SelectionProblem::Forbidden => value(
             FALSE,
             reason::PLACEMENT_FORBIDDEN,
             format!("Placement {placement} is in another namespace than the upgrade: this hub refuses that"),
         ),
-        SelectionProblem::Unsatisfied(why) => said(
+        SelectionProblem::Unsatisfied(why) => value(
             FALSE,
             reason::PLACEMENT_UNSATISFIED,
             format!("Placement {placement} finds no clusters: {why}"),
         ),
-        SelectionProblem::Pending => said(
+        SelectionProblem::Pending => value(
             UNKNOWN,
             reason::NO_CLUSTERS,
             format!("waiting until Placement {placement} is decided"),
@@ -170,10 +170,10 @@ fn selected(report: &Report) -> Said {
     }
 }
 
-fn applied(report: &Report) -> Said {
+fn applied(report: &Report) -> ConditionValue {
     match report.applied {
-        0 => said(FALSE, reason::NOT_STARTED, "no work is applied yet"),
-        applied => said(
+        0 => value(FALSE, reason::NOT_STARTED, "no work is applied yet"),
+        applied => value(
             TRUE,
             reason::APPLIED,
             format!("works are applied on {}", clusters(applied)),
@@ -181,7 +181,7 @@ fn applied(report: &Report) -> Said {
     }
 }
 
-fn in_progress(report: &Report) -> Said {
+fn in_progress(report: &Report) -> ConditionValue {
     let counts = &report.counts;
     let moving = counts.in_flight + report.starting;
     let halted = report.halt.as_ref().map(|halt| halt_words(halt, report));
@@ -192,16 +192,16 @@ fn in_progress(report: &Report) -> Said {
         left(report)
     );
     match halted {
-        // Running upgrades continue without a valid spec or a selection; otherwise the halt is the news.
+        // Running upgrades continue without a valid spec or a selection; otherwise the halt is what is new.
         Some((reason::NOT_STARTED, _)) | None if moving > 0 => {
-            return said(TRUE, reason::IN_PROGRESS, so_far);
+            return value(TRUE, reason::IN_PROGRESS, so_far);
         }
-        Some((reason, why)) if moving > 0 => return said(FALSE, reason, format!("{why}; {so_far}")),
-        Some((reason, why)) => return said(FALSE, reason, why),
+        Some((reason, why)) if moving > 0 => return value(FALSE, reason, format!("{why}; {so_far}")),
+        Some((reason, why)) => return value(FALSE, reason, why),
         None => {}
     }
     if report.complete() {
-        return said(
+        return value(
             FALSE,
             reason::COMPLETE,
             format!("{}{}", completed(report), left(report)),
@@ -209,18 +209,18 @@ fn in_progress(report: &Report) -> Said {
     }
     if report.awaits_records > 0 && counts.complete == counts.total {
         let message = format!("{} being put on record", clusters(report.awaits_records));
-        return said(TRUE, reason::IN_PROGRESS, message);
+        return value(TRUE, reason::IN_PROGRESS, message);
     }
     if report.channels_pending > 0 && counts.complete == counts.total {
         let message = format!(
             "the channel is being set on {}",
             clusters(report.channels_pending)
         );
-        return said(TRUE, reason::IN_PROGRESS, message);
+        return value(TRUE, reason::IN_PROGRESS, message);
     }
     if counts.total == 0 {
         let message = format!("no cluster is selected{}", left(report));
-        return said(FALSE, reason::NOT_STARTED, message);
+        return value(FALSE, reason::NOT_STARTED, message);
     }
     if counts.pending == 0 {
         let message = format!(
@@ -230,12 +230,12 @@ fn in_progress(report: &Report) -> Said {
             counts.failed,
             left(report)
         );
-        return said(FALSE, reason::CLUSTER_FAILED, message);
+        return value(FALSE, reason::CLUSTER_FAILED, message);
     }
     let message = format!("{} waiting: {}", clusters(counts.pending), first_wait(report));
     match report.rollout_since {
-        None => said(FALSE, reason::NOT_STARTED, message),
-        Some(_) => said(TRUE, reason::IN_PROGRESS, message),
+        None => value(FALSE, reason::NOT_STARTED, message),
+        Some(_) => value(TRUE, reason::IN_PROGRESS, message),
     }
 }
 
@@ -287,21 +287,21 @@ fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
         ),
         Halt::AwaitingStartWindow { opens: None } => (
             reason::AWAITING_START_WINDOW,
-            "no start window is open, and none opens any more: correct spec.upgradeStrategy.startWindows".to_owned(),
+            "no start window is open, and none will open again: correct spec.upgradeStrategy.startWindows".to_owned(),
         ),
     }
 }
 
-fn complete(report: &Report, in_progress: &Said) -> Said {
+fn complete(report: &Report, in_progress: &ConditionValue) -> ConditionValue {
     let counts = &report.counts;
     if report.complete() {
-        return said(
+        return value(
             TRUE,
             reason::COMPLETE,
             format!("all {}{}", completed(report), left(report)),
         );
     }
-    said(
+    value(
         FALSE,
         in_progress.reason,
         format!("{} of {} complete", counts.complete, counts.total),
@@ -333,25 +333,25 @@ fn left(report: &Report) -> String {
     parts.collect()
 }
 
-fn failed(report: &Report) -> Said {
+fn failed(report: &Report) -> ConditionValue {
     if let Some(invalid) = &report.invalid {
-        return said(TRUE, reason::INVALID_SPEC, invalid.to_string());
+        return value(TRUE, reason::INVALID_SPEC, invalid.to_string());
     }
     if let Some(words) = &report.records_refused {
         let message = format!(
             "how clusters end cannot be recorded, and works with an outcome stay until it is: {words}"
         );
-        return said(TRUE, reason::RECORDS_REFUSED, message);
+        return value(TRUE, reason::RECORDS_REFUSED, message);
     }
     let count = report.counts.failed;
     if count == 0 {
-        return said(FALSE, "NoClusterFailed", "no cluster has failed");
+        return value(FALSE, "NoClusterFailed", "no cluster has failed");
     }
     let names = report
         .failed
         .iter()
         .map(|(name, reason)| format!("{name} ({})", bounded(&reason.to_string(), CLUSTER_MESSAGE)));
-    said(
+    value(
         TRUE,
         reason::CLUSTER_FAILED,
         format!("{} failed: {}", clusters(count), some_names(names, count)),
