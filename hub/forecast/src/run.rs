@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use drydock_rollout::{
-    AfterEnd, Opening, Outlook, Position, SlotInputs, Stage, StageSet, Stop, Turn, Turns, next_moment,
-    upgrades_allowed,
+    AfterEnd, ClusterOutlook, Opening, Outlook, Position, SlotInputs, Stage, StageSet, Stop, Turn, Turns,
+    next_moment, upgrades_allowed,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -228,81 +228,19 @@ impl<'a> Simulation<'a> {
         state.most_in_flight = outlook.inputs.in_flight;
         state.waited = [0; 4];
         for (index, seen) in (0..).zip(&outlook.clusters) {
-            let mut cluster = Cluster {
-                times: ClusterTimes::default(),
-                then: StageSet::default(),
-                stage: Stage::Platform,
-                upgrading: false,
-                canary: seen.canary,
-                selected: seen.selected,
-                unhealthy: seen.unhealthy,
-                waits: false,
-                after: AfterEnd::Rests,
-            };
-            match &seen.position {
-                Position::Waits(stages) => {
-                    cluster.then = *stages;
-                    cluster.waits = true;
-                }
-                Position::Blocked(_) => {}
-                Position::UnderWay {
-                    stage,
-                    since,
-                    deadline,
-                    then,
-                    started,
-                } => {
-                    cluster.times.started = *started;
-                    cluster.then = *then;
-                    cluster.stage = *stage;
-                    cluster.upgrading = *stage != Stage::PreAction;
-                    let elapsed = outlook.now.duration_since(*since).as_secs().max(0);
-                    let event = stage_end(draws, index, *stage, *since, *deadline, elapsed);
-                    state.events.push(Reverse(event));
-                }
-                Position::Advances {
-                    stages,
-                    started,
-                    upgrading,
-                } => {
-                    cluster.times.started = *started;
-                    cluster.then = *stages;
-                    cluster.upgrading = *upgrading;
-                    if *upgrading {
-                        state.advancing.push(index);
-                    } else {
-                        state.continuing.push((!seen.canary, *started, index));
-                    }
-                }
-                Position::Ends {
-                    failed,
-                    started,
-                    upgrading,
-                } => {
-                    cluster.times.started = *started;
-                    cluster.upgrading = *upgrading;
-                    state.ending.push((index, *failed));
-                }
-                Position::Ended {
-                    failed,
-                    started,
-                    finished,
-                } => {
-                    cluster.times = ClusterTimes {
-                        started: *started,
-                        ended: *finished,
-                        failed: *failed,
-                    };
-                    state.failed += usize::from(*failed);
-                }
+            let cluster = self.state.place(index, seen);
+            self.state.clusters.push(cluster);
+            if let Position::UnderWay {
+                stage,
+                since,
+                deadline,
+                ..
+            } = seen.position
+            {
+                let elapsed = outlook.now.duration_since(since).as_secs().max(0);
+                let event = stage_end(draws, index, stage, since, deadline, elapsed);
+                self.state.events.push(Reverse(event));
             }
-            if !matches!(
-                seen.position,
-                Position::Waits(_) | Position::Blocked(_) | Position::Ended { .. }
-            ) {
-                cluster.after = seen.after;
-            }
-            state.clusters.push(cluster);
         }
     }
 
@@ -331,17 +269,18 @@ impl<'a> Simulation<'a> {
     fn fill_slots(&mut self) {
         let state = &mut self.state;
         let queue = &self.outlook.queue;
-        let waits =
-            |state: &State, place: usize| queue.get(place).is_some_and(|index| state.clusters[*index].waits);
-        while state.first < queue.len() && !waits(state, state.first) {
+        while queue
+            .get(state.first)
+            .is_some_and(|index| !state.clusters[*index].waits)
+        {
             state.first += 1;
         }
         let mut turns = Turns::new(self.limit, &state.inputs);
-        for place in state.first..queue.len() {
-            if !waits(state, place) {
+        for (place, index) in queue.iter().enumerate().skip(state.first) {
+            if !state.clusters[*index].waits {
                 continue;
             }
-            match turns.of(true, !state.clusters[queue[place]].canary) {
+            match turns.of(true, !state.clusters[*index].canary) {
                 Turn::Starts => turns.take(true),
                 // Canaries come first, so that all behind it wait as well.
                 Turn::Waits | Turn::NoSlotLeft => break,
@@ -438,17 +377,18 @@ impl<'a> Simulation<'a> {
         let state = &self.state;
         let left = state.inputs.startable;
         let is_open = left == 0 && state.continuing.is_empty() && state.events.is_empty();
-        let cause = (!is_open).then(|| match stop {
-            _ if is_too_long => StopCause::TooLong,
-            Some(Stop::Paused) => StopCause::Paused,
-            Some(Stop::CanaryFailed) => StopCause::CanaryFailed,
-            Some(Stop::NoCanaryMatched) => StopCause::NoCanaryMatched,
-            Some(Stop::FailureBudgetSpent { .. }) => StopCause::FailureBudgetSpent,
-            Some(Stop::CanarySoaking { .. }) => StopCause::CanaryUnhealthy,
-            Some(Stop::AwaitingStartWindow { .. }) => StopCause::NoWindowOpens,
-            None if left == 0 => StopCause::NoWindowOpens,
-            None => StopCause::CanaryBlocked,
-        });
+        let cause = match stop {
+            _ if is_open => None,
+            _ if is_too_long => Some(StopCause::TooLong),
+            Some(Stop::Paused) => Some(StopCause::Paused),
+            Some(Stop::CanaryFailed) => Some(StopCause::CanaryFailed),
+            Some(Stop::NoCanaryMatched) => Some(StopCause::NoCanaryMatched),
+            Some(Stop::FailureBudgetSpent { .. }) => Some(StopCause::FailureBudgetSpent),
+            Some(Stop::CanarySoaking { .. }) => Some(StopCause::CanaryUnhealthy),
+            Some(Stop::AwaitingStartWindow { .. }) => Some(StopCause::NoWindowOpens),
+            None if left == 0 => Some(StopCause::NoWindowOpens),
+            None => Some(StopCause::CanaryBlocked),
+        };
         RunOutcome {
             end: state.last_end,
             stop: cause,
@@ -461,6 +401,73 @@ impl<'a> Simulation<'a> {
 }
 
 impl State {
+    /// Puts a cluster where the outlook has it.
+    fn place(&mut self, index: u32, seen: &ClusterOutlook) -> Cluster {
+        let mut cluster = Cluster {
+            times: ClusterTimes::default(),
+            then: StageSet::default(),
+            stage: Stage::Platform,
+            upgrading: false,
+            canary: seen.canary,
+            selected: seen.selected,
+            unhealthy: seen.unhealthy,
+            waits: false,
+            after: seen.after,
+        };
+        match &seen.position {
+            Position::Waits(stages) => {
+                cluster.then = *stages;
+                cluster.waits = true;
+                cluster.after = AfterEnd::Rests;
+            }
+            Position::Blocked(_) => {}
+            Position::UnderWay {
+                stage, then, started, ..
+            } => {
+                cluster.times.started = *started;
+                cluster.then = *then;
+                cluster.stage = *stage;
+                cluster.upgrading = *stage != Stage::PreAction;
+            }
+            Position::Advances {
+                stages,
+                started,
+                upgrading,
+            } => {
+                cluster.times.started = *started;
+                cluster.then = *stages;
+                cluster.upgrading = *upgrading;
+                if *upgrading {
+                    self.advancing.push(index);
+                } else {
+                    self.continuing.push((!seen.canary, *started, index));
+                }
+            }
+            Position::Ends {
+                failed,
+                started,
+                upgrading,
+            } => {
+                cluster.times.started = *started;
+                cluster.upgrading = *upgrading;
+                self.ending.push((index, *failed));
+            }
+            Position::Ended {
+                failed,
+                started,
+                finished,
+            } => {
+                cluster.times = ClusterTimes {
+                    started: *started,
+                    ended: *finished,
+                    failed: *failed,
+                };
+                self.failed += usize::from(*failed);
+            }
+        }
+        cluster
+    }
+
     fn is_settled(&self) -> bool {
         self.ending.is_empty() && self.advancing.is_empty()
     }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 /// The intervals in which a start window is open, as far as they were asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Windows<'a> {
-    windows: &'a [Window],
+    all: &'a [Window],
     /// From when, until when; in their order, and none touches the next one.
     open: Vec<(Timestamp, Timestamp)>,
     /// Up to here the intervals are known.
@@ -21,7 +21,7 @@ impl<'a> Windows<'a> {
     /// Those of a rollout, from `now` on.
     pub fn new(windows: &'a [Window], now: Timestamp) -> Self {
         Self {
-            windows,
+            all: windows,
             open: Vec::new(),
             known_until: now,
             is_complete: false,
@@ -36,7 +36,7 @@ impl<'a> Windows<'a> {
 
     /// What the windows together say of a moment. Moments are asked for in their order.
     pub fn opening(&mut self, now: Timestamp) -> Opening {
-        if self.windows.is_empty() {
+        if self.all.is_empty() {
             return Opening::Always;
         }
         loop {
@@ -53,7 +53,7 @@ impl<'a> Windows<'a> {
     /// Finds the next interval behind those that are known.
     fn learn_next(&mut self) {
         let mut opens = self.known_until;
-        let mut closes = match opening(self.windows, opens) {
+        let mut closes = match opening(self.all, opens) {
             Opening::OpenUntil(closes) => closes,
             Opening::ClosedUntil(Some(next)) => {
                 opens = next;
@@ -65,7 +65,7 @@ impl<'a> Windows<'a> {
             }
         };
         // Another one may be open when the first one closes.
-        while let Opening::OpenUntil(later) = opening(self.windows, closes) {
+        while let Opening::OpenUntil(later) = opening(self.all, closes) {
             closes = later;
             if closes.duration_since(opens).as_hours() > LONGEST_INTERVAL_HOURS {
                 break;
@@ -87,6 +87,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
+
         #[test]
         fn what_is_remembered_is_what_the_windows_say(
             crons in proptest::collection::vec(
@@ -106,10 +108,11 @@ mod tests {
             let mut remembered = Windows::new(&windows, now);
             for step in steps {
                 let (said, meant) = (remembered.opening(now), opening(&windows, now));
-                match (said, meant) {
+                if let (Opening::OpenUntil(said), Opening::OpenUntil(meant)) = (said, meant) {
                     // What follows on it at once is known as well.
-                    (Opening::OpenUntil(said), Opening::OpenUntil(meant)) => prop_assert!(said >= meant),
-                    _ => prop_assert_eq!(said, meant),
+                    prop_assert!(said >= meant);
+                } else {
+                    prop_assert_eq!(said, meant);
                 }
                 now += SignedDuration::from_secs(step);
             }

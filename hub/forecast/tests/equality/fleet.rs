@@ -160,7 +160,8 @@ impl Fleet {
             accepted: obstacle != Some(Obstacle::NotAccepted),
             joined: true,
             available: obstacle != Some(Obstacle::Unavailable),
-            available_since: (number % 3 == 0)
+            available_since: number
+                .is_multiple_of(3)
                 .then(|| self.now() - SignedDuration::from_mins(7 * number as i64)),
             taints: (obstacle == Some(Obstacle::Tainted))
                 .then(|| Taint {
@@ -283,8 +284,7 @@ fn begins() -> impl Strategy<Value = i64> {
     (days, 0_i64..86_400).prop_map(|(day, second)| day + second / 60 * 60)
 }
 
-pub fn fleets() -> impl Strategy<Value = Fleet> {
-    let some = || proptest::collection::btree_set(0_usize..14, 0..6);
+fn obstacles() -> impl Strategy<Value = BTreeMap<usize, Obstacle>> {
     let obstacle = prop_oneof![
         Just(Obstacle::Unavailable),
         Just(Obstacle::Tainted),
@@ -292,14 +292,18 @@ pub fn fleets() -> impl Strategy<Value = Fleet> {
         Just(Obstacle::NotAccepted),
         Just(Obstacle::NoLabel)
     ];
-    let obstacles = prop_oneof![
+    prop_oneof![
         2 => Just(BTreeMap::new()),
         1 => proptest::collection::btree_map(0_usize..14, obstacle, 0..3)
-    ];
+    ]
+}
+
+pub fn fleets() -> impl Strategy<Value = Fleet> {
+    let some = || proptest::collection::btree_set(0_usize..14, 0..6);
     let strategy = (
         limits(),
         failures(),
-        prop_oneof![Just(0_i64), 1_i64..300],
+        prop_oneof![1 => Just(0_i64), 2 => 1_i64..300],
         20_i64..260,
         windows(),
         methods(),
@@ -314,7 +318,7 @@ pub fn fleets() -> impl Strategy<Value = Fleet> {
         some(),
         some(),
         prop_oneof![2 => Just(BTreeSet::new()), 1 => some()],
-        obstacles,
+        obstacles(),
     );
     let rest = (
         1_u32..4,
@@ -322,58 +326,67 @@ pub fn fleets() -> impl Strategy<Value = Fleet> {
         begins(),
         any::<u64>(),
     );
-    (1_usize..14, 0_usize..4, strategy, goal, sets, rest).prop_map(
-        |(
-            clusters,
-            canaries,
-            (limit, max_failures, soak_minutes, timeout_minutes, windows, method),
-            (pre, post, operators, platform),
-            (agents, unclaimed, at_target, obstacles),
-            (groups, paused, begin, seed),
-        )| Fleet {
-            clusters,
-            canaries: canaries.min(clusters),
-            limit,
-            max_failures,
-            soak_minutes,
-            timeout_minutes,
-            windows,
-            pre,
-            post,
-            operators,
-            platform,
-            method,
-            agents,
-            unclaimed,
-            at_target,
-            obstacles,
-            groups,
-            paused,
-            begin,
-            seed,
-        },
+    (
+        1_usize..14,
+        prop_oneof![1 => Just(0_usize), 2 => 1_usize..4],
+        strategy,
+        goal,
+        sets,
+        rest,
     )
+        .prop_map(
+            |(
+                clusters,
+                canaries,
+                (limit, max_failures, soak_minutes, timeout_minutes, windows, method),
+                (pre, post, operators, platform),
+                (agents, unclaimed, at_target, obstacles),
+                (groups, paused, begin, seed),
+            )| Fleet {
+                clusters,
+                canaries: canaries.min(clusters),
+                limit,
+                max_failures,
+                soak_minutes,
+                timeout_minutes,
+                windows,
+                pre,
+                post,
+                operators,
+                platform,
+                method,
+                agents,
+                unclaimed,
+                at_target,
+                obstacles,
+                groups,
+                paused,
+                begin,
+                seed,
+            },
+        )
 }
 
 pub fn edits() -> impl Strategy<Value = Vec<Edit>> {
     let cluster = || 0_usize..14;
     let edit = prop_oneof![
-        any::<bool>().prop_map(Edit::Paused),
-        limits().prop_map(Edit::Limit),
-        (11_u64..15).prop_map(Edit::Version),
-        (0_i64..200).prop_map(Edit::Soak),
-        failures().prop_map(Edit::MaxFailures),
-        windows().prop_map(Edit::Windows),
-        any::<bool>().prop_map(Edit::Pre),
-        any::<bool>().prop_map(Edit::Post),
-        any::<bool>().prop_map(Edit::Operators),
-        (20_i64..260).prop_map(Edit::Timeout),
-        any::<bool>().prop_map(Edit::Canaries),
-        methods().prop_map(Edit::Method),
-        proptest::option::of(cluster()).prop_map(Edit::Retry),
-        (cluster(), any::<bool>()).prop_map(|(number, yes)| Edit::Selected(number, yes)),
-        (cluster(), any::<bool>()).prop_map(|(number, yes)| Edit::Canary(number, yes)),
-        (cluster(), any::<bool>()).prop_map(|(number, yes)| Edit::Available(number, yes)),
+        1 => any::<bool>().prop_map(Edit::Paused),
+        3 => (1_u32..3).prop_map(|limit| Edit::Limit(IntOrPercent::Count(limit))),
+        1 => limits().prop_map(Edit::Limit),
+        3 => (11_u64..15).prop_map(Edit::Version),
+        1 => (0_i64..200).prop_map(Edit::Soak),
+        1 => failures().prop_map(Edit::MaxFailures),
+        1 => windows().prop_map(Edit::Windows),
+        1 => any::<bool>().prop_map(Edit::Pre),
+        1 => any::<bool>().prop_map(Edit::Post),
+        1 => any::<bool>().prop_map(Edit::Operators),
+        1 => (20_i64..260).prop_map(Edit::Timeout),
+        1 => any::<bool>().prop_map(Edit::Canaries),
+        1 => methods().prop_map(Edit::Method),
+        1 => proptest::option::of(cluster()).prop_map(Edit::Retry),
+        3 => (0_usize..5, any::<bool>()).prop_map(|(number, yes)| Edit::Selected(number, yes)),
+        2 => (cluster(), any::<bool>()).prop_map(|(number, yes)| Edit::Canary(number, yes)),
+        3 => (0_usize..5, any::<bool>()).prop_map(|(number, yes)| Edit::Available(number, yes)),
     ];
-    prop_oneof![1 => Just(Vec::new()), 2 => proptest::collection::vec(edit, 1..5)]
+    prop_oneof![1 => Just(Vec::new()), 2 => proptest::collection::vec(edit, 1..8)]
 }

@@ -1,0 +1,412 @@
+//! The model of a cluster: how long each stage takes on it, and whether it fails, by what is on record of it, of clusters that are like
+//! it, of the fleet, and by published figures where there is nothing better.
+
+mod durations;
+mod failures;
+mod pace;
+mod past;
+mod published;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use drydock_rollout::{ClusterName, Labels, Outlook, Position, Stage, StageSet, Uid};
+use jiff::Timestamp;
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+
+use crate::draws::{Draw, Draws, StageEnd};
+use durations::{Durations, ENOUGH, Mixture};
+use failures::Failures;
+use pace::{Pace, Progress};
+
+pub use failures::FailureRate;
+pub use past::{PastFailure, PastUpgrade, Stream};
+
+/// Which clusters are like each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupBy {
+    /// Those of the same value of this label.
+    Label(String),
+    /// Those of the same provider (label `cloud`) and of about as many nodes (label `nodes`), as far as they are labelled.
+    ProviderAndSize,
+}
+
+impl GroupBy {
+    /// The group of a cluster with these labels.
+    pub fn group(&self, labels: &Labels) -> Option<Arc<str>> {
+        match self {
+            Self::Label(label) => labels.get(label).map(Into::into),
+            Self::ProviderAndSize => {
+                let provider = labels.get("cloud");
+                let nodes: Option<u32> = labels.get("nodes").and_then(|nodes| nodes.parse().ok());
+                let size = nodes.map(|nodes| match nodes {
+                    0..=6 => "up to 6 nodes",
+                    7..=25 => "7 to 25 nodes",
+                    26..=100 => "26 to 100 nodes",
+                    _ => "more than 100 nodes",
+                });
+                match (provider, size) {
+                    (None, None) => None,
+                    (Some(one), None) | (None, Some(one)) => Some(one.into()),
+                    (Some(provider), Some(size)) => Some(format!("{provider}, {size}").into()),
+                }
+            }
+        }
+    }
+}
+
+/// What a forecast is based on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Basis {
+    /// Upgrades on record of each stream that the rollout has.
+    pub recorded: Vec<(Stream, usize)>,
+    /// Upgrades on record whose stream is not known.
+    pub unknown: usize,
+    /// Upgrades of clusters of the rollout itself that are done.
+    pub of_this_rollout: usize,
+    /// Published figures count as well: too few upgrades are on record.
+    pub published: bool,
+}
+
+impl fmt::Display for Basis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = self
+            .recorded
+            .iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(stream, count)| format!("{count} {stream} upgrades of this fleet"))
+            .collect();
+        if self.unknown > 0 {
+            parts.push(format!("{} upgrades of this fleet", self.unknown));
+        }
+        if self.of_this_rollout > 0 {
+            parts.push(format!("{} of this rollout", self.of_this_rollout));
+        }
+        if self.published {
+            parts.push("published durations of OpenShift updates".to_owned());
+        }
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// How long stages take on the clusters of one rollout, and how often they fail.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Those of the platform's upgrade: clusters that nothing tells apart share one.
+    platform: Vec<Mixture>,
+    /// Which of them each cluster of the outlook has, and the row of its stream.
+    clusters: Vec<(u32, u8)>,
+    /// Those of the other stages.
+    others: [Mixture; 4],
+    failures: Failures,
+    pace: Pace,
+    basis: Basis,
+}
+
+/// The samples of one stream, by circle.
+#[derive(Default)]
+struct Samples {
+    clusters: BTreeMap<ClusterName, Vec<f64>>,
+    groups: BTreeMap<Arc<str>, Vec<f64>>,
+    fleet: Vec<f64>,
+}
+
+impl Samples {
+    fn of<'a>(past: impl Iterator<Item = &'a PastUpgrade>) -> Self {
+        let mut samples = Self::default();
+        for upgrade in past {
+            let Some(seconds) = upgrade.stages.upgrade.filter(|_| upgrade.failure.is_none()) else {
+                continue;
+            };
+            let seconds = seconds as f64;
+            samples.fleet.push(seconds);
+            samples
+                .clusters
+                .entry(upgrade.cluster.clone())
+                .or_default()
+                .push(seconds);
+            if let Some(group) = &upgrade.group {
+                samples.groups.entry(Arc::clone(group)).or_default().push(seconds);
+            }
+        }
+        samples
+    }
+}
+
+fn circle(samples: &[f64]) -> (usize, Arc<Durations>) {
+    (samples.len(), Arc::new(Durations::of(samples.iter().copied())))
+}
+
+/// One table of durations for each kind of cluster of a stream.
+struct StreamTable {
+    samples: Samples,
+    published: Arc<Durations>,
+    fleet: (usize, Arc<Durations>),
+    groups: BTreeMap<Arc<str>, (usize, Arc<Durations>)>,
+}
+
+impl StreamTable {
+    fn of(stream: Option<Stream>, past: &[PastUpgrade]) -> Self {
+        let alike = |upgrade: &&PastUpgrade| stream.is_none() || upgrade.stream == stream;
+        let samples = Samples::of(past.iter().filter(alike));
+        Self {
+            fleet: circle(&samples.fleet),
+            groups: samples
+                .groups
+                .iter()
+                .map(|(group, samples)| (Arc::clone(group), circle(samples)))
+                .collect(),
+            published: Arc::new(published::platform(stream)),
+            samples,
+        }
+    }
+
+    fn mixture(&self, cluster: &ClusterName, group: Option<&Arc<str>>) -> Mixture {
+        let own = self.samples.clusters.get(cluster).map(|samples| circle(samples));
+        let peers = group.and_then(|group| self.groups.get(group)).cloned();
+        let circles = own.into_iter().chain(peers).chain([self.fleet.clone()]);
+        Mixture::of(circles.filter(|(count, _)| *count > 0), &self.published)
+    }
+}
+
+impl Model {
+    /// The model of the clusters of an outlook, by what is on record.
+    pub fn new(outlook: &Outlook, past: &[PastUpgrade], group_by: &GroupBy, rate: FailureRate) -> Self {
+        let target = outlook.spec.goal.version();
+        let (present, earlier): (Vec<PastUpgrade>, Vec<PastUpgrade>) = past
+            .iter()
+            .cloned()
+            .partition(|upgrade| Some(upgrade.rollout.1) == outlook.since);
+        let mut tables: [Option<StreamTable>; 3] = [None, None, None];
+        let mut platform: Vec<Mixture> = Vec::new();
+        let mut known: BTreeMap<(usize, Option<Arc<str>>), u32> = BTreeMap::new();
+        let mut clusters = Vec::with_capacity(outlook.clusters.len());
+        for cluster in &outlook.clusters {
+            let stream = cluster
+                .from
+                .as_ref()
+                .zip(target)
+                .map(|(from, to)| Stream::of(from, to));
+            let row = failures::row(stream);
+            let table = tables[row].get_or_insert_with(|| StreamTable::of(stream, &earlier));
+            let group = group_by.group(&cluster.labels);
+            let has_own = table.samples.clusters.contains_key(&cluster.name);
+            let next = platform.len() as u32;
+            let index = if has_own {
+                next
+            } else {
+                *known.entry((row, group.clone())).or_insert(next)
+            };
+            if index == next {
+                platform.push(table.mixture(&cluster.name, group.as_ref()));
+            }
+            clusters.push((index, row as u8));
+        }
+        let mut model = Self {
+            platform,
+            clusters,
+            others: others(past),
+            failures: Failures::of(rate, past, stages(outlook)),
+            pace: Pace::of(published::FLEET_DEVIATION, &[]),
+            basis: basis(
+                &tables,
+                present.iter().filter(|upgrade| upgrade.failure.is_none()).count(),
+            ),
+        };
+        let shown = model.shown(outlook, &present);
+        model.pace = Pace::of(deviation(&earlier), &shown);
+        model
+    }
+
+    /// What it is based on.
+    pub fn basis(&self) -> &Basis {
+        &self.basis
+    }
+
+    /// What the clusters of the rollout itself have shown.
+    fn shown(&self, outlook: &Outlook, present: &[PastUpgrade]) -> Vec<Progress> {
+        let expected = |index: usize| &self.platform[self.clusters[index].0 as usize];
+        let progress = |index: usize, seconds: f64, done: bool| Progress {
+            seconds,
+            done,
+            log_mean: expected(index).log_mean,
+            log_deviation: expected(index).log_deviation,
+        };
+        let done: BTreeMap<&ClusterName, f64> = present
+            .iter()
+            .filter(|upgrade| upgrade.failure.is_none())
+            .filter_map(|upgrade| Some((&upgrade.cluster, upgrade.stages.upgrade? as f64)))
+            .collect();
+        let seen = outlook.clusters.iter().enumerate();
+        seen.filter_map(|(index, cluster)| match &cluster.position {
+            Position::UnderWay {
+                stage: Stage::Platform,
+                since,
+                ..
+            } => {
+                let seconds = outlook.now.duration_since(*since).as_secs() as f64;
+                Some(progress(index, seconds, false))
+            }
+            _ => Some(progress(index, *done.get(&cluster.name)?, true)),
+        })
+        .collect()
+    }
+
+    /// The draws of one run.
+    pub fn run(&self, seed: u64, run: u32) -> RunDraws<'_> {
+        let seed = seed
+            .wrapping_mul(0xD134_2543_DE82_EF95)
+            .wrapping_add(u64::from(run).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        RunDraws {
+            model: self,
+            seed,
+            pace: self.pace.factor(random.random()),
+            shares: self.failures.shares(random.random()),
+        }
+    }
+}
+
+/// The stages that clusters of a rollout go through.
+fn stages(outlook: &Outlook) -> StageSet {
+    let spec = &outlook.spec;
+    let used = [
+        (Stage::PreAction, spec.pre_action.is_some()),
+        (Stage::Platform, spec.goal.target.is_some()),
+        (Stage::Operators, spec.goal.operators.is_some()),
+        (Stage::PostAction, spec.post_action.is_some()),
+    ];
+    used.into_iter()
+        .filter_map(|(stage, used)| used.then_some(stage))
+        .collect()
+}
+
+fn others(past: &[PastUpgrade]) -> [Mixture; 4] {
+    Stage::ALL.map(|stage| {
+        let seconds = |upgrade: &PastUpgrade| match stage {
+            Stage::PreAction => upgrade.stages.pre_action,
+            Stage::Platform => None,
+            Stage::Operators => upgrade.stages.operators,
+            Stage::PostAction => upgrade.stages.post_action,
+        };
+        let done = past
+            .iter()
+            .filter(|upgrade| upgrade.failure.is_none_or(|failure| failure.stage > stage));
+        let samples: Vec<f64> = done.filter_map(seconds).map(|seconds| seconds as f64).collect();
+        let assumed = match stage {
+            Stage::Operators => published::operators(),
+            Stage::PreAction | Stage::Platform | Stage::PostAction => published::action(),
+        };
+        let circles = Some(circle(&samples)).filter(|(count, _)| *count > 0);
+        Mixture::of(circles, &Arc::new(assumed))
+    })
+}
+
+fn basis(tables: &[Option<StreamTable>; 3], of_this_rollout: usize) -> Basis {
+    let count = |row: usize| tables[row].as_ref().map(|table| table.fleet.0);
+    let recorded: Vec<(Stream, usize)> = Stream::ALL
+        .into_iter()
+        .filter_map(|stream| Some((stream, count(stream as usize)?)))
+        .collect();
+    let unknown = count(failures::row(None));
+    let mut counts = recorded.iter().map(|(_, count)| *count).chain(unknown);
+    Basis {
+        published: counts.any(|count| count < ENOUGH),
+        unknown: unknown.unwrap_or(0),
+        recorded,
+        of_this_rollout,
+    }
+}
+
+/// By how much a rollout may be slower or faster than what is on record, as the deviation of the logarithm: by how much earlier
+/// rollouts were so, and by how little of them is known.
+fn deviation(past: &[PastUpgrade]) -> f64 {
+    let mut by_rollout: BTreeMap<&(Uid, Timestamp), Vec<f64>> = BTreeMap::new();
+    let mut by_stream: BTreeMap<Option<Stream>, Vec<f64>> = BTreeMap::new();
+    let done = || {
+        past.iter()
+            .filter(|upgrade| upgrade.failure.is_none())
+            .filter_map(|upgrade| Some((upgrade, (upgrade.stages.upgrade?.max(1) as f64).ln())))
+    };
+    for (upgrade, log) in done() {
+        by_stream.entry(upgrade.stream).or_default().push(log);
+    }
+    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+    let means: BTreeMap<_, f64> = by_stream
+        .iter()
+        .map(|(stream, logs)| (*stream, mean(logs)))
+        .collect();
+    for (upgrade, log) in done() {
+        let expected = means.get(&upgrade.stream).copied().unwrap_or(log);
+        by_rollout
+            .entry(&upgrade.rollout)
+            .or_default()
+            .push(log - expected);
+    }
+    let count: usize = by_rollout.values().map(Vec::len).sum();
+    let within: f64 = by_rollout
+        .values()
+        .map(|logs| {
+            let mean = mean(logs);
+            logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
+        })
+        .sum();
+    let within = within / count.saturating_sub(by_rollout.len()).max(1) as f64;
+    // A rollout of one cluster says nothing about rollouts.
+    let rollouts: Vec<&Vec<f64>> = by_rollout.values().filter(|logs| logs.len() >= 3).collect();
+    let between: f64 = rollouts
+        .iter()
+        .map(|logs| mean(logs).powi(2) - within / logs.len() as f64)
+        .sum();
+    let assumed = published::ROLLOUT_DEVIATION.powi(2);
+    let degrees = rollouts.len().saturating_sub(1) as f64;
+    let seen = (between / rollouts.len().max(1) as f64).max(0.0);
+    let of_rollouts = (degrees * seen + 3.0 * assumed) / (degrees + 3.0);
+    // The mean of few rollouts is uncertain by itself.
+    let of_mean = of_rollouts / rollouts.len().max(1) as f64 + within / count.max(1) as f64;
+    let known = (count as f64 / ENOUGH as f64).min(1.0);
+    (known * (of_rollouts + of_mean) + (1.0 - known) * published::FLEET_DEVIATION.powi(2)).sqrt()
+}
+
+/// The draws of one run. Those of a cluster do not depend on the order in which they are asked for.
+#[derive(Clone, Debug)]
+pub struct RunDraws<'a> {
+    model: &'a Model,
+    seed: u64,
+    pace: f64,
+    shares: [f64; 3],
+}
+
+impl Draws for RunDraws<'_> {
+    fn stage(&self, cluster: usize, stage: Stage, elapsed: i64) -> Draw {
+        let model = self.model;
+        let (mixture, row) = model.clusters[cluster];
+        let (mixture, pace) = match stage {
+            Stage::Platform => (&model.platform[mixture as usize], self.pace),
+            other => (&model.others[other as usize], 1.0),
+        };
+        let place = (cluster as u64) << 2 | stage as u64;
+        let mut random =
+            Xoshiro256PlusPlus::seed_from_u64(self.seed ^ place.wrapping_mul(0xBF58_476D_1CE4_E5B9));
+        let lasted = elapsed as f64 / pace;
+        let mut fails = model.failures.chance(stage, self.shares[row as usize]);
+        if elapsed > 0 && fails > 0.0 {
+            // The longer it lasts, the more probable is it that it hangs. That all else is over by now is never sure.
+            fails /= fails + (1.0 - fails) * mixture.share_beyond(lasted).max(0.02);
+        }
+        let end = if random.random::<f64>() >= fails {
+            StageEnd::Succeeds
+        } else if random.random::<f64>() < model.failures.hung(stage) {
+            StageEnd::Hangs
+        } else {
+            StageEnd::Fails
+        };
+        let seconds = pace * mixture.draw(random.random(), random.random(), lasted);
+        Draw {
+            seconds: (seconds.round() as i64).max(elapsed + 1),
+            end,
+        }
+    }
+}
