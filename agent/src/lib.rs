@@ -34,7 +34,7 @@ use controller::Context;
 use metrics::Metrics;
 use monitoring::Monitoring;
 use notify::outbox::outbox;
-use providers::{Known, Provider, Synchronizer};
+use providers::{Provider, ProviderInput, Synchronizer};
 
 /// Why the agent ended.
 #[derive(Debug, Error)]
@@ -86,7 +86,7 @@ pub async fn run(
         metrics.clone(),
     );
     tasks.spawn("outbox", sender.run(shutdown.clone()));
-    let (known, knows) = tokio::sync::watch::channel(Known::default());
+    let (known, knows) = tokio::sync::watch::channel(ProviderInput::default());
     let synchronizer = Synchronizer {
         client: client.clone(),
         namespace: settings.namespace.clone(),

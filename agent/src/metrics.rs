@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use drydock_api::names::UPGRADE_CONFIG;
-use drydock_engine::metrics::{CONDITION, FAMILIES, Kind, Wanted};
-use drydock_engine::notification::Event;
+use drydock_engine::metrics::{CONDITION, FAMILIES, MetricKind, WantedSeries};
+use drydock_engine::notification::UpgradeEvent;
 use drydock_engine::steps::STEPS;
 use jiff::Timestamp;
 use prometheus::{GaugeVec, IntCounter, Opts, Registry};
@@ -14,8 +14,8 @@ use prometheus::{GaugeVec, IntCounter, Opts, Registry};
 /// The metrics. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Metrics {
-    families: BTreeMap<Kind, GaugeVec>,
-    shown: Arc<Mutex<Wanted>>,
+    families: BTreeMap<MetricKind, GaugeVec>,
+    shown: Arc<Mutex<WantedSeries>>,
     notification_failed: GaugeVec,
     synced: GaugeVec,
     errors: IntCounter,
@@ -53,7 +53,10 @@ impl Metrics {
         let help = "When the step was done, or began if it is not, in seconds since 1970.";
         for (index, step) in STEPS.iter().enumerate() {
             let name = format!("managed_upgrade_condition_{}_timestamp", step.metric);
-            families.insert(Kind::Condition(index), gauge(registry, &name, help, CONDITION)?);
+            families.insert(
+                MetricKind::Condition(index),
+                gauge(registry, &name, help, CONDITION)?,
+            );
         }
         Ok(Self {
             families,
@@ -62,7 +65,7 @@ impl Metrics {
             notification_failed: gauge(
                 registry,
                 "upgrade_notification_failed",
-                "Whether somebody could not be told of this state.",
+                "Whether a receiver could not be notified of this state.",
                 &["upgradeconfig_name", "event"],
             )?,
             synced: gauge(
@@ -88,7 +91,7 @@ impl Metrics {
     }
 
     /// A state has been sent, or could not be.
-    pub fn notified(&self, event: Event, sent: bool) {
+    pub fn notified(&self, event: UpgradeEvent, sent: bool) {
         let failed = self
             .notification_failed
             .with_label_values(&[UPGRADE_CONFIG, event.name()]);
@@ -96,7 +99,7 @@ impl Metrics {
     }
 
     /// Shows these series, and no others.
-    pub fn show(&self, wanted: &Wanted) {
+    pub fn show(&self, wanted: &WantedSeries) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         for ((kind, labels), value) in wanted {
             if let Some(family) = self.families.get(kind) {
@@ -115,9 +118,9 @@ impl Metrics {
 
     /// The UpgradeConfig is gone: only results stay.
     pub fn forget(&self) {
-        let results: Wanted = {
+        let results: WantedSeries = {
             let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-            let results = shown.iter().filter(|((kind, _), _)| *kind == Kind::Result);
+            let results = shown.iter().filter(|((kind, _), _)| *kind == MetricKind::Result);
             results.map(|(series, value)| (series.clone(), *value)).collect()
         };
         self.show(&results);

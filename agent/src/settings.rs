@@ -7,7 +7,7 @@ use drydock_api::names::AGENT_NAMESPACE;
 use crate::http::Network;
 use crate::monitoring::EndpointConfig;
 
-/// What the agent can be told at its start.
+/// What can be configured when the agent starts.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where probes and metrics are served; nowhere if not given.

@@ -15,7 +15,7 @@ const DEFAULT: &str = "https://api.openshift.com/api/upgrades_info/v1/graph";
 #[derive(Debug, Deserialize)]
 struct Graph {
     #[serde(default)]
-    nodes: Vec<Release>,
+    nodes: Vec<GraphNode>,
     #[serde(default)]
     edges: Vec<(usize, usize)>,
     #[serde(default, rename = "conditionalEdges")]
@@ -23,7 +23,7 @@ struct Graph {
 }
 
 #[derive(Debug, Deserialize)]
-struct Release {
+struct GraphNode {
     version: String,
 }
 

@@ -32,7 +32,7 @@ pub struct ForeignCondition {
     /// When the status last changed (RFC 3339).
     #[serde(skip_serializing_if = "Nullable::is_absent")]
     pub last_transition_time: Nullable<String>,
-    /// The `metadata.generation` of which the condition speaks.
+    /// The `metadata.generation` that the condition is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// All other fields.
@@ -50,7 +50,7 @@ pub trait AnyCondition {
     fn reason(&self) -> &str;
     /// Why, for people; empty if it does not say.
     fn message(&self) -> &str;
-    /// The generation of which it speaks, if it says.
+    /// The generation that it is about, if it says.
     fn observed_generation(&self) -> Option<i64>;
 
     /// Is the status `True`?
@@ -126,7 +126,7 @@ pub struct DesiredCondition<'a> {
     pub reason: &'a str,
     /// Why, and what to do, for people.
     pub message: &'a str,
-    /// The `metadata.generation` of which it speaks.
+    /// The `metadata.generation` that it is about.
     pub observed_generation: Option<i64>,
 }
 

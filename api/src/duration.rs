@@ -16,17 +16,17 @@ pub struct InvalidDuration(String);
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
 impl GoDuration {
-    /// So many hours.
+    /// A duration of this many hours.
     pub const fn from_hours(hours: i64) -> Self {
         Self(SignedDuration::from_hours(hours))
     }
 
-    /// So many minutes.
+    /// A duration of this many minutes.
     pub const fn from_mins(minutes: i64) -> Self {
         Self(SignedDuration::from_mins(minutes))
     }
 
-    /// So many seconds.
+    /// A duration of this many seconds.
     pub const fn from_secs(seconds: i64) -> Self {
         Self(SignedDuration::from_secs(seconds))
     }

@@ -36,7 +36,7 @@ impl From<&LabelRequirement> for LabelSelectorRequirement {
     }
 }
 
-/// A selector over the labels of ManagedClusters: all requirements must hold; an empty one selects every cluster.
+/// A selector over the labels of ManagedClusters: all requirements must match; an empty one selects every cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelMatch {

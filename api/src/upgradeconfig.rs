@@ -37,7 +37,7 @@ pub struct UpgradeConfigSpec {
     pub upgrade_type: UpgradeType,
     /// When the upgrade starts (RFC 3339).
     pub upgrade_at: String,
-    /// How many minutes a PodDisruptionBudget may hold up the drain of a node before it is forced. With 0 it is
+    /// How many minutes a PodDisruptionBudget may block the drain of a node before it is forced. With 0 it is
     /// forced as soon as the expected time of a drain is over.
     #[serde(rename = "PDBForceDrainTimeout")]
     #[schemars(range(min = 0))]
@@ -133,7 +133,7 @@ pub enum MadeResource {
 pub struct NodeDrain {
     /// The node.
     pub node: String,
-    /// What the machine-config operator wants of it, by which one drain is told from the next.
+    /// What the machine-config operator wants of it, which distinguishes one drain from the next.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub drain: String,
     /// Since when it is drained.
@@ -173,27 +173,27 @@ pub struct UpgradeHistory {
     /// The spec with which the upgrade commenced: it is in force until the upgrade has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted_spec: Option<UpgradeConfigSpec>,
-    /// What has been told to others, or is to be, each state once.
+    /// The notifications that have been sent, or are to be sent, each state once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notifications: Option<Vec<UpgradeNotification>>,
 }
 
-/// A state of the upgrade that others are told.
+/// A state of the upgrade of which receivers are notified.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpgradeNotification {
     /// The state, such as `StateStarted`.
     pub event: String,
-    /// What is told, for people.
+    /// The message, human-readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// When the upgrade came into the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raised_time: Option<Time>,
-    /// Those who have been told while others have not: a digest of each address.
+    /// The receivers that have it while others do not: a digest of each address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered_to: Option<Vec<String>>,
-    /// When everybody had been told.
+    /// When all receivers had it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_time: Option<Time>,
 }
@@ -201,7 +201,7 @@ pub struct UpgradeNotification {
 /// How far an upgrade is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum UpgradePhase {
-    /// Just seen.
+    /// Just observed.
     New,
     /// Waits for its time.
     Pending,

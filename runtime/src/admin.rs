@@ -13,7 +13,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// The admin server could not go on.
+/// The admin server failed.
 #[derive(Debug, Error)]
 #[error("serving probes and metrics: is the port free?")]
 pub struct AdminError(#[source] std::io::Error);

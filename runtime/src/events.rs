@@ -56,7 +56,7 @@ pub struct NewEvent {
     pub message: String,
 }
 
-/// Takes transitions; never blocks the one who tells them.
+/// Takes events; never blocks the publisher.
 #[derive(Clone, Debug)]
 pub struct Publisher {
     queue: mpsc::Sender<Event>,
@@ -79,7 +79,7 @@ pub struct EventWriter {
     dropped: IntCounter,
 }
 
-/// A publisher that speaks as `component`, and the writer behind it.
+/// A publisher that reports as `component`, and the writer behind it.
 ///
 /// # Errors
 /// If `registry` has the metrics already.
@@ -141,7 +141,7 @@ impl Publisher {
         let now = self.shared.clock.now();
         let sequence = self.shared.sequence.fetch_add(1, Ordering::Relaxed);
         let moment = now.as_nanosecond().unsigned_abs() as u64;
-        // The time tells two processes apart, the number two events of one moment.
+        // The time distinguishes two processes, the number two events of one moment.
         let ending = format!(".{moment:x}{:x}", sequence & 0xfff);
         Event {
             metadata: ObjectMeta {

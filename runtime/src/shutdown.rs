@@ -3,7 +3,7 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// The exit code of a process that was told twice to stop.
+/// The exit code of a process that got a second signal to stop.
 const ABORTED: i32 = 130;
 
 /// A token that is cancelled by the first SIGINT or SIGTERM; a second one ends the process at once.
@@ -17,10 +17,10 @@ pub fn on_signals() -> std::io::Result<CancellationToken> {
     let drained = token.clone();
     tokio::spawn(async move {
         either(&mut interrupt, &mut terminate).await;
-        tracing::info!("told to stop: finishing what is under way; a second signal aborts");
+        tracing::info!("stopping: finishing what is under way; a second signal aborts");
         drained.cancel();
         either(&mut interrupt, &mut terminate).await;
-        tracing::warn!("told to stop twice: aborting");
+        tracing::warn!("second signal: aborting");
         std::process::exit(ABORTED);
     });
     Ok(token)

@@ -1,4 +1,4 @@
-//! The background tasks of a process. If one ends before it was told to, the process must not go on half alive.
+//! The background tasks of a process. If one ends before shutdown, the process must not continue without it.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use std::collections::BTreeMap;
 
-/// A background task ended although nobody had told it to.
+/// A background task ended before shutdown.
 #[derive(Debug, Error)]
 #[error("the task `{task}` ended before shutdown: {reason}")]
 pub struct TaskEnded {
@@ -102,6 +102,6 @@ mod tests {
         let mut tasks = Tasks::new(shutdown.clone());
         tasks.spawn("watch", until(shutdown.clone()));
         shutdown.cancel();
-        tasks.finished().await.expect("ended when told to");
+        tasks.finished().await.expect("ended at shutdown");
     }
 }

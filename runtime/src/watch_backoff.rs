@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Puts a wait after each error: 0.8 s, 1.6 s … 30 s, with some jitter, until something is read again.
 ///
-/// kube's own `default_backoff` begins anew with every attempt to list, because the attempt is an event, too: a program that
-/// starts while its API server is away would ask for ever as often as at first.
+/// kube's own `default_backoff` begins again with every attempt to list, because the attempt is an event, too: a program that
+/// starts while its API server is away would keep asking as often as at first.
 pub fn patient<K>(
     events: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
 ) -> impl Stream<Item = watcher::Result<Event<K>>> + Send
@@ -40,7 +40,7 @@ where
 }
 
 /// Returns when `shutdown` comes before the first list is complete: a controller then has nothing to finish, and kube's would
-/// wait for that list for ever.
+/// wait for that list forever.
 pub async fn stopped_before_the_first_list<K>(store: &Store<K>, shutdown: &CancellationToken)
 where
     K: Lookup + Clone + 'static,

@@ -26,15 +26,15 @@ pub enum Command {
         image: String,
     },
     /// A silence.
-    Silence(silences::Change),
+    Silence(silences::SilenceChange),
     /// A copy of a MachineSet.
     CreateMachineSet(Box<MachineSet>),
     /// The end of a copy.
     DeleteMachineSet(String),
     /// The file-integrity operator starts over, for this version.
     ReinitializeFileIntegrity(String),
-    /// What holds drains up goes.
-    Tend(Vec<drains::Action>),
+    /// Removes what blocks drains.
+    ActOnPods(Vec<drains::Action>),
 }
 
 impl Command {
@@ -46,7 +46,7 @@ impl Command {
             Self::Silence(_) => Write::Silence,
             Self::CreateMachineSet(_) | Self::DeleteMachineSet(_) => Write::MachineSet,
             Self::ReinitializeFileIntegrity(_) => Write::FileIntegrity,
-            Self::Tend(_) => Write::Pod,
+            Self::ActOnPods(_) => Write::Pod,
         }
     }
 }

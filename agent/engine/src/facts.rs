@@ -13,11 +13,11 @@ use semver::Version;
 use crate::capacity::Capacity;
 use crate::command::Command;
 use crate::configuration::Configuration;
-use crate::drains::{Budget, NodeSeen, PodSeen};
+use crate::drains::{Budget, ObservedNode, ObservedPod};
 use crate::silences::Silence;
 
 pub use cluster::{
-    HistoryEntry, ObservedCluster, Release, UnhealthyOperator, Workers, cluster, unhealthy, workers,
+    HistoryEntry, ObservedCluster, ReleaseRef, UnhealthyOperator, Workers, cluster, unhealthy, workers,
 };
 
 /// A value that was read, or why it was not.
@@ -66,7 +66,7 @@ pub enum Need {
     Release,
     /// The provider's policy.
     Policy,
-    /// For which version the file-integrity operator was told to start over.
+    /// For which version the file-integrity operator was last reinitialized.
     FileIntegrity,
     /// Which critical alerts fired during the upgrade that has ended.
     Result,
@@ -86,18 +86,18 @@ pub struct Observations {
     /// Our silences.
     pub silences: Fact<Vec<Silence>>,
     /// All nodes.
-    pub nodes: Fact<Vec<NodeSeen>>,
+    pub nodes: Fact<Vec<ObservedNode>>,
     /// All PodDisruptionBudgets.
     pub budgets: Fact<Vec<Budget>>,
     /// The pods of nodes that are drained for long.
-    pub pods: Fact<Vec<PodSeen>>,
+    pub pods: Fact<Vec<ObservedPod>>,
     /// The versions that the update graph leads to from here.
     pub graph: Fact<BTreeSet<String>>,
     /// The version of the image that is asked for.
     pub release: Fact<String>,
     /// What the provider's policy asks for, if there is one.
     pub policy: Fact<Option<UpgradeConfigSpec>>,
-    /// The version for which the file-integrity operator was told to start over.
+    /// The version for which the file-integrity operator was last reinitialized.
     pub file_integrity: Fact<FileIntegrity>,
     /// Which critical alerts fired during the upgrade that has ended.
     pub fired: Fact<BTreeSet<String>>,
@@ -128,11 +128,11 @@ impl Default for Observations {
 pub enum FileIntegrity {
     /// The cluster has none.
     Absent,
-    /// It was told to start over for this version, if for any.
-    Milestone(Option<String>),
+    /// It was last reinitialized for this version, if for any.
+    ReinitializedFor(Option<String>),
 }
 
-/// Which configuration holds, and whether it is the one that the ConfigMap has.
+/// Which configuration is in force, and whether it is the one that the ConfigMap has.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InForce {
     /// The configuration; the defaults where none is known.
@@ -183,7 +183,7 @@ pub struct Observation {
     pub in_force: InForce,
     /// What was read on demand.
     pub seen: Observations,
-    /// Whether it is time to look after drains.
+    /// Whether it is time to check the drains.
     pub drain_check_due: bool,
     /// The writes that were refused when they were last tried, and in which words.
     pub refusals: BTreeMap<Write, String>,
@@ -210,7 +210,7 @@ pub enum Write {
 
 /// What is known of the request to the cluster beside what ClusterVersion asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Request {
+pub enum UpdateRequest {
     /// Nothing: what ClusterVersion asks for is what counts.
     #[default]
     AsSpecified,
@@ -249,10 +249,10 @@ pub struct Facts {
     pub now: Timestamp,
     /// Since when the UpgradeConfig is being deleted, if it is.
     pub deleting_since: Option<Timestamp>,
-    /// Whether it is time to look after drains.
+    /// Whether it is time to check the drains.
     pub drain_check_due: bool,
     /// What the status and the cluster's history say of what ClusterVersion asks for.
-    pub request: Request,
+    pub request: UpdateRequest,
 }
 
 impl Observation {
@@ -275,7 +275,7 @@ impl Observation {
             now: self.now,
             deleting_since: self.deleting_since,
             drain_check_due: self.drain_check_due,
-            request: Request::default(),
+            request: UpdateRequest::default(),
         })
     }
 }
@@ -328,16 +328,16 @@ impl Facts {
         })
     }
 
-    /// Whether the cluster has been told to go to `target`: from then on there is no way back, whatever it is told later.
+    /// Whether ClusterVersion has asked for `target`: from then on there is no way back, whatever it asks for later.
     pub fn has_commenced(&self, target: &Target) -> bool {
         match &self.request {
-            Request::Commenced(version) if target.version() == Some(version) => true,
-            Request::RefusedBefore => false,
-            Request::AsSpecified | Request::Commenced(_) => self.asks_for(target),
+            UpdateRequest::Commenced(version) if target.version() == Some(version) => true,
+            UpdateRequest::RefusedBefore => false,
+            UpdateRequest::AsSpecified | UpdateRequest::Commenced(_) => self.asks_for(target),
         }
     }
 
-    /// Whether the cluster is told to go to `target`.
+    /// Whether ClusterVersion asks for `target`.
     pub fn asks_for(&self, target: &Target) -> bool {
         let Some(asked) = &self.cluster.asked else {
             return false;
@@ -348,7 +348,7 @@ impl Facts {
         }
     }
 
-    /// Whether the cluster has been told to go to `version`, refuses it and is about something else: nothing of it has begun.
+    /// Whether ClusterVersion has asked for `version`, the cluster refuses it and is about something else: nothing of it has begun.
     pub fn refuses(&self, version: &str) -> bool {
         self.cluster.refusal.is_some() && self.cluster.desired.as_deref() != Some(version)
     }

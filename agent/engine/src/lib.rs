@@ -1,5 +1,5 @@
 //! The upgrade of one cluster, decided: from what is observed to the status that there should be and the writes that lead
-//! there. No I/O: the agent observes, writes and tells (architecture, "The agent's pass").
+//! there. No I/O: the agent observes, writes and publishes.
 
 pub mod capacity;
 pub mod command;

@@ -1,4 +1,4 @@
-//! The metrics of an upgrade: which series there should be, computed anew in each pass from the status and from what
+//! The metrics of an upgrade: which series there should be, computed again in each pass from the status and from what
 //! was seen, so that a restart forgets nothing and nothing outlives what it is about.
 
 mod families;
@@ -15,22 +15,22 @@ use semver::Version;
 use crate::condition::{self, ConditionType};
 use crate::facts::{Facts, Observation};
 use crate::health::{self, reason};
-use crate::notification::{self, Event};
+use crate::notification::{self, UpgradeEvent};
 use crate::phase;
 use crate::silences;
 use crate::steps::{self, Deadline, STEPS, Step};
 
-pub use families::{CONDITION, FAMILIES, Family, Kind};
+pub use families::{CONDITION, FAMILIES, Family, MetricKind};
 
 /// A series: its family, and its labels' values in the family's order.
-pub type Series = (Kind, Vec<String>);
+pub type Series = (MetricKind, Vec<String>);
 
 /// All series that there should be, with their values.
-pub type Wanted = BTreeMap<Series, f64>;
+pub type WantedSeries = BTreeMap<Series, f64>;
 
 /// What is measured of an upgrade, collected series by series.
 struct Collector<'a> {
-    wanted: Wanted,
+    wanted: WantedSeries,
     seen: &'a Observation,
     entry: &'a UpgradeHistory,
     version: &'a str,
@@ -41,12 +41,12 @@ fn number(yes: bool) -> f64 {
 }
 
 /// The series that there should be.
-pub fn wanted(seen: &Observation, status: &UpgradeConfigStatus) -> Wanted {
+pub fn wanted(seen: &Observation, status: &UpgradeConfigStatus) -> WantedSeries {
     let Some(entry) = status.history.iter().flatten().next() else {
-        return Wanted::new();
+        return WantedSeries::new();
     };
     let mut collector = Collector {
-        wanted: Wanted::new(),
+        wanted: WantedSeries::new(),
         seen,
         entry,
         version: entry.version.as_deref().unwrap_or_default(),
@@ -60,14 +60,14 @@ pub fn wanted(seen: &Observation, status: &UpgradeConfigStatus) -> Wanted {
     collector.result();
     for drain in status.drains.iter().flatten() {
         let name = [drain.node.as_str()];
-        collector.set(Kind::NodeDrainTimeout, &name, number(drain.stuck));
+        collector.set(MetricKind::NodeDrainTimeout, &name, number(drain.stuck));
     }
     collector.extra_machines(facts.as_ref());
     collector.wanted
 }
 
 impl Collector<'_> {
-    fn set(&mut self, kind: Kind, labels: &[&str], value: f64) {
+    fn set(&mut self, kind: MetricKind, labels: &[&str], value: f64) {
         let labels = labels.iter().map(|label| (*label).to_owned()).collect();
         self.wanted.insert((kind, labels), value);
     }
@@ -96,16 +96,20 @@ impl Collector<'_> {
             .find(|known| known.type_ == ConditionType::FailedUpgrade.name());
         let is_breached = self.entry.phase == UpgradePhase::Failed
             && failed.is_some_and(|known| known.reason.as_deref() == Some("UpgradeWindowBreached"));
-        let is_skipped = self.is_upgrading() && notification::was_raised(self.entry, Event::Skipped);
+        let is_skipped = self.is_upgrading() && notification::was_raised(self.entry, UpgradeEvent::Skipped);
         let name = [UPGRADE_CONFIG];
-        self.set(Kind::ValidationFailed, &name, number(is_invalid && is_pending));
-        self.set(Kind::WindowBreached, &name, number(is_breached));
-        self.set(Kind::ScalingFailed, &name, number(is_skipped));
+        self.set(
+            MetricKind::ValidationFailed,
+            &name,
+            number(is_invalid && is_pending),
+        );
+        self.set(MetricKind::WindowBreached, &name, number(is_breached));
+        self.set(MetricKind::ScalingFailed, &name, number(is_skipped));
         let version = self.version.to_owned();
-        for told in self.entry.notifications.iter().flatten() {
-            if told.sent_time.is_some() {
-                let labels = [UPGRADE_CONFIG, told.event.as_str(), version.as_str()];
-                self.set(Kind::Notification, &labels, 1.0);
+        for notification in self.entry.notifications.iter().flatten() {
+            if notification.sent_time.is_some() {
+                let labels = [UPGRADE_CONFIG, notification.event.as_str(), version.as_str()];
+                self.set(MetricKind::Notification, &labels, 1.0);
             }
         }
     }
@@ -121,12 +125,12 @@ impl Collector<'_> {
             && self
                 .commenced(facts)
                 .is_some_and(|began| self.seen.now.duration_since(began) > limit);
-        self.set(Kind::ControlPlaneTimeout, &labels, number(is_late));
+        self.set(MetricKind::ControlPlaneTimeout, &labels, number(is_late));
         let is_silent = self.is_upgrading() && control_plane_done && self.are_workers_late(facts);
-        self.set(Kind::WorkerTimeout, &labels, number(is_silent));
+        self.set(MetricKind::WorkerTimeout, &labels, number(is_silent));
         if let Some(step) = self.overdue(facts) {
             let labels = [UPGRADE_CONFIG, version.as_str(), step];
-            self.set(Kind::StepOverdue, &labels, 1.0);
+            self.set(MetricKind::StepOverdue, &labels, 1.0);
         }
     }
 
@@ -135,13 +139,13 @@ impl Collector<'_> {
         let history = facts.iter().flat_map(|facts| &facts.cluster.history);
         let mut started = history.filter(|past| past.version == self.version);
         let conditions = self.entry.conditions.as_deref().unwrap_or_default();
-        let told = condition::find(conditions, ConditionType::UpgradeCommenced);
+        let commenced = condition::find(conditions, ConditionType::UpgradeCommenced);
         started
             .find_map(|past| past.started)
-            .or_else(|| Some(told?.complete_time.as_ref()?.0))
+            .or_else(|| Some(commenced?.complete_time.as_ref()?.0))
     }
 
-    /// Workers are left, and no silence holds; where that cannot be read, they are late when all of them could have been done.
+    /// Workers are left, and no silence is active; where that cannot be read, they are late when all of them could have been done.
     fn are_workers_late(&self, facts: Option<&Facts>) -> bool {
         let workers = match &self.seen.workers {
             Ok(Some(workers)) if workers.are_updated() => return false,
@@ -249,7 +253,11 @@ impl Collector<'_> {
         let version = facts.current().unwrap_or("unknown");
         for reason in reason::ALL {
             let labels = [UPGRADE_CONFIG, phase.as_str(), version, reason];
-            self.set(Kind::HealthCheckFailed, &labels, number(found.contains(&reason)));
+            self.set(
+                MetricKind::HealthCheckFailed,
+                &labels,
+                number(found.contains(&reason)),
+            );
         }
     }
 
@@ -263,17 +271,20 @@ impl Collector<'_> {
         let done = |type_| condition::find(conditions, type_)?.complete_time.as_ref();
         let entry = self.entry;
         let control_plane = done(ConditionType::ControlPlaneUpgraded);
-        let moments: [(Kind, Option<&Time>); 6] = [
-            (Kind::UpgradeStarted, entry.start_time.as_ref()),
-            (Kind::UpgradeCompleted, entry.complete_time.as_ref()),
-            (Kind::ControlPlaneStarted, done(ConditionType::UpgradeCommenced)),
-            (Kind::ControlPlaneCompleted, control_plane),
+        let moments: [(MetricKind, Option<&Time>); 6] = [
+            (MetricKind::UpgradeStarted, entry.start_time.as_ref()),
+            (MetricKind::UpgradeCompleted, entry.complete_time.as_ref()),
             (
-                Kind::WorkersStarted,
+                MetricKind::ControlPlaneStarted,
+                done(ConditionType::UpgradeCommenced),
+            ),
+            (MetricKind::ControlPlaneCompleted, control_plane),
+            (
+                MetricKind::WorkersStarted,
                 entry.worker_start_time.as_ref().or(control_plane),
             ),
             (
-                Kind::WorkersCompleted,
+                MetricKind::WorkersCompleted,
                 entry
                     .worker_complete_time
                     .as_ref()
@@ -301,18 +312,18 @@ impl Collector<'_> {
             .to_owned();
         let phased = [version.as_str(), desired.as_str(), entry.phase.as_str()];
         if let Ok(at) = self.seen.spec.upgrade_at.parse::<Timestamp>() {
-            self.set(Kind::Scheduled, &phased, at.as_second() as f64);
+            self.set(MetricKind::Scheduled, &phased, at.as_second() as f64);
         }
         for (kind, time) in [
-            (Kind::StartTime, &entry.start_time),
-            (Kind::CompleteTime, &entry.complete_time),
+            (MetricKind::StartTime, &entry.start_time),
+            (MetricKind::CompleteTime, &entry.complete_time),
         ] {
             if let Some(time) = time {
                 self.set(kind, &phased, time.0.as_second() as f64);
             }
         }
         let minutes = f64::from(self.seen.spec.pdb_force_drain_timeout);
-        self.set(Kind::BudgetMinutes, &phased[..2], minutes);
+        self.set(MetricKind::BudgetMinutes, &phased[..2], minutes);
         let conditions = entry.conditions.as_deref().unwrap_or_default();
         for (index, step) in STEPS.iter().enumerate() {
             let Some(condition) = condition::find(conditions, step.condition) else {
@@ -325,7 +336,7 @@ impl Collector<'_> {
             };
             if let Some(time) = time {
                 let labels = [UPGRADE_CONFIG, &version, &desired, &condition.status];
-                self.set(Kind::Condition(index), &labels, time.0.as_second() as f64);
+                self.set(MetricKind::Condition(index), &labels, time.0.as_second() as f64);
             }
         }
     }
@@ -344,7 +355,7 @@ impl Collector<'_> {
             &version,
             &names,
         ];
-        self.set(Kind::Result, &labels, number(fired.is_empty()));
+        self.set(MetricKind::Result, &labels, number(fired.is_empty()));
     }
 
     /// An extra machine that never goes is a node that does not drain, whether it still has a node or not.
@@ -364,7 +375,7 @@ impl Collector<'_> {
             .map(|machine| machine.node.clone().unwrap_or_else(|| machine.name.clone()))
             .collect();
         for name in names {
-            self.set(Kind::NodeDrainTimeout, &[&name], 1.0);
+            self.set(MetricKind::NodeDrainTimeout, &[&name], 1.0);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The states that are told, and how one enters the status.
+//! The states that are notified, and how one enters the status.
 
 use drydock_api::upgradeconfig::{UpgradeHistory, UpgradeNotification};
 use jiff::Timestamp;
@@ -7,9 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 /// Characters of a description that are kept.
 const LONGEST: usize = 1024;
 
-/// A state that is told, by the original's name.
+/// A state that is notified, by the original's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Event {
+pub enum UpgradeEvent {
     /// It has started.
     Started,
     /// It is completed.
@@ -34,7 +34,7 @@ pub enum Event {
     WorkerPlaneFinished,
 }
 
-impl Event {
+impl UpgradeEvent {
     const ALL: [Self; 11] = [
         Self::Started,
         Self::Completed,
@@ -78,7 +78,7 @@ impl Event {
 }
 
 /// Whether an event has been raised for this upgrade.
-pub fn was_raised(entry: &UpgradeHistory, event: Event) -> bool {
+pub fn was_raised(entry: &UpgradeHistory, event: UpgradeEvent) -> bool {
     entry
         .notifications
         .iter()
@@ -86,8 +86,8 @@ pub fn was_raised(entry: &UpgradeHistory, event: Event) -> bool {
         .any(|raised| raised.event == event.name())
 }
 
-/// What is told of an event that has been raised.
-pub fn description(entry: &UpgradeHistory, event: Event) -> Option<&str> {
+/// The description of an event that has been raised.
+pub fn description(entry: &UpgradeHistory, event: UpgradeEvent) -> Option<&str> {
     let raised = entry.notifications.iter().flatten();
     let mut raised = raised.filter(|raised| raised.event == event.name());
     raised
@@ -96,7 +96,7 @@ pub fn description(entry: &UpgradeHistory, event: Event) -> Option<&str> {
 }
 
 /// Raises an event, unless it was raised before.
-pub fn raise(entry: &mut UpgradeHistory, event: Event, description: &str, now: Timestamp) {
+pub fn raise(entry: &mut UpgradeHistory, event: UpgradeEvent, description: &str, now: Timestamp) {
     if was_raised(entry, event) {
         return;
     }

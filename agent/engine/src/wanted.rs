@@ -1,5 +1,5 @@
-//! What there should be on the cluster for the time of an upgrade, computed anew in each pass whatever step waits: what exists
-//! and is not wanted any more is removed (architecture, "The agent's pass"). There is no other clean-up.
+//! What there should be on the cluster for the time of an upgrade, computed again in each pass whatever step waits: what exists
+//! and is not wanted any more is removed. There is no other clean-up.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::command::Command;
 use crate::condition::{self, ConditionType};
 use crate::drains::{self, Drain, Strategy};
 use crate::facts::{Facts, Need, Target, Unread};
-use crate::notification::{self, Event};
+use crate::notification::{self, UpgradeEvent};
 use crate::silences::{self, WantedSilences};
 use crate::steps;
 
@@ -222,7 +222,7 @@ fn reserve(
     }
 }
 
-/// While nodes are drained, what holds them up is looked after; which drains are under way is noted in the status.
+/// While nodes are drained, what blocks them is removed; which drains are under way is noted in the status.
 fn help_drains(
     facts: &Facts,
     target: Option<&Target>,
@@ -241,14 +241,14 @@ fn help_drains(
         return;
     }
     let known = known_drains(status);
-    let keeping = match drains::look(facts, &known) {
-        Ok(keeping) => keeping,
+    let plan = match drains::decide(facts, &known) {
+        Ok(plan) => plan,
         Err(need) => {
             reconciled.needs.insert(need);
             return;
         }
     };
-    let forced = keeping
+    let forced = plan
         .actions
         .iter()
         .find(|action| action.strategy == Strategy::PdbDelete);
@@ -257,10 +257,10 @@ fn help_drains(
             "node {} does not drain within the time for PodDisruptionBudgets: pods under a budget are deleted, {}/{} first",
             action.pod.node, action.pod.namespace, action.pod.name
         );
-        notification::raise(entry, Event::Delayed, &message, facts.now);
+        notification::raise(entry, UpgradeEvent::Delayed, &message, facts.now);
     }
-    status.drains = (!keeping.drains.is_empty()).then(|| {
-        let drains = keeping.drains.into_iter().map(|drain| NodeDrain {
+    status.drains = (!plan.drains.is_empty()).then(|| {
+        let drains = plan.drains.into_iter().map(|drain| NodeDrain {
             node: drain.node,
             drain: drain.mark,
             start_time: Time(drain.since),
@@ -268,8 +268,8 @@ fn help_drains(
         });
         drains.collect()
     });
-    if !keeping.actions.is_empty() {
-        reconciled.commands.push(Command::Tend(keeping.actions));
+    if !plan.actions.is_empty() {
+        reconciled.commands.push(Command::ActOnPods(plan.actions));
     }
 }
 

@@ -1,10 +1,10 @@
 //! The page of metrics is generated from the table of families: `UPDATE=1 cargo test -p drydock-engine --test metrics_page`
-//! writes it anew.
+//! writes it again.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use drydock_engine::metrics::{CONDITION, FAMILIES, Kind};
+use drydock_engine::metrics::{CONDITION, FAMILIES, MetricKind};
 use drydock_engine::steps::STEPS;
 
 /// Families that others than a pass set.
@@ -12,7 +12,7 @@ const OTHERS: [(&str, &[&str], &str); 6] = [
     (
         "upgrade_notification_failed",
         &["upgradeconfig_name", "event"],
-        "Whether somebody could not be told of this state.",
+        "Whether a receiver could not be notified of this state.",
     ),
     (
         "upgradeoperator_upgradeconfig_sync_timestamp",
@@ -195,7 +195,7 @@ fn the_page_is_up_to_date() {
     assert_eq!(
         std::fs::read_to_string(&path).unwrap(),
         page(),
-        "write it anew: UPDATE=1 cargo test -p drydock-engine --test metrics_page"
+        "write it again: UPDATE=1 cargo test -p drydock-engine --test metrics_page"
     );
 }
 
@@ -214,6 +214,6 @@ fn every_metric_of_the_original_is_there_with_its_labels() {
     assert!(
         FAMILIES
             .iter()
-            .any(|family| family.kind == Kind::StepOverdue && original(family.name).is_none())
+            .any(|family| family.kind == MetricKind::StepOverdue && original(family.name).is_none())
     );
 }

@@ -24,7 +24,7 @@ use super::write;
 
 /// For how long a watch may fail before what it has seen last does not count any more.
 const STALE: SignedDuration = SignedDuration::from_mins(1);
-/// A watch that has not failed for so long works: that it was taken up again is no event.
+/// After how long without a failure a watch counts as healthy: that it resumed is no event.
 const WORKS_AGAIN: SignedDuration = SignedDuration::from_mins(2);
 
 /// The watched objects. Cheap to clone.

@@ -17,18 +17,18 @@ use super::{Shared, reconcile, write};
 /// The ConfigMap in which the last good configuration is kept.
 pub(crate) const LAST_GOOD: &str = "drydock-agent-last-good-configuration";
 
-/// The last good configuration, and what has been told.
+/// The last good configuration, and what has been reported.
 #[derive(Debug, Default)]
 pub(super) struct LastGood(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     good: Option<Configuration>,
-    /// Whether the defaults hold, since there has never been another.
-    defaults_hold: bool,
+    /// Whether the defaults are in force, since there has never been another.
+    uses_defaults: bool,
     /// What the cluster keeps, as far as that is known.
     kept: Kept,
-    told: Option<String>,
+    reported_version: Option<String>,
 }
 
 /// What the cluster keeps.
@@ -45,24 +45,24 @@ impl LastGood {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this version of the ConfigMap has not been told of yet.
-    fn is_news(&self, version: Option<String>) -> bool {
+    /// Whether this version of the ConfigMap has not been reported yet.
+    fn is_new_version(&self, version: Option<String>) -> bool {
         let mut state = self.state();
-        let is_news = state.told != version;
-        state.told = version;
-        is_news
+        let is_new_version = state.reported_version != version;
+        state.reported_version = version;
+        is_new_version
     }
 }
 
 impl Shared {
-    /// The configuration that holds now.
+    /// The configuration in force now.
     pub(super) async fn in_force(&self) -> InForce {
         let map = self.cache.configuration(self.context.clock.now());
         let (reason, message) = match &map {
             Ok(Some(map)) => match read(map) {
                 Ok((text, configuration)) => return self.accept(map, text, configuration).await,
                 Err(error) => {
-                    self.tell(map, true, "InvalidConfiguration", error.to_string());
+                    self.report(map, true, "InvalidConfiguration", error.to_string());
                     ("InvalidConfiguration", error.to_string())
                 }
             },
@@ -101,15 +101,15 @@ impl Shared {
 
     async fn accept(&self, map: &ConfigMap, text: &str, configuration: Configuration) -> InForce {
         if configuration.notes.is_empty() {
-            self.configuration.is_news(None);
+            self.configuration.is_new_version(None);
         } else {
             let notes = configuration.notes.join("; ");
-            self.tell(map, false, "ConfigurationDefaulted", notes);
+            self.report(map, false, "ConfigurationDefaulted", notes);
         }
         self.keep(text).await;
         let mut state = self.configuration.state();
         state.good = Some(configuration.clone());
-        state.defaults_hold = false;
+        state.uses_defaults = false;
         InForce {
             configuration,
             problem: None,
@@ -125,7 +125,7 @@ impl Shared {
     ) -> InForce {
         let known = {
             let state = self.configuration.state();
-            let defaults = (state.defaults_hold && !matches!(map, Ok(None))).then(Configuration::default);
+            let defaults = (state.uses_defaults && !matches!(map, Ok(None))).then(Configuration::default);
             state.good.clone().or(defaults)
         };
         let (good, is_unknown, message) = match known {
@@ -145,13 +145,13 @@ impl Shared {
         };
         // There has never been one: the defaults are what was meant.
         if good.is_none() && !is_unknown {
-            self.configuration.state().defaults_hold = true;
+            self.configuration.state().uses_defaults = true;
             return InForce {
                 is_absent: true,
                 ..InForce::default()
             };
         }
-        if !self.configuration.state().defaults_hold {
+        if !self.configuration.state().uses_defaults {
             self.configuration.state().good.clone_from(&good);
         }
         let message = match (&good, reason) {
@@ -219,14 +219,14 @@ impl Shared {
         }
     }
 
-    fn tell(&self, map: &ConfigMap, warning: bool, reason: &'static str, message: String) {
-        if self.configuration.is_news(map.resource_version()) {
+    fn report(&self, map: &ConfigMap, warning: bool, reason: &'static str, message: String) {
+        if self.configuration.is_new_version(map.resource_version()) {
             let transition = Transition {
                 warning,
                 reason,
                 message,
             };
-            reconcile::tell(self, map.object_ref(&()), &transition);
+            reconcile::publish(self, map.object_ref(&()), &transition);
         }
     }
 }

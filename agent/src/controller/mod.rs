@@ -32,7 +32,7 @@ use crate::http::Network;
 use crate::metrics::Metrics;
 use crate::monitoring::Monitoring;
 use crate::notify::outbox::Outbox;
-use crate::providers::{Known, Provider};
+use crate::providers::{Provider, ProviderInput};
 use cache::Cache;
 use reconcile::ReconcileError;
 
@@ -49,7 +49,7 @@ pub(crate) struct Context {
     pub provider: Arc<Provider>,
     pub outbox: Outbox,
     /// What the provider's synchronizer needs to know.
-    pub known: watch::Sender<Known>,
+    pub known: watch::Sender<ProviderInput>,
 }
 
 /// Which alerts fired during the upgrade that was completed at a time.
@@ -75,7 +75,7 @@ struct Shared {
     configuration: configuration::LastGood,
     latest: write::WriteCache,
     ignored: reconcile::Ignored,
-    tended: perform::Tended,
+    last_drain_check: perform::LastDrainCheck,
     refusals: perform::Refusals,
     results: Results,
 }
@@ -88,7 +88,7 @@ impl Shared {
         };
         let in_force = self.in_force().await;
         let is_known = in_force.problem.is_none_or(|problem| !problem.is_unknown);
-        let known = Known {
+        let known = ProviderInput {
             configuration: is_known.then_some(in_force.configuration),
             cluster: cluster.id,
             asked: cluster.asked.map(|release| release.version),
@@ -110,7 +110,7 @@ pub(crate) async fn run(
 ) -> Result<(), Infallible> {
     let api: Api<UpgradeConfig> = Api::namespaced(context.client.clone(), &context.namespace);
     let (reader, writer) = reflector::store();
-    // Any name is seen, so that a wrong one can be told of.
+    // Any name is seen, so that a wrong one can be reported.
     let upgrades = patient(watcher(api, watcher::Config::default()))
         .inspect(forget_what_is_gone(context.metrics.clone()))
         .modify(|upgrade| upgrade.managed_fields_mut().clear())
@@ -136,7 +136,7 @@ pub(crate) async fn run(
         configuration: configuration::LastGood::default(),
         latest: write::WriteCache::default(),
         ignored: reconcile::Ignored::default(),
-        tended: perform::Tended::default(),
+        last_drain_check: perform::LastDrainCheck::default(),
         refusals: perform::Refusals::default(),
         results: Results::default(),
     });

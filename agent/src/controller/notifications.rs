@@ -6,11 +6,11 @@ use kube::ResourceExt;
 
 use super::Shared;
 use drydock_engine::facts::Observation;
-use drydock_engine::notification::Event;
+use drydock_engine::notification::UpgradeEvent;
 
 use crate::notify::outbox::{Notification, has_receivers};
 
-/// Writes what is to be told, and notes in the status what everybody has been told; none while the cluster is not known.
+/// Writes what is to be sent, and notes in the status what every receiver has got; nothing while the cluster is not known.
 pub(super) fn write(
     shared: &Shared,
     upgrade: &UpgradeConfig,
@@ -18,14 +18,14 @@ pub(super) fn write(
     status: &mut UpgradeConfigStatus,
 ) -> Option<Vec<Notification>> {
     let only_logged = !has_receivers(&seen.in_force.configuration);
-    // What is told names the cluster: that waits until it is known.
+    // A notification names the cluster: it waits until that is known.
     let cluster = seen.cluster.as_ref().ok()?.id.clone();
     let mut to_send = Vec::new();
     for entry in status.history.iter_mut().flatten() {
         let version = entry.version.clone().unwrap_or_default();
         let unsent = entry.notifications.iter_mut().flatten();
         for notification in unsent.filter(|notification| notification.sent_time.is_none()) {
-            let Some(event) = Event::named(&notification.event) else {
+            let Some(event) = UpgradeEvent::named(&notification.event) else {
                 continue;
             };
             let queued = Notification {
@@ -47,7 +47,7 @@ pub(super) fn write(
                     version,
                     event,
                     description,
-                    "a state of the upgrade has been told"
+                    "all receivers have the notification of a state"
                 );
             } else {
                 let delivered = shared.context.outbox.delivered(&queued);

@@ -43,14 +43,14 @@ pub(super) async fn first(shared: &Shared, upgrade: &UpgradeConfig) -> Observati
         workers: shared.cache.workers(now),
         in_force: shared.in_force().await,
         seen: Observations::default(),
-        drain_check_due: shared.tended.is_due(now),
+        drain_check_due: shared.last_drain_check.is_due(now),
         refusals: shared.refusals.known(),
         now,
     }
 }
 
 /// How long the API server may take for what a need asks of it, retries included: a pass has more to do than to wait.
-const PATIENCE: Duration = Duration::from_secs(45);
+const READ_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// Reads one thing, for no longer than a pass can wait for it. What is asked of other servers has limits of its own.
 pub(super) async fn read(shared: &Shared, need: Need, seen: &mut Observation, status: &UpgradeConfigStatus) {
@@ -67,9 +67,12 @@ pub(super) async fn read(shared: &Shared, need: Need, seen: &mut Observation, st
     if is_elsewhere {
         return ask(shared, need, seen, status).await;
     }
-    let asked = tokio::time::timeout(PATIENCE, ask(shared, need, seen, status)).await;
+    let asked = tokio::time::timeout(READ_TIMEOUT, ask(shared, need, seen, status)).await;
     if asked.is_err() {
-        let words = format!("the API server has not answered within {} s", PATIENCE.as_secs());
+        let words = format!(
+            "the API server has not answered within {} s",
+            READ_TIMEOUT.as_secs()
+        );
         give_up(need, seen, Unread::Failed(words));
     }
 }
@@ -255,7 +258,7 @@ async fn pods(
     shared: &Shared,
     seen: &Observation,
     status: &UpgradeConfigStatus,
-) -> Fact<Vec<drains::PodSeen>> {
+) -> Fact<Vec<drains::ObservedPod>> {
     let facts = seen.facts()?;
     let mut pods = Vec::new();
     for node in drains::long_drains(&facts, &wanted::known_drains(status)) {
@@ -290,13 +293,13 @@ async fn release(shared: &Shared, seen: &Observation) -> Result<String, String> 
     registry.version(&image).await.map_err(|error| error.to_string())
 }
 
-/// For which version the file-integrity operator was told to start over; on a cluster without it there is nothing to tell.
+/// For which version the file-integrity operator was last reinitialized; on a cluster without it there is nothing to do.
 async fn file_integrity(shared: &Shared) -> Fact<FileIntegrity> {
     match write::file_integrity(&shared.context.client)
         .get("osd-fileintegrity")
         .await
     {
-        Ok(object) => Ok(FileIntegrity::Milestone(
+        Ok(object) => Ok(FileIntegrity::ReinitializedFor(
             object.annotations().get(REINITIALIZED_ANNOTATION).cloned(),
         )),
         // Where the kind does not exist, the answer is no Status, and has no reason.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use drydock_engine::command::Command;
 use drydock_engine::drains::Action;
 use drydock_engine::facts::{Observation, Unread, Write};
-use drydock_engine::silences::Change;
+use drydock_engine::silences::SilenceChange;
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
@@ -15,21 +15,21 @@ use super::reconcile::ReconcileError;
 use super::{Shared, write};
 use crate::monitoring::MonitoringError;
 
-/// How often drains are looked after.
-const TEND_EVERY: SignedDuration = SignedDuration::from_secs(55);
+/// How often drains are checked.
+const DRAIN_CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(55);
 
-/// When drains were last looked after.
+/// When drains were last checked.
 #[derive(Debug, Default)]
-pub(super) struct Tended(Mutex<Option<Timestamp>>);
+pub(super) struct LastDrainCheck(Mutex<Option<Timestamp>>);
 
-impl Tended {
+impl LastDrainCheck {
     /// Whether it is time again.
     pub fn is_due(&self, now: Timestamp) -> bool {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.is_none_or(|last| now.duration_since(last) >= TEND_EVERY)
+        last.is_none_or(|last| now.duration_since(last) >= DRAIN_CHECK_INTERVAL)
     }
 
-    /// Notes that a look was taken, if one was.
+    /// Notes that drains were checked, if they were.
     pub fn note(&self, seen: &Observation) {
         if seen.drain_check_due && !matches!(seen.seen.nodes, Err(Unread::NotAsked)) {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.now);
@@ -131,7 +131,10 @@ async fn one(shared: &Shared, command: &Command) -> Result<(), ReconcileError> {
             "the annotation of FileIntegrity osd-fileintegrity".to_owned(),
             write::reinitialize_file_integrity(client, version).await,
         ),
-        Command::Tend(actions) => ("pods that hold drains up".to_owned(), tend(shared, actions).await),
+        Command::ActOnPods(actions) => (
+            "pods that block drains".to_owned(),
+            act_on_pods(shared, actions).await,
+        ),
     };
     done.map_err(|error| ReconcileError::Write {
         what,
@@ -140,24 +143,24 @@ async fn one(shared: &Shared, command: &Command) -> Result<(), ReconcileError> {
     })
 }
 
-async fn silence(shared: &Shared, change: &Change) -> Result<(), MonitoringError> {
+async fn silence(shared: &Shared, change: &SilenceChange) -> Result<(), MonitoringError> {
     let monitoring = &shared.context.monitoring;
     let now = shared.context.clock.now();
     match change {
-        Change::Create(wanted) => monitoring.silence(None, wanted, now).await,
-        Change::Renew { id, since, wanted } => monitoring.silence(Some(id), wanted, *since).await,
-        Change::Expire(id) => monitoring.expire(id).await,
+        SilenceChange::Create(wanted) => monitoring.silence(None, wanted, now).await,
+        SilenceChange::Renew { id, since, wanted } => monitoring.silence(Some(id), wanted, *since).await,
+        SilenceChange::Expire(id) => monitoring.expire(id).await,
     }
 }
 
-/// Takes away what holds drains up. What cannot be done about one pod does not keep it from the others.
-async fn tend(shared: &Shared, actions: &[Action]) -> Result<(), kube::Error> {
+/// Removes what blocks drains. A failure about one pod does not stop the others.
+async fn act_on_pods(shared: &Shared, actions: &[Action]) -> Result<(), kube::Error> {
     let mut first = Ok(());
     for action in actions {
         let (pod, node) = (&action.pod, &action.pod.node);
         let (object, strategy) = (format!("{}/{}", pod.namespace, pod.name), action.strategy.name());
-        match write::tend(&shared.context.client, action).await {
-            Ok(()) => tracing::info!(object, node, strategy, "a pod that holds a drain up was acted on"),
+        match write::act_on_pod(&shared.context.client, action).await {
+            Ok(()) => tracing::info!(object, node, strategy, "a pod that blocks a drain was acted on"),
             Err(error) => {
                 let shown: &dyn std::error::Error = &error;
                 tracing::warn!(
@@ -165,7 +168,7 @@ async fn tend(shared: &Shared, actions: &[Action]) -> Result<(), kube::Error> {
                     node,
                     strategy,
                     error = shown,
-                    "a pod that holds a drain up could not be acted on"
+                    "a pod that blocks a drain could not be acted on"
                 );
                 if first.is_ok() {
                     first = Err(error);

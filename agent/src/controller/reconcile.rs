@@ -43,7 +43,7 @@ pub(crate) enum ReconcileError {
     Panicked(Panicked),
 }
 
-/// UpgradeConfigs of other names, each told of once.
+/// UpgradeConfigs of other names, each reported once.
 #[derive(Debug, Default)]
 pub(super) struct Ignored(Mutex<BTreeSet<String>>);
 
@@ -55,7 +55,7 @@ pub(super) async fn reconcile(known: &Arc<UpgradeConfig>, shared: &Shared) -> Re
     }
     shared.cache.wait_until_looked().await;
     let upgrade = shared.latest.of(known);
-    if upgrade.metadata.deletion_timestamp.is_some() && !is_held(&upgrade) {
+    if upgrade.metadata.deletion_timestamp.is_some() && !has_finalizer(&upgrade) {
         return Ok(Action::await_change());
     }
     let before = upgrade.status.clone().unwrap_or_default();
@@ -66,7 +66,7 @@ pub(super) async fn reconcile(known: &Arc<UpgradeConfig>, shared: &Shared) -> Re
         .metrics
         .show(&drydock_engine::metrics::wanted(&seen, &decision.status));
     let written = record(shared, &upgrade, &decision).await?;
-    // What the status does not remember would be told again after a restart.
+    // What the status does not remember would be sent again after a restart.
     if let Some(to_send) = to_send {
         shared.context.outbox.put(to_send, &seen.in_force.configuration);
     }
@@ -99,7 +99,7 @@ async fn decide(
         }
         decision = phase::decide(&seen, before);
     }
-    shared.tended.note(&seen);
+    shared.last_drain_check.note(&seen);
     (seen, decision)
 }
 
@@ -114,7 +114,7 @@ async fn record(
         .await
         .map_err(|error| ReconcileError::Status(Box::new(error)))?;
     let is_deleting = upgrade.metadata.deletion_timestamp.is_some();
-    if decision.is_held && !is_held(upgrade) && !is_deleting {
+    if decision.needs_finalizer && !has_finalizer(upgrade) && !is_deleting {
         let upgrade = shared.latest.of(upgrade);
         write::finalizer(client, &shared.latest, &upgrade, true)
             .await
@@ -132,7 +132,7 @@ async fn release(
     upgrade: &Arc<UpgradeConfig>,
     decision: &Decision,
 ) -> Result<(), ReconcileError> {
-    if !is_held(upgrade) || decision.is_held {
+    if !has_finalizer(upgrade) || decision.needs_finalizer {
         return Ok(());
     }
     let upgrade = shared.latest.of(upgrade);
@@ -142,7 +142,7 @@ async fn release(
     Ok(())
 }
 
-fn is_held(upgrade: &UpgradeConfig) -> bool {
+fn has_finalizer(upgrade: &UpgradeConfig) -> bool {
     upgrade
         .finalizers()
         .iter()
@@ -151,7 +151,7 @@ fn is_held(upgrade: &UpgradeConfig) -> bool {
 
 fn say(shared: &Shared, upgrade: &UpgradeConfig, before: &UpgradeConfigStatus, after: &UpgradeConfigStatus) {
     for transition in phase::transitions(before, after) {
-        tell(shared, upgrade.object_ref(&()), &transition);
+        publish(shared, upgrade.object_ref(&()), &transition);
     }
 }
 
@@ -172,12 +172,12 @@ fn ignore(upgrade: &UpgradeConfig, shared: &Shared) {
                 upgrade.name_any()
             ),
         };
-        tell(shared, upgrade.object_ref(&()), &transition);
+        publish(shared, upgrade.object_ref(&()), &transition);
     }
 }
 
-/// Tells an Event.
-pub(super) fn tell(shared: &Shared, object: ObjectReference, transition: &Transition) {
+/// Publishes an Event.
+pub(super) fn publish(shared: &Shared, object: ObjectReference, transition: &Transition) {
     shared.context.publisher.publish(&events::NewEvent {
         object,
         related: None,

@@ -228,7 +228,7 @@ pub(super) async fn reinitialize_file_integrity(client: &Client, version: &str) 
 ///
 /// # Errors
 /// If the server refuses.
-pub(super) async fn tend(client: &Client, action: &Action) -> Result<(), kube::Error> {
+pub(super) async fn act_on_pod(client: &Client, action: &Action) -> Result<(), kube::Error> {
     let pod = &action.pod;
     let api: Api<Pod> = Api::namespaced(client.clone(), &pod.namespace);
     let deletion = DeleteParams::default().preconditions(Preconditions {

@@ -18,7 +18,7 @@ fn get(uri: &str) -> Request<Bytes> {
     Request::get(uri).body(Bytes::new()).unwrap()
 }
 
-/// A server that sends this much at a time, for ever, after so long each.
+/// A server that sends chunks of this size without end, one after each delay.
 fn endless(bytes: usize, wait: Duration) -> Exchange {
     let service = service_fn(move |_: Request<Bytes>| async move {
         let pieces = stream::repeat(()).then(move |()| async move {

@@ -62,10 +62,10 @@ impl Operators {
             return;
         }
         let plan = status.install_plan_ref.as_ref().and_then(|reference| {
-            let place = reference.namespace.as_deref().unwrap_or(&namespace);
-            self.plans
-                .iter()
-                .find(|plan| plan.name_any() == reference.name && plan.namespace().as_deref() == Some(place))
+            let namespace_of_plan = reference.namespace.as_deref().unwrap_or(&namespace);
+            self.plans.iter().find(|plan| {
+                plan.name_any() == reference.name && plan.namespace().as_deref() == Some(namespace_of_plan)
+            })
         });
         // A plan that brought an earlier version says nothing any more.
         let plan = plan.filter(|plan| {

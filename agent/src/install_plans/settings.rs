@@ -1,4 +1,4 @@
-//! What the command is told, through the environment of its container.
+//! The settings of the command, from the environment of its container.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ impl OperatorList {
     fn names(&self, name: &str, namespace: &str) -> bool {
         self.0
             .iter()
-            .any(|(known, place)| known == name && place == namespace)
+            .any(|(known, wanted)| known == name && wanted == namespace)
     }
 }
 

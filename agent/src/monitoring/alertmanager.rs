@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Monitoring, MonitoringError, Part};
-use drydock_engine::silences::{CREATOR, Matcher, Silence, State, Wanted};
+use drydock_engine::silences::{CREATOR, Matcher, Silence, SilenceState, WantedSilence};
 
 /// A silence as it is listed.
 #[derive(Debug, Deserialize)]
@@ -56,9 +56,9 @@ impl Monitoring {
                 id: silence.id,
                 comment: silence.comment,
                 state: if silence.status.state == "expired" {
-                    State::Expired
+                    SilenceState::Expired
                 } else {
-                    State::Active
+                    SilenceState::Active
                 },
                 starts: silence.starts_at,
                 ends: silence.ends_at,
@@ -73,7 +73,7 @@ impl Monitoring {
     pub async fn silence(
         &self,
         id: Option<&str>,
-        wanted: &Wanted,
+        wanted: &WantedSilence,
         starts_at: Timestamp,
     ) -> Result<(), MonitoringError> {
         let posted = Posted {
@@ -99,7 +99,7 @@ impl Monitoring {
     /// Ends a silence.
     ///
     /// # Errors
-    /// If it goes on.
+    /// Unless it has ended.
     pub async fn expire(&self, id: &str) -> Result<(), MonitoringError> {
         let request = Request::builder().method(Method::DELETE);
         // The id is the server's word, and goes into a path.

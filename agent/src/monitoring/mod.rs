@@ -1,4 +1,4 @@
-//! The cluster's Prometheus and Alertmanager: where they are, and how they are asked.
+//! The cluster's Prometheus and Alertmanager: where they are, and how they are queried.
 
 mod alertmanager;
 mod prometheus;
@@ -46,7 +46,7 @@ pub enum EndpointConfig {
     },
 }
 
-/// Why monitoring cannot be asked.
+/// Why monitoring cannot be queried.
 #[derive(Debug, Error)]
 pub(crate) enum MonitoringError {
     /// There is no such thing on the cluster, or it may not be read.
@@ -99,20 +99,20 @@ struct Endpoint {
     exchange: Exchange,
 }
 
-/// Asks both. What has been found out about the endpoint of one of them holds until a request does not come through.
+/// Queries both. The endpoint that was found for one of them is used until a request fails.
 pub(crate) struct Monitoring {
     client: Client,
     network: Network,
-    places: EndpointConfig,
+    config: EndpointConfig,
     endpoints: Mutex<BTreeMap<Part, Endpoint>>,
 }
 
 impl Monitoring {
-    pub fn new(client: Client, network: Network, places: EndpointConfig) -> Self {
+    pub fn new(client: Client, network: Network, config: EndpointConfig) -> Self {
         Self {
             client,
             network,
-            places,
+            config,
             endpoints: Mutex::default(),
         }
     }
@@ -165,7 +165,7 @@ impl Monitoring {
     }
 
     async fn base(&self, part: Part) -> Result<String, MonitoringError> {
-        match (&self.places, part) {
+        match (&self.config, part) {
             (EndpointConfig::At { prometheus, .. }, Part::Prometheus) => Ok(prometheus.clone()),
             (EndpointConfig::At { alertmanager, .. }, Part::Alertmanager) => Ok(alertmanager.clone()),
             (EndpointConfig::Services, part) => {
@@ -186,7 +186,7 @@ impl Monitoring {
     }
 
     async fn authority(&self) -> Result<Option<Vec<u8>>, MonitoringError> {
-        match &self.places {
+        match &self.config {
             EndpointConfig::At { authority: None, .. } => Ok(None),
             EndpointConfig::At {
                 authority: Some(path),
@@ -209,7 +209,7 @@ impl Monitoring {
     }
 
     async fn token(&self) -> Result<Option<HeaderValue>, MonitoringError> {
-        let path = match &self.places {
+        let path = match &self.config {
             EndpointConfig::At { token, .. } => token.clone(),
             EndpointConfig::Services => Some(PathBuf::from(TOKEN)),
         };

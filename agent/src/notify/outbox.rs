@@ -1,4 +1,4 @@
-//! The outbox: sends what the status says is to be told, again and again until everybody has it, and never holds up the
+//! The outbox: sends the notifications that the status lists, again and again until every receiver has them, and never blocks the
 //! upgrade. What has been sent is written into the status by the reconcile that is woken then.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use drydock_engine::configuration::{Configuration, PolicySource, Webhook};
-use drydock_engine::notification::Event;
+use drydock_engine::notification::UpgradeEvent;
 
 use super::webhook;
 use crate::http::Network;
@@ -25,7 +25,7 @@ use crate::registry::hex;
 const FIRST_WAIT: Duration = Duration::from_secs(5);
 const LONGEST_WAIT: Duration = Duration::from_mins(30);
 
-/// One state to tell.
+/// One notification to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notification {
     /// The UpgradeConfig's uid and name.
@@ -35,7 +35,7 @@ pub(crate) struct Notification {
     pub version: String,
     /// When the upgrade was to start, by which its policy is known.
     pub upgrade_at: String,
-    pub event: Event,
+    pub event: UpgradeEvent,
     pub description: String,
     pub raised: Timestamp,
     /// Who has got it already, by their digests.
@@ -43,7 +43,7 @@ pub(crate) struct Notification {
 }
 
 /// What identifies a notification.
-type Key = (String, String, Event);
+type Key = (String, String, UpgradeEvent);
 
 impl Notification {
     fn key(&self) -> Key {
@@ -154,7 +154,7 @@ fn digest(address: &str) -> String {
     hex(&digest.as_ref()[..8])
 }
 
-/// Whether anybody but the log is told.
+/// Whether anybody is notified beside the log.
 pub(crate) fn has_receivers(configuration: &Configuration) -> bool {
     configuration.config_manager.source == PolicySource::Ocm || !configuration.notify.webhooks.is_empty()
 }
@@ -217,14 +217,14 @@ impl Sender {
     async fn send(&self, notification: &Notification, configuration: &Configuration) -> bool {
         let mut is_done = true;
         if configuration.config_manager.source == PolicySource::Ocm && !self.has(notification, "OCM") {
-            let told = self.provider.tell(configuration, notification).await;
-            is_done &= self.note(notification, "OCM", told.map_err(|error| error.to_string()));
+            let sent = self.provider.notify(configuration, notification).await;
+            is_done &= self.note(notification, "OCM", sent.map_err(|error| error.to_string()));
         }
         for hook in &configuration.notify.webhooks {
             let receiver = digest(&hook.url);
             if hook.wants(notification.event.name()) && !self.has(notification, &receiver) {
-                let told = self.call(hook, notification).await;
-                is_done &= self.note(notification, &receiver, told);
+                let sent = self.call(hook, notification).await;
+                is_done &= self.note(notification, &receiver, sent);
             }
         }
         is_done
@@ -236,8 +236,8 @@ impl Sender {
         notification.delivered.contains(receiver) || locked(&self.sent).receivers.contains(&key)
     }
 
-    fn note(&self, notification: &Notification, receiver: &str, told: Result<(), String>) -> bool {
-        match told {
+    fn note(&self, notification: &Notification, receiver: &str, sent: Result<(), String>) -> bool {
+        match sent {
             Ok(()) => {
                 let key = (notification.key(), receiver.to_owned());
                 locked(&self.sent).receivers.insert(key);

@@ -40,7 +40,7 @@ pub(crate) async fn send(
     taken.map(|_| ()).map_err(HttpError::without_path)
 }
 
-/// The id is the same however often a notification is sent, so that a receiver can tell.
+/// The id is the same however often a notification is sent, so that a receiver can recognize it.
 fn event(notification: &Notification) -> serde_json::Value {
     let id = format!(
         "{}/{}/{}",

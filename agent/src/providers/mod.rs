@@ -17,7 +17,7 @@ use crate::notify::outbox::Notification;
 use crate::registry::Credentials;
 use drydock_engine::configuration::Configuration;
 use ocm::Ocm;
-pub(crate) use sync::{Known, Synchronizer};
+pub(crate) use sync::{ProviderInput, Synchronizer};
 
 /// Where the pull secret is.
 const PULL_SECRET: (&str, &str, &str) = ("openshift-config", "pull-secret", ".dockerconfigjson");
@@ -136,7 +136,7 @@ impl Provider {
     ///
     /// # Errors
     /// If OCM does not take it.
-    pub async fn tell(
+    pub async fn notify(
         &self,
         configuration: &Configuration,
         notification: &Notification,

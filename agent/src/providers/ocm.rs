@@ -16,12 +16,12 @@ use crate::http::{self as bounded, Answer, Exchange, HttpError, Limits};
 /// How often a request is sent again, and the first wait.
 const RETRIES: u32 = 5;
 const FIRST_WAIT: Duration = Duration::from_secs(2);
-/// How long an answer may take. Longer than a connection may, so that a slow way to the outside is told from a slow service.
+/// How long an answer may take. Longer than a connection may, so that a slow connection to the outside can be distinguished from a slow service.
 const ANSWER: Duration = Duration::from_mins(1);
 /// Policies a request; a cluster has one or two.
 const PAGE: usize = 100;
 
-/// The host of the ocm-agent, which speaks for OCM within the cluster (production of hosted control planes).
+/// The host of the ocm-agent, which represents OCM within the cluster (production of hosted control planes).
 const IN_CLUSTER: &str = "ocm-agent.openshift-ocm-agent-operator.svc.cluster.local";
 
 /// A list. Anything else that is answered with status 200, such as `{}` or an error, is none.
@@ -50,18 +50,18 @@ impl<T> Items<T> {
 pub(super) struct RegisteredCluster {
     pub id: String,
     #[serde(default)]
-    pub version: Option<ClusterVersion>,
+    pub version: Option<OcmVersion>,
     #[serde(default)]
     pub node_drain_grace_period: Option<Grace>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct ClusterVersion {
+pub(super) struct OcmVersion {
     #[serde(default)]
     pub channel_group: String,
 }
 
-/// How long a drain may be held up.
+/// How long a drain may be blocked.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Grace {
     #[serde(default)]

@@ -7,7 +7,7 @@ use semver::Version;
 use super::ProviderError;
 use super::ocm::{Policy, RegisteredCluster};
 use drydock_engine::configuration::UpgraderType;
-use drydock_engine::notification::Event;
+use drydock_engine::notification::UpgradeEvent;
 
 /// States in which a policy does not count.
 const OVER: [&str; 3] = ["pending", "completed", "cancelled"];
@@ -32,7 +32,7 @@ impl State {
             _ => None,
         };
         match (rank(&self.0), rank(next)) {
-            // A delay can be told anew, with another description.
+            // A delay can be sent again, with another description.
             (Some(2), Some(2)) => true,
             (Some(now), Some(next)) => now < next && now < 3,
             _ => false,
@@ -40,13 +40,13 @@ impl State {
     }
 }
 
-/// OCM's word for a state that is told.
-pub(super) fn state_of(event: Event) -> Option<&'static str> {
+/// OCM's word for a state that is notified.
+pub(super) fn state_of(event: UpgradeEvent) -> Option<&'static str> {
     Some(match event {
-        Event::Started => "started",
-        Event::Delayed | Event::Skipped | Event::ScaleSkipped => "delayed",
-        Event::Completed => "completed",
-        Event::Failed => "failed",
+        UpgradeEvent::Started => "started",
+        UpgradeEvent::Delayed | UpgradeEvent::Skipped | UpgradeEvent::ScaleSkipped => "delayed",
+        UpgradeEvent::Completed => "completed",
+        UpgradeEvent::Failed => "failed",
         _ => return None,
     })
 }

@@ -27,18 +27,18 @@ const LONGEST: Duration = Duration::from_hours(1);
 const GONE_WITHIN: u32 = 12;
 const GONE_EVERY: Duration = Duration::from_secs(5);
 
-/// What the controller knows, and a sync needs.
+/// What a sync needs from the controller.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Known {
+pub(crate) struct ProviderInput {
     pub configuration: Option<Configuration>,
     /// `spec.clusterID`.
     pub cluster: String,
-    /// The version that the cluster has been told to go to.
+    /// The version that ClusterVersion asks for.
     pub asked: Option<String>,
 }
 
-impl Known {
-    /// Whether the cluster has been told to go where this UpgradeConfig wants it, and is on its way.
+impl ProviderInput {
+    /// Whether ClusterVersion asks for what this UpgradeConfig wants, and the upgrade is under way.
     fn has_commenced(&self, upgrade: &UpgradeConfig) -> bool {
         let mut history = upgrade
             .status
@@ -56,7 +56,7 @@ enum SyncError {
     #[error(transparent)]
     Provider(#[from] ProviderError),
     #[error("{doing} the UpgradeConfig {UPGRADE_CONFIG}")]
-    RegisteredCluster {
+    UpgradeConfig {
         doing: &'static str,
         source: Box<kube::Error>,
     },
@@ -68,7 +68,7 @@ enum SyncError {
 
 /// What a policy wants of the cluster's UpgradeConfig.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Change {
+pub(super) enum ConfigChange {
     None,
     Create(UpgradeConfigSpec),
     Delete,
@@ -80,14 +80,14 @@ pub(super) fn change(
     policy: Option<UpgradeConfigSpec>,
     present: Option<&UpgradeConfigSpec>,
     has_commenced: bool,
-) -> Change {
+) -> ConfigChange {
     match (policy, present) {
-        (Some(wanted), Some(present)) if wanted == *present => Change::None,
-        (_, Some(_)) if has_commenced => Change::None,
-        (None, None) => Change::None,
-        (None, Some(_)) => Change::Delete,
-        (Some(wanted), None) => Change::Create(wanted),
-        (Some(wanted), Some(_)) => Change::Replace(wanted),
+        (Some(wanted), Some(present)) if wanted == *present => ConfigChange::None,
+        (_, Some(_)) if has_commenced => ConfigChange::None,
+        (None, None) => ConfigChange::None,
+        (None, Some(_)) => ConfigChange::Delete,
+        (Some(wanted), None) => ConfigChange::Create(wanted),
+        (Some(wanted), Some(_)) => ConfigChange::Replace(wanted),
     }
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Synchronizer {
     pub client: Client,
     pub namespace: String,
     pub provider: Arc<Provider>,
-    pub known: watch::Receiver<Known>,
+    pub known: watch::Receiver<ProviderInput>,
     pub metrics: Metrics,
     pub clock: Clock,
 }
@@ -143,7 +143,7 @@ impl Synchronizer {
         }
     }
 
-    async fn sync(&self, configuration: &Configuration, known: &Known) -> Result<(), SyncError> {
+    async fn sync(&self, configuration: &Configuration, known: &ProviderInput) -> Result<(), SyncError> {
         let policy = self.provider.policy(configuration, &known.cluster).await?;
         let api: Api<UpgradeConfig> = Api::namespaced(self.client.clone(), &self.namespace);
         let present = api.get_opt(UPGRADE_CONFIG).await.map_err(failed("reading"))?;
@@ -152,10 +152,10 @@ impl Synchronizer {
             .as_ref()
             .is_some_and(|upgrade| known.has_commenced(upgrade));
         match change(policy, spec, has_commenced) {
-            Change::None => Ok(()),
-            Change::Create(spec) => create(&api, spec).await,
-            Change::Delete => delete(&api, present.as_ref()).await,
-            Change::Replace(spec) => {
+            ConfigChange::None => Ok(()),
+            ConfigChange::Create(spec) => create(&api, spec).await,
+            ConfigChange::Delete => delete(&api, present.as_ref()).await,
+            ConfigChange::Replace(spec) => {
                 delete(&api, present.as_ref()).await?;
                 create(&api, spec).await
             }
@@ -171,7 +171,7 @@ fn spread(wait: Duration, cluster: &str, round: u64) -> Duration {
 }
 
 fn failed(doing: &'static str) -> impl Fn(kube::Error) -> SyncError {
-    move |error| SyncError::RegisteredCluster {
+    move |error| SyncError::UpgradeConfig {
         doing,
         source: Box::new(error),
     }

@@ -8,12 +8,12 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tower::service_fn;
 
-use super::ocm::{ClusterVersion, Grace, Policy, RegisteredCluster};
+use super::ocm::{Grace, OcmVersion, Policy, RegisteredCluster};
 use super::policy::{State, spec, state_of};
-use super::sync::{Change, change};
+use super::sync::{ConfigChange, change};
 use super::*;
 use drydock_engine::configuration::UpgraderType;
-use drydock_engine::notification::Event;
+use drydock_engine::notification::UpgradeEvent;
 
 /// OCM: its answers by method and path, some of which come only after refusals.
 #[derive(Clone, Default)]
@@ -184,7 +184,7 @@ async fn the_agent_of_ocm_in_the_cluster_is_asked_for_the_cluster_at_its_root() 
 fn cluster(group: &str, value: f64, unit: &str) -> RegisteredCluster {
     RegisteredCluster {
         id: "c1".to_owned(),
-        version: Some(ClusterVersion {
+        version: Some(OcmVersion {
             channel_group: group.to_owned(),
         }),
         node_drain_grace_period: Some(Grace {
@@ -238,18 +238,18 @@ fn policies_that_are_over_do_not_count_and_states_go_forward_only() {
         assert_eq!(State(state.to_owned()).counts(), counts, "{state}");
     }
     for (now, event, may) in [
-        ("scheduled", Event::Started, true),
-        ("started", Event::Started, false),
-        ("started", Event::Skipped, true),
-        ("delayed", Event::Skipped, true),
-        ("delayed", Event::Completed, true),
-        ("completed", Event::Failed, false),
-        ("pending", Event::Started, false),
+        ("scheduled", UpgradeEvent::Started, true),
+        ("started", UpgradeEvent::Started, false),
+        ("started", UpgradeEvent::Skipped, true),
+        ("delayed", UpgradeEvent::Skipped, true),
+        ("delayed", UpgradeEvent::Completed, true),
+        ("completed", UpgradeEvent::Failed, false),
+        ("pending", UpgradeEvent::Started, false),
     ] {
         let next = state_of(event).unwrap();
         assert_eq!(State(now.to_owned()).may_become(next), may, "{now} {next}");
     }
-    assert_eq!(state_of(Event::ControlPlaneStarted), None);
+    assert_eq!(state_of(UpgradeEvent::ControlPlaneStarted), None);
 }
 
 #[test]
@@ -263,18 +263,18 @@ fn the_provider_is_the_truth_until_an_upgrade_has_commenced() {
     };
     let (one, other) = (spec("4.14.12"), spec("4.14.13"));
     for (policy, present, has_commenced, expected) in [
-        (None, None, false, Change::None),
-        (Some(one.clone()), None, false, Change::Create(one.clone())),
-        (Some(one.clone()), Some(&one), false, Change::None),
+        (None, None, false, ConfigChange::None),
+        (Some(one.clone()), None, false, ConfigChange::Create(one.clone())),
+        (Some(one.clone()), Some(&one), false, ConfigChange::None),
         (
             Some(other.clone()),
             Some(&one),
             false,
-            Change::Replace(other.clone()),
+            ConfigChange::Replace(other.clone()),
         ),
-        (None, Some(&one), false, Change::Delete),
-        (Some(other), Some(&one), true, Change::None),
-        (None, Some(&one), true, Change::None),
+        (None, Some(&one), false, ConfigChange::Delete),
+        (Some(other), Some(&one), true, ConfigChange::None),
+        (None, Some(&one), true, ConfigChange::None),
     ] {
         assert_eq!(change(policy, present, has_commenced), expected);
     }

@@ -10,13 +10,13 @@ use super::*;
 use crate::http::Network;
 
 /// What was asked, and with which proof.
-type Asked = Vec<(String, Option<String>)>;
+type RequestLog = Vec<(String, Option<String>)>;
 
 /// A registry: what it has, by address, and what it was asked with which proof.
 #[derive(Clone, Default)]
 struct Made {
     answers: Arc<BTreeMap<String, Response<Bytes>>>,
-    asked: Arc<Mutex<Asked>>,
+    asked: Arc<Mutex<RequestLog>>,
     /// The proof without which nothing of `/v2/` is given.
     wants: Option<&'static str>,
     challenge: &'static str,

@@ -5,9 +5,9 @@ use std::fmt;
 /// A count, or a percentage from 0 to 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntOrPercent {
-    /// So many.
+    /// A count.
     Count(u32),
-    /// So many in a hundred.
+    /// A percentage.
     Percent(u8),
 }
 

@@ -33,7 +33,7 @@ pub const ATTEMPT_ANNOTATION: &str = "drydock.dev/attempt";
 pub const PROVIDER_ANNOTATION: &str = "drydock.dev/provider";
 /// On an UpgradeConfig: the image whose version `spec.desired.version` is, where the agent found it.
 pub const VERSION_OF_ANNOTATION: &str = "drydock.dev/version-of";
-/// On a FileIntegrity: the version for which the agent told its operator to start over.
+/// On a FileIntegrity: the version for which the agent last had its operator reinitialize.
 pub const REINITIALIZED_ANNOTATION: &str = "drydock.dev/reinitialized-for";
 /// Finalizer on a ManagedClustersUpgrade: its works are deleted before it goes.
 pub const UPGRADE_FINALIZER: &str = "drydock.dev/upgrade-works";

@@ -59,7 +59,7 @@ pub struct ManagedClustersUpgradeSpec {
     /// What is done on each cluster after its upgrade; the cluster is complete when all its Jobs have succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post_upgrade_action: Option<Action>,
-    /// While true, no further cluster starts; what runs goes on.
+    /// While true, no further cluster starts; running upgrades continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
 }
@@ -75,7 +75,7 @@ pub struct PlacementReference {
     pub namespace: String,
 }
 
-/// Clusters by set and labels. All parts must hold.
+/// Clusters by set and labels. A cluster must match all parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterSelector {

@@ -52,7 +52,7 @@ pub struct UpgradeStrategy {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["Auto", "Agent", "ClusterVersion"]))]
     pub upgrade_via: Option<String>,
-    /// What the agent is told, where it does the upgrade.
+    /// Settings for the agent, where it does the upgrade.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentSettings>,
 }
@@ -97,7 +97,7 @@ pub struct StartWindow {
     pub time_zone: Option<String>,
 }
 
-/// What the agent is told about an upgrade.
+/// Settings for the agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSettings {
@@ -105,7 +105,7 @@ pub struct AgentSettings {
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["OSD", "ARO"]))]
     pub upgrade_type: Option<String>,
-    /// How many minutes a PodDisruptionBudget may hold up the drain of a node before it is forced. Default 60.
+    /// How many minutes a PodDisruptionBudget may block the drain of a node before it is forced. Default 60.
     #[serde(
         rename = "PDBForceDrainTimeout",
         default,
@@ -190,7 +190,7 @@ pub fn parse_limit(limit: &Limit) -> Result<IntOrPercent, InvalidIntOrPercent> {
     }
 }
 
-/// In an int-or-string, `minimum` holds for numbers and `pattern` for text.
+/// In an int-or-string, `minimum` applies to numbers and `pattern` for text.
 fn int_or_percent(minimum: u32, percent: &str) -> Schema {
     json_schema!({
         "x-kubernetes-int-or-string": true,

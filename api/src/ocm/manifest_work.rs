@@ -72,7 +72,7 @@ pub struct DeleteOption {
     /// Which objects stay, for `SelectivelyOrphan`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selectively_orphans: Option<SelectivelyOrphan>,
-    /// The work is deleted so long after it is complete.
+    /// Time to live of the work after completion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_seconds_after_finished: Option<i64>,
     /// All other fields.

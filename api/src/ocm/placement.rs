@@ -48,7 +48,7 @@ pub struct ClusterPredicate {
     pub other: Fields,
 }
 
-/// What a cluster must be like; all the parts must hold.
+/// The requirements for a cluster, all of which it must meet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PlacementClusterSelector {
@@ -70,7 +70,7 @@ pub struct PlacementClusterSelector {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClaimSelector {
-    /// All of them must hold.
+    /// A cluster must meet all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_expressions: Option<Vec<LabelSelectorRequirement>>,
     /// All other fields.
@@ -106,7 +106,7 @@ pub struct Toleration {
     /// The taint's effect; none = every effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
-    /// For how long the taint is tolerated; none = for ever.
+    /// For how long the taint is tolerated; none = forever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toleration_seconds: Option<i64>,
     /// All other fields.

@@ -59,7 +59,7 @@ pub struct ClusterVersionStatus {
     /// What the cluster has run, newest first.
     #[serde(skip_serializing_if = "List::is_absent")]
     pub history: List<UpdateHistory>,
-    /// The `metadata.generation` of which the status speaks.
+    /// The `metadata.generation` that the status is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// `Available`, `Progressing`, `Failing`, `Upgradeable`, `ReleaseAccepted`, …
@@ -106,7 +106,7 @@ pub struct UpdateHistory {
     /// When it began (RFC 3339).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_time: Option<String>,
-    /// When it ended (RFC 3339); `null` while it goes on.
+    /// When it ended (RFC 3339); `null` until then.
     #[serde(skip_serializing_if = "Nullable::is_absent")]
     pub completion_time: Nullable<String>,
     /// The release's version; may be empty while an image is being read.

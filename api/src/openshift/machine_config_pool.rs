@@ -62,7 +62,7 @@ pub struct MachineConfigPoolStatus {
     /// How many could not be configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded_machine_count: Option<i64>,
-    /// The `metadata.generation` of which the status speaks.
+    /// The `metadata.generation` that the status is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// All other fields.

@@ -1,7 +1,7 @@
 //! The client stack: the same in production and in the sandbox.
 //!
 //! From the outside in: retry (GET and LIST only), a time limit an attempt (not for watches), metrics, and innermost a
-//! limit of requests at once, so that a request that waits to be retried holds no place.
+//! limit of requests at once, so that a request that waits to be retried does not count against it.
 
 mod metrics;
 mod request;
@@ -96,7 +96,7 @@ pub fn from_config(config: Config, metrics: &RequestMetrics) -> Result<Client, C
     Ok(from_service(transport(config)?, &namespace, metrics))
 }
 
-/// A client of the API server that `config` names, whose answers tell `time` what time it is there.
+/// A client of the API server that `config` names, whose answers give `time` the time of the server.
 ///
 /// # Errors
 /// If the configuration's certificates or credentials cannot be used.

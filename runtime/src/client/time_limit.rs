@@ -1,4 +1,4 @@
-//! A limit on how long an attempt may take until its answer begins. Watches are answered at once and then go on; they
+//! A limit on how long an attempt may take until its answer begins. Watches are answered at once and then continue; they
 //! are left alone.
 
 use std::pin::Pin;

@@ -25,7 +25,7 @@ pub struct LeaseSettings {
     pub identity: String,
     /// How long a lease lasts that nobody renews.
     pub duration: Duration,
-    /// How long its holder goes on without a renewal that succeeds: less than `duration`.
+    /// How long its holder continues without a renewal that succeeds: less than `duration`.
     pub renew_deadline: Duration,
     /// How often it is renewed, or looked at.
     pub retry_period: Duration,
@@ -49,7 +49,7 @@ impl LeaseSettings {
 #[derive(Debug, Error)]
 pub enum ElectionError {
     /// Another replica has it.
-    #[error("the lease {lease} was taken over by {holder}: this replica starts anew")]
+    #[error("the lease {lease} was taken over by {holder}: this replica restarts")]
     TakenOver {
         /// Which lease.
         lease: String,
@@ -57,15 +57,15 @@ pub enum ElectionError {
         holder: String,
     },
     /// It could not be renewed in time.
-    #[error("the lease {lease} could not be renewed in time: this replica starts anew")]
+    #[error("the lease {lease} could not be renewed in time: this replica restarts")]
     NotRenewed {
         /// Which lease.
         lease: String,
     },
 }
 
-/// What was last seen of the lease, and since when by our own clock.
-struct Seen {
+/// The lease as it was last read, and since when it has been so by our own clock.
+struct ObservedLease {
     version: Option<String>,
     since: Instant,
 }
@@ -142,7 +142,7 @@ impl Election {
 
     /// The lease, once it is ours.
     async fn acquired(&self) -> Lease {
-        let mut seen = Seen {
+        let mut seen = ObservedLease {
             version: None,
             since: Instant::now(),
         };
@@ -159,7 +159,7 @@ impl Election {
         }
     }
 
-    async fn try_acquire(&self, seen: &mut Seen) -> Result<Option<Lease>, kube::Error> {
+    async fn try_acquire(&self, seen: &mut ObservedLease) -> Result<Option<Lease>, kube::Error> {
         let asked = Instant::now();
         let Some(mut lease) = self.leases.get_opt(&self.settings.name).await? else {
             let lease = Lease {

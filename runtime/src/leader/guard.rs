@@ -9,7 +9,7 @@ use tower::{BoxError, Service};
 
 use super::Leadership;
 
-/// A write was held back.
+/// A write was refused because this replica does not lead.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("this replica does not lead any more: the write is left to the one that does")]
 pub struct NotLeading;
@@ -21,7 +21,7 @@ pub struct Guarded<S> {
     leadership: Leadership,
 }
 
-/// Lets writes through `transport` only while `leadership` holds; reads always.
+/// Lets writes through `transport` only while `leadership` is held; reads always.
 pub fn guard<S>(transport: S, leadership: Leadership) -> Guarded<S> {
     Guarded {
         transport,

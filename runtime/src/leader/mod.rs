@@ -3,7 +3,7 @@
 //! As in client-go, a candidate takes a lease over when it has seen it unchanged for the lease's duration by its own
 //! clock, so clocks need not agree. The holder counts from the moment at which it asked for the renewal, and stops sooner
 //! than a candidate may begin: [`Leadership::holds`] turns false by the time alone, even in a process that was stopped
-//! and goes on, and [`guard`] asks it last before each write.
+//! and continues, and [`guard`] asks it last before each write.
 
 mod election;
 mod guard;

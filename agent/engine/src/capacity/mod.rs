@@ -91,10 +91,10 @@ pub fn missing_copies(capacity: &Capacity) -> Vec<MachineSet> {
     capacity.originals.iter().filter(is_missing).map(copy).collect()
 }
 
-/// How far they are. `patience` counts from `began`, or from when the youngest copy was made.
+/// How far they are. `timeout` counts from `began`, or from when the youngest copy was made.
 pub fn reserve(
     capacity: &Capacity,
-    patience: SignedDuration,
+    timeout: SignedDuration,
     began: Timestamp,
     now: Timestamp,
 ) -> CapacityDecision {
@@ -113,7 +113,7 @@ pub fn reserve(
     let since = youngest.map_or(began, |youngest| youngest.max(began));
     match lacking.join("; ") {
         lacking if lacking.is_empty() => CapacityDecision::Ready,
-        lacking if now > since + patience => CapacityDecision::TooLate(lacking),
+        lacking if now > since + timeout => CapacityDecision::TooLate(lacking),
         lacking => CapacityDecision::Waits(lacking),
     }
 }

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 pub use sections::{
     ConfigManager, Environment, ExternalDependencies, FeatureGate, HealthCheck, HttpDependencies,
-    IgnoredAlerts, Maintenance, NodeDrain, Notify, Scale, SecretReference, UpgradeWindow, Validation,
+    IgnoredAlerts, Maintenance, NodeDrainConfig, Notify, Scale, SecretReference, UpgradeWindow, Validation,
     Webhook,
 };
 pub use texts::{may_carry_secrets, pattern, regular_expression};
@@ -102,16 +102,16 @@ pub struct Configuration {
     /// How long an upgrade may take to commence.
     pub upgrade_window: UpgradeWindow,
     /// Drains of nodes.
-    pub node_drain: NodeDrain,
+    pub node_drain: NodeDrainConfig,
     /// What health checks pass over.
     pub health_check: HealthCheck,
     /// What else must be reachable.
     pub ext_dependency_availability_checks: ExternalDependencies,
     /// Features that are off by default.
     pub feature_gate: FeatureGate,
-    /// Who is told of the upgrade's states.
+    /// Who is notified of the upgrade's states.
     pub notify: Notify,
-    /// What was written and is not followed, in words for people: values for which the default holds.
+    /// What was written and is ignored, human-readable: values that the default replaces.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -144,12 +144,12 @@ impl TryFrom<String> for UpgraderType {
 /// # Errors
 /// If it is not of the right form, or a number makes no sense.
 pub fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
-    // What stands there may be a secret: the place is told, and not the text.
+    // The text there may be a secret: its position is reported, and not the text.
     let unreadable = |error: serde_saphyr::Error| {
-        let place = error.location().map_or_else(String::new, |location| {
+        let position = error.location().map_or_else(String::new, |location| {
             format!(" at line {}, column {}", location.line(), location.column())
         });
-        ConfigurationError::Unreadable(format!("it is no YAML{place}"))
+        ConfigurationError::Unreadable(format!("it is no YAML{position}"))
     };
     let mut value: Value = serde_saphyr::from_str(text).map_err(unreadable)?;
     if !value.is_object() {
@@ -225,7 +225,7 @@ fn drop_nulls(value: &mut Value) {
 }
 
 impl Configuration {
-    /// Numbers that are 0 where that cannot be meant, and nothing uses them: the default holds, and that is noted.
+    /// Numbers that are 0 where that cannot be meant, and nothing uses them: the default is used, and that is noted.
     fn default_unused(&mut self) {
         let usual = Self::default();
         let has_urls = !self.ext_dependency_availability_checks.http.urls.is_empty();
@@ -254,7 +254,7 @@ impl Configuration {
             if *value == 0 && is_unused {
                 *value = default;
                 self.notes
-                    .push(format!("{field} is 0, which cannot be: {default} holds"));
+                    .push(format!("{field} is 0, which is not possible: {default} is used"));
             }
         }
     }

@@ -96,7 +96,7 @@ impl Default for Scale {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeWindow {
-    /// Minutes until a delay is told; 0 is never.
+    /// Minutes until a delay is reported; 0 is never.
     pub delay_trigger: i64,
     /// Minutes until an upgrade that has not commenced is given up; 0 is never.
     pub time_out: i64,
@@ -112,12 +112,12 @@ impl Default for UpgradeWindow {
 }
 
 impl UpgradeWindow {
-    /// After so long a delay is told.
+    /// After how long a delay is reported.
     pub fn delay(&self) -> Option<SignedDuration> {
         (self.delay_trigger > 0).then(|| SignedDuration::from_mins(self.delay_trigger))
     }
 
-    /// After so long an upgrade that has not commenced is given up.
+    /// After how long an upgrade that has not commenced is given up.
     pub fn limit(&self) -> Option<SignedDuration> {
         (self.time_out > 0).then(|| SignedDuration::from_mins(self.time_out))
     }
@@ -126,7 +126,7 @@ impl UpgradeWindow {
 /// `nodeDrain`
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct NodeDrain {
+pub struct NodeDrainConfig {
     /// Minutes until pods without a budget are deleted.
     pub time_out: i64,
     /// Minutes that a drain usually takes.
@@ -137,7 +137,7 @@ pub struct NodeDrain {
     pub ignored_namespace_patterns: Vec<String>,
 }
 
-impl Default for NodeDrain {
+impl Default for NodeDrainConfig {
     fn default() -> Self {
         Self {
             time_out: 45,
@@ -224,13 +224,13 @@ pub struct Webhook {
     /// The key with which they are signed; not signed if absent.
     #[serde(default)]
     pub secret_ref: Option<SecretReference>,
-    /// The states that are told, such as `StateStarted`; all if empty.
+    /// The states that are sent, such as `StateStarted`; all if empty.
     #[serde(default)]
     pub events: Vec<String>,
 }
 
 impl Webhook {
-    /// Whether it is told of an event.
+    /// Whether it receives an event.
     pub fn wants(&self, event: &str) -> bool {
         self.events.is_empty() || self.events.iter().any(|wanted| wanted == event)
     }

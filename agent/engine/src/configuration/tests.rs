@@ -176,12 +176,12 @@ fn what_the_original_accepts_is_accepted() {
         (zero.config_manager.watch_interval, zero.scale.time_out),
         (60, 30)
     );
-    assert_eq!(zero.notes.len(), 2, "it is told: {:?}", zero.notes);
+    assert_eq!(zero.notes.len(), 2, "it is reported: {:?}", zero.notes);
     assert_eq!(regular_expression(r"^\Qa.b\E-[0-9]+$"), r"^a\.b-[0-9]+$");
 }
 
 #[test]
-fn what_is_refused_is_told_without_what_may_be_a_secret() {
+fn what_is_refused_is_reported_without_what_may_be_a_secret() {
     for text in [
         "notify: {webhooks: [{url: 'http://user:hunter2@hooks.example/T0/hunter2?token=hunter2'}]}",
         "configManager: {source: OCM, ocmBaseUrl: 'http://hunter2@api.example/hunter2'}",

@@ -6,7 +6,7 @@ use http::Uri;
 use regex::Regex;
 
 use super::{Configuration, ConfigurationError, PolicySource};
-use crate::notification::Event;
+use crate::notification::UpgradeEvent;
 
 /// Checks all of them.
 pub fn check(configuration: &Configuration) -> Result<(), ConfigurationError> {
@@ -36,7 +36,11 @@ pub fn check(configuration: &Configuration) -> Result<(), ConfigurationError> {
     }
     for hook in &configuration.notify.webhooks {
         secure(&hook.url).map_err(|reason| unusable("notify.webhooks[].url", &shown(&hook.url), reason))?;
-        if let Some(unknown) = hook.events.iter().find(|event| Event::named(event).is_none()) {
+        if let Some(unknown) = hook
+            .events
+            .iter()
+            .find(|event| UpgradeEvent::named(event).is_none())
+        {
             let reason = "there is no such state; StateStarted is one".to_owned();
             return Err(unusable("notify.webhooks[].events", unknown, reason));
         }

@@ -1,5 +1,5 @@
-//! NodeKeeper: helps drains that do not end, whatever step the upgrade waits for. The machine-config operator cordons and drains; what holds it up is
-//! taken away here, each kind of pod after its own time. Nodes that somebody else cordoned are left alone.
+//! NodeKeeper: helps drains that do not end, whatever step the upgrade waits for. The machine-config operator cordons and drains; what blocks it is
+//! removed here, each kind of pod after its own time. Nodes that somebody else cordoned are left alone.
 
 mod objects;
 #[cfg(test)]
@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use regex::RegexSet;
 
-pub use objects::{Budget, Cordon, NodeSeen, PodSeen, budget, node, pod};
+pub use objects::{Budget, Cordon, ObservedNode, ObservedPod, budget, node, pod};
 
-use crate::configuration::{NodeDrain, regular_expression};
+use crate::configuration::{NodeDrainConfig, regular_expression};
 use crate::facts::{Facts, Need, Unread};
 
 /// A node that was cordoned no longer ago than this was cordoned for the drain that is seen for the first time now.
@@ -52,12 +52,12 @@ pub struct Action {
     /// What is done.
     pub strategy: Strategy,
     /// About which pod.
-    pub pod: PodSeen,
+    pub pod: ObservedPod,
 }
 
-/// How long drains are left alone.
+/// After how long something is done about a drain.
 #[derive(Clone, Debug)]
-pub struct Patience {
+pub struct DrainTimeouts {
     enabled: bool,
     time_out: SignedDuration,
     budget: SignedDuration,
@@ -65,9 +65,9 @@ pub struct Patience {
     ignored: RegexSet,
 }
 
-impl Patience {
+impl DrainTimeouts {
     /// Reads the settings; `budget_minutes` is the UpgradeConfig's `PDBForceDrainTimeout`.
-    pub fn new(drain: &NodeDrain, budget_minutes: i32) -> Self {
+    pub fn new(drain: &NodeDrainConfig, budget_minutes: i32) -> Self {
         let expected = SignedDuration::from_mins(drain.expected_node_drain_time);
         Self {
             enabled: !drain.disable_drain_strategies,
@@ -85,7 +85,7 @@ impl Patience {
         }
     }
 
-    /// After so long there may be something to do; before, pods need not be read.
+    /// After how long there may be something to do; before, pods need not be read.
     pub fn shortest(&self) -> SignedDuration {
         self.time_out.min(self.budget)
     }
@@ -100,7 +100,7 @@ impl Patience {
 pub struct Drain {
     /// The node.
     pub node: String,
-    /// What the machine-config operator wants of it, by which one drain is told from the next.
+    /// What the machine-config operator wants of it, which distinguishes one drain from the next.
     pub mark: String,
     /// Since when it is drained.
     pub since: Timestamp,
@@ -108,26 +108,26 @@ pub struct Drain {
     pub is_stuck: bool,
 }
 
-/// What a look at the drains came to.
+/// What follows for the drains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Keeping {
+pub struct DrainPlan {
     /// What is done about pods.
     pub actions: Vec<Action>,
     /// The drains that are under way.
     pub drains: Vec<Drain>,
 }
 
-/// Looks after the drains of a cluster; `known` are those that were under way before.
+/// Decides about the drains of a cluster; `known` are those that were under way before.
 ///
 /// # Errors
 /// What must be read first.
-pub fn look(facts: &Facts, known: &[Drain]) -> Result<Keeping, Need> {
-    let patience = patience(facts);
+pub fn decide(facts: &Facts, known: &[Drain]) -> Result<DrainPlan, Need> {
+    let timeouts = timeouts(facts);
     let nodes = match &facts.seen.nodes {
         Err(Unread::NotAsked) => return Err(Need::Nodes),
-        // What was under way goes on; nothing is done about what is not seen.
+        // Known drains stay as they are; nothing is done about what cannot be read.
         Err(Unread::Failed(_)) => {
-            return Ok(Keeping {
+            return Ok(DrainPlan {
                 actions: Vec::new(),
                 drains: known.to_vec(),
             });
@@ -135,12 +135,12 @@ pub fn look(facts: &Facts, known: &[Drain]) -> Result<Keeping, Need> {
         Ok(nodes) => nodes,
     };
     let mut drains = under_way(nodes, &extra_nodes(facts), known, facts.now);
-    let is_long = |drain: &Drain| facts.now.duration_since(drain.since) > patience.shortest();
+    let is_long = |drain: &Drain| facts.now.duration_since(drain.since) > timeouts.shortest();
     if !drains.iter().any(is_long) {
         for drain in &mut drains {
             drain.is_stuck = false;
         }
-        return Ok(Keeping {
+        return Ok(DrainPlan {
             actions: Vec::new(),
             drains,
         });
@@ -151,30 +151,30 @@ pub fn look(facts: &Facts, known: &[Drain]) -> Result<Keeping, Need> {
     if matches!(facts.seen.pods, Err(Unread::NotAsked)) {
         return Err(Need::Pods);
     }
-    Ok(keep(
+    Ok(plan_drains(
         drains,
         facts.seen.pods.as_deref().ok(),
         facts.seen.budgets.as_deref().ok(),
-        &patience,
+        &timeouts,
         facts.now,
     ))
 }
 
-/// The names of the nodes whose drains last for so long that their pods must be looked at.
+/// The names of the nodes whose drains have lasted so long that their pods must be looked at.
 pub fn long_drains(facts: &Facts, known: &[Drain]) -> Vec<String> {
-    let patience = patience(facts);
+    let timeouts = timeouts(facts);
     let Ok(nodes) = &facts.seen.nodes else {
         return Vec::new();
     };
     under_way(nodes, &extra_nodes(facts), known, facts.now)
         .into_iter()
-        .filter(|drain| facts.now.duration_since(drain.since) > patience.shortest())
+        .filter(|drain| facts.now.duration_since(drain.since) > timeouts.shortest())
         .map(|drain| drain.node)
         .collect()
 }
 
-fn patience(facts: &Facts) -> Patience {
-    Patience::new(
+fn timeouts(facts: &Facts) -> DrainTimeouts {
+    DrainTimeouts::new(
         &facts.configuration.node_drain,
         facts.spec.pdb_force_drain_timeout,
     )
@@ -189,12 +189,12 @@ fn extra_nodes(facts: &Facts) -> BTreeSet<String> {
 
 /// The drains that are ours to help, each with its beginning.
 pub fn under_way(
-    nodes: &[NodeSeen],
+    nodes: &[ObservedNode],
     extra: &BTreeSet<String>,
     known: &[Drain],
     now: Timestamp,
 ) -> Vec<Drain> {
-    let drain = |node: &NodeSeen| {
+    let drain = |node: &ObservedNode| {
         let cordon = node.cordon?;
         let is_ours = !node.is_master && !node.is_deleting && (node.mco_works || extra.contains(&node.name));
         if !is_ours {
@@ -224,47 +224,47 @@ fn began(cordon: Cordon, now: Timestamp) -> Timestamp {
 
 /// Decides what is done about the pods of nodes that are drained. Without budgets every pod counts as guarded by one; without
 /// pods nothing can be done.
-pub fn keep(
+pub fn plan_drains(
     drains: Vec<Drain>,
-    pods: Option<&[PodSeen]>,
+    pods: Option<&[ObservedPod]>,
     budgets: Option<&[Budget]>,
-    patience: &Patience,
+    timeouts: &DrainTimeouts,
     now: Timestamp,
-) -> Keeping {
-    let mut keeping = Keeping {
+) -> DrainPlan {
+    let mut plan = DrainPlan {
         actions: Vec::new(),
         drains,
     };
-    let is_guarded = |pod: &PodSeen| match budgets {
+    let is_guarded = |pod: &ObservedPod| match budgets {
         Some(budgets) => budgets.iter().any(|budget| budget.covers(pod)),
         None => true,
     };
-    for drain in &mut keeping.drains {
+    for drain in &mut plan.drains {
         let age = now.duration_since(drain.since);
-        let pods: Vec<(&PodSeen, bool)> = pods
+        let pods: Vec<(&ObservedPod, bool)> = pods
             .into_iter()
             .flatten()
-            .filter(|pod| pod.node == drain.node && may_go(pod, patience))
+            .filter(|pod| pod.node == drain.node && may_go(pod, timeouts))
             .map(|pod| (pod, is_guarded(pod)))
             .collect();
-        if patience.enabled {
+        if timeouts.enabled {
             let due = pods
                 .iter()
-                .filter(|(_, has_budget)| age > patience.of(*has_budget));
+                .filter(|(_, has_budget)| age > timeouts.of(*has_budget));
             let actions = due.filter_map(|(pod, has_budget)| act(pod, *has_budget, now));
-            keeping.actions.extend(actions);
+            plan.actions.extend(actions);
         }
-        drain.is_stuck = is_stuck(&pods, age, patience);
+        drain.is_stuck = is_stuck(&pods, age, timeouts);
     }
-    keeping
+    plan
 }
 
-/// Pods of DaemonSets and mirrors of static pods come back at once, and do not hold a drain up.
-fn may_go(pod: &PodSeen, patience: &Patience) -> bool {
-    !pod.is_bound_to_node && !patience.ignored.is_match(&pod.namespace)
+/// Pods of DaemonSets and mirrors of static pods come back at once, and do not block a drain.
+fn may_go(pod: &ObservedPod, timeouts: &DrainTimeouts) -> bool {
+    !pod.is_bound_to_node && !timeouts.ignored.is_match(&pod.namespace)
 }
 
-fn act(pod: &PodSeen, has_budget: bool, now: Timestamp) -> Option<Action> {
+fn act(pod: &ObservedPod, has_budget: bool, now: Timestamp) -> Option<Action> {
     let strategy = match pod.deletes_by {
         None if has_budget => Strategy::PdbDelete,
         None => Strategy::Delete,
@@ -280,16 +280,16 @@ fn act(pod: &PodSeen, has_budget: bool, now: Timestamp) -> Option<Action> {
     })
 }
 
-/// Whether a drain goes on although everything that applies has been done, and had its time.
-fn is_stuck(pods: &[(&PodSeen, bool)], age: SignedDuration, patience: &Patience) -> bool {
-    if !patience.enabled {
-        return age > patience.time_out;
+/// Whether a drain continues although everything that applies has been done, and had its time.
+fn is_stuck(pods: &[(&ObservedPod, bool)], age: SignedDuration, timeouts: &DrainTimeouts) -> bool {
+    if !timeouts.enabled {
+        return age > timeouts.time_out;
     }
-    let is_pending = pods.iter().any(|(_, has_budget)| age <= patience.of(*has_budget));
-    let applied = [patience.time_out, patience.budget];
+    let is_pending = pods.iter().any(|(_, has_budget)| age <= timeouts.of(*has_budget));
+    let applied = [timeouts.time_out, timeouts.budget];
     let last = applied.into_iter().filter(|wait| age > *wait).max();
-    let limit = last.map_or(patience.time_out, |wait| {
-        patience.time_out.max(wait + patience.expected)
+    let limit = last.map_or(timeouts.time_out, |wait| {
+        timeouts.time_out.max(wait + timeouts.expected)
     });
     !is_pending && age > limit
 }

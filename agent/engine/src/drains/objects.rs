@@ -27,7 +27,7 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// A node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeSeen {
+pub struct ObservedNode {
     /// Its name.
     pub name: String,
     /// Whether it is one of the users' workers, and not of the infrastructure.
@@ -38,7 +38,7 @@ pub struct NodeSeen {
     pub cordon: Option<Cordon>,
     /// Whether the machine-config operator drains it, or is about to.
     pub mco_works: bool,
-    /// What the machine-config operator wants of its pods, by which one drain is told from the next.
+    /// What the machine-config operator wants of its pods, which distinguishes one drain from the next.
     pub drain_mark: String,
     /// Whether it is being deleted.
     pub is_deleting: bool,
@@ -55,7 +55,7 @@ pub struct Cordon {
 
 /// A pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PodSeen {
+pub struct ObservedPod {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
@@ -68,7 +68,7 @@ pub struct PodSeen {
     pub labels: BTreeMap<String, String>,
     /// Whether it belongs to the node: of a DaemonSet, or the mirror of a static pod.
     pub is_bound_to_node: bool,
-    /// Whether finalizers hold it.
+    /// Whether it has finalizers.
     pub has_finalizers: bool,
     /// Until when its containers have time to end, if it is being deleted.
     pub deletes_by: Option<Timestamp>,
@@ -83,13 +83,13 @@ pub struct Budget {
     pub name: String,
     /// Which pods it covers; none if it says nothing of them.
     pub selector: Option<Selector>,
-    /// Why it never lets a pod go, if it does not.
+    /// Why it never allows an eviction, if so.
     pub forbids: Option<String>,
 }
 
 impl Budget {
     /// Whether it covers a pod.
-    pub fn covers(&self, pod: &PodSeen) -> bool {
+    pub fn covers(&self, pod: &ObservedPod) -> bool {
         self.namespace == pod.namespace
             && self
                 .selector
@@ -99,7 +99,7 @@ impl Budget {
 }
 
 /// Reads a node.
-pub fn node(node: &Node) -> NodeSeen {
+pub fn node(node: &Node) -> ObservedNode {
     let labels = node.labels();
     let spec = node.spec.clone().unwrap_or_default();
     let taints = spec.taints.unwrap_or_default();
@@ -111,7 +111,7 @@ pub fn node(node: &Node) -> NodeSeen {
             .iter()
             .any(|taint| taint.key == key && taint.effect == "NoSchedule")
     };
-    NodeSeen {
+    ObservedNode {
         name: node.name_any(),
         is_worker: labels.contains_key("node-role.kubernetes.io/worker")
             && !labels.contains_key("node-role.kubernetes.io/infra"),
@@ -132,7 +132,7 @@ pub fn node(node: &Node) -> NodeSeen {
     }
 }
 
-/// Whether the machine-config operator is at work on a node. A drain that takes an hour makes it `Degraded`, and goes on;
+/// Whether the machine-config operator is at work on a node. A drain that takes an hour makes it `Degraded`, and continues;
 /// one that has been done is over, however long what follows takes.
 fn mco_works(node: &Node) -> bool {
     let annotation = |key: &str| node.annotations().get(key).map(String::as_str);
@@ -146,9 +146,9 @@ fn mco_works(node: &Node) -> bool {
 }
 
 /// Reads a pod.
-pub fn pod(pod: &Pod) -> PodSeen {
+pub fn pod(pod: &Pod) -> ObservedPod {
     let spec = pod.spec.as_ref();
-    PodSeen {
+    ObservedPod {
         namespace: pod.namespace().unwrap_or_default(),
         name: pod.name_any(),
         uid: pod.uid().unwrap_or_default(),
@@ -175,7 +175,7 @@ pub fn budget(budget: &PodDisruptionBudget) -> Budget {
     }
 }
 
-/// Why a budget never lets a pod go.
+/// Why a budget never allows an eviction.
 fn forbids(budget: &PodDisruptionBudget) -> Option<String> {
     let spec = budget.spec.as_ref()?;
     let is = |value: &IntOrString, number: i32, percent: &str| match value {

@@ -9,23 +9,23 @@ use crate::phase::fixture::START;
 const TIME_OUT: i64 = 45;
 const BUDGET: i64 = 68;
 
-fn node(name: &str) -> NodeSeen {
-    NodeSeen {
+fn node(name: &str) -> ObservedNode {
+    ObservedNode {
         name: name.to_owned(),
         is_worker: true,
         cordon: Some(Cordon { since: Some(START) }),
         mco_works: true,
-        ..NodeSeen::default()
+        ..ObservedNode::default()
     }
 }
 
-fn pod(name: &str) -> PodSeen {
-    PodSeen {
+fn pod(name: &str) -> ObservedPod {
+    ObservedPod {
         namespace: "shop".to_owned(),
         name: name.to_owned(),
         node: "n1".to_owned(),
         labels: BTreeMap::from([("app".to_owned(), name.to_owned())]),
-        ..PodSeen::default()
+        ..ObservedPod::default()
     }
 }
 
@@ -54,20 +54,20 @@ fn begun(name: &str) -> Drain {
     }
 }
 
-fn patience() -> Patience {
-    Patience::new(&NodeDrain::default(), 60)
+fn timeouts() -> DrainTimeouts {
+    DrainTimeouts::new(&NodeDrainConfig::default(), 60)
 }
 
 /// What is done about one pod when its node's drain has this age.
-fn after(minutes: i64, pod: PodSeen, budgets: &[Budget]) -> Option<&'static str> {
+fn after(minutes: i64, pod: ObservedPod, budgets: &[Budget]) -> Option<&'static str> {
     let now = START + SignedDuration::from_mins(minutes);
-    let keeping = keep(vec![begun("n1")], Some(&[pod]), Some(budgets), &patience(), now);
-    keeping.actions.first().map(|action| action.strategy.name())
+    let plan = plan_drains(vec![begun("n1")], Some(&[pod]), Some(budgets), &timeouts(), now);
+    plan.actions.first().map(|action| action.strategy.name())
 }
 
 #[test]
 fn each_kind_of_pod_has_its_own_time() {
-    let going = |minutes: i64, finalizers: bool| PodSeen {
+    let going = |minutes: i64, finalizers: bool| ObservedPod {
         deletes_by: Some(START + SignedDuration::from_mins(minutes)),
         has_finalizers: finalizers,
         ..pod("a")
@@ -112,44 +112,44 @@ fn a_budget_covers_the_pods_of_its_own_namespace_that_its_whole_selector_means()
 
 #[test]
 fn what_belongs_to_the_node_and_what_is_ignored_is_left_alone() {
-    let bound = PodSeen {
+    let bound = ObservedPod {
         is_bound_to_node: true,
         ..pod("a")
     };
     assert_eq!(after(500, bound, &[]), None);
-    let settings = NodeDrain {
+    let settings = NodeDrainConfig {
         ignored_namespace_patterns: vec!["^sh".to_owned()],
-        ..NodeDrain::default()
+        ..NodeDrainConfig::default()
     };
     let now = START + SignedDuration::from_mins(500);
-    let patience = Patience::new(&settings, 60);
-    let ignored = keep(vec![begun("n1")], Some(&[pod("a")]), Some(&[]), &patience, now);
+    let timeouts = DrainTimeouts::new(&settings, 60);
+    let ignored = plan_drains(vec![begun("n1")], Some(&[pod("a")]), Some(&[]), &timeouts, now);
     assert!(ignored.actions.is_empty());
 }
 
 #[test]
 fn only_drains_of_the_machine_config_operator_and_of_extra_machines_are_helped() {
     let none = BTreeSet::new();
-    let is_helped = |node: NodeSeen, extra: &BTreeSet<String>| {
+    let is_helped = |node: ObservedNode, extra: &BTreeSet<String>| {
         !under_way(std::slice::from_ref(&node), extra, &[], START).is_empty()
     };
     assert!(is_helped(node("n1"), &none));
-    let by_hand = NodeSeen {
+    let by_hand = ObservedNode {
         mco_works: false,
         ..node("n1")
     };
     assert!(!is_helped(by_hand.clone(), &none));
     assert!(is_helped(by_hand, &BTreeSet::from(["n1".to_owned()])));
     let others = [
-        NodeSeen {
+        ObservedNode {
             is_deleting: true,
             ..node("n1")
         },
-        NodeSeen {
+        ObservedNode {
             cordon: None,
             ..node("n1")
         },
-        NodeSeen {
+        ObservedNode {
             is_master: true,
             ..node("n1")
         },
@@ -170,9 +170,9 @@ fn a_drain_begins_when_the_operator_does_and_not_with_the_cordon_of_a_person_day
     assert_eq!(
         under_way(&by_hand, &none, &first, later)[0].since,
         now,
-        "what is remembered does not begin anew"
+        "what is remembered does not begin again"
     );
-    let next = [NodeSeen {
+    let next = [ObservedNode {
         drain_mark: "drain-2".to_owned(),
         ..node("n1")
     }];
@@ -192,13 +192,13 @@ fn a_drain_begins_when_the_operator_does_and_not_with_the_cordon_of_a_person_day
 #[test]
 fn what_cannot_be_read_makes_nobody_impatient() {
     let guarded = START + SignedDuration::from_mins(BUDGET);
-    let patient = keep(vec![begun("n1")], Some(&[pod("a")]), None, &patience(), guarded);
+    let patient = plan_drains(vec![begun("n1")], Some(&[pod("a")]), None, &timeouts(), guarded);
     assert!(
         patient.actions.is_empty(),
         "without budgets every pod may have one"
     );
     let late = guarded + SignedDuration::from_mins(10);
-    let blind = keep(vec![begun("n1")], None, Some(&[]), &patience(), late);
+    let blind = plan_drains(vec![begun("n1")], None, Some(&[]), &timeouts(), late);
     assert!(blind.actions.is_empty() && blind.drains[0].is_stuck);
 }
 
@@ -232,15 +232,15 @@ fn a_drain_that_has_been_done_is_over_whatever_takes_long_after_it() {
 #[test]
 fn a_drain_is_stuck_when_all_that_applies_has_had_its_time() {
     let budgets = [budget("shop", "covered")];
-    let stuck = |budget_minutes: i32, pods: &[PodSeen], drain: &NodeDrain, minutes: i64| {
+    let stuck = |budget_minutes: i32, pods: &[ObservedPod], drain: &NodeDrainConfig, minutes: i64| {
         let now = START + SignedDuration::from_mins(minutes);
-        let patience = Patience::new(drain, budget_minutes);
-        keep(vec![begun("n1")], Some(pods), Some(&budgets), &patience, now).drains[0].is_stuck
+        let timeouts = DrainTimeouts::new(drain, budget_minutes);
+        plan_drains(vec![begun("n1")], Some(pods), Some(&budgets), &timeouts, now).drains[0].is_stuck
     };
-    let usual = NodeDrain::default();
-    let disabled = NodeDrain {
+    let usual = NodeDrainConfig::default();
+    let disabled = NodeDrainConfig {
         disable_drain_strategies: true,
-        ..NodeDrain::default()
+        ..NodeDrainConfig::default()
     };
     let (plain, covered) = ([pod("plain")], [pod("covered")]);
     for (budget, pods, drain, not_yet, by_then) in [

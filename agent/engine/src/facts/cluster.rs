@@ -15,15 +15,15 @@ pub struct ObservedCluster {
     /// `spec.channel`.
     pub channel: String,
     /// `spec.desiredUpdate`: version and image.
-    pub asked: Option<Release>,
+    pub asked: Option<ReleaseRef>,
     /// `status.history`, newest first.
     pub history: Vec<HistoryEntry>,
     /// `status.desired.version`.
     pub desired: Option<String>,
     /// The releases that are offered.
-    pub offered: Vec<Release>,
+    pub offered: Vec<ReleaseRef>,
     /// Those that are offered although a risk is known, or cannot be ruled out.
-    pub conditional: Vec<Release>,
+    pub conditional: Vec<ReleaseRef>,
     /// Reason and message of `Upgradeable=False`.
     pub not_upgradeable: Option<(String, String)>,
     /// Why the cluster refuses what it was asked for, in its own words.
@@ -34,7 +34,7 @@ pub struct ObservedCluster {
 
 /// A release: what of it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Release {
+pub struct ReleaseRef {
     /// Its version.
     pub version: String,
     /// Its image.
@@ -62,12 +62,12 @@ pub struct Workers {
     /// Whether nothing of it is updated for the time being.
     pub paused: bool,
     /// Why nodes of it cannot be updated, in the cluster's own words.
-    pub trouble: Option<String>,
+    pub degraded: Option<String>,
 }
 
 impl ObservedCluster {
     /// The releases that are offered, conditionally or not.
-    pub fn all_offered(&self) -> impl Iterator<Item = &Release> {
+    pub fn all_offered(&self) -> impl Iterator<Item = &ReleaseRef> {
         self.offered.iter().chain(&self.conditional)
     }
 }
@@ -90,10 +90,10 @@ pub struct UnhealthyOperator {
 
 /// The conditions of ClusterVersion by which it refuses an update: nothing of it has begun.
 const REFUSALS: [(&str, &str); 2] = [("Invalid", TRUE), ("ReleaseAccepted", FALSE)];
-/// Those by which it says that an update does not go on, or takes longer than it should.
+/// Those by which it says that an update does not make progress, or takes longer than it should.
 const FAILURES: [(&str, &str); 2] = [("Failing", TRUE), ("Failing", "Unknown")];
 
-fn trouble(conditions: &[ForeignCondition], kinds: &[(&str, &str)]) -> Option<String> {
+fn first_message(conditions: &[ForeignCondition], kinds: &[(&str, &str)]) -> Option<String> {
     let found = kinds.iter().find_map(|(type_, status)| {
         conditions
             .iter()
@@ -105,7 +105,7 @@ fn trouble(conditions: &[ForeignCondition], kinds: &[(&str, &str)]) -> Option<St
 /// Reads ClusterVersion.
 pub fn cluster(version: &ClusterVersion) -> ObservedCluster {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
-    let release = |version: &Option<String>, image: &Option<String>| Release {
+    let release = |version: &Option<String>, image: &Option<String>| ReleaseRef {
         version: text(version),
         image: text(image),
     };
@@ -147,8 +147,8 @@ pub fn cluster(version: &ClusterVersion) -> ObservedCluster {
             .iter()
             .find(|condition| condition.type_() == "Upgradeable" && condition.is_false())
             .map(|condition| (condition.reason().to_owned(), condition.message().to_owned())),
-        refusal: trouble(&status.conditions, &REFUSALS).filter(|_| is_current),
-        failure: trouble(&status.conditions, &FAILURES),
+        refusal: first_message(&status.conditions, &REFUSALS).filter(|_| is_current),
+        failure: first_message(&status.conditions, &FAILURES),
     }
 }
 
@@ -160,7 +160,7 @@ pub fn workers(pool: &MachineConfigPool) -> Workers {
         .iter()
         .find(|condition| condition.type_() == "NodeDegraded" && condition.is_true());
     Workers {
-        trouble: degraded.map(|condition| condition.message().to_owned()),
+        degraded: degraded.map(|condition| condition.message().to_owned()),
         machines: status.machine_count.unwrap_or_default(),
         updated: status.updated_machine_count.unwrap_or_default(),
         paused: pool.spec.paused.unwrap_or_default(),

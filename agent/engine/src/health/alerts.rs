@@ -4,7 +4,7 @@ use super::{Check, Finding, reason, some};
 use crate::configuration::Configuration;
 use crate::facts::{Facts, Need, Unread};
 
-/// Alerts that say that an upgrade waits, or went wrong: an upgrade that waited for their end would wait for ever.
+/// Alerts that say that an upgrade waits, or went wrong: an upgrade that waited for their end would wait forever.
 const OURS: [&str; 8] = [
     "UpgradeConfigValidationFailedSRE",
     "UpgradeClusterCheckFailedSRE",

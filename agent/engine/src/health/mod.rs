@@ -1,4 +1,4 @@
-//! Whether the cluster is well enough. Some findings hold an upgrade up, others are only told.
+//! Whether the cluster is healthy enough. Some findings block an upgrade, others are only reported.
 
 mod alerts;
 mod nodes;
@@ -111,7 +111,7 @@ fn capacity(facts: &Facts) -> Check {
         .collect())
 }
 
-/// What holds an upgrade up, in one text; none if nothing does.
+/// What blocks an upgrade, in one text; none if nothing does.
 pub fn blockers(findings: &[Finding]) -> Option<String> {
     let blocking: Vec<&str> = findings
         .iter()
@@ -122,7 +122,7 @@ pub fn blockers(findings: &[Finding]) -> Option<String> {
 }
 
 /// All findings in one text; none if there are none.
-pub fn told(findings: &[Finding]) -> Option<String> {
+pub fn describe(findings: &[Finding]) -> Option<String> {
     let all: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }

@@ -1,8 +1,8 @@
-//! What will hold up the drains of workers: nodes cordoned by hand (d), nodes under pressure (e), budgets that let no pod
-//! go (f). Milestone, and no reason to wait.
+//! What will block the drains of workers: nodes cordoned by hand (d), nodes under pressure (e), budgets that allow no
+//! eviction (f). They are reported, and no reason to wait.
 
 use super::{Check, Finding, reason, some};
-use crate::drains::{Budget, NodeSeen};
+use crate::drains::{Budget, ObservedNode};
 use crate::facts::{Facts, Need, Unread};
 
 /// Namespaces of the platform in which users set budgets.
@@ -28,14 +28,14 @@ pub fn check(facts: &Facts) -> Check {
         Err(Unread::NotAsked) => return Err(Need::Budgets),
         Err(Unread::Failed(why)) => vec![finding(
             reason::BUDGETS_UNREAD,
-            format!("whether PodDisruptionBudgets let pods go is not known: {why}"),
+            format!("whether PodDisruptionBudgets allow evictions is not known: {why}"),
         )],
         Ok(budgets) => of_budgets(budgets),
     };
     Ok(nodes.into_iter().chain(budgets).collect())
 }
 
-/// What is told, and no reason to wait.
+/// What is reported, and no reason to wait.
 fn finding(reason: &'static str, message: String) -> Finding {
     Finding {
         reason,
@@ -48,7 +48,7 @@ fn named(reason: &'static str, what: &str, names: &[String]) -> Option<Finding> 
     (!names.is_empty()).then(|| finding(reason, format!("{what}: {}", some(names))))
 }
 
-fn of_nodes(nodes: &[NodeSeen]) -> Vec<Finding> {
+fn of_nodes(nodes: &[ObservedNode]) -> Vec<Finding> {
     let cordoned = nodes
         .iter()
         .filter(|node| node.is_worker && node.cordon.is_some() && !node.mco_works);
@@ -69,7 +69,7 @@ fn of_budgets(budgets: &[Budget]) -> Vec<Finding> {
     let forbidding: Vec<String> = users.filter_map(wording).collect();
     let found = named(
         reason::BUDGET_CONFIGURATION,
-        "PodDisruptionBudgets will hold drains up",
+        "PodDisruptionBudgets will block drains",
         &forbidding,
     );
     found.into_iter().collect()

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::capacity::Capacity;
-use crate::drains::{Budget, Cordon, NodeSeen};
+use crate::drains::{Budget, Cordon, ObservedNode};
 use crate::facts::Unread;
 use crate::phase::fixture::facts;
 
@@ -55,19 +55,19 @@ fn with_the_gate_more_is_looked_at_and_told_and_nothing_more_blocks() {
     assert_eq!(before(&facts), Err(Need::Capacity));
     facts.seen.capacity = Ok(Capacity::default());
     assert_eq!(before(&facts), Err(Need::Nodes));
-    let worker = NodeSeen {
+    let worker = ObservedNode {
         name: "w".to_owned(),
         is_worker: true,
         cordon: Some(Cordon { since: None }),
-        ..NodeSeen::default()
+        ..ObservedNode::default()
     };
-    let updated = NodeSeen {
+    let updated = ObservedNode {
         mco_works: true,
         ..worker.clone()
     };
-    let pressed = NodeSeen {
+    let pressed = ObservedNode {
         pressure: vec!["memory"],
-        ..NodeSeen::default()
+        ..ObservedNode::default()
     };
     facts.seen.nodes = Ok(vec![updated.clone()]);
     assert_eq!(before(&facts), Err(Need::Budgets));

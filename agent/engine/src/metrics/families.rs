@@ -2,8 +2,8 @@
 
 /// A family of series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// What is asked for cannot be.
+pub enum MetricKind {
+    /// What is asked for is not possible.
     ValidationFailed,
     /// Extra workers did not come in time.
     ScalingFailed,
@@ -11,13 +11,13 @@ pub enum Kind {
     WindowBreached,
     /// The control plane takes longer than it should.
     ControlPlaneTimeout,
-    /// Workers are left, and no silence holds.
+    /// Workers are left, and no silence is active.
     WorkerTimeout,
     /// A health check finds something.
     HealthCheckFailed,
     /// A node does not drain.
     NodeDrainTimeout,
-    /// Everybody was told of a state.
+    /// All receivers were notified of a state.
     Notification,
     /// How an upgrade went.
     Result,
@@ -51,7 +51,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
     /// Which.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// Its whole name.
     pub name: &'static str,
     /// What it says.
@@ -69,7 +69,7 @@ pub const CONDITION: &[&str] = &["upgradeconfig_name", "version", "desired_versi
 const MOMENT: &str = "When this part of the upgrade was reached, in seconds since 1970.";
 
 const fn family(
-    kind: Kind,
+    kind: MetricKind,
     name: &'static str,
     help: &'static str,
     labels: &'static [&'static str],
@@ -85,55 +85,55 @@ const fn family(
 /// All families but those of the conditions, which follow from the table of steps.
 pub const FAMILIES: [Family; 20] = [
     family(
-        Kind::ValidationFailed,
+        MetricKind::ValidationFailed,
         "upgradeoperator_upgradeconfig_validation_failed",
         "Whether what the UpgradeConfig asks for cannot be.",
         NAME,
     ),
     family(
-        Kind::ScalingFailed,
+        MetricKind::ScalingFailed,
         "upgradeoperator_scaling_failed",
         "Whether extra workers did not come in time.",
         NAME,
     ),
     family(
-        Kind::WindowBreached,
+        MetricKind::WindowBreached,
         "upgradeoperator_upgrade_window_breached",
         "Whether the upgrade did not commence in its window.",
         NAME,
     ),
     family(
-        Kind::ControlPlaneTimeout,
+        MetricKind::ControlPlaneTimeout,
         "upgradeoperator_controlplane_timeout",
         "Whether the control plane takes longer than it should.",
         VERSION,
     ),
     family(
-        Kind::WorkerTimeout,
+        MetricKind::WorkerTimeout,
         "upgradeoperator_worker_timeout",
         "Whether workers are updated and no silence is active any more.",
         VERSION,
     ),
     family(
-        Kind::HealthCheckFailed,
+        MetricKind::HealthCheckFailed,
         "upgradeoperator_healthcheck_failed",
         "Whether a health check of the upgrade finds this.",
         &["upgradeconfig_name", "state", "version", "reason"],
     ),
     family(
-        Kind::NodeDrainTimeout,
+        MetricKind::NodeDrainTimeout,
         "upgradeoperator_node_drain_timeout",
         "Whether a node does not drain, whatever is done.",
         &["node_name"],
     ),
     family(
-        Kind::Notification,
+        MetricKind::Notification,
         "upgradeoperator_upgrade_notification",
-        "That everybody has been told of this state.",
+        "That all receivers have been notified of this state.",
         &["upgradeconfig_name", "event", "version"],
     ),
     family(
-        Kind::Result,
+        MetricKind::Result,
         "upgradeoperator_upgrade_result",
         "1 if no critical alert fired during the upgrade, else 0 and their names.",
         &[
@@ -145,69 +145,69 @@ pub const FAMILIES: [Family; 20] = [
         ],
     ),
     family(
-        Kind::StepOverdue,
+        MetricKind::StepOverdue,
         "drydock_agent_step_overdue",
         "That this step of the upgrade waits for longer than it should.",
         &["upgradeconfig_name", "version", "step"],
     ),
     family(
-        Kind::UpgradeStarted,
+        MetricKind::UpgradeStarted,
         "upgradeoperator_upgrade_started_timestamp",
         MOMENT,
         TIME,
     ),
     family(
-        Kind::UpgradeCompleted,
+        MetricKind::UpgradeCompleted,
         "upgradeoperator_upgrade_completed_timestamp",
         MOMENT,
         TIME,
     ),
     family(
-        Kind::ControlPlaneStarted,
+        MetricKind::ControlPlaneStarted,
         "upgradeoperator_controlplane_upgrade_started_timestamp",
         MOMENT,
         TIME,
     ),
     family(
-        Kind::ControlPlaneCompleted,
+        MetricKind::ControlPlaneCompleted,
         "upgradeoperator_controlplane_upgrade_completed_timestamp",
         MOMENT,
         TIME,
     ),
     family(
-        Kind::WorkersStarted,
+        MetricKind::WorkersStarted,
         "upgradeoperator_workernode_upgrade_started_timestamp",
         MOMENT,
         TIME,
     ),
     family(
-        Kind::WorkersCompleted,
+        MetricKind::WorkersCompleted,
         "upgradeoperator_workernode_upgrade_completed_timestamp",
         MOMENT,
         TIME,
     ),
     family(
-        Kind::Scheduled,
+        MetricKind::Scheduled,
         "managed_upgrade_upgrade_scheduled",
         "When the upgrade may start, in seconds since 1970.",
         PHASED,
     ),
     family(
-        Kind::StartTime,
+        MetricKind::StartTime,
         "managed_upgrade_upgrade_start_timestamp",
         "When the upgrade started, in seconds since 1970.",
         PHASED,
     ),
     family(
-        Kind::CompleteTime,
+        MetricKind::CompleteTime,
         "managed_upgrade_upgrade_complete_timestamp",
         "When the upgrade was completed, in seconds since 1970.",
         PHASED,
     ),
     family(
-        Kind::BudgetMinutes,
+        MetricKind::BudgetMinutes,
         "managed_upgrade_upgrade_pdb_timeout_minutes",
-        "How long PodDisruptionBudgets may hold up a drain.",
+        "How long PodDisruptionBudgets may block a drain.",
         &["version", "desired_version"],
     ),
 ];

@@ -1,15 +1,15 @@
 //! Edits of the spec while an upgrade is under way: before it has commenced they count at once, after it there is no way back.
-//! The spec with which an upgrade commences is noted in the status before ClusterVersion is told.
+//! The spec with which an upgrade commences is noted in the status before ClusterVersion is written.
 
 use drydock_api::conditions::{FALSE, TRUE};
 use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeHistory, UpgradePhase};
 use serde_json::Value;
 
 use crate::condition::{self, ConditionType};
-use crate::facts::{Facts, Request, Target};
+use crate::facts::{Facts, Target, UpdateRequest};
 
 /// What the status and the cluster's history say of what ClusterVersion asks for.
-pub(super) fn request(facts: &Facts, newest: Option<&UpgradeHistory>) -> Request {
+pub(super) fn request(facts: &Facts, newest: Option<&UpgradeHistory>) -> UpdateRequest {
     let has_commenced = |entry: &UpgradeHistory| {
         let conditions = entry.conditions.as_deref().unwrap_or_default();
         condition::is(conditions, ConditionType::UpgradeCommenced, TRUE)
@@ -18,10 +18,10 @@ pub(super) fn request(facts: &Facts, newest: Option<&UpgradeHistory>) -> Request
     if let Some(version) = under_way.and_then(|entry| entry.version.clone())
         && facts.cluster.history.iter().any(|past| past.version == version)
     {
-        return Request::Commenced(version);
+        return UpdateRequest::Commenced(version);
     }
     let Some(target) = facts.target() else {
-        return Request::AsSpecified;
+        return UpdateRequest::AsSpecified;
     };
     let is_refused = target.version().is_some_and(|version| facts.refuses(version));
     let has_asked = newest.is_some_and(|entry| {
@@ -29,9 +29,9 @@ pub(super) fn request(facts: &Facts, newest: Option<&UpgradeHistory>) -> Request
             && (entry.accepted_spec.is_some() || has_commenced(entry))
     });
     if facts.asks_for(&target) && is_refused && !has_asked {
-        Request::RefusedBefore
+        UpdateRequest::RefusedBefore
     } else {
-        Request::AsSpecified
+        UpdateRequest::AsSpecified
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn evaluate(facts: &mut Facts, history: &mut [UpgradeHistory]) {
     if facts.deleting_since.is_some() {
         let message = format!(
             "the UpgradeConfig is being deleted: it goes when the upgrade to {version} has ended, and whatever is changed \
-             with it; what comes after that has to be created anew"
+             with it; what comes after that has to be created again"
         );
         condition::set(conditions, type_, FALSE, "BeingDeleted", message, facts.now);
     } else if !changed.is_empty() {

@@ -6,14 +6,14 @@ use drydock_api::upgradeconfig::{Desired, UpgradeConfigSpec, UpgradeType};
 use jiff::Timestamp;
 
 use crate::facts::{
-    Facts, HistoryEntry, InForce, Observation, Observations, ObservedCluster, Origin, Release, Workers,
+    Facts, HistoryEntry, InForce, Observation, Observations, ObservedCluster, Origin, ReleaseRef, Workers,
 };
 
 /// When the tests' upgrade may start.
 pub(crate) const START: Timestamp = Timestamp::constant(1_767_600_000, 0);
 
 pub(crate) fn observation() -> Observation {
-    let release = |version: &str| Release {
+    let release = |version: &str| ReleaseRef {
         version: version.to_owned(),
         image: format!("quay.io/x/y@sha256:{version}"),
     };
@@ -53,7 +53,7 @@ pub(crate) fn observation() -> Observation {
             machines: 3,
             updated: 3,
             paused: false,
-            trouble: None,
+            degraded: None,
         })),
         in_force: InForce::default(),
         seen: Observations::default(),
@@ -67,11 +67,11 @@ pub(crate) fn facts() -> Facts {
     observation().facts().unwrap()
 }
 
-/// The cluster has been told to go to 4.14.12.
+/// ClusterVersion asks for 4.14.12.
 pub(crate) fn commence(seen: &mut Observation) {
     let now = seen.now;
     let cluster = seen.cluster.as_mut().unwrap();
-    cluster.asked = Some(Release {
+    cluster.asked = Some(ReleaseRef {
         version: "4.14.12".to_owned(),
         image: String::new(),
     });

@@ -52,7 +52,7 @@ pub struct Decision {
     /// The writes.
     pub commands: Vec<Command>,
     /// Whether the UpgradeConfig may not go yet.
-    pub is_held: bool,
+    pub needs_finalizer: bool,
     /// Whether the provider asks for something else, and should be followed at once.
     pub is_outdated: bool,
     /// When to look again, if nothing changes before.
@@ -114,14 +114,14 @@ pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
         advance(&facts, &made, entry)
     };
     if let Some(newest) = history.first_mut() {
-        tell_configuration(&facts, newest);
+        report_configuration(&facts, newest);
     }
     status.history = Some(history);
     let reconciled = wanted::reconcile(&facts, next.running.as_ref(), is_new, &mut status);
     next.needs.extend(reconciled.needs);
     next.commands.extend(reconciled.commands);
     Decision {
-        is_held: is_held(&status),
+        needs_finalizer: needs_finalizer(&status),
         status,
         wait: soon(&facts, &next),
         needs: next.needs,
@@ -136,7 +136,7 @@ fn soon(facts: &Facts, next: &Next) -> Option<Duration> {
     let acts = next
         .commands
         .iter()
-        .any(|command| !matches!(command, Command::Tend(_)));
+        .any(|command| !matches!(command, Command::ActOnPods(_)));
     if acts && !next.commands.iter().any(is_tried) {
         return Some(AT_ONCE);
     }
@@ -154,13 +154,13 @@ fn is_over(entry: &UpgradeHistory) -> bool {
 }
 
 /// Whether something is under way, or left behind, that has to end before the UpgradeConfig goes.
-pub fn is_held(status: &UpgradeConfigStatus) -> bool {
+pub fn needs_finalizer(status: &UpgradeConfigStatus) -> bool {
     let newest = status.history.iter().flatten().next();
     newest.is_some_and(|newest| newest.phase == UpgradePhase::Upgrading)
         || status.made.as_ref().is_some_and(|made| !made.is_empty())
 }
 
-/// The UpgradeConfig is being deleted: what has commenced goes on to its end, everything else is cancelled.
+/// The UpgradeConfig is being deleted: what has commenced continues to its end, everything else is cancelled.
 fn end(facts: &Facts, made: &[MadeResource], history: &mut [UpgradeHistory]) -> Next {
     let Some(newest) = history.first_mut() else {
         return Next::rest(None);
@@ -280,7 +280,7 @@ fn advance(facts: &Facts, made: &[MadeResource], entry: &mut UpgradeHistory) -> 
     }
 }
 
-/// It has to wait, or to be corrected: it begins anew then.
+/// It has to wait, or to be corrected: it begins again then.
 fn back(entry: &mut UpgradeHistory) {
     entry.phase = UpgradePhase::Pending;
     entry.start_time = None;
@@ -292,7 +292,7 @@ fn back(entry: &mut UpgradeHistory) {
     condition::remove(conditions, ConditionType::UpgradeConfigAccepted);
 }
 
-/// Whether an upgrade under way goes on.
+/// Whether an upgrade under way continues.
 enum Continuation {
     On(Target),
     /// It has to wait, or to be corrected.
@@ -314,7 +314,7 @@ fn may_go_on(facts: &Facts, entry: &UpgradeHistory) -> Continuation {
 }
 
 /// Says why the ConfigMap is not followed, and that it is again.
-fn tell_configuration(facts: &Facts, entry: &mut UpgradeHistory) {
+fn report_configuration(facts: &Facts, entry: &mut UpgradeHistory) {
     if is_over(entry) {
         return;
     }

@@ -13,7 +13,7 @@ use crate::condition::{self, ConditionType};
 use crate::configuration::PolicySource;
 use crate::facts::{Facts, Need, Origin, Target, Unread};
 use crate::health;
-use crate::notification::{self, Event};
+use crate::notification::{self, UpgradeEvent};
 use crate::validation::{self, ValidationOutcome};
 
 /// Just seen: hours before its time the cluster's health is worth a word, and blocks nothing.
@@ -28,10 +28,10 @@ pub(super) fn look_ahead(facts: &Facts, entry: &mut UpgradeHistory) -> Next {
         };
         let conditions = entry.conditions.get_or_insert_default();
         let type_ = ConditionType::ClusterHealthyAhead;
-        match (findings.first(), health::told(&findings)) {
+        match (findings.first(), health::describe(&findings)) {
             (Some(first), Some(why)) => {
                 condition::set(conditions, type_, FALSE, first.reason, why.clone(), facts.now);
-                notification::raise(entry, Event::PreHealthCheck, &why, facts.now);
+                notification::raise(entry, UpgradeEvent::PreHealthCheck, &why, facts.now);
             }
             _ => condition::done(conditions, type_, facts.now),
         }

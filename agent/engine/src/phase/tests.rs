@@ -12,17 +12,17 @@ use jiff::SignedDuration;
 use super::fixture::{START, commence, observation};
 use super::*;
 use crate::capacity::{Capacity, Extra, ExtraMachine};
-use crate::drains::{Cordon, NodeSeen, PodSeen};
+use crate::drains::{Cordon, ObservedNode, ObservedPod};
 use crate::facts::{
     FileIntegrity, Observation, ObservedCluster, Origin, UnhealthyOperator, Unread, Workers, Write,
 };
-use crate::silences::{Change, Silence, State};
+use crate::silences::{Silence, SilenceChange, SilenceState};
 
 /// An agent between two looks: what it sees, and the status it wrote.
 struct Agent {
     seen: Observation,
     status: UpgradeConfigStatus,
-    told: Vec<&'static str>,
+    published: Vec<&'static str>,
     /// The silences that Alertmanager has.
     silences: Vec<Silence>,
     /// What is wrong with operators.
@@ -30,8 +30,8 @@ struct Agent {
     /// What cannot be read, and why.
     broken: BTreeSet<Need>,
     capacity: Capacity,
-    nodes: Vec<NodeSeen>,
-    pods: Vec<PodSeen>,
+    nodes: Vec<ObservedNode>,
+    pods: Vec<ObservedPod>,
 }
 
 impl Agent {
@@ -39,7 +39,7 @@ impl Agent {
         Self {
             seen: observation(),
             status: UpgradeConfigStatus::default(),
-            told: Vec::new(),
+            published: Vec::new(),
             silences: Vec::new(),
             unhealthy: Vec::new(),
             broken: BTreeSet::new(),
@@ -67,10 +67,10 @@ impl Agent {
             }
         }
         assert!(decision.needs.is_empty(), "{:?}", decision.needs);
-        self.told.extend(
+        self.published.extend(
             transitions(&self.status, &decision.status)
                 .iter()
-                .map(|told| told.reason),
+                .map(|transition| transition.reason),
         );
         self.status = decision.status.clone();
         decision
@@ -124,32 +124,32 @@ impl Agent {
         }
     }
 
-    fn silence(&mut self, change: &Change) {
+    fn silence(&mut self, change: &SilenceChange) {
         match change {
-            Change::Create(wanted) => self.silences.push(Silence {
+            SilenceChange::Create(wanted) => self.silences.push(Silence {
                 id: format!("{} {}", wanted.comment, self.silences.len()),
                 comment: wanted.comment.clone(),
-                state: State::Active,
+                state: SilenceState::Active,
                 starts: self.seen.now,
                 ends: wanted.ends,
             }),
-            Change::Renew { id, wanted, .. } => {
+            SilenceChange::Renew { id, wanted, .. } => {
                 let mut renewed = self.silences.iter_mut().filter(|silence| silence.id == *id);
                 renewed.next().unwrap().ends = wanted.ends;
             }
-            Change::Expire(id) => {
+            SilenceChange::Expire(id) => {
                 let mut ended = self.silences.iter_mut().filter(|silence| silence.id == *id);
-                ended.next().unwrap().state = State::Expired;
+                ended.next().unwrap().state = SilenceState::Expired;
             }
         }
     }
 
-    /// The comments of the silences that hold.
+    /// The comments of the active silences.
     fn silent(&self) -> Vec<&str> {
         let active = self
             .silences
             .iter()
-            .filter(|silence| silence.state == State::Active && silence.ends > self.seen.now);
+            .filter(|silence| silence.state == SilenceState::Active && silence.ends > self.seen.now);
         active.map(|silence| silence.comment.as_str()).collect()
     }
 
@@ -160,7 +160,7 @@ impl Agent {
     fn workers(&mut self, machines: i64, updated: i64) {
         self.seen.workers = Ok(Some(Workers {
             paused: false,
-            trouble: None,
+            degraded: None,
             machines,
             updated,
         }));
@@ -235,7 +235,7 @@ fn with_an_extra_worker() -> Agent {
     let decision = agent.pass();
     assert!(matches!(&decision.commands[..], [Command::CreateMachineSet(_)]));
     assert_eq!(agent.status.made, Some(vec![MadeResource::MachineSets]));
-    assert!(decision.is_held);
+    assert!(decision.needs_finalizer);
     agent.capacity.copies = vec![Extra {
         name: "w-upgrade".to_owned(),
         created: agent.seen.now,

@@ -1,4 +1,4 @@
-//! What a change of the status means to a user: told once, because the status remembers it.
+//! What a change of the status means to a user: reported once, because the status remembers it.
 
 use drydock_api::conditions::{FALSE, TRUE};
 use drydock_api::upgradeconfig::{UpgradeConfigStatus, UpgradeHistory, UpgradePhase};
@@ -6,7 +6,7 @@ use drydock_api::upgradeconfig::{UpgradeConfigStatus, UpgradeHistory, UpgradePha
 use super::NOT_AN_UPGRADE;
 use super::upgrading::DELAYED;
 use crate::condition::{self, ConditionType};
-use crate::notification::{self, Event};
+use crate::notification::{self, UpgradeEvent};
 use crate::steps::STEPS;
 
 /// Something that happened.
@@ -44,8 +44,8 @@ pub fn of(before: &UpgradeConfigStatus, after: &UpgradeConfigStatus) -> Vec<Tran
     for step in &STEPS {
         let type_ = step.condition;
         let is_new = status_of(Some(entry), type_) == Some(TRUE) && status_of(known, type_) != Some(TRUE);
-        if let Some(end) = step.told.filter(|_| is_new) {
-            transitions.push(told(end.reason, format!("{}: {version}", end.text)));
+        if let Some(end) = step.milestone.filter(|_| is_new) {
+            transitions.push(normal(end.reason, format!("{}: {version}", end.text)));
         }
     }
     let steps = STEPS
@@ -61,19 +61,20 @@ pub fn of(before: &UpgradeConfigStatus, after: &UpgradeConfigStatus) -> Vec<Tran
     }
     let delay = |entry: Option<&UpgradeHistory>| {
         let conditions = entry?.conditions.as_deref()?;
-        let told = condition::find(conditions, ConditionType::UpgradeDelayedCheck)?;
-        (told.reason.as_deref() == Some(DELAYED)).then(|| told.message.clone())?
+        let check = condition::find(conditions, ConditionType::UpgradeDelayedCheck)?;
+        (check.reason.as_deref() == Some(DELAYED)).then(|| check.message.clone())?
     };
     if let (Some(message), None) = (delay(Some(entry)), delay(known)) {
         transitions.push(warned("UpgradeDelayed", version, Some(&message)));
     }
-    for event in [Event::Skipped, Event::ScaleSkipped] {
+    for event in [UpgradeEvent::Skipped, UpgradeEvent::ScaleSkipped] {
         let raised = |entry: &UpgradeHistory| notification::description(entry, event).map(str::to_owned);
         if let (Some(message), None) = (raised(entry), known.and_then(raised)) {
             transitions.push(warned("ExtraWorkersSkipped", version, Some(&message)));
         }
     }
-    let forced = |entry: &UpgradeHistory| notification::description(entry, Event::Delayed).map(str::to_owned);
+    let forced =
+        |entry: &UpgradeHistory| notification::description(entry, UpgradeEvent::Delayed).map(str::to_owned);
     if let (Some(message), None, None) = (forced(entry), known.and_then(forced), delay(Some(entry))) {
         transitions.push(warned("DrainForced", version, Some(&message)));
     }
@@ -88,7 +89,7 @@ pub fn of(before: &UpgradeConfigStatus, after: &UpgradeConfigStatus) -> Vec<Tran
     transitions
 }
 
-fn told(reason: &'static str, message: String) -> Transition {
+fn normal(reason: &'static str, message: String) -> Transition {
     Transition {
         warning: false,
         reason,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use drydock_api::conditions::FALSE;
 use drydock_api::upgradeconfig::{UpgradeConfigStatus, UpgradeHistory, UpgradePhase, UpgradeType};
 
-use super::{Decision, EACH_MINUTE, is_held, is_over, upgrading};
+use super::{Decision, EACH_MINUTE, is_over, needs_finalizer, upgrading};
 use crate::condition::{self, ConditionType};
 use crate::facts::{Observation, Unread};
 use crate::steps::STEPS;
@@ -25,7 +25,7 @@ pub(super) fn decide(seen: &Observation, mut status: UpgradeConfigStatus, why: &
         show(seen, entry, why);
     }
     Decision {
-        is_held: is_held(&status),
+        needs_finalizer: needs_finalizer(&status),
         status,
         needs: BTreeSet::new(),
         commands: Vec::new(),
@@ -37,7 +37,7 @@ pub(super) fn decide(seen: &Observation, mut status: UpgradeConfigStatus, why: &
 fn show(seen: &Observation, entry: &mut UpgradeHistory, why: &Unread) {
     let message = format!("ClusterVersion version cannot be read: {why}");
     let conditions = entry.conditions.get_or_insert_default();
-    // Nothing is told to ClusterVersion before this condition is there.
+    // ClusterVersion is not written before this condition is there.
     let may_have_commenced = condition::find(conditions, ConditionType::UpgradeCommenced).is_some();
     let waiting = STEPS
         .iter()

@@ -13,10 +13,10 @@ use crate::condition::{self, ConditionType};
 use crate::configuration::Configuration;
 use crate::facts::{Facts, Target, Write};
 use crate::health;
-use crate::notification::{self, Event};
-use crate::steps::{self, End, Milestone, STEPS};
+use crate::notification::{self, UpgradeEvent};
+use crate::steps::{self, Milestone, PassEnd, STEPS};
 
-/// The reason of a delay that has been told.
+/// The reason of a delay that has been reported.
 pub(super) const DELAYED: &str = "UpgradeDelayed";
 
 /// Runs the steps once.
@@ -35,38 +35,38 @@ pub(super) fn run(facts: &Facts, target: &Target, made: &[MadeResource], entry: 
     }
     let conditions = entry.conditions.get_or_insert_default();
     let pass = steps::run(facts, target, made, conditions);
-    tell_refused_finalizer(facts, &pass.end, conditions);
+    report_refused_finalizer(facts, &pass.end, conditions);
     if commenced {
         time_workers(facts, entry);
     }
-    for (event, description) in &pass.told {
+    for (event, description) in &pass.raised {
         notification::raise(entry, *event, description, facts.now);
     }
     let delay = facts.configuration.upgrade_window.delay();
     let is_late = delay.is_some_and(|delay| facts.now > started + delay);
-    if let End::Waits(step) | End::Asks(step, _) = &pass.end
+    if let PassEnd::Waits(step) | PassEnd::Asks(step, _) = &pass.end
         && may_expire
         && is_late
     {
-        tell_delay(facts, step.condition, entry);
+        report_delay(facts, step.condition, entry);
     }
-    tell(facts, target.version().unwrap_or("the image"), commenced, entry);
+    report_milestones(facts, target.version().unwrap_or("the image"), commenced, entry);
     let next = match pass.end {
-        End::Done => {
+        PassEnd::Done => {
             entry.phase = UpgradePhase::Upgraded;
             entry.complete_time = Some(Time(facts.now));
             // How it went is asked next.
             return Next::rest(Some(AT_ONCE));
         }
-        End::Waits(_) => Next::rest(Some(EACH_MINUTE)),
-        End::Asks(_, command) => {
-            // Noted before the cluster is told: an edit counts until then.
+        PassEnd::Waits(_) => Next::rest(Some(EACH_MINUTE)),
+        PassEnd::Asks(_, command) => {
+            // Noted before ClusterVersion is written: an edit counts until then.
             if matches!(command, Command::SetDesiredUpdate { .. }) {
                 entry.accepted_spec = Some(facts.spec.clone());
             }
             Next::write(command)
         }
-        End::Needs(need) => Next::read(need),
+        PassEnd::Needs(need) => Next::read(need),
     };
     Next {
         running: Some(target.clone()),
@@ -75,11 +75,11 @@ pub(super) fn run(facts: &Facts, target: &Target, made: &[MadeResource], entry: 
 }
 
 /// Without its finalizer nothing is done that a deletion would have to undo: the step that waits says so.
-fn tell_refused_finalizer(facts: &Facts, end: &End, conditions: &mut Vec<UpgradeCondition>) {
+fn report_refused_finalizer(facts: &Facts, end: &PassEnd, conditions: &mut Vec<UpgradeCondition>) {
     let Some(why) = facts.refusals.get(&Write::UpgradeConfig) else {
         return;
     };
-    if let End::Waits(step) | End::Asks(step, _) = end {
+    if let PassEnd::Waits(step) | PassEnd::Asks(step, _) = end {
         let message = format!("nothing is done before the UpgradeConfig can be written: {why}");
         condition::set(
             conditions,
@@ -92,7 +92,7 @@ fn tell_refused_finalizer(facts: &Facts, end: &End, conditions: &mut Vec<Upgrade
     }
 }
 
-fn tell_delay(facts: &Facts, step: ConditionType, entry: &mut UpgradeHistory) {
+fn report_delay(facts: &Facts, step: ConditionType, entry: &mut UpgradeHistory) {
     let type_ = ConditionType::UpgradeDelayedCheck;
     let conditions = entry.conditions.get_or_insert_default();
     let known = condition::find(conditions, type_).and_then(|known| known.reason.as_deref());
@@ -101,13 +101,13 @@ fn tell_delay(facts: &Facts, step: ConditionType, entry: &mut UpgradeHistory) {
     }
     let message = format!("the upgrade has not commenced yet: {step} is not done");
     condition::set(conditions, type_, TRUE, DELAYED, message.clone(), facts.now);
-    notification::raise(entry, Event::Delayed, &message, facts.now);
+    notification::raise(entry, UpgradeEvent::Delayed, &message, facts.now);
 }
 
 /// Tells of the steps that are done, and of what a health check found without waiting for it.
-fn tell(facts: &Facts, version: &str, commenced: bool, entry: &mut UpgradeHistory) {
+fn report_milestones(facts: &Facts, version: &str, commenced: bool, entry: &mut UpgradeHistory) {
     for step in &STEPS {
-        let Some(Milestone { event, text, .. }) = step.told else {
+        let Some(Milestone { event, text, .. }) = step.milestone else {
             continue;
         };
         let conditions = entry.conditions.as_deref().unwrap_or_default();
@@ -118,9 +118,9 @@ fn tell(facts: &Facts, version: &str, commenced: bool, entry: &mut UpgradeHistor
     if !commenced
         && facts.configuration.feature_gate.pre_health_check()
         && let Ok(findings) = health::before(facts)
-        && let Some(why) = health::told(&findings)
+        && let Some(why) = health::describe(&findings)
     {
-        notification::raise(entry, Event::HealthCheck, &why, facts.now);
+        notification::raise(entry, UpgradeEvent::HealthCheck, &why, facts.now);
     }
 }
 
@@ -147,10 +147,10 @@ pub(super) fn give_up_when_late(
     let minutes = configuration.upgrade_window.time_out;
     let message = format!(
         "the upgrade has not commenced within {minutes} minutes{why}; it is not tried again: ask for another version, or \
-         delete the UpgradeConfig and create it anew"
+         delete the UpgradeConfig and create it again"
     );
     fail(entry, "UpgradeWindowBreached", message.clone(), now);
-    notification::raise(entry, Event::Failed, &message, now);
+    notification::raise(entry, UpgradeEvent::Failed, &message, now);
     true
 }
 
@@ -161,10 +161,10 @@ fn give_up_when_superseded(facts: &Facts, target: &Target, entry: &mut UpgradeHi
         return false;
     };
     let message = format!(
-        "somebody has told ClusterVersion to go to {later} since the upgrade to {version} commenced, and the cluster runs it by now"
+        "somebody has set ClusterVersion to {later} since the upgrade to {version} commenced, and the cluster runs it by now"
     );
     fail(entry, SUPERSEDED, message.clone(), facts.now);
-    notification::raise(entry, Event::Failed, &message, facts.now);
+    notification::raise(entry, UpgradeEvent::Failed, &message, facts.now);
     true
 }
 

@@ -15,7 +15,7 @@ pub const CONTROL_PLANE: &str = "OSD control plane";
 pub const WORKERS: &str = "OSD worker node";
 /// A silence that ends by no more than this too early is left as it is.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
-/// No silence lasts longer, however long drains may be held up.
+/// No silence lasts longer, however long drains may be blocked.
 const LONGEST_MINUTES: i64 = 30 * 24 * 60;
 
 /// A silence that Alertmanager has.
@@ -25,18 +25,18 @@ pub struct Silence {
     pub id: String,
     /// What it is for.
     pub comment: String,
-    /// Whether it holds.
-    pub state: State,
-    /// Since when it holds.
+    /// Whether it is active.
+    pub state: SilenceState,
+    /// Since when it is active.
     pub starts: Timestamp,
     /// Until when.
     pub ends: Timestamp,
 }
 
-/// Whether a silence holds.
+/// Whether a silence is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// It holds.
+pub enum SilenceState {
+    /// It is active.
     Active,
     /// It has ended.
     Expired,
@@ -56,7 +56,7 @@ pub struct Matcher {
 
 /// A silence that there should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedSilence {
     /// What it is for.
     pub comment: String,
     /// What it silences.
@@ -69,25 +69,25 @@ pub struct Wanted {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WantedSilences {
     /// Those for the control plane.
-    pub control_plane: Vec<Wanted>,
+    pub control_plane: Vec<WantedSilence>,
     /// That for the workers. Where it has been made before and has ended since, it is not made again: where nothing moves,
     /// silence ends.
-    pub workers: Option<Wanted>,
+    pub workers: Option<WantedSilence>,
 }
 
 /// A change to the silences.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum SilenceChange {
     /// A new one.
-    Create(Wanted),
-    /// Makes the silence with this id, which holds since then, end when this one should.
+    Create(WantedSilence),
+    /// Makes the silence with this id, which is active since then, end when this one should.
     Renew {
         /// The silence.
         id: String,
-        /// Since when it holds.
+        /// Since when it is active.
         since: Timestamp,
         /// What it should be.
-        wanted: Wanted,
+        wanted: WantedSilence,
     },
     /// Ends the silence with this id.
     Expire(String),
@@ -115,7 +115,7 @@ pub fn for_control_plane(
     configuration: &Configuration,
     began: Timestamp,
     now: Timestamp,
-) -> Vec<Wanted> {
+) -> Vec<WantedSilence> {
     let maintenance = &configuration.maintenance;
     let minutes = maintenance.control_plane_time.min(LONGEST_MINUTES);
     let ends = began + SignedDuration::from_mins(minutes);
@@ -123,13 +123,13 @@ pub fn for_control_plane(
         return Vec::new();
     }
     let criticals = &maintenance.ignored_alerts.control_plane_criticals;
-    let mut wanted = vec![Wanted {
+    let mut wanted = vec![WantedSilence {
         comment: format!("Silence for {CONTROL_PLANE} upgrade to version {version}"),
         matchers: lesser_alerts(),
         ends,
     }];
     if !criticals.is_empty() {
-        wanted.push(Wanted {
+        wanted.push(WantedSilence {
             comment: format!(
                 "Silence for critical alerts during {CONTROL_PLANE} upgrade to version {version}"
             ),
@@ -147,7 +147,7 @@ pub fn for_workers(
     budget_minutes: i32,
     configuration: &Configuration,
     now: Timestamp,
-) -> Option<Wanted> {
+) -> Option<WantedSilence> {
     let left = workers.machines - workers.updated;
     if left < 1 {
         return None;
@@ -155,7 +155,7 @@ pub fn for_workers(
     let drain = &configuration.node_drain;
     let each = drain.time_out.max(i64::from(budget_minutes)) + drain.expected_node_drain_time;
     let minutes = each.saturating_mul(left).min(LONGEST_MINUTES);
-    Some(Wanted {
+    Some(WantedSilence {
         comment: format!("Silence for {WORKERS} upgrade to version {version} with remaining {left} nodes"),
         matchers: lesser_alerts(),
         ends: now + SignedDuration::from_mins(minutes),
@@ -163,7 +163,11 @@ pub fn for_workers(
 }
 
 /// What makes the silences for the control plane those that are wanted: each once, and no others.
-pub fn control_plane_changes(wanted: &[Wanted], silences: &[Silence], now: Timestamp) -> Vec<Change> {
+pub fn control_plane_changes(
+    wanted: &[WantedSilence],
+    silences: &[Silence],
+    now: Timestamp,
+) -> Vec<SilenceChange> {
     let active = |marker: &'static str| {
         let ours = move |silence: &&Silence| is_active(silence, now) && silence.comment.contains(marker);
         silences.iter().filter(ours)
@@ -173,12 +177,12 @@ pub fn control_plane_changes(wanted: &[Wanted], silences: &[Silence], now: Times
     for wanted in wanted {
         let same = active(CONTROL_PLANE).filter(|silence| silence.comment == wanted.comment);
         let Some(longest) = same.max_by_key(|silence| silence.ends) else {
-            changes.push(Change::Create(wanted.clone()));
+            changes.push(SilenceChange::Create(wanted.clone()));
             continue;
         };
         kept.push(&longest.id);
         if longest.ends + TOLERANCE < wanted.ends {
-            changes.push(Change::Renew {
+            changes.push(SilenceChange::Renew {
                 id: longest.id.clone(),
                 since: longest.starts,
                 wanted: wanted.clone(),
@@ -186,22 +190,28 @@ pub fn control_plane_changes(wanted: &[Wanted], silences: &[Silence], now: Times
         }
     }
     let others = active(CONTROL_PLANE).filter(|silence| !kept.contains(&silence.id.as_str()));
-    changes.extend(others.map(|silence| Change::Expire(silence.id.clone())));
+    changes.extend(others.map(|silence| SilenceChange::Expire(silence.id.clone())));
     changes
 }
 
 /// What makes the silences for the workers the one that is wanted. The newest that was made says for how many nodes it was:
-/// another number is progress, and gets another silence; only once that holds, the one before goes.
-pub fn worker_changes(wanted: Option<&Wanted>, silences: &[Silence], now: Timestamp) -> Vec<Change> {
+/// another number is progress, and gets another silence; only once that is active, the one before is removed.
+pub fn worker_changes(
+    wanted: Option<&WantedSilence>,
+    silences: &[Silence],
+    now: Timestamp,
+) -> Vec<SilenceChange> {
     let ours = || {
         silences
             .iter()
             .filter(|silence| silence.comment.contains(WORKERS))
     };
-    let expire = |kept: Option<&str>| -> Vec<Change> {
+    let expire = |kept: Option<&str>| -> Vec<SilenceChange> {
         let active = ours().filter(|silence| is_active(silence, now));
         let others = active.filter(|silence| Some(silence.id.as_str()) != kept);
-        others.map(|silence| Change::Expire(silence.id.clone())).collect()
+        others
+            .map(|silence| SilenceChange::Expire(silence.id.clone()))
+            .collect()
     };
     let Some(wanted) = wanted else {
         return expire(None);
@@ -209,17 +219,17 @@ pub fn worker_changes(wanted: Option<&Wanted>, silences: &[Silence], now: Timest
     let newest = ours().max_by_key(|silence| (silence.starts, silence.ends));
     match newest {
         Some(newest) if newest.comment == wanted.comment => expire(Some(&newest.id)),
-        _ => vec![Change::Create(wanted.clone())],
+        _ => vec![SilenceChange::Create(wanted.clone())],
     }
 }
 
-/// Whether one of our silences holds now.
+/// Whether one of our silences is active now.
 pub fn any_active(silences: &[Silence], now: Timestamp) -> bool {
     silences.iter().any(|silence| is_active(silence, now))
 }
 
 fn is_active(silence: &Silence, now: Timestamp) -> bool {
-    silence.state == State::Active && silence.ends > now
+    silence.state == SilenceState::Active && silence.ends > now
 }
 
 #[cfg(test)]

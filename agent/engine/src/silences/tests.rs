@@ -1,7 +1,7 @@
 use super::*;
 use crate::phase::fixture::START;
 
-fn silence(comment: &str, state: State, minutes_left: i64) -> Silence {
+fn silence(comment: &str, state: SilenceState, minutes_left: i64) -> Silence {
     Silence {
         id: format!("id of {comment}"),
         comment: comment.to_owned(),
@@ -11,7 +11,7 @@ fn silence(comment: &str, state: State, minutes_left: i64) -> Silence {
     }
 }
 
-fn minutes(wanted: &Wanted) -> i64 {
+fn minutes(wanted: &WantedSilence) -> i64 {
     wanted.ends.duration_since(START).as_mins()
 }
 
@@ -36,43 +36,46 @@ fn a_control_plane_has_each_of_its_silences_once_until_it_should_be_done_and_no_
     assert_eq!(
         changes(&[]),
         [
-            Change::Create(wanted[0].clone()),
-            Change::Create(wanted[1].clone())
+            SilenceChange::Create(wanted[0].clone()),
+            SilenceChange::Create(wanted[1].clone())
         ]
     );
     let both = |state, minutes| {
         vec![
             silence(LESSER, state, minutes),
-            silence(CRITICAL, State::Active, 90),
+            silence(CRITICAL, SilenceState::Active, 90),
         ]
     };
-    assert_eq!(changes(&both(State::Active, 86)), []);
+    assert_eq!(changes(&both(SilenceState::Active, 86)), []);
     assert_eq!(
-        changes(&both(State::Expired, 90)),
-        [Change::Create(wanted[0].clone())],
+        changes(&both(SilenceState::Expired, 90)),
+        [SilenceChange::Create(wanted[0].clone())],
         "somebody ended it"
     );
-    let early = both(State::Active, 60);
-    let renewed = Change::Renew {
+    let early = both(SilenceState::Active, 60);
+    let renewed = SilenceChange::Renew {
         id: early[0].id.clone(),
         since: early[0].starts,
         wanted: wanted[0].clone(),
     };
     assert_eq!(changes(&early), [renewed]);
-    let mut twice = both(State::Active, 90);
+    let mut twice = both(SilenceState::Active, 90);
     twice.push(Silence {
         id: "double".to_owned(),
-        ..silence(LESSER, State::Active, 89)
+        ..silence(LESSER, SilenceState::Active, 89)
     });
     twice.push(silence(
         "Silence for OSD control plane upgrade to version 4.14.11",
-        State::Active,
+        SilenceState::Active,
         5,
     ));
     let last = twice[3].id.clone();
     assert_eq!(
         changes(&twice),
-        [Change::Expire("double".to_owned()), Change::Expire(last)]
+        [
+            SilenceChange::Expire("double".to_owned()),
+            SilenceChange::Expire(last)
+        ]
     );
     let late = START + SignedDuration::from_mins(90);
     assert_eq!(for_control_plane("4.14.12", &configuration, START, late), []);
@@ -86,7 +89,7 @@ fn workers_have_a_silence_for_as_many_as_are_left_and_the_one_before_goes() {
             machines,
             updated,
             paused: false,
-            trouble: None,
+            degraded: None,
         };
         for_workers("4.14.12", &workers, 60, &configuration, START)
     };
@@ -98,33 +101,40 @@ fn workers_have_a_silence_for_as_many_as_are_left_and_the_one_before_goes() {
         (three.comment.as_str(), minutes(&three)),
         (of(3).as_str(), 3 * 68)
     );
-    let changes =
-        |wanted: &Option<Wanted>, silences: &[Silence]| worker_changes(wanted.as_ref(), silences, START);
+    let changes = |wanted: &Option<WantedSilence>, silences: &[Silence]| {
+        worker_changes(wanted.as_ref(), silences, START)
+    };
     let made = |left, state, minutes_ago: i64| Silence {
         id: format!("{left} of {minutes_ago}"),
         starts: START - SignedDuration::from_mins(minutes_ago),
         ..silence(&of(left), state, 60)
     };
     let three = Some(three);
-    assert_eq!(changes(&three, &[]), [Change::Create(three.clone().unwrap())]);
-    assert_eq!(changes(&three, &[made(3, State::Active, 9)]), []);
     assert_eq!(
-        changes(&three, &[made(3, State::Expired, 9)]),
+        changes(&three, &[]),
+        [SilenceChange::Create(three.clone().unwrap())]
+    );
+    assert_eq!(changes(&three, &[made(3, SilenceState::Active, 9)]), []);
+    assert_eq!(
+        changes(&three, &[made(3, SilenceState::Expired, 9)]),
         [],
         "where nothing moves, silence ends"
     );
     let two = wanted(3, 1);
     assert_eq!(
-        changes(&two, &[made(3, State::Active, 9)]),
-        [Change::Create(two.clone().unwrap())]
+        changes(&two, &[made(3, SilenceState::Active, 9)]),
+        [SilenceChange::Create(two.clone().unwrap())]
     );
     assert_eq!(
-        changes(&two, &[made(3, State::Active, 9), made(2, State::Active, 1)]),
-        [Change::Expire("3 of 9".to_owned())]
+        changes(
+            &two,
+            &[made(3, SilenceState::Active, 9), made(2, SilenceState::Active, 1)]
+        ),
+        [SilenceChange::Expire("3 of 9".to_owned())]
     );
     assert_eq!(
-        changes(&None, &[made(2, State::Active, 9)]),
-        [Change::Expire("2 of 9".to_owned())]
+        changes(&None, &[made(2, SilenceState::Active, 9)]),
+        [SilenceChange::Expire("2 of 9".to_owned())]
     );
 }
 
@@ -138,28 +148,30 @@ fn workers_that_become_more_and_fewer_again_are_never_without_a_silence() {
             machines,
             updated: 0,
             paused: false,
-            trouble: None,
+            degraded: None,
         };
         let wanted = for_workers("4.14.12", &workers, 60, &configuration, now);
         for change in worker_changes(wanted.as_ref(), &silences, now) {
             match change {
-                Change::Create(wanted) => silences.push(Silence {
+                SilenceChange::Create(wanted) => silences.push(Silence {
                     id: format!("{minute}"),
                     comment: wanted.comment,
-                    state: State::Active,
+                    state: SilenceState::Active,
                     starts: now,
                     ends: wanted.ends,
                 }),
-                Change::Expire(id) => {
+                SilenceChange::Expire(id) => {
                     let mut ended = silences.iter_mut().filter(|silence| silence.id == id);
-                    ended.next().unwrap().state = State::Expired;
+                    ended.next().unwrap().state = SilenceState::Expired;
                 }
-                change @ Change::Renew { .. } => panic!("{change:?}"),
+                change @ SilenceChange::Renew { .. } => panic!("{change:?}"),
             }
         }
         assert!(any_active(&silences, now), "minute {minute}");
     }
-    let active = silences.iter().filter(|silence| silence.state == State::Active);
+    let active = silences
+        .iter()
+        .filter(|silence| silence.state == SilenceState::Active);
     assert_eq!(active.count(), 1);
 }
 
@@ -169,7 +181,7 @@ fn no_drain_that_may_last_for_ever_makes_a_silence_that_does() {
         machines: 500,
         updated: 0,
         paused: false,
-        trouble: None,
+        degraded: None,
     };
     let wanted = for_workers("4.14.12", &workers, i32::MAX, &Configuration::default(), START);
     assert_eq!(minutes(&wanted.unwrap()), LONGEST_MINUTES);

@@ -1,26 +1,26 @@
-//! CommenceUpgrade: tells ClusterVersion the channel, then the release. Nothing else in its spec is touched.
+//! CommenceUpgrade: sets the channel in ClusterVersion, then the release. Nothing else in its spec is touched.
 
-use super::{Situation, Verdict};
+use super::{StepContext, StepOutcome};
 use crate::command::Command;
-use crate::facts::{Facts, Release, Target};
+use crate::facts::{Facts, ReleaseRef, Target};
 
-pub(super) fn decide(situation: &Situation<'_>) -> Verdict {
+pub(super) fn decide(situation: &StepContext<'_>) -> StepOutcome {
     let facts = situation.facts;
     if facts.has_commenced(situation.target) {
-        return Verdict::Done;
+        return StepOutcome::Done;
     }
     match situation.target {
         Target::Version { channel, .. } if *channel != facts.cluster.channel => {
-            Verdict::Asks(Command::SetChannel(channel.clone()))
+            StepOutcome::Asks(Command::SetChannel(channel.clone()))
         }
         Target::Version { version, .. } => {
             let Some(offer) = offer(facts, version) else {
-                return Verdict::Waiting(Some(format!(
+                return StepOutcome::Waiting(Some(format!(
                     "waiting until channel {} offers {version} to the cluster",
                     facts.cluster.channel
                 )));
             };
-            Verdict::Asks(Command::SetDesiredUpdate {
+            StepOutcome::Asks(Command::SetDesiredUpdate {
                 version: Some(version.clone()),
                 image: match offer {
                     Offer::Recommended => None,
@@ -28,7 +28,7 @@ pub(super) fn decide(situation: &Situation<'_>) -> Verdict {
                 },
             })
         }
-        Target::Image { image, version } => Verdict::Asks(Command::SetDesiredUpdate {
+        Target::Image { image, version } => StepOutcome::Asks(Command::SetDesiredUpdate {
             version: version.clone(),
             image: Some(image.clone()),
         }),
@@ -44,7 +44,7 @@ enum Offer {
 }
 
 fn offer(facts: &Facts, version: &str) -> Option<Offer> {
-    let find = |releases: &[Release]| {
+    let find = |releases: &[ReleaseRef]| {
         let mut releases = releases.iter();
         releases.find(|release| release.version == version).cloned()
     };

@@ -1,22 +1,22 @@
 //! PreUpgradeHealthCheck and PostUpgradeHealthCheck.
 
-use super::{Situation, Verdict};
+use super::{StepContext, StepOutcome};
 use crate::health::{self, Check};
 
-pub(super) fn before(situation: &Situation<'_>) -> Verdict {
-    verdict(health::before(situation.facts))
+pub(super) fn before(situation: &StepContext<'_>) -> StepOutcome {
+    outcome(health::before(situation.facts))
 }
 
-pub(super) fn after(situation: &Situation<'_>) -> Verdict {
-    verdict(health::after(situation.facts))
+pub(super) fn after(situation: &StepContext<'_>) -> StepOutcome {
+    outcome(health::after(situation.facts))
 }
 
-fn verdict(check: Check) -> Verdict {
+fn outcome(check: Check) -> StepOutcome {
     match check {
-        Err(need) => Verdict::Needs(need),
+        Err(need) => StepOutcome::Needs(need),
         Ok(findings) => match health::blockers(&findings) {
-            None => Verdict::Done,
-            Some(why) => Verdict::Waiting(Some(why)),
+            None => StepOutcome::Done,
+            Some(why) => StepOutcome::Waiting(Some(why)),
         },
     }
 }

@@ -20,12 +20,12 @@ use jiff::Timestamp;
 use crate::command::Command;
 use crate::condition::{self, ConditionType, Conditions};
 use crate::facts::{Facts, Need, Target, Unread};
-use crate::notification::Event;
+use crate::notification::UpgradeEvent;
 
 pub use table::{Deadline, Milestone, STEPS, Step, in_order};
 
 /// What a step looks at.
-pub struct Situation<'a> {
+pub struct StepContext<'a> {
     /// What was observed.
     pub facts: &'a Facts,
     /// What the upgrade leads to.
@@ -36,7 +36,7 @@ pub struct Situation<'a> {
     pub began: Timestamp,
 }
 
-impl Situation<'_> {
+impl StepContext<'_> {
     /// The target's version, as messages name it.
     pub fn version(&self) -> &str {
         self.target.version().unwrap_or("the image that is asked for")
@@ -52,22 +52,22 @@ impl Situation<'_> {
     }
 }
 
-/// What a step says.
+/// How a step ended in this pass.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum StepOutcome {
     /// It is done.
     Done,
-    /// It is done, and not as it should be: others are told.
-    DoneWith(Event, String),
+    /// It is done, and not as it should be: an event is raised.
+    DoneWith(UpgradeEvent, String),
     /// It waits; the text, if there is one, says for what.
     Waiting(Option<String>),
     /// It waits, and asks for a write.
     Asks(Command),
-    /// It cannot tell before something is read.
+    /// It cannot decide before something is read.
     Needs(Need),
 }
 
-impl Verdict {
+impl StepOutcome {
     /// What follows from a fact that is not known: it has to be read, or cannot be, and is waited for.
     fn unread(need: Need, what: &str, unread: &Unread) -> Self {
         match unread {
@@ -79,70 +79,73 @@ impl Verdict {
 
 /// How a pass over the steps ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum End {
+pub enum PassEnd {
     /// All steps are done.
     Done,
     /// This step waits.
     Waits(&'static Step),
     /// This step waits, and asks for a write.
     Asks(&'static Step, Command),
-    /// A step cannot tell before something is read.
+    /// A step cannot decide before something is read.
     Needs(Need),
 }
 
-/// A pass: how it ended, and what steps want others to be told.
+/// A pass: how it ended, and which events steps raise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pass {
     /// How it ended.
-    pub end: End,
-    /// What others are told.
-    pub told: Vec<(Event, String)>,
+    pub end: PassEnd,
+    /// What an event is raised.
+    pub raised: Vec<(UpgradeEvent, String)>,
 }
 
 /// Runs steps in their order, each pass from the first, and keeps their conditions: what is done passes, the first that is
 /// not ends the pass.
 pub fn run(facts: &Facts, target: &Target, made: &[MadeResource], conditions: &mut Conditions) -> Pass {
-    let mut told = Vec::new();
+    let mut raised = Vec::new();
     for step in in_order(facts.spec.upgrade_type) {
         let type_ = step.condition;
-        let end = match verdict(step, facts, target, made, conditions) {
-            Verdict::Done => {
+        let end = match outcome(step, facts, target, made, conditions) {
+            StepOutcome::Done => {
                 condition::done(conditions, type_, facts.now);
                 continue;
             }
-            Verdict::DoneWith(event, description) => {
+            StepOutcome::DoneWith(event, description) => {
                 condition::done(conditions, type_, facts.now);
-                told.push((event, description));
+                raised.push((event, description));
                 continue;
             }
-            Verdict::Waiting(why) => {
+            StepOutcome::Waiting(why) => {
                 condition::waits(conditions, type_, why, facts.now);
-                End::Waits(step)
+                PassEnd::Waits(step)
             }
-            Verdict::Asks(command) => {
+            StepOutcome::Asks(command) => {
                 let refused = facts.refusal(&command).map(str::to_owned);
                 condition::waits(conditions, type_, refused, facts.now);
-                End::Asks(step, command)
+                PassEnd::Asks(step, command)
             }
-            Verdict::Needs(need) => End::Needs(need),
+            StepOutcome::Needs(need) => PassEnd::Needs(need),
         };
-        return Pass { end, told };
+        return Pass { end, raised };
     }
-    Pass { end: End::Done, told }
+    Pass {
+        end: PassEnd::Done,
+        raised,
+    }
 }
 
-fn verdict(
+fn outcome(
     step: &Step,
     facts: &Facts,
     target: &Target,
     made: &[MadeResource],
     conditions: &[UpgradeCondition],
-) -> Verdict {
+) -> StepOutcome {
     let was_done = condition::is(conditions, step.condition, TRUE);
     if (step.precedes_commencement && facts.has_commenced(target)) || (step.once && was_done) {
-        return Verdict::Done;
+        return StepOutcome::Done;
     }
-    (step.decide)(&Situation {
+    (step.decide)(&StepContext {
         facts,
         target,
         made,

@@ -3,11 +3,11 @@
 use drydock_api::upgradeconfig::UpgradeType;
 
 use super::{
-    Situation, Verdict, commence, control_plane, control_plane_window, dependencies, extra_workers,
+    StepContext, StepOutcome, commence, control_plane, control_plane_window, dependencies, extra_workers,
     health_check, post_procedures, upgradeable, workers, workers_window,
 };
 use crate::condition::ConditionType;
-use crate::notification::Event;
+use crate::notification::UpgradeEvent;
 
 /// A step of an upgrade.
 #[derive(Clone, Copy, Debug)]
@@ -22,14 +22,14 @@ pub struct Step {
     pub once: bool,
     /// How long it may take.
     pub deadline: Deadline,
-    /// How its end is told.
-    pub told: Option<Milestone>,
-    /// The reason of the Event that tells that it waits.
+    /// How its end is reported.
+    pub milestone: Option<Milestone>,
+    /// The reason of the Event that reports that it waits.
     pub warned: Option<&'static str>,
     /// What the original's metric `managed_upgrade_condition_…_timestamp` calls it.
     pub metric: &'static str,
     /// What it makes of the facts.
-    pub decide: fn(&Situation<'_>) -> Verdict,
+    pub decide: fn(&StepContext<'_>) -> StepOutcome,
 }
 
 impl PartialEq for Step {
@@ -57,14 +57,14 @@ pub enum Deadline {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Milestone {
     /// The notification.
-    pub event: Event,
+    pub event: UpgradeEvent,
     /// The Event's reason.
     pub reason: &'static str,
     /// What is said of the version.
     pub text: &'static str,
 }
 
-const fn told(event: Event, reason: &'static str, text: &'static str) -> Milestone {
+const fn milestone(event: UpgradeEvent, reason: &'static str, text: &'static str) -> Milestone {
     Milestone { event, reason, text }
 }
 
@@ -75,10 +75,10 @@ const BEFORE: Step = Step {
     precedes_commencement: true,
     once: false,
     deadline: Deadline::Commencement,
-    told: None,
+    milestone: None,
     warned: None,
     metric: "",
-    decide: |_| Verdict::Done,
+    decide: |_| StepOutcome::Done,
 };
 
 /// A step that follows the commencement; what differs is set by each.
@@ -92,7 +92,11 @@ const AFTER: Step = Step {
 pub const STEPS: [Step; 17] = [
     Step {
         condition: ConditionType::StartedNotificationSent,
-        told: Some(told(Event::Started, "UpgradeStarted", "the upgrade has started")),
+        milestone: Some(milestone(
+            UpgradeEvent::Started,
+            "UpgradeStarted",
+            "the upgrade has started",
+        )),
         metric: "notification_start",
         ..BEFORE
     },
@@ -143,10 +147,10 @@ pub const STEPS: [Step; 17] = [
     Step {
         condition: ConditionType::UpgradeCommenced,
         precedes_commencement: false,
-        // What somebody else tells ClusterVersion after that is not fought over.
+        // What somebody else writes into ClusterVersion after that is not overwritten.
         once: true,
-        told: Some(told(
-            Event::ControlPlaneStarted,
+        milestone: Some(milestone(
+            UpgradeEvent::ControlPlaneStarted,
             "ControlPlaneUpgradeStarted",
             "the upgrade of the control plane has started",
         )),
@@ -158,8 +162,8 @@ pub const STEPS: [Step; 17] = [
     Step {
         condition: ConditionType::ControlPlaneUpgraded,
         deadline: Deadline::ControlPlane,
-        told: Some(told(
-            Event::ControlPlaneFinished,
+        milestone: Some(milestone(
+            UpgradeEvent::ControlPlaneFinished,
             "ControlPlaneUpgradeFinished",
             "the control plane has been upgraded",
         )),
@@ -185,8 +189,8 @@ pub const STEPS: [Step; 17] = [
     Step {
         condition: ConditionType::WorkerNodesUpgraded,
         deadline: Deadline::Workers,
-        told: Some(told(
-            Event::WorkerPlaneFinished,
+        milestone: Some(milestone(
+            UpgradeEvent::WorkerPlaneFinished,
             "WorkerUpgradeFinished",
             "the worker nodes have been upgraded",
         )),
@@ -230,8 +234,8 @@ pub const STEPS: [Step; 17] = [
     },
     Step {
         condition: ConditionType::CompletedNotificationSent,
-        told: Some(told(
-            Event::Completed,
+        milestone: Some(milestone(
+            UpgradeEvent::Completed,
             "UpgradeCompleted",
             "the upgrade is completed",
         )),

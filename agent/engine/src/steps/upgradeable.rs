@@ -2,12 +2,12 @@
 
 use semver::Version;
 
-use super::{Situation, Verdict};
+use super::{StepContext, StepOutcome};
 
-pub(super) fn decide(situation: &Situation<'_>) -> Verdict {
+pub(super) fn decide(situation: &StepContext<'_>) -> StepOutcome {
     let facts = situation.facts;
     let Some((reason, message)) = &facts.cluster.not_upgradeable else {
-        return Verdict::Done;
+        return StepOutcome::Done;
     };
     let target = situation
         .target
@@ -18,9 +18,9 @@ pub(super) fn decide(situation: &Situation<'_>) -> Verdict {
         _ => false,
     };
     if is_patch {
-        return Verdict::Done;
+        return StepOutcome::Done;
     }
-    Verdict::Waiting(Some(format!(
+    StepOutcome::Waiting(Some(format!(
         "the cluster is not upgradeable to {}: {reason}: {message}",
         situation.version()
     )))

@@ -1,38 +1,38 @@
 //! AllWorkersUpgraded: every machine of the pool `worker` has been updated.
 
-use super::{Situation, Verdict};
+use super::{StepContext, StepOutcome};
 use crate::facts::{Facts, Unread, Workers, Write};
 
 /// The workers, if some are not updated yet.
 ///
 /// # Errors
 /// What a step says that does not know.
-pub(super) fn left(facts: &Facts) -> Result<Option<&Workers>, Verdict> {
+pub(super) fn left(facts: &Facts) -> Result<Option<&Workers>, StepOutcome> {
     match &facts.workers {
         Ok(workers) => Ok(workers.as_ref().filter(|workers| !workers.are_updated())),
-        Err(unread) => Err(Verdict::Waiting(Some(format!(
+        Err(unread) => Err(StepOutcome::Waiting(Some(format!(
             "the MachineConfigPool worker cannot be read: {unread}"
         )))),
     }
 }
 
-pub(super) fn decide(situation: &Situation<'_>) -> Verdict {
+pub(super) fn decide(situation: &StepContext<'_>) -> StepOutcome {
     let facts = situation.facts;
     let workers = match left(facts) {
         Err(verdict) => return verdict,
-        Ok(None) => return Verdict::Done,
+        Ok(None) => return StepOutcome::Done,
         Ok(Some(workers)) => workers,
     };
     if workers.paused {
-        return Verdict::Waiting(Some(
+        return StepOutcome::Waiting(Some(
             "the MachineConfigPool worker is paused: its nodes are updated when spec.paused is false"
                 .to_owned(),
         ));
     }
-    let trouble = workers.trouble.as_ref();
-    Verdict::Waiting(
-        trouble
-            .map(|why| format!("the workers do not go on: {why}"))
+    let problem = workers.degraded.as_ref();
+    StepOutcome::Waiting(
+        problem
+            .map(|why| format!("the workers do not make progress: {why}"))
             .or_else(|| unaided(facts)),
     )
 }

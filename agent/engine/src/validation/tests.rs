@@ -1,5 +1,5 @@
 use super::*;
-use crate::facts::{HistoryEntry, ObservedCluster, Release, Unread};
+use crate::facts::{HistoryEntry, ObservedCluster, ReleaseRef, Unread};
 use crate::phase::fixture::facts;
 
 type Change = fn(&mut Facts);
@@ -62,8 +62,8 @@ fn what_cannot_be_says_what_to_do_about_it() {
         ),
     ];
     for (change, message) in table {
-        let told = invalid(outcome(change));
-        assert!(told.contains(message), "{told}");
+        let reported = invalid(outcome(change));
+        assert!(reported.contains(message), "{reported}");
     }
 }
 
@@ -84,7 +84,7 @@ fn the_same_or_an_older_version_is_understood_and_no_upgrade() {
         ("4.13.50", "going back is not possible"),
     ] {
         match outcome(|facts| facts.spec.desired.version = Some(version.to_owned())) {
-            ValidationOutcome::NoUpgrade(told) => assert!(told.contains(message), "{told}"),
+            ValidationOutcome::NoUpgrade(reported) => assert!(reported.contains(message), "{reported}"),
             other => panic!("{other:?}"),
         }
     }
@@ -94,7 +94,7 @@ fn the_same_or_an_older_version_is_understood_and_no_upgrade() {
 fn an_offered_image_is_known_by_its_version() {
     let valid = outcome(|facts| {
         facts.spec.desired = image("a");
-        facts.cluster.offered.push(Release {
+        facts.cluster.offered.push(ReleaseRef {
             version: "4.14.12".to_owned(),
             image: image("a").image.unwrap(),
         });

@@ -51,7 +51,7 @@ async fn step_6_extra_workers_that_do_not_come_in_time_or_cannot_be_made_are_don
     late.until_done("ComputeCapacityReserved").await.unwrap();
     let told = description(&late, "StateSkipped").await;
     assert!(
-        told.starts_with("the upgrade goes on without all extra workers"),
+        told.starts_with("the upgrade continues without all extra workers"),
         "{told}"
     );
     assert_eq!(late.metric(&["scaling_failed"]).unwrap(), Some(1.0));

@@ -107,7 +107,7 @@ async fn f1_an_operator_that_is_degraded_for_a_while_delays_the_upgrade() {
 
 #[tokio::test(start_paused = true)]
 async fn f2_an_operator_that_is_not_available_is_named() {
-    let why = "the cluster does not go on: ClusterOperatorNotAvailable: Cluster operator monitoring is not available";
+    let why = "the cluster does not make progress: ClusterOperatorNotAvailable: Cluster operator monitoring is not available";
     shown(
         Fault::OperatorUnavailable,
         &[
@@ -120,7 +120,7 @@ async fn f2_an_operator_that_is_not_available_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn f3_an_operator_that_takes_longer_than_it_should_is_named() {
-    let why = "the cluster does not go on: SlowClusterOperator: ";
+    let why = "the cluster does not make progress: SlowClusterOperator: ";
     shown(Fault::OperatorSlow, &[(2, waits(CONTROL_PLANE, why, LATE))]).await;
 }
 
@@ -139,7 +139,8 @@ async fn f4_a_drain_that_a_budget_holds_up_is_told_and_freed() {
 
 #[tokio::test(start_paused = true)]
 async fn f5_a_release_that_cannot_be_verified_is_refused_and_can_be_edited() {
-    let why = "the cluster does not go on: RetrievePayload: Retrieving payload failed version=\"4.14.12\"";
+    let why =
+        "the cluster does not make progress: RetrievePayload: Retrieving payload failed version=\"4.14.12\"";
     let refused = waits(CONTROL_PLANE, why, LATE);
     let spoke = shows(&[Fault::SignatureNotVerified], json!({}), &[(3, refused)]).await;
     let patch = Patch::Merge(json!({"spec": {"desired": {"version": "4.14.13"}}}));
@@ -192,7 +193,8 @@ async fn f8_an_update_whose_risk_cannot_be_evaluated_is_as_one_with_a_risk() {
 
 #[tokio::test(start_paused = true)]
 async fn f9_a_worker_that_cannot_be_configured_is_named_and_is_no_drain() {
-    let why = "the workers do not go on: Node ip-10-0-28-58.us-east-2.compute.internal is reporting: ";
+    let why =
+        "the workers do not make progress: Node ip-10-0-28-58.us-east-2.compute.internal is reporting: ";
     shown(
         Fault::NodeConfigDegraded,
         &[
@@ -238,7 +240,7 @@ async fn f12_a_target_that_somebody_changes_below_the_agent_is_not_fought_over()
     assert_eq!(
         failed.message.as_deref(),
         Some(
-            "somebody has told ClusterVersion to go to 4.14.13 since the upgrade to 4.14.12 commenced, and the cluster runs it by now"
+            "somebody has set ClusterVersion to 4.14.13 since the upgrade to 4.14.12 commenced, and the cluster runs it by now"
         )
     );
     spoke.fleet.shut_down().await.unwrap();

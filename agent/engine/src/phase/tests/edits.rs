@@ -78,7 +78,7 @@ fn an_edit_after_commencement_is_refused_field_by_field_and_forgotten_when_it_is
 }
 
 #[test]
-fn the_spec_is_noted_before_the_cluster_is_told() {
+fn the_spec_is_noted_before_cluster_version_is_written() {
     let mut agent = Agent::new();
     agent.look();
     let (commands, _) = agent.look();
@@ -88,18 +88,18 @@ fn the_spec_is_noted_before_the_cluster_is_told() {
 }
 
 /// What somebody else has ClusterVersion ask for.
-fn told(version: &str) -> crate::facts::Release {
-    crate::facts::Release {
+fn release(version: &str) -> crate::facts::ReleaseRef {
+    crate::facts::ReleaseRef {
         version: version.to_owned(),
         image: String::new(),
     }
 }
 
 #[test]
-fn what_somebody_else_tells_cluster_version_is_told_and_not_fought_over() {
+fn what_somebody_else_asks_of_cluster_version_is_reported_and_not_overwritten() {
     let mut agent = upgrading(true, false);
     let began = agent.entry().start_time.clone();
-    agent.cluster().asked = Some(told("4.14.13"));
+    agent.cluster().asked = Some(release("4.14.13"));
     agent.cluster().desired = Some("4.14.13".to_owned());
     for _ in 0..3 {
         assert_eq!(agent.look().0, []);
@@ -119,11 +119,11 @@ fn what_somebody_else_tells_cluster_version_is_told_and_not_fought_over() {
     agent.look();
     assert_eq!(agent.entry().phase, UpgradePhase::Failed);
     let (_, message) = agent.says(ConditionType::FailedUpgrade);
-    assert!(message.contains("ClusterVersion to go to 4.14.13"), "{message}");
+    assert!(message.contains("ClusterVersion to 4.14.13"), "{message}");
 }
 
 #[test]
-fn an_upgrade_goes_on_to_its_end_when_what_cluster_version_asks_for_is_cleared() {
+fn an_upgrade_continues_to_its_end_when_what_cluster_version_asks_for_is_cleared() {
     let mut agent = upgrading(true, false);
     agent.cluster().asked = None;
     for _ in 0..3 {
@@ -143,7 +143,7 @@ fn an_upgrade_goes_on_to_its_end_when_what_cluster_version_asks_for_is_cleared()
 #[test]
 fn a_deletion_does_not_wait_for_a_release_that_the_cluster_refuses() {
     let mut agent = upgrading(false, false);
-    agent.cluster().asked = Some(told("4.14.12"));
+    agent.cluster().asked = Some(release("4.14.12"));
     agent.cluster().refusal = Some("RetrievePayload: the signature cannot be verified".to_owned());
     agent.look();
     assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
@@ -157,7 +157,7 @@ fn a_deletion_does_not_wait_for_a_release_that_the_cluster_refuses() {
 #[test]
 fn what_an_earlier_upgrade_config_asked_for_and_the_cluster_refuses_has_not_commenced() {
     let mut agent = Agent::new();
-    agent.cluster().asked = Some(told("4.14.12"));
+    agent.cluster().asked = Some(release("4.14.12"));
     agent.cluster().refusal = Some("RetrievePayload: the signature cannot be verified".to_owned());
     agent.seen.spec.capacity_reservation = Some(true);
     agent.capacity.originals = vec![machine_set("w")];

@@ -19,13 +19,13 @@ fn machine_sets_that_cannot_be_read_keep_nothing_from_going_on() {
     agent.wait(31);
     assert!(
         !agent.look().0.is_empty(),
-        "it goes on without them, as it does where they do not come in time"
+        "it continues without them, as it does where they do not come in time"
     );
     assert!(agent.measures().contains(&"upgradeoperator_scaling_failed"));
 }
 
 #[test]
-fn a_write_that_is_refused_is_told_and_tried_again_later() {
+fn a_write_that_is_refused_is_reported_and_tried_again_later() {
     let mut agent = with_an_extra_worker();
     agent.capacity.copies.clear();
     let words = "writing MachineSet w-upgrade for extra workers: exceeded quota".to_owned();
@@ -37,7 +37,7 @@ fn a_write_that_is_refused_is_told_and_tried_again_later() {
 }
 
 #[test]
-fn while_cluster_version_cannot_be_read_the_window_counts_and_the_reason_is_told() {
+fn while_cluster_version_cannot_be_read_the_window_counts_and_the_reason_is_reported() {
     let mut agent = Agent::new();
     agent.unhealthy = vec![UnhealthyOperator {
         name: "etcd".to_owned(),
@@ -89,7 +89,7 @@ fn without_any_good_configuration_nothing_commences_and_what_has_commenced_goes_
 }
 
 #[test]
-fn a_finalizer_that_is_refused_is_told_by_the_step_that_waits_for_it() {
+fn a_finalizer_that_is_refused_is_reported_by_the_step_that_waits_for_it() {
     let mut agent = Agent::new();
     agent.look();
     let why = "admission webhook denied the request".to_owned();
@@ -99,15 +99,16 @@ fn a_finalizer_that_is_refused_is_told_by_the_step_that_waits_for_it() {
         .insert(crate::facts::Write::UpgradeConfig, why);
     agent.pass();
     let conditions = agent.entry().conditions.clone().unwrap();
-    let told: Vec<String> = conditions
+    let waiting: Vec<String> = conditions
         .into_iter()
         .filter(|condition| condition.status == "False")
         .filter_map(|condition| condition.message)
         .collect();
     assert!(
-        told.iter()
+        waiting
+            .iter()
             .any(|message| message.ends_with("written: admission webhook denied the request")),
-        "{told:?}"
+        "{waiting:?}"
     );
     agent.seen.refusals.clear();
     agent.pass();
@@ -138,7 +139,7 @@ fn drains_are_helped_whatever_step_waits() {
     ] {
         let mut agent = upgrading(true, control_plane_done);
         agent.broken.extend(broken);
-        agent.nodes = vec![NodeSeen {
+        agent.nodes = vec![ObservedNode {
             name: "w".to_owned(),
             is_worker: true,
             cordon: Some(Cordon {
@@ -146,18 +147,21 @@ fn drains_are_helped_whatever_step_waits() {
             }),
             mco_works: true,
             drain_mark: "drain-1".to_owned(),
-            ..NodeSeen::default()
+            ..ObservedNode::default()
         }];
-        agent.pods = vec![PodSeen {
+        agent.pods = vec![ObservedPod {
             name: "holds".to_owned(),
             node: "w".to_owned(),
-            ..PodSeen::default()
+            ..ObservedPod::default()
         }];
         let mut forced = Vec::new();
         for minute in 0..50 {
             agent.wait(1);
             let (commands, _) = agent.look();
-            if commands.iter().any(|command| matches!(command, Command::Tend(_))) {
+            if commands
+                .iter()
+                .any(|command| matches!(command, Command::ActOnPods(_)))
+            {
                 forced.push(minute);
             }
         }
@@ -190,12 +194,12 @@ extDependencyAvailabilityChecks: {{http: {{timeout: {most}}}}}
     agent.look();
     commence(&mut agent.seen);
     agent.workers(500, 0);
-    agent.nodes = vec![NodeSeen {
+    agent.nodes = vec![ObservedNode {
         name: "w".to_owned(),
         is_worker: true,
         cordon: Some(Cordon { since: None }),
         mco_works: true,
-        ..NodeSeen::default()
+        ..ObservedNode::default()
     }];
     for _ in 0..3 {
         agent.look();

@@ -24,11 +24,11 @@ fn a_new_upgrade_waits_for_its_time_and_then_tells_the_cluster_channel_and_relea
         image: None,
     };
     assert_eq!(agent.look().0, [release]);
-    assert_eq!(agent.told, ["UpgradeStarted"]);
+    assert_eq!(agent.published, ["UpgradeStarted"]);
 }
 
 #[test]
-fn the_steps_follow_each_other_and_each_is_told_once() {
+fn the_steps_follow_each_other_and_each_is_reported_once() {
     let mut agent = Agent::new();
     agent.look();
     agent.look();
@@ -61,7 +61,7 @@ fn the_steps_follow_each_other_and_each_is_told_once() {
     agent.look();
     assert_eq!(agent.status, once, "nothing changes any more");
     assert_eq!(
-        agent.told,
+        agent.published,
         [
             "UpgradeStarted",
             "ControlPlaneUpgradeStarted",
@@ -99,7 +99,7 @@ fn an_ill_operator_holds_the_upgrade_until_its_window_is_over() {
     assert_eq!(wait_of(&agent.look()), None);
     assert_eq!(agent.entry().phase, UpgradePhase::Failed);
     assert_eq!(
-        agent.told,
+        agent.published,
         [
             "UpgradeStarted",
             "HealthCheckFailed",
@@ -122,7 +122,7 @@ fn a_cluster_that_does_not_go_on_says_why_in_the_condition_of_the_step_that_wait
         (status.as_str(), message.as_str()),
         (
             "False",
-            "the cluster does not go on: InvalidClusterVersion: no such release"
+            "the cluster does not make progress: InvalidClusterVersion: no such release"
         )
     );
     agent.cluster().refusal = None;
@@ -177,7 +177,7 @@ fn what_is_invalid_stays_pending_with_a_condition_and_starts_when_it_is_fixed() 
     assert_eq!(wait_of(&agent.look()), Some(RESYNC));
     assert_eq!(agent.entry().phase, UpgradePhase::Pending);
     assert_eq!(agent.says(ConditionType::UpgradeConfigValidated).0, "False");
-    assert_eq!(agent.told, ["InvalidUpgradeConfig"]);
+    assert_eq!(agent.published, ["InvalidUpgradeConfig"]);
     agent.seen.spec.desired.version = Some("4.14.12".to_owned());
     agent.look();
     assert!(!agent.look().0.is_empty());
@@ -208,7 +208,7 @@ fn health_is_looked_at_hours_ahead_only_with_the_feature_and_blocks_nothing() {
     }];
     agent.look();
     assert_eq!(agent.entry().phase, UpgradePhase::Pending);
-    assert_eq!(agent.told, ["HealthCheckFailed"]);
+    assert_eq!(agent.published, ["HealthCheckFailed"]);
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn extra_workers_go_though_nothing_says_any_more_that_they_were_made() {
     let deleted = Command::DeleteMachineSet("w-upgrade".to_owned());
     for is_running in [false, true] {
         let mut agent = with_an_extra_worker();
-        // Deleted with its finalizer and made anew, or restored without its status.
+        // Deleted with its finalizer and created again, or restored without its status.
         agent.status = UpgradeConfigStatus::default();
         agent.seen.spec.capacity_reservation = Some(false);
         if !is_running {
@@ -143,7 +143,7 @@ fn a_check_that_has_passed_or_is_over_is_not_measured_any_more() {
     let of_new = crate::metrics::wanted(&early.seen, &early.status);
     let mut states: Vec<&str> = of_new
         .keys()
-        .filter(|(kind, _)| *kind == crate::metrics::Kind::HealthCheckFailed)
+        .filter(|(kind, _)| *kind == crate::metrics::MetricKind::HealthCheckFailed)
         .map(|(_, labels)| labels[1].as_str())
         .collect();
     states.dedup();
