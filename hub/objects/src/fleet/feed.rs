@@ -260,11 +260,7 @@ impl Fleet {
                 let entry = &recorded.entry;
                 (entry.completed, entry.started.is_none(), entry.started)
             });
-            let is_recorded = |lost: &Work| {
-                entries
-                    .iter()
-                    .any(|recorded| lost.is_recorded_by(&recorded.entry))
-            };
+            let is_recorded = |lost: &Work| entries.iter().any(|one| lost.is_recorded_by(&one.entry));
             if known.lost.as_deref().is_some_and(is_recorded) {
                 known.lost = None;
             }
