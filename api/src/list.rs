@@ -59,7 +59,7 @@ pub struct List<T> {
     written_as: EmptyForm,
 }
 
-/// How a list without items stands on the wire.
+/// The wire form of a list without items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EmptyForm {
     Absent,

@@ -23,7 +23,7 @@ use serde_json::json;
 
 const HOUR: Duration = Duration::from_hours(1);
 /// Virtual time until an upgrade is given up.
-const PATIENCE: u32 = 48;
+const TIMEOUT: u32 = 48;
 
 fn main() -> anyhow::Result<()> {
     let virtually = tokio::runtime::Builder::new_current_thread()
@@ -116,7 +116,7 @@ async fn process() -> anyhow::Result<()> {
     }))?;
     let (before, began) = (after, Instant::now());
     api.create(&PostParams::default(), &upgrade).await?;
-    for _ in 0..PATIENCE * 60 {
+    for _ in 0..TIMEOUT * 60 {
         tokio::time::sleep(HOUR / 60).await;
         let status = api.get(UPGRADE_CONFIG).await?.status.unwrap_or_default();
         let newest = status.history.unwrap_or_default().into_iter().next();

@@ -14,7 +14,7 @@ use tower::{BoxError, Service, ServiceExt};
 /// By how much the next event is late.
 pub type Lateness = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// So many events of a watch may be on their way at once; more wait until the first has come.
+/// The number of events of a watch that may be on their way at once; more wait until the first has come.
 const ON_THEIR_WAY: usize = 1_024;
 
 /// `transport`, with watches whose events are late.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use drydock_runtime::{Clock, telemetry};
-use drydock_sandbox::test_env::{self, Place, TestEnv, TestEnvSettings};
+use drydock_sandbox::test_env::{self, ApiEndpoint, TestEnv, TestEnvSettings};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Client, ResourceExt};
 use kube_sandbox::pace::Pace;
@@ -82,8 +82,8 @@ impl RealFleet {
         let stop = CancellationToken::new();
         tokio::spawn(Pace::Scaled(SPEED).hold(stop.clone()));
         let workplace = Workplace::new("fleet")?;
-        let place = Place::Remote(patient(&spoke).await?);
-        let monitoring = monitor(REAL_SPOKE, &place, &stop).await?;
+        let endpoint = ApiEndpoint::Remote(patient(&spoke).await?);
+        let monitoring = monitor(REAL_SPOKE, &endpoint, &stop).await?;
         let mut fleet = Self {
             agents: vec![agent(&workplace, REAL_SPOKE, &agent_kubeconfig, &monitoring)?],
             hub_process: None,
@@ -102,11 +102,11 @@ impl RealFleet {
     async fn play(&mut self, settings: TestEnvSettings) -> anyhow::Result<()> {
         let clock = Clock::simulated(Clock::system().now());
         let types = test_env::spoke_types()?;
-        let mut places = BTreeMap::new();
+        let mut endpoints = BTreeMap::new();
         for cluster in &settings.clusters {
             let name = cluster.name.clone();
             if name == REAL_SPOKE {
-                places.insert(name, Place::Remote(patient(&self.spoke).await?));
+                endpoints.insert(name, ApiEndpoint::Remote(patient(&self.spoke).await?));
                 continue;
             }
             let settings =
@@ -114,15 +114,15 @@ impl RealFleet {
             let server = ApiServer::new(settings);
             if cluster.agent {
                 let kubeconfig = self.listen(&name, &server).await?;
-                let place = Place::Memory(server.clone());
-                let monitoring = monitor(&name, &place, &self.stop).await?;
+                let endpoint = ApiEndpoint::Memory(server.clone());
+                let monitoring = monitor(&name, &endpoint, &self.stop).await?;
                 let agent = agent(&self.workplace, &name, &kubeconfig, &monitoring)?;
                 self.agents.push(agent);
             }
-            places.insert(name, Place::Memory(server));
+            endpoints.insert(name, ApiEndpoint::Memory(server));
         }
-        let hub = Place::Remote(patient(&self.hub).await?);
-        self.env = Some(TestEnv::over(settings, clock, hub, places).await?);
+        let hub = ApiEndpoint::Remote(patient(&self.hub).await?);
+        self.env = Some(TestEnv::over(settings, clock, hub, endpoints).await?);
         Ok(())
     }
 
@@ -265,8 +265,8 @@ fn agent(
 }
 
 /// Serves a cluster's monitoring; returns where. Its clock is the agent's, which is a process and knows no virtual time.
-async fn monitor(cluster: &str, place: &Place, stop: &CancellationToken) -> anyhow::Result<String> {
-    let served = Monitoring::new(cluster, place.access("prometheus"), Clock::system());
+async fn monitor(cluster: &str, endpoint: &ApiEndpoint, stop: &CancellationToken) -> anyhow::Result<String> {
+    let served = Monitoring::new(cluster, endpoint.access("prometheus"), Clock::system());
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let (all, stop) = (BTreeMap::from([(cluster.to_owned(), served)]), stop.clone());

@@ -186,15 +186,15 @@ impl Spoke {
         Ok(self.condition(type_).await?.message.unwrap_or_default())
     }
 
-    /// The states that others have been told of, in their order, each with what is told.
+    /// The states that were notified, in their order, each with its description.
     ///
     /// # Errors
     /// If the UpgradeConfig has no history yet.
-    pub async fn told(&self) -> anyhow::Result<Vec<(String, String)>> {
-        let told = self.entry().await?.notifications.unwrap_or_default();
-        Ok(told
+    pub async fn notifications(&self) -> anyhow::Result<Vec<(String, String)>> {
+        let raised = self.entry().await?.notifications.unwrap_or_default();
+        Ok(raised
             .into_iter()
-            .map(|told| (told.event, told.description.unwrap_or_default()))
+            .map(|raised| (raised.event, raised.description.unwrap_or_default()))
             .collect())
     }
 

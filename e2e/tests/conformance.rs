@@ -102,7 +102,7 @@ impl Report {
             .map(|(_, known)| format!("{} at {}", known.case, known.at))
             .collect();
         let readme = std::fs::read_to_string(manifests::in_repository("sandbox/kube/README.md"))?;
-        let untold: Vec<&str> = known
+        let undocumented: Vec<&str> = known
             .all()
             .map(|known| known.reason.as_str())
             .filter(|reason| !readme.contains(reason))
@@ -113,8 +113,8 @@ impl Report {
             self.equal, self.known
         );
         anyhow::ensure!(
-            untold.is_empty(),
-            "sandbox/kube/README.md does not tell: {untold:#?}"
+            undocumented.is_empty(),
+            "sandbox/kube/README.md does not list: {undocumented:#?}"
         );
         anyhow::ensure!(
             stale.is_empty(),

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_are_told_once_and_without_a_backtrace() {
+    fn causes_are_printed_once_and_without_a_backtrace() {
         let refused = anyhow!("connection refused (os error 111)");
         let quoting = refused.context("asking the hub: connection refused (os error 111)");
         let error = Err::<(), _>(quoting).context("reading upgrades").unwrap_err();

@@ -94,9 +94,9 @@ impl Shared {
             asked: cluster.asked.map(|release| release.version),
         };
         self.context.known.send_if_modified(|before| {
-            let is_news = *before != known;
+            let is_new = *before != known;
             *before = known;
-            is_news
+            is_new
         });
     }
 }

@@ -157,13 +157,13 @@ fn say(shared: &Shared, upgrade: &UpgradeConfig, before: &UpgradeConfigStatus, a
 
 fn ignore(upgrade: &UpgradeConfig, shared: &Shared) {
     let uid = upgrade.uid().unwrap_or_default();
-    let is_news = shared
+    let is_new = shared
         .ignored
         .0
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .insert(uid);
-    if is_news {
+    if is_new {
         let transition = Transition {
             warning: true,
             reason: "IgnoredUpgradeConfig",

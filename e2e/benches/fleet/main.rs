@@ -34,7 +34,7 @@ use meter::{Meter, Reading};
 use proxy::Proxy;
 
 /// By when a stage of a run is over.
-const PATIENCE: Duration = Duration::from_mins(30);
+const TIMEOUT: Duration = Duration::from_mins(30);
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -116,7 +116,7 @@ async fn run(size: usize, answers: Answers, idle: Option<Duration>) -> anyhow::R
             .args(arguments),
     )?;
     let meter = Meter::new(hub.id(), address, proxy);
-    meter.wait_until_ready(PATIENCE).await?;
+    meter.wait_until_ready(TIMEOUT).await?;
     let access = Access::remote(admin.clone(), "spokes");
     let settings = StubWorkAgentSettings {
         durations: vec![SignedDuration::from_secs(1)],
@@ -190,7 +190,7 @@ async fn rest(meter: &Meter, idle: Duration) -> anyhow::Result<()> {
             }
         }
     };
-    tokio::time::timeout(PATIENCE, quiet)
+    tokio::time::timeout(TIMEOUT, quiet)
         .await
         .context("the hub does not come to rest")??;
     tokio::time::sleep(idle).await;
@@ -221,7 +221,7 @@ async fn count_works(client: &Client, size: usize) -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, counting)
+    tokio::time::timeout(TIMEOUT, counting)
         .await
         .context("not all works came")?
 }
@@ -240,7 +240,7 @@ async fn complete(client: &Client) -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, waiting)
+    tokio::time::timeout(TIMEOUT, waiting)
         .await
         .context("it does not come to an end")?
 }

@@ -74,13 +74,13 @@ impl Meter {
         Ok((status, String::from_utf8_lossy(&body).into_owned()))
     }
 
-    pub async fn wait_until_ready(&self, patience: Duration) -> anyhow::Result<()> {
+    pub async fn wait_until_ready(&self, timeout: Duration) -> anyhow::Result<()> {
         let ready = async {
             while !matches!(self.get("/readyz").await, Ok((200, _))) {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        tokio::time::timeout(patience, ready)
+        tokio::time::timeout(timeout, ready)
             .await
             .context("the hub does not become ready")
     }

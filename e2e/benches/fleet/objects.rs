@@ -24,7 +24,7 @@ pub fn name(number: usize) -> String {
     format!("cluster{number:05}")
 }
 
-/// So many clusters, and a Placement that selects them all.
+/// This many clusters, and a Placement that selects them all.
 pub async fn make_fleet(hub: &Access, size: usize) -> anyhow::Result<()> {
     stream::iter(0..size)
         .map(|number| make_cluster(hub, name(number)))

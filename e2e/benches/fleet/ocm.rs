@@ -74,8 +74,8 @@ async fn delete(admin: &Client) -> anyhow::Result<()> {
     );
     let sets: Api<DynamicObject> =
         Api::namespaced_with(admin.clone(), "default", &ApiResource::from_gvk(&kind));
-    let released = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-    sets.patch(NAME, &PatchParams::default(), &released)
+    let without_finalizers = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    sets.patch(NAME, &PatchParams::default(), &without_finalizers)
         .await
         .context("taking its finalizer off")?;
     sets.delete(NAME, &DeleteParams::default())

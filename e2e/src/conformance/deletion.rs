@@ -7,7 +7,7 @@ use kube::runtime::wait::{await_condition, conditions};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::json;
 
-use super::{Case, PATIENCE, object_of, refused};
+use super::{Case, TIMEOUT, object_of, refused};
 
 /// A finalizer holds an object; when it goes, its dependents go with it.
 ///
@@ -104,6 +104,6 @@ pub async fn a_namespace_takes_its_content_with_it(client: Client) -> anyhow::Re
         .patch("held", &PatchParams::default(), &Patch::Merge(patch))
         .await?;
     let gone = await_condition(namespaces, "ending", conditions::is_deleted(&uid));
-    tokio::time::timeout(PATIENCE, gone).await??;
+    tokio::time::timeout(TIMEOUT, gone).await??;
     Ok(())
 }

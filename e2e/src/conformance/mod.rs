@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// How long a real cluster's controllers get for what the sandbox does at once.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Runs every case on one server, and gives the name and the outcome of each.
 pub async fn all(client: &Client) -> Vec<(&'static str, anyhow::Result<()>)> {
@@ -130,7 +130,7 @@ impl Case {
         let uid = map.uid().unwrap_or_default();
         let name = map.name_any();
         let deleted = await_condition(self.maps(), &name, conditions::is_deleted(&uid));
-        tokio::time::timeout(PATIENCE, deleted)
+        tokio::time::timeout(TIMEOUT, deleted)
             .await
             .with_context(|| format!("{name} is still there"))??;
         Ok(())

@@ -86,7 +86,7 @@ pub async fn a_strategic_merge_patch_merges_lists_by_their_keys(client: Client) 
     Ok(())
 }
 
-/// Appliers share an object, are told of conflicts, may force, and take away what they no longer name.
+/// Appliers share an object, get conflicts, may force, and take away what they no longer name.
 ///
 /// # Errors
 /// If the server behaves in another way.

@@ -77,7 +77,7 @@ pub async fn selectors_select(client: Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A watch goes on from its version, and tells what comes into its selector and what leaves it.
+/// A watch continues from its version, and reports what comes into its selector and what leaves it.
 ///
 /// # Errors
 /// If the server behaves in another way.
@@ -98,7 +98,7 @@ pub async fn a_watch_tells_what_comes_and_what_leaves(client: Client) -> anyhow:
     let parameters = WatchParams::default().labels("in=yes").timeout(3);
     let stream = case.maps().watch(&parameters, &since).await?;
     let events: Vec<WatchEvent<ConfigMap>> = stream.try_collect().await?;
-    let told: Vec<String> = events
+    let changes: Vec<String> = events
         .iter()
         .filter_map(|event| match event {
             WatchEvent::Added(map) => Some(format!("added {}", map.name_any())),
@@ -107,7 +107,7 @@ pub async fn a_watch_tells_what_comes_and_what_leaves(client: Client) -> anyhow:
             WatchEvent::Bookmark(_) | WatchEvent::Error(_) => None,
         })
         .collect();
-    ensure!(told == ["deleted a", "added b", "deleted b"], "{told:?}");
+    ensure!(changes == ["deleted a", "added b", "deleted b"], "{changes:?}");
     Ok(())
 }
 

@@ -34,16 +34,16 @@ impl std::fmt::Display for Difference {
 /// The differences between two answers to the same step, after what no two servers share is taken out.
 pub fn compare(step: usize, sandbox: &Value, real: &Value) -> Vec<Difference> {
     let mut differences = Vec::new();
-    walk(step, "", &normal(sandbox), &normal(real), &mut differences);
+    compare_at(step, "", &normal(sandbox), &normal(real), &mut differences);
     differences
 }
 
-fn walk(step: usize, at: &str, sandbox: &Value, real: &Value, into: &mut Vec<Difference>) {
+fn compare_at(step: usize, at: &str, sandbox: &Value, real: &Value, into: &mut Vec<Difference>) {
     match (sandbox, real) {
         (Value::Object(one), Value::Object(two)) => fields(step, at, one, two, into),
         (Value::Array(one), Value::Array(two)) if one.len() == two.len() => {
             for (index, (one, two)) in one.iter().zip(two).enumerate() {
-                walk(step, &format!("{at}/{index}"), one, two, into);
+                compare_at(step, &format!("{at}/{index}"), one, two, into);
             }
         }
         _ if sandbox == real => {}
@@ -69,7 +69,7 @@ fn fields(
     for key in keys {
         let pointer = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
         match (one.get(key), two.get(key)) {
-            (Some(one), Some(two)) => walk(step, &pointer, one, two, into),
+            (Some(one), Some(two)) => compare_at(step, &pointer, one, two, into),
             (sandbox, real) => into.push(Difference {
                 step,
                 pointer,

@@ -13,7 +13,7 @@ use super::target::Slowly;
 use super::{Answer, Target, path};
 
 /// How long a controller of the real server gets.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Runs all steps in a new namespace and gives what is compared, a value a step.
 ///
@@ -80,14 +80,14 @@ async fn until(
         path: path.to_owned(),
         ..Request::default()
     };
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + TIMEOUT;
     loop {
         let answer = target.send(variables.fill(&get)?, false).await?;
         if done(&answer) {
             return Ok(());
         }
         if tokio::time::Instant::now() > deadline {
-            bail!("{path} is not so within {PATIENCE:?}: {}", answer.value());
+            bail!("{path} is not so within {TIMEOUT:?}: {}", answer.value());
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -17,7 +17,7 @@ use tower::{ServiceBuilder, ServiceExt};
 use super::Answer;
 
 /// How long one request may take.
-const PATIENCE: Duration = Duration::from_secs(40);
+const TIMEOUT: Duration = Duration::from_secs(40);
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 type Service =
@@ -89,9 +89,9 @@ impl Target {
             let body = body.collect().await?.to_bytes();
             anyhow::Ok((head, body))
         };
-        let (head, body) = tokio::time::timeout(PATIENCE, exchange)
+        let (head, body) = tokio::time::timeout(TIMEOUT, exchange)
             .await
-            .with_context(|| format!("{what}: no answer within {PATIENCE:?}"))?
+            .with_context(|| format!("{what}: no answer within {TIMEOUT:?}"))?
             .with_context(|| what.clone())?;
         let body = match head.headers.get(http::header::CONTENT_ENCODING) {
             Some(encoding) if encoding == "gzip" => {

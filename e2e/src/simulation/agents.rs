@@ -11,19 +11,19 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::draw::below;
-use super::faults::Trouble;
+use super::faults::InjectedFaults;
 use crate::local_fleet::program_client;
 
-/// Keeps the agent of a cluster running for ever, and while it is troubled kills it at random.
+/// Keeps the agent of a cluster running forever, and during the fault period kills it at random.
 pub(super) async fn keep_running(
     spoke: ApiServer,
     network: Network,
     clock: Clock,
     mut rng: ChaCha8Rng,
-    troubled: Duration,
-    trouble: Trouble,
+    fault_period: Duration,
+    faults: InjectedFaults,
 ) {
-    let end = Instant::now() + troubled;
+    let end = Instant::now() + fault_period;
     loop {
         let Ok(client) = program_client(&spoke, names::AGENT_MANAGER) else {
             return;
@@ -39,7 +39,7 @@ pub(super) async fn keep_running(
             Duration::from_hours(24 * 30)
         };
         match tokio::time::timeout(lifetime, run).await {
-            Err(_killed) => trouble.counted().killed += 1,
+            Err(_killed) => faults.counted().killed += 1,
             Ok(ended) => {
                 tracing::warn!(?ended, "the agent ended and is started again");
                 tokio::time::sleep(Duration::from_secs(10)).await;

@@ -26,7 +26,7 @@ type Objects = Vec<(Kind, Value)>;
 pub(super) struct Backups(Arc<Mutex<VecDeque<(Timestamp, Objects)>>>);
 
 impl Backups {
-    /// Makes backups for ever.
+    /// Makes backups forever.
     pub async fn keep(self, hub: Access, clock: Clock) {
         loop {
             tokio::time::sleep(EVERY).await;

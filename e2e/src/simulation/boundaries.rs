@@ -24,7 +24,7 @@ use crate::hub_fleet::{UPGRADE, is_true};
 use crate::local_fleet::program_client;
 
 /// By when the rollout has ended, however often the hub is killed.
-const PATIENCE: Duration = Duration::from_hours(48);
+const TIMEOUT: Duration = Duration::from_hours(48);
 
 /// When the hub is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub async fn run(kill: Option<Kill>) -> anyhow::Result<End> {
     }
     let mut hub = JoinSet::new();
     start(&mut hub, &server, &clock)?;
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + TIMEOUT;
     loop {
         tokio::select! {
             () = killer.struck.notified() => {
@@ -129,7 +129,7 @@ pub async fn run(kill: Option<Kill>) -> anyhow::Result<End> {
             .status
             .as_ref()
             .is_some_and(|status| is_true(status, "Complete"));
-        if is_complete && rules.goes_on(upgrade).is_none() {
+        if is_complete && rules.waits_for_work(upgrade).is_none() {
             if let Some(lost) = rules.lost() {
                 bail!("{lost}\n{}", rules.history());
             }

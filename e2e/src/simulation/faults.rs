@@ -53,9 +53,9 @@ impl Counts {
 
 /// Faults, while they last. All clones count together.
 #[derive(Clone, Default)]
-pub(super) struct Trouble(Arc<Mutex<Counts>>);
+pub(super) struct InjectedFaults(Arc<Mutex<Counts>>);
 
-impl Trouble {
+impl InjectedFaults {
     /// Lets requests of the replicas fail until `end`, each by what the seed draws.
     pub fn begin(
         server: &ApiServer,
@@ -65,10 +65,10 @@ impl Trouble {
         obstacles: Obstacles,
         rules: Rules,
     ) -> Self {
-        let trouble = Self::default();
+        let faults = Self::default();
         let rate = [0, 2, 10, 30][below(rng, 4) as usize];
         let draws = Mutex::new(ChaCha8Rng::seed_from_u64(rng.next_u64()));
-        let (noted, clock) = (trouble.clone(), clock.clone());
+        let (noted, clock) = (faults.clone(), clock.clone());
         server.set_fault_hook(Some(Arc::new(move |asked: &RequestInfo<'_>| {
             if asked.identity.name() == "spokes" && obstacles.has(asked.namespace) {
                 return FaultAction::Unreachable;
@@ -99,7 +99,7 @@ impl Trouble {
             }
             verdict
         })));
-        trouble
+        faults
     }
 
     /// By how much events of watches are late, as the seed draws.
@@ -166,17 +166,17 @@ fn verdict(kind: u64, is_write: bool, seconds: u64, counts: &mut Counts) -> Faul
 
 type Hub = JoinHandle<Result<(), drydock_hub::Error>>;
 
-/// Keeps two replicas running for ever, and for a while kills one at random and breaks watches. One that lost its lease is
+/// Keeps two replicas running forever, and for a while kills one at random and breaks watches. One that lost its lease is
 /// started again, as a supervisor does. `kill` ends both.
 pub(super) async fn restart_at_random(
     replicas: Replicas,
     mut rng: ChaCha8Rng,
-    troubled: Duration,
-    trouble: Trouble,
+    fault_period: Duration,
+    faults: InjectedFaults,
     kill: Arc<Notify>,
 ) {
     let mut hubs: [Option<Hub>; 2] = [None, None];
-    let end = Instant::now() + troubled;
+    let end = Instant::now() + fault_period;
     loop {
         for (hub, name) in hubs.iter_mut().zip(["replica-a", "replica-b"]) {
             if hub.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -188,7 +188,7 @@ pub(super) async fn restart_at_random(
         tokio::select! {
             () = kill.notified() => {
                 for hub in &mut hubs {
-                    trouble.counted().killed += 1;
+                    faults.counted().killed += 1;
                     end_of(hub).await;
                 }
                 continue;
@@ -202,7 +202,7 @@ pub(super) async fn restart_at_random(
             0 => replicas.server.cut_watches(|who, _| who.starts_with("replica")),
             1 => replicas.server.compact(),
             which => {
-                trouble.counted().killed += 1;
+                faults.counted().killed += 1;
                 end_of(&mut hubs[(which - 2) as usize]).await;
             }
         }

@@ -56,7 +56,7 @@ pub(super) enum Happening {
     Restore { backup: u64, down: u64 },
     /// A Placement requires this of clusters, or is deleted.
     Placement(&'static str, &'static str, Option<Value>),
-    /// A Placement is deleted and made anew.
+    /// A Placement is deleted and created again.
     PlacementAnew(&'static str, &'static str, Value),
     /// A cluster set is there, or is not.
     Set(&'static str, bool),
@@ -70,9 +70,9 @@ pub(super) enum Happening {
     Leaves(String),
     /// A cluster joins the hub.
     Joins(String),
-    /// The namespace of a cluster is deleted, or made anew.
+    /// The namespace of a cluster is deleted, or created again.
     Namespace(String, bool),
-    /// The namespace of upgrades is deleted with all that is in it, or made anew.
+    /// The namespace of upgrades is deleted with all that is in it, or created again.
     Team(bool),
     /// Somebody edits a work of a cluster: which of them a number says.
     Tampered(String, u64, Tamper),
@@ -97,17 +97,17 @@ pub(super) struct Events(pub Vec<(Duration, Happening)>);
 struct Drawing<'a> {
     rng: &'a mut ChaCha8Rng,
     scenario: &'a Scenario,
-    troubled: Duration,
+    fault_period: Duration,
     events: Vec<(Duration, Happening)>,
 }
 
 impl Events {
-    /// Draws what happens within `troubled`; at its end everything works again that is not the user's wish.
-    pub fn draw(rng: &mut ChaCha8Rng, scenario: &Scenario, troubled: Duration) -> Self {
+    /// Draws what happens within `fault_period`; at its end everything works again that is not the user's wish.
+    pub fn draw(rng: &mut ChaCha8Rng, scenario: &Scenario, fault_period: Duration) -> Self {
         let mut drawing = Drawing {
             rng,
             scenario,
-            troubled,
+            fault_period,
             events: Vec::new(),
         };
         let count = 4 + below(drawing.rng, 28);
@@ -115,9 +115,9 @@ impl Events {
             drawing.one();
         }
         let mut events = drawing.events;
-        events.push((troubled, Happening::Refusals(Vec::new())));
-        events.push((troubled, Happening::Partition(false)));
-        events.push((troubled, Happening::Corrected));
+        events.push((fault_period, Happening::Refusals(Vec::new())));
+        events.push((fault_period, Happening::Partition(false)));
+        events.push((fault_period, Happening::Corrected));
         events.sort_by_key(|(at, _)| *at);
         Self(events)
     }
@@ -129,7 +129,7 @@ impl Events {
 
 impl Drawing<'_> {
     fn moment(&mut self) -> Duration {
-        let minutes = self.troubled.as_secs() / 60;
+        let minutes = self.fault_period.as_secs() / 60;
         Duration::from_secs(60 * below(self.rng, minutes - 1) + below(self.rng, 60))
     }
 
@@ -149,7 +149,7 @@ impl Drawing<'_> {
     /// Until when something lasts that begins at a moment, at most this many minutes.
     fn until(&mut self, at: Duration, minutes: u64) -> Duration {
         let lasts = Duration::from_secs(60 * (1 + below(self.rng, minutes)));
-        (at + lasts).min(self.troubled)
+        (at + lasts).min(self.fault_period)
     }
 
     fn push(&mut self, at: Duration, happening: Happening) {
@@ -167,9 +167,9 @@ impl Drawing<'_> {
                 self.push(at, Happening::Create(which, spec));
             }
             46..52 => {
-                let anew = chance(self.rng, 50).then(|| self.spec());
+                let recreated = chance(self.rng, 50).then(|| self.spec());
                 let which = self.which();
-                self.push(at, Happening::Delete(which, anew));
+                self.push(at, Happening::Delete(which, recreated));
             }
             52..58 => self.partition(at),
             58..62 => self.clock(at),

@@ -39,7 +39,7 @@ use tracing::Instrument;
 
 use backup::Backups;
 pub use faults::Counts;
-use faults::Trouble;
+use faults::InjectedFaults;
 use fleet::Fleet;
 use happening::Events;
 use rules::Rules;
@@ -50,11 +50,11 @@ use crate::delayed_watch::{Lateness, delayed_watch};
 use crate::hub_fleet::UPGRADE;
 use crate::local_fleet::EPOCH;
 
-/// How long faults go on.
-const TROUBLED: Duration = Duration::from_hours(12);
+/// How long faults last.
+const FAULT_PERIOD: Duration = Duration::from_hours(12);
 /// By when all upgrades must have come to their ends after the faults: all clusters one after the other, each to its timeout, some
 /// only within a window a day.
-const PATIENCE: Duration = Duration::from_hours(24 * 12);
+const TIMEOUT: Duration = Duration::from_hours(24 * 12);
 /// Of this many seeds one has simulated clusters instead of works that are answered.
 const REAL: u64 = 8;
 /// How often it is asked whether it has.
@@ -80,7 +80,7 @@ pub struct Summary {
 pub async fn run(seed: u64) -> anyhow::Result<Summary> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let scenario = Scenario::draw(&mut rng, seed.is_multiple_of(REAL));
-    let events = Events::draw(&mut rng, &scenario, TROUBLED);
+    let events = Events::draw(&mut rng, &scenario, FAULT_PERIOD);
     let fleet = Arc::new(Fleet::start(&scenario, seed).await?);
     let (server, clock) = (fleet.hub.clone(), fleet.clock.clone());
     let rules = Rules::new(fleet.spokes());
@@ -91,14 +91,14 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
         rules.clone(),
     ));
     let (obstacles, skew) = (Obstacles::default(), Arc::new(AtomicI64::new(0)));
-    let end = EPOCH + SignedDuration::try_from(TROUBLED)?;
+    let end = EPOCH + SignedDuration::try_from(FAULT_PERIOD)?;
     let (registries, backups) = (Registries::default(), Backups::default());
-    let (trouble, kill) = (
-        Trouble::begin(&server, &mut rng, end, &clock, obstacles.clone(), rules.clone()),
+    let (faults, kill) = (
+        InjectedFaults::begin(&server, &mut rng, end, &clock, obstacles.clone(), rules.clone()),
         Arc::new(Notify::new()),
     );
-    trouble.counted().events += events.count();
-    let lateness = trouble.lateness(&mut rng, end, &clock);
+    faults.counted().events += events.count();
+    let lateness = faults.lateness(&mut rng, end, &clock);
     parts.spawn(
         backups
             .clone()
@@ -116,7 +116,7 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
     rules.set_inputs(world.inputs().await?, Timestamp::MIN);
     create_upgrades(&fleet, &scenario).await;
     let happens = tokio::spawn(world.play(events.clone()));
-    start_agents(&fleet, &mut rng, &trouble, &mut parts);
+    start_agents(&fleet, &mut rng, &faults, &mut parts);
     let replicas = Replicas {
         server: server.clone(),
         clock: clock.skewed(skew),
@@ -126,8 +126,8 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
     let hubs = tokio::spawn(faults::restart_at_random(
         replicas,
         rng,
-        TROUBLED,
-        trouble.clone(),
+        FAULT_PERIOD,
+        faults.clone(),
         kill,
     ));
     let ended = follow(&fleet, &rules, &registries, &happens).await;
@@ -140,7 +140,7 @@ pub async fn run(seed: u64) -> anyhow::Result<Summary> {
     happens.await.context("what happens panicked")??;
     Ok(Summary {
         lasted: clock.now().duration_since(EPOCH),
-        faults: trouble.counts(),
+        faults: faults.counts(),
         checks: rules.checks(),
         starts: rules.starts(),
     })
@@ -154,11 +154,11 @@ async fn create_upgrades(fleet: &Fleet, scenario: &Scenario) {
 }
 
 /// The real agents of simulated clusters.
-fn start_agents(fleet: &Fleet, rng: &mut ChaCha8Rng, trouble: &Trouble, parts: &mut JoinSet<()>) {
+fn start_agents(fleet: &Fleet, rng: &mut ChaCha8Rng, faults: &InjectedFaults, parts: &mut JoinSet<()>) {
     for (name, spoke, network) in fleet.agents() {
         let draws = ChaCha8Rng::seed_from_u64(rng.next_u64());
         let clock = fleet.clock.clone();
-        let agent = agents::keep_running(spoke, network, clock, draws, TROUBLED, trouble.clone());
+        let agent = agents::keep_running(spoke, network, clock, draws, FAULT_PERIOD, faults.clone());
         parts.spawn(agent.instrument(tracing::info_span!("agent", cluster = name)));
     }
 }
@@ -178,7 +178,7 @@ async fn follow(
     registries: &Registries,
     happens: &JoinHandle<anyhow::Result<()>>,
 ) -> anyhow::Result<()> {
-    let deadline = EPOCH + SignedDuration::try_from(TROUBLED + PATIENCE)?;
+    let deadline = EPOCH + SignedDuration::try_from(FAULT_PERIOD + TIMEOUT)?;
     loop {
         tokio::time::sleep(LOOK).await;
         if let Some(broken) = rules.broken() {
@@ -192,14 +192,14 @@ async fn follow(
                 anyhow::bail!("{broken}");
             }
         }
-        let is_calm = now.duration_since(EPOCH) > SignedDuration::try_from(TROUBLED)?;
+        let is_calm = now.duration_since(EPOCH) > SignedDuration::try_from(FAULT_PERIOD)?;
         if !is_calm || !happens.is_finished() {
             continue;
         }
         let going: Vec<String> = upgrades
             .iter()
             .filter_map(|upgrade| {
-                let why = rules.goes_on(upgrade)?;
+                let why = rules.waits_for_work(upgrade)?;
                 let metadata = &upgrade.metadata;
                 Some(format!(
                     "{:?}/{:?}: {why}: {:#?}",

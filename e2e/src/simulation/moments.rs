@@ -40,7 +40,7 @@ impl<T> Moments<T> {
         self.0[first.unwrap_or(0)..].iter().map(|(_, what)| what)
     }
 
-    /// Whether it changed between two moments, as far as clocks that are apart can tell.
+    /// Whether it changed between two moments, as far as clocks that differ allow.
     pub fn has_changed_between(&self, from: Timestamp, to: Timestamp) -> bool {
         self.0
             .iter()

@@ -151,7 +151,7 @@ impl World {
                 let patch = json!({"metadata": {"annotations": {name: value}}});
                 done(user.merge_patch(&UPGRADE, &key(&which), patch).await).map(drop)
             }
-            Happening::Delete(which, anew) => self.delete(&which, anew).await,
+            Happening::Delete(which, recreated) => self.delete(&which, recreated).await,
             Happening::Restore { backup, down } => self.restore(backup, down).await,
             Happening::Placement(namespace, name, required) => {
                 self.place(namespace, name, required.as_ref()).await
@@ -281,14 +281,14 @@ impl World {
         Ok(())
     }
 
-    async fn delete(&self, which: &Which, anew: Option<Value>) -> anyhow::Result<()> {
+    async fn delete(&self, which: &Which, recreated: Option<Value>) -> anyhow::Result<()> {
         done(
             self.fleet
                 .user
                 .delete(&UPGRADE, &key(which), &Removal::default())
                 .await,
         )?;
-        let Some(spec) = anew else { return Ok(()) };
+        let Some(spec) = recreated else { return Ok(()) };
         for _ in 0..TRIES {
             if done(
                 self.fleet
@@ -344,7 +344,7 @@ impl World {
         }
     }
 
-    /// The namespace of a cluster goes with its works, or is made anew.
+    /// The namespace of a cluster goes with its works, or is created again.
     async fn namespace(&self, cluster: &str, is_there: bool) -> anyhow::Result<()> {
         self.rules.meddled(cluster);
         let user = &self.fleet.user;
@@ -390,7 +390,7 @@ impl World {
         Ok(())
     }
 
-    /// The namespace of upgrades goes with all that is in it, or is made anew.
+    /// The namespace of upgrades goes with all that is in it, or is created again.
     async fn team(&self, is_there: bool) -> anyhow::Result<()> {
         let (user, key) = (&self.fleet.user, Key::cluster("team"));
         if !is_there {

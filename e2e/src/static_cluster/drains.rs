@@ -164,8 +164,8 @@ impl Drains {
             } else {
                 ""
             };
-            let held = if pod.finalizers().is_empty() { "" } else { "!" };
-            pods.push(format!("{}{going}{held}", pod.name_any()));
+            let blocked = if pod.finalizers().is_empty() { "" } else { "!" };
+            pods.push(format!("{}{going}{blocked}", pod.name_any()));
         }
         pods.sort();
         Ok(pods)
@@ -181,9 +181,9 @@ impl Drains {
         Ok(())
     }
 
-    async fn is_told(&self, event: &str) -> anyhow::Result<bool> {
-        let told = self.cluster.entry().await?.notifications.unwrap_or_default();
-        Ok(told.iter().any(|told| told.event == event))
+    async fn is_notified(&self, event: &str) -> anyhow::Result<bool> {
+        let raised = self.cluster.entry().await?.notifications.unwrap_or_default();
+        Ok(raised.iter().any(|raised| raised.event == event))
     }
 
     /// What kube-controller-manager makes of the budget.
@@ -227,11 +227,11 @@ impl Drains {
         self.shows("hanging~ guarded guarded-hanging!").await?;
         self.look(56).await?;
         self.shows("guarded guarded-hanging!").await?;
-        ensure!(!self.is_told("StateDelayed").await?);
-        // PDB-DELETE: the budget's time is over; it is told.
+        ensure!(!self.is_notified("StateDelayed").await?);
+        // PDB-DELETE: the budget's time is over; it is notified.
         self.look(69).await?;
         self.shows("guarded~ guarded-hanging~!").await?;
-        ensure!(self.is_told("StateDelayed").await?);
+        ensure!(self.is_notified("StateDelayed").await?);
         // PDB-FINALIZER.
         self.look(71).await?;
         self.shows("guarded-hanging~").await?;

@@ -14,7 +14,7 @@ use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_CONFIG};
 use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
 use drydock_api::upgradeconfig::{UpgradeCondition, UpgradeConfig, UpgradeHistory};
 use drydock_runtime::Clock;
-use drydock_sandbox::test_env::{Outside, Place};
+use drydock_sandbox::test_env::{ApiEndpoint, Outside};
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::{Api, Client, Resource};
@@ -39,7 +39,7 @@ pub enum Watched {
 impl Watched {
     /// By the sandbox's stand-ins, in virtual time.
     pub fn by_sandbox(client: &Client, clock: &Clock) -> Self {
-        let access = Place::Remote(client.clone()).access("prometheus");
+        let access = ApiEndpoint::Remote(client.clone()).access("prometheus");
         Self::BySandbox(Monitoring::new("still", access, clock.clone()))
     }
 

@@ -1,4 +1,4 @@
-//! What of a cluster's alerts holds the agent up, and what it silences, as Alertmanager says it.
+//! Which of a cluster's alerts block the agent, and what it silences, as Alertmanager says it.
 
 use anyhow::ensure;
 use drydock_api::upgradeconfig::UpgradePhase;

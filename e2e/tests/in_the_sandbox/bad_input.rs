@@ -1,4 +1,4 @@
-//! What cannot be is refused at the earliest door, in words that tell what to do, and starts nothing.
+//! What is not possible is refused as early as possible, in words that say what to do, and starts nothing.
 
 use std::time::Duration;
 
@@ -137,11 +137,11 @@ async fn what_only_the_hub_can_see_becomes_a_condition_and_starts_nothing() {
         tokio::time::sleep(HOUR).await;
         let seen = fleet::upgrades(&hub).get(fleet::UPGRADE).await.unwrap();
         let conditions = seen.status.unwrap().conditions.unwrap();
-        let told = conditions
+        let condition = conditions
             .iter()
             .find(|condition| condition.type_ == type_)
             .unwrap();
-        assert!(told.message.contains(message), "{changes:?}: {told:?}");
+        assert!(condition.message.contains(message), "{changes:?}: {condition:?}");
         assert!(
             fleet::works(&hub).await.unwrap().is_empty(),
             "{changes:?} starts something"
@@ -185,20 +185,20 @@ async fn a_number_beyond_all_bounds_is_one_upgrades_own_problem() {
         .unwrap();
     tokio::time::sleep(24 * HOUR).await;
     let upgrades = fleet::upgrades(&hub);
-    let told = async |name: &str, type_: &str| {
+    let find = async |name: &str, type_: &str| {
         let status = upgrades.get(name).await.unwrap().status.unwrap();
         let mut conditions = status.conditions.into_iter().flatten();
         conditions.find(|condition| condition.type_ == type_).unwrap()
     };
-    let failed = told("huge", "Failed").await;
+    let failed = find("huge", "Failed").await;
     assert_eq!((&*failed.status, &*failed.reason), ("True", "InvalidSpec"));
     assert!(failed.message.contains("99999999999"), "{}", failed.message);
-    assert_eq!(told(fleet::UPGRADE, "Complete").await.status, "True");
+    assert_eq!(find(fleet::UPGRADE, "Complete").await.status, "True");
     fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_spec_that_becomes_invalid_stops_new_starts_and_what_runs_goes_on() {
+async fn a_spec_that_becomes_invalid_stops_new_starts_and_running_upgrades_continue() {
     let mut settings = fleet::three_clusters(3);
     for cluster in &mut settings.clusters {
         cluster.agent = false;

@@ -89,7 +89,7 @@ async fn history(fleet: &LocalFleet, cluster: &str) -> Vec<String> {
 }
 
 /// The reason and the message of a cluster's entry in the status.
-fn told(upgrade: &ManagedClustersUpgrade, cluster: &str) -> String {
+fn cluster_message(upgrade: &ManagedClustersUpgrade, cluster: &str) -> String {
     let status = serde_json::to_value(upgrade.status.as_ref().unwrap()).unwrap();
     let entries = status["clusters"].as_array().unwrap();
     let entry = entries.iter().find(|entry| entry["name"] == cluster);
@@ -132,13 +132,16 @@ async fn an_image_that_is_another_version_than_was_said_fails_the_cluster() {
     let failed = fleet::until(&hub, "failed", 24 * HOUR, |upgrade| {
         fleet::is_true(upgrade, "Failed")
     });
-    let told = told(&failed.await.unwrap(), "dev1");
-    assert!(told.starts_with("Failed") && told.contains("4.14.1"), "{told}");
+    let message = cluster_message(&failed.await.unwrap(), "dev1");
+    assert!(
+        message.starts_with("Failed") && message.contains("4.14.1"),
+        "{message}"
+    );
     fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_is_deleted_in_flight_holds_up_nobody() {
+async fn a_cluster_that_is_deleted_in_flight_blocks_nobody() {
     let settings = clusters(3);
     let fleet = local_fleet::start(settings.clone()).await.unwrap();
     let hub = fleet.user().unwrap();
@@ -159,7 +162,7 @@ async fn a_cluster_that_is_deleted_in_flight_holds_up_nobody() {
     for name in ["dev2", "dev3"] {
         assert_eq!(history(&fleet, name).await[0], "4.14.12 Completed");
     }
-    // What ran on the cluster goes on: its ClusterVersion was orphaned, not deleted.
+    // The upgrade on the cluster continues: its ClusterVersion was orphaned, not deleted.
     assert!(history(&fleet, "dev1").await[0].starts_with("4.14.12"));
     fleet.shut_down().await.unwrap();
 }
@@ -181,8 +184,8 @@ async fn a_cluster_whose_agents_say_nothing_fails_at_its_timeout_and_the_next_on
     let failed = fleet::until(&hub, "failed", 24 * HOUR, |upgrade| {
         fleet::is_true(upgrade, "Failed")
     });
-    let told = told(&failed.await.unwrap(), "dev1");
-    assert!(told.starts_with("Failed"), "{told}");
+    let message = cluster_message(&failed.await.unwrap(), "dev1");
+    assert!(message.starts_with("Failed"), "{message}");
     fleet.shut_down().await.unwrap();
 }
 
@@ -258,13 +261,13 @@ async fn works_that_somebody_deletes_or_edits_do_not_upgrade_a_cluster_twice() {
         history(&fleet, "dev2").await,
         ["4.14.12 Completed", "4.14.9 Completed"]
     );
-    // The one whose feedback was taken away cannot be seen to end, so its timeout ends it, and it is let go.
+    // The one whose feedback was taken away cannot be seen to end, so its timeout ends it, and its slot is freed.
     let summary = ended.status.clone().unwrap().clusters_summery.unwrap();
     assert_eq!((summary.complete, summary.failed), (1, 1), "{:?}", ended.status);
     assert!(
-        told(&ended, "dev2").contains("took too long"),
+        cluster_message(&ended, "dev2").contains("took too long"),
         "{}",
-        told(&ended, "dev2")
+        cluster_message(&ended, "dev2")
     );
     let work = work_api(&hub, "dev2").get(&work_name("dev2")).await.unwrap();
     let configs = serde_json::to_value(&work.spec.manifest_configs).unwrap();
@@ -318,7 +321,7 @@ async fn decision_groups_are_upgraded_in_their_order_and_a_percentage_at_a_time(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_is_there_when_its_upgrade_config_is_made_anew_is_complete() {
+async fn a_cluster_that_is_there_when_its_upgrade_config_is_created_again_is_complete() {
     let mut settings = clusters(1);
     settings.clusters[0].agent = true;
     let wanted = upgrade(

@@ -96,7 +96,7 @@ async fn a_deletion_that_meets_a_conflict_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_paused_upgrade_starts_nothing_and_goes_on_when_it_is_resumed() {
+async fn a_paused_upgrade_starts_nothing_and_continues_when_it_is_resumed() {
     let fleet = upgrading().await;
     tokio::time::sleep(HOUR / 2).await;
     edit(&fleet, json!({"paused": true})).await;
@@ -104,7 +104,7 @@ async fn a_paused_upgrade_starts_nothing_and_goes_on_when_it_is_resumed() {
     assert_eq!(
         completed(&fleet, "dev1").await,
         ["4.14.9", "4.14.12"],
-        "what runs goes on"
+        "running upgrades continue"
     );
     assert_eq!(completed(&fleet, "dev2").await, ["4.14.9"]);
     edit(&fleet, json!({"paused": false})).await;

@@ -15,7 +15,7 @@ use openshift_sandbox::cluster::Fault;
 const HOUR: Duration = Duration::from_hours(1);
 
 /// Every few requests of our programs fail, each time in another way.
-fn trouble(server: &ApiServer) {
+fn inject_faults(server: &ApiServer) {
     let asked_so_far = AtomicU64::new(0);
     server.set_fault_hook(Some(Arc::new(move |asked| {
         if !asked.identity.name().starts_with("drydock-") {
@@ -39,12 +39,12 @@ async fn failing_requests_lost_answers_and_broken_watches_change_nothing_about_t
     let settings = fleet::three_clusters(21);
     let upgrade = fleet::upgrade(&settings.clusters).unwrap();
     let mut ends = Vec::new();
-    for troubled in [false, true] {
+    for faulty in [false, true] {
         let mut fleet = local_fleet::without_hub(settings.clone()).await.unwrap();
-        if troubled {
-            trouble(fleet.hub_server().unwrap());
+        if faulty {
+            inject_faults(fleet.hub_server().unwrap());
             for cluster in fleet.env.cluster_names() {
-                trouble(fleet.env.spoke(&cluster).unwrap());
+                inject_faults(fleet.env.spoke(&cluster).unwrap());
             }
         }
         fleet.start_hub(drydock_hub::Settings::default()).unwrap();
@@ -53,7 +53,7 @@ async fn failing_requests_lost_answers_and_broken_watches_change_nothing_about_t
         let server = fleet.hub_server().unwrap().clone();
         let breaks = tokio::spawn(async move {
             // Watches break, and what they would resume from is gone.
-            if !troubled {
+            if !faulty {
                 return;
             }
             loop {

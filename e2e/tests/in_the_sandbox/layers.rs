@@ -109,7 +109,7 @@ fn no_crate_knows_more_than_it_may() {
         }
         let allowed = layers
             .get(name)
-            .unwrap_or_else(|| panic!("{name} stands in no layer"));
+            .unwrap_or_else(|| panic!("{name} is in no layer"));
         let allowed: BTreeSet<&str> = allowed.iter().copied().collect();
         let used: BTreeSet<&str> = dependencies(package, false).intersection(&own).copied().collect();
         assert_eq!(used, allowed, "{name}");

@@ -1,4 +1,4 @@
-//! Two replicas of the hub: one acts, and another goes on when it is gone.
+//! Two replicas of the hub: one acts, and another takes over when it is gone.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -118,7 +118,7 @@ fn each_work_was_made_once(writes: &Writes) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_leader_is_killed_the_other_goes_on_after_the_lease() {
+async fn when_the_leader_is_killed_the_other_continues_after_the_lease() {
     let fleet = local_fleet::without_hub(fleet::three_clusters(9)).await.unwrap();
     let writes = watch(fleet.hub_server().unwrap(), |_| false);
     let first = Replica::start(&fleet, "replica-a");

@@ -118,7 +118,7 @@ async fn an_upgrade_that_is_deleted_midway_leaves_the_clusters_to_themselves() {
         let after = version(cluster).await;
         assert_eq!(after.uid(), before.uid());
         assert_eq!(after.spec.cluster_id, before.spec.cluster_id);
-        // What has begun goes on to its end: there is no way back.
+        // What has begun continues to its end: there is no way back.
         let newest = history(&after).into_iter().next().unwrap();
         assert_eq!(newest, ("Completed".to_owned(), Some("4.14.12".to_owned())));
     }

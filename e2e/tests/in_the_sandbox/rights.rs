@@ -144,7 +144,7 @@ async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
     hub.await.unwrap().unwrap();
 
     let mut used = used.lock().unwrap().clone();
-    // An apply that creates is checked as both. RequestInfo by no request: an owner that blocks deletion needs it. A work that exists already is read before it counts as
+    // An apply that creates is checked as both. Required by no request: an owner that blocks deletion needs it. A work that exists already is read before it counts as
     // ours; that happens when an answer is lost.
     used.insert("cluster.open-cluster-management.io managedclustersupgrades/finalizers update".to_owned());
     used.insert("cluster.open-cluster-management.io placements create".to_owned());
@@ -159,7 +159,7 @@ async fn the_agent_has_the_rights_that_it_uses_and_no_others() {
     let spoke = Spoke::start(change, |outside| outside).await.unwrap();
     let server = spoke.fleet.env.spoke(spoke::NAME).unwrap();
     let used = watch(server, "drydock-agent");
-    // What was watched before is watched anew, so that it is seen.
+    // What was watched before is watched again, so that it is seen.
     server.compact();
     server.cut_watches(|who, _| who == "drydock-agent");
     spoke

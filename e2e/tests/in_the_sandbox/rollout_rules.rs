@@ -357,10 +357,10 @@ fn status_writes(fleet: &LocalFleet) -> u64 {
     written.map(|(_, count)| count).sum()
 }
 
-/// Wakes the hub, by news about a cluster that mean nothing.
+/// Triggers the hub, by changes of a cluster that mean nothing.
 async fn wake(hub: &Client, times: u32) {
     for number in 0..times {
-        let patch = json!({"metadata": {"labels": {"news": number.to_string()}}});
+        let patch = json!({"metadata": {"labels": {"change": number.to_string()}}});
         Api::<ManagedCluster>::all(hub.clone())
             .patch("dev1", &PatchParams::default(), &Patch::Merge(&patch))
             .await
@@ -370,7 +370,7 @@ async fn wake(hub: &Client, times: u32) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_without_news_is_not_written_and_a_retried_upgrade_is_frozen_again() {
+async fn a_status_without_changes_is_not_written_and_a_retried_upgrade_is_frozen_again() {
     let settings = clusters(2);
     let fleet = local_fleet::start(settings.clone()).await.unwrap();
     let hub = fleet.user().unwrap();
@@ -383,7 +383,7 @@ async fn a_status_without_news_is_not_written_and_a_retried_upgrade_is_frozen_ag
     tokio::time::sleep(HOUR).await;
     let before = status_writes(&fleet);
     wake(&hub, 10).await;
-    assert_eq!(status_writes(&fleet), before, "a failed cluster is no news");
+    assert_eq!(status_writes(&fleet), before, "a failed cluster is no change");
     fault(&hub, "dev2", &Value::Null).await;
     tokio::time::sleep(HOUR / 60).await;
     retry(

@@ -1,4 +1,4 @@
-//! The expressions of the agent's alerts, asked of a real Prometheus that has scraped agents in trouble.
+//! The expressions of the agent's alerts, asked of a real Prometheus that has scraped agents with problems.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,17 +28,17 @@ fn rules() -> Vec<(String, String)> {
         .collect()
 }
 
-/// An agent in trouble: the faults of its cluster, its configuration, what is asked of it, and for how many hours.
-struct Trouble {
+/// An agent with a problem: the faults of its cluster, its configuration, what is asked of it, and for how many hours.
+struct AlertScenario {
     fault: Option<Fault>,
     configuration: &'static str,
     asked: Value,
     hours: u32,
 }
 
-/// Which alert each trouble is for, apart from those that need more than a fault of the cluster.
-fn troubles() -> Vec<(&'static str, Trouble)> {
-    let by = |fault, hours| Trouble {
+/// Which alert each scenario is for, apart from those that need more than a fault of the cluster.
+fn scenarios() -> Vec<(&'static str, AlertScenario)> {
+    let by = |fault, hours| AlertScenario {
         fault: Some(fault),
         configuration: "{}",
         asked: json!({}),
@@ -48,7 +48,7 @@ fn troubles() -> Vec<(&'static str, Trouble)> {
         ("UpgradeConfigValidationFailedSRE", by(Fault::UnknownUpdate, 3)),
         (
             "UpgradeNodeScalingFailedSRE",
-            Trouble {
+            AlertScenario {
                 fault: None,
                 configuration: "scale: {timeOut: 1}",
                 asked: json!({"capacityReservation": true}),
@@ -63,14 +63,14 @@ fn troubles() -> Vec<(&'static str, Trouble)> {
         ("UpgradeNodeUpgradeTimeoutSRE", by(Fault::PausedPool, 12)),
         (
             "UpgradeNodeDrainFailedSRE",
-            Trouble {
+            AlertScenario {
                 configuration: "nodeDrain: {disableDrainStrategies: true}",
                 ..by(Fault::DrainStuck, 6)
             },
         ),
         (
             "UpgradeNotificationFailedSRE",
-            Trouble {
+            AlertScenario {
                 fault: None,
                 configuration: "notify: {webhooks: [{url: 'https://dead.example/'}]}",
                 asked: json!({}),
@@ -84,23 +84,23 @@ fn page(spoke: &Spoke) -> String {
     spoke.fleet.metrics(NAME).unwrap()
 }
 
-async fn in_trouble(trouble: Trouble) -> String {
+async fn run_scenario(scenario: AlertScenario) -> String {
     let dead = Router::new().route("/", any(|| async { StatusCode::INTERNAL_SERVER_ERROR }));
     let spoke = Spoke::start(
-        |settings| settings.clusters[0].faults.extend(trouble.fault),
+        |settings| settings.clusters[0].faults.extend(scenario.fault),
         move |outside| outside.with("dead.example", dead.clone()),
     )
     .await
     .unwrap();
-    spoke.configure(trouble.configuration).await.unwrap();
-    spoke.ask(trouble.asked).await.unwrap();
-    tokio::time::sleep(HOUR * trouble.hours).await;
+    spoke.configure(scenario.configuration).await.unwrap();
+    spoke.ask(scenario.asked).await.unwrap();
+    tokio::time::sleep(HOUR * scenario.hours).await;
     let page = page(&spoke);
     spoke.fleet.shut_down().await.unwrap();
     page
 }
 
-/// A node that is cordoned by hand holds the upgrade up.
+/// A node that is cordoned by hand blocks the upgrade.
 async fn unhealthy() -> String {
     let spoke = Spoke::start(|_| {}, |outside| outside).await.unwrap();
     let rule = json!({
@@ -181,11 +181,11 @@ async fn calm() -> String {
     page
 }
 
-/// What is scraped of agents in each trouble, by alert, and of one without any.
+/// What is scraped of agents in each scenario, by alert, and of one without any.
 async fn all_pages() -> (Vec<(&'static str, Vec<String>)>, String) {
     let mut pages = Vec::new();
-    for (alert, trouble) in troubles() {
-        pages.push((alert, vec![in_trouble(trouble).await]));
+    for (alert, scenario) in scenarios() {
+        pages.push((alert, vec![run_scenario(scenario).await]));
     }
     pages.push(("UpgradeClusterCheckFailedSRE", vec![unhealthy().await]));
     pages.push(("UpgradeConfigSyncFailureOver4HrSRE", vec![out_of_sync().await]));
@@ -194,7 +194,7 @@ async fn all_pages() -> (Vec<(&'static str, Vec<String>)>, String) {
 }
 
 #[test]
-fn every_expression_finds_its_trouble_on_a_scrape_and_none_where_all_is_well() {
+fn every_expression_finds_its_scenario_on_a_scrape_and_none_where_all_is_well() {
     let simulated = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -205,12 +205,12 @@ fn every_expression_finds_its_trouble_on_a_scrape_and_none_where_all_is_well() {
     let real = tokio::runtime::Runtime::new().unwrap();
     real.block_on(async {
         let programs: Vec<Vec<String>> = pages.iter().map(|(_, pages)| pages.clone()).collect();
-        let troubled = Scraped::pages("another", &programs).await.unwrap();
+        let alerting = Scraped::pages("another", &programs).await.unwrap();
         let well = Scraped::pages("drydock-agent", &[vec![calm]]).await.unwrap();
         for (alert, expression) in rules() {
             let is_expected = alert == "DrydockAgentDown" || pages.iter().any(|(of, _)| *of == alert);
-            assert!(is_expected, "no trouble is made for {alert}");
-            let found = troubled.ask(&expression).await.unwrap();
+            assert!(is_expected, "no scenario triggers {alert}");
+            let found = alerting.ask(&expression).await.unwrap();
             assert!(!found.is_empty(), "{alert}: {expression}");
             assert_eq!(
                 well.ask(&expression).await.unwrap(),

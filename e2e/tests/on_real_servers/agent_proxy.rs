@@ -42,7 +42,7 @@ impl Proxy {
         let serving = proxy.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                // A client that goes away in the middle is no trouble of the proxy.
+                // A client that goes away in the middle is no error of the proxy.
                 tokio::spawn(serving.clone().tunnel(client));
             }
         });

@@ -1,7 +1,7 @@
 //! Random sequences of requests to the sandbox and to a real kube-apiserver: both must answer the same, but for the words
 //! of refusals. A sequence that differs is shrunk and printed as a case for `e2e/cases`.
 //!
-//! `FUZZ_MINUTES` is how long to go on (a tenth of a minute unless told), `FUZZ_SEED` where to begin.
+//! `FUZZ_MINUTES` is how long to run (default: a tenth of a minute), `FUZZ_SEED` where to begin.
 #![allow(
     clippy::disallowed_methods,
     clippy::struct_field_names,
@@ -68,14 +68,14 @@ fn random_requests_are_answered_the_same() {
             let differences = runtime
                 .block_on(pair.differences(&namespace, &script))
                 .map_err(|error| TestCaseError::fail(format!("{error:#}")))?;
-            let told: Vec<String> = differences
+            let reported: Vec<String> = differences
                 .iter()
                 .filter(|difference| !is_wording(difference))
                 // Warnings come with what succeeds only.
                 .filter(|difference| difference.pointer != "/headers/warning" || difference.sandbox.is_some())
                 .map(ToString::to_string)
                 .collect();
-            prop_assert!(told.is_empty(), "{}", told.join("\n"));
+            prop_assert!(reported.is_empty(), "{}", reported.join("\n"));
             Ok(())
         });
         match outcome {

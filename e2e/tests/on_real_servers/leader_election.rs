@@ -1,4 +1,4 @@
-//! Two replicas of the hub as processes on a real API server: one is killed, another is stopped past its lease and goes on.
+//! Two replicas of the hub as processes on a real API server: one is killed, another is stopped past its lease and resumed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -42,7 +42,7 @@ async fn ends(process: &mut Process) -> String {
             assert!(!status.success(), "it lost its lease");
             return process.log();
         }
-        assert!(Instant::now() < deadline, "it goes on:\n{}", process.log_end());
+        assert!(Instant::now() < deadline, "it continues:\n{}", process.log_end());
         tokio::time::sleep(Duration::from_mins(1)).await;
     }
 }
@@ -93,8 +93,8 @@ impl Made {
     }
 }
 
-/// How often the Events tell that a cluster was started.
-async fn told_starts(hub: &Client) -> BTreeMap<String, i32> {
+/// How often Events report that a cluster was started.
+async fn reported_starts(hub: &Client) -> BTreeMap<String, i32> {
     let mut starts: BTreeMap<String, i32> = BTreeMap::new();
     let events: Api<Event> = Api::namespaced(hub.clone(), "default");
     for event in events.list(&ListParams::default().limit(500)).await.unwrap() {
@@ -152,9 +152,9 @@ async fn a_killed_and_a_stopped_leader_are_followed_and_no_cluster_starts_twice(
         third.log_end()
     );
     // Of what the first two did an Event may be missing, because they were killed and stopped; the third one's is there.
-    let told = told_starts(&hub).await;
-    assert!(told.values().all(|times| *times == 1), "{told:?}");
-    assert_eq!(told.get("dev3"), Some(&1), "{told:?}\n{}", third.log_end());
+    let starts = reported_starts(&hub).await;
+    assert!(starts.values().all(|times| *times == 1), "{starts:?}");
+    assert_eq!(starts.get("dev3"), Some(&1), "{starts:?}\n{}", third.log_end());
     drop(third);
     real.shut_down().await;
 }

@@ -281,7 +281,7 @@ fn the_add_on_carries_the_agent_as_it_is_and_the_rights_to_install_it() {
     assert_eq!(
         carried[1..],
         agent[..],
-        "generate manifests/addon/addon-template.yaml anew"
+        "generate manifests/addon/addon-template.yaml again"
     );
     let label = &carried[0]["metadata"]["labels"]["open-cluster-management.io/aggregate-to-work"];
     assert_eq!(label, "true");

@@ -1,5 +1,5 @@
 //! CustomResourceDefinitions of Open Cluster Management for a server to which nobody has given the real ones. Scope, names, columns,
-//! subresources, list types and the defaults that a client can tell are the real ones'; all fields are accepted and kept.
+//! subresources, list types and the defaults that a client can see are the real ones'; all fields are accepted and kept.
 
 /// What a hub has: clusters and their sets, placements, add-ons and works. YAML.
 pub const HUB: &[&str] = &[

@@ -24,5 +24,5 @@ pub const APPLIED_WORK_FINALIZER: &str = "cluster.open-cluster-management.io/app
 pub const DEFAULT_FIELD_MANAGER: &str = "work-agent";
 /// Annotation that remembers what was applied, when fields are ignored.
 pub const SPEC_HASH_ANNOTATION: &str = "open-cluster-management.io/config-spec-hash";
-/// Claim of a cluster that tells the version of OpenShift that it runs.
+/// Claim of a cluster with the version of OpenShift that it runs.
 pub const CLUSTER_VERSION_CLAIM: &str = "version.openshift.io";

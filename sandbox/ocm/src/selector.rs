@@ -21,7 +21,7 @@ pub enum SelectorError {
     Values(Vec<String>),
 }
 
-/// All requirements must hold; none means everything matches.
+/// All requirements must match; none means everything matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector(Vec<Requirement>);
 

@@ -1,5 +1,5 @@
 //! CustomResourceDefinitions of OpenShift, of the operator lifecycle manager and of monitoring for a server to which nobody has given
-//! the real ones. Scope, names, columns, subresources, list types and the defaults that a client can tell are the real ones'; all fields
+//! the real ones. Scope, names, columns, subresources, list types and the defaults that a client can see are the real ones'; all fields
 //! are accepted and kept.
 
 /// What a cluster has. YAML.

@@ -10,7 +10,7 @@
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use http_body_util::BodyExt;
-use openshift_sandbox::update_service::{Condition, GraphError, UpdateService};
+use openshift_sandbox::update_service::{GraphError, GraphMode, UpdateService};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -128,18 +128,18 @@ async fn what_cannot_be_answered_has_its_status_and_kind() {
 }
 
 #[tokio::test]
-async fn a_service_in_trouble_fails_garbles_or_warns() {
+async fn a_failing_service_fails_garbles_or_warns() {
     let service = UpdateService::default();
     let path = format!("{PATH}?channel=stable-4.14");
-    service.set_condition(Condition::Failing(GraphError::FailedUpstreamFetch));
+    service.set_mode(GraphMode::Failing(GraphError::FailedUpstreamFetch));
     let (status, body) = get(&service, &path, None).await;
     assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
     assert!(body.contains("failed_upstream_fetch"), "{body}");
-    service.set_condition(Condition::Garbled);
+    service.set_mode(GraphMode::Garbled);
     let (status, body) = get(&service, &path, None).await;
     assert_eq!(status, StatusCode::OK);
     assert!(serde_json::from_str::<Value>(&body).is_err());
-    service.set_condition(Condition::Risky);
+    service.set_mode(GraphMode::Risky);
     let graph = graph(&service, "channel=stable-4.14").await;
     assert_eq!(graph["edges"], json!([]));
     assert_eq!(

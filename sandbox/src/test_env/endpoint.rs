@@ -5,14 +5,14 @@ use kube_sandbox::server::ApiServer;
 
 /// An API server of a test environment: one in this process, or any that a client reaches.
 #[derive(Clone)]
-pub enum Place {
+pub enum ApiEndpoint {
     /// The sandbox's own.
     Memory(ApiServer),
     /// Another; it has the kinds already.
     Remote(kube::Client),
 }
 
-impl Place {
+impl ApiEndpoint {
     /// Access for the stand-in that calls itself `name`.
     pub fn access(&self, name: &str) -> Access {
         match self {
@@ -37,7 +37,7 @@ impl Place {
     }
 }
 
-impl std::fmt::Debug for Place {
+impl std::fmt::Debug for ApiEndpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Memory(server) => server.fmt(f),

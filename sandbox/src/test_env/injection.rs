@@ -50,7 +50,7 @@ pub(super) async fn follow(
     }
 }
 
-/// The modes that the annotation names. A name that is none is told and left out.
+/// The modes that the annotation names. An unknown name is logged and ignored.
 fn annotated(cluster: &str, object: &Object) -> BTreeSet<Fault> {
     let text = object.annotation(FAULT_ANNOTATION).unwrap_or_default();
     let mut faults = BTreeSet::new();

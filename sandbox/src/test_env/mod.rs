@@ -1,14 +1,14 @@
 //! The whole test environment: a hub, its spokes, OCM's part and the simulated clusters.
 
+mod endpoint;
 mod hub;
 mod injection;
 pub mod outside;
-mod place;
 mod settings;
 
+pub use endpoint::ApiEndpoint;
 pub use injection::FAULT_ANNOTATION;
 pub use outside::Outside;
-pub use place::Place;
 pub use settings::{ClusterSettings, TestEnvSettings};
 
 use std::collections::BTreeMap;
@@ -52,14 +52,14 @@ pub enum TestEnvError {
         source: Box<AccessError>,
     },
     /// A cluster has no API server.
-    #[error("cluster {0} has no API server: give a place for it")]
+    #[error("cluster {0} has no API server: give a endpoint for it")]
     NoPlace(String),
 }
 
 /// A running test environment.
 pub struct TestEnv {
-    hub: Place,
-    spokes: BTreeMap<String, Place>,
+    hub: ApiEndpoint,
+    spokes: BTreeMap<String, ApiEndpoint>,
     connections: BTreeMap<String, Connection>,
     monitoring: BTreeMap<String, Monitoring>,
     update_service: UpdateService,
@@ -90,9 +90,9 @@ impl TestEnv {
         let spokes = settings
             .clusters
             .iter()
-            .map(|cluster| (cluster.name.clone(), Place::Memory(spoke(&cluster.name))))
+            .map(|cluster| (cluster.name.clone(), ApiEndpoint::Memory(spoke(&cluster.name))))
             .collect();
-        Self::over(settings, clock, Place::Memory(hub), spokes).await
+        Self::over(settings, clock, ApiEndpoint::Memory(hub), spokes).await
     }
 
     /// Starts a test environment over API servers that are there, and have the kinds of [`hub_types`] and [`spoke_types`].
@@ -102,8 +102,8 @@ impl TestEnv {
     pub async fn over(
         settings: TestEnvSettings,
         clock: Clock,
-        hub: Place,
-        spokes: BTreeMap<String, Place>,
+        hub: ApiEndpoint,
+        spokes: BTreeMap<String, ApiEndpoint>,
     ) -> Result<Self, TestEnvError> {
         let mut env = Self {
             names: settings
@@ -141,20 +141,20 @@ impl TestEnv {
         clock: &Clock,
     ) -> Result<(), TestEnvError> {
         let name = cluster.name.as_str();
-        let place = self
+        let endpoint = self
             .spokes
             .get(name)
             .ok_or_else(|| TestEnvError::NoPlace(name.to_owned()))?;
         let connection = Connection::default();
         let outage = {
-            let (place, connection) = (place.clone(), connection.clone());
+            let (endpoint, connection) = (endpoint.clone(), connection.clone());
             Box::new(move |reachable| {
-                place.set_reachable(reachable);
+                endpoint.set_reachable(reachable);
                 connection.set(reachable);
             })
         };
         let shape = cluster.shape(settings.seed);
-        let spoke = place.access("openshift");
+        let spoke = endpoint.access("openshift");
         let agent_namespace = cluster.agent.then_some(drydock_api::names::AGENT_NAMESPACE);
         for namespace in agent_namespace.into_iter().chain([MACHINE_API_NAMESPACE]) {
             hub::ensure(&spoke, &kinds::NAMESPACE, hub::namespace_of(namespace, None))
@@ -164,18 +164,18 @@ impl TestEnv {
         if cluster.agent {
             announce_monitoring(&spoke).await.map_err(failed(name))?;
         }
-        let monitoring = Monitoring::new(name, place.access("prometheus"), clock.clone());
+        let monitoring = Monitoring::new(name, endpoint.access("prometheus"), clock.clone());
         self.monitoring.insert(name.to_owned(), monitoring);
         let player = ClusterSimulator {
             access: spoke,
-            client: place.client("pod"),
+            client: endpoint.client("pod"),
             clock: clock.clone(),
             outage,
             programs: settings.programs.clone(),
         };
         let played = cluster::install(&shape, player).await.map_err(failed(name))?;
         self.tasks
-            .spawn(olm::run(place.access("olm"), clock.clone(), self.stop.clone()));
+            .spawn(olm::run(endpoint.access("olm"), clock.clone(), self.stop.clone()));
         let (faults, seen) = watch::channel(cluster.faults.clone());
         self.tasks.spawn(played.run(seen, self.stop.clone()));
         self.tasks.spawn(injection::follow(
@@ -191,7 +191,7 @@ impl TestEnv {
         self.tasks.spawn(registration::run(
             name.to_owned(),
             self.hub.access("ocm-registration"),
-            place.access("ocm-registration"),
+            endpoint.access("ocm-registration"),
             clock.clone(),
             connection.clone(),
             self.stop.clone(),
@@ -200,7 +200,7 @@ impl TestEnv {
         self.tasks.spawn(agent::run(
             work_agent,
             self.hub.access("ocm-work-agent"),
-            place.access("ocm-work-agent"),
+            endpoint.access("ocm-work-agent"),
             clock.clone(),
             connection.clone(),
             self.stop.clone(),
@@ -212,16 +212,16 @@ impl TestEnv {
     /// The hub's API server, if it is in this process.
     pub fn hub_server(&self) -> Option<&ApiServer> {
         match &self.hub {
-            Place::Memory(server) => Some(server),
-            Place::Remote(_) => None,
+            ApiEndpoint::Memory(server) => Some(server),
+            ApiEndpoint::Remote(_) => None,
         }
     }
 
     /// A cluster's API server, if there is such a cluster and its server is in this process.
     pub fn spoke(&self, name: &str) -> Option<&ApiServer> {
         match self.spokes.get(name)? {
-            Place::Memory(server) => Some(server),
-            Place::Remote(_) => None,
+            ApiEndpoint::Memory(server) => Some(server),
+            ApiEndpoint::Remote(_) => None,
         }
     }
 

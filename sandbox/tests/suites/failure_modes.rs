@@ -24,7 +24,7 @@ const WATCHED: &[(&str, &str, &str)] = &[
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// What can be told of an object: a fact by name.
+/// What is known of an object: a fact by name.
 fn facts(object: &Value) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     for condition in object["status"]["conditions"].as_array().into_iter().flatten() {
@@ -107,9 +107,12 @@ fn follow(server: &ApiServer, log: &Log) {
                     object["kind"].as_str().unwrap_or_default(),
                     object.name()
                 );
-                let told = facts(object.value());
-                let before = known.insert(name.clone(), told.clone()).unwrap_or_default();
-                for (fact, said) in told.iter().filter(|(fact, said)| before.get(*fact) != Some(said)) {
+                let found = facts(object.value());
+                let before = known.insert(name.clone(), found.clone()).unwrap_or_default();
+                for (fact, said) in found
+                    .iter()
+                    .filter(|(fact, said)| before.get(*fact) != Some(said))
+                {
                     log.lock()
                         .unwrap()
                         .push(format!("{} {name} {fact}={said}", clock.now()));
@@ -146,7 +149,7 @@ async fn env(faults: &[Fault]) -> (TestEnv, Log) {
 struct Case {
     fault: Option<Fault>,
     target: Value,
-    /// Asked for after half an hour, instead.
+    /// Requested after half an hour, instead.
     then: Option<Value>,
     /// What the log has, in this order: parts of its lines, divided by `…`.
     shows: &'static [&'static str],
@@ -361,7 +364,7 @@ fn longest_silence(log: &[String]) -> jiff::SignedDuration {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f14_the_count_of_what_is_done_begins_anew_and_in_a_healthy_update_never_falls() {
+async fn f14_the_count_of_what_is_done_begins_again_and_in_a_healthy_update_never_falls() {
     let falls = |log: &[String]| counts(log).windows(2).any(|pair| pair[1] < pair[0]);
     let with = |fault| {
         let mut case = case(Fault::VersionOperatorRestart, &[], &[]);
@@ -373,7 +376,7 @@ async fn f14_the_count_of_what_is_done_begins_anew_and_in_a_healthy_update_never
 }
 
 #[tokio::test(start_paused = true)]
-async fn f15_while_the_control_plane_is_gone_nothing_is_told_and_then_the_update_goes_on() {
+async fn f15_while_the_control_plane_is_gone_nothing_is_reported_and_then_the_update_continues() {
     let with = |fault| {
         let mut case = case(Fault::ControlPlaneUnreachable, &[], &[]);
         case.fault = fault;
@@ -403,17 +406,19 @@ async fn a_failure_mode_is_injected_and_lifted_while_the_cluster_runs() {
     annotate(&env, Some("F4")).await;
     ask_for(&user, json!({"version": "4.14.12"})).await;
     tokio::time::sleep(Duration::from_hours(6)).await;
-    let held: Vec<String> = std::mem::take(&mut *log.lock().unwrap());
+    let logged: Vec<String> = std::mem::take(&mut *log.lock().unwrap());
     assert!(
-        held.iter()
+        logged
+            .iter()
             .any(|line| has(line, "ClusterOperator/monitoring Available=False"))
     );
     assert!(
-        held.iter()
+        logged
+            .iter()
             .any(|line| has(line, "MachineConfigPool/worker NodeDegraded=True"))
     );
     assert!(
-        !held
+        !logged
             .iter()
             .any(|line| has(line, "MachineConfigPool/worker Updated=True…rendered-worker-…12"))
     );

@@ -83,8 +83,11 @@ async fn every_node_has_its_machine_from_the_start() {
             .find(|machine| machine["status"]["nodeRef"]["name"] == node.name())
             .unwrap();
         assert_eq!(machine["status"]["phase"], "Running");
-        let told = node["metadata"]["annotations"]["machine.openshift.io/machine"].as_str();
-        assert_eq!(told, Some(format!("{NAMESPACE}/{}", machine.name()).as_str()));
+        let annotation = node["metadata"]["annotations"]["machine.openshift.io/machine"].as_str();
+        assert_eq!(
+            annotation,
+            Some(format!("{NAMESPACE}/{}", machine.name()).as_str())
+        );
     }
     for set in &sets {
         assert_eq!(

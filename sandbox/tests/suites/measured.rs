@@ -571,7 +571,8 @@ async fn section_1_5_a_work_whose_agent_is_gone_terminates_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn beside_real_ocm_an_object_that_is_deleted_on_the_spoke_is_only_told_until_works_are_applied_again() {
+async fn beside_real_ocm_an_object_that_is_deleted_on_the_spoke_is_only_reported_until_works_are_applied_again()
+ {
     let site = Site::start(1).await;
     let mut spec = map_with(&json!([{"name": "value", "path": ".data.k"}]), &json!({}));
     spec["workload"]["manifests"][0]["metadata"]["finalizers"] = Value::Null;

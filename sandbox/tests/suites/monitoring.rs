@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube_sandbox::access::{Access, Key, Kind, Removal, Selection};
 use openshift_sandbox::cluster::Fault;
 use openshift_sandbox::cluster::kinds::{CLUSTER_VERSION, NODE, POD, POD_DISRUPTION_BUDGET, POOL};
-use openshift_sandbox::monitoring::Condition;
+use openshift_sandbox::monitoring::ResponseMode;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -62,7 +62,7 @@ impl Cluster {
     async fn alerts(&self) -> Vec<String> {
         let answer = self.get("/prometheus/api/v1/alerts").await;
         let alerts = answer["data"]["alerts"].as_array().unwrap();
-        let mut told: Vec<String> = alerts
+        let mut firing: Vec<String> = alerts
             .iter()
             .map(|alert| {
                 let label = |name: &str| alert["labels"][name].as_str().unwrap();
@@ -70,8 +70,8 @@ impl Cluster {
                 format!("{} {} {state}", label("alertname"), label("severity"))
             })
             .collect();
-        told.sort();
-        told
+        firing.sort();
+        firing
     }
 
     async fn query(&self, query: &str) -> (StatusCode, Value) {
@@ -103,12 +103,12 @@ impl Cluster {
             .unwrap();
     }
 
-    async fn inject(&self, name: &str, severity: &str, hold: &str) {
+    async fn inject(&self, name: &str, severity: &str, pending_for: &str) {
         let rule = json!({
             "apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule",
             "metadata": {"name": name.to_lowercase(), "namespace": "openshift-machine-api"},
             "spec": {"groups": [{"name": "ours", "rules": [
-                {"alert": name, "expr": "vector(1)", "for": hold, "labels": {"severity": severity}},
+                {"alert": name, "expr": "vector(1)", "for": pending_for, "labels": {"severity": severity}},
                 {"record": "not:an:alert", "expr": "vector(1)"},
                 {"alert": "NotEvaluated", "expr": "up == 0"},
             ]}]},
@@ -195,16 +195,16 @@ async fn a_rule_of_a_person_fires_after_its_time_and_can_be_ignored_by_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_that_a_budget_forbids_is_told_and_goes_on_when_its_pod_is_deleted() {
+async fn a_drain_that_a_budget_forbids_is_reported_and_continues_when_its_pod_is_deleted() {
     let cluster = Cluster::start(&[Fault::DrainStuck]).await;
     cluster.upgrade().await;
     pass(180).await;
-    let told = cluster.alerts().await;
+    let firing = cluster.alerts().await;
     for expected in [
         "MCCDrainError warning firing",
         "PodDisruptionBudgetAtLimit warning firing",
     ] {
-        assert!(told.contains(&expected.to_owned()), "{told:?}");
+        assert!(firing.contains(&expected.to_owned()), "{firing:?}");
     }
     let nodes = cluster
         .access
@@ -318,13 +318,13 @@ async fn what_cannot_be_answered_says_why() {
     }
     let monitoring = cluster.env.monitoring("dev1").unwrap();
     let path = "/prometheus/api/v1/alerts";
-    monitoring.set_condition(Condition::Failing(StatusCode::BAD_GATEWAY));
+    monitoring.set_response_mode(ResponseMode::Failing(StatusCode::BAD_GATEWAY));
     let (status, _) = cluster.send(Method::GET, path, String::new()).await;
     assert_eq!(status, StatusCode::BAD_GATEWAY);
-    monitoring.set_condition(Condition::Garbled);
+    monitoring.set_response_mode(ResponseMode::Garbled);
     let (_, body) = cluster.send(Method::GET, path, String::new()).await;
     assert_eq!(body, "<html>");
-    monitoring.set_condition(Condition::Whole);
+    monitoring.set_response_mode(ResponseMode::Whole);
     cluster.env.spoke("dev1").unwrap().set_reachable(false);
     let (status, _) = cluster.send(Method::GET, path, String::new()).await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);

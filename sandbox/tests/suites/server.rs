@@ -44,7 +44,7 @@ async fn a_watch_cannot_resume_from_before_a_compaction() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_cannot_go_on_in_a_moment_before_a_compaction_and_is_told_how_to_go_on_in_the_present() {
+async fn a_list_cannot_continue_at_a_version_before_a_compaction_and_gets_a_token_for_the_present() {
     let server = server();
     let client = server.client("test");
     for name in ["a", "b", "c"] {

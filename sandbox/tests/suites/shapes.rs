@@ -47,7 +47,7 @@ const ABSENT: &[(&str, &str)] = &[
     (".spec.machineConfigSelector", "no MachineConfigs"),
     (
         ".status.desired.url",
-        "errata are told by the update graph of a real vendor",
+        "errata are given by the update graph of a real vendor",
     ),
     (".spec.upstream", "the update service is inside the model"),
     (".spec.desiredUpdate", "somebody asked in other words"),
@@ -113,11 +113,7 @@ const MOMENTS: &[Moment] = &[
         draining: false,
         operators: &["etcd"],
         differs: &[
-            (
-                "co etcd",
-                "Available",
-                "the revisions are told in Progressing only",
-            ),
+            ("co etcd", "Available", "the revisions are in Progressing only"),
             ("co etcd", "RecentBackup", "a simulated etcd is not backed up"),
         ],
     },
@@ -169,7 +165,7 @@ const MOMENTS: &[Moment] = &[
         differs: &[(
             "co machine-config",
             "Available",
-            "newer operators tell their image, too",
+            "newer operators report their image, too",
         )],
     },
     Moment {
@@ -283,7 +279,7 @@ fn said_differently(what: &str, ours: &[Value], real: &[Value], moment: &Moment,
         let Some(other) = conditions(ours).into_iter().find(same) else {
             continue;
         };
-        let told = |condition: &Value| {
+        let fields = |condition: &Value| {
             let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
             format!(
                 "{} {} {:?}",
@@ -292,11 +288,11 @@ fn said_differently(what: &str, ours: &[Value], real: &[Value], moment: &Moment,
                 form(&text("message"))
             )
         };
-        if told(other) != told(condition) {
+        if fields(other) != fields(condition) {
             wrong.push(format!(
                 "{what} {name}: {} instead of {}",
-                told(other),
-                told(condition)
+                fields(other),
+                fields(condition)
             ));
         }
     }
@@ -369,14 +365,14 @@ fn compare(moment: &Moment, env: &TestEnv) -> Vec<String> {
                 .filter(|path| !present.iter().any(|ours| ours.starts_with(path.as_str())))
                 .map(|path| format!("{plural}: no {path}")),
         );
-        let told = types(&ours);
+        let known = types(&ours);
         let expected = types(&real).into_iter().filter(|kind| {
             let is_common = *file != "co" || OF_OPERATORS.contains(&kind.as_str());
             is_common && kind != "Upgradeable"
         });
         wrong.extend(
             expected
-                .filter(|kind| !told.contains(kind))
+                .filter(|kind| !known.contains(kind))
                 .map(|kind| format!("{plural}: no condition {kind}")),
         );
         let compared: &[&str] = match *file {

@@ -42,7 +42,7 @@ const DRAWN: &[(&str, &str, usize)] = &[
     ("work-job-available-before-it-ran", "ManifestWork dev1/w6", 6),
 ];
 
-type Seen = BTreeMap<String, Vec<Value>>;
+type ObservedStates = BTreeMap<String, Vec<Value>>;
 
 fn transcripts() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/fixtures/ocm");
@@ -245,7 +245,7 @@ fn key(object: &Value) -> String {
     )
 }
 
-fn observe(server: &ApiServer, seen: &Arc<Mutex<Seen>>) {
+fn observe(server: &ApiServer, seen: &Arc<Mutex<ObservedStates>>) {
     for (group, version, plural) in WATCHED {
         let kind = server.kind(group, version, plural).unwrap();
         let call = Call::over(Identity::new("observer"), kind, None);
@@ -276,7 +276,7 @@ fn observe(server: &ApiServer, seen: &Arc<Mutex<Seen>>) {
     }
 }
 
-async fn replay(name: &str, documents: &[Value]) -> Seen {
+async fn replay(name: &str, documents: &[Value]) -> ObservedStates {
     let server = env();
     let client = server.client("recorder");
     furnish(&client, name).await;
@@ -311,7 +311,7 @@ async fn replay(name: &str, documents: &[Value]) -> Seen {
         stop.clone(),
     ));
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let seen = Arc::new(Mutex::new(Seen::new()));
+    let seen = Arc::new(Mutex::new(ObservedStates::new()));
     observe(&server, &seen);
     let start = Instant::now();
     for (number, document) in documents.iter().enumerate() {
@@ -361,8 +361,8 @@ async fn furnish_version(client: &kube::Client, documents: &[Value]) {
     assert!(send(client, &patch).await.is_some());
 }
 
-fn recorded(documents: &[Value]) -> Seen {
-    let mut seen = Seen::new();
+fn recorded(documents: &[Value]) -> ObservedStates {
+    let mut seen = ObservedStates::new();
     for document in documents {
         if matches!(document["type"].as_str(), Some("ADDED" | "MODIFIED" | "DELETED")) {
             let object = plain(&document["object"]);

@@ -46,7 +46,7 @@ fn critical_alerts_hold_an_upgrade_up_and_so_does_not_knowing_of_them() {
 }
 
 #[test]
-fn with_the_gate_more_is_looked_at_and_told_and_nothing_more_blocks() {
+fn with_the_gate_more_is_looked_at_and_reported_and_nothing_more_blocks() {
     let mut facts = facts();
     facts.configuration.feature_gate.enabled = vec!["PreHealthCheck".to_owned()];
     facts.spec.capacity_reservation = Some(true);

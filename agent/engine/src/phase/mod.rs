@@ -263,7 +263,7 @@ fn advance(facts: &Facts, made: &[MadeResource], entry: &mut UpgradeHistory) -> 
     match entry.phase {
         UpgradePhase::New => pending::look_ahead(facts, entry),
         UpgradePhase::Pending => pending::pending(facts, made, entry),
-        UpgradePhase::Upgrading => match may_go_on(facts, entry) {
+        UpgradePhase::Upgrading => match continuation(facts, entry) {
             Continuation::On(target) => upgrading::run(facts, &target, made, entry),
             Continuation::Read(need) => Next::read(need),
             Continuation::Back => {
@@ -301,7 +301,7 @@ enum Continuation {
 }
 
 /// Before commencement an edit of the spec counts at once.
-fn may_go_on(facts: &Facts, entry: &UpgradeHistory) -> Continuation {
+fn continuation(facts: &Facts, entry: &UpgradeHistory) -> Continuation {
     if let Some(target) = edits::commenced(facts, entry) {
         return Continuation::On(target);
     }

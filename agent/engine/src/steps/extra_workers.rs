@@ -14,14 +14,14 @@ pub(super) fn ensure(situation: &StepContext<'_>) -> StepOutcome {
     if facts.spec.capacity_reservation != Some(true) {
         return StepOutcome::Done;
     }
-    let patience = SignedDuration::from_mins(facts.configuration.scale.time_out);
+    let timeout = SignedDuration::from_mins(facts.configuration.scale.time_out);
     let reservation = match &facts.seen.capacity {
         Err(Unread::NotAsked) => return StepOutcome::Needs(Need::Capacity),
-        Err(Unread::Failed(why)) if facts.now > situation.began + patience => {
+        Err(Unread::Failed(why)) if facts.now > situation.began + timeout => {
             CapacityDecision::TooLate(format!("MachineSets cannot be read: {why}"))
         }
         Err(unread) => return StepOutcome::unread(Need::Capacity, "MachineSets", unread),
-        Ok(seen) => capacity::reserve(seen, patience, situation.began, facts.now),
+        Ok(seen) => capacity::reserve(seen, timeout, situation.began, facts.now),
     };
     match reservation {
         CapacityDecision::Nothing => StepOutcome::DoneWith(

@@ -1,4 +1,4 @@
-//! Attempts at clusters, as their works tell of them: from the first work to the outcome.
+//! Attempts at clusters, as their works show them: from the first work to the outcome.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use drydock_rollout::Revision;
 use jiff::Timestamp;
 use kube_sandbox::access::Object;
 
-use super::Seen;
+use super::RuleState;
 
 /// One attempt of an upgrade at a cluster.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Attempt {
     /// Its uid.
     pub uid: String,
     pub revision: Revision,
-    /// When it began, as its works say: what tells attempts at a cluster apart.
+    /// When it began, as its works say: what distinguishes attempts at a cluster.
     pub started: Timestamp,
     /// When it was seen to begin.
     pub begun: Timestamp,
@@ -45,7 +45,7 @@ impl Attempt {
 
 /// A work that is there.
 #[derive(Clone, Debug)]
-pub(super) struct WorkSeen {
+pub(super) struct ObservedWork {
     cluster: String,
     kind: String,
     /// Which attempt at the cluster.
@@ -54,8 +54,8 @@ pub(super) struct WorkSeen {
     deleting: bool,
 }
 
-/// What a work says of the attempt that it is part of.
-struct Told {
+/// The attempt of which a work is part, as its labels and annotations say.
+struct WorkAttempt {
     cluster: String,
     kind: String,
     key: String,
@@ -64,8 +64,8 @@ struct Told {
     job: Option<String>,
 }
 
-fn told(work: &Object) -> Option<Told> {
-    Some(Told {
+fn attempt_of(work: &Object) -> Option<WorkAttempt> {
+    Some(WorkAttempt {
         cluster: work.namespace()?.to_owned(),
         kind: work.label(KIND_LABEL)?.to_owned(),
         key: work.annotation(UPGRADE_ANNOTATION)?.to_owned(),
@@ -78,17 +78,17 @@ fn told(work: &Object) -> Option<Told> {
     })
 }
 
-impl Seen {
+impl RuleState {
     /// A work is there, or has changed.
     pub(super) fn work(&mut self, work: &Object, now: Timestamp) {
-        let told = told(work);
+        let named = attempt_of(work);
         let is_known = self.works.contains_key(work.uid());
-        let reopened = told.as_ref().is_some_and(|told| {
+        let reopened = named.as_ref().is_some_and(|named| {
             let known = self.works.get(work.uid());
-            known.is_some_and(|known| known.started != told.revision.started_at)
+            known.is_some_and(|known| known.started != named.revision.started_at)
         });
-        match told {
-            Some(told) if !is_known || reopened => self.new_work(work, &told, now),
+        match named {
+            Some(named) if !is_known || reopened => self.new_work(work, &named, now),
             None if !is_known => return,
             _ => {}
         }
@@ -114,19 +114,19 @@ impl Seen {
         }
     }
 
-    fn new_work(&mut self, work: &Object, told: &Told, now: Timestamp) {
-        let started = told.revision.started_at;
-        let attempts = self.attempts.entry(told.cluster.clone()).or_default();
+    fn new_work(&mut self, work: &Object, named: &WorkAttempt, now: Timestamp) {
+        let started = named.revision.started_at;
+        let attempts = self.attempts.entry(named.cluster.clone()).or_default();
         let known = attempts
             .iter()
-            .rposition(|attempt| attempt.key == told.key && attempt.started == started);
+            .rposition(|attempt| attempt.key == named.key && attempt.started == started);
         let is_first = known.is_none();
         let index = known.unwrap_or(attempts.len());
         if is_first {
             attempts.push(Attempt {
-                key: told.key.clone(),
-                uid: told.uid.clone(),
-                revision: told.revision.clone(),
+                key: named.key.clone(),
+                uid: named.uid.clone(),
+                revision: named.revision.clone(),
                 started,
                 begun: now,
                 works: BTreeMap::new(),
@@ -138,40 +138,40 @@ impl Seen {
             });
         }
         let attempt = &mut attempts[index];
-        attempt.uid.clone_from(&told.uid);
-        attempt.works.insert(told.kind.clone(), work.uid().to_owned());
+        attempt.uid.clone_from(&named.uid);
+        attempt.works.insert(named.kind.clone(), work.uid().to_owned());
         attempt.newest = now;
         attempt.left = None;
-        if told.kind == "pre" {
-            attempt.job.clone_from(&told.job);
+        if named.kind == "pre" {
+            attempt.job.clone_from(&named.job);
         }
-        let seen = WorkSeen {
-            cluster: told.cluster.clone(),
-            kind: told.kind.clone(),
+        let seen = ObservedWork {
+            cluster: named.cluster.clone(),
+            kind: named.kind.clone(),
             attempt: index,
             started,
             deleting: false,
         };
         self.works.insert(work.uid().to_owned(), seen);
         self.deletions
-            .remove(&(told.cluster.clone(), work.name().to_owned()));
-        let running = self.in_flight(&told.key);
+            .remove(&(named.cluster.clone(), work.name().to_owned()));
+        let running = self.in_flight(&named.key);
         self.note(format!(
             "{now} {}: {} work made for {} (generation {}, started {started}), {running} in flight",
-            told.cluster, told.kind, told.key, told.revision.generation
+            named.cluster, named.kind, named.key, named.revision.generation
         ));
         if self.restoring {
             return;
         }
         let broken = if is_first {
             self.starts += 1;
-            self.breaks_by_start(&told.cluster, index, now)
+            self.breaks_by_start(&named.cluster, index, now)
         } else {
             None
         };
         self.breaks(broken);
-        if matches!(told.kind.as_str(), "cluster" | "operators") {
-            let broken = self.breaks_by_upgrade(&told.cluster, index, &told.revision, now);
+        if matches!(named.kind.as_str(), "cluster" | "operators") {
+            let broken = self.breaks_by_upgrade(&named.cluster, index, &named.revision, now);
             self.breaks(broken);
         }
     }
@@ -186,7 +186,7 @@ impl Seen {
     }
 
     /// A work goes: if the hub has asked for that, what became of the attempt is on record.
-    fn leaves(&mut self, work: &Object, known: &WorkSeen, now: Timestamp) {
+    fn leaves(&mut self, work: &Object, known: &ObservedWork, now: Timestamp) {
         let id = (known.cluster.clone(), work.name().to_owned());
         let by_hub = self.deletions.contains(&id);
         self.note(format!(
@@ -223,7 +223,7 @@ impl Seen {
         self.leaving.contains(namespace)
     }
 
-    fn attempt_mut(&mut self, known: &WorkSeen) -> Option<&mut Attempt> {
+    fn attempt_mut(&mut self, known: &ObservedWork) -> Option<&mut Attempt> {
         self.attempts.get_mut(&known.cluster)?.get_mut(known.attempt)
     }
 

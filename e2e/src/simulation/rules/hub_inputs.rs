@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// A cluster, as the hub shows it.
 #[derive(Clone, Debug)]
-pub(in super::super) struct ClusterSeen {
+pub(in super::super) struct ObservedCluster {
     pub labels: Value,
     pub available: bool,
     pub accepted: bool,
@@ -22,8 +22,8 @@ pub(in super::super) struct ClusterSeen {
 /// What users have written on the hub at a moment.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct HubInputs {
-    pub clusters: BTreeMap<String, ClusterSeen>,
-    /// By namespace and name, the label selectors one of which must hold; none where every cluster will do.
+    pub clusters: BTreeMap<String, ObservedCluster>,
+    /// By namespace and name, the label selectors one of which must match; none where every cluster will do.
     placements: BTreeMap<(String, String), Vec<Value>>,
     sets: BTreeMap<String, Value>,
     bound: BTreeSet<(String, String)>,
@@ -50,7 +50,7 @@ impl HubInputs {
             clusters: clusters
                 .iter()
                 .map(|cluster| {
-                    let seen = ClusterSeen {
+                    let seen = ObservedCluster {
                         labels: cluster["metadata"]["labels"].clone(),
                         available: has_condition(cluster, "ManagedClusterConditionAvailable"),
                         accepted: cluster["spec"]["hubAcceptsClient"] == true,
@@ -87,7 +87,7 @@ impl HubInputs {
         }
         let by_selector = spec
             .get("clusterSelector")
-            .is_some_and(|selector| !selector.is_null() && holds(selector, &seen.labels));
+            .is_some_and(|selector| !selector.is_null() && matches_selector(selector, &seen.labels));
         let references = spec["placement"].as_array().into_iter().flatten();
         let mut placements = references.filter_map(|reference| {
             let name = reference["name"].as_str()?.to_owned();
@@ -95,7 +95,10 @@ impl HubInputs {
         });
         by_selector
             || placements.any(|selectors| {
-                selectors.is_empty() || selectors.iter().any(|selector| holds(selector, &seen.labels))
+                selectors.is_empty()
+                    || selectors
+                        .iter()
+                        .any(|selector| matches_selector(selector, &seen.labels))
             })
     }
 
@@ -111,13 +114,13 @@ impl HubInputs {
         let selector = spec.pointer("/upgradeStrategy/canaryClusters/clusterSelector");
         selector
             .zip(self.clusters.get(cluster))
-            .is_some_and(|(selector, seen)| holds(selector, &seen.labels))
+            .is_some_and(|(selector, seen)| matches_selector(selector, &seen.labels))
     }
 
     fn is_bound(&self, namespace: &str, labels: &Value) -> bool {
         self.sets.iter().any(|(name, selector)| {
             let is_member = match selector["selectorType"].as_str() {
-                Some("LabelSelector") => holds(&selector["labelSelector"], labels),
+                Some("LabelSelector") => matches_selector(&selector["labelSelector"], labels),
                 _ => labels[CLUSTER_SET_LABEL] == name.as_str(),
             };
             is_member && self.bound.contains(&(namespace.to_owned(), name.clone()))
@@ -132,7 +135,7 @@ fn has_condition(object: &Object, type_: &str) -> bool {
 }
 
 /// Whether labels satisfy a label selector.
-fn holds(selector: &Value, labels: &Value) -> bool {
+fn matches_selector(selector: &Value, labels: &Value) -> bool {
     let by_labels = selector["matchLabels"].as_object().into_iter().flatten();
     let mut expressions = selector["matchExpressions"].as_array().into_iter().flatten();
     by_labels.into_iter().all(|(key, value)| labels[key] == *value)

@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::moments::Moments;
 use crate::hub_fleet::{RECORD, UPGRADE};
-use attempt::{Attempt, WorkSeen};
+use attempt::{Attempt, ObservedWork};
 pub(super) use hub_inputs::HubInputs;
 
 /// How much of what happened is remembered.
@@ -29,7 +29,7 @@ const REMEMBERED: usize = 300;
 
 /// A spec that an upgrade has had.
 #[derive(Clone, Debug)]
-struct Asked {
+struct SpecVersion {
     generation: i64,
     /// As the user wrote it.
     written: Value,
@@ -39,11 +39,11 @@ struct Asked {
 
 /// An upgrade, by its uid.
 #[derive(Clone, Debug, Default)]
-struct UpgradeSeen {
+struct ObservedUpgrade {
     namespace: String,
     /// `namespace/name`.
     key: String,
-    specs: Moments<Asked>,
+    specs: Moments<SpecVersion>,
     /// What retries it asks for.
     retries: Moments<String>,
     live: bool,
@@ -52,8 +52,8 @@ struct UpgradeSeen {
     since: Timestamp,
 }
 
-impl UpgradeSeen {
-    fn at(&self, generation: i64) -> Option<&Asked> {
+impl ObservedUpgrade {
+    fn at(&self, generation: i64) -> Option<&SpecVersion> {
         self.specs
             .since(Timestamp::MIN)
             .find(|asked| asked.generation == generation)
@@ -61,11 +61,11 @@ impl UpgradeSeen {
 }
 
 #[derive(Debug, Default)]
-struct Seen {
-    upgrades: BTreeMap<String, UpgradeSeen>,
+struct RuleState {
+    upgrades: BTreeMap<String, ObservedUpgrade>,
     /// The attempts at each cluster, in the order in which they began.
     attempts: BTreeMap<String, Vec<Attempt>>,
-    works: BTreeMap<String, WorkSeen>,
+    works: BTreeMap<String, ObservedWork>,
     /// Cluster and beginning of each attempt that is on record.
     recorded: BTreeSet<(String, Timestamp)>,
     /// Works, as namespace and name, that the hub has asked to delete.
@@ -77,7 +77,7 @@ struct Seen {
     cut: Option<Timestamp>,
     /// The hub's objects are being restored: what appears now is nobody's doing.
     restoring: bool,
-    /// They have been at some time, so that uids tell nothing.
+    /// They have been at some time, so that uids identify nothing.
     was_restored: bool,
     /// The clusters, where they are no simulated ones: what really runs on them.
     spokes: Option<StubWorkAgent>,
@@ -89,7 +89,7 @@ struct Seen {
 
 /// What is checked. Clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Rules(Arc<Mutex<Seen>>);
+pub(super) struct Rules(Arc<Mutex<RuleState>>);
 
 /// Checks after every change of a work. What is on record, and what is asked, is looked at first.
 pub(super) async fn watch(hub: Access, clock: Clock, rules: Rules) {
@@ -103,7 +103,7 @@ pub(super) async fn watch(hub: Access, clock: Clock, rules: Rules) {
             Some(event) = upgrades.next() => each(event, |upgrade, gone| rules.upgrade(upgrade, gone, clock.now())),
             Some(event) = records.next() => each(event, |page, _| rules.page(page, clock.now())),
             Some(event) = works.next() => each(event, |work, gone| {
-                let mut seen = rules.seen();
+                let mut seen = rules.state();
                 if gone {
                     seen.work_gone(work, clock.now());
                 } else {
@@ -127,22 +127,22 @@ impl Rules {
     /// Rules of rollouts of these clusters, if they are no simulated ones.
     pub fn new(spokes: Option<&StubWorkAgent>) -> Self {
         let rules = Self::default();
-        rules.seen().spokes = spokes.cloned();
+        rules.state().spokes = spokes.cloned();
         rules
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn state(&self) -> MutexGuard<'_, RuleState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn upgrade(&self, object: &Object, gone: bool, now: Timestamp) {
-        let mut guard = self.seen();
+        let mut guard = self.state();
         let known = guard
             .upgrades
             .entry(object.uid().to_owned())
-            .or_insert_with(|| UpgradeSeen {
+            .or_insert_with(|| ObservedUpgrade {
                 since: now,
-                ..UpgradeSeen::default()
+                ..ObservedUpgrade::default()
             });
         object
             .namespace()
@@ -160,7 +160,7 @@ impl Rules {
             let upgrade: Option<ManagedClustersUpgrade> =
                 serde_json::from_value(object.complete().into_owned()).ok();
             let spec = upgrade.and_then(|upgrade| drydock_objects::parse_spec(&upgrade).ok());
-            let asked = Asked {
+            let asked = SpecVersion {
                 generation,
                 written: object["spec"].clone(),
                 spec: spec.map(Arc::new),
@@ -179,8 +179,8 @@ impl Rules {
     }
 
     fn page(&self, page: &Object, now: Timestamp) {
-        let mut seen = self.seen();
-        let mut told = BTreeSet::new();
+        let mut seen = self.state();
+        let mut listed = BTreeSet::new();
         let upgrade = page["spec"]["upgrade"]["uid"].as_str().unwrap_or_default();
         let broken = repeated(page, |from, to| {
             let upgrade = seen.upgrades.get(upgrade);
@@ -195,7 +195,7 @@ impl Rules {
                 let broken = seen.breaks_by_charge(upgrade, cluster, started);
                 seen.breaks(broken);
                 seen.ends_by_record(cluster, started, &entry["outcome"], now);
-                let is_new = told.insert((cluster.to_owned(), started));
+                let is_new = listed.insert((cluster.to_owned(), started));
                 let twice = || {
                     format!(
                         "the attempt at {cluster} of {started} is twice on {}: {}",
@@ -210,19 +210,19 @@ impl Rules {
 
     /// This is what users have written from now on.
     pub fn set_inputs(&self, inputs: HubInputs, now: Timestamp) {
-        self.seen().inputs.push(now, Arc::new(inputs));
+        self.state().inputs.push(now, Arc::new(inputs));
     }
 
     /// The hub asks to delete a work.
     pub fn deletion_asked(&self, namespace: &str, name: &str) {
-        self.seen()
+        self.state()
             .deletions
             .insert((namespace.to_owned(), name.to_owned()));
     }
 
     /// The hub is cut off from now on, or back.
     pub fn partition_is(&self, is_cut: bool, now: Timestamp) {
-        let mut guard = self.seen();
+        let mut guard = self.state();
         let seen = &mut *guard;
         if is_cut {
             seen.cut.get_or_insert(now);
@@ -236,7 +236,7 @@ impl Rules {
 
     /// The hub's objects are being restored from now on, or it is done. What ended since the backup need not be on record.
     pub fn restoring(&self, restoring: bool) {
-        let mut seen = self.seen();
+        let mut seen = self.state();
         seen.restoring = restoring;
         seen.was_restored = true;
         for attempt in seen.attempts.values_mut().flatten() {
@@ -246,7 +246,7 @@ impl Rules {
 
     /// Somebody has meddled with the works of a cluster, or it has left: what becomes of its attempts so far is not checked.
     pub fn meddled(&self, cluster: &str) {
-        let mut seen = self.seen();
+        let mut seen = self.state();
         for attempt in seen.attempts.get_mut(cluster).into_iter().flatten() {
             attempt.exempt = true;
         }
@@ -255,7 +255,7 @@ impl Rules {
     /// Nothing says any more whose the works of a cluster are, or of which attempt.
     pub fn disowned(&self, cluster: &str) {
         self.meddled(cluster);
-        let mut seen = self.seen();
+        let mut seen = self.state();
         for attempt in seen.attempts.get_mut(cluster).into_iter().flatten() {
             attempt.works.clear();
         }
@@ -264,7 +264,7 @@ impl Rules {
     /// A namespace of upgrades goes with its records, or is back.
     pub fn namespace_leaves(&self, namespace: &str, leaves: bool) {
         let prefix = format!("{namespace}/");
-        let mut seen = self.seen();
+        let mut seen = self.state();
         if leaves {
             seen.leaving.insert(namespace.to_owned());
         } else {
@@ -278,26 +278,26 @@ impl Rules {
 
     /// Remembers something that happened.
     pub fn note(&self, what: String) {
-        self.seen().note(what);
+        self.state().note(what);
     }
 
     /// The first rule that was broken.
     pub fn broken(&self) -> Option<String> {
-        self.seen().broken.clone()
+        self.state().broken.clone()
     }
 
     pub fn checks(&self) -> u64 {
-        self.seen().checks
+        self.state().checks
     }
 
     /// How often a cluster was started.
     pub fn starts(&self) -> u64 {
-        self.seen().starts
+        self.state().starts
     }
 
     /// What happened last.
     pub fn history(&self) -> String {
-        let seen = self.seen();
+        let seen = self.state();
         seen.history.iter().cloned().collect::<Vec<_>>().join("\n")
     }
 }
@@ -327,7 +327,7 @@ fn repeated(page: &Object, edited_between: impl Fn(Timestamp, Timestamp) -> bool
     })
 }
 
-impl Seen {
+impl RuleState {
     fn note(&mut self, what: String) {
         self.history.push_back(what);
         while self.history.len() > REMEMBERED {
@@ -362,7 +362,7 @@ impl Seen {
         }
     }
 
-    /// An upgrade that was made anew under its name has on record what another has begun and had left before it was there.
+    /// An upgrade that was created again under its name has on record what another has begun and had left before it was there.
     fn breaks_by_charge(&self, uid: &str, cluster: &str, started: Timestamp) -> Option<String> {
         let upgrade = self.upgrades.get(uid)?;
         let mut attempts = self.attempts.get(cluster)?.iter();

@@ -1,4 +1,4 @@
-//! What must hold of an upgrade's status at any time, and when its rollout has come to its end.
+//! The rules for an upgrade's status at any time, and when its rollout has come to its end.
 
 use drydock_api::conditions;
 use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition};
@@ -19,7 +19,7 @@ const IN_FLIGHT: [&str; 5] = [
     "Operators",
     "PostAction",
 ];
-/// Reasons for which a cluster waits only as long as something goes on.
+/// Reasons for which a cluster waits only while something is under way.
 const PASSING: [&str; 13] = [
     "ReadyToStart",
     "Starting",
@@ -81,7 +81,7 @@ impl Rules {
 
     /// A cluster that is in flight for longer than any deadline.
     fn overdue(&self, status: &ManagedClustersUpgradeStatus, now: Timestamp) -> Option<String> {
-        let seen = self.seen();
+        let seen = self.state();
         if seen.cut.is_some() {
             return None;
         }
@@ -111,7 +111,7 @@ impl Rules {
     }
 
     /// Why a rollout has not come to its end yet, if it has not.
-    pub fn goes_on(&self, upgrade: &ManagedClustersUpgrade) -> Option<String> {
+    pub fn waits_for_work(&self, upgrade: &ManagedClustersUpgrade) -> Option<String> {
         if upgrade.metadata.deletion_timestamp.is_some() {
             return Some("it is being deleted".to_owned());
         }
@@ -126,7 +126,7 @@ impl Rules {
             upgrade.namespace().unwrap_or_default(),
             upgrade.name_any()
         );
-        let running = self.seen().in_flight(&key);
+        let running = self.state().in_flight(&key);
         let says = status
             .clusters
             .iter()
@@ -155,8 +155,8 @@ impl Rules {
             .iter()
             .flatten()
             .filter(|cluster| cluster.state == "NotStarted");
-        // The agent of a simulated cluster may never be done with an upgrade that hangs, and holds its work.
-        let is_real = self.seen().spokes.is_none();
+        // The agent of a simulated cluster may never be done with an upgrade that hangs, and keeps its work.
+        let is_real = self.state().spokes.is_none();
         let passing = waiting.find(|cluster| {
             let reason = cluster.reason.as_deref().unwrap_or_default();
             PASSING.contains(&reason) && !(is_real && reason == "ReplacingOldWork")
@@ -173,7 +173,7 @@ impl Rules {
 
     /// What has ended and is on no record.
     pub fn lost(&self) -> Option<String> {
-        let seen = self.seen();
+        let seen = self.state();
         let attempts = seen
             .attempts
             .iter()

@@ -1,5 +1,5 @@
-//! What must hold when a cluster is started, and when its upgrade follows on its action. A work names the generation of the spec by which
-//! it was made, so it is held against exactly that.
+//! The rules for the start of a cluster, and for when its upgrade follows on its action. A work names the generation of the spec by which
+//! it was made, so it is compared with exactly that.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use semver::Version;
 
 use super::attempt::Attempt;
 use super::hub_inputs::HubInputs;
-use super::{Asked, Seen, UpgradeSeen};
+use super::{ObservedUpgrade, RuleState, SpecVersion};
 use crate::simulation::happening::SKEW;
 
 /// One start that is checked.
 struct Start<'a> {
-    seen: &'a Seen,
+    seen: &'a RuleState,
     cluster: &'a str,
     attempt: &'a Attempt,
-    upgrade: &'a UpgradeSeen,
-    asked: &'a Asked,
+    upgrade: &'a ObservedUpgrade,
+    asked: &'a SpecVersion,
     spec: &'a Spec,
     now: Timestamp,
 }
 
-fn breaks(holds: bool, rule: impl FnOnce() -> String) -> Option<String> {
-    (!holds).then(rule)
+fn breaks(is_met: bool, rule: impl FnOnce() -> String) -> Option<String> {
+    (!is_met).then(rule)
 }
 
 /// By how much moments that different clocks have written may differ.
@@ -49,7 +49,7 @@ fn is_open(spec: &Spec, now: Timestamp) -> bool {
             .any(|window| moments.iter().any(|moment| window.closes(*moment).is_some()))
 }
 
-impl Seen {
+impl RuleState {
     /// The version that a cluster really runs, if that is known.
     fn runs(&self, cluster: &str) -> Option<Version> {
         let spokes = self.spokes.as_ref()?;

@@ -1,5 +1,5 @@
 //! A cluster with an agent that can be killed and started again, whose requests can be made to fail, and which is read as an
-//! SRE reads it: by the status, by what is on the cluster, by the metrics and by what a webhook is told.
+//! SRE reads it: by the status, by what is on the cluster, by the metrics and by what a webhook receives.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -56,8 +56,8 @@ pub(super) enum Fault {
 #[derive(Default)]
 pub(super) struct Line {
     pub failing: Mutex<Option<(Kind, Fault)>>,
-    /// What the webhook was told, and how often.
-    pub told: Mutex<BTreeMap<String, usize>>,
+    /// What the webhook received, and how often.
+    pub received: Mutex<BTreeMap<String, usize>>,
     /// When the agent first asked for the deletion of a pod.
     pub forced: Mutex<Option<Timestamp>>,
 }
@@ -127,7 +127,7 @@ impl Line {
         if is_hook {
             let event: serde_json::Value = serde_json::from_slice(request.body())?;
             let state = event["data"]["state"].as_str().unwrap_or_default().to_owned();
-            *self.told.lock().unwrap().entry(state).or_default() += 1;
+            *self.received.lock().unwrap().entry(state).or_default() += 1;
         }
         match fault {
             Some(Fault::Garbage) => Ok(answer(StatusCode::OK, "{\"status\": [")),
@@ -328,8 +328,8 @@ impl Bench {
         texts.concat()
     }
 
-    /// The metrics of trouble that are not zero.
-    pub fn troubles(&self) -> Vec<String> {
+    /// The metrics of problems that are not zero.
+    pub fn problems(&self) -> Vec<String> {
         let text = self.metrics();
         let lines = text.lines().filter(|line| {
             let is_ours = line.starts_with("upgradeoperator_") || line.starts_with("drydock_agent_step_");

@@ -6,7 +6,7 @@ use kube::api::{ListParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
-use super::{HOUR, MINUTE, description, hide_machine_sets, is_told, spoke};
+use super::{HOUR, MINUTE, description, hide_machine_sets, is_notified, spoke};
 
 #[tokio::test(start_paused = true)]
 async fn steps_6_and_13_extra_workers_come_before_the_upgrade_and_go_after_it() {
@@ -23,14 +23,14 @@ async fn steps_6_and_13_extra_workers_come_before_the_upgrade_and_go_after_it() 
         left.iter()
             .all(|machine| !machine.name_any().contains("-upgrade"))
     );
-    let told: Vec<String> = entry
+    let raised: Vec<String> = entry
         .notifications
         .unwrap()
         .into_iter()
-        .map(|told| told.event)
+        .map(|raised| raised.event)
         .collect();
     assert_eq!(
-        told,
+        raised,
         [
             "StateStarted",
             "StateControlPlaneStartedSL",
@@ -49,10 +49,10 @@ async fn step_6_extra_workers_that_do_not_come_in_time_or_cannot_be_made_are_don
     late.configure("scale: {timeOut: 1}").await.unwrap();
     late.ask(json!({"capacityReservation": true})).await.unwrap();
     late.until_done("ComputeCapacityReserved").await.unwrap();
-    let told = description(&late, "StateSkipped").await;
+    let skipped = description(&late, "StateSkipped").await;
     assert!(
-        told.starts_with("the upgrade continues without all extra workers"),
-        "{told}"
+        skipped.starts_with("the upgrade continues without all extra workers"),
+        "{skipped}"
     );
     assert_eq!(late.metric(&["scaling_failed"]).unwrap(), Some(1.0));
     late.until(UpgradePhase::Upgraded).await.unwrap();
@@ -61,7 +61,7 @@ async fn step_6_extra_workers_that_do_not_come_in_time_or_cannot_be_made_are_don
     hide_machine_sets(&without).await;
     without.ask(json!({"capacityReservation": true})).await.unwrap();
     without.until(UpgradePhase::Upgraded).await.unwrap();
-    assert!(is_told(&without, "StateScaleSkipped").await);
+    assert!(is_notified(&without, "StateScaleSkipped").await);
     without.fleet.shut_down().await.unwrap();
 }
 

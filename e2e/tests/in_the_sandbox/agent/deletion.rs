@@ -1,4 +1,4 @@
-//! An UpgradeConfig that is deleted (ours): before commencement it is cancelled, after it the upgrade goes on.
+//! An UpgradeConfig that is deleted (ours): before commencement it is cancelled, after it the upgrade continues.
 
 use drydock_api::machine_api::{MachineSet, NAMESPACE};
 use drydock_api::names::UPGRADE_CONFIG;
@@ -46,7 +46,7 @@ async fn an_upgrade_that_is_deleted_before_it_commences_leaves_nothing_behind() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_upgrade_that_is_deleted_after_it_has_commenced_goes_on_and_is_cleaned_up() {
+async fn an_upgrade_that_is_deleted_after_it_has_commenced_continues_and_is_cleaned_up() {
     let spoke = spoke().await;
     spoke.ask(json!({})).await.unwrap();
     tokio::time::sleep(HOUR / 2).await;
@@ -111,10 +111,12 @@ async fn without_its_finalizer_nothing_is_done_and_the_status_says_why() {
     bench.ask().await;
     tokio::time::sleep(HOUR / 4).await;
     let conditions = bench.entry().await.conditions.unwrap();
-    let told = conditions
+    let condition = conditions
         .iter()
         .find(|condition| condition.reason.as_deref() == Some("UpgradeConfigNotWritten"));
-    let message = told.and_then(|told| told.message.as_deref()).unwrap_or_default();
+    let message = condition
+        .and_then(|condition| condition.message.as_deref())
+        .unwrap_or_default();
     assert!(message.contains("refused with 403"), "{conditions:#?}");
     assert_eq!(bench.left().await, Vec::<String>::new());
     *bench.line.failing.lock().unwrap() = None;

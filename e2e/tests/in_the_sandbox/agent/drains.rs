@@ -15,12 +15,15 @@ use serde_json::json;
 use super::{HOUR, faulty};
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_that_a_budget_forbids_is_freed_after_its_time_and_told_of() {
+async fn a_drain_that_a_budget_forbids_is_freed_after_its_time_and_reported() {
     let spoke = faulty(&[Fault::DrainStuck]).await;
     spoke.ask(json!({"PDBForceDrainTimeout": 30})).await.unwrap();
     let entry = spoke.until(UpgradePhase::Upgraded).await.unwrap();
-    let told = entry.notifications.unwrap();
-    let delayed = told.iter().find(|told| told.event == "StateDelayed").unwrap();
+    let raised = entry.notifications.unwrap();
+    let delayed = raised
+        .iter()
+        .find(|raised| raised.event == "StateDelayed")
+        .unwrap();
     let description = delayed.description.as_deref().unwrap();
     assert!(
         description.contains("pods under a budget are deleted, default/drain-blocker first"),

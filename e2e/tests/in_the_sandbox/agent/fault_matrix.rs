@@ -1,5 +1,5 @@
-//! Every kind of request that the agent makes, failing in every way, at every stage of an upgrade, for a while or for ever, with
-//! a restart in between. The upgrade shows why it waits, nothing that is unwanted is left once the fault is over, nothing is told
+//! Every kind of request that the agent makes, failing in every way, at every stage of an upgrade, for a while or forever, with
+//! a restart in between. The upgrade shows why it waits, nothing that is unwanted is left once the fault is over, nothing is sent
 //! twice, and nothing is commenced that the status does not announce.
 
 use std::panic::AssertUnwindSafe;
@@ -17,7 +17,7 @@ use super::bench::{Bench, Fault, Kind};
 const MINUTE: Duration = Duration::from_mins(1);
 /// How long a fault lasts that passes.
 const FOR_A_WHILE: Duration = Duration::from_mins(10);
-/// After so long, an upgrade that waits is beyond every deadline.
+/// After how long an upgrade that waits is beyond every deadline.
 const FOR_EVER: Duration = Duration::from_hours(30);
 /// Every this many of all cases are tried, unless `MATRIX_STEP` says how many; a debug build tries fewer.
 const STEP: usize = if cfg!(debug_assertions) { 61 } else { 7 };
@@ -143,19 +143,19 @@ async fn passes(bench: &mut Bench, case: Case) {
     tokio::time::sleep(10 * MINUTE).await;
     assert_eq!(bench.left().await, [""; 0], "{case:?}");
     tokio::time::sleep(40 * MINUTE).await;
-    let told = bench.line.told.lock().unwrap().clone();
-    // What an agent was told, or could not write down, before it was killed may be told once more, with the same id.
+    let received = bench.line.received.lock().unwrap().clone();
+    // What an agent sent before it was killed, and could not record, may be sent once more, with the same id.
     let forgotten = [
         Kind::Outside("POST", "hooks.example"),
         Kind::Api(Verb::Patch, "upgradeconfigs/status"),
     ];
     let most = if forgotten.contains(&case.kind) { 2 } else { 1 };
     assert!(
-        told.values().all(|times| *times <= most),
-        "{case:?} told {told:?}"
+        received.values().all(|times| *times <= most),
+        "{case:?} received {received:?}"
     );
     for state in ["StateStarted", "StateCompleted"] {
-        assert!(told.contains_key(state), "{case:?} told {told:?}");
+        assert!(received.contains_key(state), "{case:?} received {received:?}");
     }
 }
 
@@ -193,15 +193,15 @@ async fn never_passes(bench: &mut Bench, case: Case) {
         assert!(bench.failed_passes() > 10.0, "{case:?}");
         return;
     }
-    assert_ne!(bench.troubles(), [""; 0], "{case:?}: {entry:#?}");
+    assert_ne!(bench.problems(), [""; 0], "{case:?}: {entry:#?}");
     let waiting = entry.conditions.iter().flatten();
     let mut waiting = waiting.filter(|condition| condition.status == "False");
-    let is_told = waiting.any(|condition| {
+    let is_notified = waiting.any(|condition| {
         let message = condition.message.as_deref().unwrap_or_default();
         !message.ends_with("has started") && !message.ends_with("still in progress")
     });
-    assert!(is_told, "{case:?}: {entry:#?}");
-    // A write that is refused is told in the words of who refuses it.
+    assert!(is_notified, "{case:?}: {entry:#?}");
+    // A write that is refused is reported in the words of the server that refuses it.
     if let (Kind::Api(Verb::Delete, "machinesets"), Fault::Code(code @ (403 | 500))) = (case.kind, case.fault)
     {
         let words = format!("refused with {code}");
@@ -241,7 +241,7 @@ async fn meets(case: Case) {
             begin(&bench);
         }
     }
-    // What is watched is watched anew, so that watches fail, too.
+    // What is watched is watched again, so that watches fail, too.
     bench.server.cut_watches(|who, _| who == AGENT_MANAGER);
     if case.passes {
         passes(&mut bench, case).await;
@@ -255,17 +255,17 @@ async fn meets(case: Case) {
     let began = bench.entry().await.worker_start_time;
     if let (Some(forced), Some(began)) = (forced, began) {
         // Where the pool cannot be watched, its beginning is seen late.
-        let patience = forced.duration_since(began.0).as_mins();
+        let waited = forced.duration_since(began.0).as_mins();
         assert!(
-            !(0..38).contains(&patience),
-            "{case:?}: a pod is deleted after {patience} minutes"
+            !(0..38).contains(&waited),
+            "{case:?}: a pod is deleted after {waited} minutes"
         );
     }
     bench.end().await;
 }
 
-/// Meets a case in a time of its own; says whether the rules held.
-fn holds(number: usize, case: Case) -> bool {
+/// Meets a case in a time of its own; returns whether the rules were kept.
+fn meets_rules(number: usize, case: Case) -> bool {
     println!("MATRIX_CASE={number}: {case:?}");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -300,7 +300,7 @@ fn whatever_fails_the_upgrade_shows_it_and_leaves_nothing_behind() {
             let Some(number) = tried.get(next.fetch_add(1, Ordering::Relaxed)) else {
                 return;
             };
-            failed.fetch_or(!holds(*number, all[*number]), Ordering::Relaxed);
+            failed.fetch_or(!meets_rules(*number, all[*number]), Ordering::Relaxed);
         }
     };
     std::thread::scope(|scope| {

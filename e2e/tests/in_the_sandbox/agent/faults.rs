@@ -1,5 +1,5 @@
 //! The failure modes F1 to F16 of a cluster, and what the agent shows of each: the step that waits and why, what it
-//! measures, whom it tells, and how the upgrade ends.
+//! measures, whom it notifies, and how the upgrade ends.
 
 use drydock_api::names::UPGRADE_CONFIG;
 use drydock_api::upgradeconfig::UpgradePhase::{self, Pending, Upgraded, Upgrading};
@@ -10,34 +10,34 @@ use serde_json::{Value, json};
 
 use super::{HOUR, MINUTE, faulty};
 
-/// What is to be seen of an upgrade.
-struct Sight {
+/// What is expected of an upgrade.
+struct Expected {
     phase: UpgradePhase,
     /// The condition that is not true, and a part of what it says.
     waits: Option<(&'static str, &'static str)>,
-    /// The metrics of trouble that are not zero, without their prefix.
+    /// The metrics of problems that are not zero, without their prefix.
     measured: &'static [&'static str],
-    /// Whom it has told, beside what every upgrade tells.
-    told: &'static [&'static str],
+    /// The notifications, beside those of every upgrade.
+    notified: &'static [&'static str],
 }
 
-const DONE: Sight = Sight {
+const DONE: Expected = Expected {
     phase: Upgraded,
     waits: None,
     measured: &[],
-    told: &[],
+    notified: &[],
 };
 
-const fn waits(step: &'static str, why: &'static str, measured: &'static [&'static str]) -> Sight {
-    Sight {
+const fn waits(step: &'static str, why: &'static str, measured: &'static [&'static str]) -> Expected {
+    Expected {
         phase: Upgrading,
         waits: Some((step, why)),
         measured,
-        told: &[],
+        notified: &[],
     }
 }
 
-/// What every upgrade tells.
+/// The notifications of every upgrade.
 const USUAL: [&str; 5] = [
     "StateStarted",
     "StateControlPlaneStartedSL",
@@ -46,25 +46,35 @@ const USUAL: [&str; 5] = [
     "StateCompleted",
 ];
 
-async fn sight(spoke: &Spoke) -> (UpgradePhase, Vec<(String, String)>, Vec<String>, Vec<String>) {
+async fn observe(spoke: &Spoke) -> (UpgradePhase, Vec<(String, String)>, Vec<String>, Vec<String>) {
     let entry = spoke.entry().await.unwrap();
     let conditions = entry.conditions.into_iter().flatten();
     let waiting = conditions
         .filter(|condition| condition.status != "True")
         .map(|condition| (condition.type_, condition.message.unwrap_or_default()));
-    let told = spoke.told().await.unwrap().into_iter().map(|(event, _)| event);
-    let told = told.filter(|event| !USUAL.contains(&event.as_str()));
+    let notified = spoke
+        .notifications()
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|(event, _)| event);
+    let notified = notified.filter(|event| !USUAL.contains(&event.as_str()));
     let metrics = spoke.fleet.metrics(NAME).unwrap();
     let measured = metrics
         .lines()
         .filter_map(|line| line.strip_prefix("upgradeoperator_")?.strip_suffix(" 1"))
         .filter(|series| !series.starts_with("upgrade_notification{"))
         .map(|series| series.split('{').next().unwrap().to_owned());
-    (entry.phase, waiting.collect(), measured.collect(), told.collect())
+    (
+        entry.phase,
+        waiting.collect(),
+        measured.collect(),
+        notified.collect(),
+    )
 }
 
-async fn expect(spoke: &Spoke, name: &str, expected: &Sight) {
-    let (phase, waiting, measured, told) = sight(spoke).await;
+async fn expect(spoke: &Spoke, name: &str, expected: &Expected) {
+    let (phase, waiting, measured, notified) = observe(spoke).await;
     assert_eq!(phase, expected.phase, "{name}: {waiting:?}");
     match (&waiting[..], expected.waits) {
         ([], None) => {}
@@ -72,11 +82,11 @@ async fn expect(spoke: &Spoke, name: &str, expected: &Sight) {
         _ => panic!("{name}: {waiting:?} and not {:?}", expected.waits),
     }
     assert_eq!(measured, expected.measured, "{name}");
-    assert_eq!(told, expected.told, "{name}");
+    assert_eq!(notified, expected.notified, "{name}");
 }
 
 /// Asks a cluster with these modes for an upgrade, and looks at it at these hours.
-async fn shows(faults: &[Fault], fields: Value, sights: &[(u32, Sight)]) -> Spoke {
+async fn shows(faults: &[Fault], fields: Value, sights: &[(u32, Expected)]) -> Spoke {
     let name = faults.first().map_or("F12".to_owned(), Fault::to_string);
     let spoke = faulty(faults).await;
     tokio::time::sleep(MINUTE).await;
@@ -90,7 +100,7 @@ async fn shows(faults: &[Fault], fields: Value, sights: &[(u32, Sight)]) -> Spok
     spoke
 }
 
-async fn shown(fault: Fault, sights: &[(u32, Sight)]) {
+async fn shown(fault: Fault, sights: &[(u32, Expected)]) {
     let spoke = shows(&[fault], json!({}), sights).await;
     spoke.fleet.shut_down().await.unwrap();
 }
@@ -125,16 +135,16 @@ async fn f3_an_operator_that_takes_longer_than_it_should_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f4_a_drain_that_a_budget_holds_up_is_told_and_freed() {
-    let told = Sight {
-        told: &["StateDelayed"],
+async fn f4_a_drain_that_a_budget_blocks_is_reported_and_freed() {
+    let notified = Expected {
+        notified: &["StateDelayed"],
         ..waits(WORKERS, "WorkerNodesUpgraded still in progress", &[])
     };
-    let done = Sight {
-        told: &["StateDelayed"],
+    let done = Expected {
+        notified: &["StateDelayed"],
         ..DONE
     };
-    shown(Fault::DrainStuck, &[(2, told), (4, done)]).await;
+    shown(Fault::DrainStuck, &[(2, notified), (4, done)]).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -159,7 +169,7 @@ async fn f5_a_release_that_cannot_be_verified_is_refused_and_can_be_edited() {
 
 #[tokio::test(start_paused = true)]
 async fn f6_an_update_that_is_not_offered_never_starts() {
-    let pending = Sight {
+    let pending = Expected {
         phase: Pending,
         ..waits(
             "UpgradeConfigValidated",
@@ -219,7 +229,7 @@ async fn f10_a_pool_that_is_paused_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f11_an_update_service_that_is_away_holds_no_update_up_that_is_offered_already() {
+async fn f11_an_update_service_that_is_away_blocks_no_update_that_is_offered_already() {
     shown(Fault::GraphBroken, &[(3, DONE)]).await;
 }
 
@@ -247,7 +257,7 @@ async fn f12_a_target_that_somebody_changes_below_the_agent_is_not_fought_over()
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_upgrade_whose_desired_update_is_cleared_goes_on_with_its_workers() {
+async fn an_upgrade_whose_desired_update_is_cleared_continues_with_its_workers() {
     let spoke = shows(&[], json!({}), &[]).await;
     spoke.until_done("UpgradeCommenced").await.unwrap();
     tokio::time::sleep(10 * MINUTE).await;
@@ -264,20 +274,20 @@ async fn an_upgrade_whose_desired_update_is_cleared_goes_on_with_its_workers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f13_what_blocks_minor_updates_is_named_told_and_ends_with_the_window() {
+async fn f13_what_blocks_minor_updates_is_named_reported_and_ends_with_the_window() {
     let minor = json!({"desired": {"version": "4.15.15", "channel": "fast-4.15"}});
-    let blocked = Sight {
-        told: &["StateDelayed"],
+    let blocked = Expected {
+        notified: &["StateDelayed"],
         ..waits(
             "IsClusterUpgradable",
             "the cluster is not upgradeable to 4.15.15: AdminAckRequired: ",
             &[],
         )
     };
-    let failed = Sight {
+    let failed = Expected {
         phase: UpgradePhase::Failed,
         measured: &["upgrade_window_breached"],
-        told: &["StateDelayed", "StateFailed"],
+        notified: &["StateDelayed", "StateFailed"],
         waits: Some(("IsClusterUpgradable", "AdminAckRequired")),
     };
     let sights = [(1, blocked), (3, failed)];

@@ -8,13 +8,13 @@ use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
-use openshift_sandbox::monitoring::Condition;
+use openshift_sandbox::monitoring::ResponseMode;
 use serde_json::json;
 
 use super::{HOUR, description, fire, hide_machine_sets, spoke};
 
 #[tokio::test(start_paused = true)]
-async fn step_4_a_critical_alert_holds_the_upgrade_up_and_an_ignored_one_does_not() {
+async fn step_4_a_critical_alert_blocks_the_upgrade_and_an_ignored_one_does_not() {
     let spoke = spoke().await;
     fire(&spoke, "Broken").await;
     spoke.ask(json!({})).await.unwrap();
@@ -41,11 +41,14 @@ async fn step_4_a_critical_alert_holds_the_upgrade_up_and_an_ignored_one_does_no
 }
 
 #[tokio::test(start_paused = true)]
-async fn step_4_not_to_know_of_alerts_holds_the_upgrade_up_until_its_window_is_over() {
-    for condition in [Condition::Failing(StatusCode::BAD_GATEWAY), Condition::Garbled] {
+async fn step_4_not_to_know_of_alerts_blocks_the_upgrade_until_its_window_is_over() {
+    for condition in [
+        ResponseMode::Failing(StatusCode::BAD_GATEWAY),
+        ResponseMode::Garbled,
+    ] {
         let spoke = spoke().await;
         let monitoring = spoke.fleet.env.monitoring(NAME).unwrap();
-        monitoring.set_condition(condition);
+        monitoring.set_response_mode(condition);
         spoke.ask(json!({})).await.unwrap();
         tokio::time::sleep(HOUR).await;
         let health = spoke.condition("ClusterHealthyBeforeUpgrade").await.unwrap();
@@ -64,7 +67,7 @@ async fn step_4_not_to_know_of_alerts_holds_the_upgrade_up_until_its_window_is_o
 }
 
 #[tokio::test(start_paused = true)]
-async fn step_4_an_operator_that_is_degraded_or_not_available_holds_the_upgrade_up() {
+async fn step_4_an_operator_that_is_degraded_or_not_available_blocks_the_upgrade() {
     for (type_, status, says) in [
         ("Degraded", "True", "ours is degraded: it is so"),
         ("Available", "False", "ours is not available: it is so"),
@@ -74,7 +77,7 @@ async fn step_4_an_operator_that_is_degraded_or_not_available_holds_the_upgrade_
         let operator: ClusterOperator =
             serde_json::from_value(json!({"metadata": {"name": "ours"}, "spec": {}})).unwrap();
         operators.create(&PostParams::default(), &operator).await.unwrap();
-        let ill = |status: &str| {
+        let with_status = |status: &str| {
             let since = "2026-01-01T00:00:00Z";
             Patch::Merge(json!({"status": {"conditions": [{
                 "type": type_, "status": status, "reason": "Made", "message": "it is so", "lastTransitionTime": since,
@@ -82,7 +85,7 @@ async fn step_4_an_operator_that_is_degraded_or_not_available_holds_the_upgrade_
         };
         let as_user = PatchParams::default();
         operators
-            .patch_status("ours", &as_user, &ill(status))
+            .patch_status("ours", &as_user, &with_status(status))
             .await
             .unwrap();
         spoke.ask(json!({})).await.unwrap();
@@ -91,9 +94,9 @@ async fn step_4_an_operator_that_is_degraded_or_not_available_holds_the_upgrade_
         assert!(message.contains(says), "{message}");
         let reason = ["healthcheck_failed", "cluster_operators_degraded", "Upgrading"];
         assert_eq!(spoke.metric(&reason).unwrap(), Some(1.0));
-        let well = if status == "True" { "False" } else { "True" };
+        let healthy = if status == "True" { "False" } else { "True" };
         operators
-            .patch_status("ours", &as_user, &ill(well))
+            .patch_status("ours", &as_user, &with_status(healthy))
             .await
             .unwrap();
         spoke.until_done("ClusterHealthyBeforeUpgrade").await.unwrap();
@@ -103,7 +106,7 @@ async fn step_4_an_operator_that_is_degraded_or_not_available_holds_the_upgrade_
 }
 
 #[tokio::test(start_paused = true)]
-async fn step_4_with_the_feature_gate_what_will_hold_drains_up_is_told_and_blocks_nothing() {
+async fn step_4_with_the_feature_gate_what_will_block_drains_is_reported_and_blocks_nothing() {
     let spoke = spoke().await;
     spoke
         .configure("featureGate: {enabled: [PreHealthCheck]}")
@@ -134,14 +137,14 @@ async fn step_4_with_the_feature_gate_what_will_hold_drains_up_is_told_and_block
     budgets.create(&PostParams::default(), &budget).await.unwrap();
     spoke.ask(json!({"capacityReservation": true})).await.unwrap();
     spoke.until_done("ClusterHealthyBeforeUpgrade").await.unwrap();
-    let told = description(&spoke, "StateHealthCheckSL").await;
+    let found = description(&spoke, "StateHealthCheckSL").await;
     for part in [
         "extra workers are asked for, and no MachineSet has the label",
         &format!("worker nodes are cordoned by hand: {}", workers[0].name_any()),
         &format!("{} (disk space)", workers[1].name_any()),
         "default/strict (it allows no pod to be unavailable)",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(found.contains(part), "{part}: {found}");
     }
     spoke.fleet.shut_down().await.unwrap();
 }

@@ -30,7 +30,7 @@ use tower::{BoxError, ServiceExt, service_fn};
 
 /// A debug build is killed at every this many writes only.
 const STEP: usize = if cfg!(debug_assertions) { 11 } else { 1 };
-const PATIENCE: Duration = Duration::from_hours(24);
+const TIMEOUT: Duration = Duration::from_hours(24);
 
 /// At which write the agent is killed, and whether the write took place.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +109,7 @@ impl Killer {
 /// How an upgrade ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct End {
-    told: Vec<String>,
+    raised: Vec<String>,
     conditions: BTreeSet<String>,
     silences: Vec<(String, String)>,
     history: Vec<String>,
@@ -133,11 +133,11 @@ async fn end(env: &TestEnv, client: Client, entry: UpgradeHistory) -> End {
     let history = versions.get("version").await.unwrap().status.unwrap().history;
     let sets: Api<MachineSet> = Api::all(client);
     End {
-        told: entry
+        raised: entry
             .notifications
             .unwrap()
             .into_iter()
-            .map(|told| told.event)
+            .map(|raised| raised.event)
             .collect(),
         conditions: entry
             .conditions
@@ -189,7 +189,7 @@ pub(super) async fn run(kill: Option<Kill>, connect: impl Fn(&ApiServer) -> Clie
         ));
     };
     start(&mut agent);
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + TIMEOUT;
     let entry = loop {
         tokio::select! {
             () = killer.struck.notified() => {
@@ -220,7 +220,7 @@ pub(super) async fn run(kill: Option<Kill>, connect: impl Fn(&ApiServer) -> Clie
     (end, killer.writes.load(Ordering::Relaxed))
 }
 
-/// A connection without any trouble.
+/// A connection without faults.
 pub(super) fn directly(server: &ApiServer) -> Client {
     program_client(server, AGENT_MANAGER).unwrap()
 }

@@ -61,15 +61,15 @@ async fn fire(spoke: &Spoke, alert: &str) {
     api.create(&PostParams::default(), &rule).await.unwrap();
 }
 
-/// What is told of an event; empty if it is not.
+/// The description of an event; empty if it was not notified.
 async fn description(spoke: &Spoke, event: &str) -> String {
-    let told: BTreeMap<String, String> = spoke.told().await.unwrap().into_iter().collect();
-    told.get(event).cloned().unwrap_or_default()
+    let notified: BTreeMap<String, String> = spoke.notifications().await.unwrap().into_iter().collect();
+    notified.get(event).cloned().unwrap_or_default()
 }
 
-async fn is_told(spoke: &Spoke, event: &str) -> bool {
-    let told = spoke.told().await.unwrap();
-    told.iter().any(|(known, _)| known == event)
+async fn is_notified(spoke: &Spoke, event: &str) -> bool {
+    let notified = spoke.notifications().await.unwrap();
+    notified.iter().any(|(known, _)| known == event)
 }
 
 /// Takes the label away by which MachineSets are found.

@@ -96,8 +96,12 @@ async fn webhooks_get_each_state_once_signed_and_as_cloud_events_and_hold_nothin
     }
     let upgrade = spoke.entry().await.unwrap();
     let sent = |event: &str| {
-        let mut told = upgrade.notifications.iter().flatten();
-        told.find(|told| told.event == event).unwrap().sent_time.is_some()
+        let mut raised = upgrade.notifications.iter().flatten();
+        raised
+            .find(|raised| raised.event == event)
+            .unwrap()
+            .sent_time
+            .is_some()
     };
     assert!(
         sent("StateStarted") && !sent("StateCompleted"),

@@ -16,11 +16,11 @@ use super::killed::{self, Kill, directly};
 
 /// An event is late by no more than this.
 const LATEST: u64 = 90_000;
-/// So many orders are tried; a debug build tries few.
+/// The number of orders that are tried; a debug build tries few.
 const ORDERS: u64 = if cfg!(debug_assertions) { 6 } else { 60 };
 
-/// A connection whose watches deliver each event late.
-fn late(server: &ApiServer, seed: u64) -> Client {
+/// A connection whose watches delay each event.
+fn delayed(server: &ApiServer, seed: u64) -> Client {
     let draws = Mutex::new(ChaCha8Rng::seed_from_u64(seed));
     let lateness = move || Duration::from_millis(draws.lock().unwrap().next_u64() % LATEST);
     let transport = delayed_watch::delayed_watch(server.service(AGENT_MANAGER), Arc::new(lateness));
@@ -36,7 +36,7 @@ async fn whatever_the_order_of_events_the_end_is_the_same_and_nothing_is_done_tw
             at: 1 + (seed * 7) % writes,
             after: seed % 4 == 1,
         });
-        let (end, _) = killed::run(kill, |server| late(server, seed)).await;
+        let (end, _) = killed::run(kill, |server| delayed(server, seed)).await;
         assert_eq!(end, expected, "seed {seed}, {kill:?}");
     }
 }

@@ -21,12 +21,12 @@ configManager: {source: OCM, ocmBaseUrl: 'https://ocm.example'}
 featureGate: {enabled: [ServiceLogNotification]}
 ";
 
-/// What OCM has and has been told.
+/// What OCM has and has received.
 #[derive(Default)]
 struct Known {
     policies: Vec<Value>,
     states: BTreeMap<String, String>,
-    told: Vec<String>,
+    received: Vec<String>,
     logs: Vec<String>,
     is_down: bool,
     asked: usize,
@@ -112,7 +112,7 @@ async fn set_state(
     ocm.check(&headers)?;
     let value = body["value"].as_str().unwrap().to_owned();
     let mut known = ocm.0.lock().unwrap();
-    known.told.push(format!("{id} {value}"));
+    known.received.push(format!("{id} {value}"));
     known.states.insert(id, value);
     Ok(Json(json!({})))
 }
@@ -155,7 +155,7 @@ async fn a_policy_becomes_an_upgrade_whose_states_are_reported_and_which_goes_wi
     tokio::time::sleep(5 * MINUTE).await;
     {
         let known = ocm.0.lock().unwrap();
-        assert_eq!(known.told, ["p1 started", "p1 completed"]);
+        assert_eq!(known.received, ["p1 started", "p1 completed"]);
         assert_eq!(known.logs.len(), 3, "{:?}", known.logs);
     }
     tokio::time::sleep(70 * MINUTE).await;
@@ -186,12 +186,12 @@ async fn what_has_changed_by_its_time_is_not_started_but_replaced() {
     let late = began.duration_since("2026-01-05T09:30:00Z".parse().unwrap());
     assert!(late.as_mins() < 3, "{began}");
     tokio::time::sleep(5 * MINUTE).await;
-    assert_eq!(ocm.0.lock().unwrap().told, ["p2 started", "p2 completed"]);
+    assert_eq!(ocm.0.lock().unwrap().received, ["p2 started", "p2 completed"]);
     spoke.fleet.shut_down().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_the_provider_does_not_answer_nothing_starts_and_what_has_commenced_goes_on() {
+async fn while_the_provider_does_not_answer_nothing_starts_and_what_has_commenced_continues() {
     let ocm = Ocm::default();
     ocm.schedule("p1", "4.14.12", "2026-01-05T09:00:00Z");
     let spoke = spoke(&ocm).await;
@@ -295,7 +295,7 @@ async fn a_failure_and_a_delay_are_reported() {
     spoke.until(UpgradePhase::Failed).await.unwrap();
     tokio::time::sleep(10 * MINUTE).await;
     assert_eq!(
-        ocm.0.lock().unwrap().told,
+        ocm.0.lock().unwrap().received,
         ["p1 started", "p1 delayed", "p1 failed"]
     );
     spoke.fleet.shut_down().await.unwrap();

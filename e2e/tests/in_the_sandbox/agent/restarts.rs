@@ -91,16 +91,16 @@ async fn a_configuration_that_is_broken_while_the_agent_starts_again_stops_nothi
     );
     let entry = bench.entry().await;
     let conditions = entry.conditions.unwrap();
-    let told = conditions
+    let condition = conditions
         .iter()
         .find(|condition| condition.type_ == "ConfigurationAccepted")
         .unwrap();
-    assert_eq!(told.status, "False");
+    assert_eq!(condition.status, "False");
     bench.until_done("CompletedNotificationSent").await;
-    let told = bench.line.told.lock().unwrap().clone();
+    let received = bench.line.received.lock().unwrap().clone();
     assert!(
-        told.contains_key("StateCompleted"),
-        "the last good configuration says whom to tell: {told:?}"
+        received.contains_key("StateCompleted"),
+        "the last good configuration says whom to notify: {received:?}"
     );
     bench.end().await;
 }
@@ -110,18 +110,18 @@ async fn the_defaults_hold_once_both_config_maps_are_deleted() {
     let mut bench = Bench::start().await;
     bench.ask().await;
     bench.until_done("UpgradeCommenced").await;
-    let told = async |bench: &Bench| {
+    let state = async |bench: &Bench| {
         let conditions = bench.entry().await.conditions.unwrap();
-        let told = conditions
+        let condition = conditions
             .into_iter()
             .find(|condition| condition.type_ == "ConfigurationAccepted")
             .unwrap();
-        (told.status, told.reason.unwrap_or_default())
+        (condition.status, condition.reason.unwrap_or_default())
     };
     bench.configure(None).await;
     tokio::time::sleep(5 * MINUTE).await;
     assert_eq!(
-        told(&bench).await,
+        state(&bench).await,
         ("False".to_owned(), "ConfigMapDeleted".to_owned())
     );
     let maps: Api<ConfigMap> = Api::namespaced(bench.client.clone(), AGENT_NAMESPACE);
@@ -134,13 +134,13 @@ async fn the_defaults_hold_once_both_config_maps_are_deleted() {
         }
         tokio::time::sleep(5 * MINUTE).await;
         let expected = ("True".to_owned(), "Defaults".to_owned());
-        assert_eq!(told(&bench).await, expected, "restarts: {restarts}");
+        assert_eq!(state(&bench).await, expected, "restarts: {restarts}");
     }
     bench.end().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_receiver_that_is_away_does_not_make_the_others_be_told_again() {
+async fn a_receiver_that_is_away_does_not_make_the_others_be_notified_again() {
     let hooks =
         "notify: {webhooks: [{url: 'https://dead.example/x'}, {url: 'https://hooks.example/secret-path'}]}";
     let dead = Router::new().route("/x", any(|| async { StatusCode::BAD_GATEWAY }));
@@ -156,10 +156,10 @@ async fn a_receiver_that_is_away_does_not_make_the_others_be_told_again() {
     }
     tokio::time::sleep(HOUR).await;
     assert_eq!(bench.entry().await.phase, UpgradePhase::Upgraded);
-    let told = bench.line.told.lock().unwrap().clone();
+    let received = bench.line.received.lock().unwrap().clone();
     assert!(
-        told.len() >= 5 && told.values().all(|times| *times == 1),
-        "{told:?}"
+        received.len() >= 5 && received.values().all(|times| *times == 1),
+        "{received:?}"
     );
     assert!(bench.metrics().contains("upgrade_notification_failed{"));
     bench.end().await;
@@ -184,7 +184,7 @@ async fn metrics_go_with_an_upgrade_config_that_is_deleted_while_nobody_watches(
         .await
         .unwrap();
     tokio::time::sleep(10 * MINUTE).await;
-    assert_ne!(bench.troubles(), [""; 0]);
+    assert_ne!(bench.problems(), [""; 0]);
     let watch = (Kind::Api(Verb::Watch, "upgradeconfigs"), Fault::Unreachable);
     *bench.line.failing.lock().unwrap() = Some(watch);
     bench.server.cut_watches(|_, _| true);
@@ -197,7 +197,7 @@ async fn metrics_go_with_an_upgrade_config_that_is_deleted_while_nobody_watches(
     bench.server.compact();
     *bench.line.failing.lock().unwrap() = None;
     tokio::time::sleep(10 * MINUTE).await;
-    assert_eq!(bench.troubles(), [""; 0]);
+    assert_eq!(bench.problems(), [""; 0]);
     bench.end().await;
 }
 

@@ -43,7 +43,7 @@ async fn an_upgrade_starts_at_its_time_and_tells_each_of_its_steps_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_upgrade_config_of_another_name_is_told_of_and_left_alone() {
+async fn an_upgrade_config_of_another_name_is_reported_and_left_alone() {
     let spoke = spoke().await;
     let mine = serde_json::from_value(json!({
         "apiVersion": "upgrade.managed.openshift.io/v1alpha1", "kind": "UpgradeConfig",
@@ -66,7 +66,7 @@ async fn an_upgrade_config_of_another_name_is_told_of_and_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_configuration_that_makes_no_sense_is_refused_and_the_last_good_one_holds() {
+async fn a_configuration_that_makes_no_sense_is_refused_and_the_last_good_one_stays_in_force() {
     let spoke = spoke().await;
     spoke.configure("upgradeWindow: {timeOut: 60}").await.unwrap();
     spoke
@@ -76,9 +76,9 @@ async fn a_configuration_that_makes_no_sense_is_refused_and_the_last_good_one_ho
     tokio::time::sleep(HOUR / 2).await;
     spoke.configure("upgradeWindow: {timeOut: -5}").await.unwrap();
     tokio::time::sleep(5 * HOUR).await;
-    let told = spoke.events().await.unwrap();
-    let refusals = told.iter().filter(|reason| *reason == "InvalidConfiguration");
-    assert_eq!(refusals.count(), 1, "{told:?}");
+    let reasons = spoke.events().await.unwrap();
+    let refusals = reasons.iter().filter(|reason| *reason == "InvalidConfiguration");
+    assert_eq!(refusals.count(), 1, "{reasons:?}");
     let phase = spoke.entry().await.unwrap().phase;
     assert_eq!(
         phase,
@@ -110,7 +110,7 @@ async fn a_cluster_that_is_on_its_way_already_is_upgrading_from_the_moment_it_is
 }
 
 #[tokio::test(start_paused = true)]
-async fn hours_ahead_the_health_is_looked_at_once_and_told_and_blocks_nothing() {
+async fn hours_ahead_the_health_is_looked_at_once_and_reported_and_blocks_nothing() {
     let spoke = spoke().await;
     spoke
         .configure("featureGate: {enabled: [PreHealthCheck]}")
@@ -128,16 +128,16 @@ async fn hours_ahead_the_health_is_looked_at_once_and_told_and_blocks_nothing() 
         (ahead.status.as_str(), ahead.reason.as_deref()),
         ("False", Some("critical_alerts_firing"))
     );
-    let told = spoke.told().await.unwrap();
+    let notified = spoke.notifications().await.unwrap();
     assert_eq!(
-        told,
+        notified,
         [(
             "StatePreHealthCheckSL".to_owned(),
             "critical alerts fire: Broken".to_owned()
         )]
     );
     tokio::time::sleep(HOUR).await;
-    assert_eq!(spoke.told().await.unwrap(), told);
+    assert_eq!(spoke.notifications().await.unwrap(), notified);
     spoke.fleet.shut_down().await.unwrap();
 }
 
@@ -193,8 +193,8 @@ async fn an_upgrade_that_does_not_commence_in_its_window_fails_and_is_cleaned_up
         tokio::time::sleep(3 * HOUR).await;
         let entry = spoke.entry().await.unwrap();
         assert_eq!(entry.phase, ends, "{kind}");
-        let told = spoke.told().await.unwrap();
-        let failed = told.iter().find(|(event, _)| event == "StateFailed");
+        let notified = spoke.notifications().await.unwrap();
+        let failed = notified.iter().find(|(event, _)| event == "StateFailed");
         if ends == UpgradePhase::Failed {
             let condition = spoke.condition("FailedUpgrade").await.unwrap();
             assert_eq!(condition.reason.as_deref(), Some("UpgradeWindowBreached"));
@@ -220,7 +220,7 @@ async fn edit(spoke: &Spoke, version: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_edit_before_commencement_is_validated_anew_and_makes_an_entry_of_its_own() {
+async fn an_edit_before_commencement_is_validated_again_and_makes_an_entry_of_its_own() {
     let spoke = spoke().await;
     fire(&spoke, "Broken").await;
     spoke.ask(json!({})).await.unwrap();

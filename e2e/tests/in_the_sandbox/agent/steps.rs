@@ -19,11 +19,11 @@ use kube::{Api, ResourceExt};
 use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
 
-use super::{HOUR, MINUTE, description, faulty, fire, is_told, spoke};
+use super::{HOUR, MINUTE, description, faulty, fire, is_notified, spoke};
 
-async fn events_told(spoke: &Spoke) -> Vec<String> {
-    let told = spoke.told().await.unwrap();
-    told.into_iter().map(|(event, _)| event).collect()
+async fn notified_events(spoke: &Spoke) -> Vec<String> {
+    let notified = spoke.notifications().await.unwrap();
+    notified.into_iter().map(|(event, _)| event).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -56,7 +56,7 @@ async fn step_5_external_dependencies_must_answer_200() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn step_1_the_start_is_told_and_measured() {
+async fn step_1_the_start_is_notified_and_measured() {
     let spoke = spoke().await;
     spoke.ask(json!({})).await.unwrap();
     let started = spoke.until_done("StartedNotificationSent").await.unwrap();
@@ -68,7 +68,7 @@ async fn step_1_the_start_is_told_and_measured() {
         )
     );
     assert!(started.complete_time.is_some());
-    assert_eq!(events_told(&spoke).await[0], "StateStarted");
+    assert_eq!(notified_events(&spoke).await[0], "StateStarted");
     let at = spoke.entry().await.unwrap().start_time.unwrap().0.as_second();
     let series = [
         "upgradeoperator_upgrade_started_timestamp{_id=",
@@ -80,7 +80,7 @@ async fn step_1_the_start_is_told_and_measured() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn step_2_a_delay_is_told_once_with_the_step_that_waits_and_blocks_nothing() {
+async fn step_2_a_delay_is_notified_once_with_the_step_that_waits_and_blocks_nothing() {
     let spoke = spoke().await;
     fire(&spoke, "Broken").await;
     spoke.ask(json!({})).await.unwrap();
@@ -97,7 +97,7 @@ async fn step_2_a_delay_is_told_once_with_the_step_that_waits_and_blocks_nothing
         ("True", Some("UpgradeDelayed"))
     );
     tokio::time::sleep(HOUR).await;
-    let delays = events_told(&spoke)
+    let delays = notified_events(&spoke)
         .await
         .into_iter()
         .filter(|event| event == "StateDelayed");
@@ -129,7 +129,7 @@ async fn step_3_what_blocks_minor_updates_blocks_them_and_no_patch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn step_8_only_channel_and_desired_update_are_touched_and_it_is_told() {
+async fn step_8_only_channel_and_desired_update_are_touched_and_it_is_notified() {
     let spoke = spoke().await;
     let theirs = json!({"spec": {"overrides": [
         {"kind": "Deployment", "group": "apps", "namespace": "openshift-x", "name": "x", "unmanaged": true},
@@ -153,7 +153,7 @@ async fn step_8_only_channel_and_desired_update_are_touched_and_it_is_told() {
     expected["desiredUpdate"] = json!({"version": "4.15.15"});
     assert_eq!(raw().await, expected);
     assert_eq!(spec().await["channel"], "fast-4.15");
-    assert!(is_told(&spoke, "StateControlPlaneStartedSL").await);
+    assert!(is_notified(&spoke, "StateControlPlaneStartedSL").await);
     spoke.fleet.shut_down().await.unwrap();
 }
 
@@ -175,7 +175,7 @@ async fn step_9_a_control_plane_that_takes_longer_than_it_should_is_measured() {
     );
     assert_eq!(spoke.metric(&late).unwrap(), Some(1.0));
     spoke.until_done("ControlPlaneUpgraded").await.unwrap();
-    assert!(is_told(&spoke, "StateControlPlaneFinishedSL").await);
+    assert!(is_notified(&spoke, "StateControlPlaneFinishedSL").await);
     spoke.fleet.shut_down().await.unwrap();
 }
 
@@ -197,7 +197,7 @@ async fn step_12_workers_that_are_not_updated_are_waited_for_and_measured_once_n
     );
     let late = ["worker_timeout", "version=\"4.14.12\""];
     assert_eq!(spoke.metric(&late).unwrap(), Some(0.0));
-    // Nobody renews the silence of workers that stand still.
+    // Nobody renews the silence of workers that make no progress.
     tokio::time::sleep(6 * HOUR).await;
     assert_eq!(spoke.metric(&late).unwrap(), Some(1.0));
     spoke
@@ -205,7 +205,7 @@ async fn step_12_workers_that_are_not_updated_are_waited_for_and_measured_once_n
         .await
         .unwrap();
     spoke.until(UpgradePhase::Upgraded).await.unwrap();
-    assert!(is_told(&spoke, "StateWorkerPlaneFinishedSL").await);
+    assert!(is_notified(&spoke, "StateWorkerPlaneFinishedSL").await);
     spoke.fleet.shut_down().await.unwrap();
 }
 
@@ -256,11 +256,11 @@ async fn step_16_in_fedramp_the_file_integrity_operator_starts_over_and_keeps_it
 }
 
 #[tokio::test(start_paused = true)]
-async fn step_17_the_end_is_told_and_measured() {
+async fn step_17_the_end_is_notified_and_measured() {
     let spoke = spoke().await;
     spoke.ask(json!({})).await.unwrap();
     let entry = spoke.until(UpgradePhase::Upgraded).await.unwrap();
-    assert_eq!(events_told(&spoke).await.last().unwrap(), "StateCompleted");
+    assert_eq!(notified_events(&spoke).await.last().unwrap(), "StateCompleted");
     let at = entry.complete_time.unwrap().0.as_second();
     let series = [
         "upgradeoperator_upgrade_completed_timestamp{_id=",

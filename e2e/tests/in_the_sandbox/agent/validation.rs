@@ -19,7 +19,7 @@ async fn another_channel_is_checked_with_the_update_graph() {
     let spoke = spoke().await;
     spoke.configure("validation: {cincinnati: true}").await.unwrap();
     let graph = spoke.fleet.env.update_service().clone();
-    graph.set_condition(update_service::Condition::Garbled);
+    graph.set_mode(update_service::GraphMode::Garbled);
     let asked = json!({"desired": {"version": "4.15.99", "channel": "stable-4.15"}});
     spoke.ask(asked).await.unwrap();
     let says = async || {
@@ -36,7 +36,7 @@ async fn another_channel_is_checked_with_the_update_graph() {
         message.contains("whether channel stable-4.15 leads to 4.15.99 is not known"),
         "{message}"
     );
-    graph.set_condition(update_service::Condition::Whole);
+    graph.set_mode(update_service::GraphMode::Whole);
     let message = says().await;
     assert!(
         message.contains("4.15.99 is not an update that channel stable-4.15 offers from 4.14.9"),

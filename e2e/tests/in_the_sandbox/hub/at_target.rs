@@ -26,12 +26,12 @@ async fn claims(light: &HubFleet, name: &str, version: &str) {
 /// What the records say: cluster, outcome, reason, the versions and whether an attempt was begun.
 async fn records(light: &HubFleet) -> Vec<(String, String, String, String, String, bool)> {
     let entries = light.entries().await.unwrap();
-    let told = entries.into_iter().map(|(_, entry)| {
+    let found = entries.into_iter().map(|(_, entry)| {
         let from = entry.from.unwrap_or_default();
         let began = entry.started.is_some();
         (entry.cluster, entry.outcome, entry.reason, from, entry.to, began)
     });
-    told.collect()
+    found.collect()
 }
 
 fn already(cluster: &str, version: &str) -> (String, String, String, String, String, bool) {
@@ -47,10 +47,10 @@ fn already(cluster: &str, version: &str) -> (String, String, String, String, Str
     )
 }
 
-async fn told(light: &HubFleet, reason: &str) -> Vec<String> {
+async fn notes_of(light: &HubFleet, reason: &str) -> Vec<String> {
     let events = light.events().await.unwrap();
-    let told = events.into_iter().filter(|(found, _)| found == reason);
-    let mut notes: Vec<String> = told.map(|(_, note)| note).collect();
+    let found = events.into_iter().filter(|(found, _)| found == reason);
+    let mut notes: Vec<String> = found.map(|(_, note)| note).collect();
     notes.sort();
     notes
 }
@@ -70,7 +70,7 @@ async fn fleet(versions: &[(&str, &str)]) -> HubFleet {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fleet_that_runs_the_target_is_on_record_and_not_told_as_upgraded() {
+async fn a_fleet_that_runs_the_target_is_on_record_and_not_reported_as_upgraded() {
     let light = fleet(&[("c01", "4.14.12"), ("c02", "4.14.13")]).await;
     light
         .upgrade("spring", spec_of(&["c01", "c02", "c03"]))
@@ -88,7 +88,7 @@ async fn a_fleet_that_runs_the_target_is_on_record_and_not_told_as_upgraded() {
         "all 2 clusters run 4.14.12 or newer; 2 of them did before"
     );
     assert_eq!(
-        told(&light, "ClusterCompleted").await,
+        notes_of(&light, "ClusterCompleted").await,
         ["c01: already runs 4.14.12", "c02: already runs 4.14.13"]
     );
     assert!(light.asked().is_empty());
@@ -165,7 +165,7 @@ async fn a_retried_cluster_that_another_upgrade_completed_is_on_record() {
     minutes(10).await;
     let records = records(&light).await;
     assert_eq!(records.last(), Some(&already("c01", "4.14.13")), "{records:#?}");
-    let completed = told(&light, "ClusterCompleted").await;
+    let completed = notes_of(&light, "ClusterCompleted").await;
     assert!(
         completed.contains(&"c01: already runs 4.14.13".to_owned()),
         "{completed:?}"
@@ -195,7 +195,7 @@ async fn nothing_is_recorded_while_the_upgrade_is_paused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_joins_anew_with_the_version_before_has_drifted() {
+async fn a_cluster_that_joins_again_with_the_version_before_has_drifted() {
     let light = fleet(&[("c01", "4.14.9"), ("c02", "4.14.9")]).await;
     light.spokes.with("c02", |cluster, _| {
         cluster.always(Stage::Update, StageOutcome::Hangs);

@@ -276,7 +276,7 @@ async fn an_outcome_stops_what_is_enforced_wherever_its_configuration_stands() {
     assert_eq!(work.label("drydock.dev/kind"), Some("cluster"));
     assert_eq!(work.label("drydock.dev/state"), Some("Complete"));
     let events = light.events().await.unwrap();
-    let told = events.iter().filter(|(reason, _)| reason == "ClusterCompleted");
-    assert_eq!(told.count(), 1);
+    let completed = events.iter().filter(|(reason, _)| reason == "ClusterCompleted");
+    assert_eq!(completed.count(), 1);
     light.shut_down().await;
 }

@@ -152,7 +152,7 @@ async fn a_retry_on_the_earlier_upgrade_is_the_exception_and_never_asks_for_an_o
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_upgrade_restored_under_another_uid_goes_on_where_its_works_and_records_are() {
+async fn an_upgrade_restored_under_another_uid_continues_where_its_works_and_records_are() {
     let mut light = HubFleet::start(3, StubWorkAgentSettings::default())
         .await
         .unwrap();
@@ -226,7 +226,7 @@ async fn works_that_are_restored_before_their_upgrade_is_seen_again_are_nobody_e
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_upgrade_deleted_and_made_anew_has_nothing_of_the_work_that_still_goes() {
+async fn an_upgrade_deleted_and_created_again_has_nothing_of_the_work_that_still_goes() {
     let light = HubFleet::start(2, StubWorkAgentSettings::default())
         .await
         .unwrap();
@@ -236,7 +236,7 @@ async fn an_upgrade_deleted_and_made_anew_has_nothing_of_the_work_that_still_goe
     while !light.asked().contains_key("c01") {
         minutes(1).await;
     }
-    // Who works on the cluster does not let go of its work yet.
+    // The work agent of the cluster does not remove its finalizer yet.
     let keep = json!({"metadata": {"finalizers": ["example.com/keep"]}});
     let works = light.works().await.unwrap();
     let key = works.iter().map(|work| work.key()).next().unwrap();
@@ -407,12 +407,12 @@ async fn a_cluster_that_shows_ever_other_versions_has_one_entry_that_is_seldom_w
     }
     minutes(61).await;
     let entries = light.entries().await.unwrap();
-    let told: Vec<(&str, Option<&str>, &str)> = entries
+    let ended: Vec<(&str, Option<&str>, &str)> = entries
         .iter()
         .map(|(_, entry)| (entry.outcome.as_str(), entry.from.as_deref(), entry.to.as_str()))
         .collect();
     assert_eq!(
-        told,
+        ended,
         [
             ("Complete", Some("4.14.9"), "4.14.12"),
             ("Drifted", Some("4.14.12"), "4.15.359")
@@ -422,11 +422,11 @@ async fn a_cluster_that_shows_ever_other_versions_has_one_entry_that_is_seldom_w
     let writes = pages[0]["metadata"]["generation"].as_i64().unwrap();
     assert!((3..=7).contains(&writes), "{writes} writes in four hours");
     let events = light.events().await.unwrap();
-    let told = events
+    let count = events
         .iter()
         .filter(|(reason, _)| reason == "ClusterDrifted")
         .count();
-    assert!((2..=5).contains(&told), "{told} Events in four hours");
+    assert!((2..=5).contains(&count), "{count} Events in four hours");
     assert_eq!(light.status("spring").await.unwrap(), status, "it is frozen");
     light.shut_down().await;
 }

@@ -1,4 +1,4 @@
-//! What cannot be written is a reason: it is told, it ends, and nobody else waits for it.
+//! What cannot be written is a reason: it is reported, it ends, and nobody else waits for it.
 
 use drydock_api::names::{HUB_MANAGER, KIND_LABEL, WorkKind};
 use drydock_e2e::hub_fleet::{HubFleet, Joining, WEEK, action, is_true, is_work, minutes, spec_of, with};
@@ -14,14 +14,14 @@ const WEBHOOK: &str = "admission webhook \"policy.example.com\" denied the reque
 const EXECUTOR: &str = "admission webhook \"manifestworkvalidators.admission.work.open-cluster-management.io\" denied the request: user \
     system:serviceaccount:drydock:drydock-hub cannot manipulate the Manifestwork with executor upgrade-actions/backup in namespace c01";
 
-async fn told(light: &HubFleet, reason: &str) -> Vec<String> {
+async fn notes_of(light: &HubFleet, reason: &str) -> Vec<String> {
     let events = light.events().await.unwrap();
-    let told = events.into_iter().filter(|(known, _)| known == reason);
-    told.map(|(_, note)| note).collect()
+    let notes = events.into_iter().filter(|(known, _)| known == reason);
+    notes.map(|(_, note)| note).collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_without_namespace_takes_no_slot_and_is_told() {
+async fn a_cluster_without_namespace_takes_no_slot_and_is_reported() {
     let light = HubFleet::start(1, StubWorkAgentSettings::default())
         .await
         .unwrap();
@@ -46,9 +46,9 @@ async fn a_cluster_without_namespace_takes_no_slot_and_is_told() {
         ("NotStarted", "NamespaceMissing")
     );
     assert!(message.contains("namespaces \"a-new\" not found"), "{message}");
-    let told = told(&light, "WriteRefused").await;
-    assert!(told.iter().any(|note| note.contains("a-new")), "{told:?}");
-    // It goes on by itself when the namespace is there.
+    let notes = notes_of(&light, "WriteRefused").await;
+    assert!(notes.iter().any(|note| note.contains("a-new")), "{notes:?}");
+    // It continues by itself when the namespace is there.
     light.namespace("a-new").await.unwrap();
     light.until_complete("spring").await.unwrap();
     light.shut_down().await;
@@ -95,14 +95,14 @@ async fn a_post_action_that_a_webhook_refuses_fails_by_its_timeout_in_the_webhoo
         message.contains("denied the request: not in this quarter"),
         "{message}"
     );
-    let told = told(&light, "WriteRefused").await;
-    assert_eq!(told.len(), 1, "once for the same words: {told:?}");
+    let notes = notes_of(&light, "WriteRefused").await;
+    assert_eq!(notes.len(), 1, "once for the same words: {notes:?}");
     let entries = light.entries().await.unwrap();
     assert_eq!(
         (entries.len(), entries[0].1.reason.as_str()),
         (1, "PostActionRefused")
     );
-    // What the webhook lets through after a retry goes on with the action alone.
+    // What the webhook lets through after a retry continues with the action alone.
     light.accept();
     let retry = json!({"metadata": {"annotations": {"drydock.dev/retry": "1"}}});
     light.edit("spring", retry).await.unwrap();
@@ -137,7 +137,7 @@ async fn a_failure_that_is_on_record_alone_is_taken_up_again_by_a_retry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_executor_that_the_hub_may_not_use_is_told_in_the_webhooks_words_until_it_may() {
+async fn an_executor_that_the_hub_may_not_use_is_reported_in_the_webhooks_words_until_it_may() {
     let light = HubFleet::start(1, StubWorkAgentSettings::default())
         .await
         .unwrap();
@@ -156,11 +156,11 @@ async fn an_executor_that_the_hub_may_not_use_is_told_in_the_webhooks_words_unti
     let (state, reason, message) = light.entry("spring", "c01").await.unwrap();
     assert_eq!((state.as_str(), reason.as_str()), ("PreAction", "WriteRefused"));
     assert!(message.contains(EXECUTOR), "{message}");
-    let told = told(&light, "WriteRefused").await;
-    assert_eq!(told.len(), 1, "once for the same words: {told:?}");
+    let notes = notes_of(&light, "WriteRefused").await;
+    assert_eq!(notes.len(), 1, "once for the same words: {notes:?}");
     assert!(
-        told[0].contains("cannot manipulate the Manifestwork with executor"),
-        "{told:?}"
+        notes[0].contains("cannot manipulate the Manifestwork with executor"),
+        "{notes:?}"
     );
     // The right was granted.
     light.accept();
@@ -221,7 +221,7 @@ async fn a_refused_write_that_is_about_no_cluster_is_tried_again() {
         light.upgrade("spring", spec_of(&["c01"])).await.unwrap();
         minutes(60).await;
         assert!(light.asked().is_empty(), "{plural}");
-        assert_eq!(told(&light, "WriteRefused").await.len(), 1, "{plural}");
+        assert_eq!(notes_of(&light, "WriteRefused").await.len(), 1, "{plural}");
         light.accept();
         // Nothing else happens that would make the hub look.
         minutes(6).await;
@@ -232,7 +232,7 @@ async fn a_refused_write_that_is_about_no_cluster_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_deletion_is_told_and_the_upgrade_goes_when_it_is_allowed() {
+async fn a_refused_deletion_is_reported_and_the_upgrade_goes_when_it_is_allowed() {
     let light = HubFleet::start(1, StubWorkAgentSettings::default())
         .await
         .unwrap();
@@ -247,7 +247,7 @@ async fn a_refused_deletion_is_told_and_the_upgrade_goes_when_it_is_allowed() {
         message.contains("c01") && message.contains("not in this quarter"),
         "{message}"
     );
-    assert_eq!(told(&light, "DeletionRefused").await.len(), 1);
+    assert_eq!(notes_of(&light, "DeletionRefused").await.len(), 1);
     light.accept();
     minutes(10).await;
     assert!(light.find("spring").await.unwrap().is_none());
@@ -264,7 +264,7 @@ fn refuse_records(light: &HubFleet) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn records_that_are_refused_keep_the_works_and_are_told() {
+async fn records_that_are_refused_keep_the_works_and_are_reported() {
     let light = HubFleet::start(1, StubWorkAgentSettings::default())
         .await
         .unwrap();
@@ -313,7 +313,7 @@ async fn records_that_were_refused_for_hours_are_written_though_nothing_else_hap
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_work_that_lost_its_labels_holds_up_nobody_else_and_gets_them_back() {
+async fn a_work_that_lost_its_labels_blocks_nobody_else_and_gets_them_back() {
     let light = HubFleet::start(3, StubWorkAgentSettings::default())
         .await
         .unwrap();
@@ -382,6 +382,6 @@ async fn a_namespace_that_is_deleted_midway_takes_its_works_and_nobody_waits_for
     // The upgrade that was under way on c01 has gone on without its work.
     let expected = [("c01", "Abandoned"), ("c01", "Complete"), ("c02", "Complete")];
     assert_eq!(outcomes, expected, "{entries:#?}");
-    assert_eq!(told(&light, "ClusterAbandoned").await.len(), 1);
+    assert_eq!(notes_of(&light, "ClusterAbandoned").await.len(), 1);
     light.shut_down().await;
 }

@@ -93,7 +93,7 @@ async fn labels_that_changed_a_moment_ago_are_respected_before_ocm_has_decided()
 }
 
 #[tokio::test(start_paused = true)]
-async fn decisions_of_a_placement_that_was_deleted_and_made_anew_do_not_count() {
+async fn decisions_of_a_placement_that_was_deleted_and_created_again_do_not_count() {
     let light = HubFleet::start(3, StubWorkAgentSettings::default())
         .await
         .unwrap();
@@ -112,7 +112,7 @@ async fn decisions_of_a_placement_that_was_deleted_and_made_anew_do_not_count() 
     minutes(5).await;
     let page = Key::namespaced(PLACE, "fleet-decision-1");
     let old = light.user.get(&PLACEMENT_DECISION, &page).await.unwrap();
-    // Made anew while nobody decides and the garbage collector has not come by: the old page is still there.
+    // Created again while nobody decides and the garbage collector has not come by: the old page is still there.
     light.server.set_fault_hook(Some(std::sync::Arc::new(|asked| {
         use kube_sandbox::server::FaultAction;
         match asked.identity.name() {
@@ -124,7 +124,7 @@ async fn decisions_of_a_placement_that_was_deleted_and_made_anew_do_not_count() 
     let key = Key::namespaced(PLACE, "fleet");
     light.user.delete(&PLACEMENT, &key, &now).await.unwrap();
     minutes(1).await;
-    let anew = light.user.create(&PLACEMENT, placement(&["c03"])).await.unwrap();
+    let recreated = light.user.create(&PLACEMENT, placement(&["c03"])).await.unwrap();
     // What has no owner any more is deleted here at once, so the page gets an owner that is not this Placement.
     let other = with(placement(&[]), &json!({"metadata": {"name": "other"}}));
     let other = light.user.create(&PLACEMENT, other).await.unwrap();
@@ -149,7 +149,7 @@ async fn decisions_of_a_placement_that_was_deleted_and_made_anew_do_not_count() 
         .replace_status(&PLACEMENT_DECISION, left)
         .await
         .unwrap();
-    let mut decided = anew.value().clone();
+    let mut decided = recreated.value().clone();
     decided["status"] = json!({"numberOfSelectedClusters": 2, "decisionGroups": [{
         "decisionGroupIndex": 0, "decisionGroupName": "", "clustersCount": 2, "decisions": ["fleet-decision-1"],
     }], "conditions": []});

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     super::cel,
     observed::{CandidateCluster, ClusterSelector, Placement, Taint},
-    schedule::Fault,
+    schedule::SchedulingError,
 };
 
 /// A toleration of a Placement.
@@ -34,16 +34,16 @@ impl Toleration {
         }
     }
 
-    fn check(&self) -> Result<(), Fault> {
+    fn check(&self) -> Result<(), SchedulingError> {
         let exists = self.operator == "Exists";
         if self.key.is_empty() && !exists {
-            return Err(Fault::misconfigured(
+            return Err(SchedulingError::misconfigured(
                 "TaintToleration",
                 "If the key is empty, operator must be Exists.",
             ));
         }
         if exists && !self.value.is_empty() {
-            return Err(Fault::misconfigured(
+            return Err(SchedulingError::misconfigured(
                 "TaintToleration",
                 "If the operator is Exists, the value should be empty.",
             ));
@@ -84,7 +84,7 @@ enum Tolerated {
 pub fn by_predicates<'a>(
     placement: &Placement,
     clusters: Vec<&'a CandidateCluster>,
-) -> Result<Vec<&'a CandidateCluster>, Fault> {
+) -> Result<Vec<&'a CandidateCluster>, SchedulingError> {
     if placement.predicates.is_empty() || clusters.is_empty() {
         return Ok(clusters);
     }
@@ -93,7 +93,7 @@ pub fn by_predicates<'a>(
         .iter()
         .map(Result::as_ref)
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| Fault::misconfigured("Predicate", error.to_string()))?;
+        .map_err(|error| SchedulingError::misconfigured("Predicate", error.to_string()))?;
     Ok(clusters
         .into_iter()
         .filter(|cluster| selectors.iter().any(|selector| selects(selector, cluster)))
@@ -121,7 +121,7 @@ pub fn by_taints<'a>(
     clusters: Vec<&'a CandidateCluster>,
     chosen_before: &BTreeSet<&str>,
     now: Timestamp,
-) -> Result<(Vec<&'a CandidateCluster>, Option<Timestamp>), Fault> {
+) -> Result<(Vec<&'a CandidateCluster>, Option<Timestamp>), SchedulingError> {
     if clusters.is_empty() {
         return Ok((clusters, None));
     }

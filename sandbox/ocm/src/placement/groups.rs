@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     filter,
     observed::{CandidateCluster, Placement},
-    schedule::Fault,
+    schedule::SchedulingError,
 };
 
 /// The clusters that one PlacementDecision holds at most.
@@ -23,7 +23,7 @@ pub struct Group {
 }
 
 /// Splits the chosen clusters: the predefined groups in their order, then the rest. There is always one group.
-pub fn divide(placement: &Placement, chosen: &[&CandidateCluster]) -> Result<Vec<Group>, Fault> {
+pub fn divide(placement: &Placement, chosen: &[&CandidateCluster]) -> Result<Vec<Group>, SchedulingError> {
     let length = group_length(&placement.clusters_per_group, chosen.len())?;
     let mut rest: BTreeSet<&str> = chosen.iter().map(|cluster| cluster.name.as_str()).collect();
     let mut groups = Vec::new();
@@ -31,7 +31,7 @@ pub fn divide(placement: &Placement, chosen: &[&CandidateCluster]) -> Result<Vec
         let selector = group
             .selector
             .as_ref()
-            .map_err(|error| Fault::misconfigured("", error.to_string()))?;
+            .map_err(|error| SchedulingError::misconfigured("", error.to_string()))?;
         let members: BTreeSet<&str> = chosen
             .iter()
             .filter(|cluster| rest.contains(cluster.name.as_str()) && filter::selects(selector, cluster))
@@ -56,13 +56,13 @@ fn push_chunks(groups: &mut Vec<Group>, name: &str, members: BTreeSet<&str>, len
 }
 
 /// A number, or a percentage of the chosen clusters rounded up; out of range means all of them.
-fn group_length(setting: &Value, total: usize) -> Result<usize, Fault> {
+fn group_length(setting: &Value, total: usize) -> Result<usize, SchedulingError> {
     let length = match setting {
         Value::Number(number) => number.as_i64().unwrap_or_default(),
         Value::String(text) => percentage(text)
             .map(|percent| (percent / 100.0 * total as f64).ceil() as i64)
             .ok_or_else(|| {
-                Fault::misconfigured("", format!("{text} invalid type: string is not a percentage"))
+                SchedulingError::misconfigured("", format!("{text} invalid type: string is not a percentage"))
             })?,
         _ => total as i64,
     };

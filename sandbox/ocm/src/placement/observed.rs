@@ -71,7 +71,7 @@ impl CandidateCluster {
         }
     }
 
-    /// True if nothing that a label, claim, taint or set could tell has changed.
+    /// True if nothing that a label, claim, taint or set could show has changed.
     pub fn selects_like(&self, other: &Self) -> bool {
         self.labels == other.labels
             && self.claims == other.claims
@@ -125,7 +125,7 @@ impl ClusterSet {
     }
 }
 
-/// A selector of clusters by label, claim and CEL; all three must hold.
+/// A selector of clusters by label, claim and CEL; a cluster must match all three.
 #[derive(Debug)]
 pub struct ClusterSelector {
     /// By label.

@@ -63,13 +63,13 @@ pub struct Plan {
 
 /// A Placement that cannot be scheduled as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SchedulingError {
     plugin: &'static str,
     message: String,
 }
 
-impl Fault {
-    /// The Placement's own fault, found by this plugin.
+impl SchedulingError {
+    /// An error of the Placement itself, found by this plugin.
     pub fn misconfigured(plugin: &'static str, message: impl Into<String>) -> Self {
         Self {
             plugin,
@@ -143,7 +143,7 @@ fn choose<'a>(
     placement: &Placement,
     available: Vec<&'a CandidateCluster>,
     now: Timestamp,
-) -> Result<(Vec<&'a CandidateCluster>, Option<Timestamp>), Fault> {
+) -> Result<(Vec<&'a CandidateCluster>, Option<Timestamp>), SchedulingError> {
     let chosen_before: BTreeSet<&str> = observed
         .pages
         .iter()
@@ -188,7 +188,7 @@ fn paginate(placement: &str, groups: &[Group]) -> (Vec<PlannedPage>, Value) {
     (pages, Value::Array(statuses))
 }
 
-fn misconfigured(fault: Option<&Fault>) -> Condition {
+fn misconfigured(fault: Option<&SchedulingError>) -> Condition {
     let (status, reason, message) = match fault {
         Some(fault) => (
             Status::True,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     observed::{CandidateCluster, Observed, Placement},
-    schedule::Fault,
+    schedule::SchedulingError,
 };
 use kube_sandbox::object;
 
@@ -63,10 +63,10 @@ pub fn prioritize<'a>(
     placement: &Placement,
     clusters: &mut [&'a CandidateCluster],
     chosen_before: &BTreeSet<&str>,
-) -> Result<(), Fault> {
+) -> Result<(), SchedulingError> {
     let weights = &placement.weights;
     if let Some(fault) = &weights.fault {
-        return Err(Fault::misconfigured("", fault.clone()));
+        return Err(SchedulingError::misconfigured("", fault.clone()));
     }
     let used = if weights.balance == 0 {
         BTreeMap::new()

@@ -1,4 +1,4 @@
-//! Registration: how a cluster joins, tells its facts, and is tainted when it falls silent. One task a cluster plays both its agent and the hub's lease controller: what a hub sees is the same, without a
+//! Registration: how a cluster joins, reports its facts, and is tainted when its lease expires. One task a cluster plays both its agent and the hub's lease controller: what a hub sees is the same, without a
 //! lease that is renewed each minute and read by nobody.
 
 pub mod taints;
@@ -19,7 +19,7 @@ use kube_sandbox::condition::{self, Condition, Status};
 use kube_sandbox::object;
 use kube_sandbox::sleep::sleep_until_some;
 
-/// After so long without a heartbeat the hub no longer knows whether a cluster is available: five lease durations.
+/// After how long without a heartbeat the hub no longer knows whether a cluster is available: five lease durations.
 const SILENCE: Duration = Duration::from_mins(5);
 /// How long to wait before a write that failed is tried again.
 const RETRY: Duration = Duration::from_secs(5);

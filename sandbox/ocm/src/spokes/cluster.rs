@@ -1,4 +1,4 @@
-//! One cluster: its few objects, the works that it has seen, and what it has to tell the hub.
+//! One cluster: its few objects, the works that it has seen, and its writes to the hub.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::super::names::WORK_FINALIZER;
 use super::super::work::manifest;
-use super::super::work::status::{self, ApplyOutcome as Applied, Seen};
+use super::super::work::status::{self, ApplyOutcome as Applied, ObservedResource};
 use super::super::work::wire::{FeedbackValue, FieldValue, ResourceMeta, WorkStatus};
 use super::apply;
 use super::release::image_of;
@@ -29,7 +29,7 @@ pub(super) type Id = (&'static str, String, String);
 
 /// That a cluster was asked to upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct UpgradeRequest {
     /// When.
     pub at: Timestamp,
     /// To which version.
@@ -51,7 +51,7 @@ pub(super) enum Timer {
     Correct(String),
     /// A Job or Pod ends.
     Ends(Id, u64),
-    /// An upgrade goes on.
+    /// An upgrade continues.
     Update(Step),
 }
 
@@ -61,7 +61,7 @@ struct Work {
     object: Shared,
     status: WorkStatus,
     /// What the hub has of it.
-    told: WorkStatus,
+    reported: WorkStatus,
     /// The generation that was applied.
     applied: Option<i64>,
     /// What is said of it is nonsense.
@@ -71,11 +71,11 @@ struct Work {
     finalizer: bool,
 }
 
-/// Something that a cluster has to tell the hub.
+/// A write of a cluster to the hub.
 #[derive(Clone, Debug)]
 pub(super) enum Write {
     Status { uid: String, status: Box<WorkStatus> },
-    Finalizers { uid: String, held: bool },
+    Finalizers { uid: String, present: bool },
     Claim(String),
 }
 
@@ -88,7 +88,7 @@ pub struct ClusterTimeline {
     /// What each field manager has applied to which object.
     pub(super) applied_by: BTreeMap<(Id, String), Value>,
     works: BTreeMap<String, Work>,
-    pub(super) asked: Vec<Asked>,
+    pub(super) asked: Vec<UpgradeRequest>,
     timers: BTreeMap<(Instant, u64), Timer>,
     /// How much has been drawn so far.
     drawn: u64,
@@ -140,7 +140,7 @@ impl ClusterTimeline {
         cluster
     }
 
-    /// The cluster is installed anew with this version.
+    /// The cluster is installed again with this version.
     pub fn runs(&mut self, version: &str, now: Timestamp) {
         let entry = json!({
             "state": "Completed", "version": version, "image": image_of(version), "verified": true,
@@ -232,7 +232,7 @@ impl ClusterTimeline {
     }
 
     /// What it was asked to upgrade to.
-    pub fn asked(&self) -> &[Asked] {
+    pub fn asked(&self) -> &[UpgradeRequest] {
         &self.asked
     }
 
@@ -283,11 +283,11 @@ impl ClusterTimeline {
                 known.finalizer = finalizer;
             }
             None => {
-                let told = WorkStatus::parse(object);
+                let reported = WorkStatus::parse(object);
                 let work = Work {
                     object: Arc::clone(object),
-                    status: told.clone(),
-                    told,
+                    status: reported.clone(),
+                    reported,
                     applied: None,
                     nonsense: false,
                     cleaned_up: false,
@@ -321,7 +321,7 @@ impl ClusterTimeline {
         };
         if let Some(mut work) = self.works.remove(&before) {
             work.object = Arc::clone(object);
-            work.told = WorkStatus::parse(object);
+            work.reported = WorkStatus::parse(object);
             self.works.insert(object.uid().to_owned(), work);
         }
         for other in self.objects.values_mut() {
@@ -449,15 +449,15 @@ impl ClusterTimeline {
     pub(super) fn observe(&mut self, now: Timestamp) {
         for work in self.works.values_mut() {
             let Some(generation) = work.applied else { continue };
-            let seen: Vec<Seen> = work
+            let seen: Vec<ObservedResource> = work
                 .status
                 .resource_status
                 .manifests
                 .iter()
                 .map(
                     |manifest| match self.objects.get(&apply::id(&manifest.resource_meta)) {
-                        Some(object) => Seen::Object(Arc::new(Object::new(object.clone(), 0))),
-                        None => Seen::NotFound,
+                        Some(object) => ObservedResource::Object(Arc::new(Object::new(object.clone(), 0))),
+                        None => ObservedResource::NotFound,
                     },
                 )
                 .collect();
@@ -468,7 +468,7 @@ impl ClusterTimeline {
         }
     }
 
-    /// What the hub is to be told.
+    /// The writes to the hub that are due.
     pub(super) fn wanted_writes(&self) -> Vec<(String, Write)> {
         let mut wanted = Vec::new();
         for (uid, work) in &self.works {
@@ -476,11 +476,11 @@ impl ClusterTimeline {
             let uid = uid.clone();
             if object::is_deleting(&work.object) {
                 if work.finalizer && work.cleaned_up {
-                    wanted.push((name, Write::Finalizers { uid, held: false }));
+                    wanted.push((name, Write::Finalizers { uid, present: false }));
                 }
             } else if self.settings.finalizers && !work.finalizer && work.applied.is_some() {
-                wanted.push((name, Write::Finalizers { uid, held: true }));
-            } else if work.status != work.told {
+                wanted.push((name, Write::Finalizers { uid, present: true }));
+            } else if work.status != work.reported {
                 let status = Box::new(work.status.clone());
                 wanted.push((name, Write::Status { uid, status }));
             }
@@ -492,10 +492,10 @@ impl ClusterTimeline {
         wanted
     }
 
-    /// The hub was told so of a work, or does not want to know it.
-    pub(super) fn told(&mut self, name: &str, status: WorkStatus) {
+    /// The status of a work was written to the hub, or refused for good.
+    pub(super) fn status_written(&mut self, name: &str, status: WorkStatus) {
         if let Some(work) = self.works.values_mut().find(|work| work.object.name() == name) {
-            work.told = status;
+            work.reported = status;
         }
     }
 

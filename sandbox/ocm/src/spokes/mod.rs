@@ -29,7 +29,7 @@ use kube_sandbox::access::{Access, AccessError, Key, Selection, WatchEvent};
 use kube_sandbox::object::Shared;
 use kube_sandbox::sleep::sleep_until_some;
 
-pub use cluster::{Asked, ClusterTimeline};
+pub use cluster::{ClusterTimeline, UpgradeRequest};
 pub use release::{image_of, version_of};
 pub use settings::{Stage, StageOutcome, StubWorkAgentSettings};
 
@@ -56,8 +56,8 @@ struct All {
     dirty: BTreeSet<String>,
     /// No cluster hears from the hub.
     cut_off: bool,
-    /// They hear from it again, and have to look at all works anew.
-    looks_anew: bool,
+    /// They hear from it again, and have to look at all works again.
+    needs_resync: bool,
 }
 
 impl All {
@@ -113,7 +113,7 @@ impl StubWorkAgent {
     }
 
     /// What clusters were asked to upgrade to, all together, as cluster and request.
-    pub fn asked(&self) -> Vec<(String, Asked)> {
+    pub fn asked(&self) -> Vec<(String, UpgradeRequest)> {
         let all = self.lock();
         let clusters = all.clusters.iter();
         clusters
@@ -124,7 +124,7 @@ impl StubWorkAgent {
     /// Whether no cluster hears from the hub. Afterwards works that have another uid and the same name are taken for the same.
     pub fn cut_off(&self, cut_off: bool) {
         let mut all = self.lock();
-        all.looks_anew |= all.cut_off && !cut_off;
+        all.needs_resync |= all.cut_off && !cut_off;
         all.cut_off = cut_off;
         self.changed.notify_one();
     }
@@ -172,8 +172,8 @@ impl StubWorkAgent {
                 () = changed.notified() => {}
                 () = sleep_until_some(next) => run.act(),
             }
-            let looks_anew = std::mem::take(&mut run.spokes.lock().looks_anew);
-            if looks_anew && let Ok(all) = run.hub.list(&MANIFEST_WORK, &Selection::everything()).await {
+            let needs_resync = std::mem::take(&mut run.spokes.lock().needs_resync);
+            if needs_resync && let Ok(all) = run.hub.list(&MANIFEST_WORK, &Selection::everything()).await {
                 run.see(WatchEvent::Resync(all));
             }
             if !run.spokes.lock().cut_off {
@@ -301,8 +301,8 @@ impl Run {
                     let written = hub.merge_patch_status(&MANIFEST_WORK, &key, patch).await;
                     (written.map(drop), Sent::Status(status))
                 }
-                cluster::Write::Finalizers { uid, held } => {
-                    let finalizers: &[&str] = if held { &[WORK_FINALIZER] } else { &[] };
+                cluster::Write::Finalizers { uid, present } => {
+                    let finalizers: &[&str] = if present { &[WORK_FINALIZER] } else { &[] };
                     let patch = json!({"metadata": {"uid": uid, "finalizers": finalizers}});
                     let written = hub.merge_patch(&MANIFEST_WORK, &key, patch).await;
                     (written.map(drop), Sent::Finalizers)
@@ -327,7 +327,7 @@ impl Run {
         }
         // What was refused is not tried again: the work, or the cluster, is another one by now.
         self.spokes.with(&what.0, |cluster, _| match sent {
-            Sent::Status(status) => cluster.told(&what.1, *status),
+            Sent::Status(status) => cluster.status_written(&what.1, *status),
             Sent::Finalizers => cluster.finalized(&what.1, result.is_ok()),
             Sent::Claim(version) => cluster.claimed(version),
         });

@@ -1,4 +1,4 @@
-//! Releases by image: the digest tells the version, so that no list of releases is needed.
+//! Releases by image: the digest gives the version, so that no list of releases is needed.
 
 const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-release@sha256:";
 const DIGITS: usize = 64;

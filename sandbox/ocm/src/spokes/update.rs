@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::cluster::{Asked, ClusterTimeline, Id, Timer, UPGRADE_CONFIG, version_id};
+use super::cluster::{ClusterTimeline, Id, Timer, UPGRADE_CONFIG, UpgradeRequest, version_id};
 use super::release::{image_of, version_of};
 use super::settings::{Stage, StageOutcome};
 use kube_sandbox::object;
@@ -15,7 +15,7 @@ const AWAY: Duration = Duration::from_mins(25);
 /// How long an agent takes before it asks for the upgrade.
 const PREPARES: Duration = Duration::from_mins(3);
 
-/// What goes on by the time alone. The number says of which attempt it is: what belongs to an earlier one does not happen.
+/// What continues by the time alone. The number says of which attempt it is: what belongs to an earlier one does not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// The cluster version operator looks at what is asked.
@@ -97,7 +97,7 @@ fn consider_version(cluster: &mut ClusterTimeline, by: &str, is_new: bool, now: 
     }
     cluster.is_stuck = false;
     cluster.attempt += 1;
-    cluster.asked.push(Asked {
+    cluster.asked.push(UpgradeRequest {
         at: now,
         version: to,
         from,
@@ -125,8 +125,8 @@ pub(super) fn step(cluster: &mut ClusterTimeline, step: Step, now: Timestamp) {
     }
 }
 
-fn condition(type_: &str, holds: bool, message: &str) -> Value {
-    json!({"type": type_, "status": if holds { "True" } else { "False" }, "message": message})
+fn condition(type_: &str, is_true: bool, message: &str) -> Value {
+    json!({"type": type_, "status": if is_true { "True" } else { "False" }, "message": message})
 }
 
 fn set_conditions(cluster: &mut ClusterTimeline, conditions: &[Value]) {

@@ -188,7 +188,7 @@ impl Work {
     }
 
     /// Whether it is being deleted, or has changed, and nothing has come of that yet.
-    fn is_owed_a_reaction(&self) -> bool {
+    fn needs_reaction(&self) -> bool {
         if object::is_deleting(&self.object) {
             return self.cleanup_due.is_none();
         }
@@ -239,7 +239,7 @@ impl Agent {
         match self.works.get_mut(&name) {
             // Our own write, or older; the answer to our write may have brought what the event is about.
             Some(known) if object::resource_version(&known.object) >= object::resource_version(&object) => {
-                if !known.is_owed_a_reaction() {
+                if !known.needs_reaction() {
                     return;
                 }
             }

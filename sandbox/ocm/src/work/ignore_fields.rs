@@ -1,4 +1,4 @@
-//! Fields that a server-side apply leaves out, and the hash that tells whether the rest changed.
+//! Fields that a server-side apply leaves out, and the hash that shows whether the rest changed.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -84,7 +84,7 @@ impl Rule {
 }
 
 fn condition(rule: &Rule, object: &cel::CelValue) -> Condition {
-    match holds(rule, object) {
+    match is_met(rule, object) {
         Ok(result) => {
             let status = if result { Status::True } else { Status::False };
             Condition::new(
@@ -104,7 +104,7 @@ fn condition(rule: &Rule, object: &cel::CelValue) -> Condition {
 }
 
 /// All expressions must be true; the first that is not ends it.
-fn holds(rule: &Rule, object: &cel::CelValue) -> Result<bool, CelError> {
+fn is_met(rule: &Rule, object: &cel::CelValue) -> Result<bool, CelError> {
     for source in &rule.expressions {
         if !Expression::compile(source)?.boolean(&[("object", object.clone())])? {
             return Ok(false);

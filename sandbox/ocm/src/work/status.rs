@@ -17,7 +17,7 @@ use kube_sandbox::{
 
 /// What a look at a manifest's resource found.
 #[derive(Clone, Debug)]
-pub enum Seen {
+pub enum ObservedResource {
     /// The object.
     Object(Shared),
     /// Nothing of that name.
@@ -42,14 +42,20 @@ pub enum ApplyOutcome {
 
 /// Sets `Available`, `StatusFeedbackSynced`, the values and the rules' conditions of each manifest, and their
 /// aggregates. `seen` has one entry a manifest of the status.
-pub fn observe(status: &mut WorkStatus, spec: &Value, generation: i64, seen: &[Seen], now: Timestamp) {
+pub fn observe(
+    status: &mut WorkStatus,
+    spec: &Value,
+    generation: i64,
+    seen: &[ObservedResource],
+    now: Timestamp,
+) {
     for (manifest, seen) in status.resource_status.manifests.iter_mut().zip(seen) {
         condition::set(
             &mut manifest.conditions,
             available(&manifest.resource_meta, seen),
             now,
         );
-        if let (true, Seen::Object(object)) = (manifest.resource_meta.is_complete(), seen) {
+        if let (true, ObservedResource::Object(object)) = (manifest.resource_meta.is_complete(), seen) {
             observe_object(manifest, spec, generation, object, now);
         }
     }
@@ -59,24 +65,24 @@ pub fn observe(status: &mut WorkStatus, spec: &Value, generation: i64, seen: &[S
     prune(&mut status.conditions, generation);
 }
 
-fn available(meta: &ResourceMeta, seen: &Seen) -> Condition {
+fn available(meta: &ResourceMeta, seen: &ObservedResource) -> Condition {
     let (status, reason, message) = match seen {
         _ if !meta.is_complete() => (
             Status::Unknown,
             "IncompleteResourceMeta",
             "Resource meta is incomplete".to_owned(),
         ),
-        Seen::Object(_) => (
+        ObservedResource::Object(_) => (
             Status::True,
             "ResourceAvailable",
             "Resource is available".to_owned(),
         ),
-        Seen::NotFound => (
+        ObservedResource::NotFound => (
             Status::False,
             "ResourceNotAvailable",
             "Resource is not available".to_owned(),
         ),
-        Seen::Failed(error) => (
+        ObservedResource::Failed(error) => (
             Status::Unknown,
             "FetchingResourceFailed",
             format!("Failed to fetch resource: {error}"),
@@ -94,7 +100,7 @@ fn observe_object(
 ) {
     let configuration = manifest::configuration(spec, &manifest.resource_meta);
     let (values, synced) = feedback::read(object, configuration);
-    // When values change the condition is removed and set anew, which moves it to the end of the list.
+    // When values change the condition is removed and set again, which moves it to the end of the list.
     if values != manifest.status_feedback.values {
         manifest.conditions.retain(|present| present.kind != synced.kind);
     }
@@ -115,7 +121,7 @@ fn prune(conditions: &mut Vec<Condition>, generation: i64) {
 
 #[derive(Default)]
 struct Count {
-    holds: usize,
+    met: usize,
     fails: usize,
     unknown: usize,
     message: String,
@@ -130,7 +136,7 @@ fn aggregate(manifests: &[ManifestStatus], generation: i64) -> Vec<Condition> {
         }
         let count = counts.entry(&condition.kind).or_default();
         match condition.status {
-            Status::True => count.holds += 1,
+            Status::True => count.met += 1,
             Status::False => count.fails += 1,
             Status::Unknown => count.unknown += 1,
         }
@@ -161,7 +167,7 @@ fn aggregate_available(count: &Count, total: usize) -> Condition {
             "ResourcesStatusUnknown",
             format!("{} of {total} resources have unknown status", count.unknown),
         )
-    } else if count.holds == 0 {
+    } else if count.met == 0 {
         (
             Status::Unknown,
             "ResourcesStatusUnknown",
@@ -180,7 +186,7 @@ fn aggregate_available(count: &Count, total: usize) -> Condition {
 /// `Progressing` is true if any manifest progresses; in all others one False decides.
 fn aggregate_rules(kind: &str, count: Count) -> Condition {
     let progressing = kind == "Progressing";
-    let status = if progressing && count.holds > 0 {
+    let status = if progressing && count.met > 0 {
         Status::True
     } else if count.fails > 0 && !progressing {
         Status::False
@@ -191,7 +197,7 @@ fn aggregate_rules(kind: &str, count: Count) -> Condition {
     } else {
         Status::True
     };
-    let total = count.holds + count.fails + count.unknown;
+    let total = count.met + count.fails + count.unknown;
     let message = if total == 1 && !count.message.is_empty() {
         count.message
     } else {

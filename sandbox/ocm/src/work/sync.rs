@@ -11,7 +11,7 @@ use super::{
     agent::{Agent, Tracked, back_off},
     apply::{Attempt, key_of, kind_of},
     cleanup, manifest, merge,
-    status::{self, Seen},
+    status::{self, ObservedResource},
     wire::{AppliedResource, WorkStatus},
 };
 use kube_sandbox::{
@@ -24,7 +24,7 @@ use kube_sandbox::{
 };
 
 impl Agent {
-    /// Looks at the objects of a work. One that is missing is only told: it is applied again with the next resync.
+    /// Looks at the objects of a work. One that is missing is only reported: it is applied again with the next resync.
     pub(super) async fn refresh(&mut self, name: &str) -> Result<(), AccessError> {
         self.sync_status(name).await.map(|_| ())
     }
@@ -44,14 +44,14 @@ impl Agent {
         for entry in &status.resource_status.manifests {
             let meta = &entry.resource_meta;
             if !meta.is_complete() {
-                seen.push(Seen::NotFound);
+                seen.push(ObservedResource::NotFound);
                 continue;
             }
             let kind = kind_of(meta, !meta.namespace.is_empty());
             let look = match self.spoke.access.find(&kind, &key_of(meta)).await {
-                Ok(Some(found)) => Seen::Object(found),
-                Ok(None) => Seen::NotFound,
-                Err(error) => Seen::Failed(error.message().to_owned()),
+                Ok(Some(found)) => ObservedResource::Object(found),
+                Ok(None) => ObservedResource::NotFound,
+                Err(error) => ObservedResource::Failed(error.message().to_owned()),
             };
             if let Some(tracked) = work
                 .resources
@@ -59,7 +59,7 @@ impl Agent {
                 .find(|tracked| tracked.meta.is_same_resource(meta))
             {
                 tracked.seen = match &look {
-                    Seen::Object(found) => object::resource_version(found),
+                    ObservedResource::Object(found) => object::resource_version(found),
                     _ => 0,
                 };
             }
@@ -261,7 +261,7 @@ impl Agent {
     }
 
     /// Deletes what the work no longer has. The resources that it has now, and whether some are still going; none
-    /// if they could not be told, as a manifest's kind is unknown: then nothing is deleted.
+    /// if they could not be determined, as a manifest's kind is unknown: then nothing is deleted.
     async fn prune(
         &mut self,
         name: &str,

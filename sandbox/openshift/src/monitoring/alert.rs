@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 /// Labels or annotations.
 pub(super) type Pairs = BTreeMap<String, String>;
 
-/// An alert whose expression holds.
+/// An alert whose expression is true.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Alert {
     /// `alertname`, `severity` and the others.
     pub(super) labels: Pairs,
     pub(super) annotations: Pairs,
-    /// Since when the expression holds.
+    /// Since when the expression is true.
     pub(super) active_at: Timestamp,
-    /// How long it must hold before the alert fires.
-    pub(super) patience: SignedDuration,
+    /// How long it must be true before the alert fires (`for` of the rule).
+    pub(super) pending_for: SignedDuration,
     /// What the expression gives.
     pub(super) value: f64,
 }
@@ -25,7 +25,7 @@ pub(super) struct Alert {
 impl Alert {
     /// Whether it fires, and is not only pending.
     pub(super) fn is_firing(&self, now: Timestamp) -> bool {
-        self.active_at + self.patience <= now
+        self.active_at + self.pending_for <= now
     }
 
     pub(super) fn state(&self, now: Timestamp) -> &'static str {

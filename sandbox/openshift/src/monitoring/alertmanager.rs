@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::alert::Alert;
 use super::silence::{SilenceError, Wanted, millis};
-use super::{Condition, Monitoring};
+use super::{Monitoring, ResponseMode};
 use kube_sandbox::fingerprint::fingerprint;
 
-/// After so long without news an alert counts as resolved.
+/// After how long without an update an alert counts as resolved.
 const RESOLVE_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
 pub(super) fn router(monitoring: Monitoring) -> Router {
@@ -38,11 +38,11 @@ fn answer(status: StatusCode, body: &Value) -> Response {
         .into_response()
 }
 
-fn trouble(monitoring: &Monitoring) -> Option<Response> {
-    match monitoring.condition() {
-        Condition::Whole => None,
-        Condition::Failing(status) => Some(answer(status, &json!("the service fails"))),
-        Condition::Garbled => Some("<html>".into_response()),
+fn failure_response(monitoring: &Monitoring) -> Option<Response> {
+    match monitoring.response_mode() {
+        ResponseMode::Whole => None,
+        ResponseMode::Failing(status) => Some(answer(status, &json!("the service fails"))),
+        ResponseMode::Garbled => Some("<html>".into_response()),
     }
 }
 
@@ -55,8 +55,8 @@ fn refused(error: &SilenceError) -> Response {
 }
 
 async fn status(State(monitoring): State<Monitoring>) -> Response {
-    if let Some(trouble) = trouble(&monitoring) {
-        return trouble;
+    if let Some(failure_response) = failure_response(&monitoring) {
+        return failure_response;
     }
     let body = json!({
         "cluster": {"name": "sandbox", "peers": [], "status": "ready"},
@@ -84,8 +84,8 @@ fn filters(query: Option<&str>) -> Result<Vec<Matcher>, String> {
 }
 
 async fn list_silences(State(monitoring): State<Monitoring>, RawQuery(query): RawQuery) -> Response {
-    if let Some(trouble) = trouble(&monitoring) {
-        return trouble;
+    if let Some(failure_response) = failure_response(&monitoring) {
+        return failure_response;
     }
     match filters(query.as_deref()) {
         Ok(filters) => {
@@ -97,8 +97,8 @@ async fn list_silences(State(monitoring): State<Monitoring>, RawQuery(query): Ra
 }
 
 async fn set_silence(State(monitoring): State<Monitoring>, body: Bytes) -> Response {
-    if let Some(trouble) = trouble(&monitoring) {
-        return trouble;
+    if let Some(failure_response) = failure_response(&monitoring) {
+        return failure_response;
     }
     let wanted: Wanted = match serde_json::from_slice(&body) {
         Ok(wanted) => wanted,
@@ -114,8 +114,8 @@ async fn set_silence(State(monitoring): State<Monitoring>, body: Bytes) -> Respo
 }
 
 async fn get_silence(State(monitoring): State<Monitoring>, Path(id): Path<String>) -> Response {
-    if let Some(trouble) = trouble(&monitoring) {
-        return trouble;
+    if let Some(failure_response) = failure_response(&monitoring) {
+        return failure_response;
     }
     let found = monitoring
         .silences()
@@ -128,8 +128,8 @@ async fn get_silence(State(monitoring): State<Monitoring>, Path(id): Path<String
 }
 
 async fn expire_silence(State(monitoring): State<Monitoring>, Path(id): Path<String>) -> Response {
-    if let Some(trouble) = trouble(&monitoring) {
-        return trouble;
+    if let Some(failure_response) = failure_response(&monitoring) {
+        return failure_response;
     }
     match monitoring.silences().expire(&id, monitoring.clock.now()) {
         Ok(()) => StatusCode::OK.into_response(),
@@ -138,8 +138,8 @@ async fn expire_silence(State(monitoring): State<Monitoring>, Path(id): Path<Str
 }
 
 async fn list_alerts(State(monitoring): State<Monitoring>, RawQuery(query): RawQuery) -> Response {
-    if let Some(trouble) = trouble(&monitoring) {
-        return trouble;
+    if let Some(failure_response) = failure_response(&monitoring) {
+        return failure_response;
     }
     let filters = match filters(query.as_deref()) {
         Ok(filters) => filters,
@@ -170,7 +170,7 @@ fn wire(monitoring: &Monitoring, alert: &Alert) -> Value {
     json!({
         "annotations": alert.annotations,
         "labels": alert.labels,
-        "startsAt": millis(alert.active_at + alert.patience),
+        "startsAt": millis(alert.active_at + alert.pending_for),
         "updatedAt": millis(now),
         "endsAt": millis(now + RESOLVE_AFTER),
         "fingerprint": format!("{:016x}", fingerprint(bytes)),

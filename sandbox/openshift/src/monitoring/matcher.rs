@@ -5,7 +5,7 @@ use regex::Regex;
 
 use super::alert::Pairs;
 
-/// Whether all matchers hold; an absent label is an empty one.
+/// Whether all matchers match; an absent label is an empty one.
 pub(super) fn all_match(matchers: &[Matcher], labels: &Pairs) -> bool {
     matchers.iter().all(|matcher| {
         let value = labels.get(&matcher.name).map_or("", String::as_str);

@@ -50,7 +50,7 @@ pub async fn serve(
 
 /// How the two services answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Condition {
+pub enum ResponseMode {
     /// As they should.
     #[default]
     Whole,
@@ -66,7 +66,7 @@ pub struct Monitoring {
     access: Access,
     clock: Clock,
     silences: Arc<Mutex<Silences>>,
-    condition: Arc<Mutex<Condition>>,
+    response_mode: Arc<Mutex<ResponseMode>>,
 }
 
 impl Monitoring {
@@ -76,17 +76,17 @@ impl Monitoring {
             access,
             clock,
             silences: Arc::new(Mutex::new(Silences::new(name))),
-            condition: Arc::default(),
+            response_mode: Arc::default(),
         }
     }
 
     /// How it answers from now on.
-    pub fn set_condition(&self, condition: Condition) {
-        *self.condition.lock().unwrap_or_else(PoisonError::into_inner) = condition;
+    pub fn set_response_mode(&self, response_mode: ResponseMode) {
+        *self.response_mode.lock().unwrap_or_else(PoisonError::into_inner) = response_mode;
     }
 
-    fn condition(&self) -> Condition {
-        *self.condition.lock().unwrap_or_else(PoisonError::into_inner)
+    fn response_mode(&self) -> ResponseMode {
+        *self.response_mode.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn silences(&self) -> MutexGuard<'_, Silences> {

@@ -8,7 +8,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::query::{self, QueryError};
-use super::{Condition, Monitoring};
+use super::{Monitoring, ResponseMode};
 use kube_sandbox::access::AccessError;
 
 pub(super) fn router(monitoring: Monitoring) -> Router {
@@ -41,11 +41,11 @@ fn failure(status: StatusCode, kind: &str, error: &str) -> Response {
 }
 
 /// What is said instead of an answer, if the service is not whole.
-fn trouble(monitoring: &Monitoring) -> Option<Response> {
-    match monitoring.condition() {
-        Condition::Whole => None,
-        Condition::Failing(status) => Some(failure(status, "internal", "the service fails")),
-        Condition::Garbled => Some("<html>".into_response()),
+fn failure_response(monitoring: &Monitoring) -> Option<Response> {
+    match monitoring.response_mode() {
+        ResponseMode::Whole => None,
+        ResponseMode::Failing(status) => Some(failure(status, "internal", "the service fails")),
+        ResponseMode::Garbled => Some("<html>".into_response()),
     }
 }
 
@@ -54,8 +54,8 @@ fn unavailable(error: &AccessError) -> Response {
 }
 
 async fn list_alerts(State(monitoring): State<Monitoring>) -> Response {
-    if let Some(trouble) = trouble(&monitoring) {
-        return trouble;
+    if let Some(failure_response) = failure_response(&monitoring) {
+        return failure_response;
     }
     match monitoring.alerts().await {
         Ok(alerts) => {
@@ -68,8 +68,8 @@ async fn list_alerts(State(monitoring): State<Monitoring>) -> Response {
 }
 
 async fn instant_query(State(monitoring): State<Monitoring>, RawForm(form): RawForm) -> Response {
-    if let Some(trouble) = trouble(&monitoring) {
-        return trouble;
+    if let Some(failure_response) = failure_response(&monitoring) {
+        return failure_response;
     }
     let query = form_urlencoded::parse(&form)
         .find(|(name, _)| name == "query")

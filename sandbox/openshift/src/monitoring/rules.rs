@@ -13,7 +13,7 @@ const VERSION: &str = "openshift-cluster-version";
 const MONITORING: &str = "openshift-monitoring";
 const MACHINE_CONFIG: &str = "openshift-machine-config-operator";
 
-/// A rule: its name, its severity, and for how many minutes its expression must hold.
+/// A rule: its name, its severity, and for how many minutes its expression must be true.
 struct Rule(&'static str, &'static str, i64);
 
 const WATCHDOG: Rule = Rule("Watchdog", "none", 0);
@@ -40,7 +40,7 @@ impl Rule {
             labels: pairs(labels.copied()),
             annotations: Pairs::from([("summary".to_owned(), summary)]),
             active_at: since,
-            patience: SignedDuration::from_mins(*minutes),
+            pending_for: SignedDuration::from_mins(*minutes),
             value: 1.0,
         }
     }
@@ -212,7 +212,7 @@ fn of_budget(budget: &Object) -> Option<Alert> {
     Some(rule.alert(namespace, since, &labels, summary))
 }
 
-/// The alerts of a PrometheusRule whose expressions are constants, such as `vector(1)`: they hold since it was made.
+/// The alerts of a PrometheusRule whose expressions are constants, such as `vector(1)`: they are true since it was created.
 fn of_rule(rule: &Object) -> Vec<Alert> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let groups = list(&rule["spec"]["groups"]);
@@ -223,7 +223,7 @@ fn of_rule(rule: &Object) -> Vec<Alert> {
 fn constant_alert(rule: &Object, entry: &Value) -> Option<Alert> {
     let name = entry["alert"].as_str()?;
     let value = constant(text(&entry["expr"]))?;
-    let patience = match text(&entry["for"]) {
+    let pending_for = match text(&entry["for"]) {
         "" => SignedDuration::ZERO,
         given => SignedDuration::try_from(promql_parser::util::parse_duration(given).ok()?).ok()?,
     };
@@ -240,7 +240,7 @@ fn constant_alert(rule: &Object, entry: &Value) -> Option<Alert> {
         labels,
         annotations: own(&entry["annotations"]),
         active_at: created(rule),
-        patience,
+        pending_for,
         value,
     })
 }

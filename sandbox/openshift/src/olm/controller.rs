@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::decide::decide;
 use super::kinds::{CATALOG_SOURCE, CLUSTER_SERVICE_VERSION, CONFIG_MAP, INSTALL_PLAN, SUBSCRIPTION};
-use super::objects::{CatalogSource, Seen, Write};
+use super::objects::{CatalogSource, OlmObjects, Write};
 use kube_sandbox::access::{Access, AccessError, Removal, Selection, WatchEvent};
 use kube_sandbox::sleep::{duration_until, sleep_until_some};
 
@@ -20,7 +20,7 @@ const RETRY: Duration = Duration::from_secs(5);
 /// Plays it until `shutdown`, on a server that has its kinds.
 pub async fn run(access: Access, clock: Clock, shutdown: CancellationToken) {
     let mut events = watches(&access);
-    let mut seen = Seen::default();
+    let mut seen = OlmObjects::default();
     let mut wake: Option<Instant> = None;
     loop {
         tokio::select! {

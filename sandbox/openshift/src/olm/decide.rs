@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::catalog::{Catalog, FAILS_ANNOTATION};
 use super::kinds::{CLUSTER_SERVICE_VERSION, INSTALL_PLAN, SUBSCRIPTION};
-use super::objects::{Seen, Write, in_namespace};
+use super::objects::{OlmObjects, Write, in_namespace};
 use super::version::{self, Next};
 use kube_sandbox::access::{Key, Object};
 use kube_sandbox::condition::format_time;
@@ -23,7 +23,7 @@ pub(super) struct Plan {
 }
 
 /// Decides for all namespaces.
-pub(super) fn decide(seen: &Seen, now: Timestamp) -> Plan {
+pub(super) fn decide(seen: &OlmObjects, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     let catalogs = catalogs(seen);
     let namespaces: BTreeSet<&str> = seen
@@ -48,7 +48,7 @@ pub(super) fn decide(seen: &Seen, now: Timestamp) -> Plan {
 }
 
 /// Catalogs of type `configmap`, by their place.
-fn catalogs(seen: &Seen) -> BTreeMap<Key, Catalog> {
+fn catalogs(seen: &OlmObjects) -> BTreeMap<Key, Catalog> {
     seen.catalogs
         .iter()
         .filter(|(_, source)| {
@@ -70,7 +70,7 @@ fn catalogs(seen: &Seen) -> BTreeMap<Key, Catalog> {
 
 struct Namespace<'a> {
     name: &'a str,
-    seen: &'a Seen,
+    seen: &'a OlmObjects,
     catalogs: &'a BTreeMap<Key, Catalog>,
     now: Timestamp,
 }

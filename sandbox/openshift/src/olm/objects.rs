@@ -12,7 +12,7 @@ pub(super) type Objects = BTreeMap<Key, Arc<Object>>;
 
 /// What there is.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct OlmObjects {
     pub(super) catalogs: Objects,
     pub(super) config_maps: Objects,
     pub(super) subscriptions: Objects,
@@ -41,7 +41,7 @@ pub(super) enum Write {
     Delete(&'static Kind, Key),
 }
 
-impl Seen {
+impl OlmObjects {
     fn of(&mut self, source: CatalogSource) -> &mut Objects {
         match source {
             CatalogSource::Catalogs => &mut self.catalogs,

@@ -21,15 +21,20 @@ pub(super) enum Next {
 }
 
 /// Phase, how long it lasts, and what it says of the phase that follows.
-struct Passage {
+struct PhaseChange {
     lasts: SignedDuration,
     phase: &'static str,
     reason: &'static str,
     message: &'static str,
 }
 
-const fn passage(lasts: i64, phase: &'static str, reason: &'static str, message: &'static str) -> Passage {
-    Passage {
+const fn phase_change(
+    lasts: i64,
+    phase: &'static str,
+    reason: &'static str,
+    message: &'static str,
+) -> PhaseChange {
+    PhaseChange {
         lasts: SignedDuration::from_secs(lasts),
         phase,
         reason,
@@ -37,28 +42,28 @@ const fn passage(lasts: i64, phase: &'static str, reason: &'static str, message:
     }
 }
 
-fn after(phase: &str, fails: bool) -> Option<Passage> {
+fn after(phase: &str, fails: bool) -> Option<PhaseChange> {
     Some(match phase {
-        "" => passage(
+        "" => phase_change(
             0,
             "Pending",
             "RequirementsUnknown",
             "requirements not yet checked",
         ),
-        "Pending" => passage(
+        "Pending" => phase_change(
             1,
             "InstallReady",
             "AllRequirementsMet",
             "all requirements found, attempting install",
         ),
-        "InstallReady" => passage(
+        "InstallReady" => phase_change(
             1,
             "Installing",
             "InstallSucceeded",
             "waiting for install components to report healthy",
         ),
-        "Installing" if fails => passage(300, "Failed", "InstallCheckFailed", "install timeout"),
-        "Installing" => passage(
+        "Installing" if fails => phase_change(300, "Failed", "InstallCheckFailed", "install timeout"),
+        "Installing" => phase_change(
             35,
             "Succeeded",
             "InstallSucceeded",
@@ -92,14 +97,14 @@ pub(super) fn next(version: &Value, replaced: bool, now: Timestamp) -> Next {
         ));
     }
     let fails = object::annotation(version, FAILS_ANNOTATION) == Some("install");
-    let Some(passage) = after(phase, fails) else {
+    let Some(change) = after(phase, fails) else {
         return Next::Stays;
     };
-    let due = since.map_or(now, |since| since + passage.lasts);
+    let due = since.map_or(now, |since| since + change.lasts);
     if due > now {
         return Next::At(due);
     }
-    Next::Becomes(status_of(passage.phase, passage.reason, passage.message, now))
+    Next::Becomes(status_of(change.phase, change.reason, change.message, now))
 }
 
 fn status_of(phase: &str, reason: &str, message: &str, now: Timestamp) -> Value {

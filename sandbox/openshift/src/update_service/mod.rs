@@ -22,7 +22,7 @@ use request::GraphRequest;
 
 /// How the service answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Condition {
+pub enum GraphMode {
     /// As it should.
     #[default]
     Whole,
@@ -37,20 +37,17 @@ pub enum Condition {
 /// The service. Cheap to clone; all clones answer alike.
 #[derive(Clone, Debug, Default)]
 pub struct UpdateService {
-    condition: Arc<Mutex<Condition>>,
+    mode: Arc<Mutex<GraphMode>>,
 }
 
 impl UpdateService {
     /// How it answers from now on.
-    pub fn set_condition(&self, condition: Condition) {
-        *self.condition.lock().unwrap_or_else(PoisonError::into_inner) = condition;
+    pub fn set_mode(&self, mode: GraphMode) {
+        *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
     }
 
-    fn condition(&self) -> Condition {
-        self.condition
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+    fn mode(&self) -> GraphMode {
+        self.mode.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Serves it on `listener`, which must be a loopback address, until `shutdown`.
@@ -92,11 +89,11 @@ async fn answer(
         Ok(request) => request,
         Err(error) => return error.into_response(),
     };
-    let risky = match service.condition() {
-        Condition::Failing(error) => return error.into_response(),
-        Condition::Garbled => return (StatusCode::OK, "<html>").into_response(),
-        Condition::Whole => false,
-        Condition::Risky => true,
+    let risky = match service.mode() {
+        GraphMode::Failing(error) => return error.into_response(),
+        GraphMode::Garbled => return (StatusCode::OK, "<html>").into_response(),
+        GraphMode::Whole => false,
+        GraphMode::Risky => true,
     };
     let body = graph::of_channel(&request, risky).to_string();
     ([(header::CONTENT_TYPE, "application/json")], body).into_response()

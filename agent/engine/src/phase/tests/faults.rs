@@ -68,7 +68,7 @@ fn while_cluster_version_cannot_be_read_the_window_counts_and_the_reason_is_repo
 }
 
 #[test]
-fn without_any_good_configuration_nothing_commences_and_what_has_commenced_goes_on() {
+fn without_any_good_configuration_nothing_commences_and_what_has_commenced_continues() {
     let problem = crate::facts::ConfigurationProblem {
         reason: "InvalidConfiguration",
         message: "it is no YAML".to_owned(),

@@ -73,7 +73,7 @@ fn the_steps_follow_each_other_and_each_is_reported_once() {
 }
 
 #[test]
-fn an_ill_operator_holds_the_upgrade_until_its_window_is_over() {
+fn an_unhealthy_operator_blocks_the_upgrade_until_its_window_is_over() {
     let mut agent = Agent::new();
     agent.look();
     agent.unhealthy = vec![UnhealthyOperator {
@@ -110,7 +110,7 @@ fn an_ill_operator_holds_the_upgrade_until_its_window_is_over() {
 }
 
 #[test]
-fn a_cluster_that_does_not_go_on_says_why_in_the_condition_of_the_step_that_waits() {
+fn a_cluster_that_makes_no_progress_says_why_in_the_condition_of_the_step_that_waits() {
     let mut agent = Agent::new();
     agent.look();
     agent.look();
@@ -184,7 +184,7 @@ fn what_is_invalid_stays_pending_with_a_condition_and_starts_when_it_is_fixed() 
 }
 
 #[test]
-fn an_agent_that_finds_the_upgrade_commenced_goes_on_with_it() {
+fn an_agent_that_finds_the_upgrade_commenced_continues_with_it() {
     let mut agent = Agent::new();
     commence(&mut agent.seen);
     agent.look();
@@ -212,7 +212,7 @@ fn health_is_looked_at_hours_ahead_only_with_the_feature_and_blocks_nothing() {
 }
 
 #[test]
-fn the_times_of_workers_are_told_whatever_of_their_pool_was_seen() {
+fn the_times_of_workers_are_reported_whatever_of_their_pool_was_seen() {
     let mut some = upgrading(true, false);
     some.workers(3, 2);
     some.look();

@@ -12,10 +12,10 @@ use crate::cluster::Fault;
 pub(super) enum Event {
     /// The payload of this candidate has been retrieved, or could not be.
     PayloadRetrieved { candidate: u64 },
-    /// The version operator runs from the release of this walk.
-    SelfReplaced { walk: u64 },
+    /// The version operator runs from the release of this sync.
+    SelfReplaced { sync: u64 },
     /// Everything in the level that does not wait has been applied.
-    LevelApplied { walk: u64, level: usize },
+    LevelApplied { sync: u64, level: usize },
     /// An operator has come to the end of its rollout.
     RolledOut { operator: usize },
     /// A deadline of an operator that is waited for has passed.
@@ -26,13 +26,13 @@ pub(super) enum Event {
     PoolsDue,
     /// A node leaves its stage.
     NodeMoves { node: usize },
-    /// A drain has failed for so long that the node calls itself degraded.
+    /// A drain has failed so long that the node reports itself degraded.
     DrainGivesUp { node: usize },
     /// A Machine leaves its stage.
     MachineMoves { machine: String },
     /// A failure that lies in wait shows.
     FaultShows(Fault),
-    /// A failure that heals by itself does so.
+    /// A failure that ends by itself ends.
     FaultHeals(Fault),
     /// Something about a job.
     Job(JobKey, JobEvent),

@@ -1,5 +1,5 @@
-//! The workload that does not let itself be drained: a pod under a PodDisruptionBudget that allows no
-//! disruption. Whoever deletes the pod lets the drain go on.
+//! The workload that blocks a drain: a pod under a PodDisruptionBudget that allows no
+//! disruption. When somebody deletes the pod, the drain continues.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ const NAME: &str = "drain-blocker";
 
 /// Where the workload is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum PodLocation {
     /// Nowhere yet.
     #[default]
     Nowhere,
@@ -28,7 +28,7 @@ enum Place {
 /// The workload, and what is to be written of it.
 #[derive(Debug, Default)]
 pub(super) struct Blocker {
-    place: Place,
+    location: PodLocation,
     writes: Vec<Write>,
 }
 
@@ -52,22 +52,22 @@ impl Blocker {
 }
 
 impl Model {
-    /// Whether somebody made the workload that holds the drain go away.
+    /// Whether somebody made the workload that blocks the drain go away.
     pub(super) fn is_drain_freed(&self) -> bool {
-        self.blocker.place == Place::Evicted
+        self.blocker.location == PodLocation::Evicted
     }
 
     /// Whether there is a pod whose deletion is to be noticed.
     pub fn watches_blocker(&self) -> bool {
-        matches!(self.blocker.place, Place::On(_))
+        matches!(self.blocker.location, PodLocation::On(_))
     }
 
     /// The workload shows on a node that is drained.
     pub(super) fn block_drain(&mut self, node: usize, now: Timestamp) {
-        if self.blocker.place != Place::Nowhere {
+        if self.blocker.location != PodLocation::Nowhere {
             return;
         }
-        self.blocker.place = Place::On(node);
+        self.blocker.location = PodLocation::On(node);
         let name = self.nodes[node].name.clone();
         for (kind, object, status) in [
             (Kind::Pod, pod(&name), pod_status(now)),
@@ -80,17 +80,17 @@ impl Model {
 
     /// The workload goes with the failure mode.
     pub(super) fn unblock_drain(&mut self) {
-        if matches!(self.blocker.place, Place::On(_)) {
+        if matches!(self.blocker.location, PodLocation::On(_)) {
             self.blocker.write(Kind::PodDisruptionBudget, Change::Delete);
             self.blocker.write(Kind::Pod, Change::Delete);
         }
-        self.blocker.place = Place::Nowhere;
+        self.blocker.location = PodLocation::Nowhere;
     }
 
     /// The pod is gone: the drain succeeds.
     pub(super) fn blocker_gone(&mut self, now: Timestamp) {
-        if matches!(self.blocker.place, Place::On(_)) && self.has(Fault::DrainStuck) {
-            self.blocker.place = Place::Evicted;
+        if matches!(self.blocker.location, PodLocation::On(_)) && self.has(Fault::DrainStuck) {
+            self.blocker.location = PodLocation::Evicted;
             self.blocker.write(Kind::PodDisruptionBudget, Change::Delete);
             self.release_nodes(now);
         }

@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 
 /// The status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Truth {
+pub(super) enum ConditionStatus {
     True,
     False,
     Unknown,
 }
 
-impl Truth {
+impl ConditionStatus {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -25,15 +25,15 @@ impl Truth {
 
 /// What a condition says, without its type and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Verdict {
-    pub(super) status: Truth,
+pub(super) struct ConditionValue {
+    pub(super) status: ConditionStatus,
     pub(super) reason: Cow<'static, str>,
     pub(super) message: Cow<'static, str>,
 }
 
-impl Verdict {
+impl ConditionValue {
     pub(super) fn new(
-        status: Truth,
+        status: ConditionStatus,
         reason: impl Into<Cow<'static, str>>,
         message: impl Into<Cow<'static, str>>,
     ) -> Self {
@@ -45,7 +45,7 @@ impl Verdict {
     }
 
     /// A status with neither reason nor message.
-    pub(super) fn bare(status: Truth) -> Self {
+    pub(super) fn bare(status: ConditionStatus) -> Self {
         Self::new(status, "", "")
     }
 }
@@ -53,7 +53,7 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     kind: &'static str,
-    verdict: Verdict,
+    value: ConditionValue,
     since: Timestamp,
 }
 
@@ -63,17 +63,17 @@ pub(super) struct Conditions(Vec<Entry>);
 
 impl Conditions {
     /// Sets a condition; its time moves only if its status changes.
-    pub(super) fn set(&mut self, kind: &'static str, verdict: Verdict, now: Timestamp) {
+    pub(super) fn set(&mut self, kind: &'static str, value: ConditionValue, now: Timestamp) {
         match self.0.iter_mut().find(|entry| entry.kind == kind) {
             Some(entry) => {
-                if entry.verdict.status != verdict.status {
+                if entry.value.status != value.status {
                     entry.since = now;
                 }
-                entry.verdict = verdict;
+                entry.value = value;
             }
             None => self.0.push(Entry {
                 kind,
-                verdict,
+                value,
                 since: now,
             }),
         }
@@ -89,13 +89,13 @@ impl Conditions {
         let entries = self.0.iter().map(|entry| {
             let mut value = Map::new();
             value.insert("lastTransitionTime".into(), wire_time(entry.since));
-            if !entry.verdict.message.is_empty() {
-                value.insert("message".into(), json!(entry.verdict.message));
+            if !entry.value.message.is_empty() {
+                value.insert("message".into(), json!(entry.value.message));
             }
-            if !entry.verdict.reason.is_empty() {
-                value.insert("reason".into(), json!(entry.verdict.reason));
+            if !entry.value.reason.is_empty() {
+                value.insert("reason".into(), json!(entry.value.reason));
             }
-            value.insert("status".into(), json!(entry.verdict.status.as_str()));
+            value.insert("status".into(), json!(entry.value.status.as_str()));
             value.insert("type".into(), json!(entry.kind));
             Value::Object(value)
         });
@@ -107,9 +107,9 @@ impl Conditions {
         let entries = self.0.iter().map(|entry| {
             json!({
                 "lastTransitionTime": wire_time(entry.since),
-                "message": entry.verdict.message,
-                "reason": entry.verdict.reason,
-                "status": entry.verdict.status.as_str(),
+                "message": entry.value.message,
+                "reason": entry.value.reason,
+                "status": entry.value.status.as_str(),
                 "type": entry.kind,
             })
         });
@@ -132,10 +132,22 @@ mod tests {
         let early = Timestamp::from_second(1_000_000).unwrap();
         let late = Timestamp::from_second(2_000_000).unwrap();
         let mut conditions = Conditions::default();
-        conditions.set("Progressing", Verdict::new(Truth::True, "", "one"), early);
-        conditions.set("Progressing", Verdict::new(Truth::True, "", "two"), late);
+        conditions.set(
+            "Progressing",
+            ConditionValue::new(ConditionStatus::True, "", "one"),
+            early,
+        );
+        conditions.set(
+            "Progressing",
+            ConditionValue::new(ConditionStatus::True, "", "two"),
+            late,
+        );
         assert_eq!(conditions.0[0].since, early);
-        conditions.set("Progressing", Verdict::new(Truth::False, "", "three"), late);
+        conditions.set(
+            "Progressing",
+            ConditionValue::new(ConditionStatus::False, "", "three"),
+            late,
+        );
         assert_eq!(conditions.0[0].since, late);
     }
 

@@ -79,7 +79,7 @@ impl History {
         }
     }
 
-    /// How much an entry tells: the initial one, the newest and the last completed most; partial ones between
+    /// How detailed an entry is: the initial one, the newest and the last completed most; partial ones between
     /// two patches least; among equals the older one less.
     fn rank(&self, index: usize) -> f64 {
         let last_completed = self.0.iter().position(|entry| entry.completed);

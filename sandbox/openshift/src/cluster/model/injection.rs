@@ -9,7 +9,7 @@ use super::operators;
 use super::update::VICTIM;
 use super::{Fault, Model};
 
-/// How long an operator that was held back takes to come to the release once it may.
+/// How long an operator that was stopped takes to reach the release once it may.
 const CATCHING_UP: SignedDuration = SignedDuration::from_mins(1);
 
 impl Model {
@@ -32,7 +32,7 @@ impl Model {
             Fault::OperatorDegraded | Fault::OperatorUnavailable | Fault::VersionOperatorRestart => {
                 self.agenda.enter(now, Event::FaultShows(fault));
             }
-            // Until it is lifted: nothing heals what somebody holds down.
+            // Until it is lifted: nothing else ends it.
             Fault::ControlPlaneUnreachable => self.reachable = false,
             Fault::UnknownUpdate | Fault::NotRecommended | Fault::RiskUnknown | Fault::GraphBroken => {
                 self.query_updates(now);
@@ -51,10 +51,10 @@ impl Model {
         match fault {
             Fault::OperatorDegraded | Fault::OperatorUnavailable => {
                 if let Some(index) = operators::position(VICTIM) {
-                    self.operators[index].ailment = None;
+                    self.operators[index].unhealthy = None;
                     self.changed_operators.insert(index);
                 }
-                self.go_on(now);
+                self.advance(now);
             }
             Fault::OperatorSlow => {
                 if let Some(index) = operators::position(VICTIM)
@@ -86,7 +86,7 @@ impl Model {
         }
     }
 
-    /// Nodes that a failure held go on.
+    /// Nodes that a failure stopped continue.
     pub(super) fn release_nodes(&mut self, now: Timestamp) {
         for index in std::mem::take(&mut self.held_nodes) {
             self.nodes[index].degraded = None;

@@ -11,8 +11,8 @@ use super::{Fault, Model};
 
 /// How long a pool waits after a change before it acts.
 const SETTLING: SignedDuration = SignedDuration::from_secs(5);
-/// After so long the daemon calls a drain that does not succeed a failure.
-const DRAIN_PATIENCE: SignedDuration = SignedDuration::from_hours(1);
+/// After how long the daemon reports a drain that does not succeed as a failure.
+const DRAIN_TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 
 impl Model {
     /// Both pools get the configuration of the release.
@@ -61,7 +61,7 @@ impl Model {
         }
     }
 
-    /// The failure mode that holds a node in its stage, if it is the one that fails.
+    /// The failure mode that keeps a node in its stage, if it is the one that fails.
     fn stuck(&self, index: usize) -> Option<Fault> {
         let is_first_worker = self
             .nodes
@@ -86,7 +86,7 @@ impl Model {
             Some(Fault::DrainStuck) => {
                 self.block_drain(index, now);
                 self.agenda
-                    .enter(now + DRAIN_PATIENCE, Event::DrainGivesUp { node: index });
+                    .enter(now + DRAIN_TIMEOUT, Event::DrainGivesUp { node: index });
                 return;
             }
             Some(Fault::NodeConfigDegraded) => {
@@ -136,7 +136,7 @@ impl Model {
         if at_release && is_new {
             self.operators[index].finish();
             self.changed_operators.insert(index);
-            self.go_on(now);
+            self.advance(now);
         }
     }
 }

@@ -18,9 +18,9 @@ mod precondition;
 mod progress;
 mod release;
 mod shape;
+mod task_graph;
 mod update;
 mod version_operator;
-mod walk;
 mod write;
 
 pub use blocker::BLOCKS_DRAIN;
@@ -98,7 +98,7 @@ pub struct Model {
     reachable: bool,
     /// What was written last, so that only changes are written.
     written: BTreeMap<(ObjectRef, Part), Written>,
-    /// Nodes that a failure mode holds in their stage.
+    /// Nodes that a failure mode keeps in their stage.
     held_nodes: BTreeSet<usize>,
     /// What may have another status than the one that was written.
     changed_nodes: BTreeSet<usize>,
@@ -177,8 +177,8 @@ impl Model {
     fn happen(&mut self, event: &Event, now: Timestamp) {
         match event {
             Event::PayloadRetrieved { candidate } => self.payload_retrieved(*candidate, now),
-            Event::SelfReplaced { walk } => self.self_replaced(*walk, now),
-            Event::LevelApplied { walk, level } => self.level_applied(*walk, *level, now),
+            Event::SelfReplaced { sync } => self.self_replaced(*sync, now),
+            Event::LevelApplied { sync, level } => self.level_applied(*sync, *level, now),
             Event::RolledOut { operator } => self.rolled_out(*operator, now),
             Event::Deadline | Event::StatusDue => {}
             Event::PoolsDue => self.select_nodes(now),

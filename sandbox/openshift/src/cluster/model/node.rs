@@ -4,7 +4,7 @@ use crate::cluster::kinds::MACHINE_API_NAMESPACE;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::condition::{Truth, wire_time};
+use super::condition::{ConditionStatus, wire_time};
 use super::duration::{Durations, Spread};
 use super::machine_api::provider_id;
 
@@ -311,7 +311,7 @@ impl Node {
         ];
         let unknown = ("NodeStatusUnknown", "Kubelet stopped posting node status.");
         let heartbeat = wire_time(self.ready_since);
-        let entry = |kind: &str, status: Truth, (reason, message): (&str, &str), since: &Value| {
+        let entry = |kind: &str, status: ConditionStatus, (reason, message): (&str, &str), since: &Value| {
             json!({
                 "lastHeartbeatTime": heartbeat, "lastTransitionTime": since, "message": message,
                 "reason": reason, "status": status.as_str(), "type": kind,
@@ -322,21 +322,21 @@ impl Node {
             .iter()
             .map(|(kind, reason, message)| {
                 if self.ready {
-                    entry(kind, Truth::False, (reason, message), &created)
+                    entry(kind, ConditionStatus::False, (reason, message), &created)
                 } else {
-                    entry(kind, Truth::Unknown, unknown, &heartbeat)
+                    entry(kind, ConditionStatus::Unknown, unknown, &heartbeat)
                 }
             })
             .collect();
         conditions.push(if self.ready {
             entry(
                 "Ready",
-                Truth::True,
+                ConditionStatus::True,
                 ("KubeletReady", "kubelet is posting ready status"),
                 &heartbeat,
             )
         } else {
-            entry("Ready", Truth::Unknown, unknown, &heartbeat)
+            entry("Ready", ConditionStatus::Unknown, unknown, &heartbeat)
         });
         let mut status = json!({
             "addresses": [

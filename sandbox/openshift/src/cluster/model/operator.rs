@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::condition::{Conditions, Truth, Verdict};
+use super::condition::{ConditionStatus, ConditionValue, Conditions};
 use super::operators::{Facts, MACHINE_CONFIG, Operand, Text};
-use super::progress::Trouble;
+use super::progress::GateBlocker;
 use super::release::{Release, digest};
 
-/// What ails an operator.
+/// Why an operator is unhealthy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ailment {
+pub(super) enum Unhealthy {
     NotAvailable,
     /// With the reason and the message of the condition.
     Degraded(&'static str, String),
@@ -26,7 +26,7 @@ pub(super) struct Operator {
     pub(super) reached: Release,
     /// The release that it is rolling out.
     pub(super) target: Option<Release>,
-    pub(super) ailment: Option<Ailment>,
+    pub(super) unhealthy: Option<Unhealthy>,
     /// Why `Progressing` is True although it rolls nothing out: nodes that reboot, for one.
     pub(super) disturbance: Option<(&'static str, String)>,
     /// Reason and message of `Upgradeable=False`.
@@ -42,7 +42,7 @@ impl Operator {
             facts,
             reached: release.clone(),
             target: None,
-            ailment: None,
+            unhealthy: None,
             disturbance: None,
             not_upgradeable: None,
             revision: 7,
@@ -66,48 +66,53 @@ impl Operator {
     }
 
     /// What keeps its gate closed for `release`; a health problem comes before a missing version.
-    pub(super) fn trouble(&self, release: &Release) -> Option<Trouble> {
-        match self.ailment {
-            Some(Ailment::NotAvailable) => Some(Trouble::NotAvailable),
-            Some(Ailment::Degraded(..)) => Some(Trouble::Degraded),
-            None if self.reached != *release => Some(Trouble::Updating),
+    pub(super) fn gate_blocker(&self, release: &Release) -> Option<GateBlocker> {
+        match self.unhealthy {
+            Some(Unhealthy::NotAvailable) => Some(GateBlocker::NotAvailable),
+            Some(Unhealthy::Degraded(..)) => Some(GateBlocker::Degraded),
+            None if self.reached != *release => Some(GateBlocker::Updating),
             None => None,
         }
     }
 
     /// Brings the conditions up to date.
     pub(super) fn refresh(&mut self, now: Timestamp) {
-        let degraded = match &self.ailment {
-            Some(Ailment::Degraded(reason, message)) => Verdict::new(Truth::True, *reason, message.clone()),
-            _ => self.verdict(Truth::False, &self.facts.not_degraded),
+        let degraded = match &self.unhealthy {
+            Some(Unhealthy::Degraded(reason, message)) => {
+                ConditionValue::new(ConditionStatus::True, *reason, message.clone())
+            }
+            _ => self.value(ConditionStatus::False, &self.facts.not_degraded),
         };
         let progressing = match (&self.target, &self.disturbance) {
             (Some(target), _) => {
                 let text = &self.facts.busy;
-                Verdict::new(Truth::True, &text.reason, self.fill(&text.message, target))
+                ConditionValue::new(
+                    ConditionStatus::True,
+                    &text.reason,
+                    self.fill(&text.message, target),
+                )
             }
-            (None, Some((reason, message))) => Verdict::new(Truth::True, *reason, message.clone()),
-            (None, None) => self.verdict(Truth::False, &self.facts.idle),
+            (None, Some((reason, message))) => {
+                ConditionValue::new(ConditionStatus::True, *reason, message.clone())
+            }
+            (None, None) => self.value(ConditionStatus::False, &self.facts.idle),
         };
-        let available = match self.ailment {
-            Some(Ailment::NotAvailable) => unavailable(&self.facts.name),
-            _ => self.verdict(Truth::True, &self.facts.available),
+        let available = match self.unhealthy {
+            Some(Unhealthy::NotAvailable) => unavailable(&self.facts.name),
+            _ => self.value(ConditionStatus::True, &self.facts.available),
         };
         let upgradeable = match (self.not_upgradeable, &self.facts.upgradeable) {
-            (Some((reason, message)), _) => Some(Verdict::new(Truth::False, reason, message)),
-            (None, Some(text)) => Some(self.verdict(Truth::True, text)),
+            (Some((reason, message)), _) => {
+                Some(ConditionValue::new(ConditionStatus::False, reason, message))
+            }
+            (None, Some(text)) => Some(self.value(ConditionStatus::True, text)),
             (None, None) => None,
         };
-        let extras: Vec<(&'static str, Verdict)> = self
+        let extras: Vec<(&'static str, ConditionValue)> = self
             .facts
             .extras
             .iter()
-            .map(|extra| {
-                (
-                    extra.kind.as_str(),
-                    self.verdict(truth(&extra.status), &extra.text),
-                )
-            })
+            .map(|extra| (extra.kind.as_str(), self.value(truth(&extra.status), &extra.text)))
             .collect();
         self.conditions.set("Degraded", degraded, now);
         self.conditions.set("Progressing", progressing, now);
@@ -115,14 +120,14 @@ impl Operator {
         if let Some(upgradeable) = upgradeable {
             self.conditions.set("Upgradeable", upgradeable, now);
         }
-        for (kind, verdict) in extras {
-            self.conditions.set(kind, verdict, now);
+        for (kind, value) in extras {
+            self.conditions.set(kind, value, now);
         }
     }
 
     /// A text of an operator that names the release it has reached.
-    fn verdict(&self, status: Truth, text: &'static Text) -> Verdict {
-        Verdict::new(status, &text.reason, self.fill(&text.message, &self.reached))
+    fn value(&self, status: ConditionStatus, text: &'static Text) -> ConditionValue {
+        ConditionValue::new(status, &text.reason, self.fill(&text.message, &self.reached))
     }
 
     fn fill(&self, message: &'static str, release: &Release) -> Cow<'static, str> {
@@ -205,15 +210,15 @@ impl Operator {
     }
 }
 
-fn truth(status: &str) -> Truth {
+fn truth(status: &str) -> ConditionStatus {
     match status {
-        "True" => Truth::True,
-        "False" => Truth::False,
-        _ => Truth::Unknown,
+        "True" => ConditionStatus::True,
+        "False" => ConditionStatus::False,
+        _ => ConditionStatus::Unknown,
     }
 }
 
-fn unavailable(operator: &'static str) -> Verdict {
+fn unavailable(operator: &'static str) -> ConditionValue {
     let (reason, message) = match operator {
         "monitoring" => (
             "UpdatingPrometheusFailed",
@@ -226,7 +231,7 @@ fn unavailable(operator: &'static str) -> Verdict {
             format!("{operator}: no replicas are available"),
         ),
     };
-    Verdict::new(Truth::False, reason, message)
+    ConditionValue::new(ConditionStatus::False, reason, message)
 }
 
 fn lifecycle_version(release: &Release) -> String {

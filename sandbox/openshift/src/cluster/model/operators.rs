@@ -69,7 +69,7 @@ pub(super) fn position(name: &str) -> Option<usize> {
     OPERATORS.iter().position(|facts| facts.name == name)
 }
 
-/// The operators, in the order of the walk.
+/// The operators, in the order of the task graph.
 #[expect(
     clippy::expect_used,
     reason = "the table is part of the program; a test reads it"

@@ -3,16 +3,16 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::condition::{Conditions, Truth, Verdict};
+use super::condition::{ConditionStatus, ConditionValue, Conditions};
 use super::node::{Node, Stage};
 use super::release::{Release, digest};
 
 /// How many nodes of a pool may be unavailable at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxUnavailable {
-    /// So many.
+    /// A count.
     Count(usize),
-    /// So many per cent, rounded down.
+    /// A percentage, rounded down.
     Percent(usize),
 }
 
@@ -167,14 +167,17 @@ impl Pool {
             })
             .collect();
         let degraded = if entries.is_empty() {
-            Verdict::bare(Truth::False)
+            ConditionValue::bare(ConditionStatus::False)
         } else {
             let reason = format!("{} nodes are reporting degraded status on sync", entries.len());
-            Verdict::new(Truth::True, reason, entries.join(", "))
+            ConditionValue::new(ConditionStatus::True, reason, entries.join(", "))
         };
-        let overall = Verdict::bare(degraded.status);
-        self.conditions
-            .set("RenderDegraded", Verdict::bare(Truth::False), now);
+        let overall = ConditionValue::bare(degraded.status);
+        self.conditions.set(
+            "RenderDegraded",
+            ConditionValue::bare(ConditionStatus::False),
+            now,
+        );
         self.conditions.set("NodeDegraded", degraded, now);
         self.conditions.set("Degraded", overall, now);
     }
@@ -184,13 +187,22 @@ impl Pool {
         let (updated, updating) = if self.is_updated() {
             self.applied.clone_from(target);
             let text = format!("All nodes are updated with MachineConfig {target}");
-            (Verdict::new(Truth::True, "", text), Verdict::bare(Truth::False))
+            (
+                ConditionValue::new(ConditionStatus::True, "", text),
+                ConditionValue::bare(ConditionStatus::False),
+            )
         } else if self.paused {
             let text = format!("Pool is paused; will not update to {target}");
-            (Verdict::bare(Truth::False), Verdict::new(Truth::False, "", text))
+            (
+                ConditionValue::bare(ConditionStatus::False),
+                ConditionValue::new(ConditionStatus::False, "", text),
+            )
         } else {
             let text = format!("All nodes are updating to MachineConfig {target}");
-            (Verdict::bare(Truth::False), Verdict::new(Truth::True, "", text))
+            (
+                ConditionValue::bare(ConditionStatus::False),
+                ConditionValue::new(ConditionStatus::True, "", text),
+            )
         };
         self.conditions.set("Updated", updated, now);
         self.conditions.set("Updating", updating, now);
@@ -216,7 +228,7 @@ impl Pool {
 
     /// The status as on the wire.
     pub(super) fn status(&self) -> Value {
-        // Values are moved in: the macro would write each anew.
+        // Values are moved in: the macro would write each again.
         let mut status = json!({
             "configuration": {"name": self.applied},
             "degradedMachineCount": self.counts.degraded,

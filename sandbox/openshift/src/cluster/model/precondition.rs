@@ -1,4 +1,4 @@
-//! What must hold before an update is begun.
+//! The preconditions of an update.
 
 use semver::Version;
 

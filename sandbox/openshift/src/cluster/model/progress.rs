@@ -2,11 +2,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::condition::{Truth, Verdict};
+use super::condition::{ConditionStatus, ConditionValue};
 use super::operators::MACHINE_CONFIG;
 
 /// How long a degraded operator is waited for.
-pub(super) const DEGRADED_PATIENCE: SignedDuration = SignedDuration::from_mins(40);
+pub(super) const DEGRADED_AFTER: SignedDuration = SignedDuration::from_mins(40);
 
 /// How long an operator may take before its slowness is said.
 pub(super) fn slow_after(operator: &str) -> SignedDuration {
@@ -15,7 +15,7 @@ pub(super) fn slow_after(operator: &str) -> SignedDuration {
 
 /// What keeps an operator's gate closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Trouble {
+pub(super) enum GateBlocker {
     NotAvailable,
     Degraded,
     Updating,
@@ -25,7 +25,7 @@ pub(super) enum Trouble {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
     pub(super) operator: &'static str,
-    pub(super) trouble: Trouble,
+    pub(super) gate_blocker: GateBlocker,
     /// Since when the version operator waits for it in this update.
     pub(super) since: Timestamp,
 }
@@ -43,7 +43,7 @@ pub(super) enum Phase {
 
 /// Everything that the two conditions depend on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Situation<'a> {
+pub(super) struct OperatorSituation<'a> {
     pub(super) version: &'a str,
     pub(super) phase: Phase,
     /// Whether the spec is invalid.
@@ -56,8 +56,8 @@ pub(super) struct Situation<'a> {
 /// The two conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Judgement {
-    pub(super) failing: Verdict,
-    pub(super) progressing: Verdict,
+    pub(super) failing: ConditionValue,
+    pub(super) progressing: ConditionValue,
 }
 
 /// An error that stops the version operator, as its reason, its text, and its summary.
@@ -68,69 +68,73 @@ struct Failure {
 }
 
 /// What `Failing` will be, without its texts.
-pub(super) fn failing(situation: &Situation<'_>) -> Truth {
-    let fails = |wait: &Wait| match (wait.trouble, situation.phase) {
-        (Trouble::NotAvailable, _) | (Trouble::Degraded, Phase::Reconciling) => true,
-        (Trouble::Degraded, Phase::Updating { .. }) => {
-            situation.now.duration_since(wait.since) >= DEGRADED_PATIENCE
+pub(super) fn failing(situation: &OperatorSituation<'_>) -> ConditionStatus {
+    let fails = |wait: &Wait| match (wait.gate_blocker, situation.phase) {
+        (GateBlocker::NotAvailable, _) | (GateBlocker::Degraded, Phase::Reconciling) => true,
+        (GateBlocker::Degraded, Phase::Updating { .. }) => {
+            situation.now.duration_since(wait.since) >= DEGRADED_AFTER
         }
-        (Trouble::Updating, _) => false,
+        (GateBlocker::Updating, _) => false,
     };
     if situation.waits.iter().any(fails) {
-        Truth::True
+        ConditionStatus::True
     } else if slow(situation).is_some() {
-        Truth::Unknown
+        ConditionStatus::Unknown
     } else {
-        Truth::False
+        ConditionStatus::False
     }
 }
 
 /// Words both conditions.
-pub(super) fn judge(situation: &Situation<'_>) -> Judgement {
+pub(super) fn judge(situation: &OperatorSituation<'_>) -> Judgement {
     match situation.phase {
         Phase::Reconciling => judge_reconciling(situation),
         Phase::Updating { done, total } => judge_updating(situation, done, total),
     }
 }
 
-fn judge_reconciling(situation: &Situation<'_>) -> Judgement {
+fn judge_reconciling(situation: &OperatorSituation<'_>) -> Judgement {
     let version = situation.version;
     if let Some(failure) = failure(situation) {
         let text = format!("Error while reconciling {version}: {}", failure.summary);
         return Judgement {
-            failing: Verdict::new(Truth::True, failure.reason, failure.message),
-            progressing: Verdict::new(Truth::False, failure.reason, text),
+            failing: ConditionValue::new(ConditionStatus::True, failure.reason, failure.message),
+            progressing: ConditionValue::new(ConditionStatus::False, failure.reason, text),
         };
     }
     let progressing = if situation.invalid {
         let text = format!("Stopped at {version}: the cluster version is invalid");
-        Verdict::new(Truth::False, "InvalidClusterVersion", text)
+        ConditionValue::new(ConditionStatus::False, "InvalidClusterVersion", text)
     } else {
-        Verdict::new(Truth::False, "", format!("Cluster version is {version}"))
+        ConditionValue::new(
+            ConditionStatus::False,
+            "",
+            format!("Cluster version is {version}"),
+        )
     };
     Judgement {
-        failing: Verdict::bare(Truth::False),
+        failing: ConditionValue::bare(ConditionStatus::False),
         progressing,
     }
 }
 
-fn judge_updating(situation: &Situation<'_>, done: u32, total: u32) -> Judgement {
+fn judge_updating(situation: &OperatorSituation<'_>, done: u32, total: u32) -> Judgement {
     let version = situation.version;
     let status = failing(situation);
-    if let Some(failure) = failure(situation).filter(|_| status == Truth::True) {
+    if let Some(failure) = failure(situation).filter(|_| status == ConditionStatus::True) {
         let text = format!("Unable to apply {version}: {}", failure.summary);
         return Judgement {
-            failing: Verdict::new(Truth::True, failure.reason, failure.message),
-            progressing: Verdict::new(Truth::True, failure.reason, text),
+            failing: ConditionValue::new(ConditionStatus::True, failure.reason, failure.message),
+            progressing: ConditionValue::new(ConditionStatus::True, failure.reason, text),
         };
     }
     let failing = match slow(situation) {
-        Some(text) => Verdict::new(Truth::Unknown, "SlowClusterOperator", text),
-        None => Verdict::bare(Truth::False),
+        Some(text) => ConditionValue::new(ConditionStatus::Unknown, "SlowClusterOperator", text),
+        None => ConditionValue::bare(ConditionStatus::False),
     };
     let progressing = if situation.invalid {
         let text = format!("Reconciling {version}: the cluster version is invalid");
-        Verdict::new(Truth::True, "InvalidClusterVersion", text)
+        ConditionValue::new(ConditionStatus::True, "InvalidClusterVersion", text)
     } else {
         let head = format!("Working towards {version}");
         let counted = if done > 0 {
@@ -140,26 +144,29 @@ fn judge_updating(situation: &Situation<'_>, done: u32, total: u32) -> Judgement
             head
         };
         match waiting(situation) {
-            None => Verdict::new(Truth::True, "", counted),
+            None => ConditionValue::new(ConditionStatus::True, "", counted),
             Some((reason, text)) => {
                 let joint = if done > 0 { "," } else { ":" };
-                Verdict::new(Truth::True, reason, format!("{counted}{joint} {text}"))
+                ConditionValue::new(ConditionStatus::True, reason, format!("{counted}{joint} {text}"))
             }
         }
     };
     Judgement { failing, progressing }
 }
 
-fn names(situation: &Situation<'_>, trouble: Trouble) -> Vec<&'static str> {
-    let of_kind = situation.waits.iter().filter(|wait| wait.trouble == trouble);
+fn names(situation: &OperatorSituation<'_>, gate_blocker: GateBlocker) -> Vec<&'static str> {
+    let of_kind = situation
+        .waits
+        .iter()
+        .filter(|wait| wait.gate_blocker == gate_blocker);
     let mut names: Vec<&'static str> = of_kind.map(|wait| wait.operator).collect();
     names.sort_unstable();
     names
 }
 
 /// What is waited for while nothing fails.
-fn waiting(situation: &Situation<'_>) -> Option<(&'static str, String)> {
-    let degraded = names(situation, Trouble::Degraded);
+fn waiting(situation: &OperatorSituation<'_>) -> Option<(&'static str, String)> {
+    let degraded = names(situation, GateBlocker::Degraded);
     if !degraded.is_empty() {
         let reason = plural(&degraded, "ClusterOperatorDegraded", "ClusterOperatorsDegraded");
         return Some((
@@ -167,7 +174,7 @@ fn waiting(situation: &Situation<'_>) -> Option<(&'static str, String)> {
             format!("waiting up to 40 minutes on {}", degraded.join(", ")),
         ));
     }
-    let updating = names(situation, Trouble::Updating);
+    let updating = names(situation, GateBlocker::Updating);
     if updating.is_empty() {
         return None;
     }
@@ -176,7 +183,7 @@ fn waiting(situation: &Situation<'_>) -> Option<(&'static str, String)> {
     Some((reason, text))
 }
 
-fn slow(situation: &Situation<'_>) -> Option<String> {
+fn slow(situation: &OperatorSituation<'_>) -> Option<String> {
     let is_slow = |name: &&'static str| {
         let wait = situation.waits.iter().find(|wait| wait.operator == *name);
         wait.is_some_and(|wait| situation.now.duration_since(wait.since) >= slow_after(name))
@@ -184,7 +191,9 @@ fn slow(situation: &Situation<'_>) -> Option<String> {
     if !matches!(situation.phase, Phase::Updating { .. }) {
         return None;
     }
-    let slow = names(situation, Trouble::Updating).into_iter().filter(is_slow);
+    let slow = names(situation, GateBlocker::Updating)
+        .into_iter()
+        .filter(is_slow);
     let (machine_config, others): (Vec<_>, Vec<_>) = slow.partition(|name| *name == MACHINE_CONFIG);
     let mut parts = Vec::new();
     if !others.is_empty() {
@@ -200,9 +209,9 @@ fn plural(names: &[&str], one: &'static str, several: &'static str) -> &'static 
     if names.len() == 1 { one } else { several }
 }
 
-fn failure(situation: &Situation<'_>) -> Option<Failure> {
-    let unavailable = names(situation, Trouble::NotAvailable);
-    let degraded = names(situation, Trouble::Degraded);
+fn failure(situation: &OperatorSituation<'_>) -> Option<Failure> {
+    let unavailable = names(situation, GateBlocker::NotAvailable);
+    let degraded = names(situation, GateBlocker::Degraded);
     match (unavailable.is_empty(), degraded.is_empty()) {
         (true, true) => None,
         (false, true) => Some(Failure {
@@ -231,13 +240,13 @@ fn failure(situation: &Situation<'_>) -> Option<Failure> {
     }
 }
 
-fn exceeded(situation: &Situation<'_>, degraded: &[&str]) -> Option<String> {
+fn exceeded(situation: &OperatorSituation<'_>, degraded: &[&str]) -> Option<String> {
     if matches!(situation.phase, Phase::Reconciling) {
         return None;
     }
     let late = |name: &&&str| {
         let wait = situation.waits.iter().find(|wait| wait.operator == **name);
-        wait.is_some_and(|wait| situation.now.duration_since(wait.since) >= DEGRADED_PATIENCE)
+        wait.is_some_and(|wait| situation.now.duration_since(wait.since) >= DEGRADED_AFTER)
     };
     let late: Vec<&str> = degraded.iter().filter(late).copied().collect();
     Some(format!(
@@ -268,16 +277,16 @@ mod tests {
         Timestamp::from_second(1_700_000_000).unwrap()
     }
 
-    fn wait(operator: &'static str, trouble: Trouble, minutes: i64) -> Wait {
+    fn wait(operator: &'static str, gate_blocker: GateBlocker, minutes: i64) -> Wait {
         Wait {
             operator,
-            trouble,
+            gate_blocker,
             since: now() - SignedDuration::from_mins(minutes),
         }
     }
 
     fn judged(version: &str, phase: Phase, invalid: bool, waits: &[Wait]) -> [String; 2] {
-        let judgement = judge(&Situation {
+        let judgement = judge(&OperatorSituation {
             version,
             phase,
             invalid,
@@ -301,7 +310,7 @@ mod tests {
     #[test]
     #[expect(clippy::too_many_lines, reason = "a table")]
     fn an_update_is_worded_as_real_clusters_word_it() {
-        use Trouble::{Degraded, NotAvailable, Updating};
+        use GateBlocker::{Degraded, NotAvailable, Updating};
         let table: &[(Phase, bool, &[Wait], &str, &str)] = &[
             (
                 updating(0, 862),
@@ -377,8 +386,8 @@ mod tests {
     }
 
     #[test]
-    fn a_reconciling_cluster_has_no_patience_with_a_degraded_operator() {
-        let waits = [wait("monitoring", Trouble::Degraded, 0)];
+    fn a_reconciling_cluster_reports_a_degraded_operator_at_once() {
+        let waits = [wait("monitoring", GateBlocker::Degraded, 0)];
         let expected = [
             "True|ClusterOperatorDegraded|Cluster operator monitoring is degraded",
             "False|ClusterOperatorDegraded|Error while reconciling 4.16.27: the cluster operator monitoring is degraded",

@@ -107,7 +107,7 @@ pub struct ChannelRelease {
     pub version: Version,
     /// Its pull spec, by digest.
     pub image: String,
-    /// Where its errata are told.
+    /// The URL of its errata.
     pub url: String,
     /// The channels that have it.
     pub channels: Vec<String>,
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_without_the_version_and_no_channel_are_told_apart() {
+    fn a_channel_without_the_version_and_no_channel_are_distinguished() {
         let current = Release::of("4.14.9".parse().unwrap());
         assert_eq!(offer(&current, "stable-4.19"), Offer::VersionNotFound);
         assert_eq!(offer(&current, ""), Offer::NoChannel);

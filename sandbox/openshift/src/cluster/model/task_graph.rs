@@ -1,4 +1,4 @@
-//! The walk of the version operator through a payload: levels, groups of tasks, operators as gates.
+//! The task graph by which the version operator applies a payload: levels, groups of tasks, operators as gates.
 
 /// Tasks of one component that are applied one after another; the gates are among them.
 #[derive(Clone, Copy, Debug)]
@@ -131,7 +131,7 @@ impl Level {
     }
 }
 
-/// How many tasks are done when the walk stands in `level`, what does not wait is applied or not, and `passed` says
+/// How many tasks are done when the sync is in `level`, what does not wait is applied or not, and `passed` says
 /// which gates are open.
 pub(super) fn done(level: usize, applied: bool, passed: impl Fn(&str) -> bool) -> u32 {
     let before: u32 = LEVELS.iter().take(level).map(Level::tasks).sum();

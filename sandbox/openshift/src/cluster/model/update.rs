@@ -1,4 +1,4 @@
-//! An update: from the spec that asks for it, through its payload and the levels of the walk, to the end,
+//! An update: from the spec that asks for it, through its payload and the levels of its task graph, to the end,
 //! and the failures that wait on the way.
 
 use std::borrow::Cow;
@@ -6,15 +6,15 @@ use std::borrow::Cow;
 use jiff::{SignedDuration, Timestamp};
 
 use super::agenda::Event;
-use super::condition::Truth;
+use super::condition::ConditionStatus;
 use super::duration::Spread;
-use super::operator::Ailment;
+use super::operator::Unhealthy;
 use super::operators::{self, MACHINE_CONFIG, OPERATORS};
 use super::precondition::{self, Case, PreconditionOutcome, Recommendation};
-use super::progress::{DEGRADED_PATIENCE, Phase, Trouble, Wait, slow_after};
+use super::progress::{DEGRADED_AFTER, GateBlocker, Phase, Wait, slow_after};
 use super::release::{Release, find_by_image};
-use super::version_operator::{Candidate, GraphHealth, Load, Updates, VersionSpec, Walk};
-use super::walk::LEVELS;
+use super::task_graph::LEVELS;
+use super::version_operator::{Candidate, GraphHealth, Load, PayloadSync, Updates, VersionSpec};
 use super::{Fault, Model};
 
 /// The operator that fails in the failure modes of operators.
@@ -157,7 +157,7 @@ impl Model {
             return Recommendation::Recommended;
         }
         match updates.conditional.iter().find(|(offered, _)| offered == release) {
-            Some((_, verdict)) if verdict.status == Truth::Unknown => {
+            Some((_, verdict)) if verdict.status == ConditionStatus::Unknown => {
                 Recommendation::Undecided(verdict.reason.to_string(), verdict.message.to_string())
             }
             Some((_, verdict)) => {
@@ -177,7 +177,7 @@ impl Model {
         self.version.history.begin(release.clone(), verified, risks, now);
         self.version.release = release;
         self.query_updates(now);
-        self.restart_walk(now);
+        self.restart_sync(now);
         for (fault, minutes) in [
             (Fault::ControlPlaneUnreachable, 10.0),
             (Fault::VersionOperatorRestart, 28.0),
@@ -191,11 +191,11 @@ impl Model {
         }
     }
 
-    fn restart_walk(&mut self, now: Timestamp) {
+    fn restart_sync(&mut self, now: Timestamp) {
         self.version.counter += 1;
         let number = self.version.counter;
         self.version.waited.clear();
-        self.version.walk = Some(Walk {
+        self.version.sync = Some(PayloadSync {
             number,
             level: 0,
             applied: false,
@@ -204,15 +204,15 @@ impl Model {
             .durations
             .sample("self-replace", number, Spread::seconds(45.0));
         self.agenda
-            .enter(now + wait, Event::SelfReplaced { walk: number });
+            .enter(now + wait, Event::SelfReplaced { sync: number });
     }
 
-    /// Whether a walk is the present one.
+    /// Whether a sync is the present one.
     fn is_walking(&self, number: u64) -> bool {
         self.version
-            .walk
+            .sync
             .as_ref()
-            .is_some_and(|walk| walk.number == number)
+            .is_some_and(|sync| sync.number == number)
     }
 
     pub(super) fn self_replaced(&mut self, number: u64, now: Timestamp) {
@@ -222,25 +222,25 @@ impl Model {
     }
 
     fn enter_level(&mut self, number: u64, level: usize, now: Timestamp) {
-        let Some(walk) = &mut self.version.walk else {
+        let Some(sync) = &mut self.version.sync else {
             return;
         };
-        walk.level = level;
-        walk.applied = false;
+        sync.level = level;
+        sync.applied = false;
         let seconds = LEVELS[level].apply_seconds;
         let wait = self
             .durations
             .sample("level", number * 100 + level as u64, Spread::seconds(seconds));
         self.agenda
-            .enter(now + wait, Event::LevelApplied { walk: number, level });
+            .enter(now + wait, Event::LevelApplied { sync: number, level });
     }
 
     pub(super) fn level_applied(&mut self, number: u64, level: usize, now: Timestamp) {
         if !self.is_walking(number) {
             return;
         }
-        if let Some(walk) = &mut self.version.walk {
-            walk.applied = true;
+        if let Some(sync) = &mut self.version.sync {
+            sync.applied = true;
         }
         let release = self.version.release.clone();
         for name in LEVELS[level].gates() {
@@ -261,12 +261,12 @@ impl Model {
                     .enter(now + wait, Event::RolledOut { operator: index });
             }
             self.agenda.enter(now + slow_after(name), Event::Deadline);
-            self.agenda.enter(now + DEGRADED_PATIENCE, Event::Deadline);
+            self.agenda.enter(now + DEGRADED_AFTER, Event::Deadline);
             if name == VICTIM {
                 self.ail(now);
             }
         }
-        self.go_on(now);
+        self.advance(now);
     }
 
     /// The failure modes of an operator show while it rolls out.
@@ -292,17 +292,17 @@ impl Model {
             self.operators[index].finish();
             self.changed_operators.insert(index);
         }
-        self.go_on(now);
+        self.advance(now);
     }
 
     /// Goes on to the next level once all gates of this one are open.
-    pub(super) fn go_on(&mut self, now: Timestamp) {
+    pub(super) fn advance(&mut self, now: Timestamp) {
         let Some((number, level)) = self
             .version
-            .walk
+            .sync
             .as_ref()
-            .filter(|walk| walk.applied)
-            .map(|walk| (walk.number, walk.level))
+            .filter(|sync| sync.applied)
+            .map(|sync| (sync.number, sync.level))
         else {
             return;
         };
@@ -313,7 +313,7 @@ impl Model {
             self.enter_level(number, level + 1, now);
             return;
         }
-        self.version.walk = None;
+        self.version.sync = None;
         self.version.history.complete(now);
         self.version.applied = self.version.release.version.clone();
         self.version.write_now = true;
@@ -321,37 +321,40 @@ impl Model {
 
     /// Whether an operator's gate is open.
     pub(super) fn passed(&self, gate: &str) -> bool {
-        operators::position(gate)
-            .is_some_and(|index| self.operators[index].trouble(&self.version.release).is_none())
+        operators::position(gate).is_some_and(|index| {
+            self.operators[index]
+                .gate_blocker(&self.version.release)
+                .is_none()
+        })
     }
 
     pub(super) fn phase(&self) -> Phase {
         self.version.phase(|gate| self.passed(gate))
     }
 
-    /// The operators that are waited for: those of the level that is applied, and whoever is ill while none is.
+    /// The operators that are waited for: those of the level that is applied, and those that are unhealthy while none is.
     pub(super) fn waits(&self) -> Vec<Wait> {
         let release = &self.version.release;
-        let wait = |name: &'static str, trouble: Trouble| Wait {
+        let wait = |name: &'static str, gate_blocker: GateBlocker| Wait {
             operator: name,
-            trouble,
+            gate_blocker,
             since: self.version.waited.get(name).copied().unwrap_or(Timestamp::MAX),
         };
-        match &self.version.walk {
-            Some(walk) if walk.applied => LEVELS[walk.level]
+        match &self.version.sync {
+            Some(sync) if sync.applied => LEVELS[sync.level]
                 .gates()
                 .filter_map(|name| {
                     let index = operators::position(name)?;
-                    Some(wait(name, self.operators[index].trouble(release)?))
+                    Some(wait(name, self.operators[index].gate_blocker(release)?))
                 })
                 .collect(),
             Some(_) => Vec::new(),
             None => self
                 .operators
                 .iter()
-                .filter_map(|operator| match operator.trouble(release)? {
-                    Trouble::Updating => None,
-                    trouble => Some(wait(&operator.facts.name, trouble)),
+                .filter_map(|operator| match operator.gate_blocker(release)? {
+                    GateBlocker::Updating => None,
+                    gate_blocker => Some(wait(&operator.facts.name, gate_blocker)),
                 })
                 .collect(),
         }
@@ -409,14 +412,14 @@ impl Model {
         match fault {
             Fault::OperatorUnavailable => {
                 if let Some(index) = victim {
-                    self.operators[index].ailment = Some(Ailment::NotAvailable);
+                    self.operators[index].unhealthy = Some(Unhealthy::NotAvailable);
                 }
             }
             Fault::OperatorDegraded => {
                 if let Some(index) = victim {
                     let message = "UpdatingNodeExporter: reconciling node-exporter DaemonSet failed: waiting for \
                                    DaemonSetRollout of openshift-monitoring/node-exporter: expected 6 ready pods, got 5";
-                    self.operators[index].ailment = Some(Ailment::Degraded(
+                    self.operators[index].unhealthy = Some(Unhealthy::Degraded(
                         "UpdatingNodeExporterFailed",
                         message.to_owned(),
                     ));
@@ -427,7 +430,7 @@ impl Model {
                 self.reachable = false;
                 self.agenda.enter(now + OUTAGE, Event::FaultHeals(fault));
             }
-            Fault::VersionOperatorRestart if self.version.walk.is_some() => self.restart_walk(now),
+            Fault::VersionOperatorRestart if self.version.sync.is_some() => self.restart_sync(now),
             _ => {}
         }
     }
@@ -436,10 +439,10 @@ impl Model {
         match fault {
             Fault::OperatorDegraded => {
                 if let Some(index) = operators::position(VICTIM) {
-                    self.operators[index].ailment = None;
+                    self.operators[index].unhealthy = None;
                     self.changed_operators.insert(index);
                 }
-                self.go_on(now);
+                self.advance(now);
             }
             Fault::ControlPlaneUnreachable => self.reachable = true,
             _ => {}

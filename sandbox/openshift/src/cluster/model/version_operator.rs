@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use semver::Version;
 use serde_json::{Map, Value, json};
 
-use super::condition::{Conditions, Truth, Verdict, wire_time};
+use super::condition::{ConditionStatus, ConditionValue, Conditions, wire_time};
 use super::history::History;
 use super::progress::{Judgement, Phase};
 use super::release::{Offer, Release, offer};
-use super::walk;
+use super::task_graph;
 use super::write::Written;
 
 const CAPABILITIES: [&str; 12] = [
@@ -86,11 +86,11 @@ pub(super) enum GraphHealth {
 /// How the last query of the update graph ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Updates {
-    pub(super) retrieved: Verdict,
+    pub(super) retrieved: ConditionValue,
     /// `None` if never retrieved.
     pub(super) available: Option<Vec<Release>>,
-    /// With the verdict on each.
-    pub(super) conditional: Vec<(Release, Verdict)>,
+    /// With the value on each.
+    pub(super) conditional: Vec<(Release, ConditionValue)>,
     since: Timestamp,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct Updates {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Load {
     pub(super) step: &'static str,
-    pub(super) status: Truth,
+    pub(super) status: ConditionStatus,
     pub(super) message: String,
 }
 
@@ -113,7 +113,7 @@ pub(super) struct Candidate {
 
 /// An update that is being applied.
 #[derive(Clone, Debug)]
-pub(super) struct Walk {
+pub(super) struct PayloadSync {
     pub(super) number: u64,
     pub(super) level: usize,
     pub(super) applied: bool,
@@ -134,15 +134,15 @@ pub(super) struct VersionOperator {
     pub(super) invalid: Option<String>,
     pub(super) load: Load,
     pub(super) candidate: Option<Candidate>,
-    pub(super) walk: Option<Walk>,
-    /// Candidates and walks so far.
+    pub(super) sync: Option<PayloadSync>,
+    /// Candidates and syncs so far.
     pub(super) counter: u64,
     /// Since when each operator has been waited for.
     pub(super) waited: BTreeMap<&'static str, Timestamp>,
     pub(super) conditions: Conditions,
     /// The status that was written last, and when.
     pub(super) written: Option<(Written, Timestamp)>,
-    pub(super) shown_failing: Truth,
+    pub(super) shown_failing: ConditionStatus,
     pub(super) write_now: bool,
     pub(super) write_scheduled: bool,
 }
@@ -166,12 +166,12 @@ impl VersionOperator {
             release,
             invalid: None,
             candidate: None,
-            walk: None,
+            sync: None,
             counter: 0,
             waited: BTreeMap::new(),
             conditions: Conditions::default(),
             written: None,
-            shown_failing: Truth::False,
+            shown_failing: ConditionStatus::False,
             write_now: true,
             write_scheduled: false,
         }
@@ -179,11 +179,11 @@ impl VersionOperator {
 
     /// What the operator is about; `passed` says which gates are open.
     pub(super) fn phase(&self, passed: impl Fn(&str) -> bool) -> Phase {
-        match &self.walk {
+        match &self.sync {
             None => Phase::Reconciling,
-            Some(walk) => Phase::Updating {
-                done: walk::done(walk.level, walk.applied, passed),
-                total: walk::total(),
+            Some(sync) => Phase::Updating {
+                done: task_graph::done(sync.level, sync.applied, passed),
+                total: task_graph::total(),
             },
         }
     }
@@ -228,26 +228,39 @@ impl VersionOperator {
     }
 
     /// Brings every condition up to date.
-    pub(super) fn refresh(&mut self, judgement: Judgement, not_upgradeable: Option<Verdict>, now: Timestamp) {
+    pub(super) fn refresh(
+        &mut self,
+        judgement: Judgement,
+        not_upgradeable: Option<ConditionValue>,
+        now: Timestamp,
+    ) {
         let conditions = &mut self.conditions;
         conditions.set("RetrievedUpdates", self.updates.retrieved.clone(), now);
-        let capabilities = Verdict::new(Truth::False, "AsExpected", "Capabilities match configured spec");
+        let capabilities = ConditionValue::new(
+            ConditionStatus::False,
+            "AsExpected",
+            "Capabilities match configured spec",
+        );
         conditions.set("ImplicitlyEnabledCapabilities", capabilities, now);
-        let load = Verdict::new(self.load.status, self.load.step, self.load.message.clone());
+        let load = ConditionValue::new(self.load.status, self.load.step, self.load.message.clone());
         conditions.set("ReleaseAccepted", load, now);
-        let available = Verdict::new(Truth::True, "", format!("Done applying {}", self.applied));
+        let available = ConditionValue::new(
+            ConditionStatus::True,
+            "",
+            format!("Done applying {}", self.applied),
+        );
         conditions.set("Available", available, now);
         conditions.set("Failing", judgement.failing, now);
         conditions.set("Progressing", judgement.progressing, now);
         match not_upgradeable {
-            Some(verdict) => conditions.set("Upgradeable", verdict, now),
+            Some(value) => conditions.set("Upgradeable", value, now),
             None => conditions.remove("Upgradeable"),
         }
         match &self.invalid {
             Some(why) => {
                 conditions.set(
                     "Invalid",
-                    Verdict::new(Truth::True, "InvalidClusterVersion", why.clone()),
+                    ConditionValue::new(ConditionStatus::True, "InvalidClusterVersion", why.clone()),
                     now,
                 );
             }
@@ -292,7 +305,7 @@ impl Load {
     pub(super) fn accepted(release: &Release) -> Self {
         Self {
             step: "PayloadLoaded",
-            status: Truth::True,
+            status: ConditionStatus::True,
             message: format!(
                 "Payload loaded version=\"{}\" image=\"{}\" architecture=\"amd64\"",
                 release.version, release.image
@@ -304,7 +317,7 @@ impl Load {
     pub(super) fn retrieving(version: &str, image: &str) -> Self {
         Self {
             step: "RetrievePayload",
-            status: Truth::Unknown,
+            status: ConditionStatus::Unknown,
             message: format!("Retrieving and verifying payload version=\"{version}\" image=\"{image}\""),
         }
     }
@@ -313,7 +326,7 @@ impl Load {
     pub(super) fn refused(step: &'static str, message: String) -> Self {
         Self {
             step,
-            status: Truth::False,
+            status: ConditionStatus::False,
             message,
         }
     }
@@ -328,7 +341,7 @@ impl Updates {
         before: Option<&Self>,
         now: Timestamp,
     ) -> Self {
-        let keep = |retrieved: Verdict| Self {
+        let keep = |retrieved: ConditionValue| Self {
             retrieved,
             available: before.and_then(|before| before.available.clone()),
             conditional: before
@@ -337,7 +350,7 @@ impl Updates {
             since: before.map_or(now, |before| before.since),
         };
         let none = |reason: &'static str, message: String| Self {
-            retrieved: Verdict::new(Truth::False, reason, message),
+            retrieved: ConditionValue::new(ConditionStatus::False, reason, message),
             available: None,
             conditional: Vec::new(),
             since: now,
@@ -355,7 +368,11 @@ impl Updates {
                      dial tcp: lookup api.openshift.com: no such host",
                     current.version
                 );
-                return keep(Verdict::new(Truth::False, "RemoteFailed", message));
+                return keep(ConditionValue::new(
+                    ConditionStatus::False,
+                    "RemoteFailed",
+                    message,
+                ));
             }
             Offer::VersionNotFound => {
                 let message = format!(
@@ -367,13 +384,13 @@ impl Updates {
             }
             Offer::Updates(found) => found,
         };
-        let retrieved = Verdict::bare(Truth::True);
+        let retrieved = ConditionValue::bare(ConditionStatus::True);
         let (available, conditional) = match risk_verdict(health) {
-            Some(verdict) => (
+            Some(value) => (
                 Vec::new(),
                 found
                     .into_iter()
-                    .map(|release| (release, verdict.clone()))
+                    .map(|release| (release, value.clone()))
                     .collect(),
             ),
             None if health == GraphHealth::WithoutUpdates => (Vec::new(), Vec::new()),
@@ -388,13 +405,13 @@ impl Updates {
     }
 
     fn conditional_value(&self) -> Value {
-        let entry = |(release, verdict): &(Release, Verdict)| {
+        let entry = |(release, value): &(Release, ConditionValue)| {
             json!({
                 "conditions": [{
                     "lastTransitionTime": wire_time(self.since),
-                    "message": verdict.message,
-                    "reason": verdict.reason,
-                    "status": verdict.status.as_str(),
+                    "message": value.message,
+                    "reason": value.reason,
+                    "status": value.status.as_str(),
                     "type": "Recommended",
                 }],
                 "release": release.to_value(),
@@ -416,15 +433,15 @@ const RISK_URL: &str = "https://issues.redhat.com/browse/MCO-958";
 const RISK_QUERY: &str = "(\n  group(cluster_operator_conditions{name=\"aro\"})\n  or\n  0 * \
                           group(cluster_operator_conditions)\n)\n";
 
-fn risk_verdict(health: GraphHealth) -> Option<Verdict> {
+fn risk_verdict(health: GraphHealth) -> Option<ConditionValue> {
     match health {
-        GraphHealth::RiskApplies => Some(Verdict::new(
-            Truth::False,
+        GraphHealth::RiskApplies => Some(ConditionValue::new(
+            ConditionStatus::False,
             RISK_NAME,
             format!("{RISK_MESSAGE} {RISK_URL}"),
         )),
-        GraphHealth::RiskUnknown => Some(Verdict::new(
-            Truth::Unknown,
+        GraphHealth::RiskUnknown => Some(ConditionValue::new(
+            ConditionStatus::Unknown,
             "EvaluationFailed",
             format!(
                 "Could not evaluate exposure to update risk {RISK_NAME} (client-side throttling: only 1s has elapsed \

@@ -7,11 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::agenda::Event;
-use super::condition::Truth;
+use super::condition::ConditionStatus;
 use super::node::Stage;
 use super::operators::{self, MACHINE_CONFIG};
 use super::pool::Pool;
-use super::progress::{self, Situation};
+use super::progress::{self, OperatorSituation};
 use super::{Model, condition};
 
 /// At most one status of ClusterVersion in this time, except at edges.
@@ -282,7 +282,7 @@ impl Model {
     fn version_status(&mut self, now: Timestamp) -> Option<Write> {
         let waits = self.waits();
         let version = self.version.release.version.to_string();
-        let situation = Situation {
+        let situation = OperatorSituation {
             version: &version,
             phase: self.phase(),
             invalid: self.version.invalid.is_some(),
@@ -318,8 +318,8 @@ impl Model {
         self.changed(ObjectRef::cluster(Kind::ClusterVersion, "version"), status)
     }
 
-    fn not_upgradeable(&self) -> Option<condition::Verdict> {
+    fn not_upgradeable(&self) -> Option<condition::ConditionValue> {
         self.objection_to_minors()
-            .map(|(reason, message)| condition::Verdict::new(Truth::False, reason, message))
+            .map(|(reason, message)| condition::ConditionValue::new(ConditionStatus::False, reason, message))
     }
 }

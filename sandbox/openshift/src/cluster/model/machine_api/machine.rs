@@ -138,7 +138,7 @@ impl Machine {
         }
     }
 
-    /// The less it is worth, the sooner its set lets it go.
+    /// The lower it is, the sooner its set deletes it.
     pub(super) fn worth(&self) -> (bool, std::cmp::Reverse<Timestamp>) {
         (self.node().is_some(), std::cmp::Reverse(self.updated))
     }
