@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub use live::LiveFleet;
-pub use settings::{InvalidRecordTtl, Pace, RecordTtl, Settings};
+pub use settings::{FORECAST_RUNS, InvalidRecordTtl, Pace, RecordTtl, Settings};
 
 use drydock_objects::{Fleet, works};
 
@@ -91,6 +91,8 @@ pub async fn run(
             .unwrap_or_else(|| works::default_agent_image().to_owned()),
         backoff: Backoff::default(),
         records_written: std::sync::Mutex::default(),
+        forecasts: controller::Forecasts::default(),
+        forecast_runs: settings.forecast_runs,
     };
     let leading = CancellationToken::new();
     match settings.election.clone() {

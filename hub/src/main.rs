@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Parser;
-use drydock_hub::{RecordTtl, Settings};
+use drydock_hub::{FORECAST_RUNS, RecordTtl, Settings};
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::leader::{Election, Leadership, LeaseSettings};
 use drydock_runtime::server_time::ServerTime;
@@ -48,6 +48,15 @@ struct Arguments {
         value_name = "DURATION"
     )]
     record_ttl: RecordTtl,
+    /// How many runs the forecast of an upgrade is made of, from 0 (none is made) to 10000
+    #[arg(
+        long,
+        env = "DRYDOCK_FORECAST_RUNS",
+        default_value_t = FORECAST_RUNS,
+        value_parser = clap::value_parser!(u32).range(0..=10_000),
+        value_name = "N"
+    )]
+    forecast_runs: u32,
     /// Let one of several replicas act: the holder of the Lease drydock-hub in this namespace
     #[arg(long, env = "DRYDOCK_LEADER_ELECTION_NAMESPACE", value_name = "NAMESPACE")]
     leader_election_namespace: Option<String>,
@@ -81,6 +90,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
         grant_cluster_admin: arguments.grant_cluster_admin,
         agent_image: arguments.agent_image,
         record_ttl: arguments.record_ttl,
+        forecast_runs: arguments.forecast_runs,
         ..Settings::default()
     };
     let metrics = RequestMetrics::register(&settings.registry).context("registering request metrics")?;

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Span, SpanRelativeTo};
 use thiserror::Error;
 
 /// What can be configured when the hub starts.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Settings {
     /// Where probes and metrics are served; nowhere if not given.
     pub admin_address: Option<SocketAddr>,
@@ -28,7 +28,28 @@ pub struct Settings {
     pub record_ttl: RecordTtl,
     /// How often an upgrade is looked at while its clusters change.
     pub pace: Pace,
+    /// How many runs a forecast is made of; 0 makes none.
+    pub forecast_runs: u32,
 }
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            admin_address: None,
+            registry: prometheus::Registry::default(),
+            same_namespace_placements: false,
+            agent_image: None,
+            election: None,
+            grant_cluster_admin: false,
+            record_ttl: RecordTtl::default(),
+            pace: Pace::default(),
+            forecast_runs: FORECAST_RUNS,
+        }
+    }
+}
+
+/// Runs of a forecast: its percentiles do not change much with more.
+pub const FORECAST_RUNS: u32 = 200;
 
 /// How long records are kept; always positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,15 +106,6 @@ impl Default for Pace {
     /// People and alerts see a rollout a second late.
     fn default() -> Self {
         Self(Duration::from_secs(1))
-    }
-}
-
-impl Pace {
-    /// The pace of a fleet that nobody waits for, as in a rehearsal: a hundred clusters a second, at 10,000 a look every 100 seconds,
-    /// because a look costs what the fleet is large. That is how much later than on duty one cluster may follow another.
-    pub fn of_rehearsal(clusters: usize) -> Self {
-        let seconds = u32::try_from(clusters / 100).unwrap_or(u32::MAX).max(1);
-        Self(Duration::from_secs(1).saturating_mul(seconds))
     }
 }
 

@@ -36,6 +36,8 @@ pub const CLUSTER_FAILED: &str = "ClusterUpgradeFailed";
 pub const INVALID_SPEC: &str = "InvalidSpec";
 /// Failed, or being deleted: how clusters end cannot be recorded.
 pub const RECORDS_REFUSED: &str = "RecordsRefused";
+/// An Event: the upgrade is expected to end later than nine in ten forecasts of its start said.
+pub const LATE: &str = "RolloutLate";
 /// Being deleted: the works go.
 pub const DELETING_WORKS: &str = "DeletingWorks";
 /// Being deleted: the deletion of a work is refused.

@@ -11,14 +11,15 @@ mod strategy;
 
 pub use record::{
     ManagedClustersUpgradeRecord, ManagedClustersUpgradeRecordSpec, RECORD_ENTRIES_LIMIT, RecordEntry,
-    RecordedStages, RecordedUpgrade,
+    RecordedForecast, RecordedStages, RecordedUpgrade,
 };
 pub use spec::{
     Action, ClusterSelector, ClusterVersion, ManagedClustersUpgrade, ManagedClustersUpgradeSpec,
     ManifestWorkTemplate, OcpOperators, OperatorReference, PlacementReference,
 };
 pub use status::{
-    ActionSummary, ClusterStatusEntry, ClustersSummary, ManagedClustersUpgradeStatus, condition,
+    ActionSummary, ClusterStatusEntry, ClustersSummary, ForecastBand, ForecastStatus,
+    ManagedClustersUpgradeStatus, condition,
 };
 pub use strategy::{
     AgentSettings, CanaryClusters, Limit, StartWindow, UpgradeStrategy, UpgradeVia, parse_limit,

@@ -64,6 +64,31 @@ pub struct RecordedUpgrade {
     /// The upgrade was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted: Option<bool>,
+    /// How good the forecast was that was made when the rollout began; on one page of each rollout, when it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<RecordedForecast>,
+}
+
+/// How good the forecast of a rollout was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedForecast {
+    /// One in ten simulated rollouts had ended by then (RFC 3339).
+    #[schemars(length(max = 64), extend("format" = "date-time"))]
+    pub p10: String,
+    /// Half of them had ended by then (RFC 3339).
+    #[schemars(length(max = 64), extend("format" = "date-time"))]
+    pub p50: String,
+    /// Nine in ten of them had ended by then (RFC 3339).
+    #[schemars(length(max = 64), extend("format" = "date-time"))]
+    pub p90: String,
+    /// When the rollout ended (RFC 3339).
+    #[schemars(length(max = 64), extend("format" = "date-time"))]
+    pub ended: String,
+    /// By how many seconds it ended later than p50; less than 0 if it ended earlier.
+    pub error_seconds: i64,
+    /// Whether it ended from p10 to p90, as eight in ten rollouts should.
+    pub within_band: bool,
 }
 
 /// What became of one cluster in one attempt.

@@ -27,9 +27,12 @@ pub struct ManagedClustersUpgradeStatus {
     /// When the last cluster completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Time>,
-    /// When the last cluster is expected to complete.
+    /// When the last cluster is expected to end: the median of the forecast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_completion_time: Option<Time>,
+    /// When the upgrade is expected to end, and how sure that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<ForecastStatus>,
     /// The pre-upgrade actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pre_upgrade_action_summary: Option<ActionSummary>,
@@ -55,6 +58,59 @@ pub struct ManagedClustersUpgradeStatus {
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Option<Vec<Condition>>,
+}
+
+/// When an upgrade is expected to end, and how sure that is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ForecastStatus {
+    /// One in ten simulated rollouts that come to an end has ended by then. Absent, with p50 and p90, if none comes to an end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p10: Option<Time>,
+    /// Half of them have ended by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50: Option<Time>,
+    /// Nine in ten of them have ended by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90: Option<Time>,
+    /// When it was computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub computed_at: Option<Time>,
+    /// What it is based on, such as `214 z-stream upgrades of this fleet`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 256))]
+    pub basis: Option<String>,
+    /// The chance that the rollout stops before its end, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
+    pub stop_percent: Option<i32>,
+    /// Why it would stop most probably, such as `Paused`, `CanaryFailed` or `FailureBudgetSpent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub stop_reason: Option<String>,
+    /// Whether it is expected to end later than nine in ten simulated rollouts did when it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<bool>,
+    /// The forecast that was made when the rollout began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_start: Option<ForecastBand>,
+}
+
+/// When a rollout was expected to end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ForecastBand {
+    /// One in ten simulated rollouts had ended by then.
+    pub p10: Option<Time>,
+    /// Half of them had ended by then.
+    pub p50: Option<Time>,
+    /// Nine in ten of them had ended by then.
+    pub p90: Option<Time>,
+    /// When it was computed.
+    pub computed_at: Option<Time>,
+    /// The rollout that it is about: when that began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout_since: Option<Time>,
 }
 
 /// How many clusters an action has reached.

@@ -9,7 +9,7 @@ use std::io::IsTerminal;
 
 use anyhow::{Context, bail};
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_hub::{LiveFleet, Pace};
+use drydock_hub::LiveFleet;
 use drydock_objects::{status, upgrade};
 use drydock_rollout::UpgradeKey;
 use drydock_runtime::shutdown;
@@ -112,7 +112,7 @@ async fn follow(
     signal: &CancellationToken,
 ) -> anyhow::Result<Option<Progress>> {
     let clusters = arguments.env.clusters.get();
-    let live = local.watch(Pace::of_rehearsal(clusters))?;
+    let live = local.watch(local_fleet::unattended_pace(clusters))?;
     let client = local.client("kubectl-drydock")?;
     let wanted = sample::upgrade(
         arguments.env.clusters,

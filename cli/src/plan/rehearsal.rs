@@ -76,7 +76,7 @@ async fn run(fleet: &Fleet, seed: u64, now: Timestamp) -> anyhow::Result<Timelin
         install(&spokes, cluster);
     }
     parts.spawn(spokes.run(access));
-    let pace = drydock_hub::Pace::of_rehearsal(clusters.count());
+    let pace = crate::local_fleet::unattended_pace(clusters.count());
     let settings = drydock_hub::Settings {
         pace,
         ..drydock_hub::Settings::default()

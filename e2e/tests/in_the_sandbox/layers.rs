@@ -13,11 +13,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("drydock-api", &["drydock-names"]),
     ("drydock-runtime", &["virtual-clock"]),
     ("drydock-rollout", &["drydock-names"]),
-    ("drydock-objects", &["drydock-api", "drydock-rollout"]),
+    ("drydock-forecast", &["drydock-rollout"]),
+    (
+        "drydock-objects",
+        &["drydock-api", "drydock-forecast", "drydock-rollout"],
+    ),
     (
         "drydock-hub",
         &[
             "drydock-api",
+            "drydock-forecast",
             "drydock-objects",
             "drydock-rollout",
             "drydock-runtime",
@@ -63,6 +68,10 @@ const LAYERS: &[(&str, &[&str])] = &[
 const PURE: &[(&str, &[&str])] = &[
     (
         "drydock-rollout",
+        &["k8s-openapi", "kube", "kube-client", "reqwest", "tokio"],
+    ),
+    (
+        "drydock-forecast",
         &["k8s-openapi", "kube", "kube-client", "reqwest", "tokio"],
     ),
     ("drydock-engine", &["kube-client", "reqwest", "tokio"]),

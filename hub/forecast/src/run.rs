@@ -38,6 +38,20 @@ pub enum StopCause {
 }
 
 impl StopCause {
+    /// The reason in CamelCase.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Paused => "Paused",
+            Self::CanaryFailed => "CanaryFailed",
+            Self::CanaryBlocked => "CanaryBlocked",
+            Self::NoCanaryMatched => "NoCanaryMatched",
+            Self::CanaryUnhealthy => "CanaryUnhealthy",
+            Self::FailureBudgetSpent => "FailureBudgetSpent",
+            Self::NoWindowOpens => "NoWindowOpens",
+            Self::TooLong => "TooLong",
+        }
+    }
+
     /// In a few words.
     pub fn as_str(self) -> &'static str {
         match self {

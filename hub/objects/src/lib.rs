@@ -5,6 +5,7 @@
 pub mod cluster;
 mod details;
 mod fleet;
+mod forecast;
 pub mod placement;
 pub mod record;
 mod spec;
@@ -14,5 +15,6 @@ pub mod works;
 
 pub use details::ClusterDetails;
 pub use fleet::{Change, Fleet, FleetKind, KindSelector, Planned, RefusedAction};
+pub use forecast::{forecast_error, forecast_status, has_start_forecast, without_forecast};
 pub use spec::parse_spec;
 pub use status::render_status;

@@ -261,6 +261,20 @@ fn tolerated(taint: &str) -> WireToleration {
     }
 }
 
+/// The Placement that the hub would keep for a selector, as if it existed.
+pub(crate) fn presumed(selector: &ClusterSelector) -> PlacementDigest {
+    let spec = own_spec(selector);
+    PlacementDigest {
+        uid: Uid::default(),
+        predicates: predicates(&spec),
+        spec,
+        decided_by_others: false,
+        kept_for: None,
+        status: PlacementSummary::default(),
+        unsatisfied: None,
+    }
+}
+
 /// Whether a Placement asks for what we want of it, whatever the server has filled in besides.
 pub fn asks_for(found: &PlacementSpec, selector: &ClusterSelector) -> bool {
     let wanted = own_spec(selector);

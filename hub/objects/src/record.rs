@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drydock_api::ClusterName;
-use drydock_api::mcu::{ManagedClustersUpgradeRecord, RecordEntry, RecordedStages};
+use drydock_api::mcu::{ManagedClustersUpgradeRecord, RecordEntry, RecordedForecast, RecordedStages};
 use drydock_api::names::{UPGRADE_ANNOTATION, UPGRADE_UID_LABEL};
 use drydock_rollout::{
     Entry, EntryPlace, Owner, Page, PageHeader, PageWrite, RecordedEntry, RecordedOutcome, RetryToken,
@@ -20,6 +20,8 @@ pub struct RecordDigest {
     pub page: Page,
     /// Its entries.
     pub entries: Vec<Arc<RecordedEntry>>,
+    /// It says how good the forecast of the rollout was.
+    pub has_forecast: bool,
 }
 
 impl RecordDigest {
@@ -61,6 +63,7 @@ pub fn digest(record: &ManagedClustersUpgradeRecord) -> Option<RecordDigest> {
     });
     let entries = entries.collect();
     Some(RecordDigest {
+        has_forecast: upgrade.forecast.is_some(),
         page: Page {
             number: number.unwrap_or(0),
             name,
@@ -143,6 +146,14 @@ pub fn new_page(namespace: &str, write: &PageWrite) -> Value {
             },
             "entries": write.entries.iter().map(wire).collect::<Vec<_>>(),
         },
+    })
+}
+
+/// The merge patch that puts on the version of a page that was read how good the forecast of the rollout was.
+pub fn forecast(resource_version: &str, forecast: &RecordedForecast) -> Value {
+    json!({
+        "metadata": {"resourceVersion": resource_version},
+        "spec": {"upgrade": {"forecast": forecast}},
     })
 }
 

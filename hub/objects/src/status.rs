@@ -3,7 +3,7 @@
 
 use drydock_api::conditions::{self, AnyCondition, Condition, DesiredCondition, FALSE, TRUE, UNKNOWN};
 use drydock_api::mcu::{
-    self, ActionSummary, ClusterStatusEntry, ClustersSummary, ManagedClustersUpgrade,
+    self, ActionSummary, ClusterStatusEntry, ClustersSummary, ForecastStatus, ManagedClustersUpgrade,
     ManagedClustersUpgradeStatus, STATUS_LIMIT, condition, reason,
 };
 use drydock_rollout::{
@@ -41,12 +41,13 @@ fn frozen(
 
 /// What the status of the upgrade should be.
 ///
-/// `before` is what it is: times of conditions that have not changed stay, and the status of a complete upgrade is frozen until its
+/// `forecast` is what it is to say of the future; `before` is what it is: times of conditions that have not changed stay, and the status of a complete upgrade is frozen until its
 /// spec changes.
 pub fn render_status(
     report: &Report,
     generation: i64,
     before: &ManagedClustersUpgradeStatus,
+    forecast: Option<ForecastStatus>,
     now: Timestamp,
 ) -> ManagedClustersUpgradeStatus {
     let known = before.conditions.as_deref().unwrap_or_default();
@@ -69,7 +70,8 @@ pub fn render_status(
         selected_clusters: Some(number(report.selected)),
         start_time: report.rollout_since.map(wire_time),
         completion_time: completion.map(wire_time),
-        estimated_completion_time: report.estimated_completion.map(wire_time),
+        estimated_completion_time: forecast.as_ref().and_then(|forecast| forecast.p50.clone()),
+        forecast,
         pre_upgrade_action_summary: used(report.pre_actions),
         canary_clusters_summery: Some(&report.canaries)
             .filter(|canaries| canaries.total > 0)
@@ -123,7 +125,7 @@ fn conditions_of(report: &Report, generation: i64, before: &[Condition], now: Ti
 }
 
 /// As the API keeps it, to the second: a status with finer times would never equal the one that was written.
-fn wire_time(moment: Timestamp) -> Time {
+pub(crate) fn wire_time(moment: Timestamp) -> Time {
     Time(Timestamp::from_second(moment.as_second()).unwrap_or(moment))
 }
 
@@ -265,6 +267,17 @@ pub fn transitions(
         }
         (Some(_), None) => say(false, "Resumed", "clusters start again"),
         _ => {}
+    }
+    let is_late = |status: &ManagedClustersUpgradeStatus| {
+        let forecast = status.forecast.as_ref();
+        forecast.is_some_and(|forecast| forecast.late == Some(true))
+    };
+    if is_late(after) && !is_late(before) {
+        say(
+            true,
+            reason::LATE,
+            "it is expected to end later than nine in ten forecasts of its start said",
+        );
     }
     let became_true = |type_| conditions::is_true(new, type_) && !conditions::is_true(old, type_);
     let message = |type_| {

@@ -246,7 +246,7 @@ impl AssessedFleet<'_> {
         let has = |which: fn(&crate::Spec) -> bool| spec.is_ok_and(|spec| which(spec)) || spec.is_err();
         let begins =
             starting > 0 || (is_over(self.rollout) && !is_all_complete(totals)) || self.begins_with_records();
-        let mut report = Report {
+        Report {
             selected: totals.selected,
             selection_problem: problem,
             invalid: spec.err().cloned(),
@@ -281,9 +281,7 @@ impl AssessedFleet<'_> {
                 .as_ref()
                 .map(|refusal| refusal.words.to_string()),
             ..Report::default()
-        };
-        report.estimated_completion = estimated_completion(&report, totals, now);
-        report
+        }
     }
 
     fn status(&self, name: &ClusterName) -> Option<&ClusterStatus> {
@@ -443,18 +441,6 @@ fn own_placement(rollout: &Rollout) -> Vec<Action> {
         actions.extend(earlier.map(Action::DeletePlacement));
     }
     actions
-}
-
-/// The mean of the completed clusters' durations, once for those in flight and once for each batch that has to follow. Nothing before
-/// the first is complete, or while nothing moves. It does not follow the clock, so that a status does not change when nothing else does.
-fn estimated_completion(report: &Report, totals: &Totals, now: Timestamp) -> Option<Timestamp> {
-    let (seconds, samples) = totals.durations;
-    let mean = seconds.checked_div(i64::try_from(samples).ok()?)?;
-    let latest = totals.in_flight_started.latest()?;
-    let batches = report.counts.pending.div_ceil(report.limit.max(1));
-    let remaining = mean.saturating_mul(1 + i64::try_from(batches).ok()?);
-    let end = latest.saturating_add(SignedDuration::from_secs(remaining)).ok()?;
-    (end > now).then_some(end)
 }
 
 /// The moment of a rollout that begins now, in whole seconds: the status cannot say it finer, and rollouts are ordered by it.

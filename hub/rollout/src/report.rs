@@ -228,8 +228,6 @@ pub struct Report {
     pub rollout_since: Option<Timestamp>,
     /// When the last cluster was done that is.
     pub last_finished: Option<Timestamp>,
-    /// When the last cluster will be done, by the pace so far.
-    pub estimated_completion: Option<Timestamp>,
     /// The upgrade is complete and its status frozen.
     pub frozen: bool,
     /// Why the records cannot be written, if so.

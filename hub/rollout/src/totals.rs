@@ -84,9 +84,6 @@ pub(crate) struct Totals {
     pub drifted: usize,
     pub left_to: BTreeMap<String, usize>,
     pub finished: TimestampCounts,
-    pub in_flight_started: TimestampCounts,
-    /// Seconds that completed clusters took together, and how many there are.
-    pub durations: (i64, usize),
     pub pre_actions: ActionCounts,
     pub post_actions: ActionCounts,
 }
@@ -215,14 +212,6 @@ impl Totals {
             adds,
         );
         self.finished.change(status.finished, adds);
-        if state.in_flight() {
-            self.in_flight_started.change(status.started, adds);
-        }
-        if let (ClusterState::Complete, Some(from), Some(to)) = (state, status.started, status.finished) {
-            let seconds = to.duration_since(from).as_secs();
-            self.durations.0 += if adds { seconds } else { -seconds };
-            change(&mut self.durations.1, true, adds);
-        }
         if status.canary {
             self.apply_canary(name, assessment, status, adds);
         } else {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgrade, ManagedClustersUpgradeStatus};
 use drydock_api::ocm::ManagedCluster;
 use drydock_objects::{Planned, render_status, status as rendered};
 use drydock_rollout::Transition;
@@ -18,12 +18,13 @@ use super::{Context, status};
 pub(super) async fn commit_status(
     context: &Context,
     planned: &Planned,
+    forecast: Option<ForecastStatus>,
     now: Timestamp,
-) -> Result<(), kube::Error> {
+) -> Result<ManagedClustersUpgradeStatus, kube::Error> {
     let upgrade = &planned.object;
     let before = upgrade.status.clone().unwrap_or_default();
     let generation = planned.rollout.upgrade.generation;
-    let after = render_status(&planned.plan.report, generation, &before, now);
+    let after = render_status(&planned.plan.report, generation, &before, forecast, now);
     if let Some(written) = status::write(&context.client, upgrade, &after).await? {
         let written = Arc::new(written);
         // What the write itself changes needs no further look.
@@ -32,7 +33,7 @@ pub(super) async fn commit_status(
             publish(context, upgrade, &transition);
         }
     }
-    Ok(())
+    Ok(after)
 }
 
 /// Tells something that happened to an upgrade.

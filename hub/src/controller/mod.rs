@@ -3,6 +3,7 @@
 mod act;
 mod announce;
 mod answer;
+mod forecast;
 mod prune;
 mod reconcile;
 mod status;
@@ -32,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cache::{Cache, ReconcileTriggers, follow_upgrades};
 use crate::metrics::{Metrics, WatchHealth};
+pub(crate) use forecast::Forecasts;
 pub(crate) use prune::prune;
 pub(crate) use reconcile::ReconcileError;
 
@@ -52,6 +54,9 @@ pub(crate) struct Context {
     pub backoff: Backoff<ObjectKey>,
     /// When records of an upgrade were last written.
     pub records_written: Mutex<BTreeMap<UpgradeKey, Instant>>,
+    pub forecasts: Forecasts,
+    /// Runs of a forecast; none are made with 0.
+    pub forecast_runs: u32,
 }
 
 /// Runs until `shutdown`, then lets reconciles under way finish.
@@ -104,6 +109,7 @@ fn forgetting(context: &Arc<Context>) -> impl Fn(&UpgradeKey) + Send + use<> {
     let context = Arc::clone(context);
     move |key| {
         context.metrics.forget(key);
+        context.forecasts.forget(key);
         context
             .backoff
             .succeeded(&ObjectKey::new(&*key.namespace, &*key.name));

@@ -10,6 +10,7 @@ use kube::runtime::controller::Action;
 use thiserror::Error;
 
 use super::act::{Acted, act};
+use super::forecast::{self, Renewed};
 use super::write::WriteError;
 use super::{CATCH_UP, Context, announce};
 
@@ -22,6 +23,17 @@ pub(crate) enum ReconcileError {
     /// The status could not be written.
     #[error("writing the status of ManagedClustersUpgrade {upgrade}")]
     Status {
+        /// Which one.
+        upgrade: UpgradeKey,
+        /// Why not.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// How good the forecast of a rollout was could not be put on record.
+    #[error(
+        "putting on record how good the forecast of ManagedClustersUpgrade {upgrade} was: it is tried again"
+    )]
+    ForecastRecord {
         /// Which one.
         upgrade: UpgradeKey,
         /// Why not.
@@ -43,6 +55,7 @@ impl ReconcileError {
             Self::Write(error) if error.is_conflict() => "Conflict",
             Self::Write(_) => "WriteFailed",
             Self::Status { .. } => "StatusWriteFailed",
+            Self::ForecastRecord { .. } => "ForecastRecordFailed",
             Self::Invariant(_) => "InternalInvariantViolated",
             Self::Panicked(_) => "Panicked",
         }
@@ -63,18 +76,31 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
     if !planned.violations.is_empty() {
         return Err(ReconcileError::Invariant(planned.violations));
     }
-    context.metrics.observed(&planned);
-    if let Err(source) = announce::commit_status(context, &planned, now).await {
-        abandon(context, &planned);
-        return Err(ReconcileError::Status {
-            upgrade: key.clone(),
-            source: Box::new(source),
-        });
-    }
+    let Renewed {
+        forecast,
+        wait: renewal,
+    } = forecast::renew(context, &planned, now).await;
+    context.metrics.observed(&planned, forecast.as_ref());
+    let status = match announce::commit_status(context, &planned, forecast, now).await {
+        Ok(status) => status,
+        Err(source) => {
+            abandon(context, &planned);
+            return Err(ReconcileError::Status {
+                upgrade: key.clone(),
+                source: Box::new(source),
+            });
+        }
+    };
     let Acted { error, wait } = act(context, &planned).await;
     if let Some(error) = error {
         return Err(error.into());
     }
+    let recorded = forecast::put_on_record(context, &planned, &status).await;
+    recorded.map_err(|source| ReconcileError::ForecastRecord {
+        upgrade: key.clone(),
+        source: Box::new(source),
+    })?;
+    let wait = wait.into_iter().chain(renewal).min();
     Ok(next_look(&planned.plan, wait, now))
 }
 

@@ -5,10 +5,12 @@ mod watches;
 
 use std::time::Duration;
 
+use drydock_api::mcu::{ForecastStatus, RecordedForecast};
 use drydock_objects::Planned;
 use drydock_rollout::{Action, EndState, RecordedOutcome, RefusalCause, UpgradeKey};
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, exponential_buckets,
+    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    exponential_buckets,
 };
 
 use crate::controller::ReconcileError;
@@ -31,6 +33,8 @@ pub(crate) struct Metrics {
     leader: IntGauge,
     reconciles: Histogram,
     errors: IntCounterVec,
+    forecast_error: IntGaugeVec,
+    forecasts: IntCounterVec,
 }
 
 impl Metrics {
@@ -57,7 +61,21 @@ impl Metrics {
         registry.register(Box::new(reconciles.clone()))?;
         let leader = IntGauge::new("drydock_leader", "Whether this replica is the one that acts.")?;
         registry.register(Box::new(leader.clone()))?;
+        let forecast_error = IntGaugeVec::new(
+            Opts::new(
+                "drydock_upgrade_forecast_error_seconds",
+                "By how much the last rollout of an upgrade ended later than the median that was forecast at its start.",
+            ),
+            &["namespace", "name"],
+        )?;
+        registry.register(Box::new(forecast_error.clone()))?;
         Ok(Self {
+            forecast_error,
+            forecasts: counter(
+                "drydock_rollout_forecasts_total",
+                "Rollouts that have ended, by whether that was from the p10 to the p90 of the forecast of their start.",
+                &["within_band"],
+            )?,
             upgrades: Upgrades::register(registry)?,
             duration,
             works: counter(
@@ -99,14 +117,28 @@ impl Metrics {
     }
 
     /// An upgrade is where a plan says. One that is being deleted is no longer shown.
-    pub fn observed(&self, planned: &Planned) {
-        self.upgrades
-            .show(&planned.rollout.upgrade, &planned.plan.report, planned.refusals);
+    pub fn observed(&self, planned: &Planned, forecast: Option<&ForecastStatus>) {
+        let (upgrade, report) = (&planned.rollout.upgrade, &planned.plan.report);
+        self.upgrades.show(upgrade, report, planned.refusals, forecast);
+    }
+
+    /// A rollout has ended, and this is how good the forecast of its start was.
+    pub fn forecast_ended(&self, key: &UpgradeKey, forecast: &RecordedForecast) {
+        let labels = [&*key.namespace, &*key.name];
+        self.forecast_error
+            .with_label_values(&labels)
+            .set(forecast.error_seconds);
+        let within = if forecast.within_band { "true" } else { "false" };
+        self.forecasts.with_label_values(&[within]).inc();
     }
 
     /// An upgrade does not exist any more.
     pub fn forget(&self, key: &UpgradeKey) {
         self.upgrades.forget(key);
+        // That it is absent already is as good.
+        let _ = self
+            .forecast_error
+            .remove_label_values(&[&*key.namespace, &*key.name]);
     }
 
     /// An action was refused.

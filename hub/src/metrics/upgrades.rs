@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use drydock_api::mcu::ForecastStatus;
 use drydock_rollout::{ClusterState, Report, Upgrade, UpgradeKey};
 use prometheus::{IntGaugeVec, Opts, Registry};
 
@@ -16,6 +17,8 @@ enum Gauge {
     Halted,
     Progress,
     Refused,
+    Forecast,
+    ForecastAtStart,
 }
 
 /// The state of clusters beyond their target; they are Complete as well.
@@ -33,6 +36,8 @@ pub(super) struct Upgrades {
     halted: IntGaugeVec,
     progress: IntGaugeVec,
     refused: IntGaugeVec,
+    forecast: IntGaugeVec,
+    forecast_at_start: IntGaugeVec,
     shown: Arc<Mutex<BTreeMap<UpgradeKey, BTreeSet<Series>>>>,
 }
 
@@ -75,6 +80,16 @@ impl Upgrades {
                 "Writes about clusters of an upgrade that cannot be made and are tried again.",
                 None,
             )?,
+            forecast: gauge(
+                "drydock_upgrade_forecast_seconds",
+                "When an upgrade is expected to end, in seconds since 1970: by this share of the simulated rollouts that come to an end.",
+                Some("quantile"),
+            )?,
+            forecast_at_start: gauge(
+                "drydock_upgrade_forecast_at_start_seconds",
+                "The same, as it was forecast when the rollout began, while the rollout is under way.",
+                Some("quantile"),
+            )?,
             shown: Arc::default(),
         })
     }
@@ -85,11 +100,22 @@ impl Upgrades {
     }
 
     /// An upgrade is where its report says, and this many of its writes are refused. One that is being deleted is no longer shown.
-    pub fn show(&self, upgrade: &Upgrade, report: &Report, refused: usize) {
+    pub fn show(
+        &self,
+        upgrade: &Upgrade,
+        report: &Report,
+        refused: usize,
+        forecast: Option<&ForecastStatus>,
+    ) {
         let mut wanted = BTreeMap::new();
         if !upgrade.deleting {
             wanted = series(report);
             wanted.insert((Gauge::Refused, None), i64::try_from(refused).unwrap_or(i64::MAX));
+            wanted.extend(
+                forecast
+                    .into_iter()
+                    .flat_map(|forecast| forecasts(report, forecast)),
+            );
         }
         self.set(&upgrade.key, wanted);
     }
@@ -121,6 +147,8 @@ impl Upgrades {
             Gauge::Halted => &self.halted,
             Gauge::Progress => &self.progress,
             Gauge::Refused => &self.refused,
+            Gauge::Forecast => &self.forecast,
+            Gauge::ForecastAtStart => &self.forecast_at_start,
         }
     }
 }
@@ -151,6 +179,25 @@ fn series(report: &Report) -> BTreeMap<Series, i64> {
         series.insert((Gauge::Progress, None), moment.as_second());
     }
     series
+}
+
+fn forecasts(report: &Report, forecast: &ForecastStatus) -> BTreeMap<Series, i64> {
+    let is_under_way = report.counts.pending + report.counts.in_flight > 0;
+    let start = forecast.at_start.as_ref().filter(|_| is_under_way);
+    let now = [&forecast.p10, &forecast.p50, &forecast.p90];
+    let then = [
+        start.and_then(|start| start.p10.as_ref()),
+        start.and_then(|start| start.p50.as_ref()),
+        start.and_then(|start| start.p90.as_ref()),
+    ];
+    let now = now.map(|time| (Gauge::Forecast, time.as_ref()));
+    let then = then.map(|time| (Gauge::ForecastAtStart, time));
+    let quantiles = ["0.1", "0.5", "0.9"].into_iter().cycle();
+    let all = now.into_iter().chain(then).zip(quantiles);
+    all.filter_map(|((gauge, time), quantile)| {
+        Some(((gauge, Some(quantile.to_owned())), time?.0.as_second()))
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -189,19 +236,19 @@ mod tests {
             halt,
             ..Report::default()
         };
-        upgrades.show(&upgrade(false), &report("4.14.12", Some(Halt::Paused)), 0);
+        upgrades.show(&upgrade(false), &report("4.14.12", Some(Halt::Paused)), 0, None);
         let first = shown(&registry).join("\n");
         assert!(
             first.contains("reason=\"Paused\"") && first.contains("target=\"4.14.12\""),
             "{first}"
         );
-        upgrades.show(&upgrade(false), &report("4.14.13", None), 2);
+        upgrades.show(&upgrade(false), &report("4.14.13", None), 2, None);
         let then = shown(&registry).join("\n");
         assert!(
             !then.contains("Paused") && !then.contains("4.14.12") && then.contains("4.14.13"),
             "{then}"
         );
-        upgrades.show(&upgrade(true), &Report::default(), 0);
+        upgrades.show(&upgrade(true), &Report::default(), 0, None);
         assert!(shown(&registry).is_empty(), "{:?}", shown(&registry));
     }
 }

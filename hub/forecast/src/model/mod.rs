@@ -3,9 +3,9 @@
 
 mod durations;
 mod failures;
-mod pace;
 mod past;
 mod published;
+mod speed;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ use rand::{RngExt, SeedableRng};
 use crate::draws::{Draw, Draws, StageEnd};
 use durations::{Durations, ENOUGH, Mixture};
 use failures::Failures;
-use pace::{Pace, Progress};
+use speed::{Progress, SpeedFactor};
 
 pub use failures::FailureRate;
 pub use past::{PastFailure, PastUpgrade, Stream};
@@ -101,7 +101,7 @@ pub struct Model {
     /// Those of the other stages.
     others: [Mixture; 4],
     failures: Failures,
-    pace: Pace,
+    speed: SpeedFactor,
     basis: Basis,
 }
 
@@ -209,14 +209,14 @@ impl Model {
             clusters,
             others: others(past),
             failures: Failures::of(rate, past, stages(outlook)),
-            pace: Pace::of(published::FLEET_DEVIATION, &[]),
+            speed: SpeedFactor::of(published::FLEET_DEVIATION, &[]),
             basis: basis(
                 &tables,
                 present.iter().filter(|upgrade| upgrade.failure.is_none()).count(),
             ),
         };
         let shown = model.shown(outlook, &present);
-        model.pace = Pace::of(deviation(&earlier), &shown);
+        model.speed = SpeedFactor::of(deviation(&earlier), &shown);
         model
     }
 
@@ -263,7 +263,7 @@ impl Model {
         RunDraws {
             model: self,
             seed,
-            pace: self.pace.factor(random.random()),
+            speed: self.speed.factor(random.random()),
             shares: self.failures.shares(random.random()),
         }
     }
@@ -375,7 +375,7 @@ fn deviation(past: &[PastUpgrade]) -> f64 {
 pub struct RunDraws<'a> {
     model: &'a Model,
     seed: u64,
-    pace: f64,
+    speed: f64,
     shares: [f64; 3],
 }
 
@@ -383,14 +383,14 @@ impl Draws for RunDraws<'_> {
     fn stage(&self, cluster: usize, stage: Stage, elapsed: i64) -> Draw {
         let model = self.model;
         let (mixture, row) = model.clusters[cluster];
-        let (mixture, pace) = match stage {
-            Stage::Platform => (&model.platform[mixture as usize], self.pace),
+        let (mixture, speed) = match stage {
+            Stage::Platform => (&model.platform[mixture as usize], self.speed),
             other => (&model.others[other as usize], 1.0),
         };
         let place = (cluster as u64) << 2 | stage as u64;
         let mut random =
             Xoshiro256PlusPlus::seed_from_u64(self.seed ^ place.wrapping_mul(0xBF58_476D_1CE4_E5B9));
-        let lasted = elapsed as f64 / pace;
+        let lasted = elapsed as f64 / speed;
         let mut fails = model.failures.chance(stage, self.shares[row as usize]);
         if elapsed > 0 && fails > 0.0 {
             // The longer it lasts, the more probable is it that it hangs. That all else is over by now is never sure.
@@ -403,7 +403,7 @@ impl Draws for RunDraws<'_> {
         } else {
             StageEnd::Fails
         };
-        let seconds = pace * mixture.draw(random.random(), random.random(), lasted);
+        let seconds = speed * mixture.draw(random.random(), random.random(), lasted);
         Draw {
             seconds: (seconds.round() as i64).max(elapsed + 1),
             end,

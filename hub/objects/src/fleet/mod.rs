@@ -4,6 +4,7 @@ mod feed;
 mod followed;
 mod forget;
 mod kinds;
+mod outlook;
 mod pending;
 mod plan;
 mod sources;
@@ -189,6 +190,8 @@ pub struct Fleet {
     has_looked_for_leads: bool,
     /// Placements of other namespaces than the upgrade's own are refused.
     same_namespace_placements: bool,
+    /// Where the hub has not made its Placement for a selector yet, the clusters count that OCM would select.
+    presumes_selections: bool,
 }
 
 impl Fleet {

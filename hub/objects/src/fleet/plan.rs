@@ -130,7 +130,7 @@ impl Fleet {
     }
 
     /// Tells the deciders of all upgrades what has changed.
-    fn bring_all_up_to_date(&mut self, now: Timestamp) {
+    pub(super) fn bring_all_up_to_date(&mut self, now: Timestamp) {
         for key in self.upgrades() {
             self.bring_up_to_date(&key);
         }

@@ -51,10 +51,8 @@ impl Fleet {
         }
         if let Some(key) = &own {
             // The hub's own is about to be made, or to be changed.
-            sources.push(match own_placement {
-                OwnPlacement::Current => self.source(key, SelectionProblem::Pending),
-                OwnPlacement::Absent | OwnPlacement::Stale => no_source(key, SelectionProblem::Pending),
-            });
+            let to_be = self.source_to_be(key, own_placement, selector);
+            sources.push(to_be.unwrap_or_else(|| self.source(key, SelectionProblem::Pending)));
         }
         Sources {
             placements: sources,
@@ -111,7 +109,7 @@ impl Fleet {
     }
 
     /// The members of the sets from which a Placement selects: those that it names, or all, as far as they are bound to its namespace.
-    fn set_members(&self, namespace: &str, spec: &PlacementSpec) -> Vec<Selector> {
+    pub(super) fn set_members(&self, namespace: &str, spec: &PlacementSpec) -> Vec<Selector> {
         let bound = self.bindings.iter().filter(|(bound_to, set)| {
             bound_to == namespace && (spec.cluster_sets.is_empty() || spec.cluster_sets.contains(set))
         });

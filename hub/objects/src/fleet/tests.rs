@@ -213,6 +213,7 @@ impl TestFleet {
             live,
             has_looked_for_leads: _,
             same_namespace_placements: _,
+            presumes_selections: _,
         } = &self.fleet;
         let mut entry_counts = BTreeMap::from([
             ("clusters", clusters.len()),

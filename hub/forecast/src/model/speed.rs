@@ -17,7 +17,7 @@ pub(super) struct Progress {
 
 /// The factor by which durations of a rollout differ from those that are known, with how sure that is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pace {
+pub(super) struct SpeedFactor {
     /// The logarithm of the factor by how sure it is that it is not more.
     curve: [f64; POINTS],
 }
@@ -26,7 +26,7 @@ const POINTS: usize = 65;
 /// Factors are looked at up to this many deviations from one.
 const REACH: f64 = 3.5;
 
-impl Pace {
+impl SpeedFactor {
     /// That of a rollout that differs from others by `deviation`, and has shown this much.
     pub fn of(deviation: f64, shown: &[Progress]) -> Self {
         let normal = Normal::standard();
@@ -94,16 +94,16 @@ mod tests {
 
     #[test]
     fn a_rollout_that_has_shown_nothing_is_as_others_are() {
-        let pace = Pace::of(0.3, &[]);
-        assert!((pace.factor(0.5) - 1.0).abs() < 0.01, "{}", pace.factor(0.5));
-        assert!((pace.factor(0.9).ln() / 0.3 - 1.28).abs() < 0.1);
+        let speed = SpeedFactor::of(0.3, &[]);
+        assert!((speed.factor(0.5) - 1.0).abs() < 0.01, "{}", speed.factor(0.5));
+        assert!((speed.factor(0.9).ln() / 0.3 - 1.28).abs() < 0.1);
     }
 
     #[test]
     fn what_it_has_shown_narrows_it_down() {
-        let pace = Pace::of(0.35, &[progress(6000.0, true); 50]);
-        assert!((1.4..1.6).contains(&pace.factor(0.5)), "{}", pace.factor(0.5));
-        assert!(pace.factor(0.9) / pace.factor(0.1) < 1.25);
+        let speed = SpeedFactor::of(0.35, &[progress(6000.0, true); 50]);
+        assert!((1.4..1.6).contains(&speed.factor(0.5)), "{}", speed.factor(0.5));
+        assert!(speed.factor(0.9) / speed.factor(0.1) < 1.25);
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
             .copied()
             .chain([progress(2600.0, false); 20])
             .collect();
-        let (alone, together) = (Pace::of(0.35, &fast), Pace::of(0.35, &with_others));
+        let (alone, together) = (SpeedFactor::of(0.35, &fast), SpeedFactor::of(0.35, &with_others));
         assert!(together.factor(0.5) > 1.15 * alone.factor(0.5));
     }
 }

@@ -1,0 +1,111 @@
+//! A forecast as the status of an upgrade says it, and how good the one was that was made at its start.
+
+use drydock_api::mcu::{ForecastBand, ForecastStatus, ManagedClustersUpgradeStatus, RecordedForecast};
+use drydock_forecast::{Band, Forecast};
+use drydock_rollout::bounded;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use crate::status::wire_time;
+
+/// A forecast that is made later than this after the beginning of a rollout is not the one of its start.
+const START: SignedDuration = SignedDuration::from_mins(10);
+/// The longest description of what it is based on, in bytes.
+const BASIS: usize = 256;
+
+/// What the status says of a new forecast. `since` is when the rollout began, if it has; `before` is what the status says now.
+pub fn forecast_status(
+    forecast: &Forecast,
+    since: Option<Timestamp>,
+    before: Option<&ForecastStatus>,
+) -> ForecastStatus {
+    let ends = forecast.ends;
+    let at = |moment: fn(Band) -> Timestamp| ends.map(|band| wire_time(moment(band)));
+    let computed_at = Some(wire_time(forecast.now));
+    let at_start = at_start(forecast, since, before);
+    let expected = ends.map_or(forecast.now, |band| band.p50);
+    let latest = at_start
+        .as_ref()
+        .and_then(|start| start.p90.as_ref())
+        .map(|latest| latest.0);
+    let percent = (forecast.stopped() * 100.0).round() as i32;
+    let cause = forecast
+        .stops
+        .iter()
+        .max_by(|(_, one), (_, other)| one.total_cmp(other));
+    ForecastStatus {
+        p10: at(|band| band.p10),
+        p50: at(|band| band.p50),
+        p90: at(|band| band.p90),
+        computed_at,
+        basis: Some(bounded(&forecast.basis.to_string(), BASIS).to_owned()),
+        stop_percent: Some(percent).filter(|percent| *percent > 0),
+        stop_reason: cause
+            .filter(|_| percent > 0)
+            .map(|(cause, _)| cause.reason().to_owned()),
+        late: latest.map(|latest| expected > latest).filter(|late| *late),
+        at_start,
+    }
+}
+
+fn at_start(
+    forecast: &Forecast,
+    since: Option<Timestamp>,
+    before: Option<&ForecastStatus>,
+) -> Option<ForecastBand> {
+    let known = before.and_then(|before| before.at_start.clone());
+    let since = since?;
+    if has_start_forecast(before, since) {
+        return known;
+    }
+    let ends = forecast
+        .ends
+        .filter(|_| forecast.now.duration_since(since) < START)?;
+    Some(ForecastBand {
+        p10: Some(wire_time(ends.p10)),
+        p50: Some(wire_time(ends.p50)),
+        p90: Some(wire_time(ends.p90)),
+        computed_at: Some(wire_time(forecast.now)),
+        rollout_since: Some(wire_time(since)),
+    })
+}
+
+/// Whether a status has the forecast of the start of the rollout that began at `since`.
+pub fn has_start_forecast(status: Option<&ForecastStatus>, since: Timestamp) -> bool {
+    let about = status
+        .and_then(|status| status.at_start.as_ref())
+        .and_then(|start| start.rollout_since.as_ref());
+    about.is_some_and(|about| *about == wire_time(since))
+}
+
+/// What is left of a forecast where there is nothing to forecast: that of the start.
+pub fn without_forecast(before: Option<&ForecastStatus>) -> Option<ForecastStatus> {
+    let at_start = before?.at_start.clone()?;
+    Some(ForecastStatus {
+        at_start: Some(at_start),
+        ..ForecastStatus::default()
+    })
+}
+
+/// How good the forecast of the start was of a rollout that began at `since` and ended at `ended`; nothing if there is none.
+pub fn forecast_error(
+    status: &ManagedClustersUpgradeStatus,
+    since: Timestamp,
+    ended: Timestamp,
+) -> Option<RecordedForecast> {
+    let forecast = status.forecast.as_ref();
+    let start = forecast?
+        .at_start
+        .as_ref()
+        .filter(|_| has_start_forecast(forecast, since))?;
+    let moment = |time: &Option<Time>| time.as_ref().map(|time| time.0);
+    let (p10, p50, p90) = (moment(&start.p10)?, moment(&start.p50)?, moment(&start.p90)?);
+    Some(RecordedForecast {
+        p10: p10.to_string(),
+        p50: p50.to_string(),
+        p90: p90.to_string(),
+        ended: wire_time(ended).0.to_string(),
+        error_seconds: ended.duration_since(p50).as_secs(),
+        within_band: p10 <= ended && ended <= p90,
+    })
+}

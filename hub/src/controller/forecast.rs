@@ -1,0 +1,215 @@
+//! When upgrades are expected to end: forecast again when something has changed, at most once a minute, and compared with what became of
+//! them.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgradeRecord, ManagedClustersUpgradeStatus};
+use drydock_forecast::{FailureRate, Forecast, GroupBy, Model, Runs};
+use drydock_objects::{
+    Planned, forecast_error, forecast_status, has_start_forecast, record, without_forecast,
+};
+use drydock_rollout::{Report, UpgradeKey};
+use jiff::{SignedDuration, Timestamp};
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+
+use super::Context;
+
+/// A forecast is renewed at most once in this time.
+const RENEWAL: SignedDuration = SignedDuration::from_mins(1);
+/// Runs of a forecast of a small fleet; of a larger one fewer, down to half of them.
+const CLUSTERS_IN_ALL_RUNS: usize = 1_000_000;
+
+/// What is known of the forecasts of this process.
+#[derive(Debug, Default)]
+pub(crate) struct Forecasts(Mutex<BTreeMap<UpgradeKey, Made>>);
+
+/// A forecast that was made: from what, and when.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    from: u64,
+    at: Timestamp,
+}
+
+/// What the status is to say, and when to look again.
+#[derive(Debug, Default)]
+pub(super) struct Renewed {
+    pub forecast: Option<ForecastStatus>,
+    pub wait: Option<Duration>,
+}
+
+impl Forecasts {
+    /// An upgrade does not exist any more.
+    pub fn forget(&self, key: &UpgradeKey) {
+        self.known().remove(key);
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, BTreeMap<UpgradeKey, Made>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The forecast of an upgrade: a new one if it is time for one, else the one that the status has.
+pub(super) async fn renew(context: &Context, planned: &Planned, now: Timestamp) -> Renewed {
+    let report = &planned.plan.report;
+    let status = planned.object.status.as_ref();
+    let before = status.and_then(|status| status.forecast.as_ref());
+    if report.frozen || report.deletion.is_some() {
+        return Renewed {
+            forecast: before.cloned(),
+            wait: None,
+        };
+    }
+    let is_over = report.counts.pending == 0 && report.counts.in_flight == 0 && report.starting == 0;
+    if context.forecast_runs == 0 || report.invalid.is_some() || report.selection_problem.is_some() || is_over
+    {
+        return Renewed {
+            forecast: without_forecast(before),
+            wait: None,
+        };
+    }
+    let key = &planned.rollout.upgrade.key;
+    let from = what_counts(report, planned.rollout.upgrade.generation);
+    let last = context.forecasts.known().get(key).copied();
+    if let Some(last) = last
+        && !lacks_start(report, before)
+        && let Some(due) = next_renewal(report, before, last, from)
+        && due > now
+    {
+        return Renewed {
+            forecast: before.cloned(),
+            wait: Duration::try_from(due.duration_since(now)).ok(),
+        };
+    }
+    let forecast = match compute(context, key, now).await {
+        Some(forecast) => Some(forecast_status(&forecast, report.rollout_since, before)),
+        None => without_forecast(before),
+    };
+    let made = Made { from, at: now };
+    context.forecasts.known().insert(key.clone(), made);
+    let due = next_renewal(report, forecast.as_ref(), made, from);
+    Renewed {
+        forecast,
+        wait: due.and_then(|due| Duration::try_from(due.duration_since(now)).ok()),
+    }
+}
+
+/// A rollout has begun, and the forecast of its start is not in the status.
+fn lacks_start(report: &Report, before: Option<&ForecastStatus>) -> bool {
+    let begins = report.starting > 0 && report.counts.initialized == 0;
+    begins
+        && report
+            .rollout_since
+            .is_some_and(|since| !has_start_forecast(before, since))
+}
+
+/// When the forecast is to be renewed if nothing else happens: a minute after the last one if something has changed since, or when the
+/// rollout should have ended.
+fn next_renewal(
+    report: &Report,
+    forecast: Option<&ForecastStatus>,
+    last: Made,
+    from: u64,
+) -> Option<Timestamp> {
+    let earliest = last.at.saturating_add(RENEWAL).ok()?;
+    if last.from != from {
+        return Some(earliest);
+    }
+    let expected = forecast?.p50.as_ref()?.0;
+    (report.counts.in_flight > 0).then(|| earliest.max(expected))
+}
+
+/// What a forecast depends on beside the time.
+fn what_counts(report: &Report, generation: i64) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let counts = &report.counts;
+    let numbers = [
+        counts.total,
+        counts.initialized,
+        counts.partial,
+        counts.complete,
+        counts.failed,
+        counts.pending,
+        counts.in_flight,
+        report.starting,
+        report.limit,
+        report.canaries.complete,
+        report.canaries.failed,
+    ];
+    (
+        numbers,
+        generation,
+        report.halt.as_ref().map(drydock_rollout::Halt::as_str),
+    )
+        .hash(&mut hasher);
+    hasher.finish()
+}
+
+async fn compute(context: &Context, key: &UpgradeKey, now: Timestamp) -> Option<Forecast> {
+    let (outlook, past) = {
+        let mut fleet = context.cache.fleet();
+        let outlook = fleet.outlook(key, now)?.ok()?;
+        (outlook, fleet.past_upgrades(&GroupBy::ProviderAndSize))
+    };
+    let most = context.forecast_runs;
+    let count = CLUSTERS_IN_ALL_RUNS / outlook.clusters.len().max(1);
+    let count = u32::try_from(count)
+        .unwrap_or(u32::MAX)
+        .clamp(most.div_ceil(2), most);
+    let runs = Runs {
+        count,
+        seed: 0,
+        with_clusters: false,
+    };
+    // It takes longer than others should wait.
+    let computed = tokio::task::spawn_blocking(move || {
+        let model = Model::new(&outlook, &past, &GroupBy::ProviderAndSize, FailureRate::Recorded);
+        Forecast::of(&outlook, &model, runs)
+    });
+    match computed.await {
+        Ok(forecast) => Some(forecast),
+        Err(error) => {
+            tracing::error!(upgrade = %key, %error, "the forecast of an upgrade ended early; it has none");
+            None
+        }
+    }
+}
+
+/// Puts on record how good the forecast of the start was, once a rollout has ended.
+///
+/// # Errors
+/// If the API server refuses; it is tried again with the next look.
+pub(super) async fn put_on_record(
+    context: &Context,
+    planned: &Planned,
+    status: &ManagedClustersUpgradeStatus,
+) -> Result<(), kube::Error> {
+    let report = &planned.plan.report;
+    let counts = &report.counts;
+    let has_ended = counts.total > 0 && counts.complete + counts.failed == counts.total;
+    let since = status.start_time.as_ref().map(|time| time.0);
+    let (Some(since), Some(ended)) = (since, report.last_finished) else {
+        return Ok(());
+    };
+    let error = forecast_error(status, since, ended).filter(|_| has_ended);
+    let key = &planned.rollout.upgrade.key;
+    let page = context.cache.fleet().page_without_forecast(key, since);
+    let (Some(error), Some(page)) = (error, page) else {
+        return Ok(());
+    };
+    let api: Api<ManagedClustersUpgradeRecord> = Api::namespaced(context.client.clone(), &key.namespace);
+    let patch = record::forecast(&page.resource_version, &error);
+    api.patch(&page.name, &PatchParams::default(), &Patch::Merge(patch))
+        .await?;
+    context.metrics.forecast_ended(key, &error);
+    tracing::info!(
+        upgrade = %key,
+        error_seconds = error.error_seconds,
+        within_band = error.within_band,
+        "the rollout has ended; its forecast is on record"
+    );
+    Ok(())
+}
