@@ -7,14 +7,10 @@ const NAMESPACED: &[(&str, &str)] = &[
     ("pods", "/api/v1"),
     ("services", "/api/v1"),
     ("serviceaccounts", "/api/v1"),
-    ("replicationcontrollers", "/api/v1"),
     ("events", "/api/v1"),
     ("deployments", "/apis/apps/v1"),
-    ("replicasets", "/apis/apps/v1"),
-    ("statefulsets", "/apis/apps/v1"),
     ("daemonsets", "/apis/apps/v1"),
     ("jobs", "/apis/batch/v1"),
-    ("cronjobs", "/apis/batch/v1"),
     ("leases", "/apis/coordination.k8s.io/v1"),
     ("poddisruptionbudgets", "/apis/policy/v1"),
     ("roles", "/apis/rbac.authorization.k8s.io/v1"),
@@ -27,7 +23,6 @@ const CLUSTER: &[(&str, &str)] = &[
     ("nodes", "/api/v1"),
     ("clusterroles", "/apis/rbac.authorization.k8s.io/v1"),
     ("clusterrolebindings", "/apis/rbac.authorization.k8s.io/v1"),
-    ("priorityclasses", "/apis/scheduling.k8s.io/v1"),
     ("customresourcedefinitions", "/apis/apiextensions.k8s.io/v1"),
 ];
 

@@ -181,9 +181,6 @@ const COMMANDS: &[(&str, &str)] = &[
         "get job made -o jsonpath={.spec.template.spec}{.spec.backoffLimit}",
         "",
     ),
-    ("create cronjob made --image=example.com/c --schedule=@daily", ""),
-    ("get cronjob made -o jsonpath={.spec}", ""),
-    ("create job from-cron --from=cronjob/made", ""),
     (
         "create role made --verb=get,list --resource=pods,deployments.apps",
         "",
@@ -198,22 +195,11 @@ const COMMANDS: &[(&str, &str)] = &[
     ("create clusterrole sum --aggregation-rule=a=b", ""),
     ("get clusterrole sum -o jsonpath={.aggregationRule}", ""),
     ("create clusterrolebinding made --clusterrole=made --user=u", ""),
-    ("create quota made --hard=pods=3,requests.cpu=1500m", ""),
-    ("get quota made -o jsonpath={.spec}", ""),
     ("create pdb made --selector=a=b --max-unavailable=30%", ""),
     ("get pdb made -o jsonpath={.spec}", ""),
     ("create service externalname made --external-name=example.com", ""),
     ("get service made -o jsonpath={.spec}", ""),
-    ("create ingress made --rule=example.com/a*=made:80", ""),
-    ("get ingress made -o jsonpath={.spec}", ""),
-    ("create priorityclass made --value=7 --description=x", ""),
-    (
-        "get priorityclass made -o jsonpath={.value}{.preemptionPolicy}{.globalDefault}",
-        "",
-    ),
-    ("autoscale deployment made --max=3", ""),
-    ("get hpa made -o jsonpath={.spec}", ""),
-    ("delete deployment,job,cronjob,quota,pdb,ingress,hpa --all", ""),
+    ("delete deployment,job,pdb --all", ""),
 ];
 
 struct Said {

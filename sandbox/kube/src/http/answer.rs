@@ -154,17 +154,7 @@ impl Writer {
 
     /// The kinds whose deletion is answered with the object, even when it is gone.
     fn answers_with_object(&self) -> bool {
-        self.kind.group.is_empty()
-            && matches!(
-                self.kind.kind.as_str(),
-                "Pod"
-                    | "Service"
-                    | "ServiceAccount"
-                    | "PersistentVolume"
-                    | "PersistentVolumeClaim"
-                    | "PodTemplate"
-                    | "ResourceQuota"
-            )
+        self.kind.group.is_empty() && matches!(self.kind.kind.as_str(), "Pod" | "Service" | "ServiceAccount")
     }
 }
 

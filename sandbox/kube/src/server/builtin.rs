@@ -7,7 +7,6 @@ use crate::store::CollectionId;
 
 struct BuiltIn {
     group: &'static str,
-    version: &'static str,
     kind: &'static str,
     plural: &'static str,
     short_names: &'static [&'static str],
@@ -21,7 +20,6 @@ struct BuiltIn {
 const fn kind(group: &'static str, kind: &'static str, plural: &'static str) -> BuiltIn {
     BuiltIn {
         group,
-        version: "v1",
         kind,
         plural,
         short_names: &[],
@@ -62,47 +60,25 @@ impl BuiltIn {
         self.scale = true;
         self
     }
-    const fn version(mut self, version: &'static str) -> Self {
-        self.version = version;
-        self
-    }
 }
 
+/// The version of all of them.
+const VERSION: &str = "v1";
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 const BUILT_IN: &[BuiltIn] = &[
     kind("", "ConfigMap", "configmaps").short(&["cm"]),
-    kind("", "Endpoints", "endpoints").short(&["ep"]),
     kind("", "Event", "events").short(&["ev"]),
-    kind("", "LimitRange", "limitranges").short(&["limits"]),
     kind("", "Namespace", "namespaces")
         .short(&["ns"])
         .cluster()
         .status(),
     kind("", "Node", "nodes").short(&["no"]).cluster().status(),
-    kind("", "PersistentVolumeClaim", "persistentvolumeclaims")
-        .short(&["pvc"])
-        .status(),
-    kind("", "PersistentVolume", "persistentvolumes")
-        .short(&["pv"])
-        .cluster()
-        .status(),
     kind("", "Pod", "pods").short(&["po"]).all().status().generation(),
-    kind("", "PodTemplate", "podtemplates"),
-    kind("", "ReplicationController", "replicationcontrollers")
-        .short(&["rc"])
-        .all()
-        .status()
-        .generation()
-        .scale(),
-    kind("", "ResourceQuota", "resourcequotas")
-        .short(&["quota"])
-        .status(),
     kind("", "Secret", "secrets"),
     kind("", "ServiceAccount", "serviceaccounts").short(&["sa"]),
     kind("", "Service", "services").short(&["svc"]).all().status(),
-    kind("apps", "ControllerRevision", "controllerrevisions"),
     kind("apps", "DaemonSet", "daemonsets")
         .short(&["ds"])
         .all()
@@ -114,43 +90,9 @@ const BUILT_IN: &[BuiltIn] = &[
         .status()
         .generation()
         .scale(),
-    kind("apps", "ReplicaSet", "replicasets")
-        .short(&["rs"])
-        .all()
-        .status()
-        .generation()
-        .scale(),
-    kind("apps", "StatefulSet", "statefulsets")
-        .short(&["sts"])
-        .all()
-        .status()
-        .generation()
-        .scale(),
-    kind("batch", "CronJob", "cronjobs")
-        .short(&["cj"])
-        .all()
-        .status()
-        .generation(),
     kind("batch", "Job", "jobs").all().status().generation(),
-    kind(
-        "autoscaling",
-        "HorizontalPodAutoscaler",
-        "horizontalpodautoscalers",
-    )
-    .version("v2")
-    .short(&["hpa"])
-    .all()
-    .status(),
     kind("coordination.k8s.io", "Lease", "leases"),
-    kind("discovery.k8s.io", "EndpointSlice", "endpointslices"),
     kind("events.k8s.io", "Event", "events").short(&["ev"]),
-    kind("networking.k8s.io", "Ingress", "ingresses")
-        .short(&["ing"])
-        .status()
-        .generation(),
-    kind("networking.k8s.io", "IngressClass", "ingressclasses")
-        .cluster()
-        .generation(),
     kind("networking.k8s.io", "NetworkPolicy", "networkpolicies")
         .short(&["netpol"])
         .generation(),
@@ -162,13 +104,6 @@ const BUILT_IN: &[BuiltIn] = &[
     kind(RBAC, "ClusterRole", "clusterroles").cluster(),
     kind(RBAC, "RoleBinding", "rolebindings"),
     kind(RBAC, "Role", "roles"),
-    kind("scheduling.k8s.io", "PriorityClass", "priorityclasses")
-        .short(&["pc"])
-        .cluster()
-        .generation(),
-    kind("storage.k8s.io", "StorageClass", "storageclasses")
-        .short(&["sc"])
-        .cluster(),
     kind(
         "apiextensions.k8s.io",
         "CustomResourceDefinition",
@@ -178,26 +113,6 @@ const BUILT_IN: &[BuiltIn] = &[
     .category("api-extensions")
     .cluster()
     .status()
-    .generation(),
-    kind("apiregistration.k8s.io", "APIService", "apiservices")
-        .category("api-extensions")
-        .cluster()
-        .status(),
-    kind(
-        ADMISSION,
-        "MutatingWebhookConfiguration",
-        "mutatingwebhookconfigurations",
-    )
-    .category("api-extensions")
-    .cluster()
-    .generation(),
-    kind(
-        ADMISSION,
-        "ValidatingWebhookConfiguration",
-        "validatingwebhookconfigurations",
-    )
-    .category("api-extensions")
-    .cluster()
     .generation(),
     kind(
         ADMISSION,
@@ -237,14 +152,14 @@ fn kind_type(built_in: &BuiltIn) -> KindType {
         resource.clone()
     };
     let api_version = if built_in.group.is_empty() || is_event {
-        built_in.version.to_owned()
+        VERSION.to_owned()
     } else {
-        format!("{}/{}", built_in.group, built_in.version)
+        format!("{}/{VERSION}", built_in.group)
     };
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     KindType {
         group: built_in.group.to_owned(),
-        version: built_in.version.to_owned(),
+        version: VERSION.to_owned(),
         kind: built_in.kind.to_owned(),
         list_kind: format!("{}List", built_in.kind),
         plural: built_in.plural.to_owned(),

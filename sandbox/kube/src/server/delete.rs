@@ -32,7 +32,7 @@ impl State {
         if options.dry_run {
             return Ok(self.rehearsed(call, &live, options));
         }
-        let leaves_dependents = call.kind.is("batch", "Job") || call.kind.is("", "ReplicationController");
+        let leaves_dependents = call.kind.is("batch", "Job");
         let propagation = options
             .propagation
             .or(leaves_dependents.then_some(Propagation::Orphan));

@@ -352,8 +352,6 @@ fn selectable(kind: &super::KindType) -> Vec<&str> {
         ("", "Node") => vec!["spec.unschedulable"],
         ("", "Secret") => vec!["type"],
         ("", "Service") => vec!["spec.clusterIP", "spec.type"],
-        ("", "ReplicationController") => vec!["status.replicas"],
-        ("apps", "ReplicaSet") => vec!["status.replicas"],
         ("batch", "Job") => vec!["status.successful"],
         ("", "Event") => vec![
             "involvedObject.kind",

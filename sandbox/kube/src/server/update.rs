@@ -172,9 +172,7 @@ fn may_update_unconditionally(kind: &KindType) -> bool {
     kind.origin == Origin::BuiltIn
         && !matches!(
             (kind.group.as_str(), kind.kind.as_str()),
-            ("coordination.k8s.io", "Lease")
-                | ("apiextensions.k8s.io", "CustomResourceDefinition")
-                | ("apiregistration.k8s.io", "APIService")
+            ("coordination.k8s.io", "Lease") | ("apiextensions.k8s.io", "CustomResourceDefinition")
         )
 }
 

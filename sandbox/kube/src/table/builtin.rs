@@ -18,10 +18,7 @@ pub(super) fn columns(group: &str, kind: &str) -> Vec<Column> {
         ("", "Secret") => SECRET,
         ("" | "events.k8s.io", "Event") => return event(),
         ("batch", "Job") => JOB,
-        ("batch", "CronJob") => CRON_JOB,
         ("apps", "Deployment") => DEPLOYMENT,
-        ("apps", "ReplicaSet") => REPLICA_SET,
-        ("apps", "StatefulSet") => STATEFUL_SET,
         ("apps", "DaemonSet") => DAEMON_SET,
         ("policy", "PodDisruptionBudget") => BUDGET,
         ("coordination.k8s.io", "Lease") => LEASE,
@@ -184,11 +181,7 @@ const SELECTOR: Named = ("Selector", "string", 1, |object, _| {
 });
 
 fn of_containers(object: &Value, field: &str) -> String {
-    let template = match object["spec"].get("jobTemplate") {
-        Some(job) => &job["spec"]["template"],
-        None => &object["spec"]["template"],
-    };
-    let values: Vec<&str> = items(&template["spec"]["containers"])
+    let values: Vec<&str> = items(&object["spec"]["template"]["spec"]["containers"])
         .filter_map(|container| container[field].as_str())
         .collect();
     values.join(",")
@@ -263,33 +256,6 @@ const JOB: &[Named] = &[
     SELECTOR,
 ];
 
-const CRON_JOB: &[Named] = &[
-    ("Schedule", "string", 0, |job, _| job["spec"]["schedule"].clone()),
-    ("Timezone", "string", 0, |job, _| {
-        or_none(&job["spec"]["timeZone"])
-    }),
-    ("Suspend", "boolean", 0, |job, _| {
-        json!(if job["spec"]["suspend"] == true {
-            "True"
-        } else {
-            "False"
-        })
-    }),
-    ("Active", "integer", 0, |job, _| {
-        json!(items(&job["status"]["active"]).count())
-    }),
-    ("Last Schedule", "string", 0, |job, now| {
-        match &job["status"]["lastScheduleTime"] {
-            Value::Null => json!("<none>"),
-            time => age::since(time, now),
-        }
-    }),
-    ("Age", "string", 0, AGE),
-    CONTAINERS,
-    IMAGES,
-    SELECTOR,
-];
-
 const DEPLOYMENT: &[Named] = &[
     ("Ready", "string", 0, |deployment, _| {
         let ready = number(&deployment["status"]["readyReplicas"]);
@@ -305,32 +271,6 @@ const DEPLOYMENT: &[Named] = &[
     CONTAINERS,
     IMAGES,
     SELECTOR,
-];
-
-const REPLICA_SET: &[Named] = &[
-    ("Desired", "integer", 0, |set, _| {
-        json!(number(&set["spec"]["replicas"]))
-    }),
-    ("Current", "integer", 0, |set, _| {
-        json!(number(&set["status"]["replicas"]))
-    }),
-    ("Ready", "integer", 0, |set, _| {
-        json!(number(&set["status"]["readyReplicas"]))
-    }),
-    ("Age", "string", 0, AGE),
-    CONTAINERS,
-    IMAGES,
-    SELECTOR,
-];
-
-const STATEFUL_SET: &[Named] = &[
-    ("Ready", "string", 0, |set, _| {
-        let ready = number(&set["status"]["readyReplicas"]);
-        json!(format!("{ready}/{}", number(&set["spec"]["replicas"])))
-    }),
-    ("Age", "string", 0, AGE),
-    CONTAINERS,
-    IMAGES,
 ];
 
 const DAEMON_SET: &[Named] = &[

@@ -101,7 +101,7 @@ fn the_kinds_of_kubernetes_are_shown_as_people_know_them() {
             json!(["a", "Complete", "1/1", "100s", "3d", "", "", "<none>"]),
         ),
         ("", "ConfigMap", map.clone(), json!(["a", 1, "3d"])),
-        ("storage.k8s.io", "StorageClass", map, json!(["a", "3d"])),
+        ("", "ServiceAccount", map, json!(["a", "3d"])),
     ];
     for (group, kind, object, cells) in table {
         let shown =

@@ -7,14 +7,12 @@ use crate::schema::object_meta::object_meta;
 use crate::schema::parse::{Parser, anything, reference};
 use k8s_openapi::Resource;
 use k8s_openapi::api::{
-    admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v1 as autoscaling_v1,
-    autoscaling::v2 as autoscaling, batch::v1 as batch, coordination::v1 as coordination, core::v1 as core,
-    discovery::v1 as discovery, events::v1 as events, networking::v1 as networking, policy::v1 as policy,
-    rbac::v1 as rbac, scheduling::v1 as scheduling, storage::v1 as storage,
+    admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v1 as autoscaling,
+    batch::v1 as batch, coordination::v1 as coordination, core::v1 as core, events::v1 as events,
+    networking::v1 as networking, policy::v1 as policy, rbac::v1 as rbac,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
-use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1 as apiregistration;
 use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::Value;
@@ -44,60 +42,40 @@ impl Collector {
     /// Bodies of requests that are no objects of their own.
     fn mention_bodies(&mut self) {
         self.generator.subschema_for::<meta::DeleteOptions>();
-        self.generator.subschema_for::<autoscaling_v1::Scale>();
+        self.generator.subschema_for::<autoscaling::Scale>();
         self.generator.subschema_for::<core::Binding>();
         self.generator.subschema_for::<policy::Eviction>();
     }
 
     fn add_workloads(&mut self) {
-        self.add::<apps::ControllerRevision>();
         self.add::<apps::DaemonSet>();
         self.add::<apps::Deployment>();
-        self.add::<apps::ReplicaSet>();
-        self.add::<apps::StatefulSet>();
-        self.add::<autoscaling::HorizontalPodAutoscaler>();
-        self.add::<batch::CronJob>();
         self.add::<batch::Job>();
         self.add::<core::Pod>();
-        self.add::<core::PodTemplate>();
-        self.add::<core::ReplicationController>();
         self.add::<policy::PodDisruptionBudget>();
-        self.add::<scheduling::PriorityClass>();
     }
 
     fn add_core(&mut self) {
         self.add::<core::ConfigMap>();
-        self.add::<core::Endpoints>();
         self.add::<core::Event>();
-        self.add::<core::LimitRange>();
         self.add::<core::Namespace>();
         self.add::<core::Node>();
-        self.add::<core::PersistentVolume>();
-        self.add::<core::PersistentVolumeClaim>();
-        self.add::<core::ResourceQuota>();
         self.add::<core::Secret>();
         self.add::<core::Service>();
         self.add::<core::ServiceAccount>();
         self.add::<coordination::Lease>();
-        self.add::<discovery::EndpointSlice>();
         self.add::<events::Event>();
     }
 
     fn add_cluster_administration(&mut self) {
-        self.add::<admission::MutatingWebhookConfiguration>();
         self.add::<admission::ValidatingAdmissionPolicy>();
         self.add::<admission::ValidatingAdmissionPolicyBinding>();
-        self.add::<admission::ValidatingWebhookConfiguration>();
         self.add::<apiextensions::CustomResourceDefinition>();
-        self.add::<apiregistration::APIService>();
-        self.add::<networking::Ingress>();
-        self.add::<networking::IngressClass>();
         self.add::<networking::NetworkPolicy>();
         self.add::<rbac::ClusterRole>();
         self.add::<rbac::ClusterRoleBinding>();
         self.add::<rbac::Role>();
         self.add::<rbac::RoleBinding>();
-        self.add::<storage::StorageClass>();
     }
 }
 
@@ -115,9 +93,7 @@ pub(super) fn collect() -> Definitions {
     let mut schemas: BTreeMap<String, Value> =
         collector.generator.take_definitions(true).into_iter().collect();
     for (name, schema) in &mut schemas {
-        if let Some(fields) = schema.as_object_mut() {
-            merge::annotate(name, fields);
-        }
+        merge::annotate(name, schema);
     }
     Definitions {
         kinds: collector.kinds,

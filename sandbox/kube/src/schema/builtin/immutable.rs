@@ -18,15 +18,9 @@ const IMMUTABLE: &[(&str, &str, &[&str])] = &[
     ),
     ("apps", "Deployment", &["spec.selector"]),
     ("apps", "DaemonSet", &["spec.selector"]),
-    ("apps", "ReplicaSet", &["spec.selector"]),
     ("", "Secret", &["type"]),
     ("rbac.authorization.k8s.io", "ClusterRoleBinding", &["roleRef"]),
     ("rbac.authorization.k8s.io", "RoleBinding", &["roleRef"]),
-    (
-        "storage.k8s.io",
-        "StorageClass",
-        &["provisioner", "parameters", "reclaimPolicy"],
-    ),
 ];
 
 /// What an update changes that it may not.

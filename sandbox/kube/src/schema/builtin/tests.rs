@@ -46,21 +46,14 @@ fn without_what_is_not_modelled(kind: &str, object: &mut Value) {
             }
             remove("/spec/ports/0", "nodePort");
         }
-        "HorizontalPodAutoscaler" => remove("", "status"),
         "Node" => {
             remove("/spec", "taints");
             remove("", "status");
-        }
-        "LimitRange" => {
-            remove("/spec/limits/0", "default");
-            remove("/spec/limits/0", "defaultRequest");
         }
         "DaemonSet" => {
             remove("/metadata", "annotations");
             remove("", "status");
         }
-        "StatefulSet" | "ReplicaSet" | "ReplicationController" => remove("", "status"),
-        "PersistentVolume" => remove("/status", "lastPhaseTransitionTime"),
         "Event" => {
             for name in ["firstTimestamp", "lastTimestamp", "eventTime"] {
                 remove("", name);

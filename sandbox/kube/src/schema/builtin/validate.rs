@@ -27,16 +27,8 @@ pub fn validate(kind: &GroupVersionKind, object: &Value) -> Vec<FieldError> {
                 percentage(&update[field], &path, &mut errors);
             }
         }
-        ("apps", "DaemonSet" | "ReplicaSet" | "StatefulSet") => workload(object, &mut errors),
-        ("batch", "Job") => job(&object["spec"], "spec", &mut errors),
-        ("batch", "CronJob") => {
-            cron(
-                object["spec"]["schedule"].as_str().unwrap_or_default(),
-                &mut errors,
-            );
-            let spec = &object["spec"]["jobTemplate"]["spec"];
-            job(spec, "spec.jobTemplate.spec", &mut errors);
-        }
+        ("apps", "DaemonSet") => workload(object, &mut errors),
+        ("batch", "Job") => job(&object["spec"], &mut errors),
         ("coordination.k8s.io", "Lease") => lease(&object["spec"], &mut errors),
         ("policy", "PodDisruptionBudget") => budget(&object["spec"], &mut errors),
         ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => rules(object, &mut errors),
@@ -171,42 +163,28 @@ fn pod_spec(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn job(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn job(spec: &Value, errors: &mut Vec<FieldError>) {
+    const TEMPLATE: &str = "spec.template.spec";
     for field in [
         "parallelism",
         "completions",
         "backoffLimit",
         "activeDeadlineSeconds",
     ] {
-        not_negative(&spec[field], &format!("{path}.{field}"), errors);
+        not_negative(&spec[field], &format!("spec.{field}"), errors);
     }
-    let template = format!("{path}.template.spec");
-    pod_spec(&spec["template"]["spec"], &template, errors);
+    pod_spec(&spec["template"]["spec"], TEMPLATE, errors);
     match text(&spec["template"]["spec"]["restartPolicy"]) {
         "OnFailure" | "Never" => {}
         "" | "Always" => errors.push(FieldError::required(
-            format!("{template}.restartPolicy"),
+            format!("{TEMPLATE}.restartPolicy"),
             "valid values: \"OnFailure\", \"Never\"",
         )),
         other => errors.push(FieldError::not_supported(
-            format!("{template}.restartPolicy"),
+            format!("{TEMPLATE}.restartPolicy"),
             other,
             &["OnFailure", "Never"],
         )),
-    }
-}
-
-fn cron(schedule: &str, errors: &mut Vec<FieldError>) {
-    let fields: Vec<&str> = schedule.split_whitespace().collect();
-    if schedule.is_empty() {
-        errors.push(FieldError::required("spec.schedule", ""));
-    } else if fields.len() != 5 && !schedule.starts_with('@') {
-        let why = format!(
-            "expected exactly 5 fields, found {}: [{}]",
-            fields.len(),
-            fields.join(" ")
-        );
-        errors.push(FieldError::invalid("spec.schedule", schedule, why));
     }
 }
 

@@ -13,19 +13,11 @@ static EMPTY: LazyLock<BTreeMap<&'static str, Value>> = LazyLock::new(|| {
     let without_status = |spec: Value| json!({"metadata": {}, "spec": spec});
     let with = |spec: Value| json!({"metadata": {}, "spec": spec, "status": {}});
     let workload = |more: &str| with(json!({"template": template, more: {}}));
-    let load_balancer = || json!({"metadata": {}, "spec": {}, "status": {"loadBalancer": {}}});
     BTreeMap::from([
         ("Deployment", workload("strategy")),
         ("DaemonSet", workload("updateStrategy")),
-        ("StatefulSet", workload("updateStrategy")),
-        ("ReplicaSet", with(json!({"template": template}))),
         ("Job", with(json!({"template": template}))),
-        (
-            "CronJob",
-            with(json!({"jobTemplate": {"metadata": {}, "spec": {"template": template}}})),
-        ),
         ("Pod", with(json!({"containers": []}))),
-        ("PodTemplate", json!({"metadata": {}, "template": template})),
         (
             "CustomResourceDefinition",
             json!({"metadata": {}, "spec": {"names": {}}, "status": {"acceptedNames": {}}}),
@@ -36,20 +28,14 @@ static EMPTY: LazyLock<BTreeMap<&'static str, Value>> = LazyLock::new(|| {
             "Node",
             json!({"metadata": {}, "spec": {}, "status": {"daemonEndpoints": {"kubeletEndpoint": {}}, "nodeInfo": {}}}),
         ),
-        ("Service", load_balancer()),
-        ("Ingress", load_balancer()),
-        ("PersistentVolumeClaim", with(json!({"resources": {}}))),
-        ("HorizontalPodAutoscaler", with(json!({"scaleTargetRef": {}}))),
+        (
+            "Service",
+            json!({"metadata": {}, "spec": {}, "status": {"loadBalancer": {}}}),
+        ),
         ("NetworkPolicy", without_status(json!({"podSelector": {}}))),
         ("Lease", without_status(json!({}))),
         ("Namespace", plain()),
         ("PodDisruptionBudget", plain()),
-        ("ReplicationController", plain()),
-        ("IngressClass", without_status(json!({}))),
-        ("LimitRange", without_status(json!({}))),
-        ("ResourceQuota", plain()),
-        ("PersistentVolume", plain()),
-        ("APIService", plain()),
         ("ValidatingAdmissionPolicy", plain()),
         ("ValidatingAdmissionPolicyBinding", without_status(json!({}))),
     ])

@@ -4,7 +4,7 @@ use super::{fields, fill, items, made_fields};
 use crate::schema::GroupVersionKind;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 pub(super) fn default(kind: &GroupVersionKind, object: &mut Value) {
     match (kind.group.as_str(), kind.kind.as_str()) {
@@ -25,66 +25,14 @@ pub(super) fn default(kind: &GroupVersionKind, object: &mut Value) {
             made_fields(object, "spec");
         }
         ("", "Node") => with_spec_and_status(object),
-        ("", "Endpoints") => {
-            for subset in items(object, "subsets") {
-                default_ports(subset);
-            }
-        }
-        ("", "PersistentVolume") => {
-            fields(object, "/spec/hostPath")
-                .into_iter()
-                .for_each(|path| fill(path, "type", ""));
-            storage(
-                object,
-                &[
-                    ("persistentVolumeReclaimPolicy", "Retain"),
-                    ("volumeMode", "Filesystem"),
-                ],
-            );
-        }
-        ("", "PersistentVolumeClaim") => storage(object, &[("volumeMode", "Filesystem")]),
-        ("discovery.k8s.io", "EndpointSlice") => {
-            default_ports(object);
-            items(object, "ports")
-                .filter_map(Value::as_object_mut)
-                .for_each(|port| fill(port, "name", ""));
-            let endpoints = items(object, "endpoints").filter_map(Value::as_object_mut);
-            endpoints.for_each(|endpoint| fill(endpoint, "conditions", json!({})));
-        }
         ("rbac.authorization.k8s.io", _) => access(object),
         ("networking.k8s.io", "NetworkPolicy") => network_policy(object),
-        ("networking.k8s.io", "Ingress") => status(object, json!({"loadBalancer": {}})),
         ("policy", "PodDisruptionBudget") => {
             let none =
                 json!({"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0});
             status(object, none);
         }
-        ("scheduling.k8s.io", "PriorityClass") => {
-            set(object, &[("preemptionPolicy", "PreemptLowerPriority")]);
-        }
-        ("storage.k8s.io", "StorageClass") => {
-            set(
-                object,
-                &[("reclaimPolicy", "Delete"), ("volumeBindingMode", "Immediate")],
-            );
-        }
-        ("autoscaling", _) => autoscaler(object),
-        ("admissionregistration.k8s.io", _) => items(object, "webhooks").for_each(webhook),
         _ => {}
-    }
-}
-
-/// One pod at least, and as many as keep to four fifths of the processor time that they ask for.
-fn autoscaler(object: &mut Value) {
-    let Some(spec) = fields(object, "/spec") else {
-        return;
-    };
-    fill(spec, "minReplicas", 1);
-    let metrics = spec.get("metrics").and_then(Value::as_array);
-    if metrics.is_none_or(Vec::is_empty) {
-        let target = json!({"type": "Utilization", "averageUtilization": 80});
-        let metric = json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
-        spec.insert("metrics".to_owned(), json!([metric]));
     }
 }
 
@@ -176,17 +124,6 @@ fn default_ports(object: &mut Value) {
         .for_each(|port| fill(port, "protocol", "TCP"));
 }
 
-fn storage(object: &mut Value, defaults: &[(&str, &str)]) {
-    if let Some(spec) = fields(object, "/spec") {
-        defaults
-            .iter()
-            .for_each(|(name, default)| fill(spec, name, *default));
-    }
-    made_fields(object, "status")
-        .into_iter()
-        .for_each(|status| fill(status, "phase", "Pending"));
-}
-
 fn access(object: &mut Value) {
     const GROUP: &str = "rbac.authorization.k8s.io";
     fields(object, "/roleRef")
@@ -221,21 +158,4 @@ fn network_policy(object: &mut Value) {
     spec.as_object_mut()
         .into_iter()
         .for_each(|spec| fill(spec, "policyTypes", types.clone()));
-}
-
-fn webhook(webhook: &mut Value) {
-    fields(webhook, "/clientConfig/service")
-        .into_iter()
-        .for_each(|service| fill(service, "port", 443));
-    items(webhook, "rules")
-        .filter_map(Value::as_object_mut)
-        .for_each(|rule| fill(rule, "scope", "*"));
-    let Some(fields) = webhook.as_object_mut() else {
-        return;
-    };
-    fill(fields, "failurePolicy", "Fail");
-    fill(fields, "matchPolicy", "Equivalent");
-    fill(fields, "namespaceSelector", Map::new());
-    fill(fields, "objectSelector", Map::new());
-    fill(fields, "timeoutSeconds", 10);
 }

@@ -17,9 +17,7 @@ pub fn prepare_for_create(kind: &GroupVersionKind, object: &mut Value) {
                 "currentNumberScheduled": 0, "numberMisscheduled": 0, "desiredNumberScheduled": 0, "numberReady": 0,
             });
         }
-        ("apps", "ReplicaSet") => object["status"] = json!({"replicas": 0}),
-        ("apps", "StatefulSet") => object["status"] = json!({"replicas": 0, "availableReplicas": 0}),
-        ("apps" | "batch", _) => object["status"] = json!({}),
+        ("apps", "Deployment") => object["status"] = json!({}),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => {
             let storage: Vec<Value> = object["spec"]["versions"]
                 .as_array()
@@ -44,21 +42,7 @@ pub fn prepare_for_create(kind: &GroupVersionKind, object: &mut Value) {
             object["status"] = json!({"phase": "Active"});
         }
         ("", "Pod") => pod(object),
-        ("", "PersistentVolumeClaim") => protect(object, "kubernetes.io/pvc-protection"),
-        ("", "PersistentVolume") => protect(object, "kubernetes.io/pv-protection"),
         _ => {}
-    }
-}
-
-fn protect(object: &mut Value, finalizer: &str) {
-    let Some(metadata) = object["metadata"].as_object_mut() else {
-        return;
-    };
-    fill(metadata, "finalizers", json!([]));
-    if let Some(finalizers) = metadata.get_mut("finalizers").and_then(Value::as_array_mut)
-        && !finalizers.iter().any(|known| known == finalizer)
-    {
-        finalizers.push(finalizer.into());
     }
 }
 

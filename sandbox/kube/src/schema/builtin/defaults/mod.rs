@@ -23,8 +23,7 @@ pub fn default(kind: &GroupVersionKind, object: &mut Value) {
     }
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Pod") => pod::pod(object),
-        ("", "PodTemplate") => pod::template(&mut object["template"]),
-        ("apps" | "batch", _) | ("", "ReplicationController") => workload::default(&kind.kind, object),
+        ("apps" | "batch", _) => workload::default(&kind.kind, object),
         _ => core::default(kind, object),
     }
     written::complete(&kind.kind, object);

@@ -32,26 +32,20 @@ pub(super) fn pod(object: &mut Value) {
     }
 }
 
-/// The template of a workload.
-pub(super) fn template(template: &mut Value) {
-    if let Some(fields) = template.as_object_mut() {
-        fill(fields, "metadata", json!({}));
-    }
-    if let Some(spec) = template.get_mut("spec").filter(|spec| spec.is_object()) {
-        pod_spec(spec);
-    }
-}
-
 /// A workload without a template has an empty one, whose pod specification is defaulted all the same.
 pub(super) fn template_of(spec: &mut Value) {
     let Some(fields) = spec.as_object_mut() else {
         return;
     };
     fill(fields, "template", json!({}));
-    if let Some(template) = fields.get_mut("template").and_then(Value::as_object_mut) {
-        fill(template, "spec", json!({}));
+    let Some(template) = fields.get_mut("template").and_then(Value::as_object_mut) else {
+        return;
+    };
+    fill(template, "metadata", json!({}));
+    fill(template, "spec", json!({}));
+    if let Some(spec) = template.get_mut("spec").filter(|spec| spec.is_object()) {
+        pod_spec(spec);
     }
-    template(&mut spec["template"]);
 }
 
 fn containers(spec: &mut Value) -> Vec<&mut Value> {

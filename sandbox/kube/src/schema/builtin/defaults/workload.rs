@@ -4,17 +4,14 @@ use super::{fill, items, pod};
 use serde_json::{Map, Value, json};
 
 pub(super) fn default(kind: &str, object: &mut Value) {
-    if let Some(fields) = object.as_object_mut().filter(|_| kind != "ControllerRevision") {
+    if let Some(fields) = object.as_object_mut() {
         fill(fields, "spec", json!({}));
         fill(fields, "status", json!({}));
     }
     match kind {
-        "CronJob" => cron_job(object),
         "Job" => job(object),
-        "Deployment" | "DaemonSet" | "ReplicaSet" | "ReplicationController" | "StatefulSet" => {
-            pod::template_of(&mut object["spec"]);
-            replicated(kind, object);
-        }
+        "Deployment" => deployment(&mut object["spec"]),
+        "DaemonSet" => daemon_set(&mut object["spec"]),
         _ => {}
     }
 }
@@ -73,67 +70,32 @@ fn labels_of_template(object: &mut Value) {
     }
 }
 
-fn cron_job(object: &mut Value) {
-    if let Some(template) = object.pointer_mut("/spec/jobTemplate") {
-        if let Some(fields) = template.as_object_mut() {
-            fill(fields, "metadata", json!({}));
-        }
-        pod::template_of(&mut template["spec"]);
-    }
-    let Some(spec) = object["spec"].as_object_mut() else {
+fn deployment(spec: &mut Value) {
+    pod::template_of(spec);
+    let Some(spec) = spec.as_object_mut() else {
         return;
     };
-    fill(spec, "concurrencyPolicy", "Allow");
-    fill(spec, "suspend", false);
-    fill(spec, "successfulJobsHistoryLimit", 3);
-    fill(spec, "failedJobsHistoryLimit", 1);
+    fill(spec, "replicas", 1);
+    fill(spec, "revisionHistoryLimit", 10);
+    fill(spec, "progressDeadlineSeconds", 600);
+    rolling(
+        spec,
+        "strategy",
+        &json!({"maxUnavailable": "25%", "maxSurge": "25%"}),
+    );
 }
 
-fn replicated(kind: &str, object: &mut Value) {
-    let Some(spec) = object["spec"].as_object_mut() else {
+fn daemon_set(spec: &mut Value) {
+    pod::template_of(spec);
+    let Some(spec) = spec.as_object_mut() else {
         return;
     };
-    match kind {
-        "Deployment" => {
-            fill(spec, "replicas", 1);
-            fill(spec, "revisionHistoryLimit", 10);
-            fill(spec, "progressDeadlineSeconds", 600);
-            rolling(
-                spec,
-                "strategy",
-                &json!({"maxUnavailable": "25%", "maxSurge": "25%"}),
-            );
-        }
-        "StatefulSet" => {
-            fill(spec, "replicas", 1);
-            fill(spec, "revisionHistoryLimit", 10);
-            fill(spec, "podManagementPolicy", "OrderedReady");
-            fill(
-                spec,
-                "persistentVolumeClaimRetentionPolicy",
-                json!({"whenDeleted": "Retain", "whenScaled": "Retain"}),
-            );
-            rolling(spec, "updateStrategy", &json!({"partition": 0}));
-            claim_templates(&mut object["spec"]);
-        }
-        "DaemonSet" => {
-            fill(spec, "revisionHistoryLimit", 10);
-            rolling(
-                spec,
-                "updateStrategy",
-                &json!({"maxUnavailable": 1, "maxSurge": 0}),
-            );
-        }
-        "ReplicationController" => {
-            fill(spec, "replicas", 1);
-            let labels = spec["template"]["metadata"].get("labels").cloned();
-            if let Some(labels) = labels {
-                fill(spec, "selector", labels);
-            }
-            labels_of_template(object);
-        }
-        _ => fill(spec, "replicas", 1),
-    }
+    fill(spec, "revisionHistoryLimit", 10);
+    rolling(
+        spec,
+        "updateStrategy",
+        &json!({"maxUnavailable": 1, "maxSurge": 0}),
+    );
 }
 
 fn rolling(spec: &mut Map<String, Value>, name: &str, parameters: &Value) {
@@ -152,16 +114,5 @@ fn rolling(spec: &mut Map<String, Value>, name: &str, parameters: &Value) {
     };
     for (name, default) in parameters {
         fill(given, name, default.clone());
-    }
-}
-
-fn claim_templates(spec: &mut Value) {
-    for claim in items(spec, "volumeClaimTemplates").filter_map(Value::as_object_mut) {
-        fill(claim, "apiVersion", "v1");
-        fill(claim, "kind", "PersistentVolumeClaim");
-        fill(claim, "status", json!({"phase": "Pending"}));
-        if let Some(spec) = claim.get_mut("spec").and_then(Value::as_object_mut) {
-            fill(spec, "volumeMode", "Filesystem");
-        }
     }
 }

@@ -6,14 +6,11 @@ use serde_json::{Value, json};
 
 const CONDITION_TIMES: &[(&str, &[&str])] = &[
     ("Deployment", &["lastUpdateTime", "lastTransitionTime"]),
-    ("ReplicaSet", &["lastTransitionTime"]),
     ("DaemonSet", &["lastTransitionTime"]),
-    ("StatefulSet", &["lastTransitionTime"]),
     ("Job", &["lastProbeTime", "lastTransitionTime"]),
     ("Pod", &["lastProbeTime", "lastTransitionTime"]),
     ("Node", &["lastHeartbeatTime", "lastTransitionTime"]),
     ("Namespace", &["lastTransitionTime"]),
-    ("PersistentVolumeClaim", &["lastProbeTime", "lastTransitionTime"]),
     ("CustomResourceDefinition", &["lastTransitionTime"]),
 ];
 
@@ -34,27 +31,20 @@ pub(super) fn complete(kind: &str, object: &mut Value) {
             {
                 fill(annotations, "deprecated.daemonset.template.generation", "1");
             }
-            numbers(
-                object,
-                &[
+            if let Some(status) = made_fields(object, "status") {
+                for name in [
                     "currentNumberScheduled",
                     "numberMisscheduled",
                     "desiredNumberScheduled",
                     "numberReady",
-                ],
-            );
+                ] {
+                    fill(status, name, 0);
+                }
+            }
         }
-        "ReplicaSet" => numbers(object, &["replicas"]),
-        "StatefulSet" => numbers(object, &["replicas", "availableReplicas"]),
         "Node" => node(object),
         "Pod" => pod(object),
         _ => {}
-    }
-}
-
-fn numbers(object: &mut Value, names: &[&str]) {
-    if let Some(status) = made_fields(object, "status") {
-        names.iter().for_each(|name| fill(status, name, 0));
     }
 }
 
