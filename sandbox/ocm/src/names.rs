@@ -22,7 +22,5 @@ pub const WORK_FINALIZER: &str = "cluster.open-cluster-management.io/manifest-wo
 pub const APPLIED_WORK_FINALIZER: &str = "cluster.open-cluster-management.io/applied-manifest-work-cleanup";
 /// Field manager of works that name none.
 pub const DEFAULT_FIELD_MANAGER: &str = "work-agent";
-/// Annotation that remembers what was applied, when fields are ignored.
-pub const SPEC_HASH_ANNOTATION: &str = "open-cluster-management.io/config-spec-hash";
 /// Claim of a cluster with the version of OpenShift that it runs.
 pub const CLUSTER_VERSION_CLAIM: &str = "version.openshift.io";

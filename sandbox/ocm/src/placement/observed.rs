@@ -12,7 +12,6 @@ use super::{
         selector::{Selector, SelectorError},
     },
     filter::Toleration,
-    score::Weights,
 };
 use kube_sandbox::object::{self, Named, Shared};
 
@@ -188,8 +187,6 @@ pub struct Placement {
     pub predicates: Vec<Result<ClusterSelector, ClusterSelectorError>>,
     /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
-    /// `spec.prioritizerPolicy`.
-    pub weights: Weights,
     /// `spec.decisionStrategy.groupStrategy.decisionGroups`.
     pub groups: Vec<PredefinedGroup>,
     /// `spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup`.
@@ -218,7 +215,6 @@ impl Placement {
                 .iter()
                 .map(Toleration::parse)
                 .collect(),
-            weights: Weights::parse(&spec["prioritizerPolicy"]),
             groups: object::list(&strategy["decisionGroups"])
                 .iter()
                 .map(|group| PredefinedGroup {

@@ -154,7 +154,7 @@ fn choose<'a>(
         .collect();
     let matched = filter::by_predicates(placement, available)?;
     let (mut feasible, wake) = filter::by_taints(placement, matched, &chosen_before, now)?;
-    score::prioritize(observed, placement, &mut feasible, &chosen_before)?;
+    score::prioritize(observed, placement, &mut feasible, &chosen_before);
     if let Some(wanted) = placement.number_of_clusters {
         feasible.truncate(usize::try_from(wanted).unwrap_or_default());
     }

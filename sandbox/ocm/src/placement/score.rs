@@ -1,61 +1,11 @@
-//! Prioritizers: Balance and Steady, with the weights that the Placement gives them.
+//! Prioritizers: Balance (few other Placements chose the cluster) and Steady (this one chose it before), which weigh the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
-use super::{
-    observed::{CandidateCluster, Observed, Placement},
-    schedule::SchedulingError,
-};
-use kube_sandbox::object;
+use super::observed::{CandidateCluster, Observed, Placement};
 
 /// The best score that a prioritizer gives.
 const MAX_SCORE: i64 = 100;
-
-/// The weights of the prioritizers; a weight of 0 switches one off.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Weights {
-    /// Prefer clusters that few other Placements chose.
-    pub balance: i64,
-    /// Prefer clusters that this Placement chose before.
-    pub steady: i64,
-    /// What is wrong with the policy.
-    pub fault: Option<String>,
-}
-
-impl Weights {
-    /// Reads `spec.prioritizerPolicy`: Balance and Steady weigh 1 unless the policy says otherwise, and nothing
-    /// but what it names counts in mode Exact.
-    pub fn parse(policy: &Value) -> Self {
-        let exact = policy["mode"] == "Exact";
-        let default = i64::from(!exact);
-        let mut weights = Self {
-            balance: default,
-            steady: default,
-            fault: None,
-        };
-        for configuration in object::list(&policy["configurations"]) {
-            let weight = configuration["weight"].as_i64().unwrap_or(1);
-            let coordinate = &configuration["scoreCoordinate"];
-            match (coordinate["type"].as_str(), coordinate["builtIn"].as_str()) {
-                (Some("AddOn"), _) if coordinate["addOn"].is_null() && weight != 0 => {
-                    weights.fault = Some("addOn should not be empty".to_owned());
-                }
-                (Some("AddOn"), _) => {}
-                (_, Some("Balance")) => weights.balance = weight,
-                (_, Some("Steady")) => weights.steady = weight,
-                (_, Some("ResourceAllocatableCPU" | "ResourceAllocatableMemory")) => {}
-                (_, Some(other)) if weight != 0 => {
-                    weights.fault = Some(format!("incorrect builtin prioritizer: {other}"));
-                }
-                (_, Some(_)) => {}
-                (_, None) => weights.fault = Some("scoreCoordinate field is required".to_owned()),
-            }
-        }
-        weights
-    }
-}
 
 /// Sorts by score, best first, then by name.
 pub fn prioritize<'a>(
@@ -63,16 +13,8 @@ pub fn prioritize<'a>(
     placement: &Placement,
     clusters: &mut [&'a CandidateCluster],
     chosen_before: &BTreeSet<&str>,
-) -> Result<(), SchedulingError> {
-    let weights = &placement.weights;
-    if let Some(fault) = &weights.fault {
-        return Err(SchedulingError::misconfigured("", fault.clone()));
-    }
-    let used = if weights.balance == 0 {
-        BTreeMap::new()
-    } else {
-        decisions_of_others(observed, placement)
-    };
+) {
+    let used = decisions_of_others(observed, placement);
     let most = used.values().copied().max().unwrap_or_default();
     let score = |cluster: &'a CandidateCluster| {
         let name = cluster.name.as_str();
@@ -81,10 +23,9 @@ pub fn prioritize<'a>(
         } else {
             0
         };
-        weights.balance * balance(used.get(name).copied(), most) + weights.steady * steady
+        balance(used.get(name).copied(), most) + steady
     };
     clusters.sort_by_cached_key(|cluster| (std::cmp::Reverse(score(cluster)), cluster.name.clone()));
-    Ok(())
 }
 
 /// From 100 for a cluster that nobody chose to -100 for the one chosen most often.

@@ -221,12 +221,6 @@ fn balance_then_steady_choose() {
         ["dev1", "dev2"],
         "what was chosen stays, though others are less used"
     );
-    let exact = json!({"numberOfClusters": 2, "prioritizerPolicy": {"mode": "Exact", "configurations": [
-        {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Balance"}, "weight": 1}]}});
-    assert_eq!(
-        names_of(&schedule(&observed, &placement(&exact), now())),
-        ["dev3", "dev4"]
-    );
 }
 
 #[test]

@@ -153,7 +153,7 @@ pub async fn run(
     }
 }
 
-/// Never, if there is no deadline.
+/// SHA-256 of a URL, in hexadecimal digits.
 fn hash_of(url: &str) -> String {
     let digest = digest::digest(&digest::SHA256, url.as_bytes());
     digest

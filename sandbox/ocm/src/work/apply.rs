@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::names,
-    ignore_fields, manifest, merge,
+    manifest, merge,
     status::ApplyOutcome,
     wire::{ResourceMeta, WorkStatus},
 };
@@ -234,21 +234,7 @@ impl Spoke {
             .as_str()
             .filter(|manager| !manager.is_empty())
             .unwrap_or(names::DEFAULT_FIELD_MANAGER);
-        let prepared = ignore_fields::prepare(&order.manifest, settings).map_err(|message| Failure {
-            reason: "AppliedManifestSSAIgnoreFieldError",
-            message,
-            retry: true,
-        })?;
-        let mut body = order.manifest.clone();
-        if let Some(prepared) = prepared {
-            body = match self.access.find(order.kind, &order.key).await? {
-                None => prepared.whole,
-                Some(existing) if ignore_fields::is_applied(&existing, &prepared.hash) => {
-                    return Ok(Some(self.own(order, existing).await?));
-                }
-                Some(_) => prepared.trimmed,
-            };
-        }
+        let body = order.manifest.clone();
         match self.access.apply(order.kind, body, manager, force).await {
             Ok(applied) => Ok(Some(self.own(order, applied).await?)),
             Err(error) => Err(Failure {

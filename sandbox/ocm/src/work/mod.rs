@@ -4,7 +4,6 @@ pub mod agent;
 pub mod apply;
 pub mod cleanup;
 pub mod feedback;
-pub mod ignore_fields;
 pub mod manifest;
 pub mod merge;
 pub mod pace;

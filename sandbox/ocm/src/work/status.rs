@@ -33,7 +33,7 @@ pub enum ApplyOutcome {
     Applied,
     /// It is not; `reason` is the condition's.
     Failed {
-        /// `AppliedManifestFailed` or `AppliedManifestSSAIgnoreFieldError`.
+        /// Such as `AppliedManifestFailed`.
         reason: &'static str,
         /// The error.
         message: String,

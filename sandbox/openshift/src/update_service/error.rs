@@ -22,12 +22,6 @@ pub enum GraphError {
     /// The service cannot reach what it takes its graph from.
     #[error("failed to fetch upstream graph")]
     FailedUpstreamFetch,
-    /// The service cannot write the graph.
-    #[error("failed to serialize JSON graph")]
-    FailedJsonOut,
-    /// The service has a mistake in it.
-    #[error("failed to execute plugins")]
-    FailedPluginExecution,
 }
 
 impl GraphError {
@@ -38,8 +32,6 @@ impl GraphError {
             Self::DoesNotExist => (StatusCode::NOT_FOUND, "does_not_exist"),
             Self::InvalidContentType => (StatusCode::NOT_ACCEPTABLE, "invalid_content_type"),
             Self::FailedUpstreamFetch => (StatusCode::INTERNAL_SERVER_ERROR, "failed_upstream_fetch"),
-            Self::FailedJsonOut => (StatusCode::INTERNAL_SERVER_ERROR, "failed_json_out"),
-            Self::FailedPluginExecution => (StatusCode::INTERNAL_SERVER_ERROR, "failed_plugin_execution"),
         }
     }
 }
