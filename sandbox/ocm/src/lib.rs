@@ -9,6 +9,5 @@ pub mod names;
 pub mod placement;
 pub mod queue;
 pub mod registration;
-pub mod selector;
 pub mod spokes;
 pub mod work;

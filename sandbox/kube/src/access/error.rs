@@ -65,11 +65,6 @@ impl AccessError {
         self.reason() == "AlreadyExists"
     }
 
-    /// The object is not as its kind demands.
-    pub fn is_invalid(&self) -> bool {
-        self.code() == 422
-    }
-
     /// No connection.
     pub fn is_unreachable(&self) -> bool {
         matches!(self, Self::Unreachable { .. })

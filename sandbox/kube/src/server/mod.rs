@@ -39,7 +39,7 @@ pub use options::{
     Call, DeleteOptions, Deletion, FieldValidation, List, ListOptions, Patch, Propagation, Subresource, Verb,
     VersionMatch, WatchOptions, WriteOptions, Written,
 };
-pub use selectors::{FieldSelector, LabelSelector, label_map};
+pub use selectors::{FieldSelector, LabelSelector};
 pub use types::{Types, TypesError, read_definitions};
 pub use watch::{Watch, WatchFrame};
 

@@ -1,10 +1,9 @@
 //! Label and field selectors.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Status;
+use crate::object;
 use crate::store::Object;
 
 /// A label selector, as in `app=web,tier in (a,b),!old`. The default selects everything.
@@ -49,19 +48,6 @@ impl LabelSelector {
         Ok(Self(requirements))
     }
 
-    /// One equality for each pair.
-    pub fn equal<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        Self(
-            pairs
-                .into_iter()
-                .map(|(key, value)| Requirement {
-                    key: key.to_owned(),
-                    test: Test::In(vec![value.to_owned()]),
-                })
-                .collect(),
-        )
-    }
-
     /// Reads the object form, `matchLabels` and `matchExpressions`. A missing selector selects nothing.
     ///
     /// # Errors
@@ -70,38 +56,20 @@ impl LabelSelector {
         let Some(selector) = selector.filter(|selector| selector.is_object()) else {
             return Ok(None);
         };
-        let empty = Map::new();
-        let labels = selector["matchLabels"].as_object().unwrap_or(&empty);
-        let mut parsed = Self::equal(
-            labels
-                .iter()
-                .map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default())),
-        );
-        for expression in selector["matchExpressions"].as_array().into_iter().flatten() {
-            let values: Vec<String> = expression["values"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect();
-            let test = match expression["operator"].as_str().unwrap_or_default() {
-                "In" => Test::In(values),
-                "NotIn" => Test::NotIn(values),
-                "Exists" => Test::Exists,
-                "DoesNotExist" => Test::Missing,
-                other => {
-                    return Err(Status::bad_request(format!(
-                        "{other:?} is not a valid label selector operator"
-                    )));
-                }
-            };
-            parsed.0.push(Requirement {
+        let labels = object::strings(&selector["matchLabels"]).into_iter();
+        let mut requirements: Vec<Requirement> = labels
+            .map(|(key, value)| Requirement {
+                key,
+                test: Test::In(vec![value]),
+            })
+            .collect();
+        for expression in object::list(&selector["matchExpressions"]) {
+            requirements.push(Requirement {
                 key: expression["key"].as_str().unwrap_or_default().to_owned(),
-                test,
+                test: Test::of(expression).map_err(Status::bad_request)?,
             });
         }
-        Ok(Some(parsed))
+        Ok(Some(Self(requirements)))
     }
 
     /// Whether it selects everything.
@@ -111,19 +79,43 @@ impl LabelSelector {
 
     /// Whether it selects an object with these labels.
     pub fn matches(&self, labels: Option<&Value>) -> bool {
-        self.0.iter().all(|requirement| {
-            let value = labels
-                .and_then(|labels| labels.get(&requirement.key))
-                .and_then(Value::as_str);
-            match (&requirement.test, value) {
+        self.selects(|key| labels?.get(key)?.as_str())
+    }
+
+    /// Whether it selects what has such a value, or none, at each key.
+    pub fn selects<'v>(&self, value_of: impl Fn(&str) -> Option<&'v str>) -> bool {
+        self.0.iter().all(
+            |requirement| match (&requirement.test, value_of(&requirement.key)) {
                 (Test::In(values), Some(value)) => values.iter().any(|wanted| wanted == value),
                 (Test::NotIn(values), Some(value)) => values.iter().all(|wanted| wanted != value),
                 (Test::Exists, Some(_)) | (Test::NotIn(_) | Test::Missing, None) => true,
                 (Test::Above(limit), Some(value)) => value.parse::<i64>().is_ok_and(|value| value > *limit),
                 (Test::Below(limit), Some(value)) => value.parse::<i64>().is_ok_and(|value| value < *limit),
                 (Test::Missing, Some(_)) | (_, None) => false,
+            },
+        )
+    }
+}
+
+impl Test {
+    /// Reads one of `matchExpressions`; what is wrong with it is said in apimachinery's words.
+    fn of(expression: &Value) -> Result<Self, String> {
+        let values = object::string_list(&expression["values"]);
+        match expression["operator"].as_str().unwrap_or_default() {
+            "In" | "NotIn" if values.is_empty() => {
+                let why = "for 'in', 'notin' operators, values set can't be empty";
+                Err(format!("values: Invalid value: []: {why}"))
             }
-        })
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                let why = "values set must be empty for exists and does not exist";
+                Err(format!("values: Invalid value: {values:?}: {why}"))
+            }
+            "In" => Ok(Self::In(values)),
+            "NotIn" => Ok(Self::NotIn(values)),
+            "Exists" => Ok(Self::Exists),
+            "DoesNotExist" => Ok(Self::Missing),
+            other => Err(format!("{other:?} is not a valid label selector operator")),
+        }
     }
 }
 
@@ -433,16 +425,6 @@ pub(super) fn labels_of(object: &Object) -> Option<&Value> {
     object.get("metadata")?.get("labels")
 }
 
-/// All labels as a sorted map, for messages and tests.
-pub fn label_map(value: &Value) -> BTreeMap<String, String> {
-    value["metadata"]["labels"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -472,6 +454,27 @@ mod tests {
             let selector = LabelSelector::parse(text).unwrap();
             assert_eq!(selector.matches(Some(&labels)), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn the_object_form_selects_as_its_expressions_say() {
+        let labels = json!({"name": "dev1"});
+        let expression = |key: &str, operator: &str, values: &[&str]| json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]});
+        let table = [
+            (json!({}), true),
+            (json!({"matchLabels": {"name": "dev1"}}), true),
+            (json!({"matchLabels": {"name": "dev2"}}), false),
+            (expression("name", "In", &["dev1", "x"]), true),
+            (expression("other", "NotIn", &["x"]), true),
+            (expression("other", "Exists", &[]), false),
+            (expression("other", "DoesNotExist", &[]), true),
+        ];
+        for (selector, expected) in table {
+            let parsed = LabelSelector::from_value(Some(&selector)).unwrap().unwrap();
+            assert_eq!(parsed.matches(Some(&labels)), expected, "{selector}");
+        }
+        let unknown = LabelSelector::from_value(Some(&expression("a", "Near", &[]))).unwrap_err();
+        assert_eq!(unknown.message, "\"Near\" is not a valid label selector operator");
     }
 
     #[test]

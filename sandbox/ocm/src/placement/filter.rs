@@ -1,6 +1,6 @@
 //! The two filters: predicates, and taints with their tolerations.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -10,6 +10,7 @@ use super::{
     observed::{CandidateCluster, ClusterSelector, Placement, Taint},
     schedule::SchedulingError,
 };
+use kube_sandbox::server::LabelSelector;
 
 /// A toleration of a Placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +103,10 @@ pub fn by_predicates<'a>(
 
 /// True if label, claim and CEL selectors all match; an expression that fails does not.
 pub fn selects(selector: &ClusterSelector, cluster: &CandidateCluster) -> bool {
-    if !selector.labels.matches(&cluster.labels) || !selector.claims.matches(&cluster.claims) {
+    let fits = |selector: &LabelSelector, values: &BTreeMap<String, String>| {
+        selector.selects(|key| values.get(key).map(String::as_str))
+    };
+    if !fits(&selector.labels, &cluster.labels) || !fits(&selector.claims, &cluster.claims) {
         return false;
     }
     if selector.expressions.is_empty() {

@@ -9,11 +9,11 @@ use super::{
     super::{
         cel::{CelError, Expression},
         names,
-        selector::{Selector, SelectorError},
     },
     filter::Toleration,
 };
 use kube_sandbox::object::{self, Named, Shared};
+use kube_sandbox::server::{LabelSelector, Status};
 
 /// A taint of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ pub enum ClusterSet {
     /// Those with the set's label.
     ExclusiveLabel(String),
     /// Those that the selector matches; none if it cannot be read.
-    Labels(Option<Selector>),
+    Labels(Option<LabelSelector>),
 }
 
 impl ClusterSet {
@@ -106,9 +106,8 @@ impl ClusterSet {
         let selector = &object["spec"]["clusterSelector"];
         match selector["selectorType"].as_str() {
             Some("LabelSelector") => Self::Labels(
-                selector["labelSelector"]
-                    .is_object()
-                    .then(|| Selector::parse(&selector["labelSelector"]).ok())
+                LabelSelector::from_value(selector.get("labelSelector"))
+                    .ok()
                     .flatten(),
             ),
             _ => Self::ExclusiveLabel(object::name(object).to_owned()),
@@ -119,7 +118,9 @@ impl ClusterSet {
     pub fn contains(&self, labels: &BTreeMap<String, String>) -> bool {
         match self {
             Self::ExclusiveLabel(name) => labels.get(names::CLUSTER_SET_LABEL) == Some(name),
-            Self::Labels(selector) => selector.as_ref().is_some_and(|selector| selector.matches(labels)),
+            Self::Labels(selector) => selector
+                .as_ref()
+                .is_some_and(|selector| selector.selects(|key| labels.get(key).map(String::as_str))),
         }
     }
 }
@@ -128,9 +129,9 @@ impl ClusterSet {
 #[derive(Debug)]
 pub struct ClusterSelector {
     /// By label.
-    pub labels: Selector,
+    pub labels: LabelSelector,
     /// By claim.
-    pub claims: Selector,
+    pub claims: LabelSelector,
     /// By expressions over `managedCluster`.
     pub expressions: Vec<Expression>,
 }
@@ -140,7 +141,7 @@ pub struct ClusterSelector {
 pub enum ClusterSelectorError {
     /// Its label or claim selector.
     #[error(transparent)]
-    Selector(#[from] SelectorError),
+    Selector(#[from] Status),
     /// One of its expressions.
     #[error("invalid: compilation failed: {0}")]
     Cel(#[from] CelError),
@@ -153,9 +154,12 @@ impl ClusterSelector {
             .iter()
             .map(|source| Expression::compile(source))
             .collect::<Result<_, _>>()?;
+        // One that is absent selects everything.
+        let part =
+            |field: &str| LabelSelector::from_value(selector.get(field)).map(Option::unwrap_or_default);
         Ok(Self {
-            labels: Selector::parse(&selector["labelSelector"])?,
-            claims: Selector::parse(&selector["claimSelector"])?,
+            labels: part("labelSelector")?,
+            claims: part("claimSelector")?,
             expressions,
         })
     }
