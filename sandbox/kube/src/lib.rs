@@ -2,17 +2,18 @@
 //! server-side apply, CustomResourceDefinitions with CEL, Tables, virtual time and faults.
 
 pub mod access;
-pub mod apply;
+mod apply;
 pub mod condition;
 pub mod fingerprint;
 pub mod http;
 pub mod object;
-pub mod openapi;
+mod openapi;
 pub mod pace;
-pub mod schema;
+mod schema;
 pub mod server;
 pub mod sleep;
 pub mod store;
-pub mod table;
+mod table;
 
+pub use schema::jsonpath;
 pub use virtual_clock::Clock;

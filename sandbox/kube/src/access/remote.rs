@@ -10,7 +10,7 @@ use kube::core::GroupVersionKind;
 use serde_json::Value;
 
 use super::{AccessError, Key, Kind, Object, Propagation, Removal, Selection};
-use crate::server::{Cause, Details, Status};
+use crate::server::Status;
 
 /// A server over HTTP, as one of its clients.
 #[derive(Clone)]
@@ -264,26 +264,5 @@ fn failed(error: kube::Error, verb: &str, kind: &Kind, key: &Key) -> AccessError
 }
 
 fn translated(status: &kube::core::Status) -> Status {
-    let details = status.details.as_ref().map(|details| {
-        let causes = details.causes.iter().map(|cause| Cause {
-            reason: cause.reason.clone(),
-            message: cause.message.clone(),
-            field: cause.field.clone(),
-        });
-        Box::new(Details {
-            name: details.name.clone(),
-            group: details.group.clone(),
-            kind: details.kind.clone(),
-            uid: details.uid.clone(),
-            causes: causes.collect(),
-            retry_after_seconds: details.retry_after_seconds,
-        })
-    });
-    Status {
-        code: status.code,
-        reason: status.reason.clone(),
-        message: status.message.clone(),
-        details,
-        continue_token: None,
-    }
+    Status::from_value(&serde_json::to_value(status).unwrap_or_default())
 }

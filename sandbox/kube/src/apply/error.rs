@@ -1,7 +1,6 @@
 //! Why an apply is refused.
 
 use super::field_path::{Path, display};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -26,39 +25,6 @@ pub enum ApplyError {
     /// The object does not fit the schema.
     #[error("{0}")]
     Internal(String),
-}
-
-impl ApplyError {
-    /// The Status that the server answers: 409, 400 or 500.
-    pub fn status(&self) -> Value {
-        let (code, reason) = match self {
-            Self::Conflicts(_) => (409, Some("Conflict")),
-            Self::BadRequest(_) => (400, Some("BadRequest")),
-            Self::Internal(_) => (500, None),
-        };
-        let mut status = json!({
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Failure",
-            "message": self.to_string(),
-            "code": code,
-        });
-        if let Some(reason) = reason {
-            status["reason"] = reason.into();
-        }
-        if let Self::Conflicts(conflicts) = self {
-            let causes = conflicts.iter().map(|conflict| {
-                json!({
-                    "reason": "FieldManagerConflict",
-                    "message": format!("conflict with {}", conflict.manager),
-                    "field": display(&conflict.path),
-                })
-            });
-            status["details"] = json!({"causes": causes.collect::<Vec<_>>()});
-        }
-        status
-    }
 }
 
 fn conflict_message(conflicts: &[Conflict]) -> String {

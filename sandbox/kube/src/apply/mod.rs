@@ -16,11 +16,11 @@ mod tests;
 mod typed;
 
 pub use error::{ApplyError, Conflict};
-pub use field_path::{Path, Step, display};
+pub use field_path::display;
 pub use managed::{ManagedFields, take_managed_fields};
 pub use path_set::PathSet;
 pub use reset::ResetFields;
-pub use strategic::{StrategicError, strategic_merge};
+pub use strategic::strategic_merge;
 
 use crate::schema::Node;
 use managed::{Operation, Owned, Owner};

@@ -121,7 +121,7 @@ fn a_conflict_names_the_other_owner_and_force_takes_the_field() {
         "Apply failed with 1 conflict: conflict with \"one\": .spec.replicas"
     );
     assert_eq!(
-        conflict.status()["details"]["causes"][0]["field"],
+        crate::server::Status::from(conflict).causes()[0].field,
         ".spec.replicas"
     );
     let agreed = applied("two", &first, &json!({"replicas": 1}), false).unwrap();

@@ -1,6 +1,6 @@
 //! What is wrong with a field, worded as the API server words it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt;
 
 /// The kind of an error (`k8s.io/apimachinery/pkg/util/validation/field`).
@@ -126,11 +126,6 @@ impl FieldError {
         }
         message
     }
-
-    /// The entry in `details.causes` of a Status.
-    pub fn cause(&self) -> Value {
-        json!({"reason": self.error_type.reason(), "message": self.message(), "field": self.field})
-    }
 }
 
 impl fmt::Display for FieldError {
@@ -180,47 +175,5 @@ fn shown(value: &Value) -> String {
                 .replace('>', "\\u003e")
                 .replace('&', "\\u0026")
         }
-    }
-}
-
-/// The Status that refuses an object: 422, with a cause for each error.
-pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Value {
-    let qualified = if group.is_empty() {
-        kind.to_owned()
-    } else {
-        format!("{kind}.{group}")
-    };
-    let mut details = json!({"name": name, "group": group, "kind": kind});
-    for empty in ["name", "group"] {
-        if details[empty] == "" {
-            details.as_object_mut().map(|fields| fields.remove(empty));
-        }
-    }
-    details["causes"] = errors.iter().map(FieldError::cause).collect();
-    json!({
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": format!("{qualified} {} is invalid: {}", go_quote(name), aggregate(errors)),
-        "reason": "Invalid",
-        "details": details,
-        "code": 422,
-    })
-}
-
-/// The errors in one line: alone as it is, several in brackets, repeated ones once.
-fn aggregate(errors: &[FieldError]) -> String {
-    let mut messages: Vec<String> = Vec::new();
-    for error in errors {
-        let message = error.to_string();
-        if !messages.contains(&message) {
-            messages.push(message);
-        }
-    }
-    match messages.as_slice() {
-        [] => "<nil>".to_owned(),
-        [only] => only.clone(),
-        several => format!("[{}]", several.join(", ")),
     }
 }

@@ -21,8 +21,7 @@ mod structural;
 mod tests;
 mod validate;
 
-pub use cel::Rule;
-pub use field_error::{ErrorType, FieldError, go_quote, invalid};
-pub use node::{Additional, Checks, ListType, Node, PatchStrategy, ValueType};
+pub use field_error::{ErrorType, FieldError, go_quote};
+pub use node::{Additional, ListType, Node, ValueType};
 pub use object_meta::object_meta;
 pub use structural::{GroupVersionKind, Structural};

@@ -1,6 +1,6 @@
 //! Checks of single values: numbers, strings, formats, enumerations.
 
-use super::field_error::{ErrorType, FieldError};
+use super::field_error::ErrorType;
 use super::format;
 use super::node::{Checks, Node, ValueType};
 use super::path::Path;
@@ -20,12 +20,7 @@ pub(super) fn check(node: &Node, value: &Value, path: &Path<'_>, outcome: &mut V
 pub(super) fn check_format(format: &str, text: &str, path: &Path<'_>, outcome: &mut ValidationOutcome) {
     if format::is_checked(format) && !format::matches(format, text) {
         let detail = format!("{path} in body must be of type {format}: \"{text}\"");
-        outcome.add(FieldError::new(
-            path.to_string(),
-            ErrorType::TypeInvalid,
-            Some(text.into()),
-            detail,
-        ));
+        outcome.tell(path, ErrorType::TypeInvalid, Some(text.into()), detail);
     }
 }
 
@@ -35,23 +30,15 @@ fn check_text(checks: &Checks, text: &str, path: &Path<'_>, outcome: &mut Valida
     if let Some(most) = checks.max_length.filter(|most| length > *most) {
         let bytes = if most == 1 { "byte" } else { "bytes" };
         let detail = format!("may not be more than {most} {bytes}");
-        return outcome.add(FieldError::new(
-            path.to_string(),
-            ErrorType::TooLong,
-            None,
-            detail,
-        ));
+        return outcome.tell(path, ErrorType::TooLong, None, detail);
     }
     let detail = match (&checks.min_length, &checks.pattern) {
         (Some(least), _) if length < *least => format!("should be at least {least} chars long"),
         (_, Some((pattern, compiled))) if !compiled.is_match(text) => format!("should match '{pattern}'"),
         _ => return,
     };
-    outcome.add(FieldError::invalid(
-        path.to_string(),
-        text,
-        format!("{path} in body {detail}"),
-    ));
+    let detail = format!("{path} in body {detail}");
+    outcome.tell(path, ErrorType::Invalid, Some(text.into()), detail);
 }
 
 fn check_number(node: &Node, number: &Number, path: &Path<'_>, outcome: &mut ValidationOutcome) {
@@ -67,11 +54,8 @@ fn check_number(node: &Node, number: &Number, path: &Path<'_>, outcome: &mut Val
         )));
     }
     let mut say = |detail: String| {
-        outcome.add(FieldError::invalid(
-            path.to_string(),
-            number.clone(),
-            format!("{path} in body {detail}"),
-        ));
+        let detail = format!("{path} in body {detail}");
+        outcome.tell(path, ErrorType::Invalid, Some(number.clone().into()), detail);
     };
     if let Some(step) = checks.multiple_of.filter(|step| (float / step).fract() != 0.0) {
         say(format!("should be a multiple of {step}"));
@@ -110,12 +94,7 @@ pub(super) fn check_enum(checks: &Checks, value: &Value, path: &Path<'_>, outcom
     }
     let supported: Vec<String> = checks.allowed.iter().map(supported).collect();
     let detail = format!("supported values: {}", supported.join(", "));
-    outcome.add(FieldError::new(
-        path.to_string(),
-        ErrorType::NotSupported,
-        Some(value.clone()),
-        detail,
-    ));
+    outcome.tell(path, ErrorType::NotSupported, Some(value.clone()), detail);
 }
 
 fn same(allowed: &Value, value: &Value) -> bool {

@@ -1,6 +1,7 @@
 //! Against what a real kube-apiserver (1.36) answered: `testdata/validation.json` holds its answers.
 
-use super::{GroupVersionKind, Structural, invalid};
+use super::{GroupVersionKind, Structural};
+use crate::server::{Cause, Status};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -55,7 +56,8 @@ fn an_object_is_refused_and_accepted_in_the_api_servers_words() {
             old = Some(std::mem::replace(&mut object, read(Some(then))));
         }
         let errors = structural.validate(&object, old.as_ref());
-        let status = invalid("t.example.com", "Probe", "p", &errors);
+        let causes = errors.iter().map(Cause::from).collect();
+        let status = Status::invalid_of("t.example.com", "Probe", "p", causes).to_value();
         let found = sorted(
             status["details"]["causes"]
                 .as_array()

@@ -19,6 +19,21 @@ impl ValidationOutcome {
         self.errors.push(error);
     }
 
+    /// Adds an error about the value at `path`.
+    pub fn tell(
+        &mut self,
+        path: &Path<'_>,
+        error_type: ErrorType,
+        value: Option<Value>,
+        detail: impl Into<String>,
+    ) {
+        self.add(FieldError::new(path.to_string(), error_type, value, detail));
+    }
+
+    fn is_valid(&self) -> bool {
+        self.errors.is_empty()
+    }
+
     fn merge(&mut self, other: Self) {
         self.errors.extend(other.errors);
         self.checks += other.checks;
@@ -73,12 +88,7 @@ fn check_type(node: &Node, value: &Value, path: &Path<'_>, outcome: &mut Validat
         wanted.as_str()
     };
     let detail = format!("{path} in body must be of type {wanted}: \"{found}\"");
-    outcome.add(FieldError::new(
-        path.to_string(),
-        ErrorType::TypeInvalid,
-        Some(found.into()),
-        detail,
-    ));
+    outcome.tell(path, ErrorType::TypeInvalid, Some(found.into()), detail);
 }
 
 fn type_of(value: &Value) -> &'static str {
@@ -107,65 +117,39 @@ fn check_branches(
     path: &Path<'_>,
     outcome: &mut ValidationOutcome,
 ) {
-    check_any_of(&checks.any_of, value, old, path, outcome);
-    check_one_of(&checks.one_of, value, old, path, outcome);
-    check_all_of(&checks.all_of, value, old, path, outcome);
+    let tried = |branches: &[Node]| -> Vec<ValidationOutcome> {
+        let tried = branches.iter().map(|branch| validate(branch, value, old, path));
+        tried.collect()
+    };
+    check_any_of(tried(&checks.any_of), path, outcome);
+    check_one_of(tried(&checks.one_of), path, outcome);
+    check_all_of(tried(&checks.all_of), path, outcome);
     if let Some(not) = &checks.not
-        && validate(not, value, None, path).errors.is_empty()
+        && validate(not, value, None, path).is_valid()
     {
         outcome.add(nowhere(format!("\"{path}\" must not validate the schema (not)")));
     }
 }
 
-fn check_any_of(
-    branches: &[Node],
-    value: &Value,
-    old: Option<&Value>,
-    path: &Path<'_>,
-    outcome: &mut ValidationOutcome,
-) {
-    let mut closest: Option<ValidationOutcome> = None;
-    for branch in branches {
-        let result = validate(branch, value, old, path);
-        if result.errors.is_empty() {
-            return outcome.merge(result);
-        }
-        if closest
-            .as_ref()
-            .is_none_or(|closest| result.checks > closest.checks)
-        {
-            closest = Some(result);
-        }
+/// The first of those that went furthest.
+fn closest(tried: Vec<ValidationOutcome>) -> Option<ValidationOutcome> {
+    tried.into_iter().rev().max_by_key(|outcome| outcome.checks)
+}
+
+fn check_any_of(mut tried: Vec<ValidationOutcome>, path: &Path<'_>, outcome: &mut ValidationOutcome) {
+    if let Some(valid) = tried.iter().position(ValidationOutcome::is_valid) {
+        return outcome.merge(tried.swap_remove(valid));
     }
-    if let Some(closest) = closest {
-        outcome.add(nowhere(format!(
-            "\"{path}\" must validate at least one schema (anyOf)"
-        )));
+    if let Some(closest) = closest(tried) {
+        let why = format!("\"{path}\" must validate at least one schema (anyOf)");
+        outcome.add(nowhere(why));
         outcome.merge(closest);
     }
 }
 
-fn check_one_of(
-    branches: &[Node],
-    value: &Value,
-    old: Option<&Value>,
-    path: &Path<'_>,
-    outcome: &mut ValidationOutcome,
-) {
-    let mut closest: Option<ValidationOutcome> = None;
-    let mut valid = 0;
-    for branch in branches {
-        let result = validate(branch, value, old, path);
-        if result.errors.is_empty() {
-            valid += 1;
-        } else if closest
-            .as_ref()
-            .is_none_or(|closest| result.checks > closest.checks)
-        {
-            closest = Some(result);
-        }
-    }
-    if branches.is_empty() || valid == 1 {
+fn check_one_of(tried: Vec<ValidationOutcome>, path: &Path<'_>, outcome: &mut ValidationOutcome) {
+    let valid = tried.iter().filter(|outcome| outcome.is_valid()).count();
+    if tried.is_empty() || valid == 1 {
         return;
     }
     let found = match valid {
@@ -175,27 +159,18 @@ fn check_one_of(
     outcome.add(nowhere(format!(
         "\"{path}\" must validate one and only one schema (oneOf). {found}"
     )));
-    if let (0, Some(closest)) = (valid, closest) {
+    if let (0, Some(closest)) = (valid, closest(tried)) {
         outcome.merge(closest);
     }
 }
 
-fn check_all_of(
-    branches: &[Node],
-    value: &Value,
-    old: Option<&Value>,
-    path: &Path<'_>,
-    outcome: &mut ValidationOutcome,
-) {
-    let mut valid = 0;
-    for branch in branches {
-        let result = validate(branch, value, old, path);
-        if result.errors.is_empty() {
-            valid += 1;
-        }
-        outcome.merge(result);
-    }
-    if valid != branches.len() {
+fn check_all_of(tried: Vec<ValidationOutcome>, path: &Path<'_>, outcome: &mut ValidationOutcome) {
+    let (count, valid) = (
+        tried.len(),
+        tried.iter().filter(|outcome| outcome.is_valid()).count(),
+    );
+    tried.into_iter().for_each(|tried| outcome.merge(tried));
+    if valid != count {
         let none = if valid == 0 { ". None validated" } else { "" };
         outcome.add(nowhere(format!(
             "\"{path}\" must validate all the schemas (allOf){none}"
@@ -221,12 +196,7 @@ fn check_list(
     if checks.min_items.is_some_and(|least| count < least) {
         let least = checks.min_items.unwrap_or_default();
         let detail = format!("{path} in body should have at least {least} items");
-        outcome.add(FieldError::new(
-            path.to_string(),
-            ErrorType::TooFew,
-            Some(count.into()),
-            detail,
-        ));
+        outcome.tell(path, ErrorType::TooFew, Some(count.into()), detail);
     }
     check_most(count, checks.max_items, path, outcome);
     let repeated = || {
@@ -237,12 +207,7 @@ fn check_list(
     };
     if checks.unique_items && repeated() {
         let detail = format!("{path} in body shouldn't contain duplicates");
-        outcome.add(FieldError::new(
-            path.to_string(),
-            ErrorType::Duplicate,
-            None,
-            detail,
-        ));
+        outcome.tell(path, ErrorType::Duplicate, None, detail);
     }
 }
 
@@ -252,12 +217,7 @@ fn check_most(count: u64, most: Option<u64>, path: &Path<'_>, outcome: &mut Vali
     };
     let items = if most == 1 { "item" } else { "items" };
     let detail = format!("must have at most {most} {items}");
-    outcome.add(FieldError::new(
-        path.to_string(),
-        ErrorType::TooMany,
-        Some(count.into()),
-        detail,
-    ));
+    outcome.tell(path, ErrorType::TooMany, Some(count.into()), detail);
 }
 
 fn check_object(
@@ -272,12 +232,7 @@ fn check_object(
     let count = fields.len() as u64;
     if let Some(least) = checks.min_properties.filter(|least| count < *least) {
         let detail = format!("{path} in body should have at least {least} properties");
-        outcome.add(FieldError::new(
-            path.to_string(),
-            ErrorType::TooFew,
-            Some(count.into()),
-            detail,
-        ));
+        outcome.tell(path, ErrorType::TooFew, Some(count.into()), detail);
     }
     check_most(count, checks.max_properties, path, outcome);
     for (name, field) in fields {
@@ -287,12 +242,7 @@ fn check_object(
             (Some(schema), _) => outcome.merge(validate(schema, field, former, &field_path)),
             (None, Additional::Nothing) => {
                 let detail = format!("{field_path} in body is a forbidden property");
-                outcome.add(FieldError::new(
-                    path.to_string(),
-                    ErrorType::Invalid,
-                    Some("".into()),
-                    detail,
-                ));
+                outcome.tell(path, ErrorType::Invalid, Some("".into()), detail);
             }
             (None, Additional::Unspecified | Additional::Any | Additional::Values(_)) => {}
         }

@@ -9,7 +9,7 @@ use super::{
     metadata,
 };
 use crate::apply::{self, Live, ManagedFields, Manager, ResetFields};
-use crate::schema::{FieldError, builtin};
+use crate::schema::builtin;
 use crate::store::{Object, finalizers};
 
 /// How the write came about, for `managedFields`.
@@ -152,15 +152,20 @@ impl Change<'_> {
             && let Some(schema) = self.kind.schema()
         {
             let blocked = causes.iter().any(|cause| cause.reason == "FieldValueRequired");
-            causes.extend(schema.validate_unless(body, live, blocked).iter().map(cause_of));
+            causes.extend(
+                schema
+                    .validate_unless(body, live, blocked)
+                    .iter()
+                    .map(Cause::from),
+            );
         }
         if self.kind.origin == Origin::BuiltIn && self.subresource.is_none() {
             let gvk = self.kind.group_version_kind();
-            causes.extend(builtin::validate(&gvk, body).iter().map(cause_of));
+            causes.extend(builtin::validate(&gvk, body).iter().map(Cause::from));
         }
         if let Some(live) = live.filter(|_| self.kind.origin == Origin::BuiltIn) {
             let changed = builtin::validate_update(&self.kind.group_version_kind(), body, live);
-            causes.extend(changed.iter().map(cause_of));
+            causes.extend(changed.iter().map(Cause::from));
         }
         if causes.is_empty() {
             return Ok(());
@@ -190,7 +195,7 @@ impl Change<'_> {
             return Err(Status::internal(format!("{} has no schema", self.kind.kind)));
         };
         let manager = self.manager();
-        let merged = apply::apply(
+        Ok(apply::apply(
             schema.node(),
             Live {
                 object: live.map_or(&none, Object::value),
@@ -200,8 +205,7 @@ impl Change<'_> {
             &manager.borrowed(),
             self.options.force,
             &self.reset(),
-        );
-        merged.map_err(|refused| Status::from_value(&refused.status()))
+        )?)
     }
 
     fn manager(&self) -> OwnedManager<'_> {
@@ -243,9 +247,4 @@ impl OwnedManager<'_> {
             time: self.time,
         }
     }
-}
-
-/// A schema's finding, as a `Status` tells it.
-pub(super) fn cause_of(error: &FieldError) -> Cause {
-    Cause::new(error.error_type.reason(), error.field.as_str(), error.message())
 }

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::kinds::KindType;
+use crate::apply::{ApplyError, display};
+use crate::schema::FieldError;
 
 /// A failed request's answer: the `Status` object of the Kubernetes API.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -147,10 +149,14 @@ impl Status {
         } else {
             format!("{kind}.{group}")
         };
-        let lines: Vec<String> = causes
-            .iter()
-            .map(|cause| format!("{}: {}", cause.field, cause.message))
-            .collect();
+        let mut lines: Vec<String> = Vec::new();
+        for cause in &causes {
+            let line = format!("{}: {}", cause.field, cause.message);
+            // What comes twice is said once.
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
         let list = match lines.as_slice() {
             [] => String::new(),
             [single] => format!(": {single}"),
@@ -319,6 +325,34 @@ impl Status {
             value["details"] = serde_json::to_value(details).unwrap_or_default();
         }
         value
+    }
+}
+
+impl From<ApplyError> for Status {
+    fn from(refused: ApplyError) -> Self {
+        let (code, reason) = match &refused {
+            ApplyError::Conflicts(_) => (409, "Conflict"),
+            ApplyError::BadRequest(_) => (400, "BadRequest"),
+            ApplyError::Internal(_) => (500, ""),
+        };
+        let mut status = Self::new(code, reason, refused.to_string());
+        if let ApplyError::Conflicts(conflicts) = refused {
+            let causes = conflicts.iter().map(|conflict| {
+                let message = format!("conflict with {}", conflict.manager);
+                Cause::new("FieldManagerConflict", display(&conflict.path), message)
+            });
+            status.details = Some(Box::new(Details {
+                causes: causes.collect(),
+                ..Details::default()
+            }));
+        }
+        status
+    }
+}
+
+impl From<&FieldError> for Cause {
+    fn from(error: &FieldError) -> Self {
+        Self::new(error.error_type.reason(), error.field.as_str(), error.message())
     }
 }
 

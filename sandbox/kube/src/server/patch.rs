@@ -203,7 +203,7 @@ fn refuse_emptied(call: &Call, merged: &Value, applied: &Value) -> Result<(), St
         return Ok(());
     };
     let errors = schema.validate(merged, None);
-    let causes: Vec<Cause> = errors.iter().map(super::admission::cause_of).collect();
+    let causes: Vec<Cause> = errors.iter().map(Cause::from).collect();
     if causes.is_empty() {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::wire::{FeedbackValue, FieldValue};
-use kube_sandbox::schema::jsonpath::JsonPath;
+use kube_sandbox::jsonpath::JsonPath;
 use kube_sandbox::{
     condition::{Condition, Status},
     object,
