@@ -13,6 +13,7 @@ pub use settings::{ClusterSettings, TestEnvSettings};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use drydock_runtime::Clock;
 use serde_json::json;
@@ -24,7 +25,7 @@ use kube_sandbox::access::{Access, AccessError};
 use kube_sandbox::server::{ApiServer, ServerSettings, Types, TypesError, read_definitions};
 use ocm_sandbox::connection::Connection;
 use ocm_sandbox::placement::controller::{self, PlacementSettings};
-use ocm_sandbox::work::agent::{self, Timing, WorkAgentSettings};
+use ocm_sandbox::work::agent::{self, WorkAgentSettings};
 use ocm_sandbox::{kinds, registration};
 use openshift_sandbox::cluster::kinds::MACHINE_API_NAMESPACE;
 use openshift_sandbox::cluster::{self, ClusterSimulator};
@@ -289,7 +290,7 @@ fn work_agent_of(cluster: &str, seed: u64) -> WorkAgentSettings {
         hub_url: "https://hub.sandbox".to_owned(),
         agent_id: format!("agent-{cluster}"),
         seed,
-        timing: Timing::default(),
+        status_sync: Duration::from_secs(10),
     }
 }
 

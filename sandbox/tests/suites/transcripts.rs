@@ -15,7 +15,7 @@ use kube_sandbox::server::{
 use kube_sandbox::store::ChangeKind;
 use ocm_sandbox::connection::Connection;
 use ocm_sandbox::placement::controller::{self, PlacementSettings};
-use ocm_sandbox::work::agent::{self, Timing, WorkAgentSettings};
+use ocm_sandbox::work::agent::{self, WorkAgentSettings};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -289,10 +289,7 @@ async fn replay(name: &str, documents: &[Value]) -> ObservedStates {
         hub_url: "https://hub".to_owned(),
         agent_id: "agent".to_owned(),
         seed: 1,
-        timing: Timing {
-            status_sync: Duration::from_secs(3),
-            ..Timing::default()
-        },
+        status_sync: Duration::from_secs(3),
     };
     let access = |name: &str| Access::memory(&server, name);
     let spoke = access("ocm-work-agent");

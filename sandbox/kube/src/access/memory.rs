@@ -136,8 +136,7 @@ impl Memory {
                 grace_period: removal.grace_period,
                 propagation: removal.propagation,
                 uid: removal.uid.clone(),
-                resource_version: removal.resource_version.clone(),
-                dry_run: false,
+                ..DeleteOptions::default()
             };
             server.delete(call, &options).map(|_| ())
         })

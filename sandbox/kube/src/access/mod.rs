@@ -79,8 +79,6 @@ pub struct Removal {
     pub propagation: Option<Propagation>,
     /// Only the object with this UID.
     pub uid: Option<String>,
-    /// Only this version.
-    pub resource_version: Option<String>,
     /// Seconds that a pod gets; absent means what the pod says.
     pub grace_period: Option<i64>,
 }

@@ -174,7 +174,7 @@ impl Remote {
             }),
             preconditions: Some(Preconditions {
                 uid: removal.uid.clone(),
-                resource_version: removal.resource_version.clone(),
+                resource_version: None,
             }),
             ..DeleteParams::default()
         };

@@ -26,26 +26,10 @@ use kube_sandbox::{
     store::Key,
 };
 
-/// How long things take.
-#[derive(Clone, Copy, Debug)]
-pub struct Timing {
-    /// How often the status of works is looked at; each time is jittered up to 1.9 of it.
-    pub status_sync: Duration,
-    /// How long a change takes to the hub where feedback is watched.
-    pub watch_latency: Duration,
-    /// How often works are applied again; each time is jittered up to 1.5 of it.
-    pub resync: Duration,
-}
-
-impl Default for Timing {
-    fn default() -> Self {
-        Self {
-            status_sync: Duration::from_secs(10),
-            watch_latency: Duration::from_millis(200),
-            resync: Duration::from_mins(4),
-        }
-    }
-}
+/// How long a change takes to the hub where feedback is watched.
+const WATCH_LATENCY: Duration = Duration::from_millis(200);
+/// How often works are applied again; each time is jittered up to 1.5 of it.
+const RESYNC: Duration = Duration::from_mins(4);
 
 /// What an agent needs to know.
 #[derive(Clone, Debug)]
@@ -58,8 +42,8 @@ pub struct WorkAgentSettings {
     pub agent_id: String,
     /// The seed of the jitter.
     pub seed: u64,
-    /// How long things take.
-    pub timing: Timing,
+    /// How often the status of works is looked at; each time is jittered up to 1.9 of it. OCM does so each 10 s.
+    pub status_sync: Duration,
 }
 
 /// Which manifest of which work a watched object is.
@@ -173,8 +157,8 @@ impl Work {
             applied_for: None,
             record: None,
             resources: Vec::new(),
-            polls: Ticks::new(seed, settings.timing.status_sync, 0.9, now),
-            resyncs: Ticks::new(seed.wrapping_add(1), settings.timing.resync, 0.5, now),
+            polls: Ticks::new(seed, settings.status_sync, 0.9, now),
+            resyncs: Ticks::new(seed.wrapping_add(1), RESYNC, 0.5, now),
             status_due: None,
             apply_due: None,
             cleanup_due: None,
@@ -336,7 +320,7 @@ impl Agent {
         }
         let now = Instant::now();
         let due = if tracked.at_once {
-            now + self.settings.timing.watch_latency
+            now + WATCH_LATENCY
         } else {
             work.polls.after(now)
         };
