@@ -50,10 +50,16 @@ krew: ## Pack the plugin for this machine and write its krew manifest (RELEASES=
 	$(CARGO) build --profile plugin --package drydock-cli
 	@cli/krew/pack target/plugin/kubectl-drydock target/krew $(RELEASES)
 
+# All that holds tests: no comment has an example that rustdoc would run. Tests are built for the whole workspace at once, whatever
+# is run of it: for one package alone, cargo would build most of it again with fewer features.
+TARGETS := --lib --bins --tests --examples
+# Suites that start the agent by themselves, or in which it does not matter when it starts.
+ANY_ORDER := $(addprefix --skip agent::,fault_matrix killed order bench restarts hostile drains::each_kind_of_pod)
+
 .PHONY: test
 test: ## Run all tests that need only the toolchains
-	$(CARGO) test --workspace
-	AGENT_ORDER=objects-first $(CARGO) test --quiet --package drydock-e2e --test in_the_sandbox agent:: -- --skip fault_matrix --skip killed --skip order --skip bench
+	$(CARGO) test --workspace $(TARGETS)
+	AGENT_ORDER=objects-first $(CARGO) test --quiet --workspace --test in_the_sandbox agent:: -- $(ANY_ORDER)
 
 .PHONY: examples
 examples: ## Run the examples of kube-sandbox
@@ -65,17 +71,17 @@ control-plane: ## Build kube-apiserver, kube-controller-manager and etcd, unless
 
 .PHONY: e2e
 e2e: control-plane ## Run the suites that need a real API server
-	$(CARGO) build --package drydock-hub --package drydock-agent --bins
-	$(CARGO) test --package drydock-e2e --features control-plane --test on_real_servers --test conformance
+	$(CARGO) build --profile test --workspace --bin drydock-hub --bin drydock-agent
+	$(CARGO) test --workspace --features drydock-e2e/control-plane --test on_real_servers --test conformance
 
 .PHONY: conformance
 conformance: control-plane ## Compare the sandbox with a real API server, case by case; CASES=word picks some
-	@$(CARGO) test --quiet --package drydock-e2e --features control-plane --test conformance -- $(CASES)
+	@$(CARGO) test --quiet --workspace --features drydock-e2e/control-plane --test conformance -- $(CASES)
 
 .PHONY: fuzz
 fuzz: control-plane ## Compare the sandbox with a real API server by random requests (MINUTES=30, SEED=1)
-	@FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) $(CARGO) test --quiet --package drydock-e2e \
-		--features control-plane --test on_real_servers -- --nocapture fuzz::
+	@FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) $(CARGO) test --quiet --workspace \
+		--features drydock-e2e/control-plane --test on_real_servers -- --nocapture fuzz::
 
 .PHONY: sim
 sim: ## Simulate rollouts with faults, from seeds (SEEDS=200, SEED=1)
