@@ -80,7 +80,7 @@ impl RealFleet {
 
         tokio::time::pause();
         let stop = CancellationToken::new();
-        tokio::spawn(Pace::Scaled(SPEED).hold(stop.clone()));
+        tokio::spawn(Pace::Scaled(SPEED).keep(stop.clone()));
         let workplace = Workplace::new("fleet")?;
         let endpoint = ApiEndpoint::Remote(patient(&spoke).await?);
         let monitoring = monitor(REAL_SPOKE, &endpoint, &stop).await?;

@@ -11,7 +11,7 @@ pub enum Status {
     True,
     /// It does not hold.
     False,
-    /// It cannot be told.
+    /// It is not known.
     Unknown,
 }
 

@@ -33,7 +33,7 @@ pub fn named(object: &Value) -> Named {
 }
 
 /// False if `new` is older than what is known, because we wrote meanwhile.
-pub fn is_news(known: Option<&Value>, new: &Value) -> bool {
+pub fn is_changed(known: Option<&Value>, new: &Value) -> bool {
     known.is_none_or(|known| resource_version(known) <= resource_version(new))
 }
 

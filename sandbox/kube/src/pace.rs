@@ -11,20 +11,20 @@ use tokio_util::sync::CancellationToken;
 pub enum Pace {
     /// Jump from timer to timer.
     AsFastAsPossible,
-    /// So many virtual seconds in a second.
+    /// This many virtual seconds in a second.
     Scaled(NonZeroU32),
 }
 
-/// How often the pacer lets time go on, in real time: often enough for the eye.
+/// How often the pacer lets time pass, in real time: often enough for the eye.
 const TICK: Duration = Duration::from_millis(50);
 
 impl Pace {
-    /// Holds the paused clock of the current runtime to this pace until `stop`. Returns at once if there is nothing
-    /// to hold.
+    /// Keeps the paused clock of the current runtime at this pace until `stop`. Returns at once if there is nothing
+    /// to keep.
     ///
     /// While a blocking task runs, tokio does not advance a paused clock: everything that is due still happens, and
     /// requests over the network are served, but no timer fires early.
-    pub async fn hold(self, stop: CancellationToken) {
+    pub async fn keep(self, stop: CancellationToken) {
         let Self::Scaled(speed) = self else {
             return;
         };
@@ -54,7 +54,7 @@ mod tests {
     async fn virtual_time_passes_at_the_pace_that_was_asked_for() {
         let stop = CancellationToken::new();
         let speed = NonZeroU32::new(72_000).expect("not zero");
-        let pacer = tokio::spawn(Pace::Scaled(speed).hold(stop.clone()));
+        let pacer = tokio::spawn(Pace::Scaled(speed).keep(stop.clone()));
         let before = tokio::time::Instant::now();
         tokio::time::sleep(Duration::from_hours(1)).await;
         assert_eq!(before.elapsed(), Duration::from_hours(1));

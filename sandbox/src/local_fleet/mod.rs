@@ -201,7 +201,7 @@ impl LocalFleet {
     pub fn keep_pace(&mut self, pace: Pace) {
         let stop = self.stop.clone();
         self.tasks.spawn("pace", async move {
-            pace.hold(stop.clone()).await;
+            pace.keep(stop.clone()).await;
             stop.cancelled().await;
             Ok::<_, std::convert::Infallible>(())
         });

@@ -200,7 +200,7 @@ impl Memory {
             name: &key.name,
             subresource,
         };
-        let passage = self
+        let outcome = self
             .server
             .pass(&asked)
             .await
@@ -208,7 +208,7 @@ impl Memory {
         let mut call = Call::about(self.identity.clone(), found.map_err(refused_by)?, key);
         call.subresource = subresource;
         let answer = operation(&self.server, &call);
-        match passage {
+        match outcome {
             FaultOutcome::Answered => answer.map_err(refused_by),
             FaultOutcome::Dropped => Err(AccessError::Unreachable {
                 what: what(),

@@ -36,7 +36,7 @@ pub(super) enum ScalarKind {
     Untyped,
 }
 
-/// How the items of a list are told apart.
+/// How the items of a list are distinguished.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Items<'s> {
     Whole,
@@ -175,7 +175,7 @@ fn list_shape(node: &Node, keeps_unknown: bool) -> ListShape<'_> {
 }
 
 impl ListShape<'_> {
-    /// The step to an item, or why it cannot be told from the others.
+    /// The step to an item, or why it cannot be distinguished from the others.
     pub(super) fn step(&self, item: &Value) -> Result<Step, String> {
         match self.items {
             Items::Whole => Err("invalid indexing of non-associative list".to_owned()),

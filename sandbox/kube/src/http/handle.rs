@@ -19,7 +19,7 @@ use crate::server::{
 };
 use crate::table::IncludeObject;
 
-/// What whoever deletes a Job is told.
+/// The warning for who deletes a Job.
 const CHILD_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to \
      remove them or set propagationPolicy=Orphan to suppress this warning";
 
@@ -100,8 +100,8 @@ async fn objects(
         subresource,
     };
     let warning = kind.as_ref().ok().and_then(|kind| deprecation(server, kind));
-    let passage = match server.pass(&asked).await {
-        Ok(passage) => passage,
+    let outcome = match server.pass(&asked).await {
+        Ok(outcome) => outcome,
         Err(refusal) => return refused(refusal),
     };
     let answer = match kind {
@@ -120,7 +120,7 @@ async fn objects(
         Some(warning) => answer::warned(answer, &warning),
         None => answer,
     };
-    match passage {
+    match outcome {
         FaultOutcome::Answered => Ok(answer),
         FaultOutcome::Dropped => Err(ConnectionError::Reset),
     }
@@ -131,7 +131,7 @@ fn is_misplaced(kind: &KindType, place: &Objects) -> bool {
     kind.origin == Origin::Custom && !kind.namespaced && place.namespace.is_some()
 }
 
-/// What whoever uses a deprecated version of a custom kind is told.
+/// The warning for who uses a deprecated version of a custom kind.
 fn deprecation(server: &ApiServer, kind: &KindType) -> Option<String> {
     let version = kind
         .definition

@@ -1,4 +1,4 @@
-//! JSON bodies, with the fields that come more than once: the last one counts, and the client is told.
+//! JSON bodies, with the fields that come more than once: the last one counts, and the client is warned.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -86,14 +86,14 @@ impl<'de> Visitor<'de> for Place<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
-        let mut told = BTreeSet::new();
+        let mut warned = BTreeSet::new();
         while let Some(name) = fields.next_key::<String>()? {
             let path = if self.path.is_empty() {
                 name.clone()
             } else {
                 format!("{}.{name}", self.path)
             };
-            if map.contains_key(&name) && told.insert(name.clone()) {
+            if map.contains_key(&name) && warned.insert(name.clone()) {
                 self.duplicates.push(path.clone());
             }
             let place = Place {

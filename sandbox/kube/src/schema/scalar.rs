@@ -24,7 +24,7 @@ pub(super) fn check_format(format: &str, text: &str, path: &Path<'_>, outcome: &
     }
 }
 
-/// Only the first broken rule of a string is told.
+/// Only the first broken rule of a string is reported.
 fn check_text(checks: &Checks, text: &str, path: &Path<'_>, outcome: &mut ValidationOutcome) {
     let length = text.chars().count() as u64;
     if let Some(most) = checks.max_length.filter(|most| length > *most) {

@@ -79,7 +79,7 @@ impl Structural {
     }
 
     /// What is wrong with `new`, which follows `old` if that is given (`old` defaulted and pruned as well).
-    /// What was wrong already, and did not change, is not told.
+    /// What was wrong already, and did not change, is not reported.
     pub fn validate(&self, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         self.validate_unless(new, old, false)
     }

@@ -179,11 +179,12 @@ fn a_rule_that_does_not_compile_is_told_with_the_rule() {
     let schema =
         json!({"type": "object", "x-kubernetes-validations": [{"rule": "self.x >", "message": "m"}]});
     let errors = Structural::compile(&schema, &GroupVersionKind::new("t", "v1", "Probe")).unwrap_err();
-    let told = errors[0].to_string();
+    let message = errors[0].to_string();
     let start = ".x-kubernetes-validations[0].rule: Invalid value: {\"FieldPath\":\"\",\"Message\":\"m\",";
     assert!(
-        told.starts_with(start) && told.contains("compilation failed: ERROR: <input>:1:9: Syntax error"),
-        "{told}"
+        message.starts_with(start)
+            && message.contains("compilation failed: ERROR: <input>:1:9: Syntax error"),
+        "{message}"
     );
 }
 

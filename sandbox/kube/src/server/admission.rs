@@ -56,8 +56,8 @@ pub(super) fn decode(
             }
         }
     }
-    let told = |what: &str, path: &String| format!("{what} field {}", crate::schema::go_quote(path));
-    let duplicates = options.duplicates.iter().map(|path| told("duplicate", path));
+    let warning = |what: &str, path: &String| format!("{what} field {}", crate::schema::go_quote(path));
+    let duplicates = options.duplicates.iter().map(|path| warning("duplicate", path));
     let unqualified = (kind.origin == Origin::Custom)
         .then(|| finalizers(body))
         .into_iter()
@@ -70,7 +70,7 @@ pub(super) fn decode(
         })
         .collect::<Vec<_>>();
     let warnings: Vec<String> = duplicates
-        .chain(unknown.iter().map(|path| told("unknown", path)))
+        .chain(unknown.iter().map(|path| warning("unknown", path)))
         .collect();
     match options.field_validation {
         FieldValidation::Ignore => Ok(unqualified),

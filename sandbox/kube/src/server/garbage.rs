@@ -97,7 +97,7 @@ impl State {
         Some((Arc::clone(kind), Arc::clone(object)))
     }
 
-    /// Goes on with owners that waited for an object that is gone now.
+    /// Continues with owners that waited for an object that is gone now.
     pub(super) fn go_on_with_owners(&mut self, dependent: &Object) {
         for owner in owners(dependent) {
             let text = |field: &str| owner[field].as_str().unwrap_or_default();

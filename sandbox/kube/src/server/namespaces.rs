@@ -121,7 +121,7 @@ impl State {
         }
     }
 
-    /// Replaces what keeps a namespace (`/finalize`), and goes on with its end if it has begun.
+    /// Replaces what keeps a namespace (`/finalize`), and continues with its end if it has begun.
     pub(super) fn finalize(
         &mut self,
         call: &Call,
@@ -160,15 +160,15 @@ impl State {
             return;
         };
         let mut value = live.value().clone();
-        let told = |value: &Value| -> Vec<(Value, Value)> {
+        let reported = |value: &Value| -> Vec<(Value, Value)> {
             let conditions = value["status"]["conditions"].as_array().into_iter().flatten();
             conditions
-                .map(|told| (told["type"].clone(), told["message"].clone()))
+                .map(|reported| (reported["type"].clone(), reported["message"].clone()))
                 .collect()
         };
-        let before = told(&value);
+        let before = reported(&value);
         value["status"]["conditions"] = left.conditions(&now);
-        if told(&value) != before {
+        if reported(&value) != before {
             self.store.amend(&collection(), key, value);
         }
     }
@@ -227,7 +227,7 @@ impl State {
         }
     }
 
-    /// Goes on with what waited for the removal of an object: its namespace, its definition, its owners.
+    /// Continues with what waited for the removal of an object: its namespace, its definition, its owners.
     pub(super) fn after_removal(&mut self, kind: &KindType, key: &Key, last: &Object) {
         self.go_on_with_owners(last);
         if let Some(namespace) = &key.namespace {

@@ -258,7 +258,7 @@ pub struct Written {
     pub object: Arc<Object>,
     /// Whether the write made it.
     pub created: bool,
-    /// What the client should be told, for `Warning` headers.
+    /// What the client is warned of, for `Warning` headers.
     pub warnings: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Watches: the changes of a kind, as a client that knows a version needs them to go on from there.
+//! Watches: the changes of a kind, as a client that knows a version needs them to continue from there.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub enum WatchFrame {
         /// Whether it ends the initial events (`k8s.io/initial-events-end`).
         initial_events_end: bool,
     },
-    /// The watch cannot go on; the last frame.
+    /// The watch cannot continue; the last frame.
     Error(Status),
 }
 

@@ -153,7 +153,7 @@ impl Controller {
                 }
             }
             WatchSource::Placement => {
-                if object::is_news(
+                if object::is_changed(
                     observed
                         .placements
                         .get(&id)
@@ -165,7 +165,7 @@ impl Controller {
                 }
             }
             WatchSource::Page => {
-                if object::is_news(
+                if object::is_changed(
                     observed
                         .pages
                         .get(&id)

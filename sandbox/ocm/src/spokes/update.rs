@@ -114,7 +114,7 @@ fn observe_generation(cluster: &mut ClusterTimeline) {
     }
 }
 
-/// Goes on with an upgrade.
+/// Continues an upgrade.
 pub(super) fn step(cluster: &mut ClusterTimeline, step: Step, now: Timestamp) {
     match step {
         Step::Look(of) if of == cluster.attempt => look(cluster, now),

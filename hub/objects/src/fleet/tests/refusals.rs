@@ -202,7 +202,7 @@ fn the_same_words_are_news_once_and_an_unavailable_server_after_half_a_minute() 
 }
 
 #[test]
-fn a_refused_write_that_is_about_no_cluster_is_news_until_one_is_made() {
+fn a_refused_write_that_is_about_no_cluster_is_reported_until_one_is_made() {
     let mut fleet = TestFleet::new(&[]);
     let mark = Action::MarkPage {
         name: "spring-1".into(),

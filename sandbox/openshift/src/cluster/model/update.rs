@@ -295,7 +295,7 @@ impl Model {
         self.advance(now);
     }
 
-    /// Goes on to the next level once all gates of this one are open.
+    /// Continues with the next level once all gates of this one are open.
     pub(super) fn advance(&mut self, now: Timestamp) {
         let Some((number, level)) = self
             .version

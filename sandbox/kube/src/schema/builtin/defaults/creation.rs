@@ -46,7 +46,7 @@ pub fn prepare_for_create(kind: &GroupVersionKind, object: &mut Value) {
     }
 }
 
-/// A Job selects its pods by its own uid, unless it is told not to.
+/// A Job selects its pods by its own uid, unless its spec says otherwise.
 fn generate_selector(object: &mut Value) {
     if object["spec"]["manualSelector"] == true {
         return;
