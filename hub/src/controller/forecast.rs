@@ -88,6 +88,11 @@ pub(super) async fn renew(context: &Context, planned: &Planned, now: Timestamp) 
         Some(forecast) => Some(forecast_status(&forecast, report.rollout_since, before)),
         None => without_forecast(before),
     };
+    // One that says the same is no reason to write.
+    let forecast = forecast.map(|forecast| match before {
+        Some(before) if is_same(before, &forecast) => before.clone(),
+        _ => forecast,
+    });
     let made = Made { from, at: now };
     context.forecasts.known().insert(key.clone(), made);
     let due = next_renewal(report, forecast.as_ref(), made, from);
@@ -95,6 +100,15 @@ pub(super) async fn renew(context: &Context, planned: &Planned, now: Timestamp) 
         forecast,
         wait: due.and_then(|due| Duration::try_from(due.duration_since(now)).ok()),
     }
+}
+
+/// Whether two forecasts differ at most in when they were computed.
+fn is_same(one: &ForecastStatus, other: &ForecastStatus) -> bool {
+    let at = |forecast: &ForecastStatus| ForecastStatus {
+        computed_at: None,
+        ..forecast.clone()
+    };
+    at(one) == at(other)
 }
 
 /// A rollout has begun, and the forecast of its start is not in the status.

@@ -1,95 +1,32 @@
 //! The model of a cluster: how long each stage takes on it, and whether it fails, by what is on record of it, of clusters that are like
 //! it, of the fleet, and by published figures where there is nothing better.
 
+mod basis;
+mod circles;
 mod durations;
 mod failures;
+mod group;
 mod past;
 mod published;
 mod speed;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
-use drydock_rollout::{ClusterName, Labels, Outlook, Position, Stage, StageSet, Uid};
-use jiff::Timestamp;
+use drydock_rollout::{ClusterName, Outlook, Position, Stage, StageSet};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
 use crate::draws::{Draw, Draws, StageEnd};
-use durations::{Durations, ENOUGH, Mixture};
+use circles::{StreamTable, circle};
+use durations::{ENOUGH, Mixture};
 use failures::Failures;
 use speed::{Progress, SpeedFactor};
 
+pub use basis::Basis;
 pub use failures::FailureRate;
+pub use group::GroupBy;
 pub use past::{PastFailure, PastUpgrade, Stream};
-
-/// Which clusters are like each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GroupBy {
-    /// Those of the same value of this label.
-    Label(String),
-    /// Those of the same provider (label `cloud`) and of about as many nodes (label `nodes`), as far as they are labelled.
-    ProviderAndSize,
-}
-
-impl GroupBy {
-    /// The group of a cluster with these labels.
-    pub fn group(&self, labels: &Labels) -> Option<Arc<str>> {
-        match self {
-            Self::Label(label) => labels.get(label).map(Into::into),
-            Self::ProviderAndSize => {
-                let provider = labels.get("cloud");
-                let nodes: Option<u32> = labels.get("nodes").and_then(|nodes| nodes.parse().ok());
-                let size = nodes.map(|nodes| match nodes {
-                    0..=6 => "up to 6 nodes",
-                    7..=25 => "7 to 25 nodes",
-                    26..=100 => "26 to 100 nodes",
-                    _ => "more than 100 nodes",
-                });
-                match (provider, size) {
-                    (None, None) => None,
-                    (Some(one), None) | (None, Some(one)) => Some(one.into()),
-                    (Some(provider), Some(size)) => Some(format!("{provider}, {size}").into()),
-                }
-            }
-        }
-    }
-}
-
-/// What a forecast is based on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Basis {
-    /// Upgrades on record of each stream that the rollout has.
-    pub recorded: Vec<(Stream, usize)>,
-    /// Upgrades on record whose stream is not known.
-    pub unknown: usize,
-    /// Upgrades of clusters of the rollout itself that are done.
-    pub of_this_rollout: usize,
-    /// Published figures count as well: too few upgrades are on record.
-    pub published: bool,
-}
-
-impl fmt::Display for Basis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts: Vec<String> = self
-            .recorded
-            .iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(stream, count)| format!("{count} {stream} upgrades of this fleet"))
-            .collect();
-        if self.unknown > 0 {
-            parts.push(format!("{} upgrades of this fleet", self.unknown));
-        }
-        if self.of_this_rollout > 0 {
-            parts.push(format!("{} of this rollout", self.of_this_rollout));
-        }
-        if self.published {
-            parts.push("published durations of OpenShift updates".to_owned());
-        }
-        f.write_str(&parts.join(", "))
-    }
-}
 
 /// How long stages take on the clusters of one rollout, and how often they fail.
 #[derive(Clone, Debug)]
@@ -103,72 +40,6 @@ pub struct Model {
     failures: Failures,
     speed: SpeedFactor,
     basis: Basis,
-}
-
-/// The samples of one stream, by circle.
-#[derive(Default)]
-struct Samples {
-    clusters: BTreeMap<ClusterName, Vec<f64>>,
-    groups: BTreeMap<Arc<str>, Vec<f64>>,
-    fleet: Vec<f64>,
-}
-
-impl Samples {
-    fn of<'a>(past: impl Iterator<Item = &'a PastUpgrade>) -> Self {
-        let mut samples = Self::default();
-        for upgrade in past {
-            let Some(seconds) = upgrade.stages.upgrade.filter(|_| upgrade.failure.is_none()) else {
-                continue;
-            };
-            let seconds = seconds as f64;
-            samples.fleet.push(seconds);
-            samples
-                .clusters
-                .entry(upgrade.cluster.clone())
-                .or_default()
-                .push(seconds);
-            if let Some(group) = &upgrade.group {
-                samples.groups.entry(Arc::clone(group)).or_default().push(seconds);
-            }
-        }
-        samples
-    }
-}
-
-fn circle(samples: &[f64]) -> (usize, Arc<Durations>) {
-    (samples.len(), Arc::new(Durations::of(samples.iter().copied())))
-}
-
-/// One table of durations for each kind of cluster of a stream.
-struct StreamTable {
-    samples: Samples,
-    published: Arc<Durations>,
-    fleet: (usize, Arc<Durations>),
-    groups: BTreeMap<Arc<str>, (usize, Arc<Durations>)>,
-}
-
-impl StreamTable {
-    fn of(stream: Option<Stream>, past: &[PastUpgrade]) -> Self {
-        let alike = |upgrade: &&PastUpgrade| stream.is_none() || upgrade.stream == stream;
-        let samples = Samples::of(past.iter().filter(alike));
-        Self {
-            fleet: circle(&samples.fleet),
-            groups: samples
-                .groups
-                .iter()
-                .map(|(group, samples)| (Arc::clone(group), circle(samples)))
-                .collect(),
-            published: Arc::new(published::platform(stream)),
-            samples,
-        }
-    }
-
-    fn mixture(&self, cluster: &ClusterName, group: Option<&Arc<str>>) -> Mixture {
-        let own = self.samples.clusters.get(cluster).map(|samples| circle(samples));
-        let peers = group.and_then(|group| self.groups.get(group)).cloned();
-        let circles = own.into_iter().chain(peers).chain([self.fleet.clone()]);
-        Mixture::of(circles.filter(|(count, _)| *count > 0), &self.published)
-    }
 }
 
 impl Model {
@@ -192,7 +63,7 @@ impl Model {
             let row = failures::row(stream);
             let table = tables[row].get_or_insert_with(|| StreamTable::of(stream, &earlier));
             let group = group_by.group(&cluster.labels);
-            let has_own = table.samples.clusters.contains_key(&cluster.name);
+            let has_own = table.knows(&cluster.name);
             let next = platform.len() as u32;
             let index = if has_own {
                 next
@@ -216,7 +87,7 @@ impl Model {
             ),
         };
         let shown = model.shown(outlook, &present);
-        model.speed = SpeedFactor::of(deviation(&earlier), &shown);
+        model.speed = SpeedFactor::of(speed::deviation(&earlier), &shown);
         model
     }
 
@@ -305,7 +176,7 @@ fn others(past: &[PastUpgrade]) -> [Mixture; 4] {
 }
 
 fn basis(tables: &[Option<StreamTable>; 3], of_this_rollout: usize) -> Basis {
-    let count = |row: usize| tables[row].as_ref().map(|table| table.fleet.0);
+    let count = |row: usize| tables[row].as_ref().map(StreamTable::count);
     let recorded: Vec<(Stream, usize)> = Stream::ALL
         .into_iter()
         .filter_map(|stream| Some((stream, count(stream as usize)?)))
@@ -318,56 +189,6 @@ fn basis(tables: &[Option<StreamTable>; 3], of_this_rollout: usize) -> Basis {
         recorded,
         of_this_rollout,
     }
-}
-
-/// By how much a rollout may be slower or faster than what is on record, as the deviation of the logarithm: by how much earlier
-/// rollouts were so, and by how little of them is known.
-fn deviation(past: &[PastUpgrade]) -> f64 {
-    let mut by_rollout: BTreeMap<&(Uid, Timestamp), Vec<f64>> = BTreeMap::new();
-    let mut by_stream: BTreeMap<Option<Stream>, Vec<f64>> = BTreeMap::new();
-    let done = || {
-        past.iter()
-            .filter(|upgrade| upgrade.failure.is_none())
-            .filter_map(|upgrade| Some((upgrade, (upgrade.stages.upgrade?.max(1) as f64).ln())))
-    };
-    for (upgrade, log) in done() {
-        by_stream.entry(upgrade.stream).or_default().push(log);
-    }
-    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len().max(1) as f64;
-    let means: BTreeMap<_, f64> = by_stream
-        .iter()
-        .map(|(stream, logs)| (*stream, mean(logs)))
-        .collect();
-    for (upgrade, log) in done() {
-        let expected = means.get(&upgrade.stream).copied().unwrap_or(log);
-        by_rollout
-            .entry(&upgrade.rollout)
-            .or_default()
-            .push(log - expected);
-    }
-    let count: usize = by_rollout.values().map(Vec::len).sum();
-    let within: f64 = by_rollout
-        .values()
-        .map(|logs| {
-            let mean = mean(logs);
-            logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
-        })
-        .sum();
-    let within = within / count.saturating_sub(by_rollout.len()).max(1) as f64;
-    // A rollout of one cluster says nothing about rollouts.
-    let rollouts: Vec<&Vec<f64>> = by_rollout.values().filter(|logs| logs.len() >= 3).collect();
-    let between: f64 = rollouts
-        .iter()
-        .map(|logs| mean(logs).powi(2) - within / logs.len() as f64)
-        .sum();
-    let assumed = published::ROLLOUT_DEVIATION.powi(2);
-    let degrees = rollouts.len().saturating_sub(1) as f64;
-    let seen = (between / rollouts.len().max(1) as f64).max(0.0);
-    let of_rollouts = (degrees * seen + 3.0 * assumed) / (degrees + 3.0);
-    // The mean of few rollouts is uncertain by itself.
-    let of_mean = of_rollouts / rollouts.len().max(1) as f64 + within / count.max(1) as f64;
-    let known = (count as f64 / ENOUGH as f64).min(1.0);
-    (known * (of_rollouts + of_mean) + (1.0 - known) * published::FLEET_DEVIATION.powi(2)).sqrt()
 }
 
 /// The draws of one run. Those of a cluster do not depend on the order in which they are asked for.

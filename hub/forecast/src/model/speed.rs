@@ -1,7 +1,15 @@
 //! How much slower or faster a whole rollout is than what is known of others: a release, a season or a network is slow for all clusters.
 //! What the rollout has shown so far narrows it down.
 
+use std::collections::BTreeMap;
+
+use drydock_rollout::Uid;
+use jiff::Timestamp;
 use statrs::distribution::{ContinuousCDF, Normal};
+
+use super::durations::ENOUGH;
+use super::past::{PastUpgrade, Stream};
+use super::published;
 
 /// How far a cluster of the rollout is, beside what the model expects of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,6 +85,56 @@ fn quantile(weights: &[f64; POINTS], sum: f64, place: impl Fn(usize) -> f64) -> 
         before += weight;
     }
     place(POINTS - 1)
+}
+
+/// By how much a rollout may be slower or faster than what is on record, as the deviation of the logarithm: by how much earlier
+/// rollouts were so, and by how little of them is known.
+pub(super) fn deviation(past: &[PastUpgrade]) -> f64 {
+    let mut by_rollout: BTreeMap<&(Uid, Timestamp), Vec<f64>> = BTreeMap::new();
+    let mut by_stream: BTreeMap<Option<Stream>, Vec<f64>> = BTreeMap::new();
+    let done = || {
+        past.iter()
+            .filter(|upgrade| upgrade.failure.is_none())
+            .filter_map(|upgrade| Some((upgrade, (upgrade.stages.upgrade?.max(1) as f64).ln())))
+    };
+    for (upgrade, log) in done() {
+        by_stream.entry(upgrade.stream).or_default().push(log);
+    }
+    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+    let means: BTreeMap<_, f64> = by_stream
+        .iter()
+        .map(|(stream, logs)| (*stream, mean(logs)))
+        .collect();
+    for (upgrade, log) in done() {
+        let expected = means.get(&upgrade.stream).copied().unwrap_or(log);
+        by_rollout
+            .entry(&upgrade.rollout)
+            .or_default()
+            .push(log - expected);
+    }
+    let count: usize = by_rollout.values().map(Vec::len).sum();
+    let within: f64 = by_rollout
+        .values()
+        .map(|logs| {
+            let mean = mean(logs);
+            logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
+        })
+        .sum();
+    let within = within / count.saturating_sub(by_rollout.len()).max(1) as f64;
+    // A rollout of one cluster says nothing about rollouts.
+    let rollouts: Vec<&Vec<f64>> = by_rollout.values().filter(|logs| logs.len() >= 3).collect();
+    let between: f64 = rollouts
+        .iter()
+        .map(|logs| mean(logs).powi(2) - within / logs.len() as f64)
+        .sum();
+    let assumed = published::ROLLOUT_DEVIATION.powi(2);
+    let degrees = rollouts.len().saturating_sub(1) as f64;
+    let seen = (between / rollouts.len().max(1) as f64).max(0.0);
+    let of_rollouts = (degrees * seen + 3.0 * assumed) / (degrees + 3.0);
+    // The mean of few rollouts is uncertain by itself.
+    let of_mean = of_rollouts / rollouts.len().max(1) as f64 + within / count.max(1) as f64;
+    let known = (count as f64 / ENOUGH as f64).min(1.0);
+    (known * (of_rollouts + of_mean) + (1.0 - known) * published::FLEET_DEVIATION.powi(2)).sqrt()
 }
 
 #[cfg(test)]

@@ -4,145 +4,24 @@
 //! decision asks them, again and again until nothing follows; what they depend on is counted up instead of assessed. A test holds each
 //! run to the decision itself.
 
+mod outcome;
+mod state;
+
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 use drydock_rollout::{
-    AfterEnd, ClusterOutlook, Opening, Outlook, Position, SlotInputs, Stage, StageSet, Stop, Turn, Turns,
-    next_moment, upgrades_allowed,
+    Opening, Outlook, Position, SlotInputs, Stage, Stop, Turn, Turns, next_moment, upgrades_allowed,
 };
 use jiff::{SignedDuration, Timestamp};
 
 use crate::draws::{Draws, StageEnd};
 use crate::windows::Windows;
+use state::State;
 
-/// Why a rollout comes to no end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StopCause {
-    /// The user paused it.
-    Paused,
-    /// A canary failed.
-    CanaryFailed,
-    /// A canary cannot start, and all others wait for it.
-    CanaryBlocked,
-    /// The canary selector matches no selected cluster.
-    NoCanaryMatched,
-    /// A canary is in trouble, which stops the soak.
-    CanaryUnhealthy,
-    /// Too many clusters failed.
-    FailureBudgetSpent,
-    /// No start window opens any more.
-    NoWindowOpens,
-    /// It would take longer than forecasts look ahead.
-    TooLong,
-}
-
-impl StopCause {
-    /// The reason in CamelCase.
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::Paused => "Paused",
-            Self::CanaryFailed => "CanaryFailed",
-            Self::CanaryBlocked => "CanaryBlocked",
-            Self::NoCanaryMatched => "NoCanaryMatched",
-            Self::CanaryUnhealthy => "CanaryUnhealthy",
-            Self::FailureBudgetSpent => "FailureBudgetSpent",
-            Self::NoWindowOpens => "NoWindowOpens",
-            Self::TooLong => "TooLong",
-        }
-    }
-
-    /// In a few words.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Paused => "it is paused",
-            Self::CanaryFailed => "a canary fails",
-            Self::CanaryBlocked => "a canary cannot start",
-            Self::NoCanaryMatched => "no canary is selected",
-            Self::CanaryUnhealthy => "a canary is in trouble",
-            Self::FailureBudgetSpent => "too many clusters fail",
-            Self::NoWindowOpens => "no start window opens any more",
-            Self::TooLong => "it takes more than two years",
-        }
-    }
-}
-
-/// What the next cluster waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wait {
-    /// A free slot.
-    Slots,
-    /// A start window.
-    Window,
-    /// The soak of the canaries.
-    Soak,
-    /// The canaries.
-    Canaries,
-}
-
-impl Wait {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Slots, Self::Window, Self::Soak, Self::Canaries];
-
-    /// In a word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Slots => "slots",
-            Self::Window => "windows",
-            Self::Soak => "soak",
-            Self::Canaries => "canaries",
-        }
-    }
-}
-
-/// When a cluster starts and ends in a run; as it was before the run, if it had started or ended then.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ClusterTimes {
-    /// When it starts.
-    pub started: Option<Timestamp>,
-    /// When it is done, or fails.
-    pub ended: Option<Timestamp>,
-    /// It fails.
-    pub failed: bool,
-}
-
-/// What became of a rollout in a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunOutcome {
-    /// When the last cluster ended that started.
-    pub end: Timestamp,
-    /// Why clusters are left that could start, if so.
-    pub stop: Option<StopCause>,
-    /// Clusters that have failed.
-    pub failed: usize,
-    /// Clusters that did not start, though nothing is wrong with them.
-    pub left: usize,
-    /// The most clusters in flight at once.
-    pub most_in_flight: usize,
-    /// Seconds for which the next cluster waited, by what it waited for, in the order of [`Wait::ALL`].
-    pub waited: [i64; 4],
-}
+pub use outcome::{ClusterTimes, RunOutcome, StopCause, Wait};
 
 /// No run looks further ahead.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
-
-/// A cluster in a run.
-#[derive(Clone, Copy, Debug)]
-struct Cluster {
-    times: ClusterTimes,
-    /// The stages that are ahead of it.
-    then: StageSet,
-    /// The stage that is under way.
-    stage: Stage,
-    /// Its upgrade has begun.
-    upgrading: bool,
-    canary: bool,
-    selected: bool,
-    unhealthy: bool,
-    /// It waits for its turn.
-    waits: bool,
-    after: AfterEnd,
-}
 
 /// Runs rollouts from one outlook, one after the other.
 #[derive(Clone, Debug)]
@@ -152,33 +31,6 @@ pub struct Simulation<'a> {
     timeouts: [SignedDuration; 4],
     windows: Windows<'a>,
     state: State,
-}
-
-/// What changes during a run. It keeps its memory for the next one.
-#[derive(Clone, Debug, Default)]
-struct State {
-    now: Timestamp,
-    inputs: SlotInputs,
-    clusters: Vec<Cluster>,
-    /// When the stage of a cluster is over, and whether it failed.
-    events: BinaryHeap<Reverse<(Timestamp, u32, bool)>>,
-    /// Before this place of the queue nobody waits.
-    first: usize,
-    /// Places in the queue of those that start now.
-    starting: Vec<usize>,
-    /// Clusters whose upgrade follows on their action: canaries first, then in the order in which they started.
-    continuing: Vec<(bool, Option<Timestamp>, u32)>,
-    /// Clusters whose next stage follows at once.
-    advancing: Vec<u32>,
-    /// Clusters whose end is committed next, and whether they failed.
-    ending: Vec<(u32, bool)>,
-    /// What of the two is being carried out.
-    entering: Vec<u32>,
-    committing: Vec<(u32, bool)>,
-    last_end: Timestamp,
-    failed: usize,
-    most_in_flight: usize,
-    waited: [i64; 4],
 }
 
 impl<'a> Simulation<'a> {
@@ -410,163 +262,6 @@ impl<'a> Simulation<'a> {
             left,
             most_in_flight: state.most_in_flight,
             waited: state.waited,
-        }
-    }
-}
-
-impl State {
-    /// Puts a cluster where the outlook has it.
-    fn place(&mut self, index: u32, seen: &ClusterOutlook) -> Cluster {
-        let mut cluster = Cluster {
-            times: ClusterTimes::default(),
-            then: StageSet::default(),
-            stage: Stage::Platform,
-            upgrading: false,
-            canary: seen.canary,
-            selected: seen.selected,
-            unhealthy: seen.unhealthy,
-            waits: false,
-            after: seen.after,
-        };
-        match &seen.position {
-            Position::Waits(stages) => {
-                cluster.then = *stages;
-                cluster.waits = true;
-                cluster.after = AfterEnd::Rests;
-            }
-            Position::Blocked(_) => {}
-            Position::UnderWay {
-                stage, then, started, ..
-            } => {
-                cluster.times.started = *started;
-                cluster.then = *then;
-                cluster.stage = *stage;
-                cluster.upgrading = *stage != Stage::PreAction;
-            }
-            Position::Advances {
-                stages,
-                started,
-                upgrading,
-            } => {
-                cluster.times.started = *started;
-                cluster.then = *stages;
-                cluster.upgrading = *upgrading;
-                if *upgrading {
-                    self.advancing.push(index);
-                } else {
-                    self.continuing.push((!seen.canary, *started, index));
-                }
-            }
-            Position::Ends {
-                failed,
-                started,
-                upgrading,
-            } => {
-                cluster.times.started = *started;
-                cluster.upgrading = *upgrading;
-                self.ending.push((index, *failed));
-            }
-            Position::Ended {
-                failed,
-                started,
-                finished,
-            } => {
-                cluster.times = ClusterTimes {
-                    started: *started,
-                    ended: *finished,
-                    failed: *failed,
-                };
-                self.failed += usize::from(*failed);
-            }
-        }
-        cluster
-    }
-
-    fn is_settled(&self) -> bool {
-        self.ending.is_empty() && self.advancing.is_empty()
-    }
-
-    /// A cluster starts.
-    fn start(&mut self, index: usize) {
-        let cluster = &mut self.clusters[index];
-        cluster.waits = false;
-        cluster.times = ClusterTimes {
-            started: Some(self.now),
-            ..ClusterTimes::default()
-        };
-        let inputs = &mut self.inputs;
-        inputs.startable -= 1;
-        inputs.pending -= 1;
-        inputs.in_flight += 1;
-        if !cluster.canary {
-            inputs.others_started = inputs.others_started.max(Some(self.now));
-        }
-    }
-
-    /// A stage has come to its end.
-    fn stage_is_over(&mut self, index: u32, failed: bool) {
-        let cluster = &self.clusters[index as usize];
-        if failed {
-            self.inputs.failures += usize::from(!cluster.canary);
-            self.ending.push((index, true));
-        } else if cluster.then.first().is_none() {
-            self.ending.push((index, false));
-        } else if cluster.stage == Stage::PreAction {
-            self.continuing
-                .push((!cluster.canary, cluster.times.started, index));
-        } else {
-            self.advancing.push(index);
-        }
-    }
-
-    /// The outcome of a cluster is committed.
-    fn commit(&mut self, index: u32, failed: bool) {
-        let now = self.now;
-        let cluster = &mut self.clusters[index as usize];
-        cluster.times.ended = Some(now);
-        cluster.times.failed = failed;
-        self.last_end = self.last_end.max(now);
-        self.failed += usize::from(failed);
-        let inputs = &mut self.inputs;
-        inputs.in_flight -= 1;
-        inputs.upgrading -= usize::from(std::mem::take(&mut cluster.upgrading));
-        let canary = usize::from(cluster.canary);
-        match (cluster.after, failed) {
-            (AfterEnd::Leaves, _) => {
-                inputs.total -= 1;
-                inputs.failures -= usize::from(failed) * (1 - canary);
-                inputs.awaited_canaries -= canary;
-                return;
-            }
-            (AfterEnd::Blocked, false) => {
-                inputs.pending += 1;
-                return;
-            }
-            (AfterEnd::Repeats(stages), false) => {
-                cluster.after = AfterEnd::Rests;
-                cluster.then = stages;
-                cluster.waits = true;
-                inputs.pending += 1;
-                inputs.startable += 1;
-                // It may be before those that wait already.
-                self.first = 0;
-                return;
-            }
-            (AfterEnd::Rests, _) | (_, true) => {}
-        }
-        if !cluster.canary {
-            return;
-        }
-        match (failed, cluster.selected) {
-            (true, true) => inputs.failed_canaries += 1,
-            (true, false) => inputs.awaited_canaries -= 1,
-            (false, _) => {
-                inputs.complete_canaries += 1;
-                inputs.canaries_finished = inputs.canaries_finished.max(Some(now));
-                inputs.canaries_available = inputs.canaries_available.max(Some(now));
-                // What troubled it was its upgrade.
-                inputs.unhealthy_canaries -= usize::from(std::mem::take(&mut cluster.unhealthy));
-            }
         }
     }
 }

@@ -1,0 +1,110 @@
+//! What comes out of a run.
+
+use jiff::Timestamp;
+
+/// Why a rollout comes to no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StopCause {
+    /// The user paused it.
+    Paused,
+    /// A canary failed.
+    CanaryFailed,
+    /// A canary cannot start, and all others wait for it.
+    CanaryBlocked,
+    /// The canary selector matches no selected cluster.
+    NoCanaryMatched,
+    /// A canary is in trouble, which stops the soak.
+    CanaryUnhealthy,
+    /// Too many clusters failed.
+    FailureBudgetSpent,
+    /// No start window opens any more.
+    NoWindowOpens,
+    /// It would take longer than forecasts look ahead.
+    TooLong,
+}
+
+impl StopCause {
+    /// The reason in CamelCase.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Paused => "Paused",
+            Self::CanaryFailed => "CanaryFailed",
+            Self::CanaryBlocked => "CanaryBlocked",
+            Self::NoCanaryMatched => "NoCanaryMatched",
+            Self::CanaryUnhealthy => "CanaryUnhealthy",
+            Self::FailureBudgetSpent => "FailureBudgetSpent",
+            Self::NoWindowOpens => "NoWindowOpens",
+            Self::TooLong => "TooLong",
+        }
+    }
+
+    /// In a few words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Paused => "it is paused",
+            Self::CanaryFailed => "a canary fails",
+            Self::CanaryBlocked => "a canary cannot start",
+            Self::NoCanaryMatched => "no canary is selected",
+            Self::CanaryUnhealthy => "a canary is in trouble",
+            Self::FailureBudgetSpent => "too many clusters fail",
+            Self::NoWindowOpens => "no start window opens any more",
+            Self::TooLong => "it takes more than two years",
+        }
+    }
+}
+
+/// What the next cluster waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wait {
+    /// A free slot.
+    Slots,
+    /// A start window.
+    Window,
+    /// The soak of the canaries.
+    Soak,
+    /// The canaries.
+    Canaries,
+}
+
+impl Wait {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Slots, Self::Window, Self::Soak, Self::Canaries];
+
+    /// In a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Slots => "slots",
+            Self::Window => "windows",
+            Self::Soak => "soak",
+            Self::Canaries => "canaries",
+        }
+    }
+}
+
+/// When a cluster starts and ends in a run; as it was before the run, if it had started or ended then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClusterTimes {
+    /// When it starts.
+    pub started: Option<Timestamp>,
+    /// When it is done, or fails.
+    pub ended: Option<Timestamp>,
+    /// It fails.
+    pub failed: bool,
+}
+
+/// What became of a rollout in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunOutcome {
+    /// When the last cluster ended that started.
+    pub end: Timestamp,
+    /// Why clusters are left that could start, if so.
+    pub stop: Option<StopCause>,
+    /// Clusters that have failed.
+    pub failed: usize,
+    /// Clusters that did not start, though nothing is wrong with them.
+    pub left: usize,
+    /// The most clusters in flight at once.
+    pub most_in_flight: usize,
+    /// Seconds for which the next cluster waited, by what it waited for, in the order of [`Wait::ALL`].
+    pub waited: [i64; 4],
+}

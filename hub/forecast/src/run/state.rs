@@ -1,0 +1,211 @@
+//! What changes during a run: where each cluster is, and what the rules depend on, counted up.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use drydock_rollout::{AfterEnd, ClusterOutlook, Position, SlotInputs, Stage, StageSet};
+use jiff::Timestamp;
+
+use super::outcome::ClusterTimes;
+
+/// A cluster in a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cluster {
+    pub times: ClusterTimes,
+    /// The stages that are ahead of it.
+    pub then: StageSet,
+    /// The stage that is under way.
+    pub stage: Stage,
+    /// Its upgrade has begun.
+    pub upgrading: bool,
+    pub canary: bool,
+    pub selected: bool,
+    pub unhealthy: bool,
+    /// It waits for its turn.
+    pub waits: bool,
+    pub after: AfterEnd,
+}
+
+/// What changes during a run. It keeps its memory for the next one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    pub now: Timestamp,
+    pub inputs: SlotInputs,
+    pub clusters: Vec<Cluster>,
+    /// When the stage of a cluster is over, and whether it failed.
+    pub events: BinaryHeap<Reverse<(Timestamp, u32, bool)>>,
+    /// Before this place of the queue nobody waits.
+    pub first: usize,
+    /// Places in the queue of those that start now.
+    pub starting: Vec<usize>,
+    /// Clusters whose upgrade follows on their action: canaries first, then in the order in which they started.
+    pub continuing: Vec<(bool, Option<Timestamp>, u32)>,
+    /// Clusters whose next stage follows at once.
+    pub advancing: Vec<u32>,
+    /// Clusters whose end is committed next, and whether they failed.
+    pub ending: Vec<(u32, bool)>,
+    /// What of the two is being carried out.
+    pub entering: Vec<u32>,
+    pub committing: Vec<(u32, bool)>,
+    pub last_end: Timestamp,
+    pub failed: usize,
+    pub most_in_flight: usize,
+    pub waited: [i64; 4],
+}
+
+impl State {
+    /// Puts a cluster where the outlook has it.
+    pub fn place(&mut self, index: u32, seen: &ClusterOutlook) -> Cluster {
+        let mut cluster = Cluster {
+            times: ClusterTimes::default(),
+            then: StageSet::default(),
+            stage: Stage::Platform,
+            upgrading: false,
+            canary: seen.canary,
+            selected: seen.selected,
+            unhealthy: seen.unhealthy,
+            waits: false,
+            after: seen.after,
+        };
+        match &seen.position {
+            Position::Waits(stages) => {
+                cluster.then = *stages;
+                cluster.waits = true;
+                cluster.after = AfterEnd::Rests;
+            }
+            Position::Blocked(_) => {}
+            Position::UnderWay {
+                stage, then, started, ..
+            } => {
+                cluster.times.started = *started;
+                cluster.then = *then;
+                cluster.stage = *stage;
+                cluster.upgrading = *stage != Stage::PreAction;
+            }
+            Position::Advances {
+                stages,
+                started,
+                upgrading,
+            } => {
+                cluster.times.started = *started;
+                cluster.then = *stages;
+                cluster.upgrading = *upgrading;
+                if *upgrading {
+                    self.advancing.push(index);
+                } else {
+                    self.continuing.push((!seen.canary, *started, index));
+                }
+            }
+            Position::Ends {
+                failed,
+                started,
+                upgrading,
+            } => {
+                cluster.times.started = *started;
+                cluster.upgrading = *upgrading;
+                self.ending.push((index, *failed));
+            }
+            Position::Ended {
+                failed,
+                started,
+                finished,
+            } => {
+                cluster.times = ClusterTimes {
+                    started: *started,
+                    ended: *finished,
+                    failed: *failed,
+                };
+                self.failed += usize::from(*failed);
+            }
+        }
+        cluster
+    }
+
+    pub fn is_settled(&self) -> bool {
+        self.ending.is_empty() && self.advancing.is_empty()
+    }
+
+    /// A cluster starts.
+    pub fn start(&mut self, index: usize) {
+        let cluster = &mut self.clusters[index];
+        cluster.waits = false;
+        cluster.times = ClusterTimes {
+            started: Some(self.now),
+            ..ClusterTimes::default()
+        };
+        let inputs = &mut self.inputs;
+        inputs.startable -= 1;
+        inputs.pending -= 1;
+        inputs.in_flight += 1;
+        if !cluster.canary {
+            inputs.others_started = inputs.others_started.max(Some(self.now));
+        }
+    }
+
+    /// A stage has come to its end.
+    pub fn stage_is_over(&mut self, index: u32, failed: bool) {
+        let cluster = &self.clusters[index as usize];
+        if failed {
+            self.inputs.failures += usize::from(!cluster.canary);
+            self.ending.push((index, true));
+        } else if cluster.then.first().is_none() {
+            self.ending.push((index, false));
+        } else if cluster.stage == Stage::PreAction {
+            self.continuing
+                .push((!cluster.canary, cluster.times.started, index));
+        } else {
+            self.advancing.push(index);
+        }
+    }
+
+    /// The outcome of a cluster is committed.
+    pub fn commit(&mut self, index: u32, failed: bool) {
+        let now = self.now;
+        let cluster = &mut self.clusters[index as usize];
+        cluster.times.ended = Some(now);
+        cluster.times.failed = failed;
+        self.last_end = self.last_end.max(now);
+        self.failed += usize::from(failed);
+        let inputs = &mut self.inputs;
+        inputs.in_flight -= 1;
+        inputs.upgrading -= usize::from(std::mem::take(&mut cluster.upgrading));
+        let canary = usize::from(cluster.canary);
+        match (cluster.after, failed) {
+            (AfterEnd::Leaves, _) => {
+                inputs.total -= 1;
+                inputs.failures -= usize::from(failed) * (1 - canary);
+                inputs.awaited_canaries -= canary;
+                return;
+            }
+            (AfterEnd::Blocked, false) => {
+                inputs.pending += 1;
+                return;
+            }
+            (AfterEnd::Repeats(stages), false) => {
+                cluster.after = AfterEnd::Rests;
+                cluster.then = stages;
+                cluster.waits = true;
+                inputs.pending += 1;
+                inputs.startable += 1;
+                // It may be before those that wait already.
+                self.first = 0;
+                return;
+            }
+            (AfterEnd::Rests, _) | (_, true) => {}
+        }
+        if !cluster.canary {
+            return;
+        }
+        match (failed, cluster.selected) {
+            (true, true) => inputs.failed_canaries += 1,
+            (true, false) => inputs.awaited_canaries -= 1,
+            (false, _) => {
+                inputs.complete_canaries += 1;
+                inputs.canaries_finished = inputs.canaries_finished.max(Some(now));
+                inputs.canaries_available = inputs.canaries_available.max(Some(now));
+                // What troubled it was its upgrade.
+                inputs.unhealthy_canaries -= usize::from(std::mem::take(&mut cluster.unhealthy));
+            }
+        }
+    }
+}
