@@ -169,7 +169,7 @@ impl Decider {
             };
             let waits = matches!(outlook.position, Position::Waits(_));
             if waits || matches!(outlook.after, AfterEnd::Repeats(_)) {
-                queue.push((cluster.turn(outlook.canary), clusters.len()));
+                queue.push((cluster.turn(&outlook), clusters.len()));
             }
             if waits {
                 startable += 1;

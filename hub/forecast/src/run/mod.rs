@@ -88,6 +88,7 @@ impl<'a> Simulation<'a> {
         state.continuing.clear();
         state.advancing.clear();
         state.ending.clear();
+        state.recording.clear();
         state.first = 0;
         state.last_end = outlook.now;
         state.failed = 0;
@@ -160,6 +161,9 @@ impl<'a> Simulation<'a> {
         let state = &mut self.state;
         std::mem::swap(&mut state.ending, &mut state.committing);
         std::mem::swap(&mut state.advancing, &mut state.entering);
+        while let Some(cluster) = state.recording.pop() {
+            state.wait_again(cluster);
+        }
         while let Some((cluster, failed)) = state.committing.pop() {
             state.commit(cluster, failed);
         }
@@ -244,6 +248,10 @@ impl<'a> Simulation<'a> {
         let left = state.inputs.startable;
         let is_open = left == 0 && state.continuing.is_empty() && state.events.is_empty();
         let cause = match stop {
+            // Nothing was under way, and nothing began.
+            _ if is_open && state.inputs.pending > 0 && state.last_end == self.outlook.now => {
+                Some(StopCause::ClustersBlocked)
+            }
             _ if is_open => None,
             _ if is_too_long => Some(StopCause::TooLong),
             Some(Stop::Paused) => Some(StopCause::Paused),

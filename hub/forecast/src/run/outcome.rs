@@ -11,6 +11,8 @@ pub enum StopCause {
     CanaryFailed,
     /// A canary cannot start, and all others wait for it.
     CanaryBlocked,
+    /// What is left of the clusters cannot start.
+    ClustersBlocked,
     /// The canary selector matches no selected cluster.
     NoCanaryMatched,
     /// A canary is in trouble, which stops the soak.
@@ -30,6 +32,7 @@ impl StopCause {
             Self::Paused => "Paused",
             Self::CanaryFailed => "CanaryFailed",
             Self::CanaryBlocked => "CanaryBlocked",
+            Self::ClustersBlocked => "ClustersBlocked",
             Self::NoCanaryMatched => "NoCanaryMatched",
             Self::CanaryUnhealthy => "CanaryUnhealthy",
             Self::FailureBudgetSpent => "FailureBudgetSpent",
@@ -44,6 +47,7 @@ impl StopCause {
             Self::Paused => "it is paused",
             Self::CanaryFailed => "a canary fails",
             Self::CanaryBlocked => "a canary cannot start",
+            Self::ClustersBlocked => "no cluster that is left can start",
             Self::NoCanaryMatched => "no canary is selected",
             Self::CanaryUnhealthy => "a canary is in trouble",
             Self::FailureBudgetSpent => "too many clusters fail",

@@ -44,6 +44,8 @@ pub(super) struct State {
     pub advancing: Vec<u32>,
     /// Clusters whose end is committed next, and whether they failed.
     pub ending: Vec<(u32, bool)>,
+    /// Clusters whose end is put on record next, after which they wait for their turn again.
+    pub recording: Vec<u32>,
     /// What of the two is being carried out.
     pub entering: Vec<u32>,
     pub committing: Vec<(u32, bool)>,
@@ -122,7 +124,7 @@ impl State {
     }
 
     pub fn is_settled(&self) -> bool {
-        self.ending.is_empty() && self.advancing.is_empty()
+        self.ending.is_empty() && self.advancing.is_empty() && self.recording.is_empty()
     }
 
     /// A cluster starts.
@@ -158,6 +160,13 @@ impl State {
         }
     }
 
+    /// The outcome of a cluster is on record, and it waits for its turn again: maybe before those that wait already.
+    pub fn wait_again(&mut self, index: u32) {
+        self.clusters[index as usize].waits = true;
+        self.inputs.startable += 1;
+        self.first = 0;
+    }
+
     /// The outcome of a cluster is committed.
     pub fn commit(&mut self, index: u32, failed: bool) {
         let now = self.now;
@@ -184,11 +193,8 @@ impl State {
             (AfterEnd::Repeats(stages), false) => {
                 cluster.after = AfterEnd::Rests;
                 cluster.then = stages;
-                cluster.waits = true;
                 inputs.pending += 1;
-                inputs.startable += 1;
-                // It may be before those that wait already.
-                self.first = 0;
+                self.recording.push(index);
                 return;
             }
             (AfterEnd::Rests, _) | (_, true) => {}

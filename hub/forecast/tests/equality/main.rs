@@ -12,14 +12,14 @@ mod drawn;
 mod fleet;
 mod reference;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use drydock_forecast::Simulation;
-use drydock_rollout::{ClusterName, Decider, NoOutlook, Position};
+use drydock_forecast::{Draw, Draws, Simulation, StageEnd, StopCause};
+use drydock_rollout::{ClusterName, Decider, IntOrPercent, NoOutlook, Position, RequestedMethod, Stage};
 use proptest::prelude::*;
 
 use drawn::{ByIndex, TestDraws};
-use fleet::{Edit, Fleet, edits, fleets};
+use fleet::{Edit, Fleet, Obstacle, edits, fleets};
 use reference::{Reference, Times};
 
 /// How many cases are drawn: `PROPTEST_CASES` for more than usual.
@@ -44,8 +44,10 @@ fn half_done(fleet: &Fleet, steps: usize, edits: &[Edit], settled: bool) -> Refe
     for edit in edits.iter().skip(steps / 2) {
         reference.edit(edit);
     }
-    if settled {
-        reference.settle();
+    reference.settle();
+    if !settled {
+        // What happens next is seen, and nothing is decided about it yet.
+        reference.advance();
     }
     reference
 }
@@ -91,4 +93,150 @@ proptest! {
         reference.run_to_its_end();
         prop_assert_eq!(&forecast, &reference.times);
     }
+}
+
+/// Five clusters, of which nothing is special, at draws of which all succeed.
+fn plain() -> Fleet {
+    Fleet {
+        clusters: 5,
+        canaries: 0,
+        limit: IntOrPercent::Count(2),
+        max_failures: None,
+        soak_minutes: 0,
+        timeout_minutes: 260,
+        windows: Vec::new(),
+        pre: false,
+        post: false,
+        operators: false,
+        platform: true,
+        method: RequestedMethod::Auto,
+        agents: BTreeSet::new(),
+        unclaimed: BTreeSet::new(),
+        at_target: BTreeSet::new(),
+        obstacles: BTreeMap::new(),
+        groups: 1,
+        paused: false,
+        begin: 1_767_600_000,
+        seed: 1,
+    }
+}
+
+/// Every stage takes an hour, and clusters of these numbers fail.
+struct Hours(&'static [usize]);
+
+impl Draws for Hours {
+    fn stage(&self, cluster: usize, _: Stage, elapsed: i64) -> Draw {
+        Draw {
+            seconds: 3600.max(elapsed + 1),
+            end: if self.0.contains(&cluster) {
+                StageEnd::Fails
+            } else {
+                StageEnd::Succeeds
+            },
+        }
+    }
+}
+
+#[test]
+fn each_cause_of_a_stop_is_found() {
+    let blocked = |numbers: &[usize]| {
+        numbers
+            .iter()
+            .map(|number| (*number, Obstacle::Unavailable))
+            .collect()
+    };
+    for (fleet, failing, stop) in [
+        (plain(), &[][..], None),
+        (
+            Fleet {
+                obstacles: blocked(&[3]),
+                ..plain()
+            },
+            &[],
+            None,
+        ),
+        (
+            Fleet {
+                at_target: (0..5).collect(),
+                ..plain()
+            },
+            &[],
+            None,
+        ),
+        (
+            Fleet {
+                paused: true,
+                ..plain()
+            },
+            &[],
+            Some(StopCause::Paused),
+        ),
+        (
+            Fleet {
+                canaries: 1,
+                ..plain()
+            },
+            &[0],
+            Some(StopCause::CanaryFailed),
+        ),
+        (
+            Fleet {
+                canaries: 1,
+                obstacles: blocked(&[0]),
+                ..plain()
+            },
+            &[],
+            Some(StopCause::CanaryBlocked),
+        ),
+        (
+            Fleet {
+                obstacles: blocked(&[0, 1, 2, 3, 4]),
+                ..plain()
+            },
+            &[],
+            Some(StopCause::ClustersBlocked),
+        ),
+        (
+            Fleet {
+                max_failures: Some(IntOrPercent::Count(1)),
+                ..plain()
+            },
+            &[1],
+            Some(StopCause::FailureBudgetSpent),
+        ),
+        (
+            Fleet {
+                windows: vec![("0 0 29 2 *", 1, "UTC")],
+                limit: IntOrPercent::Count(1),
+                ..plain()
+            },
+            &[],
+            Some(StopCause::TooLong),
+        ),
+    ] {
+        let outlook = Decider::of(fleet.observed()).outlook(fleet.now()).unwrap();
+        let outcome = Simulation::new(&outlook).run(&Hours(failing));
+        assert_eq!(outcome.stop, stop, "{fleet:?}");
+    }
+}
+
+#[test]
+fn what_the_next_cluster_waits_for_is_counted() {
+    let fleet = Fleet {
+        canaries: 1,
+        soak_minutes: 90,
+        windows: vec![("0 22 * * *", 120, "UTC")],
+        ..plain()
+    };
+    let outlook = Decider::of(fleet.observed()).outlook(fleet.now()).unwrap();
+    let outcome = Simulation::new(&outlook).run(&Hours(&[]));
+    // From 08:00 the canary waits until 22:00, takes an hour, soaks until 00:30, when the window is closed, and the other four start two
+    // by two at 22:00 and 23:00 of the next day.
+    let hours = outcome.waited.map(|seconds| seconds as f64 / 3600.0);
+    assert_eq!(
+        hours,
+        [1.0, 14.0 + 21.5, 1.5, 1.0],
+        "slots, windows, soak, canaries"
+    );
+    assert_eq!(outcome.most_in_flight, 2);
 }

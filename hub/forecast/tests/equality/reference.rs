@@ -209,12 +209,13 @@ impl Reference {
             return;
         }
         succeed(work, &target);
+        // What is done on a cluster is done by one that is there.
+        self.facts(number, |facts| facts.available = true);
         if kind == WorkKind::Cluster
             && let Some(version) = target.version
         {
             self.versions.insert(number, version.clone());
             self.facts(number, |facts| {
-                facts.available = true;
                 // Some claims lag behind.
                 if number % 2 == 0 && facts.version.is_some() {
                     facts.version = Some(version);

@@ -23,12 +23,12 @@ impl ClusterRow<'_> {
         })
     }
 
-    /// Its place among those that wait for their turn.
-    pub(crate) fn turn(&self, canary: bool) -> StartKey {
+    /// Its place among those that wait for their turn. What will wait again has been upgraded by then.
+    pub(crate) fn turn(&self, outlook: &ClusterOutlook) -> StartKey {
         StartKey {
             needs_slot: true,
-            is_other: !canary,
-            is_repeat: self.is_repeat(),
+            is_other: !outlook.canary,
+            is_repeat: self.is_repeat() || matches!(outlook.after, AfterEnd::Repeats(_)),
             place: self
                 .row
                 .selection
