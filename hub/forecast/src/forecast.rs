@@ -75,6 +75,11 @@ pub struct Forecast {
 impl Forecast {
     /// Forecasts a rollout from where it is. It takes all cores that `rayon` has; the result does not depend on their number.
     pub fn of(outlook: &Outlook, model: &Model, runs: Runs) -> Self {
+        Self::of_with(outlook, model, runs, &|| {})
+    }
+
+    /// The same, and says whenever a run is over: on any core, in any order.
+    pub fn of_with(outlook: &Outlook, model: &Model, runs: Runs, run_is_over: &(dyn Fn() + Sync)) -> Self {
         let count = runs.count.max(1);
         let with_clusters = |run: u32| runs.with_clusters && run < RUNS_WITH_CLUSTERS;
         let outcomes: Vec<(RunOutcome, Vec<Seconds>)> = (0..count)
@@ -91,6 +96,7 @@ impl Forecast {
                     } else {
                         Vec::new()
                     };
+                    run_is_over();
                     (outcome, times)
                 },
             )
@@ -157,6 +163,11 @@ impl Forecast {
     /// The share of the runs that stop before their end, from 0 to 1.
     pub fn stopped(&self) -> f64 {
         self.stops.values().sum()
+    }
+
+    /// The share of the runs that come to their end, from 0 to 1.
+    pub fn completes(&self) -> f64 {
+        self.all_ends.len() as f64 / self.runs as f64
     }
 
     /// The moment by which this share of all runs has ended, if so many do.

@@ -146,27 +146,12 @@ fn selected(report: &Report) -> ConditionValue {
             selected => value(TRUE, reason::SELECTED, format!("{} selected", clusters(selected))),
         };
     };
+    let message = problem.about(placement);
     match problem {
-        SelectionProblem::NotFound => value(
-            FALSE,
-            reason::PLACEMENT_NOT_FOUND,
-            format!("there is no Placement {placement}: create it or correct spec.placement"),
-        ),
-        SelectionProblem::Forbidden => value(
-            FALSE,
-            reason::PLACEMENT_FORBIDDEN,
-            format!("Placement {placement} is in another namespace than the upgrade: this hub refuses that"),
-        ),
-        SelectionProblem::Unsatisfied(why) => value(
-            FALSE,
-            reason::PLACEMENT_UNSATISFIED,
-            format!("Placement {placement} finds no clusters: {why}"),
-        ),
-        SelectionProblem::Pending => value(
-            UNKNOWN,
-            reason::NO_CLUSTERS,
-            format!("waiting until Placement {placement} is decided"),
-        ),
+        SelectionProblem::NotFound => value(FALSE, reason::PLACEMENT_NOT_FOUND, message),
+        SelectionProblem::Forbidden => value(FALSE, reason::PLACEMENT_FORBIDDEN, message),
+        SelectionProblem::Unsatisfied(_) => value(FALSE, reason::PLACEMENT_UNSATISFIED, message),
+        SelectionProblem::Pending => value(UNKNOWN, reason::NO_CLUSTERS, message),
     }
 }
 

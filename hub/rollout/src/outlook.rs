@@ -119,7 +119,7 @@ pub enum NoOutlook {
     #[error("the spec is invalid: {0}")]
     InvalidSpec(InvalidSpec),
     /// The selection is not known.
-    #[error("which clusters Placement {placement} selects is not known")]
+    #[error("{}", problem.about(placement))]
     Selection {
         /// The Placement.
         placement: PlacementKey,

@@ -44,6 +44,24 @@ pub enum SelectionProblem {
     Pending,
 }
 
+impl SelectionProblem {
+    /// What it means for this Placement, in a sentence.
+    pub fn about(&self, placement: &PlacementKey) -> String {
+        match self {
+            Self::NotFound => {
+                format!("there is no Placement {placement}: create it or correct spec.placement")
+            }
+            Self::Forbidden => {
+                format!(
+                    "Placement {placement} is in another namespace than the upgrade: this hub refuses that"
+                )
+            }
+            Self::Unsatisfied(why) => format!("Placement {placement} finds no clusters: {why}"),
+            Self::Pending => format!("waiting until Placement {placement} is decided"),
+        }
+    }
+}
+
 /// One Placement that selects clusters. Which ones it selects stands in their rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectionSource {
