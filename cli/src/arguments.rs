@@ -36,7 +36,7 @@ pub enum Command {
     /// Start a hub and simulated clusters for your own kubectl, and wait
     #[command(after_help = SANDBOX_EXAMPLES)]
     Sandbox(SandboxArguments),
-    /// Rehearse an upgrade on the fleet as it is: when each cluster starts and ends, and what does not start
+    /// Forecast an upgrade on the fleet as it is: when it ends, what may stop it, what it waits for, and what does not start
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArguments),
     /// Print what completes this command's words in a shell, or lets kubectl do it
@@ -86,14 +86,28 @@ Examples:
 
 const PLAN_EXAMPLES: &str = "\
 Examples:
-  # what applying this file would do
+  # what applying this file would do; nothing is written
   kubectl drydock plan -f spring.yaml
 
-  # when the last cluster ends, at best and at worst
-  kubectl drydock plan -f spring.yaml --runs 200
+  # an upgrade of the hub, from where it is; every cluster by itself
+  kubectl drydock plan spring --clusters
 
-  # for a script
-  kubectl drydock plan -f spring.yaml -o json";
+  # how many clusters at a time it takes to be done by Monday morning, in 95 of 100 cases
+  kubectl drydock plan -f spring.yaml --finish-by '2026-12-07T06:00[Europe/Berlin]' --confidence 0.95
+
+  # strategies beside each other
+  kubectl drydock plan -f spring.yaml --sweep maxConcurrency=10,50,10% --sweep soakTime=1h,24h
+  kubectl drydock plan -f spring.yaml --sweep startWindows=nights.yaml,weekends.yaml
+
+  # two specs beside each other
+  kubectl drydock plan -f spring.yaml --compare bold.yaml
+
+  # if 2 of 100 upgrades failed, or none; clusters of one site alike
+  kubectl drydock plan -f spring.yaml --failure-rate 2% --group-by site
+  kubectl drydock plan -f spring.yaml --no-failures
+
+  # for a script: the exit code is 1 if fewer than 9 in 10 runs come to their end
+  kubectl drydock plan -f spring.yaml --runs 1000 --seed 7 -o json";
 
 /// Flags of `demo`.
 #[derive(Args, Debug)]

@@ -18,7 +18,7 @@ use drydock_runtime::telemetry::{self, LogFormat};
 
 use arguments::{Arguments, Command};
 
-/// A simulated fleet is millions of small JSON values: the allocator is a good part of what a rehearsal costs.
+/// A simulated fleet is millions of small JSON values: the allocator is a good part of what a sandbox costs.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -60,10 +60,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             runtime.block_on(sandbox::run(&arguments))?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Plan(arguments) => {
-            plan::run(&runtime, &arguments)?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Command::Plan(arguments) => runtime.block_on(plan::run(&arguments)),
         Command::Completion(arguments) => {
             completion::print_script(&arguments);
             Ok(ExitCode::SUCCESS)

@@ -45,7 +45,7 @@ fn present() -> Timestamp {
     Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 
-/// Waits until the test environment's placement has every cluster: from then on upgrades begin at once and rehearsals see them all.
+/// Waits until the test environment's placement has every cluster: from then on upgrades begin at once and forecasts see them all.
 async fn placed(fleet: &LocalFleet, clusters: usize) -> anyhow::Result<()> {
     let (namespace, name) = ("dev", "dev-clusters");
     let api: Api<Placement> = Api::namespaced(fleet.client("kubectl-drydock")?, namespace);

@@ -1,140 +1,95 @@
-//! The fleet as the hub shows it: what a rehearsal is made from.
+//! The fleet of the hub, on which an upgrade is forecast.
 
-use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_api::names::{
-    AGENT_ADDON, EndState, KIND_LABEL, PLACEMENT_LABEL, STATE_LABEL, STATE_SINCE_ANNOTATION, WorkKind,
-};
-use drydock_api::ocm::{
-    ManagedCluster, ManagedClusterAddOn, ManagedClusterSet, ManagedClusterSetBinding, ManifestWork,
-    Placement, PlacementDecision,
-};
-use drydock_runtime::pages::list_all;
-use jiff::{SignedDuration, Timestamp};
-use kube::api::ListParams;
-use kube::{Api, Resource, ResourceExt};
-use kube_sandbox::access::Kind;
-use ocm_sandbox::{kinds, names};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use drydock_forecast::{Forecast, Model, PastUpgrade, Runs};
+use drydock_objects::{Fleet, upgrade};
+use drydock_rollout::Outlook;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::Timestamp;
 
-use crate::upgrades::hub::Hub;
+use super::arguments::PlanArguments;
+use crate::upgrades::table;
 
-/// How long clusters take where the hub has seen too few of them, in minutes.
-const USUAL_MINUTES: [i64; 9] = [48, 56, 62, 68, 75, 82, 90, 100, 118];
-/// So many upgrades say more than what is usual.
-const ENOUGH: usize = 5;
+/// A bar is shown where it takes longer than this.
+const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What is rehearsed, and with what.
-#[derive(Debug)]
-pub struct Fleet {
-    /// The upgrade, as it would be applied.
-    pub upgrade: ManagedClustersUpgrade,
-    /// Copies of the hub's objects, each with its kind.
-    pub objects: Vec<(Kind, Value)>,
-    /// How long past upgrades of clusters took, or what is usual.
-    pub durations: Vec<SignedDuration>,
+/// A fleet as it was read, and what is on record of it.
+pub struct PlannedFleet<'a> {
+    arguments: &'a PlanArguments,
+    fleet: Fleet,
+    past: Vec<PastUpgrade>,
+    now: Timestamp,
 }
 
-impl Fleet {
-    /// Reads the fleet that the upgrade is about.
+impl<'a> PlannedFleet<'a> {
+    /// The fleet at this moment.
+    pub fn new(mut fleet: Fleet, now: Timestamp, arguments: &'a PlanArguments) -> Self {
+        fleet.presume_selections();
+        Self {
+            past: fleet.past_upgrades(&arguments.group_by()),
+            arguments,
+            fleet,
+            now,
+        }
+    }
+
+    /// Where the clusters of an upgrade are.
     ///
     /// # Errors
-    /// If the hub refuses.
-    pub async fn read(hub: &Hub, upgrade: ManagedClustersUpgrade) -> anyhow::Result<Self> {
-        let client = || hub.client.clone();
-        let every = ListParams::default;
-        let clusters: Vec<ManagedCluster> = all(Api::all(client()), every()).await?;
-        let sets: Vec<ManagedClusterSet> = all(Api::all(client()), every()).await?;
-        let namespace = upgrade.namespace().unwrap_or_default();
-        let bindings = Api::namespaced(client(), &namespace);
-        let bindings: Vec<ManagedClusterSetBinding> = all(bindings, every()).await?;
-        let agents = every().fields(&format!("metadata.name={AGENT_ADDON}"));
-        let agents: Vec<ManagedClusterAddOn> = all(Api::all(client()), agents).await?;
-        let mut objects = copies(&kinds::MANAGED_CLUSTER, &clusters)?;
-        objects.extend(copies(&kinds::MANAGED_CLUSTER_SET, &sets)?);
-        objects.extend(copies(&kinds::MANAGED_CLUSTER_SET_BINDING, &bindings)?);
-        objects.extend(copies(&kinds::MANAGED_CLUSTER_ADD_ON, &agents)?);
-        for reference in upgrade.spec.placement.iter().flatten() {
-            objects.extend(placement(hub, &reference.namespace, &reference.name).await?);
+    /// If there is nothing to forecast.
+    pub fn outlook(&mut self, planned: &ManagedClustersUpgrade) -> anyhow::Result<Outlook> {
+        let key = upgrade::key(planned);
+        let _no_one_waits = self.fleet.set_upgrade(&Arc::new(planned.clone()));
+        let outlook = self.fleet.outlook(&key, self.now);
+        let outlook = outlook.context("the upgrade was just read, and is not there")?;
+        let outlook = outlook.map_err(|error| {
+            let name = table::printable(&key.to_string());
+            anyhow::anyhow!("{name}: {}", table::printable(&error.to_string()))
+        })?;
+        if outlook.clusters.is_empty() {
+            bail!(
+                "{key}: no cluster is selected: check the placements' predicates, the cluster sets bound to their namespaces, and \
+                 the labels of the clusters"
+            );
         }
-        Ok(Self {
-            durations: durations(hub).await?,
-            upgrade,
-            objects,
-        })
+        Ok(outlook)
+    }
+
+    /// How clusters behave, by what is on record.
+    pub fn model(&self, outlook: &Outlook) -> Model {
+        Model::new(
+            outlook,
+            &self.past,
+            &self.arguments.group_by(),
+            self.arguments.failure_rate(),
+        )
+    }
+
+    /// The same where no cluster fails.
+    pub fn model_without_failures(&self, outlook: &Outlook) -> Model {
+        let never = drydock_forecast::FailureRate::Fixed(0.0);
+        Model::new(outlook, &self.past, &self.arguments.group_by(), never)
     }
 }
 
-/// A Placement with the decisions that it has: nobody decides it anew.
-async fn placement(hub: &Hub, namespace: &str, name: &str) -> anyhow::Result<Vec<(Kind, Value)>> {
-    let placements: Api<Placement> = Api::namespaced(hub.client.clone(), namespace);
-    let found = placements
-        .get_opt(name)
-        .await
-        .with_context(|| format!("reading the Placement {namespace}/{name}"))?;
-    let Some(mut found) = found else {
-        return Ok(Vec::new());
-    };
-    let disabled = (names::SCHEDULING_DISABLED.to_owned(), "true".to_owned());
-    found.annotations_mut().extend([disabled]);
-    let pages = ListParams::default().labels(&format!("{PLACEMENT_LABEL}={name}"));
-    let decisions = Api::namespaced(hub.client.clone(), namespace);
-    let pages: Vec<PlacementDecision> = all(decisions, pages).await?;
-    let mut objects = copies(&kinds::PLACEMENT, &[found])?;
-    objects.extend(copies(&kinds::PLACEMENT_DECISION, &pages)?);
-    Ok(objects)
-}
-
-async fn all<K>(api: Api<K>, parameters: ListParams) -> anyhow::Result<Vec<K>>
-where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
-{
-    let found = list_all(&api, parameters).await;
-    found.with_context(|| format!("listing the {} of the hub", K::plural(&())))
-}
-
-/// The objects without what the server of the rehearsal gives them itself.
-fn copies<K: Resource<DynamicType = ()> + Serialize>(
-    kind: &Kind,
-    objects: &[K],
-) -> anyhow::Result<Vec<(Kind, Value)>> {
-    let copy = |object: &K| {
-        let mut value = serde_json::to_value(object).context("copying an object of the hub")?;
-        value["apiVersion"] = kind.api_version().into();
-        value["kind"] = K::kind(&()).into_owned().into();
-        let meta = object.meta();
-        value["metadata"] =
-            json!({"name": meta.name, "labels": meta.labels, "annotations": meta.annotations});
-        if let Some(namespace) = &meta.namespace {
-            value["metadata"]["namespace"] = namespace.as_str().into();
-        }
-        Ok((kind.clone(), value))
-    };
-    objects.iter().map(copy).collect()
-}
-
-/// How long clusters took that any upgrade of this hub has completed.
-async fn durations(hub: &Hub) -> anyhow::Result<Vec<SignedDuration>> {
-    let complete = format!(
-        "{KIND_LABEL}={},{STATE_LABEL}={}",
-        WorkKind::Cluster.as_str(),
-        EndState::Complete.as_str()
-    );
-    let works = Api::all(hub.client.clone());
-    let works: Vec<ManifestWork> = all(works, ListParams::default().labels(&complete)).await?;
-    let seen: Vec<SignedDuration> = works.iter().filter_map(took).collect();
-    if seen.len() >= ENOUGH {
-        return Ok(seen);
+/// Forecasts, and shows how far that is where it takes a while and somebody looks on.
+pub fn forecast(outlook: &Outlook, model: &Model, runs: Runs) -> Forecast {
+    let bar = ProgressBar::with_draw_target(Some(u64::from(runs.count)), ProgressDrawTarget::hidden());
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} runs") {
+        bar.set_style(style);
     }
-    Ok(USUAL_MINUTES.map(SignedDuration::from_mins).to_vec())
-}
-
-fn took(work: &ManifestWork) -> Option<SignedDuration> {
-    let ended: Timestamp = work.annotations().get(STATE_SINCE_ANNOTATION)?.parse().ok()?;
-    let took = ended.duration_since(work.creation_timestamp()?.0);
-    (took > SignedDuration::from_mins(1)).then_some(took)
+    let is_shown = AtomicBool::new(false);
+    let forecast = Forecast::of_with(outlook, model, runs, &|| {
+        bar.inc(1);
+        if bar.elapsed() > PATIENCE && !is_shown.swap(true, Ordering::Relaxed) {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    });
+    bar.finish_and_clear();
+    forecast
 }

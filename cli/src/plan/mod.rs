@@ -1,68 +1,169 @@
-//! `kubectl drydock plan`: what an upgrade would do to the fleet as it is. The fleet is read from the hub, nothing is
-//! written to it; then the real hub controller takes a copy through the rollout, in virtual time.
+//! `kubectl drydock plan`: what an upgrade will do to the fleet as it is. The fleet is read from the hub, nothing is written to it; then
+//! the rollout is simulated many times, by the rules of the hub.
 
-mod arguments;
+pub mod arguments;
+mod clusters;
+mod finish;
 mod fleet;
-mod rehearsal;
-mod timeline;
+mod render;
+mod report;
+mod strategies;
+mod subject;
 
-use std::io::Read;
+use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::ensure;
 use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_forecast::{Forecast, Model};
+use drydock_rollout::Outlook;
 use jiff::Timestamp;
 use kube::ResourceExt;
-use tokio::runtime::Runtime;
 
+use arguments::Deadline;
 pub use arguments::PlanArguments;
-use fleet::Fleet;
-use timeline::Forecast;
+use fleet::{PlannedFleet, forecast};
+use render::Detail;
+use report::{Counts, Figures, PlanReport, StrategyFigures};
+use subject::Subject;
 
+use crate::upgrades::arguments::Output;
 use crate::upgrades::hub::Hub;
-use crate::upgrades::table;
+use crate::upgrades::{self, table};
 
-/// Reads the fleet, rehearses, prints. `real` runs in real time.
+/// Reads the fleet, forecasts, prints. The exit code says whether the rollout comes to its end at the confidence that is asked for.
 ///
 /// # Errors
-/// If the hub cannot be read, the file is no upgrade, or a rehearsal cannot start.
-pub fn run(real: &Runtime, arguments: &PlanArguments) -> anyhow::Result<()> {
-    let (fleet, now) = real.block_on(read(arguments))?;
-    let mut runs = Vec::new();
-    for seed in 0..u64::from(arguments.runs.get()) {
-        runs.push(rehearsal::rehearse(&fleet, seed, now)?);
-    }
-    let forecast = Forecast::of(runs).context("no rehearsal was made")?;
-    let text = table::for_scripts(&forecast, arguments.output)?;
-    table::print(&text.unwrap_or_else(|| forecast.render(&fleet.upgrade.name_any())));
-    Ok(())
-}
-
-/// The fleet, and what time it is on its hub.
-async fn read(arguments: &PlanArguments) -> anyhow::Result<(Fleet, Timestamp)> {
+/// If the hub cannot be read, the API server would refuse the upgrade, or there is nothing to forecast.
+pub async fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     let hub = Hub::connect(&arguments.connection).await?;
-    let mut upgrade = match (&arguments.file, &arguments.name) {
-        (Some(file), _) => from_file(file)?,
-        (None, Some(name)) => hub.upgrade(name).await?,
-        (None, None) => anyhow::bail!("name a ManagedClustersUpgrade, or give one with -f FILE"),
-    };
-    if upgrade.namespace().is_none() {
-        upgrade.metadata.namespace = Some(hub.namespace.clone());
+    // The fleet first: what is read of the upgrade itself is newer.
+    let fleet = upgrades::fleet::read(&hub).await?;
+    let subject = subject::read(&hub, arguments).await?;
+    let mut variants = strategies::swept(&subject.upgrade, &arguments.sweep)?;
+    let mut is_checked = subject.is_checked;
+    if let Some(file) = &arguments.compare {
+        let other = subject::with_spec_of(&hub, &subject, file).await?;
+        is_checked &= other.is_checked;
+        variants.push((file.display().to_string(), other.upgrade));
     }
-    let fleet = Fleet::read(&hub, upgrade).await?;
-    Ok((fleet, hub.now()))
+    if !is_checked {
+        warn(
+            "you may not create or patch ManagedClustersUpgrades: the API server was not asked whether it accepts this one",
+        );
+    }
+    let now = report::whole_seconds(hub.now());
+    if let Some(Deadline(by)) = arguments.finish_by {
+        ensure!(
+            by > now,
+            "--finish-by {by} is in the past: on the hub it is {now}"
+        );
+    }
+    let mut planned = PlannedFleet::new(fleet, now, arguments);
+    let report = plan(&mut planned, &subject, &variants, arguments)?;
+    let detail = Detail {
+        clusters: arguments.clusters,
+        wide: arguments.output == Output::Wide,
+    };
+    let text = table::for_scripts(&report, arguments.output)?;
+    table::print(&text.unwrap_or_else(|| render::render(&report, detail)));
+    Ok(if report.confident {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
-/// The upgrade of a file; `-` is standard input.
-fn from_file(file: &std::path::Path) -> anyhow::Result<ManagedClustersUpgrade> {
-    let text = if file.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .context("reading standard input")?;
-        text
-    } else {
-        std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?
-    };
-    serde_saphyr::from_str(&text)
-        .with_context(|| format!("reading a ManagedClustersUpgrade from {}", file.display()))
+#[expect(clippy::print_stderr, reason = "standard output is for the result")]
+fn warn(text: &str) {
+    eprintln!("warning: {text}");
+}
+
+/// Forecasts the upgrade, and its variants.
+///
+/// # Errors
+/// If there is nothing to forecast.
+fn plan(
+    fleet: &mut PlannedFleet<'_>,
+    subject: &Subject,
+    variants: &[(String, ManagedClustersUpgrade)],
+    arguments: &PlanArguments,
+) -> anyhow::Result<PlanReport> {
+    let by = arguments.finish_by.map(|Deadline(by)| by);
+    let confidence = arguments.confidence.0;
+    let outlook = fleet.outlook(&subject.upgrade)?;
+    let model = fleet.model(&outlook);
+    let expected = forecast(&outlook, &model, arguments.runs(true));
+    let mut report = reported(subject, &outlook, &expected, arguments);
+    report.finish_by = by.filter(|_| !report.paused).map(|by| {
+        let request = finish::Request {
+            by,
+            confidence,
+            runs: arguments.runs(false),
+        };
+        let never_fails = fleet.model_without_failures(&outlook);
+        finish::finish_by(&outlook, &model, &never_fails, expected.ends_by(by), &request)
+    });
+    if !variants.is_empty() {
+        report.strategies.push(StrategyFigures {
+            strategy: "as it is".to_owned(),
+            figures: report.figures.clone(),
+        });
+    }
+    for (name, variant) in variants {
+        let figures = variant_figures(fleet, variant, arguments, by)
+            .map_err(|error| error.context(format!("forecasting with {name}")))?;
+        report.strategies.push(StrategyFigures {
+            strategy: name.clone(),
+            figures,
+        });
+    }
+    Ok(report)
+}
+
+fn variant_figures(
+    fleet: &mut PlannedFleet<'_>,
+    variant: &ManagedClustersUpgrade,
+    arguments: &PlanArguments,
+    by: Option<Timestamp>,
+) -> anyhow::Result<Figures> {
+    let outlook = fleet.outlook(variant)?;
+    let model: Model = fleet.model(&outlook);
+    let expected = forecast(&outlook, &model, arguments.runs(false));
+    Ok(Figures::of(&expected, arguments.confidence.0, by))
+}
+
+/// What is said of the upgrade itself.
+fn reported(
+    subject: &Subject,
+    outlook: &Outlook,
+    expected: &Forecast,
+    arguments: &PlanArguments,
+) -> PlanReport {
+    let by = arguments.finish_by.map(|Deadline(by)| by);
+    let confidence = arguments.confidence.0;
+    let figures = Figures::of(expected, confidence, by);
+    let counts = Counts::of(outlook);
+    // Where nothing can start, nothing stops either.
+    let does_something = counts.waiting + counts.in_flight > 0 || counts.blocked == 0;
+    PlanReport {
+        namespace: subject.upgrade.namespace().unwrap_or_default(),
+        upgrade: subject.upgrade.name_any(),
+        target: upgrades::target(&subject.upgrade),
+        computed_at: expected.now,
+        rollout_since: outlook.since,
+        checked_by_server: subject.is_checked,
+        paused: outlook.spec.paused,
+        counts,
+        runs: expected.runs,
+        seed: arguments.seed,
+        confidence,
+        confident: does_something && figures.as_asked() >= confidence,
+        figures,
+        basis: expected.basis.to_string(),
+        finish_by: None,
+        strategies: Vec::new(),
+        waves: clusters::waves(outlook, expected),
+        clusters: clusters::entries(outlook, expected),
+        blocked: clusters::blocked(outlook),
+    }
 }

@@ -49,7 +49,11 @@ pub fn failed(clusters: &[ClusterDetails]) -> Vec<&str> {
     failed.map(|details| details.name.as_str()).collect()
 }
 
-async fn read(hub: &Hub) -> anyhow::Result<Fleet> {
+/// All that is seen of the fleet of a hub, as lists have it.
+///
+/// # Errors
+/// If the hub cannot be read.
+pub async fn read(hub: &Hub) -> anyhow::Result<Fleet> {
     let mut fleet = Fleet::new(false);
     let upgrades: Vec<ManagedClustersUpgrade> = list(hub, ListParams::default()).await?;
     for upgrade in upgrades {

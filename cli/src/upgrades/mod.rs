@@ -12,6 +12,7 @@ pub mod table;
 
 pub use arguments::Command;
 use hub::Hub;
+pub use status::target;
 
 /// Carries out a command.
 ///

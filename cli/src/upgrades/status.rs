@@ -102,7 +102,8 @@ async fn all(hub: &Hub, arguments: &StatusArguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn target(upgrade: &ManagedClustersUpgrade) -> String {
+/// What an upgrade asks for.
+pub fn target(upgrade: &ManagedClustersUpgrade) -> String {
     let platform = upgrade.spec.cluster_version.as_ref();
     let platform = platform.and_then(|version| version.version.clone().or(version.image.clone()));
     platform.unwrap_or_else(|| "operators".to_owned())

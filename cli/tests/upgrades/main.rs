@@ -6,107 +6,19 @@
     reason = "a test ends by panicking"
 )]
 
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+mod plan;
+mod sandbox;
 
-use drydock_api::mcu::ManagedClustersUpgrade;
-use kube::api::{DeleteParams, PostParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config};
-use serde_json::{Value, json};
+use std::process::Command;
 
-/// A sandbox of three clusters, the last of which refuses the update.
-struct Sandbox {
-    program: Child,
-    kubeconfig: PathBuf,
-}
+use kube::api::DeleteParams;
+use serde_json::Value;
 
-impl Sandbox {
-    fn start() -> Self {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_kubectl-drydock"))
-            .args([
-                "sandbox",
-                "--clusters",
-                "3",
-                "--speed",
-                "100000",
-                "--fault",
-                "dev2=F6",
-            ])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut path = String::new();
-        BufReader::new(program.stdout.take().unwrap())
-            .read_line(&mut path)
-            .unwrap();
-        Self {
-            program,
-            kubeconfig: PathBuf::from(path.trim()),
-        }
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_kubectl-drydock"))
-            .args(arguments)
-            .env("KUBECONFIG", &self.kubeconfig)
-            .output()
-            .unwrap()
-    }
-
-    fn prints(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{arguments:?}: {error}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    fn refuses(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(!output.status.success(), "{arguments:?}");
-        String::from_utf8(output.stderr).unwrap()
-    }
-
-    async fn upgrades(&self) -> Api<ManagedClustersUpgrade> {
-        let file = Kubeconfig::read_from(&self.kubeconfig).unwrap();
-        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-            .await
-            .unwrap();
-        Api::namespaced(Client::try_from(config).unwrap(), "default")
-    }
-
-    async fn create(&self, upgrade: Value) {
-        let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
-        let api = self.upgrades().await;
-        api.create(&PostParams::default(), &upgrade).await.unwrap();
-    }
-}
-
-impl Drop for Sandbox {
-    fn drop(&mut self) {
-        self.program.kill().unwrap();
-        self.program.wait().unwrap();
-    }
-}
-
-fn spring(paused: bool) -> Value {
-    json!({
-        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgrade",
-        "metadata": {"name": "spring", "namespace": "default"},
-        "spec": {
-            "placement": [{"name": "dev-clusters", "namespace": "dev"}],
-            "clusterVersion": {"channel": "stable-4.14", "version": "4.14.12"},
-            "upgradeStrategy": {"maxConcurrency": 3, "upgradeVia": "ClusterVersion"},
-            "paused": paused,
-        },
-    })
-}
+use sandbox::{Sandbox, spring};
 
 #[tokio::test]
 async fn an_upgrade_is_watched_paused_listed_and_retried() {
-    let sandbox = Sandbox::start();
+    let sandbox = Sandbox::start(&["--speed", "100000", "--clusters", "3", "--fault", "dev2=F6"]);
     assert!(
         sandbox
             .prints(&["status"])
@@ -224,71 +136,6 @@ fn history_is_read(sandbox: &Sandbox) {
     );
     let never = sandbox.refuses(&["history", "--since", "yesterday"]);
     assert!(never.contains("`yesterday` is no time: write 7d, 12h"), "{never}");
-}
-
-#[tokio::test]
-async fn an_upgrade_is_rehearsed_without_a_write_to_the_hub() {
-    let sandbox = Sandbox::start();
-    let mut thought = spring(false);
-    thought["spec"]["upgradeStrategy"] = json!({
-        "maxConcurrency": 1,
-        "canaryClusters": {"clusterSelector": {"matchLabels": {"name": "dev3"}}, "soakTime": "1h"},
-        "startWindows": [{"cron": "0 1 * * *", "duration": "2h"}],
-    });
-    let file = tempfile::NamedTempFile::new().unwrap();
-    serde_json::to_writer(&file, &thought).unwrap();
-    let path = file.path().to_str().unwrap();
-    let plan: Value = serde_json::from_str(&sandbox.prints(&["plan", "-f", path, "-o", "json"])).unwrap();
-    assert_eq!(
-        (plan["selected"].as_i64(), plan["complete"].as_i64()),
-        (Some(3), Some(3)),
-        "{plan}"
-    );
-    let clusters = plan["clusters"].as_array().unwrap();
-    let names: Vec<&str> = clusters
-        .iter()
-        .map(|entry| entry["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, ["dev3", "dev1", "dev2"], "the canary first");
-    for entry in clusters {
-        let start: jiff::Timestamp = entry["startsAt"].as_str().unwrap().parse().unwrap();
-        let hour = start.to_zoned(jiff::tz::TimeZone::UTC).hour();
-        assert!((1..3).contains(&hour), "{entry}");
-    }
-    let reasons: Vec<&str> = plan["halts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|halt| halt["reason"].as_str().unwrap())
-        .collect();
-    assert!(
-        reasons.contains(&"AwaitingStartWindow") && reasons.contains(&"CanarySoaking"),
-        "{reasons:?}"
-    );
-
-    let many = sandbox.prints(&["plan", "-f", path, "--runs", "5"]);
-    assert!(many.contains("of 5 rehearsals half end by"), "{many}");
-    assert!(
-        sandbox.prints(&["status"]).contains("no ManagedClustersUpgrade"),
-        "nothing was made"
-    );
-
-    thought["spec"]["placement"] = json!([{"name": "nowhere", "namespace": "dev"}]);
-    let file = tempfile::NamedTempFile::new().unwrap();
-    serde_json::to_writer(&file, &thought).unwrap();
-    let nothing = sandbox.prints(&["plan", "-f", file.path().to_str().unwrap()]);
-    assert!(
-        nothing.contains("PlacementNotFound: there is no Placement dev/nowhere"),
-        "{nothing}"
-    );
-    thought["spec"]["clusterVersion"]["version"] = json!("4.x");
-    let file = tempfile::NamedTempFile::new().unwrap();
-    serde_json::to_writer(&file, &thought).unwrap();
-    let refused = sandbox.refuses(&["plan", "-f", file.path().to_str().unwrap()]);
-    assert!(
-        refused.contains("version must be a semantic version"),
-        "{refused}"
-    );
 }
 
 #[test]

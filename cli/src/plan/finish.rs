@@ -1,0 +1,139 @@
+//! `--finish-by`: the least `maxConcurrency` with which a rollout ends in time, or what stands in the way.
+
+use std::sync::Arc;
+
+use drydock_forecast::{Forecast, Model, Runs};
+use drydock_rollout::{IntOrPercent, Outlook, Spec};
+use jiff::{SignedDuration, Timestamp};
+
+use super::fleet::forecast;
+use super::report::{FinishBy, Obstacle, rounded};
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// When the rollout must have ended.
+    pub by: Timestamp,
+    /// The share of the runs that must have.
+    pub confidence: f64,
+    /// How many runs are made.
+    pub runs: Runs,
+}
+
+impl Request {
+    fn forecast(&self, outlook: &Outlook, model: &Model, slots: u32) -> Forecast {
+        let with_slots = with_spec(outlook, |spec| {
+            spec.strategy.max_concurrency = IntOrPercent::Count(slots);
+        });
+        forecast(&with_slots, model, self.runs)
+    }
+
+    fn is_met(&self, forecast: &Forecast) -> bool {
+        forecast.ends_by(self.by) >= self.confidence
+    }
+}
+
+/// What it takes to end in time. `as_it_is` is the share of the runs that do with the present spec; `never_fails` is the model of clusters
+/// none of which fails.
+pub fn finish_by(
+    outlook: &Outlook,
+    model: &Model,
+    never_fails: &Model,
+    as_it_is: f64,
+    request: &Request,
+) -> FinishBy {
+    let all = u32::try_from(outlook.clusters.len()).unwrap_or(u32::MAX).max(1);
+    let at_once = request.forecast(outlook, model, all);
+    let is_possible = request.is_met(&at_once);
+    let least = is_possible.then(|| least(outlook, model, request, all));
+    let in_time_with = match least {
+        Some(slots) if slots < all => request.forecast(outlook, model, slots).ends_by(request.by),
+        _ => at_once.ends_by(request.by),
+    };
+    let obstacles = if is_possible {
+        Vec::new()
+    } else {
+        obstacles(outlook, model, never_fails, request, all)
+    };
+    FinishBy {
+        time: request.by,
+        in_time: rounded(as_it_is),
+        max_concurrency: least,
+        in_time_with: rounded(in_time_with),
+        earliest: at_once.end_at(request.confidence),
+        obstacles,
+    }
+}
+
+/// The least number of slots that is enough, where `all` are.
+fn least(outlook: &Outlook, model: &Model, request: &Request, all: u32) -> u32 {
+    let (mut too_few, mut enough) = (0, all);
+    while enough - too_few > 1 {
+        let middle = too_few + (enough - too_few) / 2;
+        if request.is_met(&request.forecast(outlook, model, middle)) {
+            enough = middle;
+        } else {
+            too_few = middle;
+        }
+    }
+    enough
+}
+
+/// What would help, each by itself, with all clusters at once.
+fn obstacles(
+    outlook: &Outlook,
+    model: &Model,
+    never_fails: &Model,
+    request: &Request,
+    all: u32,
+) -> Vec<Obstacle> {
+    let strategy = &outlook.spec.strategy;
+    let before = request.forecast(outlook, model, all).ends_by(request.by);
+    let mut found = Vec::new();
+    let mut check = |what: &'static str, without: &Outlook, model: &Model| {
+        let share = request.forecast(without, model, all).ends_by(request.by);
+        if share > before {
+            found.push(Obstacle {
+                what,
+                in_time_without: rounded(share),
+            });
+        }
+    };
+    if !strategy.windows.is_empty() {
+        let without = with_spec(outlook, |spec| spec.strategy.windows.clear());
+        check("startWindows", &without, model);
+    }
+    if !strategy.soak.is_zero() {
+        let without = with_spec(outlook, |spec| spec.strategy.soak = SignedDuration::ZERO);
+        check("soakTime", &without, model);
+    }
+    if strategy.canaries.is_some() {
+        check("canaryClusters", &without_canaries(outlook), model);
+    }
+    check("failures", outlook, never_fails);
+    found.sort_by(|one, other| other.in_time_without.total_cmp(&one.in_time_without));
+    found
+}
+
+fn with_spec(outlook: &Outlook, change: impl FnOnce(&mut Spec)) -> Outlook {
+    let mut outlook = outlook.clone();
+    change(Arc::make_mut(&mut outlook.spec));
+    outlook
+}
+
+fn without_canaries(outlook: &Outlook) -> Outlook {
+    let mut outlook = with_spec(outlook, |spec| {
+        spec.strategy.canaries = None;
+        spec.strategy.soak = SignedDuration::ZERO;
+    });
+    for cluster in &mut outlook.clusters {
+        cluster.canary = false;
+        cluster.unhealthy = false;
+    }
+    let inputs = &mut outlook.inputs;
+    inputs.awaited_canaries = 0;
+    inputs.complete_canaries = 0;
+    inputs.failed_canaries = 0;
+    inputs.unhealthy_canaries = 0;
+    outlook
+}
