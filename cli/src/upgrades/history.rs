@@ -1,13 +1,16 @@
 //! `history`: how clusters ended, from the records; also of upgrades that are deleted.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, bail};
 use drydock_api::mcu::{ManagedClustersUpgradeRecord, RecordEntry, RecordedStages, RecordedUpgrade};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
+use super::accuracy::{self, Accuracy};
 use super::arguments::{HistoryArguments, HistoryOutput};
 use super::hub::Hub;
-use super::table;
+use super::{spreadsheet, table};
 
 /// One attempt to upgrade one cluster.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,10 +52,37 @@ pub struct Attempt {
     /// The retry under which it ended: the value of the annotation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<String>,
+    /// When the rollout was expected to end as it began, and when it did, if it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<RolloutForecast>,
+}
+
+/// How good the forecast of a rollout was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutForecast {
+    /// The times.
+    #[serde(flatten)]
+    pub times: Accuracy,
+    /// By how many seconds it ended later than p50.
+    pub error_seconds: i64,
+    /// Whether it ended from p10 to p90.
+    pub within_band: bool,
+}
+
+impl From<Accuracy> for RolloutForecast {
+    fn from(times: Accuracy) -> Self {
+        Self {
+            error_seconds: times.error_seconds(),
+            within_band: times.is_within_band(),
+            times,
+        }
+    }
 }
 
 impl Attempt {
-    fn of(upgrade: &RecordedUpgrade, entry: &RecordEntry) -> Self {
+    /// An entry of a record. `forecast` is that of its rollout.
+    pub fn of(upgrade: &RecordedUpgrade, entry: &RecordEntry, forecast: Option<Accuracy>) -> Self {
         let moment = |text: &str| text.parse::<Timestamp>().ok();
         Self {
             ended_at: moment(&entry.completed),
@@ -71,6 +101,7 @@ impl Attempt {
             started_at: entry.started.as_deref().and_then(moment),
             stages: entry.stages.unwrap_or_default(),
             retry: entry.retry.clone(),
+            forecast: forecast.map(RolloutForecast::from),
         }
     }
 
@@ -99,7 +130,7 @@ pub async fn run(hub: &Hub, arguments: &HistoryArguments) -> anyhow::Result<()> 
             table::print(&serde_json::to_string_pretty(&found).context("writing JSON")?);
         }
         HistoryOutput::Yaml => table::print(&serde_saphyr::to_string(&found).context("writing YAML")?),
-        HistoryOutput::Csv => table::print(csv(&found)?.trim_end()),
+        HistoryOutput::Csv => table::print(spreadsheet::csv(&found)?.trim_end()),
         HistoryOutput::Table => table::print(&render(&found, name.is_none())),
     }
     Ok(())
@@ -140,10 +171,12 @@ fn attempts(
     let asked = records
         .iter()
         .filter(|record| name.is_none_or(|name| record.spec.upgrade.name == name));
+    let forecasts = accuracy::of_rollouts(records);
     let mut found: Vec<Attempt> = asked
         .flat_map(|record| {
+            let forecast = forecasts.get(&accuracy::rollout(record)).copied();
             let entries = record.spec.entries.iter();
-            entries.map(|entry| Attempt::of(&record.spec.upgrade, entry))
+            entries.map(move |entry| Attempt::of(&record.spec.upgrade, entry, forecast))
         })
         .filter(|attempt| since.is_none_or(|since| attempt.ended_at.is_some_and(|at| at >= since)))
         .collect();
@@ -179,105 +212,95 @@ fn render(attempts: &[Attempt], with_upgrade: bool) -> String {
         }
         shown.add_row(cells);
     }
-    table::text(&shown)
+    let mut lines = vec![table::text(&shown)];
+    lines.extend(forecasts(attempts));
+    lines.join("\n")
 }
 
-/// One line of the file for spreadsheets.
-#[derive(Default, Serialize)]
-struct Line {
-    ended_at: String,
-    upgrade: String,
-    upgrade_deleted: bool,
-    target: String,
-    rollout_since: String,
-    started_by: String,
-    cluster: String,
-    canary: bool,
-    outcome: String,
-    reason: String,
-    message: String,
-    from: String,
-    to: String,
-    started_at: String,
-    pre_action_seconds: Option<i64>,
-    upgrade_seconds: Option<i64>,
-    operators_seconds: Option<i64>,
-    post_action_seconds: Option<i64>,
-    retry: String,
-}
-
-fn csv(attempts: &[Attempt]) -> anyhow::Result<String> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
-    let text = |text: &str| inert(&table::printable(text));
+/// How good the forecasts of the rollouts were, and of how many.
+fn forecasts(attempts: &[Attempt]) -> Vec<String> {
+    let mut rollouts: BTreeMap<(Option<Timestamp>, &str), (&Attempt, Accuracy)> = BTreeMap::new();
     for attempt in attempts {
-        let line = Line {
-            ended_at: moment(attempt.ended_at),
-            upgrade: text(&attempt.upgrade),
-            upgrade_deleted: attempt.upgrade_deleted,
-            target: text(&attempt.target),
-            rollout_since: moment(attempt.rollout_since),
-            started_by: text(attempt.started_by.as_deref().unwrap_or_default()),
-            cluster: text(&attempt.cluster),
-            canary: attempt.canary,
-            outcome: text(&attempt.outcome),
-            reason: text(&attempt.reason),
-            message: text(&attempt.message),
-            from: text(attempt.from.as_deref().unwrap_or_default()),
-            to: text(&attempt.to),
-            started_at: moment(attempt.started_at),
-            pre_action_seconds: attempt.stages.pre_action,
-            upgrade_seconds: attempt.stages.upgrade,
-            operators_seconds: attempt.stages.operators,
-            post_action_seconds: attempt.stages.post_action,
-            retry: text(attempt.retry.as_deref().unwrap_or_default()),
-        };
-        writer.serialize(line).context("writing CSV")?;
+        if let Some(forecast) = &attempt.forecast {
+            let rollout = (attempt.rollout_since, attempt.upgrade.as_str());
+            rollouts.insert(rollout, (attempt, forecast.times));
+        }
     }
-    if attempts.is_empty() {
-        // The names of the columns come with the first line.
-        writer.serialize(Line::default()).context("writing CSV")?;
+    if rollouts.is_empty() {
+        return Vec::new();
     }
-    let bytes = writer.into_inner().context("writing CSV")?;
-    let mut text = String::from_utf8(bytes).context("writing CSV")?;
-    if attempts.is_empty() {
-        // Who reads the file goes by them, also where nothing follows.
-        text.truncate(text.find('\n').map_or(text.len(), |end| end + 1));
-    }
-    Ok(text)
-}
-
-/// A text that a spreadsheet does not take for a formula.
-fn inert(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        format!("'{text}")
-    } else {
-        text.to_owned()
-    }
+    let mut lines = vec![String::new(), "Forecasts:".to_owned()];
+    lines.extend(rollouts.values().map(|(attempt, accuracy)| {
+        format!(
+            "  {} to {}, begun {}: {accuracy}",
+            table::printable(&attempt.upgrade),
+            table::printable(&attempt.target),
+            table::moment(attempt.rollout_since)
+        )
+    }));
+    lines.push(accuracy::summary(rollouts.values().map(|(_, accuracy)| accuracy)));
+    lines
 }
 
 #[cfg(test)]
 mod tests {
+    use drydock_api::mcu::RecordedForecast;
+
     use super::*;
 
-    #[test]
-    fn the_file_for_spreadsheets_has_its_header_and_the_retry_of_each_attempt() {
-        let header = csv(&[]).unwrap();
-        assert!(
-            header.starts_with("ended_at,upgrade,") && header.ends_with(",retry\n"),
-            "{header:?}"
-        );
-        assert_eq!(header.lines().count(), 1);
-        let entry = RecordEntry {
-            cluster: "dev1".to_owned(),
-            retry: Some("=again".to_owned()),
-            ..RecordEntry::default()
+    fn page(rollout: &str, cluster: &str, forecast: Option<(&str, i64)>) -> ManagedClustersUpgradeRecord {
+        let day = |time: &str| format!("2026-03-01T{time}Z");
+        let mut record = ManagedClustersUpgradeRecord::default();
+        record.spec.upgrade = RecordedUpgrade {
+            name: "spring".to_owned(),
+            uid: "spring-uid".to_owned(),
+            target: "4.14.12".to_owned(),
+            rollout_since: day(rollout),
+            forecast: forecast.map(|(ended, error_seconds)| RecordedForecast {
+                p10: day("11:00:00"),
+                p50: day("12:00:00"),
+                p90: day("13:00:00"),
+                ended: day(ended),
+                error_seconds,
+                within_band: false,
+            }),
+            ..RecordedUpgrade::default()
         };
-        let file = csv(&[Attempt::of(&RecordedUpgrade::default(), &entry)]).unwrap();
-        let line = file.strip_prefix(header.as_str()).unwrap();
-        assert!(
-            line.contains(",dev1,") && line.ends_with(",'=again\n"),
-            "{line:?}"
+        record.spec.entries = vec![RecordEntry {
+            cluster: cluster.to_owned(),
+            outcome: "Complete".to_owned(),
+            completed: day(rollout),
+            ..RecordEntry::default()
+        }];
+        record
+    }
+
+    #[test]
+    fn each_rollout_says_how_good_its_forecast_was() {
+        let records = [
+            page("10:00:00", "dev1", Some(("12:12:00", 720))),
+            page("10:00:00", "dev2", None),
+            page("10:30:00", "dev1", Some(("13:30:00", 5400))),
+            page("10:45:00", "dev1", None),
+        ];
+        let found = attempts(&records, Some("spring"), None);
+        let shown = render(&found, false);
+        let told = shown.split("Forecasts:\n").nth(1).unwrap();
+        assert_eq!(
+            told,
+            "  spring to 4.14.12, begun 2026-03-01T10:00:00Z: forecast 2026-03-01T12:00:00Z, ended 2026-03-01T12:12:00Z, 12 min later, within the band (p10 to p90)
+  spring to 4.14.12, begun 2026-03-01T10:30:00Z: forecast 2026-03-01T12:00:00Z, ended 2026-03-01T13:30:00Z, 90 min later, after the band (p10 to p90)
+1 of 2 rollouts ended within p10 to p90 of the forecast of their start; 8 in 10 should"
         );
+        let of_dev2 = found.iter().find(|attempt| attempt.cluster == "dev2").unwrap();
+        let json = serde_json::to_value(of_dev2).unwrap();
+        assert_eq!(
+            json["forecast"]["errorSeconds"], 720,
+            "that of its rollout, which is on another page: {json}"
+        );
+        assert_eq!(json["forecast"]["withinBand"], true);
+        let file = spreadsheet::csv(&found).unwrap();
+        assert!(file.contains(",2026-03-01T12:12:00Z,720,true\n"), "{file}");
+        assert!(!render(&found[3..], false).contains("Forecasts"), "none is known");
     }
 }

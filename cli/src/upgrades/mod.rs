@@ -1,12 +1,15 @@
 //! Commands about the upgrades of a hub: what they do, what has been done, and what people want changed.
 
+mod accuracy;
 pub mod arguments;
 mod clusters;
 mod edit;
 pub mod fleet;
+mod forecast;
 mod hint;
 mod history;
 pub mod hub;
+mod spreadsheet;
 mod status;
 pub mod table;
 

@@ -3,19 +3,18 @@
 use anyhow::Context;
 use comfy_table::Cell;
 use drydock_api::conditions::{self, AnyCondition};
-use drydock_api::mcu::{ClustersSummary, ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition};
+use drydock_api::mcu::{ClustersSummary, ManagedClustersUpgrade, condition};
 use drydock_objects::status::is_over;
 use drydock_runtime::pages::list_all;
 use futures::TryStreamExt;
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::ListParams;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, ResourceExt};
 
 use super::arguments::{Output, StatusArguments};
 use super::hub::Hub;
-use super::table;
+use super::{forecast, table};
 
 /// Shows one upgrade, or all.
 ///
@@ -113,13 +112,6 @@ fn in_flight(summary: &ClustersSummary) -> i64 {
     summary.total - summary.pending - summary.complete - summary.failed
 }
 
-fn ends(status: &ManagedClustersUpgradeStatus) -> String {
-    let moment = |time: &Option<Time>| time.as_ref().map(|time| time.0.to_string());
-    moment(&status.completion_time)
-        .or_else(|| moment(&status.estimated_completion_time).map(|at| format!("about {at}")))
-        .unwrap_or_else(|| "-".to_owned())
-}
-
 fn row(upgrade: &ManagedClustersUpgrade) -> Vec<String> {
     let status = upgrade.status.clone().unwrap_or_default();
     let summary = status.clusters_summery.unwrap_or_default();
@@ -131,7 +123,7 @@ fn row(upgrade: &ManagedClustersUpgrade) -> Vec<String> {
         summary.failed.to_string(),
         in_flight(&summary).to_string(),
         status.phase.clone().unwrap_or_else(|| "-".to_owned()),
-        ends(&status),
+        forecast::short(&status),
     ]
 }
 
@@ -160,7 +152,7 @@ pub fn render(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> String {
             canaries.complete, canaries.total, canaries.failed
         ));
     }
-    lines.push(format!("  ends: {}", ends(&status)));
+    lines.extend(forecast::lines(upgrade, now));
     let conditions = status.conditions.as_deref().unwrap_or_default();
     let shown = [
         condition::SELECTED,

@@ -36,6 +36,7 @@ async fn an_upgrade_is_watched_paused_listed_and_retried() {
     assert_eq!(sandbox.prints(&["resume", "spring"]), "spring resumed\n");
     // Ends by itself when the upgrade is over.
     let watched = sandbox.prints(&["status", "spring", "--watch"]);
+    assert!(watched.contains("; 8 in 10 from "), "{watched}");
     let end = watched
         .rsplit("spring upgrades 3 clusters to 4.14.12")
         .next()
@@ -55,6 +56,7 @@ async fn an_upgrade_is_watched_paused_listed_and_retried() {
     );
 
     clusters_are_listed(&sandbox);
+    forecasts_are_compared(&sandbox).await;
     let whole = sandbox.refuses(&["retry", "spring", "--cluster", "dev1"]);
     assert!(whole.contains("dev1 has not failed; these have: dev2"), "{whole}");
     assert_eq!(
@@ -68,6 +70,25 @@ async fn an_upgrade_is_watched_paused_listed_and_retried() {
         tokio::task::yield_now().await;
     }
     history_is_read(&sandbox);
+}
+
+/// How good the forecast was is on record soon after the end.
+async fn forecasts_are_compared(sandbox: &Sandbox) {
+    for _ in 0..100 {
+        let history = sandbox.prints(&["history", "spring"]);
+        if history.contains("Forecasts:\n  spring to 4.14.12, begun ") {
+            assert!(
+                history.contains("1 rollouts ended within p10 to p90"),
+                "{history}"
+            );
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!(
+        "no forecast is on record: {}",
+        sandbox.prints(&["history", "spring"])
+    );
 }
 
 fn clusters_are_listed(sandbox: &Sandbox) {

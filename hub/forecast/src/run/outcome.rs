@@ -26,6 +26,24 @@ pub enum StopCause {
 }
 
 impl StopCause {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Paused,
+        Self::CanaryFailed,
+        Self::CanaryBlocked,
+        Self::ClustersBlocked,
+        Self::NoCanaryMatched,
+        Self::CanaryUnhealthy,
+        Self::FailureBudgetSpent,
+        Self::NoWindowOpens,
+        Self::TooLong,
+    ];
+
+    /// The cause with this reason.
+    pub fn parse(reason: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|cause| cause.reason() == reason)
+    }
+
     /// The reason in CamelCase.
     pub fn reason(self) -> &'static str {
         match self {
