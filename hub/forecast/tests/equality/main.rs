@@ -159,14 +159,6 @@ fn stop_cases() -> Vec<StopCase> {
         ),
         (
             Fleet {
-                at_target: (0..5).collect(),
-                ..plain()
-            },
-            &[],
-            None,
-        ),
-        (
-            Fleet {
                 paused: true,
                 ..plain()
             },
