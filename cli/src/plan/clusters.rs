@@ -95,7 +95,7 @@ pub fn entries(outlook: &Outlook, forecast: &Forecast) -> Vec<ClusterEntry> {
 
 fn state(position: &Position) -> &'static str {
     match position {
-        Position::Waits(_) => "Waiting",
+        Position::Waits { .. } => "Waiting",
         Position::Blocked(_) => "Blocked",
         Position::UnderWay { .. } | Position::Advances { .. } | Position::Ends { .. } => "InFlight",
         Position::Ended { failed: true, .. } => "Failed",
@@ -155,8 +155,8 @@ pub fn waves(outlook: &Outlook, forecast: &Forecast) -> Vec<Wave> {
             Position::UnderWay { .. } | Position::Advances { .. } | Position::Ends { .. } => {
                 in_flight.push(starter);
             }
-            Position::Waits(_) if expected.starts.is_some() => starting.push(starter),
-            Position::Waits(_) => never.push(starter),
+            Position::Waits { .. } if expected.starts.is_some() => starting.push(starter),
+            Position::Waits { .. } => never.push(starter),
             Position::Blocked(_) | Position::Ended { .. } => {}
         }
     }

@@ -81,7 +81,7 @@ impl Counts {
         for cluster in &outlook.clusters {
             counts.total += 1;
             *match &cluster.position {
-                Position::Waits(_) => &mut counts.waiting,
+                Position::Waits { .. } => &mut counts.waiting,
                 Position::Blocked(_) => &mut counts.blocked,
                 Position::UnderWay { .. } | Position::Advances { .. } | Position::Ends { .. } => {
                     &mut counts.in_flight

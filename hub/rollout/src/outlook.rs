@@ -15,8 +15,13 @@ use crate::{Decider, InvalidSpec, Labels, PlacementKey, Reason, SelectionProblem
 /// Where a cluster is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// It starts when it is its turn, and goes through these stages.
-    Waits(StageSet),
+    /// It starts when it is its turn.
+    Waits {
+        /// The stages through which it goes.
+        stages: StageSet,
+        /// How many decisions it takes to make room for its first work.
+        clearing: u8,
+    },
     /// It does not start before something else happens.
     Blocked(Reason),
     /// A stage is under way.
@@ -66,8 +71,13 @@ pub enum Position {
 pub enum AfterEnd {
     /// Nothing.
     Rests,
-    /// If it has succeeded, it waits for its turn again, and goes through these stages.
-    Repeats(StageSet),
+    /// If it has succeeded, it waits for its turn again.
+    Repeats {
+        /// The stages through which it goes then.
+        stages: StageSet,
+        /// How many decisions it takes to make room for its first work.
+        clearing: u8,
+    },
     /// If it has succeeded, something keeps it from starting again.
     Blocked,
     /// It takes no part any more: no Placement selects it.
@@ -167,8 +177,8 @@ impl Decider {
             let Some(outlook) = cluster.outlook(assessment) else {
                 continue;
             };
-            let waits = matches!(outlook.position, Position::Waits(_));
-            if waits || matches!(outlook.after, AfterEnd::Repeats(_)) {
+            let waits = matches!(outlook.position, Position::Waits { .. });
+            if waits || matches!(outlook.after, AfterEnd::Repeats { .. }) {
                 queue.push((cluster.turn(&outlook), clusters.len()));
             }
             if waits {

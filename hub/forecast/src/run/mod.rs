@@ -177,6 +177,11 @@ impl<'a> Simulation<'a> {
         }
         while let Some(place) = self.state.starting.pop() {
             let index = self.outlook.queue[place];
+            let cluster = &mut self.state.clusters[index];
+            if cluster.clearing > 0 {
+                cluster.clearing -= 1;
+                continue;
+            }
             self.state.start(index);
             // The index of a cluster fits: a fleet has fewer than four milliards of them.
             self.enter_next_stage(index as u32, draws);

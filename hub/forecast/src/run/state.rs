@@ -23,6 +23,8 @@ pub(super) struct Cluster {
     pub unhealthy: bool,
     /// It waits for its turn.
     pub waits: bool,
+    /// How many decisions it takes to make room for its first work.
+    pub clearing: u8,
     pub after: AfterEnd,
 }
 
@@ -67,11 +69,13 @@ impl State {
             selected: seen.selected,
             unhealthy: seen.unhealthy,
             waits: false,
+            clearing: 0,
             after: seen.after,
         };
         match &seen.position {
-            Position::Waits(stages) => {
+            Position::Waits { stages, clearing } => {
                 cluster.then = *stages;
+                cluster.clearing = *clearing;
                 cluster.waits = true;
                 cluster.after = AfterEnd::Rests;
             }
@@ -190,8 +194,9 @@ impl State {
                 inputs.pending += 1;
                 return;
             }
-            (AfterEnd::Repeats(stages), false) => {
+            (AfterEnd::Repeats { stages, clearing }, false) => {
                 cluster.after = AfterEnd::Rests;
+                cluster.clearing = clearing;
                 cluster.then = stages;
                 inputs.pending += 1;
                 self.recording.push(index);

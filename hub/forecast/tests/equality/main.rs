@@ -65,7 +65,7 @@ fn forecast(reference: &Reference, draws: TestDraws) -> Result<BTreeMap<ClusterN
                 Position::UnderWay { started, .. }
                 | Position::Advances { started, .. }
                 | Position::Ends { started, .. } => *started,
-                Position::Waits(_) | Position::Blocked(_) | Position::Ended { .. } => None,
+                Position::Waits { .. } | Position::Blocked(_) | Position::Ended { .. } => None,
             };
             let times = Times {
                 started: times.started.filter(|_| times.started != began),

@@ -1,5 +1,6 @@
 //! Where a cluster is, for who computes what may come of it: which stages lie ahead of it, and since when it is in the present one.
 
+use drydock_names::names::WorkKind;
 use semver::Version;
 
 use super::{Assessment, ClusterRow, NextWrite, StartKind, Step};
@@ -19,7 +20,7 @@ impl ClusterRow<'_> {
             from: self.version_before().cloned(),
             unhealthy: status.canary && status.selected && !assessment.healthy,
             position: self.position(assessment)?,
-            after: self.after_end(),
+            after: self.after_end(assessment),
         })
     }
 
@@ -28,7 +29,7 @@ impl ClusterRow<'_> {
         StartKey {
             needs_slot: true,
             is_other: !outlook.canary,
-            is_repeat: self.is_repeat() || matches!(outlook.after, AfterEnd::Repeats(_)),
+            is_repeat: self.is_repeat() || matches!(outlook.after, AfterEnd::Repeats { .. }),
             place: self
                 .row
                 .selection
@@ -80,11 +81,14 @@ impl ClusterRow<'_> {
 
     fn in_queue(&self, kind: StartKind) -> Position {
         let known = self.known_version();
-        Position::Waits(match kind {
-            StartKind::New => self.stages_of_start(known),
-            // The platform has come to the target before.
-            StartKind::ByReading | StartKind::ByReopening => self.stages_behind(Stage::Platform, known),
-        })
+        Position::Waits {
+            stages: match kind {
+                StartKind::New => self.stages_of_start(known),
+                // The platform has come to the target before.
+                StartKind::ByReading | StartKind::ByReopening => self.stages_behind(Stage::Platform, known),
+            },
+            clearing: self.clearing(kind == StartKind::ByReopening),
+        }
     }
 
     /// The stages of a cluster that starts from this version.
@@ -104,7 +108,7 @@ impl ClusterRow<'_> {
     }
 
     /// What is in flight keeps its goal. If that is not the one of the spec, the cluster is not done with it.
-    fn after_end(&self) -> AfterEnd {
+    fn after_end(&self, assessment: &Assessment) -> AfterEnd {
         let (Some(spec), Some((_, lead))) = (self.spec(), self.lead()) else {
             return AfterEnd::Rests;
         };
@@ -121,9 +125,26 @@ impl ClusterRow<'_> {
         }
         match self.blocked_by(selected) {
             // It is upgraded: then it is Available.
-            None | Some(Reason::NotAvailable) => AfterEnd::Repeats(self.stages_of_start(version)),
+            None | Some(Reason::NotAvailable) => AfterEnd::Repeats {
+                stages: self.stages_of_start(version),
+                // The work with the outcome goes last.
+                clearing: if self.has_other_works(assessment) { 2 } else { 1 },
+            },
             Some(_) => AfterEnd::Blocked,
         }
+    }
+
+    /// Whether there are, or will be, works beside the one on which the outcome is committed.
+    fn has_other_works(&self, assessment: &Assessment) -> bool {
+        let ahead = match self.position(assessment) {
+            Some(Position::UnderWay { then, .. }) => then,
+            Some(Position::Advances { stages, .. }) => stages,
+            _ => StageSet::default(),
+        };
+        let main = self.main().map_or(WorkKind::Cluster, |(kind, _)| kind);
+        let works = self.row.works.iter().map(|(kind, _)| kind);
+        let mut kinds = works.chain(ahead.iter().map(Stage::kind));
+        kinds.any(|kind| kind != main)
     }
 
     fn in_progress(&self, assessment: &Assessment) -> Position {

@@ -260,13 +260,27 @@ impl<'a> ClusterRow<'a> {
             .any(|source| source.requirements.match_labels(&facts.labels))
     }
 
+    /// The works of earlier attempts that are in the way of the first work.
+    fn in_the_way(&self, reopens: bool) -> impl Iterator<Item = (WorkKind, &'a Work)> {
+        let works = self.row.works.iter();
+        works
+            .filter(move |(kind, _)| !(reopens && matches!(kind, WorkKind::Cluster | WorkKind::Pre)))
+            .map(|(kind, work)| (kind, &**work))
+    }
+
+    /// How many decisions it takes to make room for the first work: what carries no outcome goes first, then the rest.
+    pub(super) fn clearing(&self, reopens: bool) -> u8 {
+        let any = |carries| {
+            self.in_the_way(reopens)
+                .any(|(kind, work)| carries_outcome(kind, work) == carries)
+        };
+        u8::from(any(false)) + u8::from(any(true))
+    }
+
     /// The works of earlier attempts that must go before the cluster starts, or what they wait for. None with an outcome goes before
     /// that is on a page of records, and the one with the outcome goes last.
     fn room(&self, reopens: bool) -> Result<Vec<WorkKind>, Reason> {
-        let in_the_way = || {
-            let works = self.row.works.iter();
-            works.filter(move |(kind, _)| !(reopens && matches!(kind, WorkKind::Cluster | WorkKind::Pre)))
-        };
+        let in_the_way = || self.in_the_way(reopens);
         let mut refused = in_the_way().filter(|(kind, _)| !self.may_delete(*kind));
         if let Some((kind, refusal)) =
             refused.find_map(|(kind, _)| Some((kind, self.refusal(kind, RefusedWrite::Delete)?)))
@@ -280,10 +294,9 @@ impl<'a> ClusterRow<'a> {
         if in_the_way().any(|(_, work)| is_unrecorded(work)) {
             return Err(Reason::AwaitingRecord);
         }
-        let carries = |kind: WorkKind, work: &Work| work.outcome.is_some() || kind == WorkKind::Cluster;
-        let others_first = in_the_way().any(|(kind, work)| !carries(kind, work));
+        let others_first = in_the_way().any(|(kind, work)| !carries_outcome(kind, work));
         let deletes: Vec<WorkKind> = in_the_way()
-            .filter(|(kind, work)| !work.deleting && (!others_first || !carries(*kind, work)))
+            .filter(|(kind, work)| !work.deleting && (!others_first || !carries_outcome(*kind, work)))
             .map(|(kind, _)| kind)
             .collect();
         if deletes.is_empty() && in_the_way().next().is_some() {
@@ -314,4 +327,9 @@ impl<'a> ClusterRow<'a> {
             .find(|(_, work)| work.revision.is_some() && !self.is_recorded(work))
             .map(|(kind, _)| Unrecorded::Orphan(kind))
     }
+}
+
+/// Whether the outcome of an attempt stands on a work, or would.
+fn carries_outcome(kind: WorkKind, work: &Work) -> bool {
+    work.outcome.is_some() || kind == WorkKind::Cluster
 }
