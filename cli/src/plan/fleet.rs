@@ -15,8 +15,8 @@ use jiff::Timestamp;
 use super::arguments::PlanArguments;
 use crate::upgrades::table;
 
-/// A bar is shown where it takes longer than this.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// A bar is shown after this time.
+const SHOW_AFTER: Duration = Duration::from_secs(1);
 
 /// A fleet as it was read, and what is on record of it.
 pub struct PlannedFleet<'a> {
@@ -86,7 +86,7 @@ pub fn forecast(outlook: &Outlook, model: &Model, runs: Runs) -> Forecast {
     let is_shown = AtomicBool::new(false);
     let forecast = Forecast::of_with(outlook, model, runs, &|| {
         bar.inc(1);
-        if bar.elapsed() > PATIENCE && !is_shown.swap(true, Ordering::Relaxed) {
+        if bar.elapsed() > SHOW_AFTER && !is_shown.swap(true, Ordering::Relaxed) {
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
     });

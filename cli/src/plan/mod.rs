@@ -9,6 +9,8 @@ mod render;
 mod report;
 mod strategies;
 mod subject;
+#[cfg(test)]
+mod tests;
 
 use std::process::ExitCode;
 

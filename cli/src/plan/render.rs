@@ -339,3 +339,37 @@ fn blocked(groups: &[BlockedGroup], all: bool) -> String {
     }
     table::text(&shown)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_not_rounded_to_nothing_or_to_all() {
+        for (share, shown) in [
+            (0.0, "0%"),
+            (0.001, "<1%"),
+            (0.005, "<1%"),
+            (0.254, "25%"),
+            (0.999, "99%"),
+            (1.0, "100%"),
+        ] {
+            assert_eq!(percent(share), shown);
+        }
+    }
+
+    #[test]
+    fn first_names_say_how_many_more_there_are() {
+        let names: Vec<String> = (1..=5).map(|number| format!("c{number}")).collect();
+        for (count, all, shown) in [
+            (1, false, "c1"),
+            (3, false, "c1, c2, c3"),
+            (4, false, "c1, c2, c3, c4"),
+            (5, false, "c1, c2, c3, and 2 more"),
+            (5, true, "c1, c2, c3, c4, c5"),
+        ] {
+            assert_eq!(first_names(&names[..count], all), shown);
+        }
+        assert_eq!(first_names(&["a\u{1b}[2J".to_owned()], false), "a[2J");
+    }
+}

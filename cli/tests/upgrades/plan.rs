@@ -148,7 +148,7 @@ async fn what_cannot_be_planned_is_said_clearly() {
     let mut version = planned();
     version["spec"]["clusterVersion"]["version"] = json!("4.x");
     let mut misspelt = planned();
-    misspelt["spec"]["upgradeStrategy"]["maxConcurency"] = json!(3);
+    misspelt["spec"]["upgradeStrategy"]["maxConcurrent"] = json!(3);
     let mut never = planned();
     never["spec"]["upgradeStrategy"]["startWindows"][0]["cron"] = json!("0 0 30 2 *");
     let mut nameless = planned();
@@ -163,7 +163,7 @@ async fn what_cannot_be_planned_is_said_clearly() {
         (
             &misspelt,
             none,
-            "unknown field \"spec.upgradeStrategy.maxConcurency\"",
+            "unknown field \"spec.upgradeStrategy.maxConcurrent\"",
         ),
         (&never, none, "never comes, as the 30th of February"),
         (&nameless, none, "has no metadata.name"),

@@ -1,0 +1,252 @@
+//! A plan of a fleet that is fed by hand, and how it is shown.
+
+use clap::Parser;
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::names::PLACEMENT_LABEL;
+use drydock_api::ocm::{
+    ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision,
+};
+use drydock_objects::{Fleet, FleetKind};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::arguments::{Arguments, Command};
+
+fn arguments(flags: &[&str]) -> PlanArguments {
+    let words = ["kubectl-drydock", "plan", "spring"].iter().chain(flags);
+    match Arguments::try_parse_from(words).unwrap().command {
+        Command::Plan(arguments) => arguments,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn see<K: FleetKind + DeserializeOwned>(fleet: &mut Fleet, namespace: &str, name: &str, mut object: Value) {
+    object["apiVersion"] = K::api_version(&()).into();
+    object["kind"] = K::kind(&()).into();
+    object["metadata"]["name"] = name.into();
+    object["metadata"]["resourceVersion"] = "1".into();
+    if !namespace.is_empty() {
+        object["metadata"]["namespace"] = namespace.into();
+    }
+    let object: K = serde_json::from_value(object).unwrap();
+    let _change = K::see(fleet, namespace, name, Some(&object));
+}
+
+/// Clusters c1, c2, …, all of which a Placement selects; the last one is not available.
+fn fleet(clusters: usize) -> Fleet {
+    let mut fleet = Fleet::new(false);
+    let names: Vec<String> = (1..=clusters).map(|number| format!("c{number}")).collect();
+    for name in &names {
+        let available = if *name == format!("c{clusters}") {
+            "Unknown"
+        } else {
+            "True"
+        };
+        let condition = |type_: &str, status: &str| json!({"type": type_, "status": status, "reason": "Told", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        see::<ManagedCluster>(
+            &mut fleet,
+            "",
+            name,
+            json!({
+                "metadata": {"labels": {"cluster.open-cluster-management.io/clusterset": "fleet"}},
+                "spec": {"hubAcceptsClient": true},
+                "status": {
+                    "conditions": [
+                        condition("HubAcceptedManagedCluster", "True"),
+                        condition("ManagedClusterJoined", "True"),
+                        condition("ManagedClusterConditionAvailable", available),
+                    ],
+                    "clusterClaims": [
+                        {"name": "version.openshift.io", "value": "4.14.9"},
+                        {"name": "product.open-cluster-management.io", "value": "OpenShift"},
+                    ],
+                },
+            }),
+        );
+    }
+    see::<ManagedClusterSet>(&mut fleet, "", "fleet", json!({"spec": {}}));
+    see::<ManagedClusterSetBinding>(
+        &mut fleet,
+        "default",
+        "fleet",
+        json!({"spec": {"clusterSet": "fleet"}}),
+    );
+    let condition = json!({
+        "type": "PlacementSatisfied", "status": "True", "reason": "AllDecisionsScheduled", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    });
+    see::<Placement>(
+        &mut fleet,
+        "default",
+        "all",
+        json!({
+            "metadata": {"uid": "all-uid"}, "spec": {},
+            "status": {"numberOfSelectedClusters": clusters, "conditions": [condition]},
+        }),
+    );
+    let owner = json!({"apiVersion": "v1", "kind": "Placement", "name": "all", "uid": "all-uid"});
+    let decisions: Vec<Value> = names
+        .iter()
+        .map(|name| json!({"clusterName": name, "reason": ""}))
+        .collect();
+    see::<PlacementDecision>(
+        &mut fleet,
+        "default",
+        "all-decision-1",
+        json!({
+            "metadata": {"labels": {PLACEMENT_LABEL: "all"}, "ownerReferences": [owner]},
+            "status": {"decisions": decisions},
+        }),
+    );
+    fleet
+}
+
+fn spring(strategy: &Value) -> Subject {
+    let upgrade = json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgrade",
+        "metadata": {"name": "spring", "namespace": "default", "uid": "u", "generation": 1},
+        "spec": {
+            "placement": [{"name": "all", "namespace": "default"}],
+            "clusterVersion": {"channel": "stable-4.14", "version": "4.14.12"},
+            "upgradeStrategy": strategy,
+        },
+    });
+    Subject {
+        upgrade: serde_json::from_value(upgrade).unwrap(),
+        is_checked: true,
+    }
+}
+
+fn planned(clusters: usize, strategy: &Value, flags: &[&str]) -> anyhow::Result<PlanReport> {
+    let arguments = arguments(flags);
+    let now = "2026-03-01T12:00:00Z".parse().unwrap();
+    let subject = spring(strategy);
+    let variants: Vec<(String, ManagedClustersUpgrade)> =
+        strategies::swept(&subject.upgrade, &arguments.sweep)?;
+    let mut fleet = PlannedFleet::new(fleet(clusters), now, &arguments);
+    plan(&mut fleet, &subject, &variants, &arguments)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_output() {
+    let strategy = json!({"maxConcurrency": 3, "maxFailures": 1});
+    let flags = [
+        "--seed",
+        "5",
+        "--sweep",
+        "maxConcurrency=1,100%",
+        "--finish-by",
+        "2026-03-02T00:00:00Z",
+    ];
+    let text = |flags: &[&str]| {
+        let report = planned(12, &strategy, flags).unwrap();
+        let detail = Detail {
+            clusters: true,
+            wide: true,
+        };
+        (
+            render::render(&report, detail),
+            serde_json::to_string(&report).unwrap(),
+        )
+    };
+    let once = text(&flags);
+    assert_eq!(text(&flags), once);
+    assert_ne!(text(&["--seed", "6"]), once);
+}
+
+#[test]
+fn a_large_fleet_is_folded_into_waves() {
+    let report = planned(
+        500,
+        &json!({"maxConcurrency": 20}),
+        &["--no-failures", "--confidence", "0"],
+    )
+    .unwrap();
+    assert_eq!(report.clusters.len(), 500);
+    assert!(report.waves.len() <= 12, "{}", report.waves.len());
+    let in_waves: usize = report.waves.iter().map(|wave| wave.clusters).sum();
+    assert_eq!(in_waves, 499, "all but the one that is not available");
+    for pair in report.waves.windows(2) {
+        assert!(pair[0].starts_p50 <= pair[1].starts_p50);
+    }
+    let shown = render::render(&report, Detail::default());
+    let expected = "spring to 4.14.12: 500 clusters, 499 waiting, 1 that cannot start; nothing was written\n";
+    assert!(shown.starts_with(expected), "{shown}");
+    assert!(shown.contains("c1, c2, c3, and "), "{shown}");
+    assert!(shown.contains("NotAvailable  1         c500"), "{shown}");
+    assert!(shown.lines().count() < 30, "{shown}");
+}
+
+#[test]
+fn few_clusters_start_in_waves_of_their_own() {
+    let strategy = json!({"maxConcurrency": 2});
+    let report = planned(4, &strategy, &["--no-failures"]).unwrap();
+    let names: Vec<String> = report.waves.iter().map(|wave| wave.names.join(" ")).collect();
+    assert_eq!(names, ["c1 c2", "c3"]);
+    assert!(report.confident || report.figures.completes < 0.9);
+    let alone = planned(1, &strategy, &[]).unwrap();
+    assert_eq!(
+        (alone.counts.blocked, alone.confident),
+        (1, false),
+        "it cannot start"
+    );
+    assert!(render::render(&alone, Detail::default()).contains("ends:       no cluster can start"));
+}
+
+#[test]
+fn what_stands_in_the_way_is_named() {
+    let closed = json!({"maxConcurrency": 1, "startWindows": [{"cron": "0 1 * * *", "duration": "1h"}]});
+    let flags = ["--no-failures", "--finish-by", "2026-03-01T20:00:00Z"];
+    let report = planned(6, &closed, &flags).unwrap();
+    let finish = report.finish_by.as_ref().unwrap();
+    assert_eq!((finish.in_time, finish.max_concurrency), (0.0, None));
+    assert_eq!(finish.obstacles[0].what, "startWindows");
+    let shown = render::render(&report, Detail::default());
+    assert!(
+        shown.contains("no maxConcurrency meets it: with all clusters at once 0% are in time"),
+        "{shown}"
+    );
+    assert!(shown.contains("without startWindows it would be "), "{shown}");
+
+    let paused = json!({"maxConcurrency": 1});
+    let mut subject = spring(&paused);
+    subject.upgrade.spec.paused = Some(true);
+    let arguments = arguments(&flags);
+    let mut fleet = PlannedFleet::new(fleet(6), "2026-03-01T12:00:00Z".parse().unwrap(), &arguments);
+    let report = plan(&mut fleet, &subject, &[], &arguments).unwrap();
+    assert!(report.finish_by.is_none() && !report.confident);
+    let shown = render::render(&report, Detail::default());
+    assert!(
+        shown.contains("paused: no end") && shown.contains("never"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_cannot_be_forecast_is_an_error() {
+    for (strategy, why) in [
+        (
+            json!({"startWindows": [{"cron": "0 0 30 2 *", "duration": "1h"}]}),
+            "default/spring: the spec is invalid: spec.upgradeStrategy.startWindows[0]: ",
+        ),
+        (json!({"clusterUpgradeTimeout": "soon"}), "the spec is invalid"),
+    ] {
+        let error = planned(3, &strategy, &[]).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let mut complete = spring(&json!({}));
+    let condition = json!({
+        "type": "Complete", "status": "True", "reason": "Done", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
+    });
+    let status = json!({"observedGeneration": 1, "conditions": [condition]});
+    complete.upgrade.status = serde_json::from_value(status).unwrap();
+    let arguments = arguments(&[]);
+    let mut planned_fleet = PlannedFleet::new(fleet(3), "2026-03-01T12:00:00Z".parse().unwrap(), &arguments);
+    let error = plan(&mut planned_fleet, &complete, &[], &arguments)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(error, "default/spring: the upgrade is complete");
+    let error = planned(0, &json!({}), &[]).unwrap_err().to_string();
+    assert!(error.contains("no cluster is selected"), "{error}");
+}
