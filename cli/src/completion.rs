@@ -131,6 +131,7 @@ mod tests {
         assert_eq!(offered(&["re"]), ["resume", "retry"]);
         assert_eq!(offered(&["status", "--wat"]), ["--watch"]);
         assert_eq!(offered(&["status", "--output", "j"]), ["json"]);
+        assert_eq!(offered(&["plan", "--fi"]), ["--filename", "--finish-by"]);
         assert!(offered(&[""]).contains(&"plan".to_owned()));
         assert!(!offered(&["_"]).iter().any(|word| word.starts_with("__")));
     }

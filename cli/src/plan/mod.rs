@@ -3,12 +3,14 @@
 
 pub mod arguments;
 mod clusters;
+mod dry_run;
 mod finish;
 mod fleet;
 mod render;
 mod report;
 mod strategies;
 mod subject;
+mod tables;
 #[cfg(test)]
 mod tests;
 

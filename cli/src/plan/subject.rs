@@ -8,18 +8,13 @@ use anyhow::{Context, bail};
 use drydock_api::mcu::ManagedClustersUpgrade;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{Patch, PatchParams, PostParams, ValidationDirective};
-use kube::core::{Request, Status};
 use kube::{Api, Resource, ResourceExt};
 use serde_json::Value;
 
 use super::arguments::PlanArguments;
-use crate::upgrades::hub::{Hub, MANAGER};
+use super::dry_run;
+use crate::upgrades::hub::Hub;
 
-/// Where kubectl keeps what it applied last.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// The field manager of `kubectl apply --server-side`.
-const KUBECTL: &str = "kubectl";
 /// The uid of an upgrade that does not exist.
 const PLANNED_UID: &str = "planned";
 
@@ -108,18 +103,19 @@ async fn as_it_would_be(hub: &Hub, namespace: &str, mut document: Value) -> anyh
         bail!("the upgrade of the file has no metadata.name");
     };
     document["metadata"]["namespace"] = namespace.into();
+    remove_what_the_server_gives(&mut document);
     let api: Api<ManagedClustersUpgrade> = Api::namespaced(hub.client.clone(), namespace);
     let live = api
         .get_opt(&name)
         .await
         .with_context(|| format!("reading the ManagedClustersUpgrade {namespace}/{name}"))?;
     let answer = match &live {
-        None => created(hub, &api, &document).await,
-        Some(live) => changed(&api, live, &document).await,
+        None => dry_run::created(hub, &api, &document).await,
+        Some(live) => dry_run::changed(&api, live, &document).await,
     };
     let upgrade = match answer {
         Ok(upgrade) => Some(upgrade),
-        Err(kube::Error::Api(status)) if may_not(&status) => None,
+        Err(kube::Error::Api(status)) if dry_run::may_not(&status) => None,
         Err(kube::Error::Api(status)) if status.code < 500 => {
             bail!("the API server refuses the upgrade: {}", status.message)
         }
@@ -137,66 +133,20 @@ async fn as_it_would_be(hub: &Hub, namespace: &str, mut document: Value) -> anyh
     Ok(Subject { upgrade, is_checked })
 }
 
-/// Whether the user lacks the permission, which says nothing about the object. What an admission plugin refuses has the same code.
-fn may_not(status: &Status) -> bool {
-    status.code == 403 && status.message.contains(" cannot ")
-}
-
-async fn created(
-    hub: &Hub,
-    api: &Api<ManagedClustersUpgrade>,
-    document: &Value,
-) -> kube::Result<ManagedClustersUpgrade> {
-    let parameters = PostParams {
-        dry_run: true,
-        field_manager: Some(MANAGER.to_owned()),
-    };
-    let body = serde_json::to_vec(document).map_err(kube::Error::SerdeError)?;
-    let request = Request::new(api.resource_url()).create(&parameters, body);
-    let mut request = request.map_err(kube::Error::BuildRequest)?;
-    // As kubectl does: a field that does not exist is a mistake.
-    if let Ok(strict) = format!("{}&fieldValidation=Strict", request.uri()).parse() {
-        *request.uri_mut() = strict;
+/// A file may be what `kubectl get -o yaml` has printed: its version is old by the time that it is planned.
+fn remove_what_the_server_gives(document: &mut Value) {
+    const GIVEN: [&str; 5] = [
+        "creationTimestamp",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+        "uid",
+    ];
+    if let Some(metadata) = document["metadata"].as_object_mut() {
+        metadata.retain(|field, _| !GIVEN.contains(&field.as_str()));
     }
-    hub.client.request(request).await
-}
-
-async fn changed(
-    api: &Api<ManagedClustersUpgrade>,
-    live: &ManagedClustersUpgrade,
-    document: &Value,
-) -> kube::Result<ManagedClustersUpgrade> {
-    let mut parameters = PatchParams {
-        dry_run: true,
-        field_manager: Some(KUBECTL.to_owned()),
-        field_validation: Some(ValidationDirective::Strict),
-        ..PatchParams::default()
-    };
-    let last = live.annotations().get(LAST_APPLIED);
-    let last: Option<Value> = last.and_then(|last| serde_json::from_str(last).ok());
-    let name = live.name_any();
-    if let Some(last) = last {
-        let mut patch = document.clone();
-        remove_what_is_gone(&last, &mut patch);
-        api.patch(&name, &parameters, &Patch::Merge(patch)).await
-    } else {
-        parameters.force = true;
-        api.patch(&name, &parameters, &Patch::Apply(document)).await
-    }
-}
-
-/// Adds to a merge patch the removal of what was applied last and is not there any more.
-fn remove_what_is_gone(last: &Value, patch: &mut Value) {
-    let (Some(last), Some(patch)) = (last.as_object(), patch.as_object_mut()) else {
-        return;
-    };
-    for (key, before) in last {
-        match patch.get_mut(key) {
-            Some(now) => remove_what_is_gone(before, now),
-            None => {
-                patch.insert(key.clone(), Value::Null);
-            }
-        }
+    if let Some(document) = document.as_object_mut() {
+        document.remove("status");
     }
 }
 
@@ -247,36 +197,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn what_the_file_does_not_say_any_more_is_removed() {
-        let last = json!({"metadata": {"labels": {"a": "1", "b": "2"}}, "spec": {"paused": true, "x": [1]}});
-        let mut patch = json!({"metadata": {"labels": {"a": "3"}}, "spec": {"x": [2], "y": {}}});
-        remove_what_is_gone(&last, &mut patch);
-        let expected = json!({
-            "metadata": {"labels": {"a": "3", "b": null}},
-            "spec": {"x": [2], "y": {}, "paused": null},
-        });
-        assert_eq!(patch, expected);
-    }
-
-    #[test]
-    fn only_a_missing_permission_leaves_the_upgrade_unchecked() {
-        let says = |code: u16, message: &str| {
-            may_not(&Status {
-                code,
-                message: message.to_owned(),
-                ..Status::default()
-            })
-        };
-        let missing = "managedclustersupgrades is forbidden: User \"jane\" cannot create resource \"managedclustersupgrades\"";
-        assert!(says(403, missing));
-        assert!(!says(
-            403,
-            "admission webhook \"policy\" denied the request: no upgrades in December"
-        ));
-        assert!(!says(422, missing));
-    }
 
     #[test]
     fn a_live_upgrade_takes_over_what_the_file_says() {

@@ -1,6 +1,6 @@
 //! Tables as kubectl prints them, and the forms for scripts.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use anyhow::Context;
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
@@ -114,10 +114,9 @@ pub fn is_printable(letter: char) -> bool {
     !letter.is_control() && !is_format
 }
 
-/// Prints a line, or many.
-#[expect(clippy::print_stdout, reason = "it is the command's result")]
+/// Prints a line, or many. Who does not read on (`| head`) is not waited for.
 pub fn print(text: &str) {
-    println!("{text}");
+    let _nobody_reads_on = writeln!(std::io::stdout(), "{text}");
 }
 
 #[cfg(test)]

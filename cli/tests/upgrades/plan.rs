@@ -350,6 +350,15 @@ async fn a_running_rollout_is_forecast_from_where_it_is() {
     );
 
     let api = sandbox.upgrades().await;
+    let mut printed = serde_json::to_value(api.get("spring").await.unwrap()).unwrap();
+    printed["metadata"]["resourceVersion"] = json!("1");
+    printed["spec"]["upgradeStrategy"]["maxConcurrency"] = json!(6);
+    let (_, same) = sandbox.plans(&printed, &[]);
+    assert_eq!(
+        same["mostInFlight"]["max"], 6,
+        "an object as it was printed is planned as well: {same}"
+    );
+
     let pause = Patch::Merge(json!({"spec": {"paused": true}}));
     api.patch("spring", &PatchParams::default(), &pause)
         .await
