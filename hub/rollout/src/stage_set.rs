@@ -13,6 +13,12 @@ impl StageSet {
         Self(self.0 | 1 << stage as u8)
     }
 
+    /// Without this stage.
+    #[must_use]
+    pub fn without(self, stage: Stage) -> Self {
+        Self(self.0 & !(1 << stage as u8))
+    }
+
     /// The first of them.
     pub fn first(self) -> Option<Stage> {
         Stage::ALL.get(self.0.trailing_zeros() as usize).copied()

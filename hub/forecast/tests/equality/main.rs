@@ -17,18 +17,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use drydock_forecast::{Draw, Draws, Simulation, StageEnd, StopCause};
 use drydock_rollout::{ClusterName, Decider, IntOrPercent, NoOutlook, Position, RequestedMethod, Stage};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 use drawn::{ByIndex, TestDraws};
 use fleet::{Edit, Fleet, Obstacle, edits, fleets};
 use reference::{Reference, Times};
 
-/// How many cases are drawn: `PROPTEST_CASES` for more than usual.
-fn cases() -> u32 {
+/// The same cases each time, unless `PROPTEST_CASES` asks for a number of others.
+fn cases() -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok();
-    asked.and_then(|cases| cases.parse().ok()).unwrap_or(512)
+    let asked = asked.and_then(|cases| cases.parse().ok());
+    ProptestConfig {
+        failure_persistence: None,
+        cases: asked.unwrap_or(2000),
+        rng_seed: asked.map_or(RngSeed::Fixed(1), |_| RngSeed::Random),
+        ..ProptestConfig::default()
+    }
 }
 
-/// A rollout that has gone on for a while, with edits of the user on the way.
+/// A rollout that has been under way for a while, with edits of the user on the way.
 fn half_done(fleet: &Fleet, steps: usize, edits: &[Edit], settled: bool) -> Reference {
     let mut reference = Reference::new(fleet, TestDraws { seed: fleet.seed });
     for (step, edit) in (0..steps).zip(edits.iter().map(Some).chain(std::iter::repeat(None))) {
@@ -78,7 +85,7 @@ fn forecast(reference: &Reference, draws: TestDraws) -> Result<BTreeMap<ClusterN
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: cases(), ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn a_run_is_the_decision_at_every_event(

@@ -5,7 +5,10 @@ use semver::Version;
 
 use super::{Assessment, ClusterRow, NextWrite, StartKind, Step};
 use crate::totals::StartKey;
-use crate::{AfterEnd, ClusterOutlook, ClusterState, Goal, Position, Reason, Stage, StageSet};
+use crate::{
+    AfterEnd, ClusterOutlook, ClusterState, FailureReason, Goal, Position, Reason, RecordedOutcome, Stage,
+    StageSet,
+};
 
 impl ClusterRow<'_> {
     /// The outlook of a cluster that takes part.
@@ -94,7 +97,11 @@ impl ClusterRow<'_> {
     /// The stages of a cluster that starts from this version.
     fn stages_of_start(&self, version: Option<&Version>) -> StageSet {
         match self.first_stage_from(version) {
-            Some(first) => self.stages_behind(first, version).with(first),
+            Some(first) => {
+                let stages = self.stages_behind(first, version).with(first);
+                let goal = self.spec().map(|spec| &spec.goal);
+                goal.map_or(stages, |goal| self.known_to_be_ahead(stages, goal))
+            }
             None => StageSet::default(),
         }
     }
@@ -189,7 +196,33 @@ impl ClusterRow<'_> {
 
     fn stages_after(&self, stage: Stage, goal: &Goal, version: Option<&Version>) -> StageSet {
         let after = |stage| self.stage_after_from(stage, goal, version).ok().flatten();
-        std::iter::successors(after(stage), |stage| after(*stage)).collect()
+        let stages = std::iter::successors(after(stage), |stage| after(*stage)).collect();
+        self.known_to_be_ahead(stages, goal)
+    }
+
+    /// The stages without the platform's where the cluster has come to the goal before, by the records: a claim may lag behind, so that it
+    /// is read first, which takes no time.
+    fn known_to_be_ahead(&self, stages: StageSet, goal: &Goal) -> StageSet {
+        if goal.target.is_some() && goal.platform_reached(self.recorded_version().as_ref()) {
+            stages.without(Stage::Platform)
+        } else {
+            stages
+        }
+    }
+
+    /// The newest version to which the platform has come by the records.
+    fn recorded_version(&self) -> Option<Version> {
+        let reached = self.row.entries.iter().filter(|recorded| {
+            let failed = FailureReason::parse(&recorded.entry.reason).map(FailureReason::stage);
+            match recorded.entry.outcome {
+                RecordedOutcome::Complete | RecordedOutcome::Drifted => true,
+                RecordedOutcome::Failed => failed.is_some_and(|stage| stage > Stage::Platform),
+                RecordedOutcome::Abandoned => false,
+            }
+        });
+        reached
+            .filter_map(|recorded| recorded.entry.to.parse().ok())
+            .max()
     }
 }
 
