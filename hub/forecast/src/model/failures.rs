@@ -118,8 +118,30 @@ fn curve(failed: f64, done: f64) -> ShareCurve {
     let Ok(beta) = Beta::new(failed, done) else {
         return [0.0; POINTS];
     };
-    std::array::from_fn(|index| beta.inverse_cdf((index as f64 + 0.5) / POINTS as f64))
+    let mut below = 0.0;
+    std::array::from_fn(|index| {
+        below = quantile(&beta, (index as f64 + 0.5) / POINTS as f64, below);
+        below
+    })
 }
+
+/// The share that is not exceeded with this sureness, and is not less than `least`. By bisection: the inverse that statrs has does not
+/// come to an end for some counts, such as 0.5 and 26.5.
+fn quantile(beta: &Beta, sureness: f64, least: f64) -> f64 {
+    let (mut below, mut above) = (least, 1.0);
+    for _ in 0..BISECTIONS {
+        let middle = 0.5 * (below + above);
+        if beta.cdf(middle) < sureness {
+            below = middle;
+        } else {
+            above = middle;
+        }
+    }
+    0.5 * (below + above)
+}
+
+/// A share is known to less than a millionth then.
+const BISECTIONS: u32 = 24;
 
 #[cfg(test)]
 mod tests {
@@ -157,5 +179,22 @@ mod tests {
             / f64::from(runs);
         assert!((0.015..0.025).contains(&mean), "{mean}");
         assert!(failures.shares(0.95)[0] > 3.0 * failures.shares(0.5)[0]);
+    }
+
+    #[test]
+    fn any_counts_give_shares_that_rise_and_have_the_mean_of_the_counts() {
+        for failed in 0..12 {
+            for done in (0..120).chain([500, 2_000, 20_000]) {
+                let (failed, done) = (f64::from(failed) + 0.5, f64::from(done) + 24.5);
+                let curve = curve(failed, done);
+                assert!(curve.is_sorted() && curve[0] >= 0.0 && curve[POINTS - 1] <= 1.0);
+                let mean = curve.iter().sum::<f64>() / POINTS as f64;
+                let expected = failed / (failed + done);
+                assert!(
+                    (mean - expected).abs() < 0.1 * expected,
+                    "{failed} {done}: {mean}"
+                );
+            }
+        }
     }
 }
