@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::local_fleet::EPOCH;
+use crate::local_fleet::{EPOCH, hub_settings};
 
 /// ManagedClustersUpgrade.
 pub const UPGRADE: Kind = Kind::new(
@@ -57,6 +57,10 @@ pub struct HubFleet {
     pub spokes: StubWorkAgent,
     /// Virtual time.
     pub clock: Clock,
+    /// How many runs the hub makes a forecast of.
+    pub forecast_runs: u32,
+    /// The metrics of the hub that was started last.
+    pub metrics: prometheus::Registry,
     hub: JoinSet<()>,
     parts: JoinSet<()>,
     stop: CancellationToken,
@@ -96,7 +100,19 @@ impl HubFleet {
     /// # Errors
     /// If an object is refused.
     pub async fn without_hub(clusters: usize, settings: StubWorkAgentSettings) -> anyhow::Result<Self> {
-        let clock = Clock::simulated(EPOCH);
+        Self::beginning_at(EPOCH, clusters, settings).await
+    }
+
+    /// The same at another time than usual.
+    ///
+    /// # Errors
+    /// If an object is refused.
+    pub async fn beginning_at(
+        begin: Timestamp,
+        clusters: usize,
+        settings: StubWorkAgentSettings,
+    ) -> anyhow::Result<Self> {
+        let clock = Clock::simulated(begin);
         let types = test_env::hub_types().context("the kinds of a hub")?;
         let server = ApiServer::new(ServerSettings::new("hub", clock.clone(), settings.seed, types));
         let (mut parts, stop) = (JoinSet::new(), CancellationToken::new());
@@ -113,6 +129,8 @@ impl HubFleet {
             server,
             spokes,
             clock,
+            forecast_runs: hub_settings().forecast_runs,
+            metrics: prometheus::Registry::new(),
             hub: JoinSet::new(),
             parts,
             stop,
@@ -143,6 +161,17 @@ impl HubFleet {
         self.start_hub_by(self.clock.clone())
     }
 
+    /// All metrics of the hub as text.
+    ///
+    /// # Errors
+    /// If they cannot be encoded.
+    pub fn metrics_text(&self) -> anyhow::Result<String> {
+        let encoder = prometheus::TextEncoder::new();
+        encoder
+            .encode_to_string(&self.metrics.gather())
+            .context("encoding metrics")
+    }
+
     /// Starts the hub on a machine whose clock may be wrong.
     ///
     /// # Errors
@@ -154,8 +183,14 @@ impl HubFleet {
         let transport = time.reading(self.server.service(names::HUB_MANAGER));
         let client = client::from_service(transport, PLACE, &metrics);
         let stop = self.stop.clone();
+        self.metrics = prometheus::Registry::new();
+        let settings = drydock_hub::Settings {
+            registry: self.metrics.clone(),
+            forecast_runs: self.forecast_runs,
+            ..hub_settings()
+        };
         self.hub.spawn(async move {
-            let ended = drydock_hub::run(drydock_hub::Settings::default(), client, time.clock(), stop).await;
+            let ended = drydock_hub::run(settings, client, time.clock(), stop).await;
             if let Err(error) = ended {
                 tracing::error!(%error, "the hub ended");
             }

@@ -7,6 +7,9 @@ pub use drydock_sandbox::local_fleet::{EPOCH, LocalFleet, program_client, progra
 use drydock_sandbox::local_fleet::{LocalFleetError, LocalFleetSettings};
 use drydock_sandbox::test_env::{Outside, TestEnvSettings};
 
+/// Runs of forecasts in suites that are about something else: they take no time worth mentioning.
+pub const FEW_FORECAST_RUNS: u32 = 20;
+
 /// How long agents wait in the run of the tests in which what a test writes is there before the agent: `AGENT_ORDER=objects-first`.
 /// What a test writes at its beginning takes no virtual time.
 const OBJECTS_FIRST: Duration = Duration::from_secs(5);
@@ -17,8 +20,16 @@ const OBJECTS_FIRST: Duration = Duration::from_secs(5);
 /// If a part cannot start.
 pub async fn start(settings: TestEnvSettings) -> Result<LocalFleet, LocalFleetError> {
     let mut fleet = without_hub(settings).await?;
-    fleet.start_hub(drydock_hub::Settings::default())?;
+    fleet.start_hub(hub_settings())?;
     Ok(fleet)
+}
+
+/// The hub's settings in suites.
+pub fn hub_settings() -> drydock_hub::Settings {
+    drydock_hub::Settings {
+        forecast_runs: FEW_FORECAST_RUNS,
+        ..drydock_hub::Settings::default()
+    }
 }
 
 /// Starts the clusters and an agent on each that has one.

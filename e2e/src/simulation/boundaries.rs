@@ -21,7 +21,7 @@ use super::rules::{self, HubInputs, Rules};
 use super::scenario::Scenario;
 use super::{LOOK, draw, upgrades};
 use crate::hub_fleet::{UPGRADE, is_true};
-use crate::local_fleet::program_client;
+use crate::local_fleet::{hub_settings, program_client};
 
 /// By when the rollout has ended, however often the hub is killed.
 const TIMEOUT: Duration = Duration::from_hours(48);
@@ -154,9 +154,8 @@ fn start(
     clock: &Clock,
 ) -> anyhow::Result<()> {
     let client = program_client(server, "replica")?;
-    let settings = drydock_hub::Settings::default();
     hub.spawn(drydock_hub::run(
-        settings,
+        hub_settings(),
         client,
         clock.clone(),
         CancellationToken::new(),

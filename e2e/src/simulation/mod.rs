@@ -48,7 +48,7 @@ use world::{Obstacles, World};
 
 use crate::delayed_watch::{Lateness, delayed_watch};
 use crate::hub_fleet::UPGRADE;
-use crate::local_fleet::EPOCH;
+use crate::local_fleet::{EPOCH, hub_settings};
 
 /// How long faults last.
 const FAULT_PERIOD: Duration = Duration::from_hours(12);
@@ -276,7 +276,7 @@ impl Replicas {
         let settings = drydock_hub::Settings {
             election: Some(Arc::new(election)),
             registry: self.registries.add(),
-            ..drydock_hub::Settings::default()
+            ..hub_settings()
         };
         let run = drydock_hub::run(settings, guarded, time.clock(), CancellationToken::new());
         Ok(tokio::spawn(run))

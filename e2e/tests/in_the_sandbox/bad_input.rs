@@ -179,7 +179,7 @@ async fn a_number_beyond_all_bounds_is_one_upgrades_own_problem() {
     let huge: DynamicObject = serde_json::from_value(huge).unwrap();
     api.create(&PostParams::default(), &huge).await.unwrap();
     fleet.kill_hub().await;
-    fleet.start_hub(drydock_hub::Settings::default()).unwrap();
+    fleet.start_hub(drydock_e2e::local_fleet::hub_settings()).unwrap();
     fleet::start(&hub, &fleet::upgrade(&settings.clusters).unwrap())
         .await
         .unwrap();

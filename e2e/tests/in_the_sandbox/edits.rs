@@ -123,7 +123,7 @@ async fn an_upgrade_that_was_created_while_the_hub_was_down_is_found_when_it_com
         .unwrap();
     tokio::time::sleep(HOUR).await;
     assert!(fleet::works(&hub).await.unwrap().is_empty());
-    fleet.start_hub(drydock_hub::Settings::default()).unwrap();
+    fleet.start_hub(drydock_e2e::local_fleet::hub_settings()).unwrap();
     until_complete(&fleet).await;
     fleet.shut_down().await.unwrap();
 }

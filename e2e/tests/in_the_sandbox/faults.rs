@@ -47,7 +47,7 @@ async fn failing_requests_lost_answers_and_broken_watches_change_nothing_about_t
                 inject_faults(fleet.env.spoke(&cluster).unwrap());
             }
         }
-        fleet.start_hub(drydock_hub::Settings::default()).unwrap();
+        fleet.start_hub(drydock_e2e::local_fleet::hub_settings()).unwrap();
         let hub = fleet.user().unwrap();
         fleet::start(&hub, &upgrade).await.unwrap();
         let server = fleet.hub_server().unwrap().clone();
@@ -125,7 +125,7 @@ async fn a_hub_that_starts_while_its_api_server_is_away_asks_less_and_less_often
         counting.fetch_add(1, Ordering::Relaxed);
         FaultAction::Unreachable
     })));
-    fleet.start_hub(drydock_hub::Settings::default()).unwrap();
+    fleet.start_hub(drydock_e2e::local_fleet::hub_settings()).unwrap();
     tokio::time::sleep(2 * HOUR).await;
     let requests = asked.load(Ordering::Relaxed);
     assert!(requests < 9_000, "{requests} requests in two hours");

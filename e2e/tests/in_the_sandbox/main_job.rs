@@ -72,7 +72,7 @@ async fn a_hub_that_is_killed_again_and_again_comes_to_the_same_end() {
             tokio::time::sleep(Duration::from_millis(97_331 + kill * 7_919)).await;
             fleet.kill_hub().await;
             tokio::time::sleep(Duration::from_secs(kill % 20)).await;
-            fleet.start_hub(drydock_hub::Settings::default()).unwrap();
+            fleet.start_hub(drydock_e2e::local_fleet::hub_settings()).unwrap();
         }
         fleet::until(&hub, "complete", 10 * HOURS, |upgrade| {
             fleet::is_true(upgrade, "Complete")

@@ -104,7 +104,7 @@ async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
             fleet.clock.clone(),
             leadership.clone(),
         ))),
-        ..drydock_hub::Settings::default()
+        ..drydock_e2e::local_fleet::hub_settings()
     };
     let transport = guard(server.service("drydock-hub"), leadership);
     let guarded = client::from_service(transport, "default", &metrics());

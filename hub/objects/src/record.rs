@@ -20,8 +20,8 @@ pub struct RecordDigest {
     pub page: Page,
     /// Its entries.
     pub entries: Vec<Arc<RecordedEntry>>,
-    /// It says how good the forecast of the rollout was.
-    pub has_forecast: bool,
+    /// By how many seconds later than its forecast said the rollout ended, if the page says so.
+    pub forecast_error: Option<i64>,
 }
 
 impl RecordDigest {
@@ -63,7 +63,7 @@ pub fn digest(record: &ManagedClustersUpgradeRecord) -> Option<RecordDigest> {
     });
     let entries = entries.collect();
     Some(RecordDigest {
-        has_forecast: upgrade.forecast.is_some(),
+        forecast_error: upgrade.forecast.as_ref().map(|forecast| forecast.error_seconds),
         page: Page {
             number: number.unwrap_or(0),
             name,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgradeRecord, ManagedClustersUpgradeStatus};
 use drydock_forecast::{FailureRate, Forecast, GroupBy, Model, Runs};
 use drydock_objects::{
-    Planned, forecast_error, forecast_status, has_start_forecast, record, without_forecast,
+    ForecastOnRecord, Planned, forecast_error, forecast_status, has_start_forecast, record, without_forecast,
 };
 use drydock_rollout::{Report, UpgradeKey};
 use jiff::{SignedDuration, Timestamp};
@@ -42,7 +42,7 @@ pub(super) struct Renewed {
 }
 
 impl Forecasts {
-    /// An upgrade does not exist any more.
+    /// An upgrade does not exist any more, or its last forecast is not in its status.
     pub fn forget(&self, key: &UpgradeKey) {
         self.known().remove(key);
     }
@@ -76,13 +76,14 @@ pub(super) async fn renew(context: &Context, planned: &Planned, now: Timestamp) 
     let last = context.forecasts.known().get(key).copied();
     if let Some(last) = last
         && !lacks_start(report, before)
-        && let Some(due) = next_renewal(report, before, last, from)
-        && due > now
     {
-        return Renewed {
-            forecast: before.cloned(),
-            wait: Duration::try_from(due.duration_since(now)).ok(),
-        };
+        let due = next_renewal(report, before, last, from);
+        if due.is_none_or(|due| due > now) {
+            return Renewed {
+                forecast: before.cloned(),
+                wait: until(due, now),
+            };
+        }
     }
     let forecast = match compute(context, key, now).await {
         Some(forecast) => Some(forecast_status(&forecast, report.rollout_since, before)),
@@ -98,7 +99,7 @@ pub(super) async fn renew(context: &Context, planned: &Planned, now: Timestamp) 
     let due = next_renewal(report, forecast.as_ref(), made, from);
     Renewed {
         forecast,
-        wait: due.and_then(|due| Duration::try_from(due.duration_since(now)).ok()),
+        wait: until(due, now),
     }
 }
 
@@ -111,6 +112,10 @@ fn is_same(one: &ForecastStatus, other: &ForecastStatus) -> bool {
     at(one) == at(other)
 }
 
+fn until(due: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
+    Duration::try_from(due?.duration_since(now)).ok()
+}
+
 /// A rollout has begun, and the forecast of its start is not in the status.
 fn lacks_start(report: &Report, before: Option<&ForecastStatus>) -> bool {
     let begins = report.starting > 0 && report.counts.initialized == 0;
@@ -121,7 +126,7 @@ fn lacks_start(report: &Report, before: Option<&ForecastStatus>) -> bool {
 }
 
 /// When the forecast is to be renewed if nothing else happens: a minute after the last one if something has changed since, or when the
-/// rollout should have ended.
+/// rollout should have ended. Never, as long as nothing changes, where nothing is under way, or no end is in sight.
 fn next_renewal(
     report: &Report,
     forecast: Option<&ForecastStatus>,
@@ -208,10 +213,17 @@ pub(super) async fn put_on_record(
     let (Some(since), Some(ended)) = (since, report.last_finished) else {
         return Ok(());
     };
-    let error = forecast_error(status, since, ended).filter(|_| has_ended);
     let key = &planned.rollout.upgrade.key;
-    let page = context.cache.fleet().page_without_forecast(key, since);
-    let (Some(error), Some(page)) = (error, page) else {
+    let known = context.cache.fleet().forecast_on_record(key, since);
+    let page = match known.filter(|_| has_ended) {
+        Some(ForecastOnRecord::Missing(page)) => page,
+        Some(ForecastOnRecord::Said { error_seconds }) => {
+            context.metrics.forecast_error(key, error_seconds);
+            return Ok(());
+        }
+        None => return Ok(()),
+    };
+    let Some(error) = forecast_error(status, since, ended) else {
         return Ok(());
     };
     let api: Api<ManagedClustersUpgradeRecord> = Api::namespaced(context.client.clone(), &key.namespace);

@@ -85,6 +85,7 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
         Ok(status) => status,
         Err(source) => {
             abandon(context, &planned);
+            context.forecasts.forget(key);
             return Err(ReconcileError::Status {
                 upgrade: key.clone(),
                 source: Box::new(source),

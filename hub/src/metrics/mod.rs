@@ -124,12 +124,15 @@ impl Metrics {
 
     /// A rollout has ended, and this is how good the forecast of its start was.
     pub fn forecast_ended(&self, key: &UpgradeKey, forecast: &RecordedForecast) {
-        let labels = [&*key.namespace, &*key.name];
-        self.forecast_error
-            .with_label_values(&labels)
-            .set(forecast.error_seconds);
+        self.forecast_error(key, forecast.error_seconds);
         let within = if forecast.within_band { "true" } else { "false" };
         self.forecasts.with_label_values(&[within]).inc();
+    }
+
+    /// The last rollout of an upgrade ended by so much later than it was forecast.
+    pub fn forecast_error(&self, key: &UpgradeKey, seconds: i64) {
+        let labels = [&*key.namespace, &*key.name];
+        self.forecast_error.with_label_values(&labels).set(seconds);
     }
 
     /// An upgrade does not exist any more.

@@ -3,6 +3,7 @@
 mod actions;
 mod at_target;
 mod feedback;
+mod forecasts;
 mod ownership;
 mod refusals;
 mod retries;

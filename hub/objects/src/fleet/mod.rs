@@ -26,6 +26,7 @@ use followed::Followed;
 use pending::Pending;
 
 pub use kinds::{FleetKind, KindSelector};
+pub use outlook::ForecastOnRecord;
 pub use plan::{Planned, RefusedAction};
 
 /// Which upgrades have to be looked at again after something was seen.

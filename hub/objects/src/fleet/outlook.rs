@@ -15,6 +15,18 @@ use crate::placement;
 /// This many past upgrades say enough; of more, the newest rollouts count.
 const MOST_PAST_UPGRADES: usize = 20_000;
 
+/// What the records of a rollout say of how good its forecast was.
+#[derive(Clone, Debug)]
+pub enum ForecastOnRecord {
+    /// Nothing yet; it belongs on this page, the first one.
+    Missing(Page),
+    /// It ended by so much later than the median said.
+    Said {
+        /// In seconds; negative if it ended earlier.
+        error_seconds: i64,
+    },
+}
+
 impl Fleet {
     /// From here on the fleet is that of somebody who plans: where the hub has not made its Placement for a selector yet, the clusters
     /// count that OCM would select.
@@ -42,20 +54,20 @@ impl Fleet {
         past.take(MOST_PAST_UPGRADES).collect()
     }
 
-    /// The first page of the records of a rollout, if none of them says how good its forecast was.
-    pub fn page_without_forecast(&self, key: &UpgradeKey, since: Timestamp) -> Option<Page> {
+    /// What the records of a rollout say of how good its forecast was; nothing if there are none.
+    pub fn forecast_on_record(&self, key: &UpgradeKey, since: Timestamp) -> Option<ForecastOnRecord> {
         let upgrade = &self.upgrades.get(key)?.decider.rollout().upgrade;
-        let pages = || {
+        let digests = || {
             self.records.iter().filter(|(id, digest)| {
                 let header = &digest.page.header;
                 id.0 == *upgrade.key.namespace && header.rollout_since == since && upgrade.owns(&header.owner)
             })
         };
-        if pages().any(|(_, digest)| digest.has_forecast) {
-            return None;
+        if let Some(error_seconds) = digests().find_map(|(_, digest)| digest.forecast_error) {
+            return Some(ForecastOnRecord::Said { error_seconds });
         }
-        let pages = pages().map(|(_, digest)| &digest.page);
-        pages.min_by_key(|page| page.number).cloned()
+        let first = digests().min_by_key(|(_, digest)| digest.page.number);
+        first.map(|(_, digest)| ForecastOnRecord::Missing(digest.page.clone()))
     }
 
     /// What the hub's own Placement of an upgrade would select: every cluster of the bound sets that matches and has no taint that it
