@@ -2,6 +2,7 @@
 //! process, under paused time. For tests of what people do on the hub.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -13,7 +14,7 @@ use drydock_runtime::server_time::ServerTime;
 use drydock_sandbox::test_env;
 use jiff::{SignedDuration, Timestamp};
 use kube_sandbox::access::{Access, Key, Kind, Object, Removal, Selection};
-use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo, ServerSettings, Status, Verb};
+use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo, ServerSettings, Status, Types, Verb};
 use ocm_sandbox::kinds::{
     MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, MANIFEST_WORK, NAMESPACE,
 };
@@ -66,6 +67,16 @@ pub struct HubFleet {
     stop: CancellationToken,
 }
 
+/// The kinds of a hub, made once in a process: that takes longer than many a rollout.
+fn hub_types() -> anyhow::Result<Arc<Types>> {
+    static TYPES: OnceLock<Arc<Types>> = OnceLock::new();
+    if let Some(types) = TYPES.get() {
+        return Ok(Arc::clone(types));
+    }
+    let types = test_env::hub_types().context("the kinds of a hub")?;
+    Ok(Arc::clone(TYPES.get_or_init(|| types)))
+}
+
 /// A cluster that joins the hub.
 #[derive(Clone, Debug)]
 pub struct Joining<'a> {
@@ -113,7 +124,7 @@ impl HubFleet {
         settings: StubWorkAgentSettings,
     ) -> anyhow::Result<Self> {
         let clock = Clock::simulated(begin);
-        let types = test_env::hub_types().context("the kinds of a hub")?;
+        let types = hub_types()?;
         let server = ApiServer::new(ServerSettings::new("hub", clock.clone(), settings.seed, types));
         let (mut parts, stop) = (JoinSet::new(), CancellationToken::new());
         let spokes = StubWorkAgent::new(settings, clock.clone());

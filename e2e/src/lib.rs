@@ -6,6 +6,7 @@ pub mod control_plane;
 pub mod delayed_watch;
 pub mod differential;
 pub mod fleet;
+pub mod forecast;
 pub mod hub_fleet;
 pub mod local_fleet;
 pub mod manifests;

@@ -16,6 +16,7 @@ mod bad_input;
 mod disturbances;
 mod edits;
 mod faults;
+mod forecast_equality;
 mod layers;
 mod leader_election;
 mod main_job;

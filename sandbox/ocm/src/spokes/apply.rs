@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::super::work::manifest;
 use super::super::work::wire::ResourceMeta;
 use super::cluster::{CLUSTER_VERSION, ClusterTimeline, Id, Timer, UPGRADE_CONFIG};
-use super::settings::JOBS;
 use kube_sandbox::access::Object;
 use kube_sandbox::object;
 
@@ -88,7 +87,8 @@ fn create(cluster: &mut ClusterTimeline, id: &Id, manifest: &Value) {
     object["metadata"]["uid"] = draw.into();
     cluster.objects.insert(id.clone(), object);
     if matches!(id.0, "Job" | "Pod") {
-        cluster.after(JOBS, Timer::Ends(id.clone(), draw));
+        let takes = cluster.job_takes(id);
+        cluster.after(takes, Timer::Ends(id.clone(), draw));
     }
 }
 

@@ -14,7 +14,7 @@ use super::super::work::status::{self, ApplyOutcome as Applied, ObservedResource
 use super::super::work::wire::{FeedbackValue, FieldValue, ResourceMeta, WorkStatus};
 use super::apply;
 use super::release::image_of;
-use super::settings::{Stage, StageOutcome, StubWorkAgentSettings};
+use super::settings::{JOBS, Stage, StageOutcome, StagePlan, StubWorkAgentSettings};
 use super::update::{self, Step};
 use kube_sandbox::access::Object;
 use kube_sandbox::object::{self, Shared};
@@ -103,6 +103,11 @@ pub struct ClusterTimeline {
     pub(super) attempt: u64,
     pub(super) is_stuck: bool,
     forced: BTreeMap<Stage, StageOutcome>,
+    /// How its upgrade goes, and since when the work is applied that asks for it.
+    update_plan: Option<StagePlan>,
+    update_applied: Option<Instant>,
+    /// How Jobs go, by name.
+    job_plans: BTreeMap<String, StagePlan>,
     pub(super) verifies: bool,
 }
 
@@ -133,6 +138,9 @@ impl ClusterTimeline {
             attempt: 0,
             is_stuck: false,
             forced: BTreeMap::new(),
+            update_plan: None,
+            update_applied: None,
+            job_plans: BTreeMap::new(),
             verifies: true,
         };
         cluster.runs(&version, now);
@@ -180,6 +188,16 @@ impl ClusterTimeline {
     /// A stage ends so from now on, whatever the seed says.
     pub fn always(&mut self, stage: Stage, outcome: StageOutcome) {
         self.forced.insert(stage, outcome);
+    }
+
+    /// Its upgrade goes so from now on.
+    pub fn plan_update(&mut self, plan: StagePlan) {
+        self.update_plan = Some(plan);
+    }
+
+    /// The Job of this name goes so from now on.
+    pub fn plan_job(&mut self, name: &str, plan: StagePlan) {
+        self.job_plans.insert(name.to_owned(), plan);
     }
 
     /// Whether the signatures of releases can be verified.
@@ -246,9 +264,35 @@ impl ClusterTimeline {
         self.settings.draw(&self.name, purpose, self.drawn)
     }
 
-    pub(super) fn draw_outcome(&mut self, stage: Stage) -> StageOutcome {
-        let draw = self.draw("outcome");
-        self.outcome(stage, draw)
+    /// How the upgrade ends, by its plan or else as it is drawn.
+    pub(super) fn update_outcome(&mut self, stage: Stage) -> StageOutcome {
+        match self.update_plan {
+            Some(plan) => plan.outcome,
+            None => {
+                let draw = self.draw("outcome");
+                self.outcome(stage, draw)
+            }
+        }
+    }
+
+    /// How long it is until the upgrade ends so by its plan; nothing if it does not, or has none.
+    pub(super) fn planned_update(&self, outcome: StageOutcome) -> Option<Duration> {
+        let plan = self.update_plan.filter(|plan| plan.outcome == outcome)?;
+        let lasted = self
+            .update_applied
+            .map_or(Duration::ZERO, |since| since.elapsed());
+        Some(plan.takes.saturating_sub(lasted))
+    }
+
+    /// How long a Job or Pod takes.
+    pub(super) fn job_takes(&self, id: &Id) -> Duration {
+        self.job_plans.get(&id.2).map_or(JOBS, |plan| plan.takes)
+    }
+
+    /// How a Job or Pod ends.
+    pub(super) fn job_outcome(&self, id: &Id, draw: u64) -> StageOutcome {
+        let plan = self.job_plans.get(&id.2);
+        plan.map_or_else(|| self.outcome(Stage::Job, draw), |plan| plan.outcome)
     }
 
     pub(super) fn outcome(&self, stage: Stage, draw: u64) -> StageOutcome {
@@ -413,6 +457,10 @@ impl ClusterTimeline {
             return;
         }
         let metas = apply::apply(self, &object);
+        let upgrades = |meta: &ResourceMeta| matches!(&*meta.kind, CLUSTER_VERSION | UPGRADE_CONFIG);
+        if is_first && metas.iter().any(upgrades) {
+            self.update_applied = Some(Instant::now());
+        }
         let nonsense = self.chance("nonsense", self.settings.nonsense);
         if let Some(work) = self.works.get_mut(uid) {
             let results = metas.into_iter().map(|meta| (meta, Applied::Applied)).collect();

@@ -31,7 +31,7 @@ use kube_sandbox::sleep::sleep_until_some;
 
 pub use cluster::{ClusterTimeline, UpgradeRequest};
 pub use release::{image_of, version_of};
-pub use settings::{Stage, StageOutcome, StubWorkAgentSettings};
+pub use settings::{Stage, StageOutcome, StagePlan, StubWorkAgentSettings};
 
 /// How many clusters write at once: a real server would rather not have ten thousand connections.
 const AT_ONCE: usize = 64;

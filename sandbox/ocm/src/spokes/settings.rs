@@ -61,6 +61,15 @@ pub enum StageOutcome {
     Waits,
 }
 
+/// How a stage of a cluster goes, whatever the seed says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StagePlan {
+    /// When it ends, from the moment at which its work is first applied.
+    pub takes: Duration,
+    /// How it ends then.
+    pub outcome: StageOutcome,
+}
+
 /// A stage of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {

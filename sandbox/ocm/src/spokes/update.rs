@@ -104,7 +104,8 @@ fn consider_version(cluster: &mut ClusterTimeline, by: &str, is_new: bool, now: 
         by: by.to_owned(),
     });
     let attempt = cluster.attempt;
-    let sees = cluster.settings.sees;
+    let refused = cluster.planned_update(StageOutcome::Fails);
+    let sees = refused.unwrap_or(cluster.settings.sees);
     cluster.after(sees, Timer::Update(Step::Look(attempt)));
 }
 
@@ -137,7 +138,7 @@ fn set_conditions(cluster: &mut ClusterTimeline, conditions: &[Value]) {
 
 fn look(cluster: &mut ClusterTimeline, now: Timestamp) {
     observe_generation(cluster);
-    let outcome = cluster.draw_outcome(Stage::Update);
+    let outcome = cluster.update_outcome(Stage::Update);
     let Some((version, _)) = desired(&cluster.objects[&version_id()]) else {
         return;
     };
@@ -184,7 +185,8 @@ fn accept(cluster: &mut ClusterTimeline, outcome: StageOutcome, now: Timestamp) 
         return;
     }
     let draw = cluster.draw("duration");
-    let takes = cluster.settings.takes(draw);
+    let drawn = cluster.settings.takes(draw);
+    let takes = cluster.planned_update(StageOutcome::Succeeds).unwrap_or(drawn);
     let attempt = cluster.attempt;
     cluster.after(takes, Timer::Update(Step::Complete(attempt)));
 }
@@ -269,12 +271,14 @@ fn consider_config(cluster: &mut ClusterTimeline, id: &Id, is_new: bool, now: Ti
     history.insert(0, entry);
     object["status"]["history"] = Value::Array(history);
     let generation = object::generation(object);
-    cluster.after(PREPARES, Timer::Update(Step::Commence(id.clone(), generation)));
+    let fails = cluster.planned_update(StageOutcome::Fails);
+    let prepares = fails.unwrap_or(PREPARES);
+    cluster.after(prepares, Timer::Update(Step::Commence(id.clone(), generation)));
 }
 
 /// The agent asks the cluster version operator for the version, or gives up.
 fn commence(cluster: &mut ClusterTimeline, id: &Id, generation: i64, now: Timestamp) {
-    let fails = cluster.draw_outcome(Stage::Agent) == StageOutcome::Fails;
+    let fails = cluster.update_outcome(Stage::Agent) == StageOutcome::Fails;
     let Some(config) = cluster.objects.get_mut(id) else {
         return;
     };
@@ -312,7 +316,7 @@ fn commence(cluster: &mut ClusterTimeline, id: &Id, generation: i64, now: Timest
 
 /// A Job or Pod comes to its end, or hangs.
 pub(super) fn end_run(cluster: &mut ClusterTimeline, id: &Id, draw: u64) {
-    let outcome = cluster.outcome(Stage::Job, draw);
+    let outcome = cluster.job_outcome(id, draw);
     let is_it = |object: &&mut Value| object["metadata"]["uid"] == draw;
     let Some(object) = cluster.objects.get_mut(id).filter(is_it) else {
         return;
