@@ -113,6 +113,15 @@ bench-fleet: control-plane ## Measure the hub on a real API server with N cluste
 bench-decision: ## Measure what a decision costs after one change among 100, 1,000 and 10,000 clusters
 	@$(CARGO) bench --quiet --package drydock-objects --bench change
 
+.PHONY: bench-forecast
+bench-forecast: ## Measure forecasts of 1,000 and 10,000 clusters, and what the sandbox takes for one rollout of 100
+	@$(CARGO) bench --quiet --package drydock-forecast --bench forecast
+	@$(CARGO) build --release --quiet --package drydock-cli
+	@began=$$(date +%s%N); \
+	target/release/kubectl-drydock demo --clusters 100 --max-concurrency 50 --as-fast-as-possible -o json >/dev/null 2>&1 || exit; \
+	ended=$$(date +%s%N); \
+	echo "one rollout of 100 clusters in the sandbox: $$(( (ended - began) / 1000000 )) ms"
+
 .PHONY: mutants
 mutants: ## Put deliberate mistakes into a copy of hub and agent, and see that the proofs find each (SEEDS=200, PARTS="hub agent")
 	@SEEDS=$(SEEDS) PARTS="$(PARTS)" e2e/mutations/run
