@@ -118,7 +118,7 @@ impl Report {
         );
         anyhow::ensure!(
             stale.is_empty(),
-            "known differences that are none any more: {stale:#?}"
+            "entries for differences that no longer exist: {stale:#?}"
         );
         anyhow::ensure!(self.failed == 0, "{} cases differ or failed", self.failed);
         Ok(())

@@ -109,7 +109,7 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 #[test]
-fn what_was_wrong_already_and_did_not_change_is_not_told() {
+fn what_was_wrong_already_and_did_not_change_is_not_reported() {
     let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
         "word": {"type": "string", "enum": ["A"]},
         "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
@@ -175,7 +175,7 @@ fn unknown_fields_are_dropped_and_named() {
 }
 
 #[test]
-fn a_rule_that_does_not_compile_is_told_with_the_rule() {
+fn a_rule_that_does_not_compile_is_reported_with_the_rule() {
     let schema =
         json!({"type": "object", "x-kubernetes-validations": [{"rule": "self.x >", "message": "m"}]});
     let errors = Structural::compile(&schema, &GroupVersionKind::new("t", "v1", "Probe")).unwrap_err();

@@ -30,7 +30,7 @@ impl State {
             return Err(Status::forbidden(&call.kind, &call.name, why));
         }
         if options.dry_run {
-            return Ok(self.rehearsed(call, &live, options));
+            return Ok(self.dry_run(call, &live, options));
         }
         let leaves_dependents = call.kind.is("batch", "Job");
         let propagation = options
@@ -58,7 +58,7 @@ impl State {
     }
 
     /// What a deletion would answer.
-    fn rehearsed(&self, call: &Call, live: &Arc<Object>, options: &DeleteOptions) -> Deletion {
+    fn dry_run(&self, call: &Call, live: &Arc<Object>, options: &DeleteOptions) -> Deletion {
         let mut value = live.value().clone();
         let grace = grace_of(&call.kind, live, options.grace_period);
         keep_for(&mut value, options.propagation);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{ApiServer, Identity, KindType, Status, Subresource, Verb};
 
-/// A request as the gate sees it.
+/// A request as fault hooks see it.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestInfo<'a> {
     /// Who asks.
