@@ -34,9 +34,9 @@ pub const NOT_STARTED: &str = "NotStarted";
 pub const CLUSTER_FAILED: &str = "ClusterUpgradeFailed";
 /// Failed: the spec cannot be acted on.
 pub const INVALID_SPEC: &str = "InvalidSpec";
-/// Failed, or being deleted: how clusters end cannot be recorded.
+/// Failed, or being deleted: the outcomes of clusters cannot be recorded.
 pub const RECORDS_REFUSED: &str = "RecordsRefused";
-/// An Event: the upgrade is expected to end later than nine in ten forecasts of its start said.
+/// An Event: the rollout is expected to end after the p90 of the forecast that was made when it began.
 pub const LATE: &str = "RolloutLate";
 /// Being deleted: the works go.
 pub const DELETING_WORKS: &str = "DeletingWorks";

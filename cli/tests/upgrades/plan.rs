@@ -165,7 +165,7 @@ async fn what_cannot_be_planned_is_said_clearly() {
             none,
             "unknown field \"spec.upgradeStrategy.maxConcurrent\"",
         ),
-        (&never, none, "never comes, as the 30th of February"),
+        (&never, none, "never occurs, like February 30"),
         (&nameless, none, "has no metadata.name"),
         (
             &other,

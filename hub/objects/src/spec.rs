@@ -255,8 +255,8 @@ fn parse_method(via: Option<&str>, target: Option<&Target>) -> Result<RequestedM
     if method == RequestedMethod::Agent && target.is_some_and(|target| !target.fits_agent()) {
         return Err(invalid(
             field,
-            "the agent knows neither force nor upstream, and needs a channel with a version: add the channel, drop the \
-             others, or write ClusterVersion",
+            "the agent does not support force or upstream and needs a channel with a version: add the channel, remove force and \
+             upstream, or set upgradeVia: ClusterVersion",
         ));
     }
     Ok(method)
@@ -276,7 +276,7 @@ fn parse_timeout(field: &str, text: &str, zero: bool) -> Result<SignedDuration, 
     if duration.is_negative() || (duration.is_zero() && !zero) {
         return Err(invalid(
             field,
-            format!("{text:?} must be longer than nothing, for example 2h, 1h30m or 90s"),
+            format!("{text:?} must be a positive duration, for example 2h, 1h30m or 90s"),
         ));
     }
     Ok(duration)

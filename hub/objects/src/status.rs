@@ -276,7 +276,7 @@ pub fn transitions(
         say(
             true,
             reason::LATE,
-            "it is expected to end later than nine in ten forecasts of its start said",
+            "the rollout is expected to end after the 90th percentile (p90) of the forecast that was made when it began",
         );
     }
     let became_true = |type_| conditions::is_true(new, type_) && !conditions::is_true(old, type_);

@@ -117,7 +117,7 @@ fn deleting(report: &Report) -> Option<ConditionValue> {
             TRUE,
             reason::RECORDS_REFUSED,
             format!(
-                "{} ended and cannot be recorded: {words}",
+                "the outcomes of {} cannot be recorded: {words}",
                 clusters(deletion.unrecorded)
             ),
         ),
@@ -193,7 +193,10 @@ fn in_progress(report: &Report) -> ConditionValue {
         );
     }
     if report.awaits_records > 0 && counts.complete == counts.total {
-        let message = format!("{} being put on record", clusters(report.awaits_records));
+        let message = format!(
+            "the outcomes of {} are being recorded",
+            clusters(report.awaits_records)
+        );
         return value(TRUE, reason::IN_PROGRESS, message);
     }
     if report.channels_pending > 0 && counts.complete == counts.total {
@@ -324,7 +327,7 @@ fn failed(report: &Report) -> ConditionValue {
     }
     if let Some(words) = &report.records_refused {
         let message = format!(
-            "how clusters end cannot be recorded, and works with an outcome stay until it is: {words}"
+            "the outcomes of clusters cannot be recorded; ManifestWorks with an outcome are kept until they are: {words}"
         );
         return value(TRUE, reason::RECORDS_REFUSED, message);
     }

@@ -265,7 +265,7 @@ impl Reason {
             Self::Starting => "starting",
             Self::WaitingForCanaries => "waiting until all canaries are complete",
             Self::WaitingForWindow { opens: None } => {
-                "the upgrade follows when a start window opens, and none will open again"
+                "the pre-upgrade action is done, but no start window will open again: correct spec.upgradeStrategy.startWindows"
             }
             Self::ClusterUnknown => "there is no ManagedCluster of this name",
             Self::NotAccepted => "the hub has not accepted the cluster",
@@ -273,13 +273,13 @@ impl Reason {
             Self::BeingDeleted => "the ManagedCluster is being deleted",
             Self::NotAvailable => "the cluster is not Available; it starts when it is",
             Self::NoLongerMatches => {
-                "the cluster's labels or sets do not match the selection any more; its Placement is about to be decided again"
+                "the cluster's labels or sets do not match the selection any more; waiting until OCM updates the PlacementDecision"
             }
             Self::AgentNotAvailable => {
                 "upgradeVia is Agent, and the add-on drydock-agent is not Available on the cluster"
             }
             Self::ReplacingOldWork => {
-                "waiting until the work of an earlier upgrade is deleted; an agent keeps its UpgradeConfig until an upgrade that has commenced has ended"
+                "waiting until the ManifestWork of an earlier upgrade is deleted; where the agent has commenced an upgrade, this lasts until that upgrade has ended"
             }
             Self::AwaitingRecord => "waiting until the outcome of the earlier upgrade is on its record",
             Self::WorkBeingDeleted => "its work is being deleted, not by the hub; waiting until it is gone",
@@ -287,7 +287,7 @@ impl Reason {
             Self::ActionDone => "the action has succeeded",
             Self::SpecInvalid => "waiting until the spec is valid again",
             Self::ReadingVersion => {
-                "waiting until the cluster says which version it runs: nothing is asked of it before"
+                "waiting until the cluster says which version it runs: no upgrade is requested before that"
             }
             Self::WaitingForTarget(None) => "waiting until the cluster takes up the target",
             Self::Progressing(None) => "upgrading",
@@ -310,7 +310,10 @@ impl fmt::Display for Reason {
             }
             Self::Halted(reason) => write!(f, "no cluster starts ({reason}): see the conditions"),
             Self::WaitingForWindow { opens: Some(opens) } => {
-                write!(f, "the upgrade follows when a start window opens, at {opens}")
+                write!(
+                    f,
+                    "the pre-upgrade action is done; the upgrade starts when the next start window opens, at {opens}"
+                )
             }
             Self::NotOpenShift(product) => write!(
                 f,
@@ -321,7 +324,10 @@ impl fmt::Display for Reason {
                 "the cluster has the taint {taint}, which its placement does not tolerate"
             ),
             Self::OwnedByAnotherUpgrade(upgrade) => {
-                write!(f, "OwnedByAnotherUpgrade: {upgrade} is at work on the cluster")
+                write!(
+                    f,
+                    "the cluster belongs to upgrade {upgrade} until that upgrade has finished there"
+                )
             }
             Self::NamespaceMissing(words) => {
                 let how = if words.contains("being terminated") {
@@ -336,7 +342,7 @@ impl fmt::Display for Reason {
             }
             Self::ConfirmingWork(kind) => write!(
                 f,
-                "whether the work of the {} is there is being confirmed",
+                "checking whether the ManifestWork of the {} exists",
                 Stage::of(*kind).label()
             ),
             Self::WaitingForApply(Some(why)) => write!(f, "the cluster cannot apply the work: {why}"),
@@ -347,7 +353,9 @@ impl fmt::Display for Reason {
                 write!(f, "waiting until the cluster takes up the target: {why}")
             }
             Self::Progressing(Some(how)) => write!(f, "upgrading: {how}"),
-            Self::Unreadable(why) => write!(f, "what the cluster feeds back cannot be read: {why}"),
+            Self::Unreadable(why) => {
+                write!(f, "the status feedback of the ManifestWork cannot be read: {why}")
+            }
             Self::AlreadyAtTarget(message) | Self::Upgraded(message) | Self::Failed { message, .. } => {
                 f.write_str(message)
             }

@@ -49,7 +49,7 @@ pub fn of_action(row: Option<&Row>, rollout: &Rollout, action: &Action) -> Vec<T
             [ended].into_iter().chain(unverified).collect()
         }
         Action::ReopenWork { cluster, .. } => {
-            let what = "continues where it failed, after the platform's upgrade";
+            let what = "is retried with the stages after the platform upgrade";
             vec![Transition::of_cluster(cluster, false, "ClusterRetried", what)]
         }
         Action::WritePage(write) => {
@@ -117,7 +117,7 @@ pub fn works_left(report: &crate::Report) -> Option<Transition> {
         warning: false,
         reason: "WorksTerminating",
         message: format!(
-            "the upgrade is removed; works still terminate on {} clusters, the first: {}",
+            "the upgrade is removed; ManifestWorks of {} clusters are still being deleted, among them: {}",
             left.len(),
             first_names(left)
         ),

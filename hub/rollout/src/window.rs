@@ -32,7 +32,7 @@ pub enum InvalidWindow {
         why: String,
     },
     /// The expression names no moment that comes.
-    #[error("{0:?} never comes, as the 30th of February: correct it")]
+    #[error("{0:?} never occurs, like February 30: correct it")]
     Never(String),
     /// The time zone.
     #[error("there is no time zone {0:?}: write an IANA name such as Europe/Berlin, or leave it out for UTC")]
@@ -50,7 +50,7 @@ impl Window {
             why,
         };
         if cron.split_whitespace().count() != 5 {
-            return Err(invalid("it has not five fields".to_owned()));
+            return Err(invalid("it must have five fields".to_owned()));
         }
         let parsed = CronParser::builder()
             .seconds(Seconds::Disallowed)
@@ -215,7 +215,7 @@ mod tests {
         ] {
             assert!(refused(cron, None).contains("five fields"), "{cron}");
         }
-        assert!(refused("0 0 30 2 *", None).contains("never comes"));
+        assert!(refused("0 0 30 2 *", None).contains("never occurs"));
         assert!(refused("0 22 * * *", Some("Mars/Olympus")).contains("Europe/Berlin"));
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn describe(action: &Action) -> String {
     let work = |what: &str, cluster: &ClusterName, kind: WorkKind| {
         let stage = Stage::of(kind).label();
         format!(
-            "{what} the work of the {stage} ({cluster}/{})",
+            "{what} the ManifestWork of the {stage} ({cluster}/{})",
             kind.work_name(cluster)
         )
     };
@@ -71,10 +71,10 @@ pub(super) fn describe(action: &Action) -> String {
         Action::ApplyPlacement(key) => format!("applying the Placement {key}"),
         Action::DeletePlacement(key) => format!("deleting the Placement {key}"),
         Action::CreateWork(new) => work("creating", &new.cluster, new.kind),
-        Action::EnforceWork { cluster, .. } => work("enforcing", cluster, WorkKind::Cluster),
-        Action::SetChannel { cluster, .. } => work("setting the channel by", cluster, WorkKind::Cluster),
-        Action::FinishWork(finish) => work("committing the outcome on", &finish.cluster, finish.kind),
-        Action::ReopenWork { cluster, .. } => work("taking the outcome off", cluster, WorkKind::Cluster),
+        Action::EnforceWork { cluster, .. } => work("requesting the target in", cluster, WorkKind::Cluster),
+        Action::SetChannel { cluster, .. } => work("setting the channel in", cluster, WorkKind::Cluster),
+        Action::FinishWork(finish) => work("recording the outcome on", &finish.cluster, finish.kind),
+        Action::ReopenWork { cluster, .. } => work("removing the outcome from", cluster, WorkKind::Cluster),
         Action::DeleteWork { cluster, kind, .. } => work("deleting", cluster, *kind),
         Action::LabelWork { cluster, kind, .. } => work("labelling", cluster, *kind),
         Action::ConfirmWork { cluster, kind } => work("reading", cluster, *kind),

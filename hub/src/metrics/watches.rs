@@ -12,7 +12,7 @@ impl WatchHealth {
         let failing = IntGaugeVec::new(
             Opts::new(
                 "drydock_watch_failing",
-                "Whether the last request of a watch failed: what it brings is not seen until one succeeds.",
+                "1 while the last request of a watch has failed: changes of that kind are not seen.",
             ),
             &["watch"],
         )?;

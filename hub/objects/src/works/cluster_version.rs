@@ -283,7 +283,7 @@ pub(super) fn parse_version(text: &str) -> Option<Version> {
 /// A version that cannot be parsed is reported; otherwise the cluster would seem to have reported none.
 pub(super) fn unreadable_version(status: &ManifestStatus) -> Option<Arc<str>> {
     let said = text(status, "version").filter(|said| !said.is_empty() && parse_version(said).is_none())?;
-    let why = format!("the cluster says that it runs {said:?}, which is no version");
+    let why = format!("the cluster reports version {said:?}, which is not a semantic version");
     Some(bounded(&why, MESSAGE).into())
 }
 
@@ -321,7 +321,10 @@ mod tests {
         let endless = "9".repeat(100_000);
         for none in ["4.14.12\n", "99999999999999999999999.1.1", "4.14", &endless] {
             let message = said(none).unwrap();
-            assert!(message.contains("no version") || message.len() > 500, "{message}");
+            assert!(
+                message.contains("not a semantic version") || message.len() > 500,
+                "{message}"
+            );
             assert!(message.len() <= MESSAGE && !message.contains('\n'), "{message}");
         }
     }

@@ -53,7 +53,7 @@ impl SelectionProblem {
             }
             Self::Forbidden => {
                 format!(
-                    "Placement {placement} is in another namespace than the upgrade: this hub refuses that"
+                    "Placement {placement} is in another namespace than the upgrade: this hub runs with --same-namespace-placements, which forbids it"
                 )
             }
             Self::Unsatisfied(why) => format!("Placement {placement} finds no clusters: {why}"),
