@@ -65,13 +65,13 @@ impl Metrics {
             notification_failed: gauge(
                 registry,
                 "upgrade_notification_failed",
-                "Whether a receiver could not be notified of this state.",
+                "1 while a receiver could not be notified.",
                 &["upgradeconfig_name", "event"],
             )?,
             synced: gauge(
                 registry,
                 "upgradeoperator_upgradeconfig_sync_timestamp",
-                "When the provider's policy was last brought to the cluster, in seconds since 1970.",
+                "When the upgrade policy was last synchronized, in seconds since 1970.",
                 &["upgradeconfig_name"],
             )?,
             errors: errors(registry)?,

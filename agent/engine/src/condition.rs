@@ -12,41 +12,41 @@ const HEARTBEAT: SignedDuration = SignedDuration::from_mins(10);
 /// A type of condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionType {
-    /// Step 1.
+    /// Done at once: receivers will be notified of the start.
     StartedNotificationSent,
-    /// Step 2.
+    /// Done at once: an upgrade that does not commence in time is reported.
     UpgradeDelayedCheck,
-    /// Step 3.
+    /// Done when ClusterVersion is not `Upgradeable=False`, or only a patch is asked for.
     IsClusterUpgradable,
-    /// Step 4.
+    /// Done when no critical alert of the platform fires, and no cluster operator is degraded or unavailable.
     ClusterHealthyBeforeUpgrade,
-    /// Step 5.
+    /// Done when every URL of `extDependencyAvailabilityChecks.http.urls` answers 200.
     ExternalDependenciesAvailable,
-    /// Step 6.
+    /// Done when a copy of every MachineSet of workers has its node Ready, or `scale.timeOut` is over.
     ComputeCapacityReserved,
-    /// Step 7.
+    /// Done when lesser alerts are silenced for the upgrade of the control plane.
     ControlPlaneMaintenanceWindowCreated,
-    /// Step 8.
+    /// Done when ClusterVersion has the channel and the release.
     UpgradeCommenced,
-    /// Step 9.
+    /// Done when ClusterVersion's history has the version as `Completed`.
     ControlPlaneUpgraded,
-    /// Step 10.
+    /// Done when the silences of the control plane have ended.
     ControlPlaneMaintenanceWindowRemoved,
-    /// Step 11.
+    /// Done when lesser alerts are silenced for as long as the nodes that are left should take.
     WorkersMaintenanceWindowCreated,
-    /// Step 12.
+    /// Done when all machines of the pool `worker` are updated.
     WorkerNodesUpgraded,
-    /// Step 13.
+    /// Done when the extra machines are gone.
     ComputeCapacityRemoved,
-    /// Step 14.
+    /// Done when the silences of the workers have ended.
     WorkersMaintenanceWindowRemoved,
-    /// Step 15.
+    /// Done when the cluster is as healthy as before the upgrade.
     ClusterHealthyAfterUpgrade,
-    /// Step 16.
+    /// Done when the tasks after the upgrade are, such as those of `environment.fedramp`.
     PostUpgradeTasksCompleted,
-    /// Step 17.
+    /// Done at once: receivers will be notified of the end.
     CompletedNotificationSent,
-    /// Whether what is asked for can be.
+    /// Whether the UpgradeConfig is valid.
     UpgradeConfigValidated,
     /// Whether changes of the spec were taken.
     UpgradeConfigAccepted,

@@ -1,5 +1,4 @@
-//! What decisions look at, read from the objects of the cluster: each fact is a value, or why it could not be read
-//! (architecture, "The agent's pass").
+//! What decisions look at, read from the objects of the cluster: each fact is a value, or why it could not be read.
 
 mod cluster;
 

@@ -26,7 +26,7 @@ pub enum UpgradeEvent {
     HealthCheck,
     /// What a health check found hours before.
     PreHealthCheck,
-    /// The control plane is upgraded.
+    /// The upgrade of the control plane has started.
     ControlPlaneStarted,
     /// The control plane has been upgraded.
     ControlPlaneFinished,

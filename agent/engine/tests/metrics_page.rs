@@ -12,12 +12,12 @@ const OTHERS: [(&str, &[&str], &str); 6] = [
     (
         "upgrade_notification_failed",
         &["upgradeconfig_name", "event"],
-        "Whether a receiver could not be notified of this state.",
+        "1 while a receiver could not be notified.",
     ),
     (
         "upgradeoperator_upgradeconfig_sync_timestamp",
         &["upgradeconfig_name"],
-        "When the provider's policy was last brought to the cluster, in seconds since 1970.",
+        "When the upgrade policy was last synchronized, in seconds since 1970.",
     ),
     (
         "drydock_agent_reconcile_errors_total",
@@ -170,16 +170,12 @@ fn original(name: &str) -> Option<Vec<&'static str>> {
 }
 
 fn page() -> String {
-    let mut page = "# The agent's metrics\n\nGenerated from the code. Those that end with `_total` count; the others are gauges. Where the \
-                    original has a metric, name and labels are\nthe same.\n\n| metric | labels | it says | the original |\n\
-                    |---|---|---|---|\n"
+    let mut page = "# The agent's metrics\n\nGenerated from the code. Metrics whose name ends in `_total` are counters; the others are \
+                    gauges. Where\n[managed-upgrade-operator](https://github.com/openshift/managed-upgrade-operator) has a metric, \
+                    name and labels are the same.\n\n| metric | labels | meaning | in managed-upgrade-operator |\n|---|---|---|---|\n"
         .to_owned();
     for (name, labels, help) in ours() {
-        let has = if original(&name).is_some() {
-            "has it"
-        } else {
-            "has it not"
-        };
+        let has = if original(&name).is_some() { "yes" } else { "no" };
         let labels = labels.join(", ");
         let _written = writeln!(page, "| `{name}` | {labels} | {help} | {has} |");
     }

@@ -1,4 +1,4 @@
-//! One pass: observe, decide, record, write, say (architecture, "The agent's pass").
+//! One reconcile: observe, decide, write the status, write objects, notify.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -130,7 +130,7 @@ impl Monitoring {
         let mut request: Request<Bytes> = request
             .uri(&uri)
             .body(body)
-            .map_err(|error| MonitoringError::Incomplete(format!("{uri} is no address: {error}")))?;
+            .map_err(|error| MonitoringError::Incomplete(format!("{uri} is not a valid URL: {error}")))?;
         if let Some(token) = self.token().await? {
             if !may_carry_secrets(request.uri()) {
                 return Err(MonitoringError::Incomplete(format!(

@@ -86,7 +86,7 @@ impl Monitoring {
             _ => {
                 let reason = reply
                     .error
-                    .unwrap_or_else(|| "it is no vector of success".to_owned());
+                    .unwrap_or_else(|| "the response is not a successful vector result".to_owned());
                 Err(answer.malformed(reason).into())
             }
         }

@@ -28,7 +28,9 @@ const ENTRY: &str = "cloud.openshift.com";
 #[derive(Debug, Error)]
 pub(crate) enum ProviderError {
     /// The configuration does not say where it is.
-    #[error("configManager.ocmBaseUrl is not set: policies cannot be read from OCM")]
+    #[error(
+        "configManager.ocmBaseUrl is not set: upgrade policies cannot be read from OpenShift Cluster Manager"
+    )]
     NoAddress,
     /// The pull secret cannot be read.
     #[error("reading Secret openshift-config/pull-secret: {0}")]
@@ -41,7 +43,7 @@ pub(crate) enum ProviderError {
     Http(#[from] HttpError),
     /// OCM does not know the cluster.
     #[error(
-        "OCM knows no cluster with the id {0}: is the pull secret the cluster's own, and its owner in good standing?"
+        "OpenShift Cluster Manager has no cluster with the id {0}: check that openshift-config/pull-secret is this cluster's own and that its owner's account is active"
     )]
     UnknownCluster(String),
     /// A policy makes no sense.
@@ -95,7 +97,8 @@ impl Provider {
         let data = secret.data.and_then(|mut data| data.remove(key));
         let data = data.ok_or_else(|| ProviderError::Secret(format!("it has no key {key}")))?;
         // What exactly is wrong could quote the secret.
-        Credentials::parse(&data.0).map_err(|_| ProviderError::Secret(format!("its key {key} is no JSON")))
+        Credentials::parse(&data.0)
+            .map_err(|_| ProviderError::Secret(format!("its key {key} is not valid JSON")))
     }
 
     async fn ocm(&self, configuration: &Configuration, cluster: &str) -> Result<Ocm, ProviderError> {

@@ -201,7 +201,7 @@ impl Ocm {
             reason,
         };
         let mut proof = HeaderValue::try_from(self.proof.as_str())
-            .map_err(|_| unusable("the pull secret's token is none".to_owned()))?;
+            .map_err(|_| unusable("the token of the pull secret is invalid".to_owned()))?;
         proof.set_sensitive(true);
         let mut request = Request::builder()
             .method(method)

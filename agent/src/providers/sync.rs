@@ -60,9 +60,7 @@ enum SyncError {
         doing: &'static str,
         source: Box<kube::Error>,
     },
-    #[error(
-        "the UpgradeConfig {UPGRADE_CONFIG} that is to be replaced is still there: what keeps its deletion?"
-    )]
+    #[error("the old UpgradeConfig {UPGRADE_CONFIG} has not been deleted yet: check its finalizers")]
     StillThere,
 }
 

@@ -27,7 +27,7 @@ const MANIFESTS: &str = "application/vnd.docker.distribution.manifest.v2+json, a
 #[derive(Debug, Error)]
 pub(crate) enum RegistryError {
     /// It is not the name of an image with its digest.
-    #[error("{0:?} is no whole pull spec by digest: registry/repository/name@sha256:…")]
+    #[error("{0:?} is not a full pull spec by digest: registry/repository/name@sha256:…")]
     Reference(String),
     /// No good answer.
     #[error(transparent)]
@@ -57,7 +57,7 @@ pub(crate) enum RegistryError {
         what: String,
     },
     /// The image has no such label.
-    #[error("{0} is no release image: its configuration has no label {LABEL}")]
+    #[error("{0} is not a release image: its configuration has no label {LABEL}")]
     NoRelease(String),
 }
 
@@ -192,9 +192,7 @@ impl<'a> Registry<'a> {
             } else {
                 location.to_owned()
             };
-            let uri: Uri = location
-                .parse()
-                .map_err(|_| unsafe_one("to what is no address"))?;
+            let uri: Uri = location.parse().map_err(|_| unsafe_one("to an invalid URL"))?;
             if uri.scheme_str() != Some("https") {
                 return Err(unsafe_one("to an address without TLS"));
             }

@@ -115,7 +115,7 @@ async fn the_version_is_the_label_of_the_image() {
         ..Made::default()
     };
     let error = made.version(&name, &Credentials::default()).await.unwrap_err();
-    assert!(error.contains("is no release image"), "{error}");
+    assert!(error.contains("is not a release image"), "{error}");
 }
 
 #[tokio::test]

@@ -149,7 +149,7 @@ pub fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
         let position = error.location().map_or_else(String::new, |location| {
             format!(" at line {}, column {}", location.line(), location.column())
         });
-        ConfigurationError::Unreadable(format!("it is no YAML{position}"))
+        ConfigurationError::Unreadable(format!("it is not valid YAML{position}"))
     };
     let mut value: Value = serde_saphyr::from_str(text).map_err(unreadable)?;
     if !value.is_object() {

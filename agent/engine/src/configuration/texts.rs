@@ -16,13 +16,22 @@ pub fn check(configuration: &Configuration) -> Result<(), ConfigurationError> {
         reason,
     };
     for glob in &configuration.scale.extra_machine_pools {
-        pattern(glob)
-            .map_err(|error| unusable("scale.extraMachinePools", glob, format!("it is no glob: {error}")))?;
+        pattern(glob).map_err(|error| {
+            unusable(
+                "scale.extraMachinePools",
+                glob,
+                format!("it is not a valid glob: {error}"),
+            )
+        })?;
     }
     for pattern in &configuration.node_drain.ignored_namespace_patterns {
         Regex::new(&regular_expression(pattern)).map_err(|error| {
             let field = "nodeDrain.ignoredNamespacePatterns";
-            unusable(field, pattern, format!("it is no regular expression: {error}"))
+            unusable(
+                field,
+                pattern,
+                format!("it is not a valid regular expression: {error}"),
+            )
         })?;
     }
     for url in &configuration.ext_dependency_availability_checks.http.urls {
@@ -41,7 +50,7 @@ pub fn check(configuration: &Configuration) -> Result<(), ConfigurationError> {
             .iter()
             .find(|event| UpgradeEvent::named(event).is_none())
         {
-            let reason = "there is no such state; StateStarted is one".to_owned();
+            let reason = "there is no such notification; StateStarted is one".to_owned();
             return Err(unusable("notify.webhooks[].events", unknown, reason));
         }
     }
@@ -49,10 +58,10 @@ pub fn check(configuration: &Configuration) -> Result<(), ConfigurationError> {
 }
 
 fn address(text: &str) -> Result<Uri, String> {
-    let uri: Uri = text.parse().map_err(|_| "it is no address".to_owned())?;
+    let uri: Uri = text.parse().map_err(|_| "it is not a valid URL".to_owned())?;
     match (uri.scheme_str(), uri.host()) {
         (Some("http" | "https"), Some(_)) => Ok(uri),
-        _ => Err("it is no address that begins with https://".to_owned()),
+        _ => Err("it is not a valid URL that begins with https://".to_owned()),
     }
 }
 

@@ -50,7 +50,7 @@ pub fn check(facts: &Facts) -> Check {
         // That nothing fires has to be known.
         Err(Unread::Failed(why)) => finding(
             reason::QUERY_FAILED,
-            format!("whether critical alerts fire is not known: {why}"),
+            format!("cannot check whether critical alerts fire: {why}"),
         ),
         Ok(names) => {
             let others: Vec<String> = names

@@ -92,7 +92,7 @@ fn capacity(facts: &Facts) -> Check {
         Err(Unread::Failed(why)) => {
             return Ok(vec![Finding {
                 reason: reason::NO_POOL,
-                message: format!("whether there is a MachineSet to copy is not known: {why}"),
+                message: format!("cannot check whether there is a MachineSet to copy: {why}"),
                 blocks: false,
             }]);
         }

@@ -20,7 +20,7 @@ pub fn check(facts: &Facts) -> Check {
         Err(Unread::NotAsked) => return Err(Need::Nodes),
         Err(Unread::Failed(why)) => vec![finding(
             reason::NODES_UNREAD,
-            format!("whether nodes take pods is not known: {why}"),
+            format!("cannot check whether nodes are schedulable: {why}"),
         )],
         Ok(nodes) => of_nodes(nodes),
     };
@@ -28,7 +28,7 @@ pub fn check(facts: &Facts) -> Check {
         Err(Unread::NotAsked) => return Err(Need::Budgets),
         Err(Unread::Failed(why)) => vec![finding(
             reason::BUDGETS_UNREAD,
-            format!("whether PodDisruptionBudgets allow evictions is not known: {why}"),
+            format!("cannot check whether PodDisruptionBudgets allow evictions: {why}"),
         )],
         Ok(budgets) => of_budgets(budgets),
     };
@@ -59,7 +59,7 @@ fn of_nodes(nodes: &[ObservedNode]) -> Vec<Finding> {
         .collect();
     let found = [
         named(reason::CORDONED, "worker nodes are cordoned by hand", &cordoned),
-        named(reason::PRESSURE, "nodes have too little of something", &pressed),
+        named(reason::PRESSURE, "nodes are under resource pressure", &pressed),
     ];
     found.into_iter().flatten().collect()
 }

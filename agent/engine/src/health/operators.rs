@@ -9,7 +9,7 @@ pub fn check(facts: &Facts) -> Check {
         Err(Unread::Failed(why)) => {
             return Ok(vec![Finding {
                 reason: reason::OPERATORS_UNREAD,
-                message: format!("whether cluster operators are healthy is not known: {why}"),
+                message: format!("cannot check whether cluster operators are healthy: {why}"),
                 blocks: true,
             }]);
         }

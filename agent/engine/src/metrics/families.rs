@@ -3,7 +3,7 @@
 /// A family of series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MetricKind {
-    /// What is asked for is not possible.
+    /// The UpgradeConfig is invalid.
     ValidationFailed,
     /// Extra workers did not come in time.
     ScalingFailed,
@@ -17,7 +17,7 @@ pub enum MetricKind {
     HealthCheckFailed,
     /// A node does not drain.
     NodeDrainTimeout,
-    /// All receivers were notified of a state.
+    /// All receivers have a notification.
     Notification,
     /// How an upgrade went.
     Result,
@@ -66,7 +66,7 @@ const TIME: &[&str] = &["_id", "upgradeconfig_name", "version"];
 const PHASED: &[&str] = &["version", "desired_version", "phase"];
 /// The labels of a condition's metric.
 pub const CONDITION: &[&str] = &["upgradeconfig_name", "version", "desired_version", "condition"];
-const MOMENT: &str = "When this part of the upgrade was reached, in seconds since 1970.";
+const MOMENT: &str = "Time at which this milestone was reached, in seconds since 1970.";
 
 const fn family(
     kind: MetricKind,
@@ -87,49 +87,49 @@ pub const FAMILIES: [Family; 20] = [
     family(
         MetricKind::ValidationFailed,
         "upgradeoperator_upgradeconfig_validation_failed",
-        "Whether what the UpgradeConfig asks for cannot be.",
+        "1 if the UpgradeConfig is invalid.",
         NAME,
     ),
     family(
         MetricKind::ScalingFailed,
         "upgradeoperator_scaling_failed",
-        "Whether extra workers did not come in time.",
+        "1 if extra workers did not come in time.",
         NAME,
     ),
     family(
         MetricKind::WindowBreached,
         "upgradeoperator_upgrade_window_breached",
-        "Whether the upgrade did not commence in its window.",
+        "1 if the upgrade did not commence in its window.",
         NAME,
     ),
     family(
         MetricKind::ControlPlaneTimeout,
         "upgradeoperator_controlplane_timeout",
-        "Whether the control plane takes longer than it should.",
+        "1 while the upgrade of the control plane takes longer than expected.",
         VERSION,
     ),
     family(
         MetricKind::WorkerTimeout,
         "upgradeoperator_worker_timeout",
-        "Whether workers are updated and no silence is active any more.",
+        "1 while worker nodes are not yet updated and no maintenance silence is active any more.",
         VERSION,
     ),
     family(
         MetricKind::HealthCheckFailed,
         "upgradeoperator_healthcheck_failed",
-        "Whether a health check of the upgrade finds this.",
+        "1 while the health check fails for this reason.",
         &["upgradeconfig_name", "state", "version", "reason"],
     ),
     family(
         MetricKind::NodeDrainTimeout,
         "upgradeoperator_node_drain_timeout",
-        "Whether a node does not drain, whatever is done.",
+        "1 while a node does not drain although all drain strategies have been tried.",
         &["node_name"],
     ),
     family(
         MetricKind::Notification,
         "upgradeoperator_upgrade_notification",
-        "That all receivers have been notified of this state.",
+        "1 when all receivers have this notification.",
         &["upgradeconfig_name", "event", "version"],
     ),
     family(
@@ -147,7 +147,7 @@ pub const FAMILIES: [Family; 20] = [
     family(
         MetricKind::StepOverdue,
         "drydock_agent_step_overdue",
-        "That this step of the upgrade waits for longer than it should.",
+        "1 while this step of the upgrade waits for longer than it should.",
         &["upgradeconfig_name", "version", "step"],
     ),
     family(

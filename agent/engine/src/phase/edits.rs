@@ -65,13 +65,13 @@ pub(super) fn evaluate(facts: &mut Facts, history: &mut [UpgradeHistory]) {
     let conditions = entry.conditions.get_or_insert_default();
     if facts.deleting_since.is_some() {
         let message = format!(
-            "the UpgradeConfig is being deleted: it goes when the upgrade to {version} has ended, and whatever is changed \
-             with it; what comes after that has to be created again"
+            "the UpgradeConfig is being deleted: it is removed when the upgrade to {version} has ended. Changes made meanwhile \
+             are lost; create a new UpgradeConfig for the next upgrade"
         );
         condition::set(conditions, type_, FALSE, "BeingDeleted", message, facts.now);
     } else if !changed.is_empty() {
         let message = format!(
-            "the upgrade to {version} has commenced, and there is no way back: the change of {} waits until it has ended",
+            "the upgrade to {version} has commenced and cannot be changed; the change of {} is ignored until it has ended",
             changed.join(", ")
         );
         condition::set(conditions, type_, FALSE, "InvalidChange", message, facts.now);
@@ -146,7 +146,7 @@ fn differences(path: &str, before: &Value, now: &Value, names: &mut Vec<String>)
             }
         }
         _ if before == now => {}
-        _ if now.is_null() => names.push(format!("{path} to nothing")),
+        _ if now.is_null() => names.push(format!("{path} (removed)")),
         _ => names.push(format!("{path} to {}", short(now))),
     }
 }

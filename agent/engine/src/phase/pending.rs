@@ -57,7 +57,7 @@ pub(super) fn pending(facts: &Facts, made: &[MadeResource], entry: &mut UpgradeH
     let (reason, message, next) = match validation::validate(facts) {
         ValidationOutcome::Valid(target) => {
             if condition::find(conditions, type_).is_some() {
-                let message = "what is asked for can be".to_owned();
+                let message = "the UpgradeConfig is valid".to_owned();
                 condition::set(conditions, type_, TRUE, "Valid", message, facts.now);
             }
             return start(facts, &target, made, entry);
@@ -109,20 +109,20 @@ fn refresh(facts: &Facts, entry: &mut UpgradeHistory) -> Option<Next> {
         // What a policy asked for is not started once nobody can say whether it still does.
         _ if !has_provider && facts.origin == Origin::Ocm => (
             "NoProvider",
-            "the UpgradeConfig was made for a policy of OCM, and the configuration has no such source"
+            "the UpgradeConfig was created from an upgrade policy of OpenShift Cluster Manager, but configManager.source is not OCM"
                 .to_owned(),
         ),
         _ if !has_provider => return None,
         Err(Unread::NotAsked) => return Some(Next::read(Need::Policy)),
         Ok(Some(spec)) if *spec == facts.spec => {
             if condition::find(conditions, type_).is_some() {
-                let message = "the provider still asks for this".to_owned();
+                let message = "the upgrade policy still matches this UpgradeConfig".to_owned();
                 condition::set(conditions, type_, TRUE, "Unchanged", message, facts.now);
             }
             return None;
         }
         Ok(_) => {
-            let message = "the provider asks for something else by now".to_owned();
+            let message = "the upgrade policy has changed since this UpgradeConfig was created".to_owned();
             condition::set(conditions, type_, FALSE, "PolicyChanged", message, facts.now);
             entry.phase = UpgradePhase::New;
             return Some(Next {
@@ -132,7 +132,7 @@ fn refresh(facts: &Facts, entry: &mut UpgradeHistory) -> Option<Next> {
         }
         Err(Unread::Failed(why)) => (
             "PolicyUnknown",
-            format!("whether the provider still asks for this is not known: {why}"),
+            format!("cannot check whether the upgrade policy still matches this UpgradeConfig: {why}"),
         ),
     };
     condition::set(conditions, type_, FALSE, reason, message, facts.now);

@@ -41,7 +41,9 @@ pub(super) fn decide(situation: &StepContext<'_>) -> StepOutcome {
 fn unaided(facts: &Facts) -> Option<String> {
     let seen = &facts.seen;
     let failed = |what: &str, unread: Option<&Unread>| match unread {
-        Some(Unread::Failed(why)) => Some(format!("drains are not helped: {what} cannot be read: {why}")),
+        Some(Unread::Failed(why)) => Some(format!(
+            "blocked drains cannot be resolved: {what} cannot be read: {why}"
+        )),
         _ => None,
     };
     failed("nodes", seen.nodes.as_ref().err())
@@ -49,6 +51,6 @@ fn unaided(facts: &Facts) -> Option<String> {
         .or_else(|| failed("PodDisruptionBudgets", seen.budgets.as_ref().err()))
         .or_else(|| {
             let refusal = facts.refusals.get(&Write::Pod)?;
-            Some(format!("drains are not helped: {refusal}"))
+            Some(format!("blocked drains cannot be resolved: {refusal}"))
         })
 }

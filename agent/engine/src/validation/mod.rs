@@ -135,7 +135,7 @@ fn graph_has(facts: &Facts, version: &str, channel: &str) -> Option<ValidationOu
     match &facts.seen.graph {
         Err(Unread::NotAsked) => Some(ValidationOutcome::Unread(Need::Graph)),
         Err(Unread::Failed(why)) => Some(ValidationOutcome::Invalid(format!(
-            "whether channel {channel} leads to {version} is not known: {why}"
+            "cannot check whether channel {channel} leads to {version}: {why}"
         ))),
         Ok(versions) if versions.contains(version) => None,
         Ok(versions) => {

@@ -145,7 +145,7 @@ fn another_image_is_known_by_its_registry_and_another_channel_by_the_graph() {
         ValidationOutcome::Valid(_)
     ));
     assert!(invalid(of_channel(Some(Ok(&["4.15.2"])))).contains("it offers 4.15.2"));
-    assert!(invalid(of_channel(Some(Err("no answer")))).contains("is not known: no answer"));
+    assert!(invalid(of_channel(Some(Err("no answer")))).contains("leads to 4.15.1: no answer"));
 }
 
 #[test]

@@ -54,7 +54,7 @@ async fn step_4_not_to_know_of_alerts_blocks_the_upgrade_until_its_window_is_ove
         let health = spoke.condition("ClusterHealthyBeforeUpgrade").await.unwrap();
         let message = health.message.unwrap();
         assert!(
-            message.starts_with("whether critical alerts fire is not known: ")
+            message.starts_with("cannot check whether critical alerts fire: ")
                 && message.contains("POST https://prometheus-k8s"),
             "{message}"
         );

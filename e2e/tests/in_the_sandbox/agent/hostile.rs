@@ -92,7 +92,7 @@ fn cases() -> Vec<Case> {
             "{}",
             json!({}),
             "ClusterHealthyBeforeUpgrade",
-            "whether critical alerts fire is not known: ",
+            "cannot check whether critical alerts fire: ",
         ),
         case(
             ALERTMANAGER,
@@ -106,7 +106,7 @@ fn cases() -> Vec<Case> {
             "validation: {cincinnati: true}",
             json!({"desired": {"version": "4.15.15", "channel": "fast-4.15"}}),
             "UpgradeConfigValidated",
-            "whether channel fast-4.15 leads to 4.15.15 is not known: ",
+            "cannot check whether channel fast-4.15 leads to 4.15.15: ",
         ),
         case(
             "registry.example",
@@ -120,7 +120,7 @@ fn cases() -> Vec<Case> {
             "configManager: {source: OCM, ocmBaseUrl: 'https://ocm.example'}",
             json!({}),
             "PolicyRefreshed",
-            "whether the provider still asks for this is not known: ",
+            "cannot check whether the upgrade policy still matches this UpgradeConfig: ",
         ),
     ]
 }

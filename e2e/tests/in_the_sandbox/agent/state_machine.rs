@@ -270,7 +270,7 @@ async fn an_edit_after_commencement_is_refused_with_a_condition_and_follows_the_
         accepted
             .message
             .unwrap()
-            .contains("there is no way back: the change of spec.desired.version to 4.14.13 waits")
+            .contains("cannot be changed; the change of spec.desired.version to 4.14.13 is ignored")
     );
     tokio::time::sleep(8 * HOUR).await;
     let upgrade = spoke.upgrades().get(UPGRADE_CONFIG).await.unwrap();

@@ -29,7 +29,7 @@ fn an_edit_before_commencement_counts_and_one_after_it_is_refused() {
         agent
             .says(ConditionType::UpgradeConfigAccepted)
             .1
-            .contains("the change of spec.desired.version to 4.14.13 waits")
+            .contains("the change of spec.desired.version to 4.14.13 is ignored")
     );
     agent.cluster().history[0].completed = true;
     agent.look();
@@ -69,7 +69,7 @@ fn an_edit_after_commencement_is_refused_field_by_field_and_forgotten_when_it_is
     let (status, message) = agent.says(ConditionType::UpgradeConfigAccepted);
     assert_eq!(status, "False");
     assert!(
-        message.contains("the change of spec.PDBForceDrainTimeout to 5 waits"),
+        message.contains("the change of spec.PDBForceDrainTimeout to 5 is ignored"),
         "{message}"
     );
     agent.seen.spec.pdb_force_drain_timeout = 60;

@@ -71,7 +71,7 @@ fn while_cluster_version_cannot_be_read_the_window_counts_and_the_reason_is_repo
 fn without_any_good_configuration_nothing_commences_and_what_has_commenced_continues() {
     let problem = crate::facts::ConfigurationProblem {
         reason: "InvalidConfiguration",
-        message: "it is no YAML".to_owned(),
+        message: "it is not valid YAML".to_owned(),
         is_unknown: true,
     };
     let mut waiting = Agent::new();
