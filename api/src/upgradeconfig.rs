@@ -42,7 +42,7 @@ pub struct UpgradeConfigSpec {
     #[serde(rename = "PDBForceDrainTimeout")]
     #[schemars(range(min = 0))]
     pub pdb_force_drain_timeout: i32,
-    /// Are extra workers added for the time of the upgrade? Default false.
+    /// If true, extra workers are added for the duration of the upgrade. Default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_reservation: Option<bool>,
     /// The release to upgrade to.
@@ -106,11 +106,11 @@ pub struct Desired {
 /// What the agent has done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpgradeConfigStatus {
-    /// One entry a desired version, newest first.
+    /// One entry per desired version, newest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<UpgradeHistory>>,
-    /// What upgrades have made on the cluster and that may still be there. Noted before it is made, taken off once it is seen
-    /// to be gone.
+    /// Resources that upgrades created on the cluster and that may still exist. An entry is added before the resource is
+    /// created and removed once its deletion has been observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<Vec<MadeResource>>,
     /// The nodes that are being drained.
@@ -118,7 +118,7 @@ pub struct UpgradeConfigStatus {
     pub drains: Option<Vec<NodeDrain>>,
 }
 
-/// What an upgrade makes on its cluster for its own time.
+/// A resource that exists for the duration of an upgrade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum MadeResource {
     /// Silences of Alertmanager.
@@ -133,12 +133,12 @@ pub enum MadeResource {
 pub struct NodeDrain {
     /// The node.
     pub node: String,
-    /// What the machine-config operator wants of it, which distinguishes one drain from the next.
+    /// The desired drain annotation that the machine-config operator set on the node; it identifies the drain.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub drain: String,
     /// Since when it is drained.
     pub start_time: Time,
-    /// Does the drain not end, whatever is done? Default false.
+    /// True while the drain makes no progress although all drain strategies have been tried. Default false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stuck: bool,
 }
@@ -173,21 +173,21 @@ pub struct UpgradeHistory {
     /// The spec with which the upgrade commenced: it is in force until the upgrade has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted_spec: Option<UpgradeConfigSpec>,
-    /// The notifications that have been sent, or are to be sent, each state once.
+    /// The notifications that have been sent, or are to be sent, each once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notifications: Option<Vec<UpgradeNotification>>,
 }
 
-/// A state of the upgrade of which receivers are notified.
+/// A notification about the upgrade.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpgradeNotification {
-    /// The state, such as `StateStarted`.
+    /// Which notification, such as `StateStarted`.
     pub event: String,
     /// The message, human-readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// When the upgrade came into the state.
+    /// When it was raised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raised_time: Option<Time>,
     /// The receivers that have it while others do not: a digest of each address.

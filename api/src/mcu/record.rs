@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The most entries of a record.
 pub const RECORD_ENTRIES_LIMIT: usize = 500;
 
-/// A page of how the clusters of one rollout have ended. The hub writes it; it is kept after the upgrade is deleted.
+/// The outcomes of upgrade attempts of one rollout. The hub writes it; it is kept when the ManifestWorks and the upgrade are deleted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -20,7 +20,7 @@ pub const RECORD_ENTRIES_LIMIT: usize = 500;
     namespaced,
     derive = "PartialEq",
     derive = "Default",
-    doc = "ManagedClustersUpgradeRecord is a page of how the clusters of one rollout have ended. It outlives the works and the upgrade.",
+    doc = "ManagedClustersUpgradeRecord lists the outcomes of up to 200 upgrade attempts of one rollout. It is kept when the ManifestWorks and the upgrade are deleted.",
     printcolumn = r#"{"name": "Upgrade", "type": "string", "jsonPath": ".spec.upgrade.name", "description": "The ManagedClustersUpgrade"}"#,
     printcolumn = r#"{"name": "Target", "type": "string", "jsonPath": ".spec.upgrade.target", "description": "What the clusters were upgraded to"}"#,
     printcolumn = r#"{"name": "Rollout", "type": "date", "jsonPath": ".spec.upgrade.rolloutSince", "description": "When the rollout began"}"#,
@@ -29,7 +29,7 @@ pub const RECORD_ENTRIES_LIMIT: usize = 500;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ManagedClustersUpgradeRecordSpec {
-    /// The upgrade and the rollout of which this is a page.
+    /// The upgrade and the rollout of the attempts.
     pub upgrade: RecordedUpgrade,
     /// One entry for each attempt to upgrade a cluster, in the order of their ends.
     #[serde(default)]
@@ -38,7 +38,7 @@ pub struct ManagedClustersUpgradeRecordSpec {
     pub entries: Vec<RecordEntry>,
 }
 
-/// The upgrade and the rollout of which a record is a page.
+/// The upgrade and the rollout of the attempts that a record lists.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedUpgrade {
@@ -64,7 +64,7 @@ pub struct RecordedUpgrade {
     /// The upgrade was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted: Option<bool>,
-    /// How good the forecast was that was made when the rollout began; on one page of each rollout, when it has ended.
+    /// How good the forecast was that was made when the rollout began; on one record of each rollout, when it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<RecordedForecast>,
 }
@@ -98,7 +98,7 @@ pub struct RecordEntry {
     /// The cluster.
     #[schemars(length(max = 253))]
     pub cluster: String,
-    /// Was it a canary?
+    /// Whether the cluster is a canary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canary: Option<bool>,
     /// `Complete`, `Failed`, `Drifted` (something else changed its version) or `Abandoned` (the upgrade was deleted, or a later one

@@ -5,7 +5,8 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How far an upgrade of a fleet has come: counts, and the clusters that move or need attention.
+/// How far an upgrade of a fleet has come: counts, and the clusters that have failed, are in flight
+/// or cannot start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ManagedClustersUpgradeStatus {
@@ -45,12 +46,12 @@ pub struct ManagedClustersUpgradeStatus {
     /// The post-upgrade actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post_upgrade_action_summary: Option<ActionSummary>,
-    /// The clusters that need attention or are moving: failed and in flight first, at most 100.
+    /// The clusters that have failed, are in flight or cannot start: at most 100, failed and in flight first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
     pub clusters: Option<Vec<ClusterStatusEntry>>,
-    /// How many more clusters move or need attention than are listed.
+    /// How many more of these clusters there are than are listed in `clusters`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clusters_not_listed: Option<i64>,
     /// Selected, Applied, InProgress, Complete, Failed; Deleting while the upgrade is being deleted.
@@ -125,7 +126,7 @@ pub struct ActionSummary {
     /// Clusters on which it has succeeded.
     #[serde(default)]
     pub available: i64,
-    /// Clusters on which it is under way.
+    /// Clusters on which it is running.
     #[serde(default)]
     pub progressing: i64,
     /// Clusters on which it has failed.
@@ -143,7 +144,7 @@ pub struct ClustersSummary {
     /// Clusters whose upgrade was started, finished ones included.
     #[serde(default)]
     pub initialized: i64,
-    /// Clusters whose upgrade is under way.
+    /// Clusters whose upgrade is running.
     #[serde(default)]
     pub partial_upgrade: i64,
     /// Clusters that are upgraded.
@@ -157,13 +158,13 @@ pub struct ClustersSummary {
     pub pending: i64,
 }
 
-/// One cluster that moves or needs attention.
+/// One cluster that has failed, is in flight or cannot start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClusterStatusEntry {
     /// Its name.
     #[schemars(length(max = 253))]
     pub name: String,
-    /// Is it a canary?
+    /// Whether the cluster is a canary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canary: Option<bool>,
     /// `NotStarted`, `PreAction`, `Initialized`, `PartialUpgrade`, `Operators`, `PostAction`, `Complete` or `Failed`.

@@ -36,9 +36,9 @@ pub struct UpgradeStrategy {
             .message("operatorsUpgradeTimeout must be a positive duration, for example 2h, 1h30m or 90s")
     )]
     pub operators_upgrade_timeout: Option<String>,
-    /// How many failures of clusters that are not canaries stop the start of further ones: a number, or a percentage
-    /// of the selected clusters, rounded up; 0 is as 1: the first failure does. Default: none does. The failure of a canary
-    /// always does.
+    /// The number of failed clusters, canaries not counted, at which no further cluster is started: a number, or a
+    /// percentage of the selected clusters, rounded up. 0 has the same effect as 1. Default: no limit. A failed canary always
+    /// stops further starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "at_least_zero")]
     pub max_failures: Option<Limit>,
@@ -47,7 +47,7 @@ pub struct UpgradeStrategy {
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub start_windows: Option<Vec<StartWindow>>,
-    /// By what clusters are upgraded: `Agent` (an UpgradeConfig for Drydock's agent), `ClusterVersion` (directly), or
+    /// How clusters are upgraded: `Agent` (an UpgradeConfig for Drydock's agent), `ClusterVersion` (directly), or
     /// `Auto` (by the agent where its add-on is available). Default Auto.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["Auto", "Agent", "ClusterVersion"]))]
@@ -113,7 +113,7 @@ pub struct AgentSettings {
     )]
     #[schemars(range(min = 0))]
     pub pdb_force_drain_timeout: Option<i32>,
-    /// Are extra workers added for the time of the upgrade? Default false.
+    /// If true, extra workers are added for the duration of the upgrade. Default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_reservation: Option<bool>,
     /// The namespace of the agent and its UpgradeConfig on the clusters. Default openshift-managed-upgrade-operator.

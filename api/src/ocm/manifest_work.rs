@@ -84,7 +84,7 @@ pub struct DeleteOption {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SelectivelyOrphan {
-    /// One rule an object.
+    /// One rule per object.
     #[serde(skip_serializing_if = "List::is_absent")]
     pub orphaning_rules: List<ResourceIdentifier>,
     /// All other fields.
@@ -187,7 +187,7 @@ pub struct UpdateStrategy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ServerSideApply {
-    /// Are fields taken from other managers?
+    /// Whether to take over fields that other managers own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub force: Option<bool>,
     /// The field manager; begins with `work-agent`.
