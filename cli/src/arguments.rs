@@ -39,7 +39,7 @@ pub enum Command {
     /// Forecast an upgrade on the fleet as it is: when it ends, what may stop it, what it waits for, and what does not start
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArguments),
-    /// Print what completes this command's words in a shell, or lets kubectl do it
+    /// Print a completion script for a shell or for kubectl
     #[command(after_help = COMPLETION_EXAMPLES)]
     Completion(CompletionArguments),
     /// Answers kubectl, which completes a command line.
@@ -121,7 +121,7 @@ pub struct DemoArguments {
     /// Clusters in flight at the same time
     #[arg(long, default_value = "3", value_name = "N")]
     pub max_concurrency: NonZeroUsize,
-    /// Do not limit the speed of virtual time; the hub looks at a hundred clusters a second, not at all of them
+    /// Do not slow virtual time down; the hub then processes at most a hundred clusters per virtual second
     #[arg(long, conflicts_with = "speed")]
     pub as_fast_as_possible: bool,
     /// What to print at the end
@@ -165,10 +165,10 @@ pub struct TestEnvArguments {
     /// The same seed gives the same run
     #[arg(long, default_value_t = 1, value_name = "S")]
     pub seed: u64,
-    /// Virtual seconds that pass in a second
+    /// Virtual seconds per real second
     #[arg(long, default_value = "600", value_name = "X")]
     pub speed: NonZeroU32,
-    /// Give a cluster a failure mode; repeatable
+    /// Failure mode of a simulated cluster, such as dev3=F2 (docs/sandbox.md lists the modes); repeatable
     #[arg(long = "fault", value_name = "CLUSTER=MODE")]
     pub faults: Vec<ClusterFault>,
 }

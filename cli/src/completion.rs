@@ -27,7 +27,7 @@ pub enum Completer {
 /// Flags of `completion`.
 #[derive(Args, Debug)]
 pub struct CompletionArguments {
-    /// Who is to complete
+    /// The shell, or kubectl
     #[arg(value_enum)]
     pub completer: Completer,
 }

@@ -13,13 +13,13 @@ use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show where upgrades are: all of a namespace, or one with its clusters that move or need attention
+    /// Show the progress of upgrades: of all in a namespace, or of one with its clusters that are in flight or need attention
     #[command(after_help = STATUS_EXAMPLES)]
     Status(StatusArguments),
     /// List all clusters of an upgrade, however many, with where each is and why
     #[command(after_help = CLUSTERS_EXAMPLES)]
     Clusters(ClustersArguments),
-    /// List how clusters ended, in the order of their ends; also of upgrades that are deleted
+    /// List the outcomes of clusters in the order in which they finished, also of deleted upgrades
     #[command(after_help = HISTORY_EXAMPLES)]
     History(HistoryArguments),
     /// Start no further cluster; running upgrades continue
@@ -35,7 +35,7 @@ pub enum Command {
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
-  # all upgrades of the present namespace
+  # all upgrades of the current namespace
   kubectl drydock status
 
   # one of them, until it ends
@@ -49,7 +49,7 @@ Examples:
   # the clusters that have failed, and what to do
   kubectl drydock clusters spring --state failed
 
-  # the ones on their way
+  # the ones in flight
   kubectl drydock clusters spring --state in-flight";
 
 const HISTORY_EXAMPLES: &str = "\
@@ -103,10 +103,10 @@ pub struct UpgradeArguments {
 /// Flags of `status`.
 #[derive(Args, Debug)]
 pub struct StatusArguments {
-    /// The ManagedClustersUpgrade; all of the namespace without one
+    /// Name of the ManagedClustersUpgrade; if omitted, all in the namespace
     #[arg(value_name = "MCU")]
     pub name: Option<String>,
-    /// Those of all namespaces
+    /// Show upgrades in all namespaces
     #[arg(long, short = 'A', conflicts_with_all = ["namespace", "name"])]
     pub all_namespaces: bool,
     /// Show it again with each change, until it is over
@@ -137,7 +137,7 @@ pub struct ClustersArguments {
 /// Flags of `history`.
 #[derive(Args, Debug)]
 pub struct HistoryArguments {
-    /// The ManagedClustersUpgrade, which may be deleted; all of the namespace without one
+    /// Name of the ManagedClustersUpgrade; if omitted, all in the namespace; it may have been deleted
     #[arg(value_name = "MCU")]
     pub name: Option<String>,
     /// Only what ended in this time (7d, 12h), or since this date or time (2026-03-01, 2026-03-01T12:00:00Z)
@@ -184,7 +184,7 @@ impl FromStr for Since {
                 .or_else(|| date().map(|date| date.timestamp()))
                 .map(Self::At)
                 .ok_or_else(|| {
-                    format!("`{text}` is no time: write 7d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z")
+                    format!("`{text}` is not a time: write 7d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z")
                 }),
         }
     }
@@ -234,7 +234,7 @@ pub enum StateFilter {
     Failed,
     /// Those that are done.
     Complete,
-    /// Those on their way.
+    /// Those in flight.
     InFlight,
     /// Those that have not started.
     NotStarted,

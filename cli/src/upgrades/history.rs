@@ -285,9 +285,9 @@ mod tests {
         ];
         let found = attempts(&records, Some("spring"), None);
         let shown = render(&found, false);
-        let told = shown.split("Forecasts:\n").nth(1).unwrap();
+        let forecasts = shown.split("Forecasts:\n").nth(1).unwrap();
         assert_eq!(
-            told,
+            forecasts,
             "  spring to 4.14.12, begun 2026-03-01T10:00:00Z: forecast 2026-03-01T12:00:00Z, ended 2026-03-01T12:12:00Z, 12 min later, within the band (p10 to p90)
   spring to 4.14.12, begun 2026-03-01T10:30:00Z: forecast 2026-03-01T12:00:00Z, ended 2026-03-01T13:30:00Z, 90 min later, after the band (p10 to p90)
 1 of 2 rollouts ended within p10 to p90 of the forecast of their start; 8 in 10 should"

@@ -156,7 +156,10 @@ fn history_is_read(sandbox: &Sandbox) {
         "{nobody}"
     );
     let never = sandbox.refuses(&["history", "--since", "yesterday"]);
-    assert!(never.contains("`yesterday` is no time: write 7d, 12h"), "{never}");
+    assert!(
+        never.contains("`yesterday` is not a time: write 7d, 12h"),
+        "{never}"
+    );
 }
 
 #[test]
