@@ -112,6 +112,10 @@ pub struct ForecastBand {
     /// The rollout that it is about: when that began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollout_since: Option<Time>,
+    /// Changes with the spec, the retries and the number of clusters: what becomes of the rollout then is not compared with this forecast.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub fingerprint: Option<String>,
 }
 
 /// How many clusters an action has reached.

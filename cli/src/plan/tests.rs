@@ -43,7 +43,7 @@ fn fleet(clusters: usize) -> Fleet {
         } else {
             "True"
         };
-        let condition = |type_: &str, status: &str| json!({"type": type_, "status": status, "reason": "Told", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        let condition = |type_: &str, status: &str| json!({"type": type_, "status": status, "reason": "Reported", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
         see::<ManagedCluster>(
             &mut fleet,
             "",

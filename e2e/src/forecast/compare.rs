@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::{Summary, Times, seconds};
 
-/// The hub sees that a window opens, or a soak ends, at most so many seconds later than it does, whatever came before.
+/// The hub sees that a window opens, or a soak ends, at most this many seconds later than it does, whatever came before.
 const LOOK: i64 = 2;
 
 /// What one simulation says of the clusters that had not ended yet.

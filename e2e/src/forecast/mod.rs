@@ -14,7 +14,7 @@ mod scenario;
 use std::time::Duration;
 
 use anyhow::Context;
-use drydock_forecast::{Draw, Draws, Simulation, StopCause};
+use drydock_forecast::{Draw, Draws, Simulation};
 use drydock_rollout::{ClusterName, Outlook, Position, Stage, UpgradeKey};
 use jiff::{SignedDuration, Timestamp};
 use ocm_sandbox::kinds::{MANAGED_CLUSTER, MANAGED_CLUSTER_ADD_ON, PLACEMENT};

@@ -2,9 +2,10 @@
 
 use drydock_api::mcu::{ForecastBand, ForecastStatus, ManagedClustersUpgradeStatus, RecordedForecast};
 use drydock_forecast::{Band, Forecast};
-use drydock_rollout::bounded;
+use drydock_rollout::{Report, Upgrade, bounded};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use sha2::{Digest, Sha256};
 
 use crate::status::wire_time;
 
@@ -13,17 +14,41 @@ const START: SignedDuration = SignedDuration::from_mins(10);
 /// The longest description of what it is based on, in bytes.
 const BASIS: usize = 256;
 
-/// What the status says of a new forecast. `since` is when the rollout began, if it has; `before` is what the status says now.
+/// What a forecast of the start of a rollout is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RolloutStart {
+    /// When the rollout began, if it has.
+    pub since: Option<Timestamp>,
+    /// Changes with the spec, the retries and the number of clusters: a forecast that was made before is about something else.
+    pub fingerprint: String,
+}
+
+impl RolloutStart {
+    /// That of a rollout as it is now.
+    pub fn of(upgrade: &Upgrade, report: &Report) -> Self {
+        let retries = &upgrade.retries;
+        let about = format!(
+            "{} {:?} {:?} {}",
+            upgrade.generation, retries.all, retries.clusters, report.counts.total
+        );
+        let digest = Sha256::digest(about.as_bytes());
+        Self {
+            since: report.rollout_since,
+            fingerprint: digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+}
+
+/// What the status says of a new forecast. `before` is what the status says now.
 pub fn forecast_status(
     forecast: &Forecast,
-    since: Option<Timestamp>,
+    start: &RolloutStart,
     before: Option<&ForecastStatus>,
 ) -> ForecastStatus {
     let ends = forecast.ends;
     let at = |moment: fn(Band) -> Timestamp| ends.map(|band| wire_time(moment(band)));
     let computed_at = Some(wire_time(forecast.now));
-    let at_start = at_start(forecast, since, before);
-    let expected = ends.map_or(forecast.now, |band| band.p50);
+    let at_start = at_start(forecast, start, before);
     let latest = at_start
         .as_ref()
         .and_then(|start| start.p90.as_ref())
@@ -43,20 +68,25 @@ pub fn forecast_status(
         stop_reason: cause
             .filter(|_| percent > 0)
             .map(|(cause, _)| cause.reason().to_owned()),
-        late: latest.map(|latest| expected > latest).filter(|late| *late),
+        late: match (latest, ends) {
+            (Some(latest), Some(band)) => Some(band.p50 > latest).filter(|late| *late),
+            // One that has stopped stays as late as it was.
+            (Some(_), None) => before.and_then(|before| before.late),
+            (None, _) => None,
+        },
         at_start,
     }
 }
 
 fn at_start(
     forecast: &Forecast,
-    since: Option<Timestamp>,
+    start: &RolloutStart,
     before: Option<&ForecastStatus>,
 ) -> Option<ForecastBand> {
     let known = before.and_then(|before| before.at_start.clone());
-    let since = since?;
+    let since = start.since?;
     if has_start_forecast(before, since) {
-        return known;
+        return known.filter(|known| known.fingerprint.as_ref() == Some(&start.fingerprint));
     }
     let ends = forecast
         .ends
@@ -67,6 +97,7 @@ fn at_start(
         p90: Some(wire_time(ends.p90)),
         computed_at: Some(wire_time(forecast.now)),
         rollout_since: Some(wire_time(since)),
+        fingerprint: Some(start.fingerprint.clone()),
     })
 }
 

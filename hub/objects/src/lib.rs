@@ -15,6 +15,6 @@ pub mod works;
 
 pub use details::ClusterDetails;
 pub use fleet::{Change, Fleet, FleetKind, ForecastOnRecord, KindSelector, Planned, RefusedAction};
-pub use forecast::{forecast_error, forecast_status, has_start_forecast, without_forecast};
+pub use forecast::{RolloutStart, forecast_error, forecast_status, has_start_forecast, without_forecast};
 pub use spec::parse_spec;
 pub use status::render_status;

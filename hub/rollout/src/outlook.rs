@@ -142,6 +142,12 @@ pub enum NoOutlook {
     /// The upgrade is complete.
     #[error("the upgrade is complete")]
     Complete,
+    /// All clusters have ended, or need nothing.
+    #[error("nothing is left to do: all clusters have ended, {failed} of them failed")]
+    Ended {
+        /// Clusters that failed.
+        failed: usize,
+    },
 }
 
 impl Decider {
@@ -187,6 +193,15 @@ impl Decider {
                 refused += usize::from(status.is_some_and(|status| status.state.in_flight()));
             }
             clusters.push(outlook);
+        }
+        let is_ended = |cluster: &ClusterOutlook| matches!(cluster.position, Position::Ended { .. });
+        if !clusters.is_empty() && clusters.iter().all(is_ended) {
+            let failed = clusters
+                .iter()
+                .filter(|cluster| matches!(cluster.position, Position::Ended { failed: true, .. }));
+            return Err(NoOutlook::Ended {
+                failed: failed.count(),
+            });
         }
         queue.sort();
         let totals = SlotInputs::of(fleet.totals);

@@ -9,7 +9,8 @@ use std::time::Duration;
 use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgradeRecord, ManagedClustersUpgradeStatus};
 use drydock_forecast::{FailureRate, Forecast, GroupBy, Model, Runs};
 use drydock_objects::{
-    ForecastOnRecord, Planned, forecast_error, forecast_status, has_start_forecast, record, without_forecast,
+    ForecastOnRecord, Planned, RolloutStart, forecast_error, forecast_status, has_start_forecast, record,
+    without_forecast,
 };
 use drydock_rollout::{Report, UpgradeKey};
 use jiff::{SignedDuration, Timestamp};
@@ -20,6 +21,8 @@ use super::Context;
 
 /// A forecast is renewed at most once in this time.
 const RENEWAL: SignedDuration = SignedDuration::from_mins(1);
+/// A forecast that comes to an end is renewed after this time, though nothing has changed.
+const TIME_PASSES: SignedDuration = SignedDuration::from_mins(10);
 /// Runs of a forecast of a small fleet; of a larger one fewer, down to half of them.
 const CLUSTERS_IN_ALL_RUNS: usize = 1_000_000;
 
@@ -77,7 +80,7 @@ pub(super) async fn renew(context: &Context, planned: &Planned, now: Timestamp) 
     if let Some(last) = last
         && !lacks_start(report, before)
     {
-        let due = next_renewal(report, before, last, from);
+        let due = next_renewal(before, last, from);
         if due.is_none_or(|due| due > now) {
             return Renewed {
                 forecast: before.cloned(),
@@ -86,7 +89,11 @@ pub(super) async fn renew(context: &Context, planned: &Planned, now: Timestamp) 
         }
     }
     let forecast = match compute(context, key, now).await {
-        Some(forecast) => Some(forecast_status(&forecast, report.rollout_since, before)),
+        Some(forecast) => Some(forecast_status(
+            &forecast,
+            &RolloutStart::of(&planned.rollout.upgrade, report),
+            before,
+        )),
         None => without_forecast(before),
     };
     // One that says the same is no reason to write.
@@ -96,7 +103,7 @@ pub(super) async fn renew(context: &Context, planned: &Planned, now: Timestamp) 
     });
     let made = Made { from, at: now };
     context.forecasts.known().insert(key.clone(), made);
-    let due = next_renewal(report, forecast.as_ref(), made, from);
+    let due = next_renewal(forecast.as_ref(), made, from);
     Renewed {
         forecast,
         wait: until(due, now),
@@ -127,18 +134,15 @@ fn lacks_start(report: &Report, before: Option<&ForecastStatus>) -> bool {
 
 /// When the forecast is to be renewed if nothing else happens: a minute after the last one if something has changed since, or when the
 /// rollout should have ended. Never, as long as nothing changes, where nothing is under way, or no end is in sight.
-fn next_renewal(
-    report: &Report,
-    forecast: Option<&ForecastStatus>,
-    last: Made,
-    from: u64,
-) -> Option<Timestamp> {
+fn next_renewal(forecast: Option<&ForecastStatus>, last: Made, from: u64) -> Option<Timestamp> {
     let earliest = last.at.saturating_add(RENEWAL).ok()?;
     if last.from != from {
         return Some(earliest);
     }
+    // Where an end is in sight, the time that passes is news by itself.
     let expected = forecast?.p50.as_ref()?.0;
-    (report.counts.in_flight > 0).then(|| earliest.max(expected))
+    let passed = last.at.saturating_add(TIME_PASSES).ok()?;
+    Some(earliest.max(expected.min(passed)))
 }
 
 /// What a forecast depends on beside the time.

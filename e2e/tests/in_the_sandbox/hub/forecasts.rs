@@ -312,7 +312,7 @@ async fn metrics_of_forecasts_come_and_go_with_the_upgrade() {
         text.contains("drydock_rollout_forecasts_total{within_band="),
         "{text}"
     );
-    // Who asks later is told as well.
+    // Who asks later gets it as well.
     light.restart_hub().await.unwrap();
     minutes(2).await;
     let text = light.metrics_text().unwrap();

@@ -59,7 +59,10 @@ pub fn outlook(truth: &Truth) -> Outlook {
         labels: Labels::default(),
         from: Some(Version::new(4, 14, 9)),
         unhealthy: false,
-        position: Position::Waits(stages()),
+        position: Position::Waits {
+            stages: stages(),
+            clearing: 0,
+        },
         after: AfterEnd::Rests,
     };
     Outlook {
@@ -123,7 +126,10 @@ pub fn half_done(
                 inputs.pending += 1;
                 inputs.startable += 1;
                 half.queue.push(index);
-                Position::Waits(stages())
+                Position::Waits {
+                    stages: stages(),
+                    clearing: 0,
+                }
             }
         };
     }

@@ -66,7 +66,7 @@ impl Truth {
     /// The rollout of this number: past ones come first.
     pub fn rollout(&self, number: usize) -> TrueRollout {
         let seed = self.seed << 8 | number as u64;
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0xD134_2543_DE82_EF95) ^ 77);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0xD134_2543_DE82_EF95) ^ 0x4D);
         let rollout = self.fleet * (self.rollouts * normal(&mut random)).exp();
         let draw = |own: &f64| {
             let minutes = rollout * own * self.minutes(&mut random);

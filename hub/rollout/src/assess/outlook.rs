@@ -64,10 +64,8 @@ impl ClusterRow<'_> {
         }
         if status.state == ClusterState::NotStarted {
             return Some(match status.reason {
-                // These are over within seconds.
-                Reason::AwaitingRecord | Reason::ReplacingOldWork | Reason::ConfirmingWork(_) => {
-                    self.in_queue(StartKind::New)
-                }
+                // These are over within seconds; how long a work takes to go depends on its cluster.
+                Reason::AwaitingRecord | Reason::ConfirmingWork(_) => self.in_queue(StartKind::New),
                 ref reason => Position::Blocked(reason.clone()),
             });
         }

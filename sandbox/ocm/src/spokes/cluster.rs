@@ -266,13 +266,11 @@ impl ClusterTimeline {
 
     /// How the upgrade ends, by its plan or else as it is drawn.
     pub(super) fn update_outcome(&mut self, stage: Stage) -> StageOutcome {
-        match self.update_plan {
-            Some(plan) => plan.outcome,
-            None => {
-                let draw = self.draw("outcome");
-                self.outcome(stage, draw)
-            }
+        if let Some(plan) = self.update_plan {
+            return plan.outcome;
         }
+        let draw = self.draw("outcome");
+        self.outcome(stage, draw)
     }
 
     /// How long it is until the upgrade ends so by its plan; nothing if it does not, or has none.
