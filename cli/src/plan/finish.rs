@@ -99,6 +99,10 @@ fn obstacles(
             });
         }
     };
+    if outlook.spec.paused {
+        let without = with_spec(outlook, |spec| spec.paused = false);
+        check("paused", &without, model);
+    }
     if !strategy.windows.is_empty() {
         let without = with_spec(outlook, |spec| spec.strategy.windows.clear());
         check("startWindows", &without, model);

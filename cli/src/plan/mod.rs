@@ -98,7 +98,7 @@ fn plan(
     let model = fleet.model(&outlook);
     let expected = forecast(&outlook, &model, arguments.runs(true));
     let mut report = reported(subject, &outlook, &expected, arguments);
-    report.finish_by = by.filter(|_| !report.paused).map(|by| {
+    report.finish_by = by.map(|by| {
         let request = finish::Request {
             by,
             confidence,

@@ -179,7 +179,12 @@ fn finish_by(finish: &FinishBy, confidence: f64, now: Timestamp) -> Vec<String> 
         percent(finish.in_time_with)
     ));
     if finish.obstacles.is_empty() {
-        lines.push("              the upgrades of the clusters themselves take longer".to_owned());
+        lines.push(match finish.earliest {
+            Some(_) => "              the upgrades of the clusters themselves take longer".to_owned(),
+            None => {
+                "              clusters that cannot start are listed below, with their reasons".to_owned()
+            }
+        });
     }
     let obstacles = finish.obstacles.iter();
     lines.extend(obstacles.map(|obstacle| format!("              {}", obstacle_line(obstacle))));

@@ -71,7 +71,16 @@ fn document(file: &Path) -> anyhow::Result<Value> {
         std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?
     };
     let reading = || format!("reading a ManagedClustersUpgrade from {}", file.display());
-    let document: Value = serde_saphyr::from_str(&text).with_context(reading)?;
+    let mut documents: Vec<Value> = serde_saphyr::from_multiple(&text).with_context(reading)?;
+    let document = match (documents.pop(), documents.len()) {
+        (Some(document), 0) => document,
+        (None, _) => bail!("{} is empty", file.display()),
+        (Some(_), more) => bail!(
+            "{} has {} documents: give one upgrade per file",
+            file.display(),
+            more + 1
+        ),
+    };
     let kind = ManagedClustersUpgrade::kind(&());
     if document["kind"] != *kind {
         bail!(

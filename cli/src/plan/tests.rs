@@ -215,7 +215,9 @@ fn what_stands_in_the_way_is_named() {
     let arguments = arguments(&flags);
     let mut fleet = PlannedFleet::new(fleet(6), "2026-03-01T12:00:00Z".parse().unwrap(), &arguments);
     let report = plan(&mut fleet, &subject, &[], &arguments).unwrap();
-    assert!(report.finish_by.is_none() && !report.confident);
+    let finish = report.finish_by.as_ref().unwrap();
+    assert!(finish.max_concurrency.is_none() && !report.confident);
+    assert!(finish.obstacles.iter().any(|obstacle| obstacle.what == "paused"));
     let shown = render::render(&report, Detail::default());
     assert!(
         shown.contains("paused: no end") && shown.contains("never"),

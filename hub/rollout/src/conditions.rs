@@ -137,6 +137,11 @@ fn deleting(report: &Report) -> Option<ConditionValue> {
 fn selected(report: &Report) -> ConditionValue {
     let Some((placement, problem)) = &report.selection_problem else {
         return match report.selected {
+            0 if report.invalid.is_some() => value(
+                UNKNOWN,
+                reason::NO_CLUSTERS,
+                "which clusters are selected is not known while the spec is invalid",
+            ),
             0 => value(
                 FALSE,
                 reason::NO_CLUSTERS,
