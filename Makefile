@@ -52,7 +52,7 @@ krew: ## Pack the plugin for this machine and write its krew manifest (RELEASES=
 
 # All that holds tests: no comment has an example that rustdoc would run. Tests are built for the whole workspace at once, whatever
 # is run of it: for one package alone, cargo would build most of it again with fewer features.
-TARGETS := --lib --bins --tests --examples
+TARGETS := --lib --bins --tests
 # Suites that start the agent by themselves, or in which it does not matter when it starts.
 ANY_ORDER := $(addprefix --skip agent::,fault_matrix killed order bench restarts hostile drains::each_kind_of_pod)
 
