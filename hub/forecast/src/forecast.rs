@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use drydock_rollout::{Outlook, Position};
+use drydock_rollout::Outlook;
 use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -246,12 +246,4 @@ fn cluster(runs: &[Vec<Seconds>], index: usize, now: Timestamp) -> ClusterForeca
         left: share(runs.len() - ended.len()),
         fails: share(of_cluster().filter(|seconds| seconds.failed).count()),
     }
-}
-
-/// How many clusters an outlook has that do not start before something else happens.
-pub fn blocked(outlook: &Outlook) -> usize {
-    let positions = outlook.clusters.iter().map(|cluster| &cluster.position);
-    positions
-        .filter(|position| matches!(position, Position::Blocked(_)))
-        .count()
 }

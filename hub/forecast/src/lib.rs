@@ -11,6 +11,6 @@ mod run;
 mod windows;
 
 pub use draws::{Draw, Draws, StageEnd};
-pub use forecast::{Band, ClusterForecast, Forecast, Runs, blocked};
+pub use forecast::{Band, ClusterForecast, Forecast, Runs};
 pub use model::{Basis, FailureRate, GroupBy, Model, PastFailure, PastUpgrade, RunDraws, Stream};
 pub use run::{ClusterTimes, RunOutcome, Simulation, StopCause, Wait};
