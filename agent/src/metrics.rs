@@ -61,7 +61,7 @@ impl Metrics {
         Ok(Self {
             families,
             shown: Arc::default(),
-            // Without the prefix of the others, as the original has it.
+            // Without the prefix of the others, as managed-upgrade-operator has it.
             notification_failed: gauge(
                 registry,
                 "upgrade_notification_failed",

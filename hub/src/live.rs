@@ -8,7 +8,7 @@ use drydock_rollout::{Report, UpgradeKey};
 use drydock_runtime::Clock;
 use drydock_runtime::admin::Readiness;
 use drydock_runtime::tasks::Tasks;
-use drydock_runtime::watch_backoff::patient;
+use drydock_runtime::watch_backoff::with_backoff;
 use futures::{Stream, StreamExt};
 use kube::runtime::watcher;
 use kube::{Api, Client};
@@ -48,7 +48,7 @@ impl LiveFleet {
         cache::follow(&watching, clock, tasks);
         readiness.expect("upgrades");
         let api: Api<ManagedClustersUpgrade> = Api::all(client.clone());
-        let events = patient(watcher(api, watcher::Config::default()));
+        let events = with_backoff(watcher(api, watcher::Config::default()));
         let events = follow_upgrades(events, cache.clone(), |_| {});
         let (ready, until) = (readiness.clone(), shutdown.clone());
         tasks.spawn("upgrades", async move {

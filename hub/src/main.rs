@@ -97,7 +97,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let shutdown = shutdown::on_signals().context("listening for signals")?;
     let time = ServerTime::new(Clock::system());
     let client = match arguments.leader_election_namespace {
-        None => client::timed_from_config(config, &metrics, &time)?,
+        None => client::from_config_with_server_time(config, &metrics, &time)?,
         Some(namespace) => {
             let identity = arguments
                 .identity
@@ -106,7 +106,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
             let own = client::from_config(config.clone(), &metrics)?;
             let election = Election::new(own, lease, Clock::system(), leadership.clone());
             settings.election = Some(Arc::new(election));
-            client::guarded_from_config(config, &metrics, &time, leadership)?
+            client::from_config_for_leader(config, &metrics, &time, leadership)?
         }
     };
     drydock_hub::run(settings, client, time.clock(), shutdown).await?;

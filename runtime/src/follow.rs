@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use crate::object_key::ObjectKey;
-use crate::watch_backoff::patient;
+use crate::watch_backoff::with_backoff;
 
 /// What a watch reports about an object.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub async fn follow<K>(
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let events = patient(watcher::watcher(api, config)).inspect(|event| failed(event.is_err()));
+    let events = with_backoff(watcher::watcher(api, config)).inspect(|event| failed(event.is_err()));
     Follower::new(seen, synced).feed(events, shutdown).await;
 }
 

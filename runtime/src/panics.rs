@@ -18,7 +18,7 @@ pub struct Panicked {
 ///
 /// # Errors
 /// If `future` panics.
-pub async fn caught<T>(future: impl Future<Output = T>) -> Result<T, Panicked> {
+pub async fn catch_panic<T>(future: impl Future<Output = T>) -> Result<T, Panicked> {
     AssertUnwindSafe(future)
         .catch_unwind()
         .await
@@ -41,10 +41,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_an_error_with_its_message() {
-        let error = caught(async { panic!("dev{}", 3) })
+        let error = catch_panic(async { panic!("dev{}", 3) })
             .await
             .expect_err("it panicked");
         assert!(error.to_string().contains("dev3"), "{error}");
-        assert_eq!(caught(async { 7 }).await.expect("no panic"), 7);
+        assert_eq!(catch_panic(async { 7 }).await.expect("no panic"), 7);
     }
 }

@@ -38,8 +38,8 @@ impl ServerTime {
     }
 
     /// The same transport, with the times of its answers read.
-    pub fn reading<S>(&self, transport: S) -> Reading<S> {
-        Reading {
+    pub fn reading<S>(&self, transport: S) -> WithServerTime<S> {
+        WithServerTime {
             transport,
             time: self.clone(),
         }
@@ -77,12 +77,12 @@ impl ServerTime {
 
 /// A transport whose answers say what time it is.
 #[derive(Clone, Debug)]
-pub struct Reading<S> {
+pub struct WithServerTime<S> {
     transport: S,
     time: ServerTime,
 }
 
-impl<S, B, R> Service<Request<B>> for Reading<S>
+impl<S, B, R> Service<Request<B>> for WithServerTime<S>
 where
     S: Service<Request<B>, Response = Response<R>>,
     S::Future: Send + 'static,

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 ///
 /// kube's own `default_backoff` begins again with every attempt to list, because the attempt is an event, too: a program that
 /// starts while its API server is away would keep asking as often as at first.
-pub fn patient<K>(
+pub fn with_backoff<K>(
     events: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
 ) -> impl Stream<Item = watcher::Result<Event<K>>> + Send
 where
@@ -66,7 +66,7 @@ mod tests {
     async fn attempts_to_list_become_rare_and_an_answer_makes_them_quick_again() {
         let attempts = stream::iter(0..40).flat_map(|_| stream::iter([Ok(Event::Init), Err(refused())]));
         let answer = stream::iter([Ok(Event::InitDone), Err(refused()), Ok(Event::Init)]);
-        let events = patient::<ConfigMap>(attempts.chain(answer));
+        let events = with_backoff::<ConfigMap>(attempts.chain(answer));
         let mut events = std::pin::pin!(events);
         let begun = Instant::now();
         for _ in 0..80 {

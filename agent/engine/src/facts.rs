@@ -73,7 +73,7 @@ pub enum Need {
 
 /// What was read because a decision needed it.
 #[derive(Clone, Debug)]
-pub struct Observations {
+pub struct ReadOnDemand {
     /// The operators that are unhealthy.
     pub unhealthy: Fact<Vec<UnhealthyOperator>>,
     /// The critical alerts that fire.
@@ -102,7 +102,7 @@ pub struct Observations {
     pub fired: Fact<BTreeSet<String>>,
 }
 
-impl Default for Observations {
+impl Default for ReadOnDemand {
     fn default() -> Self {
         Self {
             unhealthy: Err(Unread::NotAsked),
@@ -133,7 +133,7 @@ pub enum FileIntegrity {
 
 /// Which configuration is in force, and whether it is the one that the ConfigMap has.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct InForce {
+pub struct ActiveConfiguration {
     /// The configuration; the defaults where none is known.
     pub configuration: Configuration,
     /// Why it is not what the ConfigMap says.
@@ -179,9 +179,9 @@ pub struct Observation {
     /// The pool of the workers; none on a cluster without one.
     pub workers: Fact<Option<Workers>>,
     /// The configuration.
-    pub in_force: InForce,
+    pub in_force: ActiveConfiguration,
     /// What was read on demand.
-    pub seen: Observations,
+    pub seen: ReadOnDemand,
     /// Whether it is time to check the drains.
     pub drain_check_due: bool,
     /// The writes that were refused when they were last tried, and in which words.
@@ -235,7 +235,7 @@ pub struct Facts {
     /// The pool of the workers; none on a cluster without one.
     pub workers: Fact<Option<Workers>>,
     /// What was read on demand.
-    pub seen: Observations,
+    pub seen: ReadOnDemand,
     /// The configuration in force.
     pub configuration: Configuration,
     /// Why that is not what the ConfigMap says.

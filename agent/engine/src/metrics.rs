@@ -299,7 +299,7 @@ impl Collector<'_> {
         }
     }
 
-    /// The metrics that repeat the UpgradeConfig, as the original's collector names them.
+    /// The metrics that repeat the UpgradeConfig, as managed-upgrade-operator's collector names them.
     fn conditions(&mut self) {
         let entry = self.entry;
         let desired = self.version.to_owned();

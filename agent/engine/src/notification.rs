@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 /// Characters of a description that are kept.
 const LONGEST: usize = 1024;
 
-/// A state that is notified, by the original's name.
+/// A state that is notified, by managed-upgrade-operator's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UpgradeEvent {
     /// It has started.
@@ -49,7 +49,7 @@ impl UpgradeEvent {
         Self::WorkerPlaneFinished,
     ];
 
-    /// The original's name, which the metrics and the status carry.
+    /// managed-upgrade-operator's name, which the metrics and the status carry.
     pub fn name(self) -> &'static str {
         match self {
             Self::Started => "StateStarted",

@@ -41,7 +41,7 @@ const OTHERS: [(&str, &[&str], &str); 6] = [
     ),
 ];
 
-/// What the original has: its names and labels.
+/// What managed-upgrade-operator has: its names and labels.
 const ORIGINAL: [(&str, &[&str]); 21] = [
     (
         "upgradeoperator_upgradeconfig_validation_failed",
@@ -123,7 +123,7 @@ const ORIGINAL: [(&str, &[&str]); 21] = [
     ),
 ];
 
-/// The original's conditions that have a metric, by what they are called there.
+/// managed-upgrade-operator's conditions that have a metric, by what they are called there.
 const ORIGINAL_CONDITIONS: [&str; 14] = [
     "notification_start",
     "health_check",
@@ -157,7 +157,7 @@ fn ours() -> Vec<(String, Vec<&'static str>, &'static str)> {
     families.chain(others).chain(conditions).collect()
 }
 
-/// The labels that the original gives a metric, if it has it.
+/// The labels that managed-upgrade-operator gives a metric, if it has it.
 fn original(name: &str) -> Option<Vec<&'static str>> {
     let known = ORIGINAL.iter().find(|(known, _)| *known == name);
     let of_condition = || {

@@ -8,7 +8,7 @@ use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
 use drydock_engine::configuration::CONFIG_MAP;
 use drydock_engine::facts::{self, Fact, ObservedCluster, Unread, Workers};
 use drydock_runtime::Clock;
-use drydock_runtime::watch_backoff::patient;
+use drydock_runtime::watch_backoff::with_backoff;
 use futures::stream::{BoxStream, SelectAll};
 use futures::{Stream, StreamExt};
 use jiff::{SignedDuration, Timestamp};
@@ -109,7 +109,7 @@ where
         let state: Arc<Mutex<Health>> = Arc::default();
         let (look, looked) = watch::channel(false);
         let noted = Arc::clone(&state);
-        let stream = patient(watcher(api, config))
+        let stream = with_backoff(watcher(api, config))
             .modify(|object| object.managed_fields_mut().clear())
             .reflect(writer)
             .inspect(move |event| {

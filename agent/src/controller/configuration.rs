@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use drydock_api::names::AGENT_MANAGER;
 use drydock_engine::configuration::{self, CONFIG_MAP, Configuration, ConfigurationError, KEY};
-use drydock_engine::facts::{ConfigurationProblem, Fact, InForce};
+use drydock_engine::facts::{ActiveConfiguration, ConfigurationProblem, Fact};
 use drydock_engine::phase::Transition;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams};
@@ -56,7 +56,7 @@ impl LastGood {
 
 impl Shared {
     /// The configuration in force now.
-    pub(super) async fn in_force(&self) -> InForce {
+    pub(super) async fn in_force(&self) -> ActiveConfiguration {
         let map = self.cache.configuration(self.context.clock.now());
         let (reason, message) = match &map {
             Ok(Some(map)) => match read(map) {
@@ -99,7 +99,7 @@ impl Shared {
         }
     }
 
-    async fn accept(&self, map: &ConfigMap, text: &str, configuration: Configuration) -> InForce {
+    async fn accept(&self, map: &ConfigMap, text: &str, configuration: Configuration) -> ActiveConfiguration {
         if configuration.notes.is_empty() {
             self.configuration.is_new_version(None);
         } else {
@@ -110,7 +110,7 @@ impl Shared {
         let mut state = self.configuration.state();
         state.good = Some(configuration.clone());
         state.uses_defaults = false;
-        InForce {
+        ActiveConfiguration {
             configuration,
             problem: None,
             is_absent: false,
@@ -122,7 +122,7 @@ impl Shared {
         map: &Fact<Option<std::sync::Arc<ConfigMap>>>,
         reason: &'static str,
         message: String,
-    ) -> InForce {
+    ) -> ActiveConfiguration {
         let known = {
             let state = self.configuration.state();
             let defaults = (state.uses_defaults && !matches!(map, Ok(None))).then(Configuration::default);
@@ -146,9 +146,9 @@ impl Shared {
         // There has never been one: the defaults are what was meant.
         if good.is_none() && !is_unknown {
             self.configuration.state().uses_defaults = true;
-            return InForce {
+            return ActiveConfiguration {
                 is_absent: true,
-                ..InForce::default()
+                ..ActiveConfiguration::default()
             };
         }
         if !self.configuration.state().uses_defaults {
@@ -159,7 +159,7 @@ impl Shared {
             (Some(_), _) => format!("{message}; the last good configuration stays in force"),
             (None, _) => format!("{message}; no good configuration is known, and no upgrade commences"),
         };
-        InForce {
+        ActiveConfiguration {
             configuration: good.unwrap_or_default(),
             problem: Some(ConfigurationProblem {
                 reason,

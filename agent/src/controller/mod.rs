@@ -18,8 +18,8 @@ use drydock_runtime::Clock;
 use drydock_runtime::admin::Readiness;
 use drydock_runtime::backoff::Backoff;
 use drydock_runtime::events::Publisher;
-use drydock_runtime::panics::caught;
-use drydock_runtime::watch_backoff::{patient, stopped_before_the_first_list};
+use drydock_runtime::panics::catch_panic;
+use drydock_runtime::watch_backoff::{stopped_before_the_first_list, with_backoff};
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use kube::runtime::controller::{Action, Config};
@@ -111,7 +111,7 @@ pub(crate) async fn run(
     let api: Api<UpgradeConfig> = Api::namespaced(context.client.clone(), &context.namespace);
     let (reader, writer) = reflector::store();
     // Any name is seen, so that a wrong one can be reported.
-    let upgrades = patient(watcher(api, watcher::Config::default()))
+    let upgrades = with_backoff(watcher(api, watcher::Config::default()))
         .inspect(forget_what_is_gone(context.metrics.clone()))
         .modify(|upgrade| upgrade.managed_fields_mut().clear())
         .reflect(writer)
@@ -190,7 +190,7 @@ fn forget_what_is_gone(metrics: Metrics) -> impl FnMut(&watcher::Result<watcher:
 }
 
 async fn reconcile(upgrade: Arc<UpgradeConfig>, shared: Arc<Shared>) -> Result<Action, ReconcileError> {
-    let outcome = match caught(Box::pin(reconcile::reconcile(&upgrade, &shared))).await {
+    let outcome = match catch_panic(Box::pin(reconcile::reconcile(&upgrade, &shared))).await {
         Ok(outcome) => outcome,
         Err(panicked) => Err(ReconcileError::Panicked(panicked)),
     };

@@ -9,7 +9,7 @@ use drydock_api::openshift::ClusterOperator;
 use drydock_api::upgradeconfig::{UpgradeConfig, UpgradeConfigStatus, UpgradePhase};
 use drydock_engine::capacity::{self, Capacity, Extra, ExtraMachine, UPGRADE_LABEL};
 use drydock_engine::facts::{
-    self, Fact, FileIntegrity, Need, Observation, Observations, Origin, Target, Unread,
+    self, Fact, FileIntegrity, Need, Observation, Origin, ReadOnDemand, Target, Unread,
 };
 use drydock_engine::silences::CREATOR;
 use drydock_engine::{drains, health, wanted};
@@ -42,7 +42,7 @@ pub(super) async fn first(shared: &Shared, upgrade: &UpgradeConfig) -> Observati
         cluster: shared.cache.cluster(now),
         workers: shared.cache.workers(now),
         in_force: shared.in_force().await,
-        seen: Observations::default(),
+        seen: ReadOnDemand::default(),
         drain_check_due: shared.last_drain_check.is_due(now),
         refusals: shared.refusals.known(),
         now,

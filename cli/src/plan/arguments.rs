@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::Args;
 use drydock_api::mcu::Limit;
 use drydock_api::{GoDuration, IntOrPercent};
-use drydock_forecast::{FailureRate, GroupBy, Runs};
+use drydock_forecast::{FailureRate, GroupBy, SimulationSettings};
 use jiff::{Timestamp, Zoned};
 
 use crate::upgrades::arguments::{Connection, Output};
@@ -75,8 +75,8 @@ impl PlanArguments {
     }
 
     /// How many runs are made.
-    pub fn runs(&self, with_clusters: bool) -> Runs {
-        Runs {
+    pub fn runs(&self, with_clusters: bool) -> SimulationSettings {
+        SimulationSettings {
             count: self.runs,
             seed: self.seed,
             with_clusters,

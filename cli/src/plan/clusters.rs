@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use drydock_forecast::{ClusterForecast, Forecast};
-use drydock_rollout::{Outlook, Position};
+use drydock_rollout::{ForecastInput, Position};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
@@ -77,8 +77,8 @@ pub struct BlockedGroup {
 }
 
 /// Every cluster, as people read names.
-pub fn entries(outlook: &Outlook, forecast: &Forecast) -> Vec<ClusterEntry> {
-    let clusters = outlook.clusters.iter().zip(&forecast.clusters);
+pub fn entries(forecast_input: &ForecastInput, forecast: &Forecast) -> Vec<ClusterEntry> {
+    let clusters = forecast_input.clusters.iter().zip(&forecast.clusters);
     clusters
         .map(|(cluster, expected)| ClusterEntry {
             name: cluster.name.to_string(),
@@ -104,9 +104,9 @@ fn state(position: &Position) -> &'static str {
 }
 
 /// Clusters that do not start, by why.
-pub fn blocked(outlook: &Outlook) -> Vec<BlockedGroup> {
+pub fn blocked(forecast_input: &ForecastInput) -> Vec<BlockedGroup> {
     let mut groups: BTreeMap<&str, BlockedGroup> = BTreeMap::new();
-    for cluster in &outlook.clusters {
+    for cluster in &forecast_input.clusters {
         let Position::Blocked(reason) = &cluster.position else {
             continue;
         };
@@ -138,14 +138,14 @@ impl Starter<'_> {
 
 /// The clusters that are in flight or start, by when they do: few clusters by themselves, many in equal parts; at the end those that
 /// start in no run.
-pub fn waves(outlook: &Outlook, forecast: &Forecast) -> Vec<Wave> {
-    let names: Vec<String> = outlook
+pub fn waves(forecast_input: &ForecastInput, forecast: &Forecast) -> Vec<Wave> {
+    let names: Vec<String> = forecast_input
         .clusters
         .iter()
         .map(|cluster| cluster.name.to_string())
         .collect();
     let (mut in_flight, mut starting, mut never) = (Vec::new(), Vec::new(), Vec::new());
-    for ((cluster, expected), name) in outlook.clusters.iter().zip(&forecast.clusters).zip(&names) {
+    for ((cluster, expected), name) in forecast_input.clusters.iter().zip(&forecast.clusters).zip(&names) {
         let starter = Starter {
             name,
             canary: cluster.canary,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use drydock_forecast::{Forecast, Model, Runs};
-use drydock_rollout::{IntOrPercent, Outlook, Spec};
+use drydock_forecast::{Forecast, Model, SimulationSettings};
+use drydock_rollout::{ForecastInput, IntOrPercent, Spec};
 use jiff::{SignedDuration, Timestamp};
 
 use super::fleet::forecast;
@@ -17,12 +17,12 @@ pub struct Request {
     /// The share of the runs that must have.
     pub confidence: f64,
     /// How many runs are made.
-    pub runs: Runs,
+    pub runs: SimulationSettings,
 }
 
 impl Request {
-    fn forecast(&self, outlook: &Outlook, model: &Model, slots: u32) -> Forecast {
-        let with_slots = with_spec(outlook, |spec| {
+    fn forecast(&self, forecast_input: &ForecastInput, model: &Model, slots: u32) -> Forecast {
+        let with_slots = with_spec(forecast_input, |spec| {
             spec.strategy.max_concurrency = IntOrPercent::Count(slots);
         });
         forecast(&with_slots, model, self.runs)
@@ -36,24 +36,26 @@ impl Request {
 /// What it takes to end in time. `as_it_is` is the share of the runs that do with the present spec; `never_fails` is the model of clusters
 /// none of which fails.
 pub fn finish_by(
-    outlook: &Outlook,
+    forecast_input: &ForecastInput,
     model: &Model,
     never_fails: &Model,
     as_it_is: f64,
     request: &Request,
 ) -> FinishBy {
-    let all = u32::try_from(outlook.clusters.len()).unwrap_or(u32::MAX).max(1);
-    let at_once = request.forecast(outlook, model, all);
+    let all = u32::try_from(forecast_input.clusters.len())
+        .unwrap_or(u32::MAX)
+        .max(1);
+    let at_once = request.forecast(forecast_input, model, all);
     let is_possible = request.is_met(&at_once);
-    let least = is_possible.then(|| least(outlook, model, request, all));
+    let least = is_possible.then(|| least(forecast_input, model, request, all));
     let in_time_with = match least {
-        Some(slots) if slots < all => request.forecast(outlook, model, slots).ends_by(request.by),
+        Some(slots) if slots < all => request.forecast(forecast_input, model, slots).ends_by(request.by),
         _ => at_once.ends_by(request.by),
     };
     let obstacles = if is_possible {
         Vec::new()
     } else {
-        obstacles(outlook, model, never_fails, request, all)
+        obstacles(forecast_input, model, never_fails, request, all)
     };
     FinishBy {
         time: request.by,
@@ -66,11 +68,11 @@ pub fn finish_by(
 }
 
 /// The least number of slots that is enough, where `all` are.
-fn least(outlook: &Outlook, model: &Model, request: &Request, all: u32) -> u32 {
+fn least(forecast_input: &ForecastInput, model: &Model, request: &Request, all: u32) -> u32 {
     let (mut too_few, mut enough) = (0, all);
     while enough - too_few > 1 {
         let middle = too_few + (enough - too_few) / 2;
-        if request.is_met(&request.forecast(outlook, model, middle)) {
+        if request.is_met(&request.forecast(forecast_input, model, middle)) {
             enough = middle;
         } else {
             too_few = middle;
@@ -81,16 +83,16 @@ fn least(outlook: &Outlook, model: &Model, request: &Request, all: u32) -> u32 {
 
 /// What would help, each by itself, with all clusters at once.
 fn obstacles(
-    outlook: &Outlook,
+    forecast_input: &ForecastInput,
     model: &Model,
     never_fails: &Model,
     request: &Request,
     all: u32,
 ) -> Vec<Obstacle> {
-    let strategy = &outlook.spec.strategy;
-    let before = request.forecast(outlook, model, all).ends_by(request.by);
+    let strategy = &forecast_input.spec.strategy;
+    let before = request.forecast(forecast_input, model, all).ends_by(request.by);
     let mut found = Vec::new();
-    let mut check = |what: &'static str, without: &Outlook, model: &Model| {
+    let mut check = |what: &'static str, without: &ForecastInput, model: &Model| {
         let share = request.forecast(without, model, all).ends_by(request.by);
         if share > before {
             found.push(Obstacle {
@@ -99,45 +101,45 @@ fn obstacles(
             });
         }
     };
-    if outlook.spec.paused {
-        let without = with_spec(outlook, |spec| spec.paused = false);
+    if forecast_input.spec.paused {
+        let without = with_spec(forecast_input, |spec| spec.paused = false);
         check("paused", &without, model);
     }
     if !strategy.windows.is_empty() {
-        let without = with_spec(outlook, |spec| spec.strategy.windows.clear());
+        let without = with_spec(forecast_input, |spec| spec.strategy.windows.clear());
         check("startWindows", &without, model);
     }
     if !strategy.soak.is_zero() {
-        let without = with_spec(outlook, |spec| spec.strategy.soak = SignedDuration::ZERO);
+        let without = with_spec(forecast_input, |spec| spec.strategy.soak = SignedDuration::ZERO);
         check("soakTime", &without, model);
     }
     if strategy.canaries.is_some() {
-        check("canaryClusters", &without_canaries(outlook), model);
+        check("canaryClusters", &without_canaries(forecast_input), model);
     }
-    check("failures", outlook, never_fails);
+    check("failures", forecast_input, never_fails);
     found.sort_by(|one, other| other.in_time_without.total_cmp(&one.in_time_without));
     found
 }
 
-fn with_spec(outlook: &Outlook, change: impl FnOnce(&mut Spec)) -> Outlook {
-    let mut outlook = outlook.clone();
-    change(Arc::make_mut(&mut outlook.spec));
-    outlook
+fn with_spec(forecast_input: &ForecastInput, change: impl FnOnce(&mut Spec)) -> ForecastInput {
+    let mut forecast_input = forecast_input.clone();
+    change(Arc::make_mut(&mut forecast_input.spec));
+    forecast_input
 }
 
-fn without_canaries(outlook: &Outlook) -> Outlook {
-    let mut outlook = with_spec(outlook, |spec| {
+fn without_canaries(forecast_input: &ForecastInput) -> ForecastInput {
+    let mut forecast_input = with_spec(forecast_input, |spec| {
         spec.strategy.canaries = None;
         spec.strategy.soak = SignedDuration::ZERO;
     });
-    for cluster in &mut outlook.clusters {
+    for cluster in &mut forecast_input.clusters {
         cluster.canary = false;
         cluster.unhealthy = false;
     }
-    let inputs = &mut outlook.inputs;
+    let inputs = &mut forecast_input.inputs;
     inputs.awaited_canaries = 0;
     inputs.complete_canaries = 0;
     inputs.failed_canaries = 0;
     inputs.unhealthy_canaries = 0;
-    outlook
+    forecast_input
 }

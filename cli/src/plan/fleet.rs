@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_forecast::{Forecast, Model, PastUpgrade, Runs};
+use drydock_forecast::{Forecast, Model, PastUpgrade, SimulationSettings};
 use drydock_objects::{Fleet, upgrade};
-use drydock_rollout::Outlook;
+use drydock_rollout::ForecastInput;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
@@ -42,28 +42,28 @@ impl<'a> PlannedFleet<'a> {
     ///
     /// # Errors
     /// If there is nothing to forecast.
-    pub fn outlook(&mut self, planned: &ManagedClustersUpgrade) -> anyhow::Result<Outlook> {
+    pub fn forecast_input(&mut self, planned: &ManagedClustersUpgrade) -> anyhow::Result<ForecastInput> {
         let key = upgrade::key(planned);
         let _no_one_waits = self.fleet.set_upgrade(&Arc::new(planned.clone()));
-        let outlook = self.fleet.outlook(&key, self.now);
-        let outlook = outlook.context("the upgrade was just read, and is not there")?;
-        let outlook = outlook.map_err(|error| {
+        let forecast_input = self.fleet.forecast_input(&key, self.now);
+        let forecast_input = forecast_input.context("the upgrade was just read, and is not there")?;
+        let forecast_input = forecast_input.map_err(|error| {
             let name = table::printable(&key.to_string());
             anyhow::anyhow!("{name}: {}", table::printable(&error.to_string()))
         })?;
-        if outlook.clusters.is_empty() {
+        if forecast_input.clusters.is_empty() {
             bail!(
                 "{key}: no cluster is selected: check the placements' predicates, the cluster sets bound to their namespaces, and \
                  the labels of the clusters"
             );
         }
-        Ok(outlook)
+        Ok(forecast_input)
     }
 
     /// How clusters behave, by what is on record.
-    pub fn model(&self, outlook: &Outlook) -> Model {
+    pub fn model(&self, forecast_input: &ForecastInput) -> Model {
         Model::new(
-            outlook,
+            forecast_input,
             &self.past,
             &self.arguments.group_by(),
             self.arguments.failure_rate(),
@@ -71,20 +71,20 @@ impl<'a> PlannedFleet<'a> {
     }
 
     /// The same where no cluster fails.
-    pub fn model_without_failures(&self, outlook: &Outlook) -> Model {
+    pub fn model_without_failures(&self, forecast_input: &ForecastInput) -> Model {
         let never = drydock_forecast::FailureRate::Fixed(0.0);
-        Model::new(outlook, &self.past, &self.arguments.group_by(), never)
+        Model::new(forecast_input, &self.past, &self.arguments.group_by(), never)
     }
 }
 
 /// Forecasts, and shows how far that is where it takes a while and somebody looks on.
-pub fn forecast(outlook: &Outlook, model: &Model, runs: Runs) -> Forecast {
+pub fn forecast(forecast_input: &ForecastInput, model: &Model, runs: SimulationSettings) -> Forecast {
     let bar = ProgressBar::with_draw_target(Some(u64::from(runs.count)), ProgressDrawTarget::hidden());
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} runs") {
         bar.set_style(style);
     }
     let is_shown = AtomicBool::new(false);
-    let forecast = Forecast::of_with(outlook, model, runs, &|| {
+    let forecast = Forecast::of_with(forecast_input, model, runs, &|| {
         bar.inc(1);
         if bar.elapsed() > SHOW_AFTER && !is_shown.swap(true, Ordering::Relaxed) {
             bar.set_draw_target(ProgressDrawTarget::stderr());

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use anyhow::ensure;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_forecast::{Forecast, Model};
-use drydock_rollout::Outlook;
+use drydock_rollout::ForecastInput;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
@@ -94,18 +94,24 @@ fn plan(
 ) -> anyhow::Result<PlanReport> {
     let by = arguments.finish_by.map(|Deadline(by)| by);
     let confidence = arguments.confidence.0;
-    let outlook = fleet.outlook(&subject.upgrade)?;
-    let model = fleet.model(&outlook);
-    let expected = forecast(&outlook, &model, arguments.runs(true));
-    let mut report = reported(subject, &outlook, &expected, arguments);
+    let forecast_input = fleet.forecast_input(&subject.upgrade)?;
+    let model = fleet.model(&forecast_input);
+    let expected = forecast(&forecast_input, &model, arguments.runs(true));
+    let mut report = reported(subject, &forecast_input, &expected, arguments);
     report.finish_by = by.map(|by| {
         let request = finish::Request {
             by,
             confidence,
             runs: arguments.runs(false),
         };
-        let never_fails = fleet.model_without_failures(&outlook);
-        finish::finish_by(&outlook, &model, &never_fails, expected.ends_by(by), &request)
+        let never_fails = fleet.model_without_failures(&forecast_input);
+        finish::finish_by(
+            &forecast_input,
+            &model,
+            &never_fails,
+            expected.ends_by(by),
+            &request,
+        )
     });
     if !variants.is_empty() {
         report.strategies.push(StrategyFigures {
@@ -130,23 +136,23 @@ fn variant_figures(
     arguments: &PlanArguments,
     by: Option<Timestamp>,
 ) -> anyhow::Result<Figures> {
-    let outlook = fleet.outlook(variant)?;
-    let model: Model = fleet.model(&outlook);
-    let expected = forecast(&outlook, &model, arguments.runs(false));
+    let forecast_input = fleet.forecast_input(variant)?;
+    let model: Model = fleet.model(&forecast_input);
+    let expected = forecast(&forecast_input, &model, arguments.runs(false));
     Ok(Figures::of(&expected, arguments.confidence.0, by))
 }
 
 /// What is said of the upgrade itself.
 fn reported(
     subject: &Subject,
-    outlook: &Outlook,
+    forecast_input: &ForecastInput,
     expected: &Forecast,
     arguments: &PlanArguments,
 ) -> PlanReport {
     let by = arguments.finish_by.map(|Deadline(by)| by);
     let confidence = arguments.confidence.0;
     let figures = Figures::of(expected, confidence, by);
-    let counts = Counts::of(outlook);
+    let counts = Counts::of(forecast_input);
     // Where nothing can start, nothing stops either.
     let does_something = counts.waiting + counts.in_flight > 0 || counts.blocked == 0;
     PlanReport {
@@ -154,9 +160,9 @@ fn reported(
         upgrade: subject.upgrade.name_any(),
         target: upgrades::target(&subject.upgrade),
         computed_at: expected.now,
-        rollout_since: outlook.since,
+        rollout_since: forecast_input.since,
         checked_by_server: subject.is_checked,
-        paused: outlook.spec.paused,
+        paused: forecast_input.spec.paused,
         counts,
         runs: expected.runs,
         seed: arguments.seed,
@@ -166,8 +172,8 @@ fn reported(
         basis: expected.basis.to_string(),
         finish_by: None,
         strategies: Vec::new(),
-        waves: clusters::waves(outlook, expected),
-        clusters: clusters::entries(outlook, expected),
-        blocked: clusters::blocked(outlook),
+        waves: clusters::waves(forecast_input, expected),
+        clusters: clusters::entries(forecast_input, expected),
+        blocked: clusters::blocked(forecast_input),
     }
 }

@@ -1,7 +1,7 @@
 //! What `plan` says, as one structure: `-o json` and `-o yaml` print it, the tables show it.
 
-use drydock_forecast::{Band, Forecast};
-use drydock_rollout::{Outlook, Position};
+use drydock_forecast::{Forecast, Percentiles};
+use drydock_rollout::{ForecastInput, Position};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
@@ -75,10 +75,10 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Of an outlook.
-    pub fn of(outlook: &Outlook) -> Self {
+    /// Of a forecast's input.
+    pub fn of(forecast_input: &ForecastInput) -> Self {
         let mut counts = Self::default();
-        for cluster in &outlook.clusters {
+        for cluster in &forecast_input.clusters {
             counts.total += 1;
             *match &cluster.position {
                 Position::Waits { .. } => &mut counts.waiting,
@@ -108,8 +108,8 @@ pub struct Times {
     pub p90: Timestamp,
 }
 
-impl From<Band> for Times {
-    fn from(band: Band) -> Self {
+impl From<Percentiles> for Times {
+    fn from(band: Percentiles) -> Self {
         Self {
             p10: band.p10,
             p50: band.p50,

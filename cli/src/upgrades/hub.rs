@@ -51,7 +51,7 @@ impl Hub {
         let metrics =
             RequestMetrics::register(&prometheus::Registry::new()).context("registering request metrics")?;
         let time = ServerTime::new(Clock::system());
-        let client = client::timed_from_config(config, &metrics, &time)?;
+        let client = client::from_config_with_server_time(config, &metrics, &time)?;
         Ok(Self {
             client,
             namespace,

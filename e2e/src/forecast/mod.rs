@@ -14,8 +14,8 @@ mod scenario;
 use std::time::Duration;
 
 use anyhow::Context;
-use drydock_forecast::{Draw, Draws, Simulation};
-use drydock_rollout::{ClusterName, Outlook, Position, Stage, UpgradeKey};
+use drydock_forecast::{Simulation, StageSample, StageSampler};
+use drydock_rollout::{ClusterName, ForecastInput, Position, Stage, UpgradeKey};
 use jiff::{SignedDuration, Timestamp};
 use ocm_sandbox::kinds::{MANAGED_CLUSTER, MANAGED_CLUSTER_ADD_ON, PLACEMENT};
 use ocm_sandbox::spokes::StubWorkAgentSettings;
@@ -170,29 +170,29 @@ async fn predict(light: &HubFleet, scenario: &Scenario) -> anyhow::Result<Predic
     let now = light.now();
     let mut fleet = observed::read(&light.server, now).await?;
     let key = UpgradeKey::new(PLACE, NAME);
-    let outlook = fleet.outlook(&key, now).context("there is no upgrade")?;
-    let outlook = match outlook {
-        Ok(outlook) => outlook,
-        Err(drydock_rollout::NoOutlook::Complete) => return Ok(Predictions::over(now)),
-        Err(other) => return Err(other).context("there is no outlook"),
+    let forecast_input = fleet.forecast_input(&key, now).context("there is no upgrade")?;
+    let forecast_input = match forecast_input {
+        Ok(forecast_input) => forecast_input,
+        Err(drydock_rollout::ForecastUnavailable::Complete) => return Ok(Predictions::over(now)),
+        Err(other) => return Err(other).context("there is no forecast_input"),
     };
     Ok(Predictions {
         now,
-        quick: simulate(&outlook, scenario, SHORTEST)?,
-        slow: simulate(&outlook, scenario, LONGEST)?,
+        quick: simulate(&forecast_input, scenario, SHORTEST)?,
+        slow: simulate(&forecast_input, scenario, LONGEST)?,
     })
 }
 
-fn simulate(outlook: &Outlook, scenario: &Scenario, longer: i64) -> anyhow::Result<Prediction> {
-    let plans = outlook
+fn simulate(forecast_input: &ForecastInput, scenario: &Scenario, longer: i64) -> anyhow::Result<Prediction> {
+    let plans = forecast_input
         .clusters
         .iter()
         .map(|cluster| scenario.plan(&cluster.name).context("an unknown cluster"))
         .collect::<Result<_, _>>()?;
     let draws = GivenDraws { plans, longer };
-    let mut simulation = Simulation::new(outlook);
+    let mut simulation = Simulation::new(forecast_input);
     let outcome = simulation.run(&draws);
-    let clusters = outlook.clusters.iter().zip(simulation.times());
+    let clusters = forecast_input.clusters.iter().zip(simulation.times());
     let is_over = |position: &Position| matches!(position, Position::Ended { .. });
     Ok(Prediction {
         stop: outcome.stop,
@@ -204,16 +204,16 @@ fn simulate(outlook: &Outlook, scenario: &Scenario, longer: i64) -> anyhow::Resu
     })
 }
 
-/// What a scenario has drawn, for the clusters of an outlook.
+/// What a scenario has drawn, for the clusters of a forecast's input.
 struct GivenDraws<'a> {
     plans: Vec<&'a ClusterPlan>,
     longer: i64,
 }
 
-impl Draws for GivenDraws<'_> {
-    fn stage(&self, cluster: usize, stage: Stage, elapsed: i64) -> Draw {
+impl StageSampler for GivenDraws<'_> {
+    fn stage(&self, cluster: usize, stage: Stage, elapsed: i64) -> StageSample {
         let drawn = self.plans[cluster].draw(stage);
-        Draw {
+        StageSample {
             seconds: (drawn.seconds + self.longer).max(elapsed + 1),
             end: drawn.end,
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use drydock_forecast::{Draw, StageEnd};
+use drydock_forecast::{StageEnd, StageSample};
 use drydock_rollout::{ClusterName, Stage};
 use jiff::Timestamp;
 use ocm_sandbox::spokes::{ClusterTimeline, StageOutcome, StagePlan};
@@ -47,11 +47,11 @@ pub(super) struct ClusterPlan {
     pub available: bool,
     /// The method is the agent.
     by_agent: bool,
-    draws: [Draw; 4],
+    draws: [StageSample; 4],
 }
 
 impl ClusterPlan {
-    pub fn draw(&self, stage: Stage) -> Draw {
+    pub fn draw(&self, stage: Stage) -> StageSample {
         self.draws[stage as usize]
     }
 
@@ -204,7 +204,7 @@ fn cluster(rng: &mut ChaCha8Rng, number: u64, direct: bool, timeout: i64) -> Clu
 }
 
 /// A stage that takes from the shortest to the longest time, in seconds.
-fn stage(rng: &mut ChaCha8Rng, shortest: i64, longest: i64, timeout: i64) -> Draw {
+fn stage(rng: &mut ChaCha8Rng, shortest: i64, longest: i64, timeout: i64) -> StageSample {
     let span = (longest - shortest).unsigned_abs();
     let mut seconds = shortest + i64::try_from(below(rng, span)).unwrap_or_default();
     if (seconds - timeout).abs() < NEAR {
@@ -215,5 +215,5 @@ fn stage(rng: &mut ChaCha8Rng, shortest: i64, longest: i64, timeout: i64) -> Dra
         3..5 => StageEnd::Hangs,
         _ => StageEnd::Succeeds,
     };
-    Draw { seconds, end }
+    StageSample { seconds, end }
 }

@@ -23,7 +23,7 @@ use anyhow::{Context, ensure};
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
-use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
+use drydock_runtime::leader::{Election, Leadership, LeaseSettings, leader_only_writes};
 use drydock_runtime::server_time::ServerTime;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
@@ -271,7 +271,7 @@ impl Replicas {
         };
         let election = Election::new(own, lease, self.clock.clone(), leadership.clone());
         let transport = delayed_watch(transport, Arc::clone(&self.lateness));
-        let transport = guard(transport, leadership);
+        let transport = leader_only_writes(transport, leadership);
         let guarded = client::from_service(transport, "default", &metrics()?);
         let settings = drydock_hub::Settings {
             election: Some(Arc::new(election)),

@@ -8,7 +8,7 @@ use drydock_e2e::local_fleet;
 use drydock_e2e::local_fleet::LocalFleet;
 use drydock_hub::Settings;
 use drydock_runtime::client::{self, RequestMetrics};
-use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
+use drydock_runtime::leader::{Election, Leadership, LeaseSettings, leader_only_writes};
 use kube::Client;
 use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo, Verb};
 use tokio::task::JoinHandle;
@@ -36,7 +36,7 @@ impl Replica {
         let own: Client = client::from_service(server.service(name), "default", &metrics());
         let lease = LeaseSettings::new("default", "drydock-hub", name);
         let election = Election::new(own, lease, fleet.clock.clone(), leadership.clone());
-        let transport = guard(server.service(name), leadership.clone());
+        let transport = leader_only_writes(server.service(name), leadership.clone());
         let guarded = client::from_service(transport, "default", &metrics());
         let settings = Settings {
             election: Some(Arc::new(election)),

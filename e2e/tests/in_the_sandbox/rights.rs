@@ -12,7 +12,7 @@ use drydock_e2e::local_fleet;
 use drydock_e2e::manifests::{self, in_repository};
 use drydock_e2e::spoke::{self, Spoke};
 use drydock_runtime::client::{self, RequestMetrics};
-use drydock_runtime::leader::{Election, Leadership, LeaseSettings, guard};
+use drydock_runtime::leader::{Election, Leadership, LeaseSettings, leader_only_writes};
 use drydock_sandbox::test_env::TestEnvSettings;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
@@ -106,7 +106,7 @@ async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
         ))),
         ..drydock_e2e::local_fleet::hub_settings()
     };
-    let transport = guard(server.service("drydock-hub"), leadership);
+    let transport = leader_only_writes(server.service("drydock-hub"), leadership);
     let guarded = client::from_service(transport, "default", &metrics());
     let hub = tokio::spawn(drydock_hub::run(
         settings,

@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use drydock_forecast::{FailureRate, Forecast, GroupBy, Model, PastUpgrade, Runs, Stream};
+use drydock_forecast::{FailureRate, Forecast, GroupBy, Model, PastUpgrade, SimulationSettings, Stream};
 use drydock_rollout::{
-    ActionSpec, AgentOptions, ClusterFacts, ClusterName, Decider, Goal, IntOrPercent, Labels, LiveUpgrades,
-    Observed, Outlook, OwnPlacement, PlacementKey, Previous, RequestedMethod, Requirements, Retries, Rollout,
-    Row, Selected, Selection, SelectionSource, Selector, Spec, StageSeconds, Strategy, Target, Uid, Upgrade,
-    UpgradeKey, Window,
+    ActionSpec, AgentOptions, ClusterFacts, ClusterName, ClusterRow, Decider, ForecastInput, Goal,
+    IntOrPercent, Labels, LiveUpgrades, Observed, OwnPlacement, PlacementKey, Previous, RequestedMethod,
+    Requirements, Retries, Rollout, Selected, Selection, SelectionSource, Selector, Spec, StageSeconds,
+    Strategy, Target, Uid, Upgrade, UpgradeKey, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -69,12 +69,12 @@ fn spec(limit: u32, with_actions: bool) -> Spec {
     }
 }
 
-fn row(number: u32) -> Row {
+fn row(number: u32) -> ClusterRow {
     let canary = (number < 5).then(|| ("canary".to_owned(), "yes".to_owned()));
     let labels = canary
         .into_iter()
         .chain([("cloud".to_owned(), format!("cloud{}", number % 3))]);
-    Row {
+    ClusterRow {
         facts: Some(Arc::new(ClusterFacts {
             labels: Labels::from(&labels.collect::<BTreeMap<_, _>>()),
             accepted: true,
@@ -87,11 +87,11 @@ fn row(number: u32) -> Row {
             order: (0, 0),
             sources: 1,
         }),
-        ..Row::default()
+        ..ClusterRow::default()
     }
 }
 
-fn outlook(clusters: u32, limit: u32, with_actions: bool) -> Option<Outlook> {
+fn forecast_input(clusters: u32, limit: u32, with_actions: bool) -> Option<ForecastInput> {
     let key = UpgradeKey::new("default", "spring");
     let rollout = Rollout {
         upgrade: Upgrade {
@@ -126,7 +126,7 @@ fn outlook(clusters: u32, limit: u32, with_actions: bool) -> Option<Outlook> {
     };
     let rows = (0..clusters).map(|number| (name(number), row(number))).collect();
     let now = Timestamp::from_second(1_767_600_000).ok()?;
-    Decider::of(Observed { rollout, rows }).outlook(now).ok()
+    Decider::of(Observed { rollout, rows }).forecast_input(now).ok()
 }
 
 /// Each cluster was upgraded once before, in from one to two hours.
@@ -145,18 +145,18 @@ fn past(clusters: u32) -> Vec<PastUpgrade> {
     (0..clusters).map(upgrade).collect()
 }
 
-fn took(outlook: &Outlook, model: &Model, count: u32, threads: usize) -> Option<Duration> {
+fn took(forecast_input: &ForecastInput, model: &Model, count: u32, threads: usize) -> Option<Duration> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .ok()?;
-    let runs = Runs {
+    let runs = SimulationSettings {
         count,
         seed: 1,
         with_clusters: true,
     };
     let began = Instant::now();
-    let forecast = pool.install(|| Forecast::of(outlook, model, runs));
+    let forecast = pool.install(|| Forecast::of(forecast_input, model, runs));
     let took = began.elapsed();
     assert_eq!(forecast.runs, count as usize);
     Some(took)
@@ -181,13 +181,13 @@ fn main() {
         (10_000, 1_000, 100, true),
     ] {
         let began = Instant::now();
-        let Some(outlook) = outlook(clusters, limit, with_actions) else {
+        let Some(forecast_input) = forecast_input(clusters, limit, with_actions) else {
             continue;
         };
         let decided = began.elapsed();
         let began = Instant::now();
         let model = Model::new(
-            &outlook,
+            &forecast_input,
             &past(clusters),
             &GroupBy::ProviderAndSize,
             FailureRate::Recorded,
@@ -195,9 +195,9 @@ fn main() {
         let modelled = began.elapsed();
         let what = if with_actions { "actions, windows" } else { "plain" };
         for threads in [1, cores] {
-            if let Some(took) = took(&outlook, &model, count, threads) {
+            if let Some(took) = took(&forecast_input, &model, count, threads) {
                 println!(
-                    "| {clusters} | {count} | {limit} | {what} | {threads} | {} ms (beside it: outlook {} ms, model {} ms) |",
+                    "| {clusters} | {count} | {limit} | {what} | {threads} | {} ms (beside it: forecast_input {} ms, model {} ms) |",
                     took.as_millis(),
                     decided.as_millis(),
                     modelled.as_millis()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use drydock_rollout::Outlook;
+use drydock_rollout::ForecastInput;
 use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -14,7 +14,7 @@ const RUNS_WITH_CLUSTERS: u32 = 200;
 
 /// How many runs are made, and from which seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Runs {
+pub struct SimulationSettings {
     /// How many; at least one is made.
     pub count: u32,
     /// The same seed gives the same forecast.
@@ -25,7 +25,7 @@ pub struct Runs {
 
 /// A moment by how probable it is that it is not later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Band {
+pub struct Percentiles {
     /// One in ten is not later.
     pub p10: Timestamp,
     /// Half are not later.
@@ -38,9 +38,9 @@ pub struct Band {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClusterForecast {
     /// When it starts, in the runs in which it does; when it did, if it has.
-    pub starts: Option<Band>,
+    pub starts: Option<Percentiles>,
     /// When it is done or fails, in the runs in which it starts.
-    pub ends: Option<Band>,
+    pub ends: Option<Percentiles>,
     /// The share of the runs in which it does not start, from 0 to 1.
     pub left: f64,
     /// The share of the runs in which it fails, from 0 to 1.
@@ -55,7 +55,7 @@ pub struct Forecast {
     /// How many runs it is of.
     pub runs: usize,
     /// When the rollout ends, in the runs in which it does; nothing if it does in none.
-    pub ends: Option<Band>,
+    pub ends: Option<Percentiles>,
     /// The ends of all runs in which it does, the earliest first.
     pub all_ends: Vec<Timestamp>,
     /// The share of the runs that stop, by cause, from 0 to 1.
@@ -68,30 +68,35 @@ pub struct Forecast {
     pub most_in_flight: (usize, usize),
     /// What it is based on.
     pub basis: Basis,
-    /// Clusters in the order of the outlook, if they were asked for.
+    /// Clusters in the order of the forecast's input, if they were asked for.
     pub clusters: Vec<ClusterForecast>,
 }
 
 impl Forecast {
     /// Forecasts a rollout from where it is. It takes all cores that `rayon` has; the result does not depend on their number.
-    pub fn of(outlook: &Outlook, model: &Model, runs: Runs) -> Self {
-        Self::of_with(outlook, model, runs, &|| {})
+    pub fn of(forecast_input: &ForecastInput, model: &Model, runs: SimulationSettings) -> Self {
+        Self::of_with(forecast_input, model, runs, &|| {})
     }
 
     /// The same, and says whenever a run is over: on any core, in any order.
-    pub fn of_with(outlook: &Outlook, model: &Model, runs: Runs, run_is_over: &(dyn Fn() + Sync)) -> Self {
+    pub fn of_with(
+        forecast_input: &ForecastInput,
+        model: &Model,
+        runs: SimulationSettings,
+        run_is_over: &(dyn Fn() + Sync),
+    ) -> Self {
         let count = runs.count.max(1);
         let with_clusters = |run: u32| runs.with_clusters && run < RUNS_WITH_CLUSTERS;
         let outcomes: Vec<(RunOutcome, Vec<Seconds>)> = (0..count)
             .into_par_iter()
             .map_init(
-                || Simulation::new(outlook),
+                || Simulation::new(forecast_input),
                 |simulation, run| {
                     let outcome = simulation.run(&model.run(runs.seed, run));
                     let times = if with_clusters(run) {
                         simulation
                             .times()
-                            .map(|times| Seconds::of(times, outlook.now))
+                            .map(|times| Seconds::of(times, forecast_input.now))
                             .collect()
                     } else {
                         Vec::new()
@@ -102,19 +107,19 @@ impl Forecast {
             )
             .collect();
         let (outcomes, times): (Vec<RunOutcome>, Vec<Vec<Seconds>>) = outcomes.into_iter().unzip();
-        let mut forecast = Self::sum_up(outlook, &outcomes);
+        let mut forecast = Self::sum_up(forecast_input, &outcomes);
         forecast.basis = model.basis().clone();
         if runs.with_clusters {
             let kept = &times[..times.len().min(RUNS_WITH_CLUSTERS as usize)];
-            forecast.clusters = (0..outlook.clusters.len())
+            forecast.clusters = (0..forecast_input.clusters.len())
                 .into_par_iter()
-                .map(|index| cluster(kept, index, outlook.now))
+                .map(|index| cluster(kept, index, forecast_input.now))
                 .collect();
         }
         forecast
     }
 
-    fn sum_up(outlook: &Outlook, outcomes: &[RunOutcome]) -> Self {
+    fn sum_up(forecast_input: &ForecastInput, outcomes: &[RunOutcome]) -> Self {
         let share = |count: usize| count as f64 / outcomes.len() as f64;
         let mut all_ends: Vec<Timestamp> = outcomes
             .iter()
@@ -140,7 +145,7 @@ impl Forecast {
         let failed = sorted(|outcome| outcome.failed);
         let most = sorted(|outcome| outcome.most_in_flight);
         Self {
-            now: outlook.now,
+            now: forecast_input.now,
             runs: outcomes.len(),
             ends: band(&all_ends),
             all_ends,
@@ -183,8 +188,8 @@ fn quantile<T: Copy + Default>(sorted: &[T], percent: usize) -> T {
     sorted.get(place).copied().unwrap_or_default()
 }
 
-fn band(sorted: &[Timestamp]) -> Option<Band> {
-    (!sorted.is_empty()).then(|| Band {
+fn band(sorted: &[Timestamp]) -> Option<Percentiles> {
+    (!sorted.is_empty()).then(|| Percentiles {
         p10: quantile(sorted, 10),
         p50: quantile(sorted, 50),
         p90: quantile(sorted, 90),
@@ -232,7 +237,7 @@ fn cluster(runs: &[Vec<Seconds>], index: usize, now: Timestamp) -> ClusterForeca
         now.saturating_add(seconds).unwrap_or(Timestamp::MAX)
     };
     let band = |sorted: &[i32]| {
-        (!sorted.is_empty()).then(|| Band {
+        (!sorted.is_empty()).then(|| Percentiles {
             p10: at(sorted, 10),
             p50: at(sorted, 50),
             p90: at(sorted, 90),

@@ -1,7 +1,7 @@
 //! A forecast as the status of an upgrade says it, and how good the one was that was made at its start.
 
 use drydock_api::mcu::{ForecastBand, ForecastStatus, ManagedClustersUpgradeStatus, RecordedForecast};
-use drydock_forecast::{Band, Forecast};
+use drydock_forecast::{Forecast, Percentiles};
 use drydock_rollout::{Report, Upgrade, bounded};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -46,7 +46,7 @@ pub fn forecast_status(
     before: Option<&ForecastStatus>,
 ) -> ForecastStatus {
     let ends = forecast.ends;
-    let at = |moment: fn(Band) -> Timestamp| ends.map(|band| wire_time(moment(band)));
+    let at = |moment: fn(Percentiles) -> Timestamp| ends.map(|band| wire_time(moment(band)));
     let computed_at = Some(wire_time(forecast.now));
     let at_start = at_start(forecast, start, before);
     let latest = at_start

@@ -42,7 +42,7 @@ pub struct PlacementDigest {
 
 /// What decisions need of a PlacementDecision.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PageDigest {
+pub struct DecisionDigest {
     /// The Placement to which it belongs.
     pub placement: PlacementKey,
     /// The uid of the Placement that owns it.
@@ -141,7 +141,7 @@ pub fn requirements(
 }
 
 /// Reads a page.
-pub fn page(decision: &PlacementDecision) -> PageDigest {
+pub fn page(decision: &PlacementDecision) -> DecisionDigest {
     let label = |name: &str| {
         decision
             .labels()
@@ -152,7 +152,7 @@ pub fn page(decision: &PlacementDecision) -> PageDigest {
     let decisions = decision.status.iter().flat_map(|status| status.decisions.iter());
     let owners = decision.metadata.owner_references.iter().flatten();
     let mut owners = owners.filter(|owner| owner.kind == "Placement");
-    PageDigest {
+    DecisionDigest {
         placement: PlacementKey::new(decision.namespace().unwrap_or_default(), label(PLACEMENT_LABEL)),
         owner: Uid::new(owners.next().map(|owner| owner.uid.clone()).unwrap_or_default()),
         page: DecisionPage {

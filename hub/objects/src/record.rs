@@ -6,8 +6,8 @@ use drydock_api::ClusterName;
 use drydock_api::mcu::{ManagedClustersUpgradeRecord, RecordEntry, RecordedForecast, RecordedStages};
 use drydock_api::names::{UPGRADE_ANNOTATION, UPGRADE_UID_LABEL};
 use drydock_rollout::{
-    Entry, EntryPlace, Owner, Page, PageHeader, PageWrite, RecordedEntry, RecordedOutcome, RetryToken,
-    StageSeconds, Uid, UpgradeKey, bounded,
+    Entry, EntryPlace, Owner, RecordPage, RecordPageHeader, RecordPageWrite, RecordedEntry, RecordedOutcome,
+    RetryToken, StageSeconds, Uid, UpgradeKey, bounded,
 };
 use jiff::Timestamp;
 use kube::{Resource, ResourceExt};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordDigest {
     /// The page.
-    pub page: Page,
+    pub page: RecordPage,
     /// Its entries.
     pub entries: Vec<Arc<RecordedEntry>>,
     /// By how many seconds later than its forecast said the rollout ended, if the page says so.
@@ -38,7 +38,7 @@ pub fn digest(record: &ManagedClustersUpgradeRecord) -> Option<RecordDigest> {
     let label = record.labels().get(UPGRADE_UID_LABEL);
     let namespace = record.namespace()?;
     let key = || UpgradeKey::new(namespace, upgrade.name.as_str());
-    let header = Arc::new(PageHeader {
+    let header = Arc::new(RecordPageHeader {
         owner: Owner {
             uid: Uid::new(label.unwrap_or(&upgrade.uid).as_str()),
             upgrade: (!upgrade.name.is_empty()).then(key),
@@ -64,7 +64,7 @@ pub fn digest(record: &ManagedClustersUpgradeRecord) -> Option<RecordDigest> {
     let entries = entries.collect();
     Some(RecordDigest {
         forecast_error: upgrade.forecast.as_ref().map(|forecast| forecast.error_seconds),
-        page: Page {
+        page: RecordPage {
             number: number.unwrap_or(0),
             name,
             header,
@@ -122,7 +122,7 @@ fn wire(entry: &Entry) -> RecordEntry {
 }
 
 /// A new page with its first entries.
-pub fn new_page(namespace: &str, write: &PageWrite) -> Value {
+pub fn new_page(namespace: &str, write: &RecordPageWrite) -> Value {
     let owner = &write.header.owner;
     let upgrade = owner.upgrade.as_ref();
     json!({
@@ -158,7 +158,7 @@ pub fn forecast(resource_version: &str, forecast: &RecordedForecast) -> Value {
 }
 
 /// The JSON patch that appends entries to the version of a page that was read, and replaces those that are replaced.
-pub fn appended(resource_version: &str, write: &PageWrite) -> Value {
+pub fn appended(resource_version: &str, write: &RecordPageWrite) -> Value {
     let test = json!({"op": "test", "path": "/metadata/resourceVersion", "value": resource_version});
     let entries = write.entries.iter();
     let appends = entries.map(|entry| json!({"op": "add", "path": "/spec/entries/-", "value": wire(entry)}));

@@ -8,7 +8,7 @@ use drydock_names::names::{EndState, WorkKind};
 use thiserror::Error;
 
 use crate::assess::rollout_since;
-use crate::{Action, Plan, RecordedOutcome, Rollout, Row, Spec, Uid, VersionFeedback, Work};
+use crate::{Action, ClusterRow, Plan, RecordedOutcome, Rollout, Spec, Uid, VersionFeedback, Work};
 
 /// A rule that a plan would break.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub enum Violation {
 }
 
 /// Says which rules the plan would break.
-pub fn check(rollout: &Rollout, rows: &BTreeMap<ClusterName, Row>, plan: &Plan) -> Vec<Violation> {
+pub fn check(rollout: &Rollout, rows: &BTreeMap<ClusterName, ClusterRow>, plan: &Plan) -> Vec<Violation> {
     let check = Check { rollout, rows };
     let mut violations = Vec::new();
     let starts: BTreeSet<&ClusterName> = plan
@@ -63,7 +63,7 @@ pub fn check(rollout: &Rollout, rows: &BTreeMap<ClusterName, Row>, plan: &Plan) 
 
 struct Check<'a> {
     rollout: &'a Rollout,
-    rows: &'a BTreeMap<ClusterName, Row>,
+    rows: &'a BTreeMap<ClusterName, ClusterRow>,
 }
 
 impl<'a> Check<'a> {
@@ -74,7 +74,8 @@ impl<'a> Check<'a> {
         }
         if let Ok(spec) = &self.rollout.spec {
             let limit = spec.strategy.slots(self.selected());
-            let holds_slot = |(name, row): &(&ClusterName, &Row)| self.in_flight(name) || row.may_hide_work();
+            let holds_slot =
+                |(name, row): &(&ClusterName, &ClusterRow)| self.in_flight(name) || row.may_hide_work();
             let running = self.rows.iter().filter(holds_slot).count();
             if running + starts.len() > limit {
                 violations.push(Violation::TooMany {
@@ -223,7 +224,7 @@ impl<'a> Check<'a> {
     }
 
     /// Whether a rollout of another upgrade that began later has had the cluster.
-    fn is_left(&self, row: &Row) -> bool {
+    fn is_left(&self, row: &ClusterRow) -> bool {
         let upgrade = &self.rollout.upgrade;
         let works = row.works.iter().filter(|(_, work)| !upgrade.owns_work(work));
         let works =

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use drydock_names::ClusterName;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::assess::{Assessment, ClusterRow, Context, NextWrite, StartKind, Step, assess, is_over};
+use crate::assess::{Assessment, ClusterView, Context, NextWrite, StartKind, Step, assess, is_over};
 use crate::slots::{self, Filled, fill_slots, halt};
 use crate::totals::Totals;
 use crate::{
-    Action, ActionCounts, ClusterStatus, Enforcement, Finish, NAMED_CLUSTERS, Observed, OwnPlacement, Plan,
-    Reason, Report, Rollout, Row, Urgency, deletion, pages,
+    Action, ActionCounts, ClusterRow, ClusterStatus, Enforcement, Finish, NAMED_CLUSTERS, Observed,
+    OwnPlacement, Plan, Reason, Report, Rollout, Urgency, deletion, pages,
 };
 
 /// Decides what is to be done about an upgrade.
@@ -42,7 +42,7 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
 pub(crate) struct AssessedFleet<'a> {
     pub rollout: &'a Rollout,
     pub context: &'a Context,
-    pub rows: &'a BTreeMap<ClusterName, Row>,
+    pub rows: &'a BTreeMap<ClusterName, ClusterRow>,
     /// Boxed: a tree of them by value is half empty.
     pub assessments: &'a BTreeMap<ClusterName, Box<Assessment>>,
     pub totals: &'a Totals,
@@ -86,8 +86,8 @@ impl AssessedFleet<'_> {
         status.is_some_and(|status| status.state.in_flight())
     }
 
-    fn cluster<'a>(&'a self, name: &'a ClusterName, now: Timestamp) -> Option<ClusterRow<'a>> {
-        Some(ClusterRow::new(self.context, name, self.rows.get(name)?, now))
+    fn cluster<'a>(&'a self, name: &'a ClusterName, now: Timestamp) -> Option<ClusterView<'a>> {
+        Some(ClusterView::new(self.context, name, self.rows.get(name)?, now))
     }
 
     fn actions(&self, filled: &Filled, frozen: bool, now: Timestamp) -> Vec<Action> {
@@ -120,7 +120,7 @@ impl AssessedFleet<'_> {
         self.assessments.get(name).map(|assessment| &assessment.step)
     }
 
-    fn start(&self, cluster: &ClusterRow<'_>, since: Timestamp) -> Vec<Action> {
+    fn start(&self, cluster: &ClusterView<'_>, since: Timestamp) -> Vec<Action> {
         let Some(Step::Start(start)) = self.step(cluster.name) else {
             return Vec::new();
         };
@@ -158,7 +158,7 @@ impl AssessedFleet<'_> {
     }
 
     /// Pages that the upgrade has under an earlier uid.
-    fn adopted(&self) -> impl Iterator<Item = &crate::Page> {
+    fn adopted(&self) -> impl Iterator<Item = &crate::RecordPage> {
         let upgrade = &self.rollout.upgrade;
         self.rollout.pages.iter().filter(|page| {
             let header = &page.header;
@@ -329,7 +329,7 @@ impl AssessedFleet<'_> {
         let kept = self
             .totals
             .attention
-            .range((Urgency::Kept, ClusterName::default())..)
+            .range((Urgency::Blocked, ClusterName::default())..)
             .next();
         if let Some((_, name)) = kept {
             return Some((name.clone(), self.status(name)?.reason.clone()));
@@ -339,7 +339,7 @@ impl AssessedFleet<'_> {
     }
 }
 
-impl ClusterRow<'_> {
+impl ClusterView<'_> {
     /// The write that a step asks for.
     fn action(&self, next: &NextWrite) -> Option<Action> {
         let cluster = self.name.clone();

@@ -10,7 +10,7 @@ use crate::assess::{Assessment, Context, assess};
 use crate::decide::{AssessedFleet, is_frozen};
 use crate::slots::{fill_slots, halt};
 use crate::totals::Totals;
-use crate::{ClusterStatus, Observed, Plan, Report, Rollout, Row};
+use crate::{ClusterRow, ClusterStatus, Observed, Plan, Report, Rollout};
 
 /// Decides about one upgrade again and again. Given what has changed, it makes the plan that [`crate::decide`] would give for
 /// everything.
@@ -18,7 +18,7 @@ use crate::{ClusterStatus, Observed, Plan, Report, Rollout, Row};
 pub struct Decider {
     rollout: Rollout,
     context: Context,
-    rows: BTreeMap<ClusterName, Row>,
+    rows: BTreeMap<ClusterName, ClusterRow>,
     assessments: BTreeMap<ClusterName, Box<Assessment>>,
     totals: Totals,
     /// Clusters that must be assessed again.
@@ -53,7 +53,7 @@ impl Decider {
     }
 
     /// The rows of its clusters.
-    pub fn rows(&self) -> &BTreeMap<ClusterName, Row> {
+    pub fn rows(&self) -> &BTreeMap<ClusterName, ClusterRow> {
         &self.rows
     }
 
@@ -68,7 +68,7 @@ impl Decider {
     }
 
     /// A cluster is seen so, or takes no part any more.
-    pub fn set_row(&mut self, name: ClusterName, row: Option<Row>) {
+    pub fn set_row(&mut self, name: ClusterName, row: Option<ClusterRow>) {
         match row {
             Some(row) if self.rows.get(&name) == Some(&row) => return,
             Some(row) => {

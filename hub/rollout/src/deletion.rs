@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use drydock_names::ClusterName;
 use jiff::Timestamp;
 
-use crate::assess::{ClusterRow, Context, NewEntry, Unrecorded};
-use crate::{Action, DeletionReport, Plan, RefusedWrite, Report, Rollout, Row, pages};
+use crate::assess::{ClusterView, Context, NewEntry, Unrecorded};
+use crate::{Action, ClusterRow, DeletionReport, Plan, RefusedWrite, Report, Rollout, pages};
 
 /// Records what became of the clusters, deletes all works, and removes the finalizer as soon as the deletions are accepted. It does not
 /// wait for the clusters: a work whose cluster is gone stays Terminating forever.
-pub(crate) fn decide(rollout: &Rollout, rows: &BTreeMap<ClusterName, Row>, now: Timestamp) -> Plan {
+pub(crate) fn decide(rollout: &Rollout, rows: &BTreeMap<ClusterName, ClusterRow>, now: Timestamp) -> Plan {
     let context = Context::of(rollout);
     let mut deletion = Deletion {
         context: &context,
@@ -41,7 +41,8 @@ pub(crate) fn decide(rollout: &Rollout, rows: &BTreeMap<ClusterName, Row>, now: 
         actions.extend(pages::write(rollout, entries));
     }
     if actions.is_empty() && !waits && rollout.upgrade.finalizer {
-        let owns = |page: &&crate::Page| rollout.upgrade.owns(&page.header.owner) && !page.header.closed;
+        let owns =
+            |page: &&crate::RecordPage| rollout.upgrade.owns(&page.header.owner) && !page.header.closed;
         let open = rollout.pages.iter().filter(owns);
         let closes = open.map(|page| Action::MarkPage {
             name: page.name.clone(),
@@ -80,8 +81,8 @@ struct Deletion<'a> {
 }
 
 impl Deletion<'_> {
-    fn cluster(&mut self, name: &ClusterName, row: &Row, without_records: bool) {
-        let cluster = ClusterRow::new(self.context, name, row, self.now);
+    fn cluster(&mut self, name: &ClusterName, row: &ClusterRow, without_records: bool) {
+        let cluster = ClusterView::new(self.context, name, row, self.now);
         if cluster.own_works().next().is_some() {
             self.report.clusters_with_works.insert(name.clone());
         }
@@ -109,7 +110,7 @@ impl Deletion<'_> {
     }
 }
 
-impl ClusterRow<'_> {
+impl ClusterView<'_> {
     /// What must be recorded of a cluster before its works go with their upgrade.
     fn unrecorded_at_deletion(&self) -> Option<Unrecorded> {
         let (_, lead) = self.lead()?;

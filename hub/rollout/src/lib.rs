@@ -2,7 +2,7 @@
 //! Kubernetes' types, nor an async runtime.
 //!
 //! [`decide`] is the definition: a function of what is [`Observed`] and the present moment to a [`Plan`] of writes, a [`Report`] that
-//! says why the rollout is where it is, and the next deadline. It assesses one [`Row`] a cluster, adds the assessments up, and fills
+//! says why the rollout is where it is, and the next deadline. It assesses one [`ClusterRow`] a cluster, adds the assessments up, and fills
 //! the free slots. [`Decider`] gives the same plans and looks only at the rows that have changed. [`check`] says which invariants a
 //! plan would break; the hub refuses to act on such a plan. [`Observed::apply`] says what an action does.
 
@@ -12,10 +12,10 @@ mod conditions;
 mod decide;
 mod decider;
 mod deletion;
+mod forecast_input;
 mod goal;
 mod labels;
 mod observed;
-mod outlook;
 mod pages;
 mod plan;
 mod reason;
@@ -38,25 +38,26 @@ pub use decide::decide;
 pub use decider::Decider;
 pub use drydock_names::names::{EndState, WorkKind};
 pub use drydock_names::{ClusterName, IntOrPercent};
+pub use forecast_input::{AfterEnd, ClusterProgress, ForecastInput, ForecastUnavailable, Position};
 pub use goal::{Goal, OperatorKey, Operators, Target};
 pub use labels::Labels;
 pub use observed::{
-    ALREADY_AT_TARGET, AgentFeedback, AgentPhase, Applied, AttemptOutcome, ClusterFacts, ENTRY_MESSAGE,
-    Enforcement, Entry, EntryPlace, LiveUpgrades, Observed, OwnPlacement, Owner, Page, PageHeader, PerKind,
-    PlacementKey, Previous, RecordedEntry, RecordedOutcome, Refusal, RefusalCause, Refused, RefusedWrite,
-    Requirements, Retries, RetryToken, Revision, Rollout, Row, Run, RunState, Selected, Selection,
-    SelectionProblem, SelectionSource, StageSeconds, Taint, Toleration, Uid, UpdateState, Upgrade,
-    UpgradeKey, UpgradeMethod, VersionFeedback, Work, WorkAfter, WorkFeedback, Works,
+    ALREADY_AT_TARGET, ActionJob, ActionJobState, AgentFeedback, AgentPhase, Applied, AttemptOutcome,
+    ClusterFacts, ClusterRow, ENTRY_MESSAGE, Enforcement, Entry, EntryPlace, LiveUpgrades, Observed,
+    OwnPlacement, Owner, PerKind, PlacementKey, Previous, RecordPage, RecordPageHeader, RecordedEntry,
+    RecordedOutcome, Refusal, RefusalCause, RefusedWrite, RejectedTarget, Requirements, Retries, RetryToken,
+    Revision, Rollout, Selected, Selection, SelectionProblem, SelectionSource, StageSeconds, Taint,
+    Toleration, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Work, WorkAfter,
+    WorkFeedback, Works,
 };
-pub use outlook::{AfterEnd, ClusterOutlook, NoOutlook, Outlook, Position};
 pub use pages::{PAGE_ENTRIES, expired_pages};
-pub use plan::{Action, Finish, NewWork, PageWrite, Plan, WorkContent};
+pub use plan::{Action, Finish, NewWork, Plan, RecordPageWrite, WorkContent};
 pub use reason::{Deadline, FailureReason, Reason};
 pub use report::{
     ActionCounts, ClusterStatus, Counts, DeletionReport, Halt, NAMED_CLUSTERS, Report, Urgency,
 };
 pub use selector::{InvalidSelector, Selector};
-pub use slots::{SlotInputs, Stop, Turn, Turns, next_moment, upgrades_allowed};
+pub use slots::{FreeSlots, HaltKind, SlotDecision, SlotInputs, next_moment, upgrades_allowed};
 pub use snapshot::{DecisionPage, Decisions, PlacementSummary, Snapshot, read_snapshot};
 pub use spec::{ActionSpec, AgentOptions, InvalidSpec, RequestedMethod, Spec, Strategy};
 pub use stage::Stage;

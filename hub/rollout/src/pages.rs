@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::assess::NewEntry;
 use crate::goal::short_hash;
-use crate::{Action, Owner, Page, PageHeader, PageWrite, Rollout};
+use crate::{Action, Owner, RecordPage, RecordPageHeader, RecordPageWrite, Rollout};
 
 /// Entries of a page: each change of a page is sent to everybody who watches it, so it is smaller than the API allows.
 pub const PAGE_ENTRIES: usize = 200;
@@ -34,7 +34,7 @@ pub(crate) fn write(rollout: &Rollout, entries: Vec<NewEntry>) -> Vec<Action> {
         let last = numbers
             .entry(owner.clone())
             .or_insert_with(|| last_number(rollout, &owner));
-        let header = Arc::new(PageHeader {
+        let header = Arc::new(RecordPageHeader {
             owner,
             rollout_since: since,
             goal,
@@ -50,7 +50,7 @@ pub(crate) fn write(rollout: &Rollout, entries: Vec<NewEntry>) -> Vec<Action> {
 
 /// An entry takes the place of another one: with the write that appends to the page, if there is one, because each write presumes
 /// the version of the page that was read.
-fn replace(rollout: &Rollout, page: &Page, index: usize, new: NewEntry, actions: &mut Vec<Action>) {
+fn replace(rollout: &Rollout, page: &RecordPage, index: usize, new: NewEntry, actions: &mut Vec<Action>) {
     let write = actions.iter_mut().find_map(|action| match action {
         Action::WritePage(write) if write.name == page.name => Some(write),
         _ => None,
@@ -59,7 +59,7 @@ fn replace(rollout: &Rollout, page: &Page, index: usize, new: NewEntry, actions:
         write.replaced.push((index, new.entry));
         return;
     }
-    actions.push(Action::WritePage(Box::new(PageWrite {
+    actions.push(Action::WritePage(Box::new(RecordPageWrite {
         name: Arc::clone(&page.name),
         number: page.number,
         header: Arc::clone(&page.header),
@@ -73,7 +73,7 @@ fn replace(rollout: &Rollout, page: &Page, index: usize, new: NewEntry, actions:
 
 fn write_group(
     rollout: &Rollout,
-    header: &Arc<PageHeader>,
+    header: &Arc<RecordPageHeader>,
     last: &mut u32,
     entries: Vec<NewEntry>,
     actions: &mut Vec<Action>,
@@ -82,7 +82,7 @@ fn write_group(
         .first()
         .map_or_else(|| "".into(), |first| Arc::clone(&first.target));
     let page = |name: Arc<str>, number, append_to, entries| {
-        Action::WritePage(Box::new(PageWrite {
+        Action::WritePage(Box::new(RecordPageWrite {
             name,
             number,
             header: Arc::clone(header),
@@ -108,7 +108,7 @@ fn write_group(
 }
 
 /// The page of this rollout and goal that has room.
-fn open_page<'a>(rollout: &'a Rollout, header: &PageHeader) -> Option<&'a Page> {
+fn open_page<'a>(rollout: &'a Rollout, header: &RecordPageHeader) -> Option<&'a RecordPage> {
     rollout
         .pages
         .iter()
@@ -136,12 +136,12 @@ fn page_name(owner: &Owner, number: u32) -> String {
 /// Pages that are old enough to go: none of the newest rollouts of an upgrade's name, and none with an entry of late. `pages` are all
 /// pages with the moment of their newest entry.
 pub fn expired_pages<'a>(
-    pages: impl Iterator<Item = (&'a Page, Timestamp)>,
+    pages: impl Iterator<Item = (&'a RecordPage, Timestamp)>,
     keep_rollouts: usize,
     keep_for: SignedDuration,
     now: Timestamp,
-) -> Vec<&'a Page> {
-    type Rollouts<'a> = BTreeMap<Timestamp, Vec<(&'a Page, Timestamp)>>;
+) -> Vec<&'a RecordPage> {
+    type Rollouts<'a> = BTreeMap<Timestamp, Vec<(&'a RecordPage, Timestamp)>>;
     let mut by_upgrade: BTreeMap<Option<crate::UpgradeKey>, Rollouts<'_>> = BTreeMap::new();
     for (page, newest) in pages {
         let rollouts = by_upgrade.entry(page.header.owner.upgrade.clone()).or_default();
@@ -179,9 +179,9 @@ mod tests {
     #[test]
     fn the_newest_rollouts_of_a_name_are_kept_however_old_they_are() {
         let day = |day: i64| Timestamp::from_second(86_400 * day).unwrap();
-        let page = |name: &str, since: i64| Page {
+        let page = |name: &str, since: i64| RecordPage {
             name: format!("{name}-{since}").into(),
-            header: Arc::new(PageHeader {
+            header: Arc::new(RecordPageHeader {
                 owner: owner(name),
                 rollout_since: day(since),
                 goal: "".into(),
@@ -191,7 +191,7 @@ mod tests {
             entries: 1,
             resource_version: "1".into(),
         };
-        let pages: Vec<Page> = (0..4)
+        let pages: Vec<RecordPage> = (0..4)
             .map(|since| page("a", since))
             .chain([page("b", 0)])
             .collect();

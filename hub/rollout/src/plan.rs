@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::spec::AgentOptions;
 use crate::{
-    Entry, Operators, PageHeader, PlacementKey, Report, RetryToken, Revision, Target, Uid, UpgradeMethod,
+    Entry, Operators, PlacementKey, RecordPageHeader, Report, RetryToken, Revision, Target, Uid,
+    UpgradeMethod,
 };
 
 /// What a work is to contain.
@@ -79,13 +80,13 @@ pub struct Finish {
 
 /// Entries to be written on one page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PageWrite {
+pub struct RecordPageWrite {
     /// The page.
     pub name: Arc<str>,
     /// Its number.
     pub number: u32,
     /// What it says of all its entries.
-    pub header: Arc<PageHeader>,
+    pub header: Arc<RecordPageHeader>,
     /// The goal in words.
     pub target: Arc<str>,
     /// Who started the rollout.
@@ -170,7 +171,7 @@ pub enum Action {
         kind: WorkKind,
     },
     /// Write entries on a page of records.
-    WritePage(Box<PageWrite>),
+    WritePage(Box<RecordPageWrite>),
     /// Mark a page as history (the upgrade is being deleted), or as this upgrade's (it was restored under another uid).
     MarkPage {
         /// The page.

@@ -47,9 +47,9 @@ impl ClusterStatus {
         match self.state {
             ClusterState::Failed => Some(Urgency::Failed),
             ClusterState::NotStarted if self.reason.is_turn() => None,
-            ClusterState::NotStarted => Some(Urgency::Kept),
+            ClusterState::NotStarted => Some(Urgency::Blocked),
             ClusterState::Complete => None,
-            _ => Some(Urgency::Moving),
+            _ => Some(Urgency::InFlight),
         }
     }
 }
@@ -60,9 +60,9 @@ pub enum Urgency {
     /// It has failed.
     Failed,
     /// It is in flight.
-    Moving,
+    InFlight,
     /// Something keeps it from starting.
-    Kept,
+    Blocked,
 }
 
 /// Why no further cluster starts.

@@ -1,6 +1,6 @@
 //! Which clusters start now: from what all assessments add up to, without looking at each cluster.
 //!
-//! [`Stop`], [`Turns`] and [`next_moment`] are the rules themselves, functions of a few numbers ([`SlotInputs`]). A decision takes
+//! [`HaltKind`], [`FreeSlots`] and [`next_moment`] are the rules themselves, functions of a few numbers ([`SlotInputs`]). A decision takes
 //! these numbers from its totals; a forecast counts them up itself, and follows the same rules.
 
 use drydock_names::{ClusterName, IntOrPercent};
@@ -75,7 +75,7 @@ impl SlotInputs {
 
 /// Why no further cluster starts, where the selection is known and the spec valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum HaltKind {
     /// The user paused it.
     Paused,
     /// A canary failed.
@@ -99,7 +99,7 @@ pub enum Stop {
     },
 }
 
-impl Stop {
+impl HaltKind {
     /// The first of the reasons for which no further cluster starts; none if they may.
     pub fn of(
         spec: &Spec,
@@ -133,16 +133,16 @@ impl Stop {
     }
 }
 
-fn failure_budget(spec: &Spec, inputs: &SlotInputs) -> Option<Stop> {
+fn failure_budget(spec: &Spec, inputs: &SlotInputs) -> Option<HaltKind> {
     let allowed = spec.strategy.max_failures?;
     let budget = spec.strategy.failure_budget(inputs.selected)?;
-    (inputs.failures >= budget).then_some(Stop::FailureBudgetSpent { allowed })
+    (inputs.failures >= budget).then_some(HaltKind::FailureBudgetSpent { allowed })
 }
 
 /// Complete canaries must stay healthy for a while before any other cluster starts. Once one has started after the last canary was
 /// complete, the soak is over; one that was started before a canary joined, or for what an edit has replaced, says nothing about
 /// it. The soak counts from the moment that the last canary was complete and Available; an unhealthy canary stops it.
-fn soaking(spec: &Spec, inputs: &SlotInputs, now: Timestamp) -> Option<Stop> {
+fn soaking(spec: &Spec, inputs: &SlotInputs, now: Timestamp) -> Option<HaltKind> {
     if spec.strategy.soak.is_zero() || inputs.complete_canaries < inputs.awaited_canaries {
         return None;
     }
@@ -150,28 +150,28 @@ fn soaking(spec: &Spec, inputs: &SlotInputs, now: Timestamp) -> Option<Stop> {
         return None;
     }
     if inputs.unhealthy_canaries > 0 {
-        return Some(Stop::CanarySoaking { until: None });
+        return Some(HaltKind::CanarySoaking { until: None });
     }
     // A canary that needed nothing has nothing to show.
     let until = inputs
         .canaries_available?
         .saturating_add(spec.strategy.soak)
         .ok()?;
-    (now < until).then_some(Stop::CanarySoaking { until: Some(until) })
+    (now < until).then_some(HaltKind::CanarySoaking { until: Some(until) })
 }
 
 /// When the stop ends by itself, or a start window opens or closes that matters: time to look again.
 pub fn next_moment(
-    stop: Option<&Stop>,
+    halt: Option<&HaltKind>,
     continuing: usize,
     opening: impl FnOnce() -> Opening,
 ) -> Option<Timestamp> {
-    let by_stop = match stop {
-        Some(Stop::CanarySoaking { until }) => *until,
-        Some(Stop::AwaitingStartWindow { opens }) => *opens,
+    let by_stop = match halt {
+        Some(HaltKind::CanarySoaking { until }) => *until,
+        Some(HaltKind::AwaitingStartWindow { opens }) => *opens,
         _ => None,
     };
-    let by_window = (stop.is_none() || continuing > 0)
+    let by_window = (halt.is_none() || continuing > 0)
         .then(opening)
         .and_then(|opening| match opening {
             Opening::OpenUntil(closes) => Some(closes),
@@ -183,7 +183,7 @@ pub fn next_moment(
 
 /// Whether it is a cluster's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum SlotDecision {
     /// It may start.
     Starts,
     /// It waits; another one behind it may start.
@@ -194,13 +194,13 @@ pub enum Turn {
 
 /// The free slots of one moment. Clusters are offered in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turns {
+pub struct FreeSlots {
     free: usize,
     kept: usize,
     is_canaries_turn: bool,
 }
 
-impl Turns {
+impl FreeSlots {
     /// The slots that are free when `limit` clusters may be in flight.
     pub fn new(limit: usize, inputs: &SlotInputs) -> Self {
         // Until it is known which works there are, each that there may be counts.
@@ -214,13 +214,13 @@ impl Turns {
     }
 
     /// Whether a cluster may start: one that needs a slot or has one, and is a canary or one of the others.
-    pub fn of(&self, needs_slot: bool, is_other: bool) -> Turn {
+    pub fn of(&self, needs_slot: bool, is_other: bool) -> SlotDecision {
         let slots = if needs_slot { self.free } else { self.kept };
         match slots {
-            0 if needs_slot => Turn::NoSlotLeft,
-            0 => Turn::Waits,
-            _ if is_other && self.is_canaries_turn => Turn::Waits,
-            _ => Turn::Starts,
+            0 if needs_slot => SlotDecision::NoSlotLeft,
+            0 => SlotDecision::Waits,
+            _ if is_other && self.is_canaries_turn => SlotDecision::Waits,
+            _ => SlotDecision::Starts,
         }
     }
 
@@ -254,20 +254,20 @@ pub(crate) fn halt(rollout: &Rollout, totals: &Totals, now: Timestamp) -> Option
         return Some(Halt::Selection);
     }
     let windows = &spec.strategy.windows;
-    let stop = Stop::of(spec, &SlotInputs::of(totals), now, || opening(windows, now))?;
-    Some(match stop {
-        Stop::Paused => Halt::Paused,
-        Stop::CanaryFailed => Halt::CanaryFailed(totals.failed_canaries.clone()),
-        Stop::NoCanaryMatched => Halt::NoCanaryMatched,
-        Stop::FailureBudgetSpent { allowed } => Halt::FailureBudgetSpent {
+    let halt = HaltKind::of(spec, &SlotInputs::of(totals), now, || opening(windows, now))?;
+    Some(match halt {
+        HaltKind::Paused => Halt::Paused,
+        HaltKind::CanaryFailed => Halt::CanaryFailed(totals.failed_canaries.clone()),
+        HaltKind::NoCanaryMatched => Halt::NoCanaryMatched,
+        HaltKind::FailureBudgetSpent { allowed } => Halt::FailureBudgetSpent {
             failed: totals.failures,
             allowed,
         },
-        Stop::CanarySoaking { until } => Halt::CanarySoaking {
+        HaltKind::CanarySoaking { until } => Halt::CanarySoaking {
             until,
             unhealthy: totals.unhealthy_canaries.clone(),
         },
-        Stop::AwaitingStartWindow { opens } => Halt::AwaitingStartWindow { opens },
+        HaltKind::AwaitingStartWindow { opens } => Halt::AwaitingStartWindow { opens },
     })
 }
 
@@ -282,12 +282,12 @@ pub(crate) fn wake(
         .spec
         .as_ref()
         .map_or(&[][..], |spec| &spec.strategy.windows);
-    let stop = halt.map(|halt| match halt {
-        Halt::CanarySoaking { until, .. } => Stop::CanarySoaking { until: *until },
-        Halt::AwaitingStartWindow { opens } => Stop::AwaitingStartWindow { opens: *opens },
-        _ => Stop::Paused,
+    let halt = halt.map(|halt| match halt {
+        Halt::CanarySoaking { until, .. } => HaltKind::CanarySoaking { until: *until },
+        Halt::AwaitingStartWindow { opens } => HaltKind::AwaitingStartWindow { opens: *opens },
+        _ => HaltKind::Paused,
     });
-    next_moment(stop.as_ref(), totals.continuing.len(), || opening(windows, now))
+    next_moment(halt.as_ref(), totals.continuing.len(), || opening(windows, now))
 }
 
 /// The clusters that start or continue.
@@ -324,15 +324,15 @@ pub(crate) fn fill_slots(
     if halt.is_some() {
         return filled;
     }
-    let mut turns = Turns::new(limit, &inputs);
+    let mut free_slots = FreeSlots::new(limit, &inputs);
     for key in &totals.startable {
-        match turns.of(key.needs_slot, key.is_other) {
-            Turn::NoSlotLeft => break,
-            Turn::Starts if !is_taken(&key.name) => {
-                turns.take(key.needs_slot);
+        match free_slots.of(key.needs_slot, key.is_other) {
+            SlotDecision::NoSlotLeft => break,
+            SlotDecision::Starts if !is_taken(&key.name) => {
+                free_slots.take(key.needs_slot);
                 filled.starts.push(key.name.clone());
             }
-            Turn::Starts | Turn::Waits => {}
+            SlotDecision::Starts | SlotDecision::Waits => {}
         }
     }
     filled

@@ -4,7 +4,7 @@ use drydock_names::ClusterName;
 use drydock_names::names::{EndState, WorkKind};
 
 use crate::deletion::first_names;
-use crate::{Action, NewWork, RecordedOutcome, Rollout, Row};
+use crate::{Action, ClusterRow, NewWork, RecordedOutcome, Rollout};
 
 /// Something that happened to an upgrade, or to one of its clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Transition {
 }
 
 /// What an action that was carried out means, if users want to know. `row` is that of its cluster as the action was decided.
-pub fn of_action(row: Option<&Row>, rollout: &Rollout, action: &Action) -> Vec<Transition> {
+pub fn of_action(row: Option<&ClusterRow>, rollout: &Rollout, action: &Action) -> Vec<Transition> {
     match action {
         Action::CreateWork(new) => vec![created(row, rollout, new)],
         Action::FinishWork(finish) => {
@@ -91,7 +91,7 @@ fn recorded(entry: &crate::Entry) -> Option<Transition> {
     ))
 }
 
-fn created(row: Option<&Row>, rollout: &Rollout, new: &NewWork) -> Transition {
+fn created(row: Option<&ClusterRow>, rollout: &Rollout, new: &NewWork) -> Transition {
     let goal = &new.revision.goal;
     let mut works = row.into_iter().flat_map(|row| row.works.iter());
     let under_way = works.any(|(_, work)| rollout.upgrade.owns_work(work) && work.outcome.is_none());

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgradeRecord, ManagedClustersUpgradeStatus};
-use drydock_forecast::{FailureRate, Forecast, GroupBy, Model, Runs};
+use drydock_forecast::{FailureRate, Forecast, GroupBy, Model, SimulationSettings};
 use drydock_objects::{
     ForecastOnRecord, Planned, RolloutStart, forecast_error, forecast_status, has_start_forecast, record,
     without_forecast,
@@ -172,25 +172,30 @@ fn what_counts(report: &Report, generation: i64) -> u64 {
 }
 
 async fn compute(context: &Context, key: &UpgradeKey, now: Timestamp) -> Option<Forecast> {
-    let (outlook, past) = {
+    let (forecast_input, past) = {
         let mut fleet = context.cache.fleet();
-        let outlook = fleet.outlook(key, now)?.ok()?;
-        (outlook, fleet.past_upgrades(&GroupBy::ProviderAndSize))
+        let forecast_input = fleet.forecast_input(key, now)?.ok()?;
+        (forecast_input, fleet.past_upgrades(&GroupBy::ProviderAndSize))
     };
     let most = context.forecast_runs;
-    let count = CLUSTERS_IN_ALL_RUNS / outlook.clusters.len().max(1);
+    let count = CLUSTERS_IN_ALL_RUNS / forecast_input.clusters.len().max(1);
     let count = u32::try_from(count)
         .unwrap_or(u32::MAX)
         .clamp(most.div_ceil(2), most);
-    let runs = Runs {
+    let runs = SimulationSettings {
         count,
         seed: 0,
         with_clusters: false,
     };
     // It takes longer than others should wait.
     let computed = tokio::task::spawn_blocking(move || {
-        let model = Model::new(&outlook, &past, &GroupBy::ProviderAndSize, FailureRate::Recorded);
-        Forecast::of(&outlook, &model, runs)
+        let model = Model::new(
+            &forecast_input,
+            &past,
+            &GroupBy::ProviderAndSize,
+            FailureRate::Recorded,
+        );
+        Forecast::of(&forecast_input, &model, runs)
     });
     match computed.await {
         Ok(forecast) => Some(forecast),

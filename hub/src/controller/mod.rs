@@ -22,8 +22,8 @@ use drydock_runtime::Clock;
 use drydock_runtime::backoff::Backoff;
 use drydock_runtime::events::Publisher;
 use drydock_runtime::object_key::ObjectKey;
-use drydock_runtime::panics::caught;
-use drydock_runtime::watch_backoff::{patient, stopped_before_the_first_list};
+use drydock_runtime::panics::catch_panic;
+use drydock_runtime::watch_backoff::{stopped_before_the_first_list, with_backoff};
 use futures::StreamExt;
 use kube::runtime::controller::{Action, Config};
 use kube::runtime::{Controller, Predicate, PredicateConfig, WatchStreamExt, predicates, reflector, watcher};
@@ -69,7 +69,7 @@ pub(crate) async fn run(
     let api: Api<ManagedClustersUpgrade> = Api::all(context.client.clone());
     // Every upgrade is the hub's: there is no label to select by.
     let health = context.health.clone();
-    let events = patient(watcher(api, watcher::Config::default()))
+    let events = with_backoff(watcher(api, watcher::Config::default()))
         .inspect(move |event| health.saw("upgrades", event.is_err()));
     let context = Arc::new(context);
     let upgrades = follow_upgrades(events, context.cache.clone(), forgetting(&context))
@@ -138,7 +138,7 @@ async fn reconcile(
 ) -> Result<Action, ReconcileError> {
     let started = Instant::now();
     let key = drydock_objects::upgrade::key(&upgrade);
-    let outcome = match caught(reconcile::reconcile(&key, &context)).await {
+    let outcome = match catch_panic(reconcile::reconcile(&key, &context)).await {
         Ok(outcome) => outcome,
         Err(panicked) => Err(ReconcileError::Panicked(panicked)),
     };

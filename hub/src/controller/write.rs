@@ -6,7 +6,7 @@ use drydock_api::names::{HUB_MANAGER, UPGRADE_FINALIZER, WorkKind};
 use drydock_api::ocm::{ManifestWork, Placement};
 use drydock_objects::works::{self, CommittedOutcome, PartialManifestWork, WorkTemplate};
 use drydock_objects::{Planned, placement, record};
-use drydock_rollout::{Action, Finish, NewWork, PageWrite, PlacementKey, RefusalCause, Stage, Uid};
+use drydock_rollout::{Action, Finish, NewWork, PlacementKey, RecordPageWrite, RefusalCause, Stage, Uid};
 use drydock_runtime::follow::version_of;
 use drydock_runtime::object_key::ObjectKey;
 use http::HeaderValue;
@@ -392,13 +392,16 @@ impl Writer<'_> {
     }
 
     /// A page belongs to the namespace of the upgrade whose rollout it is about.
-    fn records(&self, write: &PageWrite) -> Api<ManagedClustersUpgradeRecord> {
+    fn records(&self, write: &RecordPageWrite) -> Api<ManagedClustersUpgradeRecord> {
         let own = &self.planned.rollout.upgrade.key;
         self.api(&write.header.owner.upgrade.as_ref().unwrap_or(own).namespace)
     }
 
     /// The upgrade that another one's entry is about, if it exists after all: the watch may be behind that of the works.
-    async fn find_other(&self, write: &PageWrite) -> Result<Option<ManagedClustersUpgrade>, kube::Error> {
+    async fn find_other(
+        &self,
+        write: &RecordPageWrite,
+    ) -> Result<Option<ManagedClustersUpgrade>, kube::Error> {
         let owner = &write.header.owner;
         match &owner.upgrade {
             Some(key) if !self.planned.rollout.upgrade.owns(owner) => {
@@ -409,7 +412,7 @@ impl Writer<'_> {
         }
     }
 
-    async fn write_page(&self, write: &PageWrite) -> WriteOutcome {
+    async fn write_page(&self, write: &RecordPageWrite) -> WriteOutcome {
         match self.find_other(write).await {
             Err(error) => return of_error(error),
             Ok(Some(other)) => {

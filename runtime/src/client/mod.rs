@@ -21,7 +21,7 @@ use tower::{BoxError, Service, ServiceBuilder};
 pub use metrics::RequestMetrics;
 pub use request::{RequestKind, Verb};
 
-use crate::leader::{Leadership, guard};
+use crate::leader::{Leadership, leader_only_writes};
 use crate::server_time::ServerTime;
 use metrics::MetricsLayer;
 use retry::ReadRetry;
@@ -100,7 +100,7 @@ pub fn from_config(config: Config, metrics: &RequestMetrics) -> Result<Client, C
 ///
 /// # Errors
 /// If the configuration's certificates or credentials cannot be used.
-pub fn timed_from_config(
+pub fn from_config_with_server_time(
     config: Config,
     metrics: &RequestMetrics,
     time: &ServerTime,
@@ -114,14 +114,14 @@ pub fn timed_from_config(
 ///
 /// # Errors
 /// If the configuration's certificates or credentials cannot be used.
-pub fn guarded_from_config(
+pub fn from_config_for_leader(
     config: Config,
     metrics: &RequestMetrics,
     time: &ServerTime,
     leadership: Leadership,
 ) -> Result<Client, ClientError> {
     let namespace = config.default_namespace.clone();
-    let transport = guard(time.reading(transport(config)?), leadership);
+    let transport = leader_only_writes(time.reading(transport(config)?), leadership);
     Ok(from_service(transport, &namespace, metrics))
 }
 

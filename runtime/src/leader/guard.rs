@@ -16,20 +16,20 @@ pub struct NotLeading;
 
 /// A transport whose writes need leadership.
 #[derive(Clone, Debug)]
-pub struct Guarded<S> {
+pub struct LeaderOnlyWrites<S> {
     transport: S,
     leadership: Leadership,
 }
 
 /// Lets writes through `transport` only while `leadership` is held; reads always.
-pub fn guard<S>(transport: S, leadership: Leadership) -> Guarded<S> {
-    Guarded {
+pub fn leader_only_writes<S>(transport: S, leadership: Leadership) -> LeaderOnlyWrites<S> {
+    LeaderOnlyWrites {
         transport,
         leadership,
     }
 }
 
-impl<S, B> Service<Request<B>> for Guarded<S>
+impl<S, B> Service<Request<B>> for LeaderOnlyWrites<S>
 where
     S: Service<Request<B>>,
     S::Error: Into<BoxError>,

@@ -9,7 +9,7 @@ mod election;
 mod guard;
 
 pub use election::{Election, ElectionError, LeaseSettings};
-pub use guard::{Guarded, NotLeading, guard};
+pub use guard::{LeaderOnlyWrites, NotLeading, leader_only_writes};
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -10,7 +10,7 @@ use crate::access::Object;
 pub type Shared = Arc<Object>;
 
 /// A namespace and a name.
-pub type Named = (String, String);
+pub type NamespacedName = (String, String);
 
 /// `metadata.<field>` as a string, empty where it is absent.
 fn metadata<'a>(object: &'a Value, field: &str) -> &'a str {
@@ -28,7 +28,7 @@ pub fn namespace(object: &Value) -> &str {
 }
 
 /// The object's namespace and name.
-pub fn named(object: &Value) -> Named {
+pub fn named(object: &Value) -> NamespacedName {
     (namespace(object).to_owned(), name(object).to_owned())
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::{FutureExt, Stream, StreamExt};
 use tokio::time::Instant;
 
-use kube_sandbox::object::Named;
+use kube_sandbox::object::NamespacedName;
 use kube_sandbox::sleep::sleep_until_some;
 
 /// All events that have come by now, so that nothing is decided before what is there already is read; none if it is time
@@ -27,23 +27,23 @@ pub async fn batch<E>(events: &mut (impl Stream<Item = E> + Unpin), wake: Option
 /// Objects to look at, each once however often it was marked.
 #[derive(Debug, Default)]
 pub struct Queue {
-    dirty: BTreeSet<Named>,
-    wakes: BTreeMap<Named, Instant>,
+    dirty: BTreeSet<NamespacedName>,
+    wakes: BTreeMap<NamespacedName, Instant>,
 }
 
 impl Queue {
     /// An object is to be looked at.
-    pub fn mark(&mut self, id: Named) {
+    pub fn mark(&mut self, id: NamespacedName) {
         self.dirty.insert(id);
     }
 
     /// An object is to be looked at again after a while, unless it is marked before; only the last wait counts.
-    pub fn wake_after(&mut self, id: Named, wait: Duration) {
+    pub fn wake_after(&mut self, id: NamespacedName, wait: Duration) {
         self.wakes.insert(id, Instant::now() + wait);
     }
 
     /// An object waits no longer.
-    pub fn forget(&mut self, id: &Named) {
+    pub fn forget(&mut self, id: &NamespacedName) {
         self.wakes.remove(id);
     }
 
@@ -60,7 +60,7 @@ impl Queue {
     }
 
     /// The next object to look at; it waits no longer.
-    pub fn pop(&mut self) -> Option<Named> {
+    pub fn pop(&mut self) -> Option<NamespacedName> {
         let next = self.dirty.pop_first();
         next.inspect(|id| self.forget(id))
     }

@@ -84,7 +84,7 @@ fn facts(object: &Value) -> BTreeMap<String, String> {
 /// Writes down every change of every fact.
 fn follow(server: &ApiServer, log: &Log) {
     for (group, version, plural) in WATCHED {
-        let call = Call::over(
+        let call = Call::on_collection(
             Identity::new("observer"),
             server.kind(group, version, plural).unwrap(),
             None,

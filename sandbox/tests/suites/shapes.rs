@@ -344,7 +344,7 @@ async fn reach(moment: &Moment) -> Option<TestEnv> {
 fn objects_of(env: &TestEnv, group: &str, version: &str, plural: &str) -> Vec<Value> {
     let server = env.spoke("dev1").unwrap();
     let kind = server.kind(group, version, plural).unwrap();
-    let call = Call::over(Identity::new("observer"), kind, None);
+    let call = Call::on_collection(Identity::new("observer"), kind, None);
     let list = server.list(&call, &ListOptions::default()).unwrap();
     list.items.iter().map(|object| object.value().clone()).collect()
 }

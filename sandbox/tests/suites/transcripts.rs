@@ -248,7 +248,7 @@ fn key(object: &Value) -> String {
 fn observe(server: &ApiServer, seen: &Arc<Mutex<ObservedStates>>) {
     for (group, version, plural) in WATCHED {
         let kind = server.kind(group, version, plural).unwrap();
-        let call = Call::over(Identity::new("observer"), kind, None);
+        let call = Call::on_collection(Identity::new("observer"), kind, None);
         let options = WatchOptions {
             resource_version: Some(server.revision().to_string()),
             ..WatchOptions::default()

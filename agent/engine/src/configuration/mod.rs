@@ -73,7 +73,7 @@ pub enum PolicySource {
 impl TryFrom<String> for PolicySource {
     type Error = String;
 
-    /// As the original reads it: in any case; empty is the UpgradeConfig on the cluster.
+    /// As managed-upgrade-operator reads it: in any case; empty is the UpgradeConfig on the cluster.
     fn try_from(text: String) -> Result<Self, String> {
         match text.trim().to_ascii_uppercase().as_str() {
             "OCM" => Ok(Self::Ocm),
@@ -116,7 +116,7 @@ pub struct Configuration {
     pub notes: Vec<String>,
 }
 
-/// The list of steps by name; ARO is the original's default.
+/// The list of steps by name; ARO is managed-upgrade-operator's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum UpgraderType {
@@ -139,7 +139,7 @@ impl TryFrom<String> for UpgraderType {
     }
 }
 
-/// Reads `config.yaml`. What the original accepts is accepted: a null is as if the field were not there.
+/// Reads `config.yaml`. What managed-upgrade-operator accepts is accepted: a null is as if the field were not there.
 ///
 /// # Errors
 /// If it is not of the right form, or a number makes no sense.

@@ -18,7 +18,7 @@ use crate::facts::{Facts, Need, Unread};
 /// A node that was cordoned no longer ago than this was cordoned for the drain that is seen for the first time now.
 const JUST_NOW: SignedDuration = SignedDuration::from_mins(10);
 
-/// What is done about a pod, by the original's names.
+/// What is done about a pod, by managed-upgrade-operator's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strategy {
     /// A pod without a budget is deleted.
@@ -34,7 +34,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// The original's name.
+    /// managed-upgrade-operator's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Delete => "DELETE",

@@ -1,4 +1,4 @@
-//! The table of metrics: names, labels and what they mean. Names and labels are the original's where it has them.
+//! The table of metrics: names, labels and what they mean. Names and labels are managed-upgrade-operator's where it has them.
 
 /// A family of series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

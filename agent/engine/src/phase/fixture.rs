@@ -1,4 +1,4 @@
-//! Observations for tests: a cluster on 4.14.9 that is asked to go to 4.14.12, which it is offered.
+//! ReadOnDemand for tests: a cluster on 4.14.9 that is asked to go to 4.14.12, which it is offered.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use drydock_api::upgradeconfig::{Desired, UpgradeConfigSpec, UpgradeType};
 use jiff::Timestamp;
 
 use crate::facts::{
-    Facts, HistoryEntry, InForce, Observation, Observations, ObservedCluster, Origin, ReleaseRef, Workers,
+    ActiveConfiguration, Facts, HistoryEntry, Observation, ObservedCluster, Origin, ReadOnDemand, ReleaseRef,
+    Workers,
 };
 
 /// When the tests' upgrade may start.
@@ -55,8 +56,8 @@ pub(crate) fn observation() -> Observation {
             paused: false,
             degraded: None,
         })),
-        in_force: InForce::default(),
-        seen: Observations::default(),
+        in_force: ActiveConfiguration::default(),
+        seen: ReadOnDemand::default(),
         drain_check_due: true,
         refusals: BTreeMap::new(),
         now: START,

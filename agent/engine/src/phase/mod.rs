@@ -8,7 +8,7 @@ mod pending;
 #[cfg(test)]
 mod tests;
 mod transition;
-mod unseen;
+mod unknown_cluster;
 mod upgrading;
 
 use std::collections::BTreeSet;
@@ -101,7 +101,7 @@ pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
     let is_new = before.history.iter().flatten().next().is_none();
     let mut facts = match seen.facts() {
         Ok(facts) => facts,
-        Err(why) => return unseen::decide(seen, status, &why),
+        Err(why) => return unknown_cluster::decide(seen, status, &why),
     };
     let mut history = status.history.take().unwrap_or_default();
     facts.request = edits::request(&facts, history.first());

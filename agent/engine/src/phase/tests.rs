@@ -55,7 +55,7 @@ impl Agent {
 
     /// One pass: reads what is asked for, and writes the status. Returns the decision.
     fn pass(&mut self) -> Decision {
-        self.seen.seen = crate::facts::Observations::default();
+        self.seen.seen = crate::facts::ReadOnDemand::default();
         let mut decision = decide(&self.seen, &self.status);
         for _ in 0..16 {
             for need in std::mem::take(&mut decision.needs) {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::configuration::Configuration;
 use crate::facts::Workers;
 
-/// Who makes our silences; the original's name, by which its tools find them.
+/// Who makes our silences; managed-upgrade-operator's name, by which its tools find them.
 pub const CREATOR: &str = "managed-upgrade-operator";
 /// What the comments of the silences for the control plane have in common.
 pub const CONTROL_PLANE: &str = "OSD control plane";

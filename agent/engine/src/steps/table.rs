@@ -26,7 +26,7 @@ pub struct Step {
     pub milestone: Option<Milestone>,
     /// The reason of the Event that reports that it waits.
     pub warned: Option<&'static str>,
-    /// What the original's metric `managed_upgrade_condition_…_timestamp` calls it.
+    /// What managed-upgrade-operator's metric `managed_upgrade_condition_…_timestamp` calls it.
     pub metric: &'static str,
     /// What it makes of the facts.
     pub decide: fn(&StepContext<'_>) -> StepOutcome,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// This many durations say enough by themselves; fewer are shrunk towards those of the next larger circle.
+/// This many durations say enough by themselves; fewer are shrunk towards those of the next larger pool.
 pub(super) const ENOUGH: usize = 20;
 
 /// Durations in seconds, the shortest first; at least one.
@@ -54,7 +54,7 @@ impl Durations {
     }
 }
 
-/// Durations of several circles, the nearest first, each with its share of the draws.
+/// Durations of several pools, the nearest first, each with its share of the draws.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Mixture {
     parts: Vec<(f64, Arc<Durations>)>,
@@ -64,14 +64,11 @@ pub(super) struct Mixture {
 }
 
 impl Mixture {
-    /// Circles with the number of durations that they have, the nearest first; what they leave has `otherwise`.
-    pub fn of(
-        circles: impl IntoIterator<Item = (usize, Arc<Durations>)>,
-        otherwise: &Arc<Durations>,
-    ) -> Self {
+    /// Pools with the number of durations that they have, the nearest first; what they leave has `otherwise`.
+    pub fn of(pools: impl IntoIterator<Item = (usize, Arc<Durations>)>, otherwise: &Arc<Durations>) -> Self {
         let mut parts = Vec::new();
         let mut left = 1.0;
-        for (count, durations) in circles {
+        for (count, durations) in pools {
             let share = left * (count as f64 / ENOUGH as f64).min(1.0);
             if share > 0.0 {
                 parts.push((share, durations));
@@ -108,14 +105,14 @@ impl Mixture {
     }
 
     /// A duration that exceeds `elapsed`, drawn by two numbers from 0 to 1.
-    pub fn draw(&self, circle: f64, place: f64, elapsed: f64) -> f64 {
+    pub fn draw(&self, pool: f64, place: f64, elapsed: f64) -> f64 {
         if elapsed <= 0.0 {
-            let mut circle = circle;
+            let mut pool = pool;
             for (share, durations) in &self.parts {
-                if circle < *share {
+                if pool < *share {
                     return durations.at(place);
                 }
-                circle -= share;
+                pool -= share;
             }
             return self
                 .parts
@@ -123,14 +120,14 @@ impl Mixture {
                 .map_or(60.0, |(_, durations)| durations.at(place));
         }
         let all = self.share_beyond(elapsed);
-        let mut circle = circle * all;
+        let mut pool = pool * all;
         for (share, durations) in &self.parts {
             let shorter = durations.share_up_to(elapsed);
             let beyond = share * (1.0 - shorter);
-            if circle < beyond {
+            if pool < beyond {
                 return durations.at(shorter + place * (1.0 - shorter));
             }
-            circle -= beyond;
+            pool -= beyond;
         }
         // It has lasted longer than all that is known: by up to half as long again.
         elapsed * (1.0 + 0.5 * place)
@@ -177,9 +174,9 @@ mod tests {
     fn what_has_lasted_long_lasts_longer_than_that() {
         let mixture = Mixture::of([(10, durations(&[100.0, 200.0]))], &durations(&[300.0, 500.0]));
         for elapsed in [1.0, 99.0, 150.0, 250.0, 499.0, 5000.0] {
-            for circle in [0.0, 0.3, 0.7, 0.999] {
+            for pool in [0.0, 0.3, 0.7, 0.999] {
                 for place in [0.0, 0.5, 0.999] {
-                    let drawn = mixture.draw(circle, place, elapsed);
+                    let drawn = mixture.draw(pool, place, elapsed);
                     assert!(drawn >= elapsed, "{drawn} after {elapsed}");
                 }
             }

@@ -2,25 +2,25 @@
 //! it, of the fleet, and by published figures where there is nothing better.
 
 mod basis;
-mod circles;
 mod durations;
 mod failures;
 mod group;
 mod past;
+mod pools;
 mod published;
 mod speed;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use drydock_rollout::{ClusterName, Outlook, Position, Stage, StageSet};
+use drydock_rollout::{ClusterName, ForecastInput, Position, Stage, StageSet};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-use crate::draws::{Draw, Draws, StageEnd};
-use circles::{StreamTable, circle};
+use crate::stage_sample::{StageEnd, StageSample, StageSampler};
 use durations::{ENOUGH, Mixture};
 use failures::Failures;
+use pools::{StreamTable, pool};
 use speed::{Progress, SpeedFactor};
 
 pub use basis::Basis;
@@ -33,7 +33,7 @@ pub use past::{PastFailure, PastUpgrade, Stream};
 pub struct Model {
     /// Those of the platform's upgrade: clusters that nothing tells apart share one.
     platform: Vec<Mixture>,
-    /// Which of them each cluster of the outlook has, and the row of its stream.
+    /// Which of them each cluster of the forecast's input has, and the row of its stream.
     clusters: Vec<(u32, u8)>,
     /// Those of the other stages.
     others: [Mixture; 4],
@@ -43,18 +43,23 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of the clusters of an outlook, by what is on record.
-    pub fn new(outlook: &Outlook, past: &[PastUpgrade], group_by: &GroupBy, rate: FailureRate) -> Self {
-        let target = outlook.spec.goal.version();
+    /// The model of the clusters of a forecast's input, by what is on record.
+    pub fn new(
+        forecast_input: &ForecastInput,
+        past: &[PastUpgrade],
+        group_by: &GroupBy,
+        rate: FailureRate,
+    ) -> Self {
+        let target = forecast_input.spec.goal.version();
         let (present, earlier): (Vec<PastUpgrade>, Vec<PastUpgrade>) = past
             .iter()
             .cloned()
-            .partition(|upgrade| Some(upgrade.rollout.1) == outlook.since);
+            .partition(|upgrade| Some(upgrade.rollout.1) == forecast_input.since);
         let mut tables: [Option<StreamTable>; 3] = [None, None, None];
         let mut platform: Vec<Mixture> = Vec::new();
         let mut known: BTreeMap<(usize, Option<Arc<str>>), u32> = BTreeMap::new();
-        let mut clusters = Vec::with_capacity(outlook.clusters.len());
-        for cluster in &outlook.clusters {
+        let mut clusters = Vec::with_capacity(forecast_input.clusters.len());
+        for cluster in &forecast_input.clusters {
             let stream = cluster
                 .from
                 .as_ref()
@@ -79,14 +84,14 @@ impl Model {
             platform,
             clusters,
             others: others(past),
-            failures: Failures::of(rate, past, stages(outlook)),
+            failures: Failures::of(rate, past, stages(forecast_input)),
             speed: SpeedFactor::of(published::FLEET_DEVIATION, &[]),
             basis: basis(
                 &tables,
                 present.iter().filter(|upgrade| upgrade.failure.is_none()).count(),
             ),
         };
-        let shown = model.shown(outlook, &present);
+        let shown = model.shown(forecast_input, &present);
         model.speed = SpeedFactor::of(speed::deviation(&earlier), &shown);
         model
     }
@@ -97,7 +102,7 @@ impl Model {
     }
 
     /// What the clusters of the rollout itself have shown.
-    fn shown(&self, outlook: &Outlook, present: &[PastUpgrade]) -> Vec<Progress> {
+    fn shown(&self, forecast_input: &ForecastInput, present: &[PastUpgrade]) -> Vec<Progress> {
         let expected = |index: usize| &self.platform[self.clusters[index].0 as usize];
         let progress = |index: usize, seconds: f64, done: bool| Progress {
             seconds,
@@ -110,14 +115,14 @@ impl Model {
             .filter(|upgrade| upgrade.failure.is_none())
             .filter_map(|upgrade| Some((&upgrade.cluster, upgrade.stages.upgrade? as f64)))
             .collect();
-        let seen = outlook.clusters.iter().enumerate();
+        let seen = forecast_input.clusters.iter().enumerate();
         seen.filter_map(|(index, cluster)| match &cluster.position {
             Position::UnderWay {
                 stage: Stage::Platform,
                 since,
                 ..
             } => {
-                let seconds = outlook.now.duration_since(*since).as_secs() as f64;
+                let seconds = forecast_input.now.duration_since(*since).as_secs() as f64;
                 Some(progress(index, seconds, false))
             }
             _ => Some(progress(index, *done.get(&cluster.name)?, true)),
@@ -141,8 +146,8 @@ impl Model {
 }
 
 /// The stages that clusters of a rollout go through.
-fn stages(outlook: &Outlook) -> StageSet {
-    let spec = &outlook.spec;
+fn stages(forecast_input: &ForecastInput) -> StageSet {
+    let spec = &forecast_input.spec;
     let used = [
         (Stage::PreAction, spec.pre_action.is_some()),
         (Stage::Platform, spec.goal.target.is_some()),
@@ -170,8 +175,8 @@ fn others(past: &[PastUpgrade]) -> [Mixture; 4] {
             Stage::Operators => published::operators(),
             Stage::PreAction | Stage::Platform | Stage::PostAction => published::action(),
         };
-        let circles = Some(circle(&samples)).filter(|(count, _)| *count > 0);
-        Mixture::of(circles, &Arc::new(assumed))
+        let pools = Some(pool(&samples)).filter(|(count, _)| *count > 0);
+        Mixture::of(pools, &Arc::new(assumed))
     })
 }
 
@@ -200,8 +205,8 @@ pub struct RunDraws<'a> {
     shares: [f64; 3],
 }
 
-impl Draws for RunDraws<'_> {
-    fn stage(&self, cluster: usize, stage: Stage, elapsed: i64) -> Draw {
+impl StageSampler for RunDraws<'_> {
+    fn stage(&self, cluster: usize, stage: Stage, elapsed: i64) -> StageSample {
         let model = self.model;
         let (mixture, row) = model.clusters[cluster];
         let (mixture, speed) = match stage {
@@ -225,7 +230,7 @@ impl Draws for RunDraws<'_> {
             StageEnd::Fails
         };
         let seconds = speed * mixture.draw(random.random(), random.random(), lasted);
-        Draw {
+        StageSample {
             seconds: (seconds.round() as i64).max(elapsed + 1),
             end,
         }

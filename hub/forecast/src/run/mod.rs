@@ -10,11 +10,12 @@ mod state;
 use std::cmp::Reverse;
 
 use drydock_rollout::{
-    Opening, Outlook, Position, SlotInputs, Stage, Stop, Turn, Turns, next_moment, upgrades_allowed,
+    ForecastInput, FreeSlots, HaltKind, Opening, Position, SlotDecision, SlotInputs, Stage, next_moment,
+    upgrades_allowed,
 };
 use jiff::{SignedDuration, Timestamp};
 
-use crate::draws::{Draws, StageEnd};
+use crate::stage_sample::{StageEnd, StageSampler};
 use crate::windows::Windows;
 use state::State;
 
@@ -23,10 +24,10 @@ pub use outcome::{ClusterTimes, RunOutcome, StopCause, Wait};
 /// No run looks further ahead.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
 
-/// Runs rollouts from one outlook, one after the other.
+/// Runs rollouts from one input, one after the other.
 #[derive(Clone, Debug)]
 pub struct Simulation<'a> {
-    outlook: &'a Outlook,
+    forecast_input: &'a ForecastInput,
     limit: usize,
     timeouts: [SignedDuration; 4],
     windows: Windows<'a>,
@@ -34,35 +35,35 @@ pub struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    /// Runs of what this outlook shows.
-    pub fn new(outlook: &'a Outlook) -> Self {
-        let spec = &outlook.spec;
+    /// Runs of what this input shows.
+    pub fn new(forecast_input: &'a ForecastInput) -> Self {
+        let spec = &forecast_input.spec;
         Self {
-            outlook,
-            limit: spec.strategy.slots(outlook.inputs.selected),
+            forecast_input,
+            limit: spec.strategy.slots(forecast_input.inputs.selected),
             timeouts: Stage::ALL.map(|stage| stage.timeout(spec).unwrap_or(SignedDuration::MAX)),
-            windows: Windows::new(&spec.strategy.windows, outlook.now),
+            windows: Windows::new(&spec.strategy.windows, forecast_input.now),
             state: State::default(),
         }
     }
 
-    /// When each cluster started and ended in the last run, in the order of the outlook.
+    /// When each cluster started and ended in the last run, in the order of the forecast's input.
     pub fn times(&self) -> impl Iterator<Item = ClusterTimes> {
         self.state.clusters.iter().map(|cluster| cluster.times)
     }
 
     /// Runs the rollout once.
-    pub fn run(&mut self, draws: &impl Draws) -> RunOutcome {
+    pub fn run(&mut self, draws: &impl StageSampler) -> RunOutcome {
         self.begin(draws);
         loop {
-            let stop = self.settle(draws);
-            let Some(next) = self.next_moment(stop.as_ref()) else {
-                return self.outcome(stop.as_ref(), false);
+            let halt = self.settle(draws);
+            let Some(next) = self.next_moment(halt.as_ref()) else {
+                return self.outcome(halt.as_ref(), false);
             };
-            if next.duration_since(self.outlook.now) > LONGEST {
-                return self.outcome(stop.as_ref(), true);
+            if next.duration_since(self.forecast_input.now) > LONGEST {
+                return self.outcome(halt.as_ref(), true);
             }
-            self.wait_until(next, stop.as_ref());
+            self.wait_until(next, halt.as_ref());
             while let Some(Reverse((moment, cluster, failed))) = self.state.events.peek().copied() {
                 if moment > next {
                     break;
@@ -73,15 +74,15 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Puts every cluster where the outlook has it.
-    fn begin(&mut self, draws: &impl Draws) {
+    /// Puts every cluster where the forecast's input has it.
+    fn begin(&mut self, draws: &impl StageSampler) {
         self.windows.rewind();
-        let outlook = self.outlook;
+        let forecast_input = self.forecast_input;
         let state = &mut self.state;
-        state.now = outlook.now;
+        state.now = forecast_input.now;
         state.inputs = SlotInputs {
             continuing: 0,
-            ..outlook.inputs
+            ..forecast_input.inputs
         };
         state.clusters.clear();
         state.events.clear();
@@ -90,11 +91,11 @@ impl<'a> Simulation<'a> {
         state.ending.clear();
         state.recording.clear();
         state.first = 0;
-        state.last_end = outlook.now;
+        state.last_end = forecast_input.now;
         state.failed = 0;
-        state.most_in_flight = outlook.inputs.in_flight;
+        state.most_in_flight = forecast_input.inputs.in_flight;
         state.waited = [0; 4];
-        for (index, seen) in (0..).zip(&outlook.clusters) {
+        for (index, seen) in (0..).zip(&forecast_input.clusters) {
             let cluster = self.state.place(index, seen);
             self.state.clusters.push(cluster);
             if let Position::UnderWay {
@@ -104,7 +105,7 @@ impl<'a> Simulation<'a> {
                 ..
             } = seen.position
             {
-                let elapsed = outlook.now.duration_since(since).as_secs().max(0);
+                let elapsed = forecast_input.now.duration_since(since).as_secs().max(0);
                 let event = stage_end(draws, index, stage, since, deadline, elapsed);
                 self.state.events.push(Reverse(event));
             }
@@ -112,21 +113,21 @@ impl<'a> Simulation<'a> {
     }
 
     /// Follows the rules until nothing more follows at this moment. Gives back why no further cluster starts, if so.
-    fn settle(&mut self, draws: &impl Draws) -> Option<Stop> {
+    fn settle(&mut self, draws: &impl StageSampler) -> Option<HaltKind> {
         loop {
-            let spec = &self.outlook.spec;
+            let spec = &self.forecast_input.spec;
             let state = &mut self.state;
             state.inputs.continuing = state.continuing.len();
             let now = state.now;
             let opening = self.windows.opening(now);
-            let stop = Stop::of(spec, &state.inputs, now, || opening);
+            let halt = HaltKind::of(spec, &state.inputs, now, || opening);
             let continues =
                 upgrades_allowed(self.limit, &state.inputs, || opening).min(state.continuing.len());
-            if stop.is_none() {
+            if halt.is_none() {
                 self.fill_slots();
             }
             if self.state.starting.is_empty() && continues == 0 && self.state.is_settled() {
-                return stop;
+                return halt;
             }
             self.carry_out(continues, draws);
         }
@@ -135,29 +136,29 @@ impl<'a> Simulation<'a> {
     /// Finds the clusters whose turn it is.
     fn fill_slots(&mut self) {
         let state = &mut self.state;
-        let queue = &self.outlook.queue;
+        let queue = &self.forecast_input.queue;
         while queue
             .get(state.first)
             .is_some_and(|index| !state.clusters[*index].waits)
         {
             state.first += 1;
         }
-        let mut turns = Turns::new(self.limit, &state.inputs);
+        let mut free_slots = FreeSlots::new(self.limit, &state.inputs);
         for (place, index) in queue.iter().enumerate().skip(state.first) {
             if !state.clusters[*index].waits {
                 continue;
             }
-            match turns.of(true, !state.clusters[*index].canary) {
-                Turn::Starts => turns.take(true),
+            match free_slots.of(true, !state.clusters[*index].canary) {
+                SlotDecision::Starts => free_slots.take(true),
                 // Canaries come first, so that all behind it wait as well.
-                Turn::Waits | Turn::NoSlotLeft => break,
+                SlotDecision::Waits | SlotDecision::NoSlotLeft => break,
             }
             state.starting.push(place);
         }
     }
 
     /// What one decision brings about.
-    fn carry_out(&mut self, continues: usize, draws: &impl Draws) {
+    fn carry_out(&mut self, continues: usize, draws: &impl StageSampler) {
         let state = &mut self.state;
         std::mem::swap(&mut state.ending, &mut state.committing);
         std::mem::swap(&mut state.advancing, &mut state.entering);
@@ -176,7 +177,7 @@ impl<'a> Simulation<'a> {
             self.enter_next_stage(cluster, draws);
         }
         while let Some(place) = self.state.starting.pop() {
-            let index = self.outlook.queue[place];
+            let index = self.forecast_input.queue[place];
             let cluster = &mut self.state.clusters[index];
             if cluster.clearing > 0 {
                 cluster.clearing -= 1;
@@ -189,7 +190,7 @@ impl<'a> Simulation<'a> {
         self.state.most_in_flight = self.state.most_in_flight.max(self.state.inputs.in_flight);
     }
 
-    fn enter_next_stage(&mut self, index: u32, draws: &impl Draws) {
+    fn enter_next_stage(&mut self, index: u32, draws: &impl StageSampler) {
         let state = &mut self.state;
         let cluster = &mut state.clusters[index as usize];
         let Some(stage) = cluster.then.first() else {
@@ -209,11 +210,11 @@ impl<'a> Simulation<'a> {
     }
 
     /// When something happens next; nothing if nothing does any more.
-    fn next_moment(&mut self, stop: Option<&Stop>) -> Option<Timestamp> {
+    fn next_moment(&mut self, halt: Option<&HaltKind>) -> Option<Timestamp> {
         let state = &self.state;
         let event = state.events.peek().map(|Reverse((moment, ..))| *moment);
         let waits = state.inputs.startable > 0;
-        if event.is_none() && (stop.is_none() || !waits) && state.continuing.is_empty() {
+        if event.is_none() && (halt.is_none() || !waits) && state.continuing.is_empty() {
             return None;
         }
         let opening = self.windows.opening(state.now);
@@ -222,21 +223,21 @@ impl<'a> Simulation<'a> {
             Opening::OpenUntil(_) => Opening::Always,
             other => other,
         };
-        let by_rule = next_moment(stop.filter(|_| waits), state.continuing.len(), opens);
+        let by_rule = next_moment(halt.filter(|_| waits), state.continuing.len(), opens);
         event.into_iter().chain(by_rule).min()
     }
 
-    fn wait_until(&mut self, next: Timestamp, stop: Option<&Stop>) {
+    fn wait_until(&mut self, next: Timestamp, halt: Option<&HaltKind>) {
         let state = &mut self.state;
         let seconds = next.duration_since(state.now).as_secs();
         state.now = next;
-        let mut waiting = self.outlook.queue[state.first..].iter();
+        let mut waiting = self.forecast_input.queue[state.first..].iter();
         let Some(index) = waiting.find(|index| state.clusters[**index].waits) else {
             return;
         };
-        let wait = match stop {
-            Some(Stop::CanarySoaking { .. }) => Wait::Soak,
-            Some(Stop::AwaitingStartWindow { .. }) => Wait::Window,
+        let wait = match halt {
+            Some(HaltKind::CanarySoaking { .. }) => Wait::Soak,
+            Some(HaltKind::AwaitingStartWindow { .. }) => Wait::Window,
             Some(_) => return,
             None if !state.clusters[*index].canary
                 && state.inputs.complete_canaries < state.inputs.awaited_canaries =>
@@ -248,23 +249,23 @@ impl<'a> Simulation<'a> {
         state.waited[wait as usize] += seconds;
     }
 
-    fn outcome(&self, stop: Option<&Stop>, is_too_long: bool) -> RunOutcome {
+    fn outcome(&self, halt: Option<&HaltKind>, is_too_long: bool) -> RunOutcome {
         let state = &self.state;
         let left = state.inputs.startable;
         let is_open = left == 0 && state.continuing.is_empty() && state.events.is_empty();
-        let cause = match stop {
+        let cause = match halt {
             // Nothing was under way, and nothing began.
-            _ if is_open && state.inputs.pending > 0 && state.last_end == self.outlook.now => {
+            _ if is_open && state.inputs.pending > 0 && state.last_end == self.forecast_input.now => {
                 Some(StopCause::ClustersBlocked)
             }
             _ if is_open => None,
             _ if is_too_long => Some(StopCause::TooLong),
-            Some(Stop::Paused) => Some(StopCause::Paused),
-            Some(Stop::CanaryFailed) => Some(StopCause::CanaryFailed),
-            Some(Stop::NoCanaryMatched) => Some(StopCause::NoCanaryMatched),
-            Some(Stop::FailureBudgetSpent { .. }) => Some(StopCause::FailureBudgetSpent),
-            Some(Stop::CanarySoaking { .. }) => Some(StopCause::CanaryUnhealthy),
-            Some(Stop::AwaitingStartWindow { .. }) => Some(StopCause::NoWindowOpens),
+            Some(HaltKind::Paused) => Some(StopCause::Paused),
+            Some(HaltKind::CanaryFailed) => Some(StopCause::CanaryFailed),
+            Some(HaltKind::NoCanaryMatched) => Some(StopCause::NoCanaryMatched),
+            Some(HaltKind::FailureBudgetSpent { .. }) => Some(StopCause::FailureBudgetSpent),
+            Some(HaltKind::CanarySoaking { .. }) => Some(StopCause::CanaryUnhealthy),
+            Some(HaltKind::AwaitingStartWindow { .. }) => Some(StopCause::NoWindowOpens),
             None if left == 0 => Some(StopCause::NoWindowOpens),
             None => Some(StopCause::CanaryBlocked),
         };
@@ -281,7 +282,7 @@ impl<'a> Simulation<'a> {
 
 /// When a stage ends that began at `since`, and whether it has failed then.
 fn stage_end(
-    draws: &impl Draws,
+    draws: &impl StageSampler,
     index: u32,
     stage: Stage,
     since: Timestamp,

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use drydock_rollout::{AfterEnd, ClusterOutlook, Position, SlotInputs, Stage, StageSet};
+use drydock_rollout::{AfterEnd, ClusterProgress, Position, SlotInputs, Stage, StageSet};
 use jiff::Timestamp;
 
 use super::outcome::ClusterTimes;
@@ -58,8 +58,8 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Puts a cluster where the outlook has it.
-    pub fn place(&mut self, index: u32, seen: &ClusterOutlook) -> Cluster {
+    /// Puts a cluster where the forecast's input has it.
+    pub fn place(&mut self, index: u32, seen: &ClusterProgress) -> Cluster {
         let mut cluster = Cluster {
             times: ClusterTimes::default(),
             then: StageSet::default(),

@@ -1,11 +1,11 @@
-//! Outlooks: of a rollout that begins, and of the same when half of its time is over.
+//! Inputs of forecasts: of a rollout that begins, and of the same when half of its time is over.
 
 use std::sync::Arc;
 
 use drydock_forecast::{ClusterTimes, PastUpgrade};
 use drydock_rollout::{
-    AfterEnd, AgentOptions, ClusterOutlook, Goal, IntOrPercent, Labels, Outlook, PlacementKey, Position,
-    RequestedMethod, SlotInputs, Spec, Stage, StageSet, Strategy, Target,
+    AfterEnd, AgentOptions, ClusterProgress, ForecastInput, Goal, IntOrPercent, Labels, PlacementKey,
+    Position, RequestedMethod, SlotInputs, Spec, Stage, StageSet, Strategy, Target,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -50,9 +50,9 @@ fn stages() -> StageSet {
 }
 
 /// A rollout that begins now.
-pub fn outlook(truth: &Truth) -> Outlook {
+pub fn forecast_input(truth: &Truth) -> ForecastInput {
     let count = truth.count();
-    let cluster = |number| ClusterOutlook {
+    let cluster = |number| ClusterProgress {
         name: name(number),
         canary: false,
         selected: true,
@@ -65,7 +65,7 @@ pub fn outlook(truth: &Truth) -> Outlook {
         },
         after: AfterEnd::Rests,
     };
-    Outlook {
+    ForecastInput {
         now: Timestamp::from_second(1_767_600_000).unwrap(),
         spec: Arc::new(spec(truth.limit)),
         since: None,
@@ -83,13 +83,13 @@ pub fn outlook(truth: &Truth) -> Outlook {
 
 /// The same rollout when half of its time is over, and what is on record of it by then.
 pub fn half_done(
-    start: &Outlook,
+    start: &ForecastInput,
     times: &[ClusterTimes],
     rollout: &TrueRollout,
-) -> (Outlook, Vec<PastUpgrade>) {
+) -> (ForecastInput, Vec<PastUpgrade>) {
     let end = times.iter().filter_map(|times| times.ended).max().unwrap();
     let now = start.now + SignedDuration::from_secs(end.duration_since(start.now).as_secs() / 2);
-    let mut half = Outlook {
+    let mut half = ForecastInput {
         now,
         since: Some(start.now),
         queue: Vec::new(),

@@ -12,9 +12,9 @@
 mod fleet;
 mod truth;
 
-use drydock_forecast::{FailureRate, Forecast, GroupBy, Model, Runs, Simulation};
+use drydock_forecast::{FailureRate, Forecast, GroupBy, Model, Simulation, SimulationSettings};
 
-use fleet::{half_done, outlook};
+use fleet::{forecast_input, half_done};
 use truth::{Shape, Truth};
 
 /// Fleets of each class; `CALIBRATION_FLEETS` for more.
@@ -119,7 +119,7 @@ fn number() -> u64 {
 /// Plays one fleet of a class: where its end lay in the forecast of its start, and in that of its middle.
 fn play(class: Class, seed: u64, counts: &mut [Counts; 2]) {
     let truth = Truth::draw(class.shape, class.clusters, class.rollouts, class.failures, seed);
-    let start = outlook(&truth);
+    let start = forecast_input(&truth);
     let past = truth.past(class.past);
     let rollout = truth.rollout(class.past);
     let mut simulation = Simulation::new(&start);
@@ -129,15 +129,20 @@ fn play(class: Class, seed: u64, counts: &mut [Counts; 2]) {
     }
     let times: Vec<_> = simulation.times().collect();
     let middle = half_done(&start, &times, &rollout);
-    for (counts, (outlook, shown)) in counts.iter_mut().zip([(start, Vec::new()), middle]) {
+    for (counts, (forecast_input, shown)) in counts.iter_mut().zip([(start, Vec::new()), middle]) {
         let known = [past.clone(), shown].concat();
-        let model = Model::new(&outlook, &known, &GroupBy::ProviderAndSize, FailureRate::Recorded);
-        let runs = Runs {
+        let model = Model::new(
+            &forecast_input,
+            &known,
+            &GroupBy::ProviderAndSize,
+            FailureRate::Recorded,
+        );
+        let runs = SimulationSettings {
             count: RUNS,
             seed,
             with_clusters: false,
         };
-        match Forecast::of(&outlook, &model, runs).ends {
+        match Forecast::of(&forecast_input, &model, runs).ends {
             None => counts.without += 1,
             Some(band) if whole.end < band.p10 => counts.before += 1,
             Some(band) if whole.end > band.p90 => counts.after += 1,

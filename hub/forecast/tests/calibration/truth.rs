@@ -1,6 +1,6 @@
 //! How long clusters really take: nothing that the model knows.
 
-use drydock_forecast::{Draw, Draws, PastFailure, PastUpgrade, StageEnd, Stream};
+use drydock_forecast::{PastFailure, PastUpgrade, StageEnd, StageSample, StageSampler, Stream};
 use drydock_rollout::{ClusterName, Stage, StageSeconds, Uid};
 use jiff::Timestamp;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -34,7 +34,7 @@ pub struct Truth {
 
 /// One rollout: how long each cluster takes in it, and whether it fails.
 #[derive(Clone, Debug)]
-pub struct TrueRollout(pub Vec<Draw>);
+pub struct TrueRollout(pub Vec<StageSample>);
 
 /// A number of the standard normal distribution.
 fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
@@ -71,7 +71,7 @@ impl Truth {
         let draw = |own: &f64| {
             let minutes = rollout * own * self.minutes(&mut random);
             let fails = random.random::<f64>() < self.failures;
-            Draw {
+            StageSample {
                 seconds: ((60.0 * minutes) as i64).max(60),
                 end: if fails {
                     StageEnd::Fails
@@ -109,7 +109,7 @@ impl Truth {
 }
 
 /// One upgrade as a record has it.
-pub fn past(cluster: usize, draw: Draw, since: Timestamp) -> PastUpgrade {
+pub fn past(cluster: usize, draw: StageSample, since: Timestamp) -> PastUpgrade {
     PastUpgrade {
         cluster: name(cluster),
         group: None,
@@ -130,10 +130,10 @@ pub fn name(number: usize) -> ClusterName {
     ClusterName::from(format!("c{number:04}"))
 }
 
-impl Draws for TrueRollout {
-    fn stage(&self, cluster: usize, _stage: Stage, elapsed: i64) -> Draw {
+impl StageSampler for TrueRollout {
+    fn stage(&self, cluster: usize, _stage: Stage, elapsed: i64) -> StageSample {
         let draw = self.0[cluster];
-        Draw {
+        StageSample {
             seconds: draw.seconds.max(elapsed + 1),
             ..draw
         }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drydock_rollout::{
-    ActionSpec, AgentOptions, ClusterFacts, ClusterName, Goal, IntOrPercent, Labels, LiveUpgrades, Observed,
-    Operators, OwnPlacement, PlacementKey, Previous, RequestedMethod, Requirements, Retries, Rollout, Row,
-    Selected, Selection, SelectionSource, Selector, Spec, Strategy as RolloutStrategy, Taint, Target, Uid,
-    Upgrade, UpgradeKey, Window,
+    ActionSpec, AgentOptions, ClusterFacts, ClusterName, ClusterRow, Goal, IntOrPercent, Labels,
+    LiveUpgrades, Observed, Operators, OwnPlacement, PlacementKey, Previous, RequestedMethod, Requirements,
+    Retries, Rollout, Selected, Selection, SelectionSource, Selector, Spec, Strategy as RolloutStrategy,
+    Taint, Target, Uid, Upgrade, UpgradeKey, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -140,7 +140,7 @@ impl Fleet {
         }
     }
 
-    fn row(&self, number: usize) -> Row {
+    fn row(&self, number: usize) -> ClusterRow {
         let obstacle = self.obstacles.get(&number).copied();
         let labels = [
             ("in", obstacle != Some(Obstacle::NoLabel)),
@@ -175,14 +175,14 @@ impl Fleet {
             version: (!self.unclaimed.contains(&number)).then(|| Version::new(4, 14, patch)),
             ..ClusterFacts::default()
         };
-        Row {
+        ClusterRow {
             facts: Some(Arc::new(facts)),
             selection: Some(Selected {
                 order: (0, (number as u32 * 7) % self.groups),
                 sources: 1,
             }),
             agent: self.agents.contains(&number),
-            ..Row::default()
+            ..ClusterRow::default()
         }
     }
 

@@ -14,8 +14,10 @@ mod reference;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drydock_forecast::{Draw, Draws, Simulation, StageEnd, StopCause};
-use drydock_rollout::{ClusterName, Decider, IntOrPercent, NoOutlook, Position, RequestedMethod, Stage};
+use drydock_forecast::{Simulation, StageEnd, StageSample, StageSampler, StopCause};
+use drydock_rollout::{
+    ClusterName, Decider, ForecastUnavailable, IntOrPercent, Position, RequestedMethod, Stage,
+};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -60,11 +62,14 @@ fn half_done(fleet: &Fleet, steps: usize, edits: &[Edit], settled: bool) -> Refe
 }
 
 /// What the forecast says of each cluster that has not ended yet.
-fn forecast(reference: &Reference, draws: TestDraws) -> Result<BTreeMap<ClusterName, Times>, NoOutlook> {
-    let outlook = Decider::of(reference.observed.clone()).outlook(reference.now)?;
-    let mut simulation = Simulation::new(&outlook);
-    simulation.run(&ByIndex::new(draws, &outlook));
-    let clusters = outlook.clusters.iter().zip(simulation.times());
+fn forecast(
+    reference: &Reference,
+    draws: TestDraws,
+) -> Result<BTreeMap<ClusterName, Times>, ForecastUnavailable> {
+    let forecast_input = Decider::of(reference.observed.clone()).forecast_input(reference.now)?;
+    let mut simulation = Simulation::new(&forecast_input);
+    simulation.run(&ByIndex::new(draws, &forecast_input));
+    let clusters = forecast_input.clusters.iter().zip(simulation.times());
     Ok(clusters
         .filter(|(cluster, _)| !matches!(cluster.position, Position::Ended { .. } | Position::Blocked(_)))
         .map(|(cluster, times)| {
@@ -131,9 +136,9 @@ fn plain() -> Fleet {
 /// Every stage takes an hour, and clusters of these numbers fail.
 struct Hours(&'static [usize]);
 
-impl Draws for Hours {
-    fn stage(&self, cluster: usize, _: Stage, elapsed: i64) -> Draw {
-        Draw {
+impl StageSampler for Hours {
+    fn stage(&self, cluster: usize, _: Stage, elapsed: i64) -> StageSample {
+        StageSample {
             seconds: 3600.max(elapsed + 1),
             end: if self.0.contains(&cluster) {
                 StageEnd::Fails
@@ -220,8 +225,8 @@ fn stop_cases() -> Vec<StopCase> {
 #[test]
 fn each_cause_of_a_stop_is_found() {
     for (fleet, failing, stop) in stop_cases() {
-        let outlook = Decider::of(fleet.observed()).outlook(fleet.now()).unwrap();
-        let outcome = Simulation::new(&outlook).run(&Hours(failing));
+        let forecast_input = Decider::of(fleet.observed()).forecast_input(fleet.now()).unwrap();
+        let outcome = Simulation::new(&forecast_input).run(&Hours(failing));
         assert_eq!(outcome.stop, stop, "{fleet:?}");
     }
 }
@@ -234,8 +239,8 @@ fn what_the_next_cluster_waits_for_is_counted() {
         windows: vec![("0 22 * * *", 120, "UTC")],
         ..plain()
     };
-    let outlook = Decider::of(fleet.observed()).outlook(fleet.now()).unwrap();
-    let outcome = Simulation::new(&outlook).run(&Hours(&[]));
+    let forecast_input = Decider::of(fleet.observed()).forecast_input(fleet.now()).unwrap();
+    let outcome = Simulation::new(&forecast_input).run(&Hours(&[]));
     // From 08:00 the canary waits until 22:00, takes an hour, soaks until 00:30, when the window is closed, and the other four start two
     // by two at 22:00 and 23:00 of the next day.
     let minutes = outcome.waited.map(|seconds| seconds / 60);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use drydock_forecast::StageEnd;
 use drydock_rollout::{
-    Action, AgentFeedback, AgentPhase, Applied, ClusterFacts, ClusterName, EndState, Enforcement, Labels,
-    Observed, Plan, Previous, Refused, Run, RunState, Selected, Spec, Stage, Target, UpdateState,
-    VersionFeedback, Work, WorkFeedback, WorkKind, decide,
+    Action, ActionJob, ActionJobState, AgentFeedback, AgentPhase, Applied, ClusterFacts, ClusterName,
+    EndState, Enforcement, Labels, Observed, Plan, Previous, RejectedTarget, Selected, Spec, Stage, Target,
+    UpdateState, VersionFeedback, Work, WorkFeedback, WorkKind, decide,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -315,7 +315,7 @@ fn is_over(work: &Work) -> bool {
         .and_then(|revision| revision.goal.target.as_ref());
     let wanted = target.and_then(|target| target.version.as_ref());
     match &work.feedback {
-        WorkFeedback::Runs(runs) => runs.iter().any(|run| run.state != RunState::Running),
+        WorkFeedback::ActionJobs(runs) => runs.iter().any(|run| run.state != ActionJobState::Running),
         WorkFeedback::ClusterVersion(feedback) => {
             feedback.invalid.is_some() || feedback.version.as_ref() >= wanted
         }
@@ -337,7 +337,9 @@ fn succeed(work: &mut Work, target: &Target) {
         ..VersionFeedback::default()
     };
     match &mut work.feedback {
-        WorkFeedback::Runs(runs) => runs.iter_mut().for_each(|run| run.state = RunState::Succeeded),
+        WorkFeedback::ActionJobs(runs) => runs
+            .iter_mut()
+            .for_each(|run| run.state = ActionJobState::Succeeded),
         WorkFeedback::ClusterVersion(feedback) => *feedback = reached,
         WorkFeedback::Agent(feedback) => {
             **feedback = AgentFeedback {
@@ -355,14 +357,14 @@ fn succeed(work: &mut Work, target: &Target) {
 
 fn fail(work: &mut Work, target: &Target, since: Timestamp) {
     match &mut work.feedback {
-        WorkFeedback::Runs(runs) => {
-            *runs = vec![Run {
+        WorkFeedback::ActionJobs(runs) => {
+            *runs = vec![ActionJob {
                 name: "Job a/b".into(),
-                state: RunState::Failed,
+                state: ActionJobState::Failed,
             }];
         }
         WorkFeedback::ClusterVersion(feedback) => {
-            feedback.invalid = Some(Refused {
+            feedback.invalid = Some(RejectedTarget {
                 message: format!("{target} is unknown").into(),
                 since,
             });

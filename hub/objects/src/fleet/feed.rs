@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::followed::Followed;
 use super::pending::Pending;
 use super::{Change, Fleet, PageId};
-use crate::placement::{PageDigest, PlacementDigest};
+use crate::placement::{DecisionDigest, PlacementDigest};
 use crate::record::RecordDigest;
 use crate::upgrade;
 
@@ -161,7 +161,7 @@ impl Fleet {
     }
 
     /// A page of a Placement's decisions is so, or is gone.
-    pub fn set_decision(&mut self, namespace: &str, name: &str, digest: Option<PageDigest>) -> Change {
+    pub fn set_decision(&mut self, namespace: &str, name: &str, digest: Option<DecisionDigest>) -> Change {
         let id = page_id(namespace, name);
         match digest {
             Some(digest) if self.decisions.get(&id) == Some(&digest) => return Change::Nothing,
@@ -399,7 +399,7 @@ fn refused_since(before: Option<&Work>, work: Arc<Work>) -> Arc<Work> {
     match &mut Arc::make_mut(&mut work).feedback {
         WorkFeedback::ClusterVersion(feedback) => feedback.invalid = Some(old),
         WorkFeedback::Agent(feedback) => feedback.cluster.invalid = Some(old),
-        WorkFeedback::Runs(_) | WorkFeedback::Unreadable(_) => {}
+        WorkFeedback::ActionJobs(_) | WorkFeedback::Unreadable(_) => {}
     }
     work
 }

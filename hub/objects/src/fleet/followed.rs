@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use drydock_api::mcu::{ClusterStatusEntry, ManagedClustersUpgrade};
 use drydock_rollout::{
-    ClusterName, ClusterState, Decider, LiveUpgrades, OwnPlacement, Page, PlacementKey, Reason, Refusal,
-    RefusalCause, RefusedWrite, Rollout, Selected, Selection, SelectionProblem, SelectionSource, Snapshot,
-    UpgradeKey, WorkKind, bounded,
+    ClusterName, ClusterState, Decider, LiveUpgrades, OwnPlacement, PlacementKey, Reason, RecordPage,
+    Refusal, RefusalCause, RefusedWrite, Rollout, Selected, Selection, SelectionProblem, SelectionSource,
+    Snapshot, UpgradeKey, WorkKind, bounded,
 };
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -89,7 +89,7 @@ impl Followed {
     }
 
     /// Takes over what has changed about the upgrade as a whole; clusters whose place in the selection has changed are marked.
-    pub fn take_over(&mut self, live: &Arc<LiveUpgrades>, sources: Sources, pages: Vec<Page>) {
+    pub fn take_over(&mut self, live: &Arc<LiveUpgrades>, sources: Sources, pages: Vec<RecordPage>) {
         let mut rollout = Rollout {
             upgrade: self.digest.upgrade.clone(),
             spec: self.digest.spec.clone(),
@@ -140,7 +140,7 @@ impl Followed {
     }
 
     /// When the rollout began, of an upgrade that was restored without its status.
-    fn restored_start(&self, pages: &[Page]) -> Option<Timestamp> {
+    fn restored_start(&self, pages: &[RecordPage]) -> Option<Timestamp> {
         let upgrade = &self.decider.rollout().upgrade;
         let by_pages = pages
             .iter()

@@ -2,9 +2,9 @@
 
 mod feed;
 mod followed;
+mod forecast_input;
 mod forget;
 mod kinds;
-mod outlook;
 mod pending;
 mod plan;
 mod sources;
@@ -16,17 +16,17 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use drydock_rollout::{
-    ClusterFacts, ClusterName, LiveUpgrades, PerKind, PlacementKey, RecordedEntry, Refusal, RefusedWrite,
-    Row, Selected, Selector, Snapshot, Uid, Upgrade, UpgradeKey, Work, WorkKind, Works,
+    ClusterFacts, ClusterName, ClusterRow, LiveUpgrades, PerKind, PlacementKey, RecordedEntry, Refusal,
+    RefusedWrite, Selected, Selector, Snapshot, Uid, Upgrade, UpgradeKey, Work, WorkKind, Works,
 };
 
-use crate::placement::{PageDigest, PlacementDigest};
+use crate::placement::{DecisionDigest, PlacementDigest};
 use crate::record::RecordDigest;
 use followed::Followed;
 use pending::Pending;
 
+pub use forecast_input::ForecastOnRecord;
 pub use kinds::{FleetKind, KindSelector};
-pub use outlook::ForecastOnRecord;
 pub use plan::{Planned, RefusedAction};
 
 /// Which upgrades have to be looked at again after something was seen.
@@ -145,7 +145,7 @@ impl KnownCluster {
     }
 
     /// The cluster as an upgrade sees it.
-    fn row(&self, selection: Option<Selected>) -> Row {
+    fn row(&self, selection: Option<Selected>) -> ClusterRow {
         let mut works = self.works.clone();
         let mut unconfirmed = BTreeMap::new();
         for (kind, pending) in self.pending.iter() {
@@ -157,7 +157,7 @@ impl KnownCluster {
                 unconfirmed.insert(kind, due);
             }
         }
-        Row {
+        ClusterRow {
             facts: self.facts.clone(),
             selection,
             agent: self.agent,
@@ -175,7 +175,7 @@ impl KnownCluster {
 pub struct Fleet {
     clusters: BTreeMap<ClusterName, Box<KnownCluster>>,
     placements: BTreeMap<PlacementKey, PlacementDigest>,
-    decisions: BTreeMap<PageId, PageDigest>,
+    decisions: BTreeMap<PageId, DecisionDigest>,
     /// The newest whole snapshot of each Placement, with the uid of the Placement.
     snapshots: BTreeMap<PlacementKey, (Uid, Arc<Snapshot>)>,
     /// The members of each cluster set, if they can be determined.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_rollout::{
-    Action, ClusterName, Page, Plan, Refusal, RefusalCause, RefusedWrite, Report, Rollout, Row, Transition,
-    Uid, UpgradeKey, Violation, WorkKind, check, expired_pages, rollout_since, transition,
+    Action, ClusterName, ClusterRow, Plan, RecordPage, Refusal, RefusalCause, RefusedWrite, Report, Rollout,
+    Transition, Uid, UpgradeKey, Violation, WorkKind, check, expired_pages, rollout_since, transition,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -214,9 +214,9 @@ impl Fleet {
             let concerns = known.is_some_and(|known| known.concerns(&followed.decider.rollout().upgrade));
             let row = match known {
                 Some(known) if selection.is_some() || concerns => Some(known.row(selection)),
-                None if selection.is_some() => Some(Row {
+                None if selection.is_some() => Some(ClusterRow {
                     selection,
-                    ..Row::default()
+                    ..ClusterRow::default()
                 }),
                 _ => None,
             };
@@ -233,7 +233,7 @@ impl Fleet {
 
     /// The pages of an upgrade's records, in the order of their numbers; and those of upgrades that do not exist any more, which stand
     /// in their own namespaces if these are known: whoever makes room for its cluster puts their outcomes there.
-    fn pages(&self, followed: &Followed) -> Vec<Page> {
+    fn pages(&self, followed: &Followed) -> Vec<RecordPage> {
         let upgrade = drydock_rollout::Upgrade {
             live: Arc::clone(&self.live),
             ..followed.digest.upgrade.clone()
@@ -244,7 +244,7 @@ impl Fleet {
             let is_here = id.0 == **namespace;
             is_here && upgrade.owns(owner) || !self.live.has(owner) && (is_here || owner.upgrade.is_some())
         });
-        let mut pages: Vec<Page> = own.map(|(_, digest)| digest.page.clone()).collect();
+        let mut pages: Vec<RecordPage> = own.map(|(_, digest)| digest.page.clone()).collect();
         pages.sort_by_key(|page| (page.number, page.name.clone()));
         pages
     }
@@ -263,7 +263,7 @@ impl Fleet {
             keep_for,
             now,
         );
-        let expired: BTreeSet<*const Page> = expired.into_iter().map(std::ptr::from_ref).collect();
+        let expired: BTreeSet<*const RecordPage> = expired.into_iter().map(std::ptr::from_ref).collect();
         all.into_iter()
             .filter(|(_, digest)| expired.contains(&std::ptr::from_ref(&digest.page)))
             .map(|(id, _)| (**id).clone())

@@ -3,7 +3,7 @@
 
 use drydock_api::names::ATTEMPT_ANNOTATION;
 use drydock_api::ocm::manifest_work::{ManifestConfig, ManifestStatus, ManifestWorkSpec, ResourceIdentifier};
-use drydock_rollout::{Run, RunState};
+use drydock_rollout::{ActionJob, ActionJobState};
 use serde_json::{Map, Value};
 
 use super::feedback;
@@ -67,7 +67,7 @@ impl Runnable {
         }
     }
 
-    fn state(self, status: &ManifestStatus) -> RunState {
+    fn state(self, status: &ManifestStatus) -> ActionJobState {
         let (succeeded, failed) = match self {
             Self::Job => (
                 feedback::is(status, COMPLETE, "True"),
@@ -79,9 +79,9 @@ impl Runnable {
             ),
         };
         match (succeeded, failed) {
-            (_, true) => RunState::Failed,
-            (true, false) => RunState::Succeeded,
-            (false, false) => RunState::Running,
+            (_, true) => ActionJobState::Failed,
+            (true, false) => ActionJobState::Succeeded,
+            (false, false) => ActionJobState::Running,
         }
     }
 }
@@ -217,7 +217,7 @@ pub(super) fn mark(manifest: &mut Value, attempt: &str) {
 }
 
 /// How far each Job and Pod of an action is.
-pub(super) fn runs(work: &PartialManifestWork) -> Vec<Run> {
+pub(super) fn runs(work: &PartialManifestWork) -> Vec<ActionJob> {
     let manifests = work
         .spec
         .workload
@@ -232,9 +232,9 @@ pub(super) fn runs(work: &PartialManifestWork) -> Vec<Run> {
             let state = |status: &ManifestStatus| {
                 of_this_attempt(&manifest.0, status, |status| runnable.state(status))
             };
-            Some(Run {
+            Some(ActionJob {
                 name: format!("{} {namespace}/{name}", runnable.kind()).into(),
-                state: status.map_or(RunState::Running, state),
+                state: status.map_or(ActionJobState::Running, state),
             })
         })
         .collect()
@@ -245,8 +245,8 @@ pub(super) fn runs(work: &PartialManifestWork) -> Vec<Run> {
 pub(super) fn of_this_attempt(
     manifest: &Value,
     status: &ManifestStatus,
-    state: impl Fn(&ManifestStatus) -> RunState,
-) -> RunState {
+    state: impl Fn(&ManifestStatus) -> ActionJobState,
+) -> ActionJobState {
     let pointer = format!("/metadata/annotations/{}", ATTEMPT_ANNOTATION.replace('/', "~1"));
     let wanted = manifest.pointer(&pointer).and_then(Value::as_str);
     let shown = feedback::text(status, ATTEMPT);
@@ -255,7 +255,7 @@ pub(super) fn of_this_attempt(
         .as_ref()
         .is_some_and(|feedback| !feedback.values.is_empty());
     match wanted {
-        Some(wanted) if says_something && shown.as_deref() != Some(wanted) => RunState::OtherAttempt,
+        Some(wanted) if says_something && shown.as_deref() != Some(wanted) => ActionJobState::OtherAttempt,
         _ => state(status),
     }
 }
@@ -311,19 +311,19 @@ mod tests {
         let done = || value(COMPLETE, "True");
         assert_eq!(
             read(&job, json!([done()])),
-            RunState::Succeeded,
+            ActionJobState::Succeeded,
             "made by an older hub"
         );
         mark(&mut job, "a1");
-        assert_eq!(read(&job, json!([])), RunState::Running);
-        assert_eq!(read(&job, json!([done()])), RunState::OtherAttempt);
+        assert_eq!(read(&job, json!([])), ActionJobState::Running);
+        assert_eq!(read(&job, json!([done()])), ActionJobState::OtherAttempt);
         assert_eq!(
             read(&job, json!([done(), value(ATTEMPT, "a0")])),
-            RunState::OtherAttempt
+            ActionJobState::OtherAttempt
         );
         assert_eq!(
             read(&job, json!([done(), value(ATTEMPT, "a1")])),
-            RunState::Succeeded
+            ActionJobState::Succeeded
         );
     }
 }

@@ -8,7 +8,7 @@ use drydock_api::ocm::manifest_work::{
 use std::sync::Arc;
 
 use drydock_api::ocm::ManifestWork;
-use drydock_rollout::{Refused, Target, UpdateState, VersionFeedback, bounded};
+use drydock_rollout::{RejectedTarget, Target, UpdateState, VersionFeedback, bounded};
 use jiff::Timestamp;
 use semver::Version;
 use serde_json::{Map, Value, json};
@@ -266,7 +266,7 @@ pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> VersionFeedbac
         channel: text(status, "channel").map(|channel| bounded(&channel, MESSAGE).into()),
         percent: text(status, "message").as_deref().and_then(percent),
         // Of what was asked before, a cluster that has not looked since says nothing about us.
-        invalid: refused.then(|| Refused {
+        invalid: refused.then(|| RejectedTarget {
             message: message("invalidMessage", ""),
             since: now,
         }),

@@ -4,7 +4,7 @@ use drydock_api::names::APPROVE_COMMAND;
 use drydock_api::ocm::manifest_work::{
     DeleteOption, Manifest, ManifestConfig, ManifestStatus, ManifestWorkSpec, ResourceIdentifier, Workload,
 };
-use drydock_rollout::{OperatorKey, Operators, Run, RunState};
+use drydock_rollout::{ActionJob, ActionJobState, OperatorKey, Operators};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -142,7 +142,7 @@ fn pairs(operators: &[OperatorKey]) -> String {
 }
 
 /// How far the Job is, as actions are read.
-pub(super) fn runs(work: &PartialManifestWork) -> Vec<Run> {
+pub(super) fn runs(work: &PartialManifestWork) -> Vec<ActionJob> {
     let manifests = work
         .spec
         .workload
@@ -152,20 +152,20 @@ pub(super) fn runs(work: &PartialManifestWork) -> Vec<Run> {
     let status = super::read::manifest(work, "batch", "jobs", NAME, NAME);
     let state = match (jobs.next(), status) {
         (Some(job), Some(status)) => action::of_this_attempt(&job.0, status, state),
-        _ => RunState::Running,
+        _ => ActionJobState::Running,
     };
-    vec![Run {
+    vec![ActionJob {
         name: format!("Job {NAME}/{NAME}").into(),
         state,
     }]
 }
 
-fn state(status: &ManifestStatus) -> RunState {
+fn state(status: &ManifestStatus) -> ActionJobState {
     let number = |name| feedback::text(status, name).and_then(|text| text.parse::<i64>().ok());
     match number("succeeded") {
-        _ if feedback::is(status, FAILED, "True") => RunState::Failed,
-        Some(1..) => RunState::Succeeded,
-        Some(_) | None => RunState::Running,
+        _ if feedback::is(status, FAILED, "True") => ActionJobState::Failed,
+        Some(1..) => ActionJobState::Succeeded,
+        Some(_) | None => ActionJobState::Running,
     }
 }
 

@@ -191,8 +191,8 @@ fn feedback(
     let is_answer =
         conditions::find(conditions_of(work), "Applied").is_none_or(|found| is_current(work, found));
     match (kind, revision.map(|revision| revision.method)) {
-        (WorkKind::Pre | WorkKind::Post, _) => WorkFeedback::Runs(action::runs(work)),
-        (WorkKind::Operators, _) => WorkFeedback::Runs(operators::runs(work)),
+        (WorkKind::Pre | WorkKind::Post, _) => WorkFeedback::ActionJobs(action::runs(work)),
+        (WorkKind::Operators, _) => WorkFeedback::ActionJobs(operators::runs(work)),
         (WorkKind::Cluster, Some(UpgradeMethod::Agent)) if is_answer => {
             WorkFeedback::Agent(Box::new(upgrade_config::read(work, now)))
         }

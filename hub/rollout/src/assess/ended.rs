@@ -6,7 +6,7 @@ use drydock_names::names::{EndState, WorkKind};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use super::{Assessment, ClusterRow, Ending, IS_FINAL, NextWrite, Step, Unrecorded};
+use super::{Assessment, ClusterView, Ending, IS_FINAL, NextWrite, Step, Unrecorded};
 use crate::{
     ALREADY_AT_TARGET, ClusterState, Enforcement, FailureReason, Reason, RecordedEntry, RecordedOutcome,
     RetryToken, Work,
@@ -36,7 +36,7 @@ pub(super) struct Ended<'a> {
     pub found_at: Option<Version>,
 }
 
-impl<'a> ClusterRow<'a> {
+impl<'a> ClusterView<'a> {
     /// This upgrade's entries about the cluster, the oldest first.
     pub fn own_entries(&self) -> impl DoubleEndedIterator<Item = &'a RecordedEntry> {
         self.row

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use drydock_names::names::{EndState, WorkKind};
 use jiff::Timestamp;
 
-use super::{ClusterRow, Ending};
+use super::{ClusterView, Ending};
 use crate::{
     ALREADY_AT_TARGET, AttemptOutcome, ENTRY_MESSAGE, Entry, EntryPlace, Owner, RecordedOutcome, RetryToken,
     Revision, StageSeconds, Work, bounded,
@@ -47,7 +47,7 @@ pub(crate) struct NewEntry {
     pub replaces: Option<EntryPlace>,
 }
 
-impl ClusterRow<'_> {
+impl ClusterView<'_> {
     /// The entry for what is not recorded yet. `since` is when the rollout began, or begins now.
     pub fn entry(&self, unrecorded: &Unrecorded, since: Timestamp) -> Option<NewEntry> {
         match unrecorded {

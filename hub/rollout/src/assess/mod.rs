@@ -3,8 +3,8 @@
 
 mod ended;
 mod entry;
+mod forecast_input;
 mod orders;
-mod outlook;
 mod ownership;
 mod present;
 mod progress;
@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use semver::Version;
 
 use crate::{
-    Applied, ClusterState, ClusterStatus, Deadline, FailureReason, Reason, RetryToken, Rollout, Row,
+    Applied, ClusterRow, ClusterState, ClusterStatus, Deadline, FailureReason, Reason, RetryToken, Rollout,
     SelectionSource, Spec, Stage, Upgrade, Work,
 };
 
@@ -171,15 +171,15 @@ pub(crate) const IS_FINAL: Deadline = Deadline::Never("it is the end");
 pub(crate) const FOLLOWS_AT_ONCE: Deadline = Deadline::Never("the next step follows at once");
 
 /// One cluster that is being assessed.
-pub(crate) struct ClusterRow<'a> {
+pub(crate) struct ClusterView<'a> {
     pub context: &'a Context,
     pub name: &'a ClusterName,
-    pub row: &'a Row,
+    pub row: &'a ClusterRow,
     pub present: Present,
 }
 
-impl<'a> ClusterRow<'a> {
-    pub fn new(context: &'a Context, name: &'a ClusterName, row: &'a Row, now: Timestamp) -> Self {
+impl<'a> ClusterView<'a> {
+    pub fn new(context: &'a Context, name: &'a ClusterName, row: &'a ClusterRow, now: Timestamp) -> Self {
         Self {
             context,
             name,
@@ -190,8 +190,8 @@ impl<'a> ClusterRow<'a> {
 }
 
 /// Says where a cluster is and what follows for it.
-pub(crate) fn assess(context: &Context, name: &ClusterName, row: &Row, now: Timestamp) -> Assessment {
-    let cluster = ClusterRow::new(context, name, row, now);
+pub(crate) fn assess(context: &Context, name: &ClusterName, row: &ClusterRow, now: Timestamp) -> Assessment {
+    let cluster = ClusterView::new(context, name, row, now);
     let mut assessment = cluster.assess();
     cluster.keep_works_known(&mut assessment);
     let has_begun = |status: &ClusterStatus| status.state.in_flight() && status.started.is_some();
@@ -200,7 +200,7 @@ pub(crate) fn assess(context: &Context, name: &ClusterName, row: &Row, now: Time
     assessment
 }
 
-impl<'a> ClusterRow<'a> {
+impl<'a> ClusterView<'a> {
     fn assess(&self) -> Assessment {
         let mut assessment = match self.ended() {
             Some(ended) => self.finished(&ended),

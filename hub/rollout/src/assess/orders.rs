@@ -4,7 +4,7 @@ use drydock_names::names::WorkKind;
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use super::{ClusterRow, StartKind};
+use super::{ClusterView, StartKind};
 use crate::{
     Enforcement, FailureReason, Goal, NewWork, RecordedEntry, RecordedOutcome, RequestedMethod, Revision,
     Spec, Stage, Target, UpgradeMethod, Work, WorkContent,
@@ -13,7 +13,7 @@ use crate::{
 /// By how much the clocks of two hubs may differ.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 
-impl ClusterRow<'_> {
+impl ClusterView<'_> {
     /// The first work of the cluster, which starts now.
     pub fn first_work(&self, kind: StartKind, generation: i64, since: Timestamp) -> Option<NewWork> {
         let spec = self.spec()?;

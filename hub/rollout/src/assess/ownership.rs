@@ -3,7 +3,7 @@
 use drydock_names::names::WorkKind;
 use jiff::Timestamp;
 
-use super::ClusterRow;
+use super::ClusterView;
 use crate::{Owner, RecordedOutcome, Work};
 
 /// Another upgrade that has had the cluster.
@@ -12,7 +12,7 @@ pub(super) struct Claim<'a> {
     pub since: Timestamp,
 }
 
-impl<'a> ClusterRow<'a> {
+impl<'a> ClusterView<'a> {
     /// The works of other upgrades.
     pub(super) fn others_works(&self) -> impl Iterator<Item = (WorkKind, &'a Work)> {
         let works = self.row.works.iter();

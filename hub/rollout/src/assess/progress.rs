@@ -8,8 +8,8 @@ use semver::Version;
 
 use super::Present;
 use crate::{
-    AgentFeedback, AgentPhase, Applied, ClusterState, Enforcement, FailureReason, Reason, RunState, Stage,
-    Target, UpdateState, VersionFeedback, Work, WorkFeedback,
+    ActionJobState, AgentFeedback, AgentPhase, Applied, ClusterState, Enforcement, FailureReason, Reason,
+    Stage, Target, UpdateState, VersionFeedback, Work, WorkFeedback,
 };
 
 /// For how long a cluster must refuse the target before it fails by it: it may not have heard of the release yet.
@@ -38,9 +38,9 @@ pub(crate) fn action_progress(stage: Stage, work: &Work, deadline: Timestamp, pr
         return Progress::Failed(stage.failed(), format!("the {name} is degraded: {message}"));
     }
     let reason = match &work.feedback {
-        WorkFeedback::Runs(runs) => {
+        WorkFeedback::ActionJobs(runs) => {
             let find = |state| runs.iter().find(|run| run.state == state);
-            if let Some(run) = find(RunState::OtherAttempt) {
+            if let Some(run) = find(ActionJobState::OtherAttempt) {
                 return Progress::Failed(
                     stage.failed(),
                     format!(
@@ -49,10 +49,13 @@ pub(crate) fn action_progress(stage: Stage, work: &Work, deadline: Timestamp, pr
                     ),
                 );
             }
-            if let Some(run) = find(RunState::Failed) {
+            if let Some(run) = find(ActionJobState::Failed) {
                 return Progress::Failed(stage.failed(), format!("{} of the {name} failed", run.name));
             }
-            let succeeded = runs.iter().filter(|run| run.state == RunState::Succeeded).count();
+            let succeeded = runs
+                .iter()
+                .filter(|run| run.state == ActionJobState::Succeeded)
+                .count();
             if work.available && succeeded == runs.len() {
                 return Progress::Done;
             }
@@ -85,7 +88,7 @@ pub(crate) fn upgrade_progress(
         WorkFeedback::ClusterVersion(feedback) => by_cluster_version(work, feedback, target, present),
         WorkFeedback::Agent(feedback) => by_agent(work, feedback, target),
         WorkFeedback::Unreadable(why) => initialized(Reason::Unreadable(Arc::clone(why))),
-        WorkFeedback::Runs(_) => {
+        WorkFeedback::ActionJobs(_) => {
             initialized(Reason::Unreadable("it is not the feedback of an upgrade".into()))
         }
     };

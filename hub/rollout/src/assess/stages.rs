@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use super::progress::{Progress, action_progress, upgrade_progress};
-use super::{Assessment, ClusterRow, Ending, FOLLOWS_AT_ONCE, NextWrite, Step, Unrecorded};
+use super::{Assessment, ClusterView, Ending, FOLLOWS_AT_ONCE, NextWrite, Step, Unrecorded};
 use crate::{
     ALREADY_AT_TARGET, ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage,
     Work,
@@ -16,7 +16,7 @@ use crate::{
 const WAITS_FOR_SPEC: Deadline =
     Deadline::Never("only the user can correct the spec, and failing the cluster would help nobody");
 
-impl<'a> ClusterRow<'a> {
+impl<'a> ClusterView<'a> {
     pub(super) fn in_flight(&self, kind: WorkKind, lead: &'a Work) -> Assessment {
         if let Some(later) = self.overtaken_by(lead) {
             return self.abandoned(later.to_string(), lead);

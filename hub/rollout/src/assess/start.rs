@@ -8,7 +8,7 @@ use semver::Version;
 
 use super::ended::Ended;
 use super::progress::{Progress, upgrade_progress};
-use super::{Assessment, ClusterRow, Ending, IS_FINAL, Start, StartKind, Step, Unrecorded};
+use super::{Assessment, ClusterView, Ending, IS_FINAL, Start, StartKind, Step, Unrecorded};
 use crate::{
     ClusterState, ClusterStatus, Deadline, FailureReason, Reason, Refusal, RefusalCause, RefusedWrite,
     RequestedMethod, Selected, Stage, Work,
@@ -20,7 +20,7 @@ const WAITS_TO_START: Deadline =
 /// How long a refused start counts as begun after it was last tried; after a halt this time begins again.
 const KEEPS_TRYING: SignedDuration = SignedDuration::from_mins(3);
 
-impl<'a> ClusterRow<'a> {
+impl<'a> ClusterView<'a> {
     /// A cluster that has not started, or starts over: after a retry that was asked for it may do so although a later rollout
     /// has claimed it, and a stage that failed after the platform's is not left out.
     pub(super) fn not_started(&self, retried: Option<&Ended<'_>>) -> Assessment {

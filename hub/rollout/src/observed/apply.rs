@@ -6,10 +6,10 @@ use drydock_names::names::WorkKind;
 use jiff::Timestamp;
 
 use super::{
-    Applied, AttemptOutcome, EntryPlace, Observed, OwnPlacement, Page, PageHeader, RecordedEntry, Run,
-    RunState, Uid, Upgrade, UpgradeMethod, VersionFeedback, Work, WorkFeedback, Works,
+    ActionJob, ActionJobState, Applied, AttemptOutcome, EntryPlace, Observed, OwnPlacement, RecordPage,
+    RecordPageHeader, RecordedEntry, Uid, Upgrade, UpgradeMethod, VersionFeedback, Work, WorkFeedback, Works,
 };
-use crate::{Action, Finish, NewWork, PageWrite};
+use crate::{Action, Finish, NewWork, RecordPageWrite};
 
 /// A work as an action leaves it; `None` if it is gone.
 pub type WorkAfter = (WorkKind, Option<Arc<Work>>);
@@ -61,9 +61,9 @@ impl Action {
 
 fn new_work(new: &NewWork, upgrade: &Upgrade, uid: &Uid, now: Timestamp) -> Work {
     let runs = || {
-        vec![Run {
+        vec![ActionJob {
             name: "Job".into(),
-            state: RunState::Running,
+            state: ActionJobState::Running,
         }]
     };
     Work {
@@ -78,7 +78,7 @@ fn new_work(new: &NewWork, upgrade: &Upgrade, uid: &Uid, now: Timestamp) -> Work
         available: false,
         degraded: None,
         feedback: match (new.kind, new.revision.method) {
-            (WorkKind::Pre | WorkKind::Post | WorkKind::Operators, _) => WorkFeedback::Runs(runs()),
+            (WorkKind::Pre | WorkKind::Post | WorkKind::Operators, _) => WorkFeedback::ActionJobs(runs()),
             (WorkKind::Cluster, UpgradeMethod::Agent) => WorkFeedback::Agent(Box::default()),
             (WorkKind::Cluster, UpgradeMethod::ClusterVersion) => {
                 WorkFeedback::ClusterVersion(VersionFeedback::default())
@@ -144,7 +144,7 @@ impl Observed {
         }
     }
 
-    fn write_page(&mut self, write: &PageWrite) {
+    fn write_page(&mut self, write: &RecordPageWrite) {
         let pages = &mut self.rollout.pages;
         let mut before = 0;
         match pages.iter_mut().find(|page| page.name == write.name) {
@@ -153,7 +153,7 @@ impl Observed {
                 page.entries += write.entries.len();
                 page.resource_version = format!("{}+", page.resource_version).into();
             }
-            None => pages.push(Page {
+            None => pages.push(RecordPage {
                 name: Arc::clone(&write.name),
                 header: Arc::clone(&write.header),
                 number: write.number,
@@ -186,7 +186,7 @@ impl Observed {
             return;
         };
         let before = Arc::clone(&page.header);
-        let after = Arc::new(PageHeader {
+        let after = Arc::new(RecordPageHeader {
             owner: self.rollout.upgrade.as_owner(),
             closed,
             ..(*before).clone()

@@ -16,7 +16,7 @@ pub enum UpdateState {
 
 /// What a cluster says about a target that it refuses (ClusterVersion's condition `Invalid`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RejectedTarget {
     /// In its words.
     pub message: Arc<str>,
     /// Since when the hub has seen it say so, by the hub's clock.
@@ -39,7 +39,7 @@ pub struct VersionFeedback {
     /// The share that is done, in percent, in steps of ten.
     pub percent: Option<u8>,
     /// The target is refused, in a status about the present spec.
-    pub invalid: Option<Refused>,
+    pub invalid: Option<RejectedTarget>,
     /// The cluster cannot reach its update service: it may refuse what it will accept later.
     pub without_updates: bool,
     /// Why it waits, if it says so: `Failing`, or `ReleaseAccepted=False`.
@@ -91,7 +91,7 @@ pub struct AgentFeedback {
 
 /// Where a Job or Pod of an action is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunState {
+pub enum ActionJobState {
     /// Nothing is fed back yet, or it has not come to an end.
     Running,
     /// It succeeded.
@@ -104,18 +104,18 @@ pub enum RunState {
 
 /// A Job or Pod of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct ActionJob {
     /// `Job namespace/name` or `Pod namespace/name`.
     pub name: Arc<str>,
     /// Where it is.
-    pub state: RunState,
+    pub state: ActionJobState,
 }
 
 /// What a work feeds back, by its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkFeedback {
     /// An action, or the Job that approves the operators' upgrades: each Job or Pod that must come to an end.
-    Runs(Vec<Run>),
+    ActionJobs(Vec<ActionJob>),
     /// An upgrade through ClusterVersion.
     ClusterVersion(VersionFeedback),
     /// An upgrade through the agent.
@@ -130,7 +130,7 @@ impl WorkFeedback {
         match self {
             Self::ClusterVersion(feedback) => Some(feedback),
             Self::Agent(feedback) => Some(&feedback.cluster),
-            Self::Runs(_) | Self::Unreadable(_) => None,
+            Self::ActionJobs(_) | Self::Unreadable(_) => None,
         }
     }
 }

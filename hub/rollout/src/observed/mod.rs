@@ -17,15 +17,16 @@ use crate::{InvalidSpec, Spec};
 
 pub use apply::WorkAfter;
 pub use feedback::{
-    AgentFeedback, AgentPhase, Refused, Run, RunState, UpdateState, VersionFeedback, WorkFeedback,
+    ActionJob, ActionJobState, AgentFeedback, AgentPhase, RejectedTarget, UpdateState, VersionFeedback,
+    WorkFeedback,
 };
 pub use name::{Owner, PlacementKey, Uid, UpgradeKey};
 pub use record::{
-    ALREADY_AT_TARGET, ENTRY_MESSAGE, Entry, EntryPlace, Page, PageHeader, RecordedEntry, RecordedOutcome,
-    StageSeconds,
+    ALREADY_AT_TARGET, ENTRY_MESSAGE, Entry, EntryPlace, RecordPage, RecordPageHeader, RecordedEntry,
+    RecordedOutcome, StageSeconds,
 };
 pub use row::{
-    ClusterFacts, Refusal, RefusalCause, RefusedWrite, Requirements, Row, Selected, Taint, Toleration,
+    ClusterFacts, ClusterRow, Refusal, RefusalCause, RefusedWrite, Requirements, Selected, Taint, Toleration,
 };
 pub use work::{
     Applied, AttemptOutcome, Enforcement, PerKind, RetryToken, Revision, UpgradeMethod, Work, Works,
@@ -212,7 +213,7 @@ pub struct Rollout {
     /// The Placements that select clusters.
     pub selection: Selection,
     /// The pages of its records, in the order of their numbers.
-    pub pages: Vec<Page>,
+    pub pages: Vec<RecordPage>,
     /// Why its last page could not be written, and since when, if so.
     pub page_refusal: Option<Arc<Refusal>>,
 }
@@ -223,5 +224,5 @@ pub struct Observed {
     /// The upgrade.
     pub rollout: Rollout,
     /// Its clusters: at least the selected ones, and those with works or records of this upgrade.
-    pub rows: BTreeMap<ClusterName, Row>,
+    pub rows: BTreeMap<ClusterName, ClusterRow>,
 }

@@ -95,7 +95,7 @@ pub const ENTRY_MESSAGE: usize = 256;
 
 /// What all entries of a page have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PageHeader {
+pub struct RecordPageHeader {
     /// Whose page it is.
     pub owner: Owner,
     /// When the rollout began.
@@ -119,7 +119,7 @@ pub struct EntryPlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedEntry {
     /// What the page says of all its entries.
-    pub page: Arc<PageHeader>,
+    pub page: Arc<RecordPageHeader>,
     /// Where on which page.
     pub place: EntryPlace,
     /// The entry.
@@ -128,11 +128,11 @@ pub struct RecordedEntry {
 
 /// A page, as far as decisions need it beside its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct RecordPage {
     /// Its name.
     pub name: Arc<str>,
     /// What it says of all its entries.
-    pub header: Arc<PageHeader>,
+    pub header: Arc<RecordPageHeader>,
     /// The number in its name: pages of an upgrade are numbered from 1.
     pub number: u32,
     /// How many entries it has.

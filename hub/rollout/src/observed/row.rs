@@ -151,7 +151,7 @@ pub struct Refusal {
 
 /// One cluster: everything about it that a decision may know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct ClusterRow {
     /// Its ManagedCluster.
     pub facts: Option<Arc<ClusterFacts>>,
     /// Where it is in the selection, if it is selected.
@@ -171,7 +171,7 @@ pub struct Row {
     pub unconfirmed: BTreeMap<WorkKind, Timestamp>,
 }
 
-impl Row {
+impl ClusterRow {
     /// Whether there is nothing to know about the cluster but its ManagedCluster.
     pub fn is_blank(&self) -> bool {
         self.selection.is_none()

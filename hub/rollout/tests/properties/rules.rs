@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use drydock_rollout::{
-    Action, ClusterName, EndState, Enforcement, Plan, RecordedOutcome, Row, UpdateState, Work, WorkFeedback,
-    WorkKind,
+    Action, ClusterName, ClusterRow, EndState, Enforcement, Plan, RecordedOutcome, UpdateState, Work,
+    WorkFeedback, WorkKind,
 };
 use semver::Version;
 
@@ -116,7 +116,7 @@ impl World {
         }
     }
 
-    fn own_works<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = (WorkKind, &'a Work)> {
+    fn own_works<'a>(&'a self, row: &'a ClusterRow) -> impl Iterator<Item = (WorkKind, &'a Work)> {
         let works = row.works.iter().map(|(kind, work)| (kind, &**work));
         works.filter(|(_, work)| self.is_own(work))
     }
@@ -182,7 +182,7 @@ impl World {
     }
 
     /// The newest outcome on the upgrade's records, and whether it is for the present goal.
-    fn own_outcome(&self, row: &Row) -> Option<(RecordedOutcome, bool)> {
+    fn own_outcome(&self, row: &ClusterRow) -> Option<(RecordedOutcome, bool)> {
         let own = row
             .entries
             .iter()
@@ -250,7 +250,7 @@ fn has_ended(work: &Work, state: EndState) -> bool {
 }
 
 /// The newest version that a cluster shows, by its claim or by what its work feeds back.
-fn shown(row: &Row) -> Option<Version> {
+fn shown(row: &ClusterRow) -> Option<Version> {
     let claimed = row.facts.as_ref().and_then(|facts| facts.version.clone());
     let work = row.works.get(WorkKind::Cluster);
     let fed_back = work.and_then(|work| match &work.feedback {

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drydock_rollout::{
-    Action, ActionSpec, AgentFeedback, AgentOptions, AgentPhase, Applied, AttemptOutcome, ClusterFacts,
-    ClusterName, Decider, EndState, Enforcement, Entry, EntryPlace, Goal, IntOrPercent, Labels, LiveUpgrades,
-    Observed, Operators, OwnPlacement, Owner, PageHeader, PlacementKey, Plan, Previous, RecordedEntry,
-    RecordedOutcome, Refusal, RefusalCause, Refused, RefusedWrite, RequestedMethod, Requirements, Retries,
-    RetryToken, Revision, Rollout, Row, Run, RunState, Selected, Selection, SelectionProblem,
-    SelectionSource, Selector, Spec, StageSeconds, Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey,
-    UpgradeMethod, VersionFeedback, Window, Work, WorkFeedback, WorkKind, check, decide,
+    Action, ActionJob, ActionJobState, ActionSpec, AgentFeedback, AgentOptions, AgentPhase, Applied,
+    AttemptOutcome, ClusterFacts, ClusterName, ClusterRow, Decider, EndState, Enforcement, Entry, EntryPlace,
+    Goal, IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, Owner, PlacementKey, Plan,
+    Previous, RecordPageHeader, RecordedEntry, RecordedOutcome, Refusal, RefusalCause, RefusedWrite,
+    RejectedTarget, RequestedMethod, Requirements, Retries, RetryToken, Revision, Rollout, Selected,
+    Selection, SelectionProblem, SelectionSource, Selector, Spec, StageSeconds, Strategy, Target, Uid,
+    UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Window, Work, WorkFeedback, WorkKind,
+    check, decide,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -120,11 +121,11 @@ impl World {
             order: (0, 0),
             sources: 1,
         });
-        let row = |number: usize| Row {
+        let row = |number: usize| ClusterRow {
             facts: Some(Arc::new(facts(fleet, number))),
             selection: selected,
             agent: fleet.agents.contains(&number),
-            ..Row::default()
+            ..ClusterRow::default()
         };
         let rollout = Rollout {
             upgrade: Upgrade {
@@ -184,7 +185,7 @@ impl World {
         }
     }
 
-    fn row(&mut self, number: usize) -> Option<&mut Row> {
+    fn row(&mut self, number: usize) -> Option<&mut ClusterRow> {
         self.observed.rows.get_mut(&name(number))
     }
 
@@ -590,7 +591,7 @@ fn their_work(owner: &Owner, since: Timestamp, now: Timestamp, made: u64, ended:
 
 fn their_entry(cluster: ClusterName, owner: Owner, since: Timestamp, now: Timestamp) -> RecordedEntry {
     RecordedEntry {
-        page: Arc::new(PageHeader {
+        page: Arc::new(RecordPageHeader {
             owner,
             rollout_since: since,
             goal: "theirs".into(),
@@ -632,7 +633,9 @@ fn progress(work: &mut Work, target: &Target) {
         work.available = true;
     }
     match &mut work.feedback {
-        WorkFeedback::Runs(runs) => runs.iter_mut().for_each(|run| run.state = RunState::Succeeded),
+        WorkFeedback::ActionJobs(runs) => runs
+            .iter_mut()
+            .for_each(|run| run.state = ActionJobState::Succeeded),
         WorkFeedback::ClusterVersion(feedback) => {
             let observed = work
                 .revision
@@ -678,14 +681,14 @@ fn advance(feedback: &mut VersionFeedback, target: &Target) {
 
 fn fail(work: &mut Work, target: &Target, since: Timestamp) {
     match &mut work.feedback {
-        WorkFeedback::Runs(runs) => {
-            *runs = vec![Run {
+        WorkFeedback::ActionJobs(runs) => {
+            *runs = vec![ActionJob {
                 name: "Job a/b".into(),
-                state: RunState::Failed,
+                state: ActionJobState::Failed,
             }];
         }
         WorkFeedback::ClusterVersion(feedback) => {
-            feedback.invalid = Some(Refused {
+            feedback.invalid = Some(RejectedTarget {
                 message: format!("{target} is unknown").into(),
                 since,
             });

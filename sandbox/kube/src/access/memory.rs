@@ -6,19 +6,19 @@ use serde_json::Value;
 
 use super::{AccessError, Kind, Removal, Selection};
 use crate::server::{
-    ApiServer, Call, DeleteOptions, FaultOutcome, FieldSelector, Identity, KindType, LabelSelector,
-    ListOptions, Patch, Refusal, RequestInfo, Status, Subresource, Verb, Watch, WatchOptions, WriteOptions,
+    ApiServer, Call, DeleteOptions, FaultOutcome, FieldSelector, Identity, LabelSelector, ListOptions, Patch,
+    Refusal, RequestInfo, ServedKind, Status, Subresource, Verb, Watch, WatchOptions, WriteOptions,
 };
 use crate::store::{Key, Object};
 
 /// The in-memory server, as one of its clients.
 #[derive(Clone, Debug)]
-pub struct Memory {
+pub struct InMemoryClient {
     server: ApiServer,
     identity: Identity,
 }
 
-impl Memory {
+impl InMemoryClient {
     pub(super) fn new(server: ApiServer, identity: Identity) -> Self {
         Self { server, identity }
     }
@@ -191,7 +191,8 @@ impl Memory {
             what: what(),
             status: Box::new(status),
         };
-        let found: Result<Arc<KindType>, Status> = self.server.kind(&kind.group, &kind.version, &kind.plural);
+        let found: Result<Arc<ServedKind>, Status> =
+            self.server.kind(&kind.group, &kind.version, &kind.plural);
         let asked = RequestInfo {
             identity: &self.identity,
             verb,
@@ -205,7 +206,7 @@ impl Memory {
             .pass(&asked)
             .await
             .map_err(|refusal| refused(refusal, what()))?;
-        let mut call = Call::about(self.identity.clone(), found.map_err(refused_by)?, key);
+        let mut call = Call::on_object(self.identity.clone(), found.map_err(refused_by)?, key);
         call.subresource = subresource;
         let answer = operation(&self.server, &call);
         match outcome {

@@ -11,7 +11,7 @@ pub use crate::server::Propagation;
 pub use crate::store::{Key, Object};
 pub use error::AccessError;
 pub use kind::Kind;
-pub use memory::Memory;
+pub use memory::InMemoryClient;
 pub use remote::Remote;
 pub use watch::WatchEvent;
 
@@ -26,7 +26,7 @@ use crate::server::{ApiServer, Identity};
 #[derive(Clone, Debug)]
 pub enum Access {
     /// The sandbox's own, in this process.
-    Memory(Memory),
+    Memory(InMemoryClient),
     /// Any, over HTTP.
     Remote(Remote),
 }
@@ -86,7 +86,7 @@ pub struct Removal {
 impl Access {
     /// The in-memory server, as the client that calls itself `name` (also its field manager).
     pub fn memory(server: &ApiServer, name: impl Into<String>) -> Self {
-        Self::Memory(Memory::new(server.clone(), Identity::new(name)))
+        Self::Memory(InMemoryClient::new(server.clone(), Identity::new(name)))
     }
 
     /// Any server over HTTP, as the client that calls itself `name` (also its field manager).

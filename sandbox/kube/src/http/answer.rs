@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::body::AnswerBody;
 use super::media::Form;
-use crate::server::{ApiServer, Deletion, KindType, List, Origin, Status, Written};
+use crate::server::{ApiServer, Deletion, List, Origin, ServedKind, Status, Written};
 use crate::store::Object;
 use crate::table::{Columns, IncludeObject};
 
@@ -27,7 +27,7 @@ pub(super) fn date(now: Timestamp) -> Option<HeaderValue> {
 /// How the objects of one request are written.
 #[derive(Clone)]
 pub(super) struct Writer {
-    pub(super) kind: Arc<KindType>,
+    pub(super) kind: Arc<ServedKind>,
     pub(super) form: Form,
     pub(super) include: IncludeObject,
     pub(super) server: ApiServer,

@@ -14,7 +14,7 @@ use super::route::{self, Objects, Route};
 use super::{ConnectionError, discovery, media, watch};
 use crate::schema::builtin::{WireError, decode_protobuf};
 use crate::server::{
-    ApiServer, Call, FaultOutcome, Identity, KindType, Origin, Patch, Refusal, RequestInfo, Status,
+    ApiServer, Call, FaultOutcome, Identity, Origin, Patch, Refusal, RequestInfo, ServedKind, Status,
     Subresource, Verb, WriteOptions,
 };
 use crate::table::IncludeObject;
@@ -106,7 +106,7 @@ async fn objects(
     };
     let answer = match kind {
         Ok(kind) if is_misplaced(&kind, place) => answer::no_such_page(),
-        Err(_) if !server.answers_for(&place.group, &place.version) => answer::no_such_page(),
+        Err(_) if !server.serves(&place.group, &place.version) => answer::no_such_page(),
         kind => kind
             .and_then(|kind| call(identity, place, kind))
             .and_then(|call| {
@@ -127,12 +127,12 @@ async fn objects(
 }
 
 /// Whether a custom kind that lives in no namespace is asked for in one.
-fn is_misplaced(kind: &KindType, place: &Objects) -> bool {
+fn is_misplaced(kind: &ServedKind, place: &Objects) -> bool {
     kind.origin == Origin::Custom && !kind.namespaced && place.namespace.is_some()
 }
 
 /// The warning for who uses a deprecated version of a custom kind.
-fn deprecation(server: &ApiServer, kind: &KindType) -> Option<String> {
+fn deprecation(server: &ApiServer, kind: &ServedKind) -> Option<String> {
     let version = kind
         .definition
         .as_ref()
@@ -140,7 +140,7 @@ fn deprecation(server: &ApiServer, kind: &KindType) -> Option<String> {
     if let Some(own) = version["deprecationWarning"].as_str() {
         return Some(own.to_owned());
     }
-    let name = |kind: &KindType| format!("{} {}", kind.api_version(), kind.kind);
+    let name = |kind: &ServedKind| format!("{} {}", kind.api_version(), kind.kind);
     let registry = server.registry();
     let newer = registry
         .kinds()
@@ -185,7 +185,7 @@ fn subresource(word: &str) -> Option<Subresource> {
     .find(|part| part.as_str() == word)
 }
 
-fn call(identity: Identity, place: &Objects, kind: Arc<KindType>) -> Result<Call, Status> {
+fn call(identity: Identity, place: &Objects, kind: Arc<ServedKind>) -> Result<Call, Status> {
     let part = match place.subresource.as_deref() {
         None => None,
         Some(word) => {

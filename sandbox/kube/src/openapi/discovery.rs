@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{parts, verbs};
-use crate::server::{KindType, Registry};
+use crate::server::{Registry, ServedKind};
 
 /// `/api`
 pub fn versions() -> Value {
@@ -17,8 +17,8 @@ pub fn versions() -> Value {
 }
 
 /// The versions of each named group, the preferred one first.
-fn by_group(registry: &Registry) -> BTreeMap<String, BTreeMap<Rank, Vec<Arc<KindType>>>> {
-    let mut groups: BTreeMap<String, BTreeMap<Rank, Vec<Arc<KindType>>>> = BTreeMap::new();
+fn by_group(registry: &Registry) -> BTreeMap<String, BTreeMap<Rank, Vec<Arc<ServedKind>>>> {
+    let mut groups: BTreeMap<String, BTreeMap<Rank, Vec<Arc<ServedKind>>>> = BTreeMap::new();
     for kind in registry.kinds() {
         groups
             .entry(kind.group.clone())
@@ -77,7 +77,7 @@ pub fn group(registry: &Registry, name: &str) -> Option<Value> {
     Some(value)
 }
 
-fn group_value(name: &str, versions: &BTreeMap<Rank, Vec<Arc<KindType>>>) -> Value {
+fn group_value(name: &str, versions: &BTreeMap<Rank, Vec<Arc<ServedKind>>>) -> Value {
     let versions: Vec<Value> = versions
         .keys()
         .map(|rank| json!({"groupVersion": format!("{name}/{}", rank.version), "version": rank.version}))
@@ -120,7 +120,7 @@ pub fn resources(registry: &Registry, group: &str, version: &str) -> Option<Valu
     }))
 }
 
-pub(super) fn of_version(registry: &Registry, group: &str, version: &str) -> Vec<Arc<KindType>> {
+pub(super) fn of_version(registry: &Registry, group: &str, version: &str) -> Vec<Arc<ServedKind>> {
     registry
         .kinds()
         .filter(|kind| kind.group == group && kind.version == version)
@@ -151,7 +151,7 @@ pub fn aggregated(registry: &Registry, core: bool) -> Value {
     })
 }
 
-fn aggregated_resource(kind: &KindType) -> Value {
+fn aggregated_resource(kind: &ServedKind) -> Value {
     let mut resource = json!({
         "resource": kind.plural, "singularResource": kind.singular,
         "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.kind},

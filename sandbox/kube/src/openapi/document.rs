@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::discovery::of_version;
 use crate::schema::builtin;
-use crate::server::{KindType, Origin, Registry};
+use crate::server::{Origin, Registry, ServedKind};
 
 const REFERENCE: &str = "#/components/schemas/";
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -48,7 +48,7 @@ fn hash(text: &str) -> u64 {
     })
 }
 
-fn root(kind: &KindType) -> String {
+fn root(kind: &ServedKind) -> String {
     if kind.group.is_empty() {
         format!("/api/{}", kind.version)
     } else {
@@ -81,11 +81,11 @@ pub fn document(registry: &Registry, group: &str, version: &str) -> Option<Value
     }))
 }
 
-fn gvk(kind: &KindType) -> Value {
+fn gvk(kind: &ServedKind) -> Value {
     json!({"group": kind.group, "kind": kind.kind, "version": kind.version})
 }
 
-fn schema_of(kind: &KindType) -> Option<(String, Value)> {
+fn schema_of(kind: &ServedKind) -> Option<(String, Value)> {
     if kind.origin == Origin::BuiltIn {
         let name = builtin::definition_name(&kind.group_version_kind())?;
         return Some((name.to_owned(), builtin::definitions().get(name)?.clone()));
@@ -167,7 +167,7 @@ fn references(schema: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-fn add_paths(paths: &mut Map<String, Value>, kind: &KindType, schema: &str) {
+fn add_paths(paths: &mut Map<String, Value>, kind: &ServedKind, schema: &str) {
     let content = json!({"application/json": {"schema": {"$ref": format!("{REFERENCE}{schema}")}}});
     let operation = |action: &str| {
         json!({

@@ -9,7 +9,7 @@ mod tests;
 pub use discovery::{aggregated, group, groups, resources, versions};
 pub use document::{document, index};
 
-use crate::server::{KindType, Origin, Subresource};
+use crate::server::{Origin, ServedKind, Subresource};
 
 /// The version of Kubernetes whose behaviour is shown.
 pub const KUBERNETES: &str = "v1.36.3";
@@ -38,7 +38,7 @@ const CUSTOM_VERBS: [&str; 8] = [
     "watch",
 ];
 
-fn verbs(kind: &KindType) -> [&'static str; 8] {
+fn verbs(kind: &ServedKind) -> [&'static str; 8] {
     match kind.origin {
         Origin::Custom => CUSTOM_VERBS,
         Origin::BuiltIn => VERBS,
@@ -62,7 +62,7 @@ struct Part {
     verbs: &'static [&'static str],
 }
 
-fn parts(kind: &KindType) -> Vec<Part> {
+fn parts(kind: &ServedKind) -> Vec<Part> {
     let own = |part: Subresource| Part {
         name: part.as_str(),
         group: kind.group.clone(),

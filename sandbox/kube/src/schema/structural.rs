@@ -102,7 +102,7 @@ impl Structural {
     }
 
     /// What is wrong with a value for one place of a schema; the errors' fields are relative to it.
-    pub fn misfits(node: &Node, value: &Value) -> Vec<FieldError> {
+    pub fn type_errors(node: &Node, value: &Value) -> Vec<FieldError> {
         validate::validate(node, value, None, &Path::Root).errors
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::{
-    Cause, FieldValidation, Identity, KindType, Origin, Status, Subresource, WriteOptions, definitions,
+    Cause, FieldValidation, Identity, Origin, ServedKind, Status, Subresource, WriteOptions, definitions,
     metadata,
 };
 use crate::apply::{self, Live, ManagedFields, Manager, ResetFields};
@@ -25,7 +25,7 @@ pub(super) enum Writer {
 
 /// A write on its way into the store.
 pub(super) struct Change<'a> {
-    pub(super) kind: &'a KindType,
+    pub(super) kind: &'a ServedKind,
     pub(super) identity: &'a Identity,
     pub(super) options: &'a WriteOptions,
     pub(super) subresource: Option<Subresource>,
@@ -38,7 +38,7 @@ pub(super) struct Change<'a> {
 /// # Errors
 /// 400 for a value of the wrong type, and in strict mode for unknown fields.
 pub(super) fn decode(
-    kind: &KindType,
+    kind: &ServedKind,
     body: &mut Value,
     options: &WriteOptions,
 ) -> Result<Vec<String>, Status> {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::definitions::TakenNames;
 use super::state::State;
-use super::{KindType, definitions};
+use super::{ServedKind, definitions};
 use crate::apply::{self, Live, Manager, ResetFields};
 use crate::schema::builtin;
 use crate::store::{Key, Object, Scope};
 
 impl State {
     /// Follows up the write of one object.
-    pub(super) fn after_write(&mut self, kind: &KindType, key: &Key) {
+    pub(super) fn after_write(&mut self, kind: &ServedKind, key: &Key) {
         let Some(object) = self.store.get(&kind.collection, key).map(Arc::clone) else {
             return;
         };
@@ -29,7 +29,7 @@ impl State {
     }
 
     /// Gives a definition its names and serves its kinds, and says so in its status.
-    pub(super) fn serve_definition(&mut self, kind: &KindType, key: &Key, object: &Object) {
+    pub(super) fn serve_definition(&mut self, kind: &ServedKind, key: &Key, object: &Object) {
         let mut definition = object.value().clone();
         let now = self.now();
         let is_served = definitions::establish(&mut definition, &self.taken_names(object), &now);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::kinds::{KindType, Origin, Registry, ScalePaths};
+use super::kinds::{Origin, Registry, ScalePaths, ServedKind};
 use crate::store::CollectionId;
 
 struct BuiltIn {
@@ -142,7 +142,7 @@ pub(super) fn registry() -> Registry {
     registry
 }
 
-fn kind_type(built_in: &BuiltIn) -> KindType {
+fn kind_type(built_in: &BuiltIn) -> ServedKind {
     let resource = CollectionId::new(built_in.group, built_in.plural);
     // Both groups' Events are one collection, as in the real server, stored in the core group's form.
     let is_event = built_in.kind == "Event";
@@ -157,7 +157,7 @@ fn kind_type(built_in: &BuiltIn) -> KindType {
         format!("{}/{VERSION}", built_in.group)
     };
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    KindType {
+    ServedKind {
         group: built_in.group.to_owned(),
         version: VERSION.to_owned(),
         kind: built_in.kind.to_owned(),

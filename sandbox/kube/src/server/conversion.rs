@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::KindType;
+use super::ServedKind;
 use crate::store::Object;
 
 /// Event fields in the core group and in `events.k8s.io`.
@@ -20,7 +20,7 @@ const EVENT_FIELDS: [(&str, &str); 7] = [
 ];
 
 /// The object as readers of `kind` see it.
-pub(super) fn presented(kind: &KindType, object: &Arc<Object>) -> Arc<Object> {
+pub(super) fn presented(kind: &ServedKind, object: &Arc<Object>) -> Arc<Object> {
     let api_version = object
         .get("apiVersion")
         .and_then(Value::as_str)
@@ -46,7 +46,7 @@ pub(super) fn presented(kind: &KindType, object: &Arc<Object>) -> Arc<Object> {
 
 /// A value that a client sent in the version of `kind`, in the form in which it is stored; `storage` is the custom kind's
 /// version for that, where it is another one.
-pub(super) fn stored(kind: &KindType, storage: Option<&KindType>, mut value: Value) -> Value {
+pub(super) fn stored(kind: &ServedKind, storage: Option<&ServedKind>, mut value: Value) -> Value {
     if kind.storage_api_version != kind.api_version() {
         value["apiVersion"] = Value::from(kind.storage_api_version.as_str());
         if kind.is("events.k8s.io", "Event") {

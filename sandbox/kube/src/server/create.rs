@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::admission::{self, Change};
 use super::state::State;
-use super::{Call, Cause, KindType, Origin, Status, Subresource, WriteOptions, Written, metadata};
+use super::{Call, Cause, Origin, ServedKind, Status, Subresource, WriteOptions, Written, metadata};
 use crate::apply;
 use crate::schema::builtin;
 use crate::store::{CollectionId, Key};
@@ -91,7 +91,7 @@ impl State {
         })
     }
 
-    fn name(&mut self, kind: &KindType, call: &Call, body: &mut Value) -> Result<(), Status> {
+    fn name(&mut self, kind: &ServedKind, call: &Call, body: &mut Value) -> Result<(), Status> {
         let fields = metadata::of(body);
         // What is no text is refused for that, in a moment.
         if fields

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::kinds::{KindType, Origin, Registry, ScalePaths};
+use super::kinds::{Origin, Registry, ScalePaths, ServedKind};
 use super::{Cause, Status, structure};
 use crate::schema::{FieldError, GroupVersionKind, Structural, builtin};
 use crate::store::CollectionId;
@@ -161,7 +161,7 @@ pub(super) fn register(registry: &mut Registry, definition: &Value) -> Result<()
     Ok(())
 }
 
-fn kind_type(spec: &Value, version: &Value, resource: &CollectionId) -> Result<KindType, Status> {
+fn kind_type(spec: &Value, version: &Value, resource: &CollectionId) -> Result<ServedKind, Status> {
     let names = &spec["names"];
     let kind = kind_of(spec, version);
     let schema = &version["schema"]["openAPIV3Schema"];
@@ -172,7 +172,7 @@ fn kind_type(spec: &Value, version: &Value, resource: &CollectionId) -> Result<K
         .find(|version| version["storage"] == true)
         .map(|version| kind_of(spec, version).api_version());
     let subresources = &version["subresources"];
-    Ok(KindType {
+    Ok(ServedKind {
         storage_api_version: storage.unwrap_or_else(|| kind.api_version()),
         group: kind.group,
         version: kind.version,

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::state::State;
 use super::{
-    Call, DeleteOptions, Deletion, KindType, List, ListOptions, Propagation, Status, conversion, definitions,
-    metadata,
+    Call, DeleteOptions, Deletion, List, ListOptions, Propagation, ServedKind, Status, conversion,
+    definitions, metadata,
 };
 use crate::store::{Key, Object};
 
@@ -79,7 +79,7 @@ impl State {
     ) -> Result<List, Status> {
         let selected = self.list(call, list)?;
         for object in &selected.items {
-            let one = Call::about(call.identity.clone(), Arc::clone(&call.kind), &object.key());
+            let one = Call::on_object(call.identity.clone(), Arc::clone(&call.kind), &object.key());
             match self.delete(&one, options) {
                 Ok(_) => {}
                 Err(status) if status.code == 404 => {}
@@ -93,7 +93,7 @@ impl State {
     /// is over at once, or its last version.
     pub(super) fn begin_deletion(
         &mut self,
-        kind: &KindType,
+        kind: &ServedKind,
         key: &Key,
         propagation: Option<Propagation>,
         grace_period: Option<i64>,
@@ -116,7 +116,7 @@ impl State {
     }
 
     /// Sets the time of the deletion; a shorter grace period than before counts.
-    fn mark(&self, kind: &KindType, value: &mut Value, grace: i64) {
+    fn mark(&self, kind: &ServedKind, value: &mut Value, grace: i64) {
         let before = value["metadata"]["deletionGracePeriodSeconds"].as_i64();
         if value["metadata"]["deletionTimestamp"].is_string() && before.is_none_or(|before| before <= grace) {
             return;
@@ -153,7 +153,7 @@ impl State {
     }
 
     /// Does what the finalizers of the server itself wait for, and removes the object when nothing keeps it any longer.
-    pub(super) fn go_on_deleting(&mut self, kind: &KindType, key: &Key) {
+    pub(super) fn go_on_deleting(&mut self, kind: &ServedKind, key: &Key) {
         let Some(live) = self.store.get(&kind.collection, key).map(Arc::clone) else {
             return;
         };
@@ -189,7 +189,7 @@ impl State {
     }
 
     /// Takes an object out of the store, and whatever depends on that.
-    pub(super) fn remove(&mut self, kind: &KindType, key: &Key) -> Option<Arc<Object>> {
+    pub(super) fn remove(&mut self, kind: &ServedKind, key: &Key) -> Option<Arc<Object>> {
         let last = self.store.remove(&kind.collection, key)?;
         if kind.collection == definitions::collection() {
             let names = &last["spec"];
@@ -205,7 +205,7 @@ impl State {
         Some(last)
     }
 
-    pub(super) fn drop_finalizer(&mut self, kind: &KindType, key: &Key, finalizer: &str) {
+    pub(super) fn drop_finalizer(&mut self, kind: &ServedKind, key: &Key, finalizer: &str) {
         let Some(live) = self.store.get(&kind.collection, key) else {
             return;
         };
@@ -226,7 +226,7 @@ impl State {
 }
 
 /// Whether an object is marked first, and goes later.
-fn waits(kind: &KindType, value: &Value, grace: i64) -> bool {
+fn waits(kind: &ServedKind, value: &Value, grace: i64) -> bool {
     grace > 0
         || crate::store::finalizers(value).next().is_some()
         || kind.is("", "Namespace")
@@ -234,7 +234,7 @@ fn waits(kind: &KindType, value: &Value, grace: i64) -> bool {
 }
 
 /// Seconds that an object gets to end: only pods that run somewhere have any.
-fn grace_of(kind: &KindType, live: &Object, asked: Option<i64>) -> i64 {
+fn grace_of(kind: &ServedKind, live: &Object, asked: Option<i64>) -> i64 {
     if !kind.is("", "Pod") || live["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() {
         return 0;
     }

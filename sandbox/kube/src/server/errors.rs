@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::kinds::KindType;
+use super::kinds::ServedKind;
 use crate::apply::{ApplyError, display};
 use crate::schema::FieldError;
 
@@ -81,7 +81,7 @@ impl Status {
         }
     }
 
-    fn about(mut self, kind: &KindType, name: &str) -> Self {
+    fn about(mut self, kind: &ServedKind, name: &str) -> Self {
         self.details = Some(Box::new(Details {
             name: name.to_owned(),
             group: kind.group.clone(),
@@ -92,7 +92,7 @@ impl Status {
     }
 
     /// 404: there is no such object.
-    pub fn not_found(kind: &KindType, name: &str) -> Self {
+    pub fn not_found(kind: &ServedKind, name: &str) -> Self {
         Self::new(
             404,
             "NotFound",
@@ -113,13 +113,13 @@ impl Status {
     }
 
     /// 409: an object of that name is there already.
-    pub fn already_exists(kind: &KindType, name: &str) -> Self {
+    pub fn already_exists(kind: &ServedKind, name: &str) -> Self {
         let message = format!("{} \"{name}\" already exists", kind.collection);
         Self::new(409, "AlreadyExists", message).about(kind, name)
     }
 
     /// 409 because of an outdated version or a precondition, `why` as the real server words it.
-    pub fn conflict(kind: &KindType, name: &str, why: &str) -> Self {
+    pub fn conflict(kind: &ServedKind, name: &str, why: &str) -> Self {
         let message = format!(
             "Operation cannot be fulfilled on {} \"{name}\": {why}",
             kind.collection
@@ -128,7 +128,7 @@ impl Status {
     }
 
     /// 409: the object has changed since it was read.
-    pub fn outdated(kind: &KindType, name: &str) -> Self {
+    pub fn outdated(kind: &ServedKind, name: &str) -> Self {
         Self::conflict(
             kind,
             name,
@@ -137,7 +137,7 @@ impl Status {
     }
 
     /// 422 with the fields that are wrong.
-    pub fn invalid(kind: &KindType, name: &str, causes: Vec<Cause>) -> Self {
+    pub fn invalid(kind: &ServedKind, name: &str, causes: Vec<Cause>) -> Self {
         let group = kind.group.as_str();
         Self::invalid_of(group, &kind.kind, name, causes)
     }
@@ -194,7 +194,7 @@ impl Status {
     }
 
     /// 403 for an object, `why` as the real server words it.
-    pub fn forbidden(kind: &KindType, name: &str, why: &str) -> Self {
+    pub fn forbidden(kind: &ServedKind, name: &str, why: &str) -> Self {
         let message = format!("{} \"{name}\" is forbidden: {why}", kind.collection);
         Self::new(403, "Forbidden", message).about(kind, name)
     }

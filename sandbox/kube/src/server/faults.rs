@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::{ApiServer, Identity, KindType, Status, Subresource, Verb};
+use super::{ApiServer, Identity, ServedKind, Status, Subresource, Verb};
 
 /// A request as fault hooks see it.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub struct RequestInfo<'a> {
     /// What is asked.
     pub verb: Verb,
     /// About which kind; absent for discovery and the like.
-    pub kind: Option<&'a KindType>,
+    pub kind: Option<&'a ServedKind>,
     /// In which namespace.
     pub namespace: Option<&'a str>,
     /// About which object; empty for operations on many.

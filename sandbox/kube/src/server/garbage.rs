@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::metadata;
 use super::state::State;
-use super::{KindType, Propagation};
+use super::{Propagation, ServedKind};
 use crate::store::{CollectionId, Key, Object};
 
 impl State {
@@ -72,7 +72,7 @@ impl State {
             .is_none_or(|live| live.uid() != text("uid"))
     }
 
-    fn forget_owner(&mut self, kind: &KindType, key: &Key, uid: &str) {
+    fn forget_owner(&mut self, kind: &ServedKind, key: &Key, uid: &str) {
         let Some(live) = self.store.get(&kind.collection, key) else {
             return;
         };
@@ -91,7 +91,7 @@ impl State {
         &self,
         collection: &CollectionId,
         key: &Key,
-    ) -> Option<(Arc<KindType>, Arc<Object>)> {
+    ) -> Option<(Arc<ServedKind>, Arc<Object>)> {
         let kind = self.registry.storage_of(collection)?;
         let object = self.store.get(collection, key)?;
         Some((Arc::clone(kind), Arc::clone(object)))

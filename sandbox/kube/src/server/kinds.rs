@@ -20,7 +20,7 @@ pub enum Origin {
 
 /// What the server knows about one kind in one version. Shared between servers.
 #[derive(Clone, Debug)]
-pub struct KindType {
+pub struct ServedKind {
     /// The API group, empty for the core group.
     pub group: String,
     /// The version, for example `v1`.
@@ -72,7 +72,7 @@ pub struct ScalePaths {
     pub selector: Option<String>,
 }
 
-impl KindType {
+impl ServedKind {
     /// `group/version`, or `version` alone for the core group.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
@@ -104,8 +104,8 @@ impl KindType {
 /// The kinds that one server serves. Copied on write, so that servers share what they have in common.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    by_plural: BTreeMap<String, Arc<KindType>>,
-    by_kind: BTreeMap<String, Arc<KindType>>,
+    by_plural: BTreeMap<String, Arc<ServedKind>>,
+    by_kind: BTreeMap<String, Arc<ServedKind>>,
 }
 
 impl Registry {
@@ -113,39 +113,39 @@ impl Registry {
     ///
     /// # Errors
     /// 404, as for any path that the server does not have.
-    pub fn find(&self, group: &str, version: &str, plural: &str) -> Result<&Arc<KindType>, Status> {
+    pub fn find(&self, group: &str, version: &str, plural: &str) -> Result<&Arc<ServedKind>, Status> {
         self.by_plural
             .get(&path(group, version, plural))
             .ok_or_else(Status::no_such_path)
     }
 
     /// Finds a kind by `apiVersion` and `kind`.
-    pub fn find_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<KindType>> {
+    pub fn find_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<ServedKind>> {
         self.by_kind.get(&format!("{api_version}/{kind}"))
     }
 
     /// All kinds, sorted by group, version and plural.
-    pub fn kinds(&self) -> impl Iterator<Item = &Arc<KindType>> {
+    pub fn kinds(&self) -> impl Iterator<Item = &Arc<ServedKind>> {
         self.by_plural.values()
     }
 
     /// Whether paths of a group and version are answered: of the built-in groups in every version, of others in those that
     /// are served.
-    pub fn answers_for(&self, group: &str, version: &str) -> bool {
+    pub fn serves(&self, group: &str, version: &str) -> bool {
         self.by_plural
             .values()
             .any(|kind| kind.group == group && (kind.origin == Origin::BuiltIn || kind.version == version))
     }
 
     /// The kind in whose version the objects of a collection are stored.
-    pub fn storage_of(&self, collection: &CollectionId) -> Option<&Arc<KindType>> {
+    pub fn storage_of(&self, collection: &CollectionId) -> Option<&Arc<ServedKind>> {
         self.by_plural
             .values()
             .filter(|kind| kind.collection == *collection)
             .find(|kind| kind.storage_api_version == kind.api_version())
     }
 
-    pub(super) fn insert(&mut self, kind: Arc<KindType>) {
+    pub(super) fn insert(&mut self, kind: Arc<ServedKind>) {
         let api_version = kind.api_version();
         self.by_kind
             .insert(format!("{api_version}/{}", kind.kind), Arc::clone(&kind));

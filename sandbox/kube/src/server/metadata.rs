@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::selectors::{is_label_value, is_qualified_name};
-use super::{Call, Cause, KindType, Status};
+use super::{Call, Cause, ServedKind, Status};
 
 /// A time as objects carry it: UTC, whole seconds.
 pub(super) fn time(at: Timestamp) -> String {
@@ -138,7 +138,7 @@ pub(super) fn check_name(call: &Call, body: &Value) -> Result<(), Status> {
     }))
 }
 
-pub(super) fn check_type(kind: &KindType, body: &mut Value) -> Result<(), Status> {
+pub(super) fn check_type(kind: &ServedKind, body: &mut Value) -> Result<(), Status> {
     let (api_version, name) = (kind.api_version(), kind.kind.as_str());
     let text = |field: &str| body[field].as_str().unwrap_or_default();
     if kind.origin == super::Origin::Custom && text("kind").is_empty() {
@@ -160,7 +160,7 @@ pub(super) fn check_type(kind: &KindType, body: &mut Value) -> Result<(), Status
     Ok(())
 }
 
-fn another_kind(kind: &KindType, sent_version: &str, sent_kind: &str, body: &Value) -> Status {
+fn another_kind(kind: &ServedKind, sent_version: &str, sent_kind: &str, body: &Value) -> Status {
     if kind.origin == super::Origin::Custom && sent_version == kind.api_version() {
         let cause = Cause::invalid("kind", &Value::from(sent_kind), &format!("must be {}", kind.kind));
         let name = body["metadata"]["name"].as_str().unwrap_or_default();
@@ -178,7 +178,7 @@ fn another_kind(kind: &KindType, sent_version: &str, sent_kind: &str, body: &Val
 }
 
 /// Checks name, labels, annotations and owners, as for every kind.
-pub(super) fn validate(kind: &KindType, value: &Value) -> Vec<Cause> {
+pub(super) fn validate(kind: &ServedKind, value: &Value) -> Vec<Cause> {
     let metadata = &value["metadata"];
     let mut causes = Vec::new();
     if let Some(prefix) = metadata["generateName"]
@@ -362,7 +362,7 @@ fn validate_owners(owners: &Value) -> Vec<Cause> {
 }
 
 /// Why a name cannot be one of this kind.
-fn bad_name(kind: &KindType, name: &str) -> Option<String> {
+fn bad_name(kind: &ServedKind, name: &str) -> Option<String> {
     // RBAC names are only path segments.
     if kind.group == "rbac.authorization.k8s.io" {
         return (name == "." || name == ".." || name.contains(['/', '%']))

@@ -34,7 +34,7 @@ pub use errors::{Cause, Details, Status};
 pub use faults::{FaultAction, FaultHook, RequestInfo, RequestKey};
 pub(crate) use faults::{FaultOutcome, Refusal};
 pub use identity::Identity;
-pub use kinds::{KindType, Origin, Registry, ScalePaths};
+pub use kinds::{Origin, Registry, ScalePaths, ServedKind};
 pub use options::{
     Call, DeleteOptions, Deletion, FieldValidation, List, ListOptions, Patch, Propagation, Subresource, Verb,
     VersionMatch, WatchOptions, WriteOptions, Written,
@@ -135,17 +135,17 @@ impl ApiServer {
     ///
     /// # Errors
     /// 404 if it is not served.
-    pub fn kind(&self, group: &str, version: &str, plural: &str) -> Result<Arc<KindType>, Status> {
+    pub fn kind(&self, group: &str, version: &str, plural: &str) -> Result<Arc<ServedKind>, Status> {
         self.state().registry.find(group, version, plural).map(Arc::clone)
     }
 
     /// Whether paths of a group and version are this server's to answer, even if it has no such kind there.
-    pub fn answers_for(&self, group: &str, version: &str) -> bool {
-        self.state().registry.answers_for(group, version)
+    pub fn serves(&self, group: &str, version: &str) -> bool {
+        self.state().registry.serves(group, version)
     }
 
     /// Finds a kind by the `apiVersion` and `kind` of an object.
-    pub fn find_kind(&self, api_version: &str, kind: &str) -> Option<Arc<KindType>> {
+    pub fn find_kind(&self, api_version: &str, kind: &str) -> Option<Arc<ServedKind>> {
         self.state().registry.find_kind(api_version, kind).map(Arc::clone)
     }
 

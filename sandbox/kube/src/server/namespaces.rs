@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::state::State;
-use super::{Call, KindType, Status, WriteOptions, Written, definitions, metadata};
+use super::{Call, ServedKind, Status, WriteOptions, Written, definitions, metadata};
 use crate::store::{CollectionId, Key, Object, Scope, finalizers};
 
 /// The namespaces of every cluster.
@@ -24,7 +24,7 @@ struct Remaining {
 }
 
 impl Remaining {
-    fn count(&mut self, kind: &KindType, object: &Object) {
+    fn count(&mut self, kind: &ServedKind, object: &Object) {
         let resource = format!("{}.{}", kind.plural, kind.group);
         *self.resources.entry(resource).or_default() += 1;
         for finalizer in finalizers(object) {
@@ -228,7 +228,7 @@ impl State {
     }
 
     /// Continues with what waited for the removal of an object: its namespace, its definition, its owners.
-    pub(super) fn after_removal(&mut self, kind: &KindType, key: &Key, last: &Object) {
+    pub(super) fn after_removal(&mut self, kind: &ServedKind, key: &Key, last: &Object) {
         self.go_on_with_owners(last);
         if let Some(namespace) = &key.namespace {
             let namespace = Key::cluster(namespace.as_str());
@@ -248,16 +248,16 @@ impl State {
         }
     }
 
-    fn definition_kind(&self) -> Result<Arc<KindType>, super::Status> {
+    fn definition_kind(&self) -> Result<Arc<ServedKind>, super::Status> {
         self.registry
             .find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
             .map(Arc::clone)
     }
 
     /// The kinds that have objects, each in the version in which they are stored.
-    fn stored_kinds(&self) -> Vec<Arc<KindType>> {
-        let inhabited: Vec<CollectionId> = self.store.inhabited().cloned().collect();
-        inhabited
+    fn stored_kinds(&self) -> Vec<Arc<ServedKind>> {
+        let non_empty_collections: Vec<CollectionId> = self.store.non_empty_collections().cloned().collect();
+        non_empty_collections
             .iter()
             .filter_map(|collection| self.registry.storage_of(collection).map(Arc::clone))
             .collect()

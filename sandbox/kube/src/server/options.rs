@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::selectors::{FieldSelector, LabelSelector};
-use super::{Identity, KindType};
+use super::{Identity, ServedKind};
 use crate::store::{Key, Object};
 
 /// What is done to an object, as Kubernetes names it.
@@ -80,7 +80,7 @@ pub struct Call {
     /// The client.
     pub identity: Identity,
     /// The kind, in the version asked for.
-    pub kind: Arc<KindType>,
+    pub kind: Arc<ServedKind>,
     /// The namespace; absent for cluster-scoped kinds and for lists across namespaces.
     pub namespace: Option<String>,
     /// The object's name; empty for operations on many, and for a create that generates it.
@@ -91,7 +91,7 @@ pub struct Call {
 
 impl Call {
     /// A call about one object, by its key.
-    pub fn about(identity: Identity, kind: Arc<KindType>, key: &Key) -> Self {
+    pub fn on_object(identity: Identity, kind: Arc<ServedKind>, key: &Key) -> Self {
         Self {
             identity,
             kind,
@@ -102,7 +102,7 @@ impl Call {
     }
 
     /// A call about all objects of a kind, or those of a namespace.
-    pub fn over(identity: Identity, kind: Arc<KindType>, namespace: Option<&str>) -> Self {
+    pub fn on_collection(identity: Identity, kind: Arc<ServedKind>, namespace: Option<&str>) -> Self {
         Self {
             identity,
             kind,

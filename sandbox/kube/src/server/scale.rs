@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{KindType, Origin, ScalePaths, Status};
+use super::{Origin, ScalePaths, ServedKind, Status};
 use crate::store::Object;
 
 /// The `Scale` of an object.
 ///
 /// # Errors
 /// 404 if the kind has none.
-pub(super) fn read(kind: &KindType, object: &Object) -> Result<Arc<Object>, Status> {
+pub(super) fn read(kind: &ServedKind, object: &Object) -> Result<Arc<Object>, Status> {
     let paths = paths(kind)?;
     let metadata = &object["metadata"];
     let mut scale = json!({
@@ -56,7 +56,7 @@ pub(super) fn read(kind: &KindType, object: &Object) -> Result<Arc<Object>, Stat
 ///
 /// # Errors
 /// 404 if the kind has no scale, 422 for a number that cannot be.
-pub(super) fn replaced(kind: &KindType, live: &Object, scale: &Value) -> Result<Value, Status> {
+pub(super) fn replaced(kind: &ServedKind, live: &Object, scale: &Value) -> Result<Value, Status> {
     let paths = paths(kind)?;
     let wanted = scale["spec"]["replicas"].as_i64().unwrap_or(0);
     if wanted < 0 {
@@ -89,7 +89,7 @@ pub(super) fn replaced(kind: &KindType, live: &Object, scale: &Value) -> Result<
     Ok(value)
 }
 
-fn paths(kind: &KindType) -> Result<&ScalePaths, Status> {
+fn paths(kind: &ServedKind) -> Result<&ScalePaths, Status> {
     kind.scale.as_ref().ok_or_else(Status::no_such_path)
 }
 

@@ -299,7 +299,7 @@ impl FieldSelector {
     ///
     /// # Errors
     /// 400, worded as the real server does.
-    pub fn check(&self, kind: &super::KindType) -> Result<(), Status> {
+    pub fn check(&self, kind: &super::ServedKind) -> Result<(), Status> {
         let known = selectable(kind);
         match self
             .0
@@ -325,7 +325,7 @@ impl FieldSelector {
 const GENERAL: [&str; 2] = ["metadata.name", "metadata.namespace"];
 
 /// The fields by which objects of a kind can be selected, besides name and namespace.
-fn selectable(kind: &super::KindType) -> Vec<&str> {
+fn selectable(kind: &super::ServedKind) -> Vec<&str> {
     if kind.origin == super::Origin::Custom {
         return kind.selectable_fields.iter().map(String::as_str).collect();
     }

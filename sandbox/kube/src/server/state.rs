@@ -8,7 +8,7 @@ use serde_json::Value;
 use virtual_clock::Clock;
 
 use super::kinds::Registry;
-use super::{Call, KindType, ServerSettings, Status, metadata};
+use super::{Call, ServedKind, ServerSettings, Status, metadata};
 use crate::apply::ManagedFields;
 use crate::store::{CollectionId, Key, Object, Store};
 
@@ -82,12 +82,12 @@ impl State {
         clippy::unused_self,
         reason = "conversion belongs to the state, as storage does"
     )]
-    pub(super) fn presented(&self, kind: &KindType, object: &Arc<Object>) -> Arc<Object> {
+    pub(super) fn presented(&self, kind: &ServedKind, object: &Arc<Object>) -> Arc<Object> {
         super::conversion::presented(kind, object)
     }
 
     /// A value in the form in which its kind is stored.
-    pub(super) fn to_store(&self, kind: &KindType, value: Value) -> Value {
+    pub(super) fn to_store(&self, kind: &ServedKind, value: Value) -> Value {
         let is_stored_so = kind.storage_api_version == kind.api_version();
         let storage = if is_stored_so || kind.origin == super::Origin::BuiltIn {
             None
@@ -103,7 +103,7 @@ impl State {
     /// 500 for one that etcd would not take, not even without its managed fields.
     pub(super) fn write(
         &mut self,
-        kind: &KindType,
+        kind: &ServedKind,
         key: &Key,
         value: Value,
         mut managed: ManagedFields,

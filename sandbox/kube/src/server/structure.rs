@@ -108,7 +108,7 @@ pub(super) fn check_defaults(node: &Node, path: &str) -> Vec<FieldError> {
         let place = format!("{path}.properties[{name}]");
         if let Some(default) = &property.default {
             errors.extend(
-                Structural::misfits(property, default)
+                Structural::type_errors(property, default)
                     .into_iter()
                     .map(|error| FieldError {
                         field: format!("{place}.default{}", error.field),

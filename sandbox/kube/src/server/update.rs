@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::admission::{self, Change, Writer};
 use super::create::remove;
 use super::state::State;
-use super::{Call, Cause, KindType, Origin, Status, Subresource, WriteOptions, Written, metadata, scale};
+use super::{Call, Cause, Origin, ServedKind, Status, Subresource, WriteOptions, Written, metadata, scale};
 use crate::apply;
 use crate::store::{Object, finalizers};
 
@@ -131,7 +131,7 @@ impl State {
 }
 
 /// Whether an update takes away the last that kept an object which is being deleted: it goes at once, unwritten.
-fn nothing_keeps(kind: &KindType, live: &Object, body: &Value) -> bool {
+fn nothing_keeps(kind: &ServedKind, live: &Object, body: &Value) -> bool {
     let grace = live["metadata"]["deletionGracePeriodSeconds"]
         .as_i64()
         .unwrap_or(0);
@@ -168,7 +168,7 @@ fn check_preconditions(call: &Call, live: &Object, body: &Value, writer: &Writer
 }
 
 /// Kinds whose updates need no version: all built-in ones but those that exist to be contended for.
-fn may_update_unconditionally(kind: &KindType) -> bool {
+fn may_update_unconditionally(kind: &ServedKind) -> bool {
     kind.origin == Origin::BuiltIn
         && !matches!(
             (kind.group.as_str(), kind.kind.as_str()),
@@ -177,7 +177,7 @@ fn may_update_unconditionally(kind: &KindType) -> bool {
 }
 
 /// Kinds that an update makes where there is none.
-fn may_create_on_update(kind: &KindType) -> bool {
+fn may_create_on_update(kind: &ServedKind) -> bool {
     kind.is("coordination.k8s.io", "Lease") || kind.is("", "Event") || kind.is("events.k8s.io", "Event")
 }
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::list::{parse_version, scope_of, selects};
 use super::selectors::{FieldSelector, LabelSelector};
-use super::{ApiServer, Call, Cause, KindType, Status, VersionMatch, WatchOptions, conversion};
+use super::{ApiServer, Call, Cause, ServedKind, Status, VersionMatch, WatchOptions, conversion};
 use crate::store::{Change, ChangeKind, Object, Subscription};
 
 /// How often a watch that asks for bookmarks gets one, as the real server's about once a minute.
@@ -43,7 +43,7 @@ pub enum WatchFrame {
 #[derive(Debug)]
 pub struct Watch {
     server: ApiServer,
-    kind: Arc<KindType>,
+    kind: Arc<ServedKind>,
     labels: LabelSelector,
     fields: FieldSelector,
     pending: VecDeque<WatchFrame>,

@@ -82,7 +82,7 @@ impl Store {
     }
 
     /// Collections that have at least one object.
-    pub fn inhabited(&self) -> impl Iterator<Item = &CollectionId> {
+    pub fn non_empty_collections(&self) -> impl Iterator<Item = &CollectionId> {
         self.collections
             .iter()
             .filter(|(_, collection)| collection.len() > 0)

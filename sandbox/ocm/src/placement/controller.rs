@@ -24,7 +24,7 @@ use kube_sandbox::{
 };
 use kube_sandbox::{
     condition,
-    object::{self, Named, Shared},
+    object::{self, NamespacedName, Shared},
 };
 
 /// How the controller writes.
@@ -108,7 +108,7 @@ pub async fn run(settings: PlacementSettings, hub: Access, clock: Clock, shutdow
     }
 }
 
-fn key(named: &Named) -> Key {
+fn key(named: &NamespacedName) -> Key {
     Key::namespaced(named.0.as_str(), named.1.as_str())
 }
 
@@ -119,7 +119,8 @@ impl Controller {
             WatchEvent::Deleted(object) => self.on_deletion(source, &object),
             WatchEvent::Resync(objects) => {
                 self.synced.insert(source);
-                let present: BTreeSet<Named> = objects.iter().map(|object| object::named(object)).collect();
+                let present: BTreeSet<NamespacedName> =
+                    objects.iter().map(|object| object::named(object)).collect();
                 self.forget_all_but(source, &present);
                 for object in objects {
                     self.on_object(source, object);
@@ -201,7 +202,7 @@ impl Controller {
         self.mark_all();
     }
 
-    fn forget_all_but(&mut self, source: WatchSource, present: &BTreeSet<Named>) {
+    fn forget_all_but(&mut self, source: WatchSource, present: &BTreeSet<NamespacedName>) {
         let cluster_wide = |name: &String| present.contains(&(String::new(), name.clone()));
         let observed = &mut self.observed;
         match source {
@@ -229,7 +230,7 @@ impl Controller {
         }
     }
 
-    async fn sync(&mut self, id: &Named) -> Result<(), AccessError> {
+    async fn sync(&mut self, id: &NamespacedName) -> Result<(), AccessError> {
         let Some(placement) = self
             .observed
             .placements
@@ -292,7 +293,7 @@ impl Controller {
         Ok(())
     }
 
-    async fn wrote_page(&mut self, id: &Named, object: Shared) {
+    async fn wrote_page(&mut self, id: &NamespacedName, object: Shared) {
         self.observed.pages.insert(id.clone(), Page::parse(object));
         self.latency().await;
     }
@@ -303,8 +304,8 @@ impl Controller {
         }
     }
 
-    async fn delete_redundant(&mut self, id: &Named, plan: &Plan) -> Result<(), AccessError> {
-        let redundant: Vec<Named> = self
+    async fn delete_redundant(&mut self, id: &NamespacedName, plan: &Plan) -> Result<(), AccessError> {
+        let redundant: Vec<NamespacedName> = self
             .observed
             .pages
             .iter()
@@ -331,7 +332,12 @@ impl Controller {
         Ok(())
     }
 
-    async fn write_status(&mut self, id: &Named, placement: &Value, plan: &Plan) -> Result<(), AccessError> {
+    async fn write_status(
+        &mut self,
+        id: &NamespacedName,
+        placement: &Value,
+        plan: &Plan,
+    ) -> Result<(), AccessError> {
         let status = &placement["status"];
         let mut conditions = condition::parse(&status["conditions"]);
         for planned in plan.conditions.clone() {

@@ -12,7 +12,7 @@ use super::{
     },
     filter::Toleration,
 };
-use kube_sandbox::object::{self, Named, Shared};
+use kube_sandbox::object::{self, NamespacedName, Shared};
 use kube_sandbox::server::{LabelSelector, Status};
 
 /// A taint of a cluster.
@@ -268,9 +268,9 @@ pub struct Observed {
     /// ManagedClusterSets by name.
     pub sets: BTreeMap<String, ClusterSet>,
     /// ManagedClusterSetBindings.
-    pub bindings: std::collections::BTreeSet<Named>,
+    pub bindings: std::collections::BTreeSet<NamespacedName>,
     /// Placements.
-    pub placements: BTreeMap<Named, Placement>,
+    pub placements: BTreeMap<NamespacedName, Placement>,
     /// PlacementDecisions.
-    pub pages: BTreeMap<Named, Page>,
+    pub pages: BTreeMap<NamespacedName, Page>,
 }

@@ -30,7 +30,7 @@ fn an_upgrade_one_of_whose_works_somebody_deletes_is_still_at_work() {
     fleet.set_named_upgrade("autumn", "autumn-uid", 1, "none");
     let action = Work {
         uid: Uid::new("pre"),
-        feedback: WorkFeedback::Runs(Vec::new()),
+        feedback: WorkFeedback::ActionJobs(Vec::new()),
         ..upgrade.clone()
     };
     let deleted = Work {

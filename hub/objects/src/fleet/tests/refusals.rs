@@ -301,7 +301,7 @@ fn a_work_that_follows_on_an_action_and_is_refused_is_so_since_the_first_attempt
     let _change = fleet.fleet.abandoned(&start);
     let done = Work {
         available: true,
-        feedback: WorkFeedback::Runs(Vec::new()),
+        feedback: WorkFeedback::ActionJobs(Vec::new()),
         ..(*work).clone()
     };
     let name = ClusterName::from("c01");

@@ -1,4 +1,4 @@
-//! The circles around a cluster from which its durations are drawn: itself, those that are like it, and the fleet.
+//! The pools around a cluster from which its durations are drawn: itself, those that are like it, and the fleet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::durations::{Durations, Mixture};
 use super::past::{PastUpgrade, Stream};
 use super::published;
 
-/// The samples of one stream, by circle.
+/// The samples of one stream, by pool.
 #[derive(Default)]
 struct Samples {
     clusters: BTreeMap<ClusterName, Vec<f64>>,
@@ -39,7 +39,7 @@ impl Samples {
     }
 }
 
-pub(super) fn circle(samples: &[f64]) -> (usize, Arc<Durations>) {
+pub(super) fn pool(samples: &[f64]) -> (usize, Arc<Durations>) {
     (samples.len(), Arc::new(Durations::of(samples.iter().copied())))
 }
 
@@ -66,11 +66,11 @@ impl StreamTable {
         let alike = |upgrade: &&PastUpgrade| stream.is_none() || upgrade.stream == stream;
         let samples = Samples::of(past.iter().filter(alike));
         Self {
-            fleet: circle(&samples.fleet),
+            fleet: pool(&samples.fleet),
             groups: samples
                 .groups
                 .iter()
-                .map(|(group, samples)| (Arc::clone(group), circle(samples)))
+                .map(|(group, samples)| (Arc::clone(group), pool(samples)))
                 .collect(),
             published: Arc::new(published::platform(stream)),
             samples,
@@ -78,9 +78,9 @@ impl StreamTable {
     }
 
     pub fn mixture(&self, cluster: &ClusterName, group: Option<&Arc<str>>) -> Mixture {
-        let own = self.samples.clusters.get(cluster).map(|samples| circle(samples));
+        let own = self.samples.clusters.get(cluster).map(|samples| pool(samples));
         let peers = group.and_then(|group| self.groups.get(group)).cloned();
-        let circles = own.into_iter().chain(peers).chain([self.fleet.clone()]);
-        Mixture::of(circles.filter(|(count, _)| *count > 0), &self.published)
+        let pools = own.into_iter().chain(peers).chain([self.fleet.clone()]);
+        Mixture::of(pools.filter(|(count, _)| *count > 0), &self.published)
     }
 }

@@ -3,19 +3,19 @@
 use drydock_names::names::WorkKind;
 use semver::Version;
 
-use super::{Assessment, ClusterRow, NextWrite, StartKind, Step};
+use super::{Assessment, ClusterView, NextWrite, StartKind, Step};
 use crate::totals::StartKey;
 use crate::{
-    AfterEnd, ClusterOutlook, ClusterState, FailureReason, Goal, Position, Reason, RecordedOutcome, Stage,
+    AfterEnd, ClusterProgress, ClusterState, FailureReason, Goal, Position, Reason, RecordedOutcome, Stage,
     StageSet,
 };
 
-impl ClusterRow<'_> {
-    /// The outlook of a cluster that takes part.
-    pub(crate) fn outlook(&self, assessment: &Assessment) -> Option<ClusterOutlook> {
+impl ClusterView<'_> {
+    /// The input of the forecast of a cluster that takes part.
+    pub(crate) fn forecast_input(&self, assessment: &Assessment) -> Option<ClusterProgress> {
         let status = assessment.status.as_ref()?;
         let facts = self.row.facts.as_deref();
-        Some(ClusterOutlook {
+        Some(ClusterProgress {
             name: self.name.clone(),
             canary: status.canary,
             selected: status.selected,
@@ -28,11 +28,11 @@ impl ClusterRow<'_> {
     }
 
     /// Its place among those that wait for their turn. What will wait again has been upgraded by then.
-    pub(crate) fn turn(&self, outlook: &ClusterOutlook) -> StartKey {
+    pub(crate) fn turn(&self, forecast_input: &ClusterProgress) -> StartKey {
         StartKey {
             needs_slot: true,
-            is_other: !outlook.canary,
-            is_repeat: self.is_repeat() || matches!(outlook.after, AfterEnd::Repeats { .. }),
+            is_other: !forecast_input.canary,
+            is_repeat: self.is_repeat() || matches!(forecast_input.after, AfterEnd::Repeats { .. }),
             place: self
                 .row
                 .selection

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use semver::Version;
 use thiserror::Error;
 
-use crate::assess::ClusterRow;
+use crate::assess::ClusterView;
 use crate::decide::is_frozen;
 use crate::slots::SlotInputs;
 use crate::{Decider, InvalidSpec, Labels, PlacementKey, Reason, SelectionProblem, Spec, Stage, StageSet};
@@ -86,7 +86,7 @@ pub enum AfterEnd {
 
 /// One cluster of a rollout, as a forecast sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClusterOutlook {
+pub struct ClusterProgress {
     /// Its name.
     pub name: ClusterName,
     /// Whether it is a canary.
@@ -107,7 +107,7 @@ pub struct ClusterOutlook {
 
 /// What a forecast begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outlook {
+pub struct ForecastInput {
     /// The moment of it.
     pub now: Timestamp,
     /// What the user asked for.
@@ -117,14 +117,14 @@ pub struct Outlook {
     /// What the rules of the rollout depend on.
     pub inputs: SlotInputs,
     /// The clusters that take part, by name.
-    pub clusters: Vec<ClusterOutlook>,
+    pub clusters: Vec<ClusterProgress>,
     /// Those that wait for their turn, and those that will again, in the order in which they start: indexes into the clusters.
     pub queue: Vec<usize>,
 }
 
 /// Why there is nothing to forecast.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum NoOutlook {
+pub enum ForecastUnavailable {
     /// The spec cannot be acted on.
     #[error("the spec is invalid: {0}")]
     InvalidSpec(InvalidSpec),
@@ -155,20 +155,20 @@ impl Decider {
     ///
     /// # Errors
     /// If the rollout comes to no end by itself, because of what only a user can change, or has come to it.
-    pub fn outlook(&mut self, now: Timestamp) -> Result<Outlook, NoOutlook> {
+    pub fn forecast_input(&mut self, now: Timestamp) -> Result<ForecastInput, ForecastUnavailable> {
         self.bring_up_to_date(now);
         let fleet = self.fleet();
         let rollout = fleet.rollout;
         if rollout.upgrade.deleting {
-            return Err(NoOutlook::Deleting);
+            return Err(ForecastUnavailable::Deleting);
         }
-        let spec = rollout.spec.clone().map_err(NoOutlook::InvalidSpec)?;
+        let spec = rollout.spec.clone().map_err(ForecastUnavailable::InvalidSpec)?;
         if is_frozen(rollout) {
-            return Err(NoOutlook::Complete);
+            return Err(ForecastUnavailable::Complete);
         }
         for source in &rollout.selection.sources {
             if let Some(problem) = &source.problem {
-                return Err(NoOutlook::Selection {
+                return Err(ForecastUnavailable::Selection {
                     placement: source.placement.clone(),
                     problem: problem.clone(),
                 });
@@ -179,27 +179,27 @@ impl Decider {
         let (mut startable, mut refused) = (0, 0);
         for (name, assessment) in fleet.assessments {
             let Some(row) = fleet.rows.get(name) else { continue };
-            let cluster = ClusterRow::new(fleet.context, name, row, now);
-            let Some(outlook) = cluster.outlook(assessment) else {
+            let cluster = ClusterView::new(fleet.context, name, row, now);
+            let Some(forecast_input) = cluster.forecast_input(assessment) else {
                 continue;
             };
-            let waits = matches!(outlook.position, Position::Waits { .. });
-            if waits || matches!(outlook.after, AfterEnd::Repeats { .. }) {
-                queue.push((cluster.turn(&outlook), clusters.len()));
+            let waits = matches!(forecast_input.position, Position::Waits { .. });
+            if waits || matches!(forecast_input.after, AfterEnd::Repeats { .. }) {
+                queue.push((cluster.turn(&forecast_input), clusters.len()));
             }
             if waits {
                 startable += 1;
                 let status = assessment.status.as_ref();
                 refused += usize::from(status.is_some_and(|status| status.state.in_flight()));
             }
-            clusters.push(outlook);
+            clusters.push(forecast_input);
         }
-        let is_ended = |cluster: &ClusterOutlook| matches!(cluster.position, Position::Ended { .. });
+        let is_ended = |cluster: &ClusterProgress| matches!(cluster.position, Position::Ended { .. });
         if !clusters.is_empty() && clusters.iter().all(is_ended) {
             let failed = clusters
                 .iter()
                 .filter(|cluster| matches!(cluster.position, Position::Ended { failed: true, .. }));
-            return Err(NoOutlook::Ended {
+            return Err(ForecastUnavailable::Ended {
                 failed: failed.count(),
             });
         }
@@ -215,7 +215,7 @@ impl Decider {
             may_hide_works: 0,
             ..totals
         };
-        Ok(Outlook {
+        Ok(ForecastInput {
             now,
             spec,
             since: fleet.context.since,

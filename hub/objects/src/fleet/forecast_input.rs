@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use drydock_forecast::{GroupBy, PastUpgrade};
 use drydock_rollout::{
-    NoOutlook, Outlook, OwnPlacement, Page, SelectionProblem, SelectionSource, Snapshot, UpgradeKey,
+    ForecastInput, ForecastUnavailable, OwnPlacement, RecordPage, SelectionProblem, SelectionSource,
+    Snapshot, UpgradeKey,
 };
 use jiff::Timestamp;
 
@@ -19,7 +20,7 @@ const MOST_PAST_UPGRADES: usize = 20_000;
 #[derive(Clone, Debug)]
 pub enum ForecastOnRecord {
     /// Nothing yet; it belongs on this page, the first one.
-    Missing(Page),
+    Missing(RecordPage),
     /// It ended by so much later than the median said.
     Said {
         /// In seconds; negative if it ended earlier.
@@ -35,9 +36,13 @@ impl Fleet {
     }
 
     /// What a forecast of an upgrade begins with; `None` if the upgrade is not known.
-    pub fn outlook(&mut self, key: &UpgradeKey, now: Timestamp) -> Option<Result<Outlook, NoOutlook>> {
+    pub fn forecast_input(
+        &mut self,
+        key: &UpgradeKey,
+        now: Timestamp,
+    ) -> Option<Result<ForecastInput, ForecastUnavailable>> {
         self.bring_all_up_to_date(now);
-        Some(self.upgrades.get_mut(key)?.decider.outlook(now))
+        Some(self.upgrades.get_mut(key)?.decider.forecast_input(now))
     }
 
     /// What is on record of past upgrades of all clusters.

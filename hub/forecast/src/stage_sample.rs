@@ -15,7 +15,7 @@ pub enum StageEnd {
 
 /// How long a stage takes on a cluster, and how it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Draw {
+pub struct StageSample {
     /// From the beginning of the stage, in seconds: at least one, and more than it has lasted already.
     pub seconds: i64,
     /// How it ends then.
@@ -23,7 +23,7 @@ pub struct Draw {
 }
 
 /// The draws of one run.
-pub trait Draws {
-    /// That of a stage of a cluster, which is given by its index in the outlook. The stage has lasted for `elapsed` seconds already.
-    fn stage(&self, cluster: usize, stage: Stage, elapsed: i64) -> Draw;
+pub trait StageSampler {
+    /// That of a stage of a cluster, which is given by its index in the forecast's input. The stage has lasted for `elapsed` seconds already.
+    fn stage(&self, cluster: usize, stage: Stage, elapsed: i64) -> StageSample;
 }
