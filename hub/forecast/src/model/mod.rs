@@ -21,7 +21,7 @@ use crate::stage_sample::{StageEnd, StageSample, StageSampler};
 use durations::{ENOUGH, Mixture};
 use failures::Failures;
 use pools::{StreamTable, pool};
-use speed::{Progress, SpeedFactor};
+use speed::{Progress, RolloutEffects, SpeedFactor};
 
 pub use basis::Basis;
 pub use failures::FailureRate;
@@ -55,6 +55,7 @@ impl Model {
             .iter()
             .cloned()
             .partition(|upgrade| Some(upgrade.rollout.1) == forecast_input.since);
+        let effects = RolloutEffects::of(&earlier);
         let mut tables: [Option<StreamTable>; 3] = [None, None, None];
         let mut platform: Vec<Mixture> = Vec::new();
         let mut known: BTreeMap<(usize, Option<Arc<str>>), u32> = BTreeMap::new();
@@ -66,7 +67,7 @@ impl Model {
                 .zip(target)
                 .map(|(from, to)| Stream::of(from, to));
             let row = failures::row(stream);
-            let table = tables[row].get_or_insert_with(|| StreamTable::of(stream, &earlier));
+            let table = tables[row].get_or_insert_with(|| StreamTable::of(stream, &earlier, &effects));
             let group = group_by.group(&cluster.labels);
             let has_own = table.knows(&cluster.name);
             let next = platform.len() as u32;
@@ -92,7 +93,7 @@ impl Model {
             ),
         };
         let shown = model.shown(forecast_input, &present);
-        model.speed = SpeedFactor::of(speed::deviation(&earlier), &shown);
+        model.speed = SpeedFactor::of(effects.deviation, &shown);
         model
     }
 

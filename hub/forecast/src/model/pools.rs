@@ -8,6 +8,7 @@ use drydock_rollout::ClusterName;
 use super::durations::{Durations, Mixture};
 use super::past::{PastUpgrade, Stream};
 use super::published;
+use super::speed::RolloutEffects;
 
 /// The samples of one stream, by pool.
 #[derive(Default)]
@@ -18,13 +19,14 @@ struct Samples {
 }
 
 impl Samples {
-    fn of<'a>(past: impl Iterator<Item = &'a PastUpgrade>) -> Self {
+    fn of<'a>(past: impl Iterator<Item = &'a PastUpgrade>, effects: &RolloutEffects) -> Self {
         let mut samples = Self::default();
         for upgrade in past {
             let Some(seconds) = upgrade.stages.upgrade.filter(|_| upgrade.failure.is_none()) else {
                 continue;
             };
-            let seconds = seconds as f64;
+            // That its rollout was slow is drawn for a rollout as a whole.
+            let seconds = effects.without(upgrade, seconds as f64);
             samples.fleet.push(seconds);
             samples
                 .clusters
@@ -62,9 +64,9 @@ impl StreamTable {
         self.samples.clusters.contains_key(cluster)
     }
 
-    pub fn of(stream: Option<Stream>, past: &[PastUpgrade]) -> Self {
+    pub fn of(stream: Option<Stream>, past: &[PastUpgrade], effects: &RolloutEffects) -> Self {
         let alike = |upgrade: &&PastUpgrade| stream.is_none() || upgrade.stream == stream;
-        let samples = Samples::of(past.iter().filter(alike));
+        let samples = Samples::of(past.iter().filter(alike), effects);
         Self {
             fleet: pool(&samples.fleet),
             groups: samples

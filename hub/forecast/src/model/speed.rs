@@ -87,24 +87,85 @@ fn quantile(weights: &[f64; POINTS], sum: f64, place: impl Fn(usize) -> f64) -> 
     place(POINTS - 1)
 }
 
-/// By how much a rollout may be slower or faster than what is on record, as the deviation of the logarithm: by how much earlier
-/// rollouts were so, and by how little of them is known.
-pub(super) fn deviation(past: &[PastUpgrade]) -> f64 {
-    let mut by_rollout: BTreeMap<&(Uid, Timestamp), Vec<f64>> = BTreeMap::new();
-    let mut by_stream: BTreeMap<Option<Stream>, Vec<f64>> = BTreeMap::new();
+/// How the rollouts on record differ from each other.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RolloutEffects {
+    /// By how much the next one may be slower or faster than what is on record, as the deviation of the logarithm: by how much earlier
+    /// ones were so, and by how little of them is known.
+    pub deviation: f64,
+    /// By how much each was slower than the others, as a logarithm, as far as its clusters show it.
+    effects: BTreeMap<(Uid, Timestamp), f64>,
+}
+
+impl RolloutEffects {
+    /// Those of what is on record.
+    pub fn of(past: &[PastUpgrade]) -> Self {
+        let by_rollout = deviations_by_rollout(past);
+        let count: usize = by_rollout.values().map(Vec::len).sum();
+        let within: f64 = by_rollout
+            .values()
+            .map(|logs| {
+                let mean = mean(logs);
+                logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
+            })
+            .sum();
+        let within = within / count.saturating_sub(by_rollout.len()).max(1) as f64;
+        // A rollout of one cluster says nothing about rollouts.
+        let rollouts: Vec<&Vec<f64>> = by_rollout.values().filter(|logs| logs.len() >= 3).collect();
+        let degrees = rollouts.len().saturating_sub(1) as f64;
+        let squares: f64 = rollouts.iter().map(|logs| mean(logs).powi(2)).sum();
+        let sampling: f64 = rollouts.iter().map(|logs| within / logs.len() as f64).sum();
+        let seen = (squares / degrees.max(1.0) - sampling / rollouts.len().max(1) as f64).max(0.0);
+        let assumed = published::ROLLOUT_DEVIATION.powi(2);
+        let of_rollouts = (degrees * seen + ASSUMED_WEIGHT * assumed) / (degrees + ASSUMED_WEIGHT);
+        // The mean of few rollouts is uncertain by itself.
+        let of_mean = of_rollouts / rollouts.len().max(1) as f64 + within / count.max(1) as f64;
+        let known = (count as f64 / ENOUGH as f64).min(1.0);
+        let variance = known * (of_rollouts + of_mean) + (1.0 - known) * published::FLEET_DEVIATION.powi(2);
+        let effects = by_rollout.into_iter().map(|(rollout, logs)| {
+            // What a few clusters show may be theirs: it counts by how sure it is.
+            let sureness = of_rollouts / (of_rollouts + within / logs.len() as f64);
+            (rollout.clone(), sureness * mean(&logs))
+        });
+        Self {
+            deviation: variance.sqrt(),
+            effects: effects.collect(),
+        }
+    }
+
+    /// How long the upgrade would have taken in a rollout like the others.
+    pub fn without(&self, upgrade: &PastUpgrade, seconds: f64) -> f64 {
+        seconds
+            / self
+                .effects
+                .get(&upgrade.rollout)
+                .map_or(1.0, |effect| effect.exp())
+    }
+}
+
+/// So many rollouts weigh as much as what is assumed of how they differ.
+const ASSUMED_WEIGHT: f64 = 2.0;
+
+fn mean(logs: &[f64]) -> f64 {
+    logs.iter().sum::<f64>() / logs.len().max(1) as f64
+}
+
+/// By how much each upgrade took longer than those of its stream do, as logarithms.
+fn deviations_by_rollout(past: &[PastUpgrade]) -> BTreeMap<&(Uid, Timestamp), Vec<f64>> {
     let done = || {
         past.iter()
             .filter(|upgrade| upgrade.failure.is_none())
             .filter_map(|upgrade| Some((upgrade, (upgrade.stages.upgrade?.max(1) as f64).ln())))
     };
+    let mut by_stream: BTreeMap<Option<Stream>, Vec<f64>> = BTreeMap::new();
     for (upgrade, log) in done() {
         by_stream.entry(upgrade.stream).or_default().push(log);
     }
-    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len().max(1) as f64;
     let means: BTreeMap<_, f64> = by_stream
         .iter()
         .map(|(stream, logs)| (*stream, mean(logs)))
         .collect();
+    let mut by_rollout: BTreeMap<&(Uid, Timestamp), Vec<f64>> = BTreeMap::new();
     for (upgrade, log) in done() {
         let expected = means.get(&upgrade.stream).copied().unwrap_or(log);
         by_rollout
@@ -112,29 +173,7 @@ pub(super) fn deviation(past: &[PastUpgrade]) -> f64 {
             .or_default()
             .push(log - expected);
     }
-    let count: usize = by_rollout.values().map(Vec::len).sum();
-    let within: f64 = by_rollout
-        .values()
-        .map(|logs| {
-            let mean = mean(logs);
-            logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
-        })
-        .sum();
-    let within = within / count.saturating_sub(by_rollout.len()).max(1) as f64;
-    // A rollout of one cluster says nothing about rollouts.
-    let rollouts: Vec<&Vec<f64>> = by_rollout.values().filter(|logs| logs.len() >= 3).collect();
-    let between: f64 = rollouts
-        .iter()
-        .map(|logs| mean(logs).powi(2) - within / logs.len() as f64)
-        .sum();
-    let assumed = published::ROLLOUT_DEVIATION.powi(2);
-    let degrees = rollouts.len().saturating_sub(1) as f64;
-    let seen = (between / rollouts.len().max(1) as f64).max(0.0);
-    let of_rollouts = (degrees * seen + 3.0 * assumed) / (degrees + 3.0);
-    // The mean of few rollouts is uncertain by itself.
-    let of_mean = of_rollouts / rollouts.len().max(1) as f64 + within / count.max(1) as f64;
-    let known = (count as f64 / ENOUGH as f64).min(1.0);
-    (known * (of_rollouts + of_mean) + (1.0 - known) * published::FLEET_DEVIATION.powi(2)).sqrt()
+    by_rollout
 }
 
 #[cfg(test)]

@@ -5,17 +5,38 @@ use std::sync::Arc;
 use drydock_forecast::{ClusterTimes, PastUpgrade};
 use drydock_rollout::{
     AfterEnd, AgentOptions, ClusterProgress, ForecastInput, Goal, IntOrPercent, Labels, PlacementKey,
-    Position, RequestedMethod, SlotInputs, Spec, Stage, StageSet, Strategy, Target,
+    Position, RequestedMethod, Selector, SlotInputs, Spec, Stage, StageSet, Strategy, Target, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use crate::truth::{TrueRollout, Truth, name, past};
 
-/// No truth reaches it.
-const TIMEOUT: SignedDuration = SignedDuration::from_hours(24);
+/// What hangs fails by it; hardly anything else takes so long.
+const TIMEOUT: SignedDuration = SignedDuration::from_hours(6);
+/// Canaries, where there are some.
+const CANARIES: usize = 2;
 
-fn spec(limit: u32) -> Spec {
+/// What the user asks for beside a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Nothing.
+    Nothing,
+    /// Two canaries, which must stay healthy for an hour.
+    Canaries,
+    /// Clusters start at night only.
+    Nights,
+}
+
+fn spec(limit: u32, asked: Asked) -> Spec {
+    let night = || {
+        Window::parse(
+            "0 20 * * *",
+            SignedDuration::from_hours(10),
+            Some("Europe/Zurich"),
+        )
+        .unwrap()
+    };
     Spec {
         placements: vec![PlacementKey::new("default", "all")],
         own_placement: None,
@@ -24,13 +45,13 @@ fn spec(limit: u32) -> Spec {
             ..Target::default()
         })),
         strategy: Strategy {
-            canaries: None,
-            soak: SignedDuration::ZERO,
+            canaries: (asked == Asked::Canaries).then(Selector::default),
+            soak: SignedDuration::from_hours(i64::from(asked == Asked::Canaries)),
             max_concurrency: IntOrPercent::Count(limit),
             cluster_timeout: TIMEOUT,
             operators_timeout: TIMEOUT,
             max_failures: None,
-            windows: Vec::new(),
+            windows: (asked == Asked::Nights).then(night).into_iter().collect(),
             method: RequestedMethod::Auto,
             agent: AgentOptions {
                 steps: "OSD",
@@ -50,11 +71,12 @@ fn stages() -> StageSet {
 }
 
 /// A rollout that begins now.
-pub fn forecast_input(truth: &Truth) -> ForecastInput {
+pub fn forecast_input(truth: &Truth, asked: Asked) -> ForecastInput {
     let count = truth.count();
+    let canaries = if asked == Asked::Canaries { CANARIES } else { 0 };
     let cluster = |number| ClusterProgress {
         name: name(number),
-        canary: false,
+        canary: number < canaries,
         selected: true,
         labels: Labels::default(),
         from: Some(Version::new(4, 14, 9)),
@@ -67,13 +89,14 @@ pub fn forecast_input(truth: &Truth) -> ForecastInput {
     };
     ForecastInput {
         now: Timestamp::from_second(1_767_600_000).unwrap(),
-        spec: Arc::new(spec(truth.limit)),
+        spec: Arc::new(spec(truth.limit, asked)),
         since: None,
         inputs: SlotInputs {
             total: count,
             selected: count,
             pending: count,
             startable: count,
+            awaited_canaries: canaries,
             ..SlotInputs::default()
         },
         clusters: (0..count).map(cluster).collect(),
@@ -102,7 +125,14 @@ pub fn half_done(
         let by_now = |moment: Option<Timestamp>| moment.filter(|moment| *moment <= now);
         cluster.position = match (by_now(times.started), by_now(times.ended)) {
             (started, Some(finished)) => {
-                inputs.failures += usize::from(times.failed);
+                if cluster.canary {
+                    inputs.complete_canaries += 1;
+                    inputs.canaries_finished = inputs.canaries_finished.max(Some(finished));
+                    inputs.canaries_available = inputs.canaries_finished;
+                } else {
+                    inputs.failures += usize::from(times.failed);
+                    inputs.others_started = inputs.others_started.max(started);
+                }
                 shown.push(past(index, rollout.0[index], start.now));
                 Position::Ended {
                     failed: times.failed,
@@ -113,7 +143,9 @@ pub fn half_done(
             (Some(since), None) => {
                 inputs.in_flight += 1;
                 inputs.upgrading += 1;
-                inputs.others_started = inputs.others_started.max(Some(since));
+                if !cluster.canary {
+                    inputs.others_started = inputs.others_started.max(Some(since));
+                }
                 Position::UnderWay {
                     stage: Stage::Platform,
                     since,

@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
+use crate::Class;
+
 /// What durations are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -29,6 +31,8 @@ pub struct Truth {
     clusters: Vec<f64>,
     rollouts: f64,
     failures: f64,
+    /// The share of failures that come by the timeout.
+    hangs: f64,
     pub limit: u32,
 }
 
@@ -43,18 +47,19 @@ fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
 }
 
 impl Truth {
-    pub fn draw(shape: Shape, clusters: f64, rollouts: f64, failures: f64, seed: u64) -> Self {
+    pub fn draw(class: &Class, seed: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let count = random.random_range(15..60);
         Self {
-            shape,
+            shape: class.shape,
             seed,
             fleet: (0.3 * normal(&mut random)).exp(),
             clusters: (0..count)
-                .map(|_| (clusters * normal(&mut random)).exp())
+                .map(|_| (class.clusters * normal(&mut random)).exp())
                 .collect(),
-            rollouts,
-            failures,
+            rollouts: class.rollouts,
+            failures: class.failures,
+            hangs: class.hangs,
             limit: random.random_range(3..12),
         }
     }
@@ -73,10 +78,10 @@ impl Truth {
             let fails = random.random::<f64>() < self.failures;
             StageSample {
                 seconds: ((60.0 * minutes) as i64).max(60),
-                end: if fails {
-                    StageEnd::Fails
-                } else {
-                    StageEnd::Succeeds
+                end: match fails {
+                    false => StageEnd::Succeeds,
+                    true if random.random::<f64>() < self.hangs => StageEnd::Hangs,
+                    true => StageEnd::Fails,
                 },
             }
         };
@@ -121,7 +126,7 @@ pub fn past(cluster: usize, draw: StageSample, since: Timestamp) -> PastUpgrade 
         },
         failure: (draw.end != StageEnd::Succeeds).then_some(PastFailure {
             stage: Stage::Platform,
-            hung: false,
+            hung: draw.end == StageEnd::Hangs,
         }),
     }
 }
