@@ -41,7 +41,10 @@ pub struct Words {
 }
 
 /// Prints the script.
-pub fn print_script(arguments: &CompletionArguments) {
+///
+/// # Errors
+/// If it cannot be written.
+pub fn print_script(arguments: &CompletionArguments) -> anyhow::Result<()> {
     let shell = match arguments.completer {
         Completer::Bash => Shell::Bash,
         Completer::Zsh => Shell::Zsh,
@@ -50,17 +53,20 @@ pub fn print_script(arguments: &CompletionArguments) {
     };
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "kubectl-drydock", &mut script);
-    table::print(String::from_utf8_lossy(&script).trim_end());
+    table::print(String::from_utf8_lossy(&script).trim_end())
 }
 
 /// Prints what the last word may become, as kubectl reads it.
-pub fn print_candidates(words: &Words) {
+///
+/// # Errors
+/// If it cannot be written.
+pub fn print_candidates(words: &Words) -> anyhow::Result<()> {
     let mut command = Arguments::command();
     command.build();
     for candidate in candidates(&command, &words.words) {
-        table::print(&candidate);
+        table::print(&candidate)?;
     }
-    table::print(NO_FILES);
+    table::print(NO_FILES)
 }
 
 /// `word` and its description, divided by a tab.

@@ -9,9 +9,10 @@ mod plan;
 mod sandbox;
 mod upgrades;
 
+use std::ffi::OsStr;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::Parser;
 use drydock_runtime::exit;
 use drydock_runtime::telemetry::{self, LogFormat};
@@ -26,7 +27,21 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
+    if let Some(argument) = std::env::args_os().find(|argument| acts_on_terminals(argument)) {
+        let argument = argument.to_string_lossy();
+        return exit::report(Err(anyhow!(
+            "the argument {argument:?} has a character that a terminal acts on instead of showing it: leave it out"
+        )));
+    }
     exit::report(run(Arguments::parse()).map_err(advise))
+}
+
+/// Errors quote what was given, clap's with colours of their own: nothing else may act on the terminal.
+fn acts_on_terminals(argument: &OsStr) -> bool {
+    let text = argument.to_string_lossy();
+    !text
+        .chars()
+        .all(|letter| upgrades::table::is_printable(letter) || letter == '\n' || letter == '\t')
 }
 
 /// Says what to do about a hub that cannot be reached.
@@ -62,11 +77,11 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         }
         Command::Plan(arguments) => runtime.block_on(plan::run(&arguments)),
         Command::Completion(arguments) => {
-            completion::print_script(&arguments);
+            completion::print_script(&arguments)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Complete(words) => {
-            completion::print_candidates(&words);
+            completion::print_candidates(&words)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Upgrades(command) => {

@@ -10,23 +10,20 @@ use kube::runtime::wait::await_condition;
 
 use crate::arguments::SandboxArguments;
 use crate::local_fleet;
+use crate::upgrades::table;
 use drydock_sandbox::local_fleet::LocalFleet;
 
 /// Starts the test environment, prints the path of a kubeconfig and waits for Ctrl-C.
 ///
 /// # Errors
 /// If the test environment cannot start.
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "the path is the command's result"
-)]
+#[expect(clippy::print_stderr, reason = "standard output is for the result")]
 pub async fn run(arguments: &SandboxArguments) -> anyhow::Result<()> {
     let signal = shutdown::on_signals()?;
     let mut fleet = local_fleet::start(&arguments.env, arguments.env.pace(), present()).await?;
     placed(&fleet, arguments.env.clusters.get()).await?;
     let served = local_fleet::serve(&mut fleet).await?;
-    println!("{}", served.kubeconfig.display());
+    table::print(&served.kubeconfig.display().to_string())?;
     eprintln!(
         "{} clusters are ready. In another terminal: export KUBECONFIG={}; kubectl get managedclusters\nThe update graph: {}?channel=stable-4.14\nAlerts and silences: {}/CLUSTER/prometheus/api/v1/alerts, …/CLUSTER/alertmanager/api/v2/silences\nVirtual time began now, and {} s of it pass in a second: the servers count ages by it.\nCtrl-C ends it.",
         arguments.env.clusters,

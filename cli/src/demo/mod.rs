@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{DemoArguments, Output};
 use crate::local_fleet;
+use crate::upgrades::table;
 use drydock_sandbox::local_fleet::{EPOCH, LocalFleet};
 use outcome::DemoOutcome;
 use progress::Progress;
@@ -48,11 +49,7 @@ pub enum End {
 ///
 /// # Errors
 /// If a part of the sandbox cannot start or stops early.
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "the outcome is the command's result"
-)]
+#[expect(clippy::print_stderr, reason = "standard output is for the result")]
 pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
     let signal = shutdown::on_signals()?;
     let wall = Wall::start();
@@ -75,8 +72,8 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
     };
     let outcome = DemoOutcome::new(progress.clusters(), begun, local.clock.now(), wall.elapsed());
     match arguments.output {
-        Output::Table => println!("{}", outcome.table(rows())),
-        Output::Json => println!("{}", outcome.json().context("writing the outcome as JSON")?),
+        Output::Table => table::print(&outcome.table(rows()))?,
+        Output::Json => table::print(&outcome.json().context("writing the outcome as JSON")?)?,
     }
     if let Some(served) = &served {
         eprintln!(

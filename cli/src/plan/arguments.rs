@@ -7,7 +7,9 @@ use clap::Args;
 use drydock_api::mcu::Limit;
 use drydock_api::{GoDuration, IntOrPercent};
 use drydock_forecast::{FailureRate, GroupBy, SimulationSettings};
-use jiff::{Timestamp, Zoned};
+use jiff::Timestamp;
+use jiff::fmt::temporal::DateTimeParser;
+use jiff::tz::Disambiguation;
 
 use crate::upgrades::arguments::{Connection, Output};
 
@@ -114,7 +116,9 @@ impl FromStr for Deadline {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let moment = text.parse::<Timestamp>();
-        let zoned = || text.parse::<Zoned>().map(|zoned| zoned.timestamp());
+        // A time that a change of the clocks leaves out, or repeats, is not guessed.
+        let parser = DateTimeParser::new().disambiguation(Disambiguation::Reject);
+        let zoned = || parser.parse_zoned(text).map(|zoned| zoned.timestamp());
         moment.or_else(|_| zoned()).map(Self).map_err(|error| {
             format!(
                 "`{text}` is no time with a zone ({error}): write 2026-12-01T06:00:00Z or 2026-12-01T06:00[Europe/Berlin]"
@@ -225,6 +229,7 @@ mod tests {
             ("2026-12-01T06:00:00+01:00", "2026-12-01T05:00:00Z"),
             ("2026-12-01T06:00[Europe/Berlin]", "2026-12-01T05:00:00Z"),
             ("2026-07-01T06:00[Europe/Berlin]", "2026-07-01T04:00:00Z"),
+            ("2027-10-31T02:30+01:00[Europe/Zurich]", "2027-10-31T01:30:00Z"),
         ] {
             assert_eq!(text.parse(), Ok(Deadline(at(meant))), "{text}");
         }
@@ -233,6 +238,8 @@ mod tests {
             "2026-12-01",
             "2026-12-01T06:00",
             "2026-12-01T06:00[Mars/Olympus]",
+            "2027-03-28T02:30[Europe/Zurich]",
+            "2027-10-31T02:30[Europe/Zurich]",
         ] {
             let refused = text.parse::<Deadline>().unwrap_err();
             assert!(refused.contains("no time with a zone"), "{text}: {refused}");

@@ -69,7 +69,7 @@ pub async fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         wide: arguments.output == Output::Wide,
     };
     let text = table::for_scripts(&report, arguments.output)?;
-    table::print(&text.unwrap_or_else(|| render::render(&report, detail)));
+    table::print(&text.unwrap_or_else(|| render::render(&report, detail)))?;
     Ok(if report.confident {
         ExitCode::SUCCESS
     } else {

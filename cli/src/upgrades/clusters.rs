@@ -21,10 +21,10 @@ pub async fn run(hub: &Hub, arguments: &ClustersArguments) -> anyhow::Result<()>
         found.retain(|details| filter.matches(details.state));
     }
     if let Some(text) = table::for_scripts(&found, arguments.output)? {
-        table::print(&text);
+        table::print(&text)?;
         return Ok(());
     }
-    table::print(&render(&found, name, arguments.output == Output::Wide, hub.now()));
+    table::print(&render(&found, name, arguments.output == Output::Wide, hub.now()))?;
     Ok(())
 }
 

@@ -21,11 +21,11 @@ pub async fn set_paused(hub: &Hub, name: &str, paused: bool) -> anyhow::Result<(
     let upgrade = hub.upgrade(name).await?;
     let word = if paused { "paused" } else { "resumed" };
     if upgrade.spec.paused.unwrap_or(false) == paused {
-        table::print(&format!("{name} is {word} already"));
+        table::print(&format!("{name} is {word} already"))?;
         return Ok(());
     }
     patch(hub, name, json!({"spec": {"paused": paused}})).await?;
-    table::print(&format!("{name} {word}"));
+    table::print(&format!("{name} {word}"))?;
     Ok(())
 }
 
@@ -63,7 +63,7 @@ pub async fn retry(hub: &Hub, arguments: &RetryArguments) -> anyhow::Result<()> 
             json!({"metadata": {"annotations": {RETRY_ANNOTATION: value}}}),
         )
         .await?;
-        table::print(&format!("{name}: {} failed clusters start over", failed.len()));
+        table::print(&format!("{name}: {} failed clusters start over", failed.len()))?;
         return Ok(());
     }
     for cluster in &arguments.clusters {
@@ -76,7 +76,7 @@ pub async fn retry(hub: &Hub, arguments: &RetryArguments) -> anyhow::Result<()> 
     }
     ask_for_some(hub, upgrade, &arguments.clusters, &value).await?;
     for cluster in &arguments.clusters {
-        table::print(&format!("{name}: {cluster} starts over"));
+        table::print(&format!("{name}: {cluster} starts over"))?;
     }
     Ok(())
 }

@@ -127,11 +127,11 @@ pub async fn run(hub: &Hub, arguments: &HistoryArguments) -> anyhow::Result<()> 
     let found = attempts(&records, name, since);
     match arguments.output {
         HistoryOutput::Json => {
-            table::print(&serde_json::to_string_pretty(&found).context("writing JSON")?);
+            table::print(&serde_json::to_string_pretty(&found).context("writing JSON")?)?;
         }
-        HistoryOutput::Yaml => table::print(&serde_saphyr::to_string(&found).context("writing YAML")?),
-        HistoryOutput::Csv => table::print(spreadsheet::csv(&found)?.trim_end()),
-        HistoryOutput::Table => table::print(&render(&found, name.is_none())),
+        HistoryOutput::Yaml => table::print(&serde_saphyr::to_string(&found).context("writing YAML")?)?,
+        HistoryOutput::Csv => table::print(spreadsheet::csv(&found)?.trim_end())?,
+        HistoryOutput::Table => table::print(&render(&found, name.is_none()))?,
     }
     Ok(())
 }

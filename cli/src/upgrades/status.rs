@@ -43,7 +43,7 @@ async fn follow(hub: &Hub, name: &str, first: &ManagedClustersUpgrade, output: O
             continue;
         }
         if matches!(output, Output::Table | Output::Wide) {
-            table::print("");
+            table::print("")?;
         }
         show(hub, &upgrade, output)?;
         if is_over(&upgrade) {
@@ -64,7 +64,7 @@ async fn all(hub: &Hub, arguments: &StatusArguments) -> anyhow::Result<()> {
         .await
         .context("listing the ManagedClustersUpgrades")?;
     if let Some(text) = table::for_scripts(&upgrades, arguments.output)? {
-        table::print(&text);
+        table::print(&text)?;
         return Ok(());
     }
     if upgrades.is_empty() {
@@ -73,7 +73,7 @@ async fn all(hub: &Hub, arguments: &StatusArguments) -> anyhow::Result<()> {
         } else {
             format!("namespace {}", hub.namespace)
         };
-        table::print(&format!("There is no ManagedClustersUpgrade in {place}."));
+        table::print(&format!("There is no ManagedClustersUpgrade in {place}."))?;
         return Ok(());
     }
     let mut header = vec![
@@ -97,7 +97,7 @@ async fn all(hub: &Hub, arguments: &StatusArguments) -> anyhow::Result<()> {
         }
         shown.add_row(cells);
     }
-    table::print(&table::text(&shown));
+    table::print(&table::text(&shown))?;
     Ok(())
 }
 
@@ -129,7 +129,7 @@ fn row(upgrade: &ManagedClustersUpgrade) -> Vec<String> {
 
 fn show(hub: &Hub, upgrade: &ManagedClustersUpgrade, output: Output) -> anyhow::Result<()> {
     let text = table::for_scripts(upgrade, output)?;
-    table::print(&text.unwrap_or_else(|| render(upgrade, hub.now())));
+    table::print(&text.unwrap_or_else(|| render(upgrade, hub.now())))?;
     Ok(())
 }
 

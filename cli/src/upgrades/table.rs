@@ -115,8 +115,15 @@ pub fn is_printable(letter: char) -> bool {
 }
 
 /// Prints a line, or many. Who does not read on (`| head`) is not waited for.
-pub fn print(text: &str) {
-    let _nobody_reads_on = writeln!(std::io::stdout(), "{text}");
+///
+/// # Errors
+/// If it cannot be written, for example to a disk that is full.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut output = std::io::stdout().lock();
+    match writeln!(output, "{text}").and_then(|()| output.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("writing to standard output"),
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 mod plan;
 mod sandbox;
 
+use std::fs::File;
 use std::process::Command;
 
 use kube::api::DeleteParams;
@@ -203,5 +204,38 @@ fn kubectl_and_shells_complete_the_commands() {
     assert!(run(&["completion", "kubectl"]).contains("kubectl-drydock __complete"));
     for shell in ["bash", "zsh", "fish"] {
         assert!(run(&["completion", shell]).contains("kubectl-drydock"), "{shell}");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error_and_a_reader_that_leaves_is_none() {
+    let script = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-drydock"));
+        command.args(["completion", "bash"]);
+        command
+    };
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let refused = script().stdout(full).output().unwrap();
+    let why = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(why.contains("writing to standard output: No space left"), "{why}");
+
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let left = script().stdout(writer).output().unwrap();
+    assert!(left.status.success(), "{left:?}");
+}
+
+#[test]
+fn what_acts_on_a_terminal_is_refused_before_an_error_quotes_it() {
+    for name in ["spring\u{1b}[2J", "spring\u{202e}"] {
+        let refused = Command::new(env!("CARGO_BIN_EXE_kubectl-drydock"))
+            .args(["status", name])
+            .output()
+            .unwrap();
+        let why = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(why.contains("a character that a terminal acts on"), "{why}");
+        assert!(!why.contains(['\u{1b}', '\u{202e}']), "{why:?}");
     }
 }

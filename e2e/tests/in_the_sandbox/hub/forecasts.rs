@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgradeStatus};
 use drydock_api::names::HUB_MANAGER;
-use drydock_e2e::hub_fleet::{HubFleet, RECORD, UPGRADE, WEEK, is_true, minutes, spec_of, with};
+use drydock_e2e::hub_fleet::{HubFleet, Joining, RECORD, UPGRADE, WEEK, is_true, minutes, spec_of, with};
 use drydock_hub::FORECAST_RUNS;
 use jiff::{SignedDuration, Timestamp};
 use kube_sandbox::access::Selection;
 use kube_sandbox::server::{FaultAction, RequestInfo, Verb};
-use ocm_sandbox::spokes::StubWorkAgentSettings;
+use ocm_sandbox::spokes::{Stage, StageOutcome, StubWorkAgentSettings};
 use serde_json::{Value, json};
 
 /// Clusters whose upgrades take so many minutes each, one of them by the seed.
@@ -339,5 +339,51 @@ async fn a_hub_that_is_asked_for_no_forecasts_makes_none() {
     assert_eq!(complete.forecast, None);
     minutes(2).await;
     assert_eq!(recorded(&light).await.0, [Value::Null]);
+    light.shut_down().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_or_a_cluster_that_joins_is_another_rollout_than_the_one_that_was_forecast() {
+    for joins in [false, true] {
+        let light = fleet(4, &[60]).await;
+        light.spokes.with("c01", |cluster, _| {
+            cluster.always(Stage::Update, StageOutcome::Fails);
+        });
+        let change = json!({"upgradeStrategy": {"maxConcurrency": 1}});
+        let five = with(spec_of(&["c01", "c02", "c03", "c04", "c05"]), &change);
+        light.upgrade("spring", five).await.unwrap();
+        let has_failed = |status: &ManagedClustersUpgradeStatus| {
+            status.clusters_summery.is_some_and(|summary| summary.failed == 1)
+        };
+        let status = light.until("spring", WEEK, has_failed).await.unwrap();
+        minutes(3).await;
+        assert!(forecast(&status).at_start.is_some());
+        if joins {
+            light.join(&Joining::new("c05")).await.unwrap();
+        } else {
+            let retry = json!({"metadata": {"annotations": {"drydock.dev/retry": "again"}}});
+            light.edit("spring", retry).await.unwrap();
+        }
+        minutes(3).await;
+        let now = forecast(&light.status("spring").await.unwrap());
+        assert_eq!((now.at_start, now.late), (None, None), "joins: {joins}");
+        assert!(now.p50.is_some(), "joins: {joins}");
+        light.shut_down().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_that_passes_renews_a_forecast_every_ten_minutes() {
+    let light = fleet(4, &[180]).await;
+    light.upgrade("spring", four(4)).await.unwrap();
+    minutes(100).await;
+    // Clusters have lasted longer than most of what is published: each ten minutes more are news, and nothing else happens.
+    let writes = status_writes(&light);
+    let before = forecast(&light.status("spring").await.unwrap());
+    minutes(61).await;
+    let after = forecast(&light.status("spring").await.unwrap());
+    assert!(after.p50 > before.p50 && after.computed_at > before.computed_at);
+    let writes = writes.lock().unwrap().clone();
+    assert!((5..=7).contains(&writes.len()), "{writes:?}");
     light.shut_down().await;
 }
