@@ -28,6 +28,8 @@ pub const CANARY_SOAKING: &str = "CanarySoaking";
 pub const FAILURE_BUDGET_SPENT: &str = "FailureBudgetSpent";
 /// Not in progress: no start window is open.
 pub const AWAITING_START_WINDOW: &str = "AwaitingStartWindow";
+/// The clusters that have not started are frozen.
+pub const FROZEN: &str = "Frozen";
 /// Not in progress: nothing has started yet.
 pub const NOT_STARTED: &str = "NotStarted";
 /// Failed: at least one cluster has.

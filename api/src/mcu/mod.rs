@@ -22,7 +22,7 @@ pub use status::{
     ManagedClustersUpgradeStatus, condition,
 };
 pub use strategy::{
-    AgentSettings, CanaryClusters, Limit, StartWindow, UpgradeStrategy, UpgradeVia, parse_limit,
+    AgentSettings, CanaryClusters, Freeze, Limit, StartWindow, UpgradeStrategy, UpgradeVia, parse_limit,
 };
 
 use crate::GoDuration;

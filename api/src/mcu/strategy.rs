@@ -42,11 +42,16 @@ pub struct UpgradeStrategy {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "at_least_zero")]
     pub max_failures: Option<Limit>,
-    /// Clusters are started only inside one of these windows. Default: always.
+    /// Clusters are started only inside one of their windows. Default: always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub start_windows: Option<Vec<StartWindow>>,
+    /// Times in which clusters are not started, whatever their windows say. Upgrades that are under way go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub freezes: Option<Vec<Freeze>>,
     /// How clusters are upgraded: `Agent` (an UpgradeConfig for Drydock's agent), `ClusterVersion` (directly), or
     /// `Auto` (by the agent where its add-on is available). Default Auto.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,6 +100,39 @@ pub struct StartWindow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
     pub time_zone: Option<String>,
+    /// The clusters whose window it is, by the labels of their ManagedClusters. Clusters that no window selects follow the windows
+    /// without a clusterSelector; where all windows have one, they may always be started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_selector: Option<LabelMatch>,
+}
+
+/// A time in which clusters are not started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("timestamp(self.from) < timestamp(self.to)").message("from must be before to")
+)]
+pub struct Freeze {
+    /// The first moment, for example 2026-12-19T00:00:00+01:00.
+    #[schemars(length(max = 64))]
+    #[x_kube(
+        validation = Rule::new(r"self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$')")
+            .message("from must be a time with a zone, for example 2026-12-19T00:00:00Z or 2026-12-19T00:00:00+01:00")
+    )]
+    pub from: String,
+    /// The first moment after it.
+    #[schemars(length(max = 64))]
+    #[x_kube(
+        validation = Rule::new(r"self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$')")
+            .message("to must be a time with a zone, for example 2027-01-04T00:00:00Z or 2027-01-04T00:00:00+01:00")
+    )]
+    pub to: String,
+    /// Why, for people.
+    #[schemars(length(min = 1, max = 256))]
+    pub reason: String,
+    /// The clusters that it is for, by the labels of their ManagedClusters. Default all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_selector: Option<LabelMatch>,
 }
 
 /// Settings for the agent.

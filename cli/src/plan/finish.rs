@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drydock_forecast::{Forecast, Model, SimulationSettings};
-use drydock_rollout::{ForecastInput, IntOrPercent, Spec};
+use drydock_rollout::{ForecastInput, IntOrPercent, Spec, StartTimes};
 use jiff::{SignedDuration, Timestamp};
 
 use super::fleet::forecast;
@@ -105,9 +105,14 @@ fn obstacles(
         let without = with_spec(forecast_input, |spec| spec.paused = false);
         check("paused", &without, model);
     }
-    if !strategy.windows.is_empty() {
-        let without = with_spec(forecast_input, |spec| spec.strategy.windows.clear());
-        check("startWindows", &without, model);
+    let (windows, freezes) = (strategy.start_times.windows(), strategy.start_times.freezes());
+    if !windows.is_empty() {
+        let times = StartTimes::new(Vec::new(), freezes.to_vec());
+        check("startWindows", &with_start_times(forecast_input, times), model);
+    }
+    if !freezes.is_empty() {
+        let times = StartTimes::new(windows.to_vec(), Vec::new());
+        check("freezes", &with_start_times(forecast_input, times), model);
     }
     if !strategy.soak.is_zero() {
         let without = with_spec(forecast_input, |spec| spec.strategy.soak = SignedDuration::ZERO);
@@ -119,6 +124,14 @@ fn obstacles(
     check("failures", forecast_input, never_fails);
     found.sort_by(|one, other| other.in_time_without.total_cmp(&one.in_time_without));
     found
+}
+
+fn with_start_times(forecast_input: &ForecastInput, times: StartTimes) -> ForecastInput {
+    let mut forecast_input = forecast_input.clone();
+    for cluster in &mut forecast_input.clusters {
+        cluster.timetable = times.timetable(&cluster.labels);
+    }
+    with_spec(&forecast_input, |spec| spec.strategy.start_times = times)
 }
 
 fn with_spec(forecast_input: &ForecastInput, change: impl FnOnce(&mut Spec)) -> ForecastInput {

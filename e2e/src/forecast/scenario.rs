@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use drydock_forecast::{StageEnd, StageSample};
 use drydock_rollout::{ClusterName, Stage};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use ocm_sandbox::spokes::{ClusterTimeline, StageOutcome, StagePlan};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
@@ -116,6 +116,10 @@ impl Scenario {
                 spec[field] = with(action(job), &json!({"timeout": "15m"}));
             }
         }
+        let begin = begin.parse().unwrap_or(crate::local_fleet::EPOCH);
+        if chance(rng, 15) {
+            spec["upgradeStrategy"]["freezes"] = json!([freeze(rng, begin)]);
+        }
         if chance(rng, 25) {
             spec["ocpOperators"] = json!({"approveAllUpgrades": true});
         }
@@ -125,7 +129,7 @@ impl Scenario {
             spec["placement"] = json!([{"name": "grouped", "namespace": PLACE}]);
         }
         Self {
-            begin: begin.parse().unwrap_or(crate::local_fleet::EPOCH),
+            begin,
             clusters,
             spec,
             placement,
@@ -136,6 +140,18 @@ impl Scenario {
     pub fn plan(&self, name: &ClusterName) -> Option<&ClusterPlan> {
         self.clusters.iter().find(|plan| plan.name == *name.as_ref())
     }
+}
+
+/// A freeze that may have begun, of all clusters or of one group.
+fn freeze(rng: &mut ChaCha8Rng, begin: Timestamp) -> Value {
+    let minutes = SignedDuration::from_mins;
+    let from = begin + minutes(pick(rng, &[-60, 30, 200, 600]));
+    let to = from + minutes(pick(rng, &[45, 400, 1_500]));
+    let mut freeze = json!({"from": from.to_string(), "to": to.to_string(), "reason": "inventory"});
+    if chance(rng, 50) {
+        freeze["clusterSelector"] = json!({"matchLabels": {"group": "b"}});
+    }
+    freeze
 }
 
 fn grouped() -> Value {
@@ -174,7 +190,13 @@ fn strategy(rng: &mut ChaCha8Rng, direct: bool, timeout: i64) -> Value {
                 "timeZone": pick(rng, &["Europe/Berlin", "America/New_York", "UTC"]),
             })
         };
-        strategy["startWindows"] = (0..=below(rng, 2)).map(|_| window(rng)).collect();
+        let mut windows: Vec<Value> = (0..=below(rng, 2)).map(|_| window(rng)).collect();
+        for window in &mut windows {
+            if chance(rng, 30) {
+                window["clusterSelector"] = json!({"matchLabels": {"group": "a"}});
+            }
+        }
+        strategy["startWindows"] = windows.into();
     }
     strategy
 }

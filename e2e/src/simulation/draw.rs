@@ -227,7 +227,26 @@ fn strategy(rng: &mut ChaCha8Rng, real: bool) -> Value {
     if chance(rng, 12) {
         // The last of these is no schedule.
         let hour = pick(rng, &["0", "9", "14", "20", "20", "99"]);
-        strategy["startWindows"] = json!([{"cron": format!("0 {hour} * * *"), "duration": "6h"}]);
+        let of_all = json!({"cron": format!("0 {hour} * * *"), "duration": "6h"});
+        let of_canaries = json!({"cron": "0 * * * *", "duration": "20m",
+            "clusterSelector": {"matchLabels": {"canary": "yes"}}});
+        strategy["startWindows"] = pick(
+            rng,
+            &[
+                json!([of_all]),
+                json!([of_all, of_canaries]),
+                json!([of_canaries]),
+            ],
+        );
+    }
+    if chance(rng, 8) {
+        let hours = pick(rng, &["04", "10", "16"]);
+        let mut freeze = json!({"from": "2026-01-05T02:00:00Z", "to": format!("2026-01-06T{hours}:00:00+01:00"),
+            "reason": "inventory"});
+        if chance(rng, 50) {
+            freeze["clusterSelector"] = json!({"matchLabels": {"canary": "yes"}});
+        }
+        strategy["freezes"] = json!([freeze]);
     }
     strategy
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_e2e::fleet;
 use drydock_e2e::local_fleet;
+use drydock_sandbox::test_env::TestEnvSettings;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -92,17 +93,49 @@ async fn what_the_definition_can_say_is_refused_by_the_server() {
             "image must name the release by digest",
         ),
     ];
+    refuses(&settings, &api, &table).await;
+    tokio::time::sleep(HOUR).await;
+    assert!(fleet::works(&hub).await.unwrap().is_empty());
+    fleet.shut_down().await.unwrap();
+}
+
+/// The API server refuses each of the changes with its message.
+async fn refuses(settings: &TestEnvSettings, api: &Api<DynamicObject>, table: &[(Changes<'_>, &str)]) {
     for (changes, message) in table {
-        let object: DynamicObject = serde_json::from_value(sample(&settings, changes)).unwrap();
+        let object: DynamicObject = serde_json::from_value(sample(settings, changes)).unwrap();
         let refused = api
             .create(&PostParams::default(), &object)
             .await
             .unwrap_err()
             .to_string();
-        assert!(refused.contains(message), "{changes:?}: {refused}");
+        assert!(refused.contains(*message), "{changes:?}: {refused}");
     }
-    tokio::time::sleep(HOUR).await;
-    assert!(fleet::works(&hub).await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn freezes_that_cannot_be_are_refused_by_the_server() {
+    let settings = fleet::three_clusters(3);
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
+    let api: Api<DynamicObject> = Api::namespaced_with(hub, "default", &resource());
+    let freeze = |from: &str, to: &str| json!([{"from": from, "to": to, "reason": "stocktaking"}]);
+    let table: [(Changes<'_>, &str); 2] = [
+        (
+            &[(
+                "/upgradeStrategy/freezes",
+                freeze("2026-12-19", "2027-01-04T00:00:00Z"),
+            )],
+            "from must be a time with a zone",
+        ),
+        (
+            &[(
+                "/upgradeStrategy/freezes",
+                freeze("2027-01-04T00:00:00+01:00", "2027-01-03T23:00:00Z"),
+            )],
+            "from must be before to",
+        ),
+    ];
+    refuses(&settings, &api, &table).await;
     fleet.shut_down().await.unwrap();
 }
 
@@ -111,8 +144,9 @@ async fn what_only_the_hub_can_see_becomes_a_condition_and_starts_nothing() {
     let settings = fleet::three_clusters(3);
     let unknown = json!([{"name": "nothing", "namespace": "dev"}]);
     let windows = json!([{"cron": "0 22 30 2 *", "duration": "6h"}]);
+    let zone = json!([{"cron": "0 22 * * *", "duration": "6h", "timeZone": "Mars/Olympus"}]);
     let longest = json!("2562047h");
-    let table: [(Changes<'_>, &str, &str); 3] = [
+    let table: [(Changes<'_>, &str, &str); 4] = [
         (
             &[("/upgradeStrategy/clusterUpgradeTimeout", longest)],
             "Failed",
@@ -127,6 +161,11 @@ async fn what_only_the_hub_can_see_becomes_a_condition_and_starts_nothing() {
             &[("/upgradeStrategy/startWindows", windows)],
             "Failed",
             "startWindows[0]",
+        ),
+        (
+            &[("/upgradeStrategy/startWindows", zone)],
+            "Failed",
+            "no time zone \"Mars/Olympus\"",
         ),
     ];
     for (changes, type_, message) in table {

@@ -413,3 +413,68 @@ async fn a_status_without_changes_is_not_written_and_a_retried_upgrade_is_frozen
     assert_eq!(read(&hub).await.status.unwrap().progress.as_deref(), Some("2/2"));
     fleet.shut_down().await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn closed_start_times_of_some_clusters_hold_back_no_others() {
+    let mut settings = clusters(5);
+    for (number, cluster) in settings.clusters.iter_mut().enumerate() {
+        let region = ["eu", "us"][number % 2];
+        cluster.labels.insert("region".to_owned(), region.to_owned());
+    }
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
+    // Virtual time begins on 2026-01-05 at 08:00 UTC. Canaries are not in the way: there are none.
+    let of = |region: &str| json!({"matchLabels": {"region": region}});
+    let strategy = json!({
+        "canaryClusters": null, "maxConcurrency": 1,
+        "startWindows": [
+            {"cron": "0 22 * * *", "duration": "4h", "clusterSelector": of("eu")},
+            {"cron": "0 8 * * *", "duration": "12h", "clusterSelector": of("us")},
+        ],
+        "freezes": [{"from": "2026-01-05T00:00:00Z", "to": "2026-01-06T12:00:00Z", "reason": "stocktaking",
+            "clusterSelector": of("eu")}],
+    });
+    fleet::start(&hub, &upgrade(&settings, &strategy)).await.unwrap();
+    let of_us = settings
+        .clusters
+        .iter()
+        .filter(|cluster| cluster.labels["region"] == "us")
+        .count();
+    fleet::until(&hub, "those of us complete", 20 * HOUR, |upgrade| {
+        complete(upgrade) == of_us
+    })
+    .await
+    .unwrap();
+    tokio::time::sleep(HOUR).await;
+    // All that is left is frozen: a halt, which says so.
+    let (status, reason, message) = condition(&read(&hub).await, "InProgress");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "Frozen"));
+    assert!(message.contains("2026-01-06T12:00:00Z: stocktaking"), "{message}");
+    fleet::until(&hub, "complete", 240 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    })
+    .await
+    .unwrap();
+    for (cluster, start) in starts(&hub).await {
+        let is_us = settings
+            .clusters
+            .iter()
+            .any(|known| known.name == *cluster && known.labels["region"] == "us");
+        let hour = start.to_zoned(jiff::tz::TimeZone::UTC).hour();
+        if is_us {
+            assert!((8..20).contains(&hour), "{cluster} started at {start}");
+        } else {
+            assert!(!(2..22).contains(&hour), "{cluster} started at {start}");
+            assert!(
+                start >= "2026-01-06T22:00:00Z".parse().unwrap(),
+                "{cluster} started at {start}"
+            );
+        }
+    }
+    fleet.shut_down().await.unwrap();
+}
+
+fn complete(upgrade: &ManagedClustersUpgrade) -> usize {
+    let summary = upgrade.status.as_ref().and_then(|status| status.clusters_summery);
+    summary.map_or(0, |summary| usize::try_from(summary.complete).unwrap())
+}

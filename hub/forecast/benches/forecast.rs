@@ -16,7 +16,7 @@ use drydock_rollout::{
     ActionSpec, AgentOptions, ClusterFacts, ClusterName, ClusterRow, Decider, ForecastInput, Goal,
     IntOrPercent, Labels, LiveUpgrades, Observed, OwnPlacement, PlacementKey, Previous, RequestedMethod,
     Requirements, Retries, Rollout, Selected, Selection, SelectionSource, Selector, Spec, StageSeconds,
-    Strategy, Target, Uid, Upgrade, UpgradeKey, Window,
+    StartTimes, Strategy, Target, Uid, Upgrade, UpgradeKey, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -51,10 +51,12 @@ fn spec(limit: u32, with_actions: bool) -> Spec {
             cluster_timeout: SignedDuration::from_hours(3),
             operators_timeout: SignedDuration::from_mins(10),
             max_failures: Some(IntOrPercent::Percent(20)),
-            windows: window("0 22 * * *")
-                .filter(|_| with_actions)
-                .into_iter()
-                .collect(),
+            start_times: StartTimes::of_all(
+                window("0 22 * * *")
+                    .filter(|_| with_actions)
+                    .into_iter()
+                    .collect(),
+            ),
             method: RequestedMethod::Auto,
             agent: AgentOptions {
                 steps: "OSD",

@@ -8,7 +8,7 @@ mod forecast;
 mod model;
 mod run;
 mod stage_sample;
-mod windows;
+mod start_times;
 
 pub use forecast::{ClusterForecast, Forecast, Percentiles, SimulationSettings};
 pub use model::{Basis, FailureRate, GroupBy, Model, PastFailure, PastUpgrade, RunDraws, Stream};

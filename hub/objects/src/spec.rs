@@ -1,5 +1,7 @@
 //! From the object's spec to values, or to a message that says which field is wrong and what to write instead.
 
+mod start_times;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,7 +16,7 @@ use drydock_api::upgradeconfig::UpgradeType;
 use drydock_api::{GoDuration, IntOrPercent, ReleaseImage, ReleaseVersion};
 use drydock_rollout::{
     ActionSpec, AgentOptions, Goal, InvalidSpec, OperatorKey, Operators, PlacementKey, RequestedMethod,
-    Selector, Spec, Strategy, Target, Window,
+    Selector, Spec, Strategy, Target,
 };
 use jiff::SignedDuration;
 use serde_json::json;
@@ -163,6 +165,7 @@ fn parse_strategy(
         operators_upgrade_timeout,
         max_failures,
         start_windows,
+        freezes,
         upgrade_via,
         agent,
     } = strategy.unwrap_or(&default);
@@ -209,7 +212,10 @@ fn parse_strategy(
         cluster_timeout,
         operators_timeout,
         max_failures,
-        windows: parse_windows(start_windows.as_deref().unwrap_or_default())?,
+        start_times: start_times::parse(
+            start_windows.as_deref().unwrap_or_default(),
+            freezes.as_deref().unwrap_or_default(),
+        )?,
         method: parse_method(upgrade_via.as_deref(), target)?,
         agent: agent_settings(agent.as_ref().unwrap_or(&mcu::AgentSettings::default())),
     })
@@ -228,16 +234,6 @@ fn agent_settings(agent: &mcu::AgentSettings) -> AgentOptions {
             .clone()
             .unwrap_or_else(|| AGENT_NAMESPACE.to_owned()),
     }
-}
-
-fn parse_windows(windows: &[mcu::StartWindow]) -> Result<Vec<Window>, InvalidSpec> {
-    let window = |(index, window): (usize, &mcu::StartWindow)| {
-        let field = format!("spec.upgradeStrategy.startWindows[{index}]");
-        let duration = parse_timeout(&format!("{field}.duration"), &window.duration, false)?;
-        Window::parse(&window.cron, duration, window.time_zone.as_deref())
-            .map_err(|error| invalid(&field, error))
-    };
-    windows.iter().enumerate().map(window).collect()
 }
 
 fn parse_method(via: Option<&str>, target: Option<&Target>) -> Result<RequestedMethod, InvalidSpec> {

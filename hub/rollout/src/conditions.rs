@@ -282,6 +282,10 @@ fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
             reason::AWAITING_START_WINDOW,
             "no start window is open, and none will open again: correct spec.upgradeStrategy.startWindows".to_owned(),
         ),
+        Halt::Frozen { until, why } => (
+            reason::FROZEN,
+            format!("no further cluster starts until {until}: {}", bounded(why, CLUSTER_MESSAGE)),
+        ),
     }
 }
 

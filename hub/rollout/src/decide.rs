@@ -68,7 +68,7 @@ impl AssessedFleet<'_> {
         let mut report = self.report(&filled, starting, frozen, now);
         report.halt = halt;
         report.attention = self.attention(&report, &filled, now);
-        report.first_wait = self.first_wait(&report);
+        report.first_wait = self.first_wait(&report, now);
         Plan {
             actions,
             wake: wake
@@ -318,14 +318,26 @@ impl AssessedFleet<'_> {
         let mut status = self.status(name)?.clone();
         let key = (!status.canary, status.started, name.clone());
         if status.reason == Reason::ReadyToStart {
-            status.reason = report.waiting_reason(status.canary);
-        } else if self.totals.continuing.contains(&key) && !filled.continues.contains(name) {
-            status.reason = slots::held_by(self.rollout, self.totals, filled.limit, now);
+            status.reason = self.waiting_reason(name, status.canary, report, now);
+        } else if let Some(timetable) = self.totals.continuing.get(&key)
+            && !filled.continues.contains(name)
+        {
+            status.reason = slots::held_by(self.rollout, self.totals, *timetable, filled.limit, now);
         }
         Some(status)
     }
 
-    fn first_wait(&self, report: &Report) -> Option<(ClusterName, Reason)> {
+    /// What a cluster waits for that is ready to start.
+    fn waiting_reason(&self, name: &ClusterName, canary: bool, report: &Report, now: Timestamp) -> Reason {
+        let timetable = self.assessments.get(name).map(|assessment| assessment.timetable);
+        let closed = timetable.and_then(|timetable| slots::closed(self.rollout, timetable, now));
+        match closed {
+            Some(closed) if report.halt.is_none() => closed,
+            _ => report.waiting_reason(canary),
+        }
+    }
+
+    fn first_wait(&self, report: &Report, now: Timestamp) -> Option<(ClusterName, Reason)> {
         let kept = self
             .totals
             .attention
@@ -334,8 +346,9 @@ impl AssessedFleet<'_> {
         if let Some((_, name)) = kept {
             return Some((name.clone(), self.status(name)?.reason.clone()));
         }
-        let waiting = self.totals.startable.iter().find(|key| key.needs_slot)?;
-        Some((waiting.name.clone(), report.waiting_reason(!waiting.is_other)))
+        let waiting = self.totals.startable.with(|_| true).find(|key| key.needs_slot)?;
+        let reason = self.waiting_reason(&waiting.name, !waiting.is_other, report, now);
+        Some((waiting.name.clone(), reason))
     }
 }
 

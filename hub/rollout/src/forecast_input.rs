@@ -10,7 +10,9 @@ use thiserror::Error;
 use crate::assess::ClusterView;
 use crate::decide::is_frozen;
 use crate::slots::SlotInputs;
-use crate::{Decider, InvalidSpec, Labels, PlacementKey, Reason, SelectionProblem, Spec, Stage, StageSet};
+use crate::{
+    Decider, InvalidSpec, Labels, PlacementKey, Reason, SelectionProblem, Spec, Stage, StageSet, Timetable,
+};
 
 /// Where a cluster is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +101,8 @@ pub struct ClusterProgress {
     pub from: Option<Version>,
     /// It is a canary in trouble.
     pub unhealthy: bool,
+    /// When it may be started.
+    pub timetable: Timetable,
     /// Where it is.
     pub position: Position,
     /// What follows when it has ended.

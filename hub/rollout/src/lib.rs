@@ -26,6 +26,8 @@ mod snapshot;
 mod spec;
 mod stage;
 mod stage_set;
+mod start_times;
+mod startable;
 mod state;
 mod totals;
 pub mod transition;
@@ -62,9 +64,10 @@ pub use snapshot::{DecisionPage, Decisions, PlacementSummary, Snapshot, read_sna
 pub use spec::{ActionSpec, AgentOptions, InvalidSpec, RequestedMethod, Spec, Strategy};
 pub use stage::Stage;
 pub use stage_set::StageSet;
+pub use start_times::{Freeze, FreezeIndex, MOST_START_TIMES, StartTimes, StartWindow, Timetable};
 pub use state::ClusterState;
 pub use transition::Transition;
-pub use window::{InvalidWindow, Opening, Window, opening};
+pub use window::{InvalidWindow, Opening, Window};
 
 /// The beginning of a text that is at most this many bytes long, cut between characters.
 pub fn bounded(text: &str, bytes: usize) -> &str {

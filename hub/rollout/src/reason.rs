@@ -105,10 +105,17 @@ pub enum Reason {
     WaitingForCanaries,
     /// The rollout as a whole starts nothing; the condition's reason.
     Halted(&'static str),
-    /// It is between two stages, and no start window is open.
+    /// None of its start windows is open, while those of other clusters may be, or it is between two stages.
     WaitingForWindow {
         /// When one opens.
         opens: Option<Timestamp>,
+    },
+    /// It is frozen, while other clusters may not be, or it is between two stages.
+    Frozen {
+        /// Until when.
+        until: Timestamp,
+        /// Why, in the user's words.
+        why: Arc<str>,
     },
     /// The hub does not know the cluster.
     ClusterUnknown,
@@ -213,6 +220,7 @@ impl Reason {
             Self::WaitingForCanaries => "WaitingForCanaries",
             Self::Halted(reason) => reason,
             Self::WaitingForWindow { .. } => "AwaitingStartWindow",
+            Self::Frozen { .. } => "Frozen",
             Self::ClusterUnknown => "ClusterUnknown",
             Self::NotAccepted => "NotAccepted",
             Self::NotJoined => "NotJoined",
@@ -252,6 +260,8 @@ impl Reason {
                 | Self::Starting
                 | Self::WaitingForSlot { .. }
                 | Self::WaitingForCanaries
+                | Self::WaitingForWindow { .. }
+                | Self::Frozen { .. }
                 | Self::Halted(_)
         )
     }
@@ -265,7 +275,7 @@ impl Reason {
             Self::Starting => "starting",
             Self::WaitingForCanaries => "waiting until all canaries are complete",
             Self::WaitingForWindow { opens: None } => {
-                "the pre-upgrade action is done, but no start window will open again: correct spec.upgradeStrategy.startWindows"
+                "no start window of the cluster is open, and none will open again: correct spec.upgradeStrategy.startWindows"
             }
             Self::ClusterUnknown => "there is no ManagedCluster of this name",
             Self::NotAccepted => "the hub has not accepted the cluster",
@@ -312,9 +322,10 @@ impl fmt::Display for Reason {
             Self::WaitingForWindow { opens: Some(opens) } => {
                 write!(
                     f,
-                    "the pre-upgrade action is done; the upgrade starts when the next start window opens, at {opens}"
+                    "no start window of the cluster is open; the next one opens at {opens}"
                 )
             }
+            Self::Frozen { until, why } => write!(f, "frozen until {until}: {why}"),
             Self::NotOpenShift(product) => write!(
                 f,
                 "the cluster is {product}, which is not upgraded by a ClusterVersion: leave it out of the selection"

@@ -1,6 +1,7 @@
 //! Why the rollout is where it is: the one source of status, Events, metrics, the plugin and the page.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use drydock_names::{ClusterName, IntOrPercent};
 use jiff::Timestamp;
@@ -92,22 +93,30 @@ pub enum Halt {
         /// What the spec says (`maxFailures`).
         allowed: IntOrPercent,
     },
-    /// No start window is open.
+    /// No start window is open of any cluster that has not started.
     AwaitingStartWindow {
         /// When one opens.
         opens: Option<Timestamp>,
+    },
+    /// All clusters that have not started are frozen, or their start windows are closed.
+    Frozen {
+        /// Until when the first of them is.
+        until: Timestamp,
+        /// Why, in the user's words.
+        why: Arc<str>,
     },
 }
 
 impl Halt {
     /// The reasons of new halts: each has its Event.
-    pub const ALL: [&str; 6] = [
+    pub const ALL: [&str; 7] = [
         "Paused",
         "NoCanaryMatched",
         "CanaryFailed",
         "CanarySoaking",
         "FailureBudgetSpent",
         "AwaitingStartWindow",
+        "Frozen",
     ];
 
     /// The reason in CamelCase, as the condition InProgress and the metric have it.
@@ -121,6 +130,7 @@ impl Halt {
             Self::CanarySoaking { .. } => "CanarySoaking",
             Self::FailureBudgetSpent { .. } => "FailureBudgetSpent",
             Self::AwaitingStartWindow { .. } => "AwaitingStartWindow",
+            Self::Frozen { .. } => "Frozen",
         }
     }
 }

@@ -3,12 +3,13 @@
 //! [`HaltKind`], [`FreeSlots`] and [`next_moment`] are the rules themselves, functions of a few numbers ([`SlotInputs`]). A decision takes
 //! these numbers from its totals; a forecast counts them up itself, and follows the same rules.
 
+use std::collections::BTreeSet;
+
 use drydock_names::{ClusterName, IntOrPercent};
 use jiff::Timestamp;
 
 use crate::totals::Totals;
-use crate::window::{Opening, opening};
-use crate::{Halt, Reason, Rollout, Spec};
+use crate::{FreezeIndex, Halt, Opening, Reason, Rollout, Spec, Timetable};
 
 /// What the rules of a rollout as a whole depend on, beside its spec and the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,15 +93,23 @@ pub enum HaltKind {
         /// Until when; not known while one is in trouble.
         until: Option<Timestamp>,
     },
-    /// No start window is open.
+    /// No start window is open of any cluster that has not started.
     AwaitingStartWindow {
         /// When one opens.
         opens: Option<Timestamp>,
     },
+    /// All clusters that have not started are frozen, or their start windows are closed.
+    Frozen {
+        /// Until when the first of them is.
+        until: Timestamp,
+        /// By which freeze.
+        freeze: FreezeIndex,
+    },
 }
 
 impl HaltKind {
-    /// The first of the reasons for which no further cluster starts; none if they may.
+    /// The first of the reasons for which no further cluster starts; none if they may. `opening` says when those may that have not
+    /// started.
     pub fn of(
         spec: &Spec,
         inputs: &SlotInputs,
@@ -129,6 +138,7 @@ impl HaltKind {
             .or_else(|| match opening() {
                 Opening::Always | Opening::OpenUntil(_) => None,
                 Opening::ClosedUntil(opens) => Some(Self::AwaitingStartWindow { opens }),
+                Opening::FrozenUntil(until, freeze) => Some(Self::Frozen { until, freeze }),
             })
     }
 }
@@ -160,25 +170,20 @@ fn soaking(spec: &Spec, inputs: &SlotInputs, now: Timestamp) -> Option<HaltKind>
     (now < until).then_some(HaltKind::CanarySoaking { until: Some(until) })
 }
 
-/// When the stop ends by itself, or a start window opens or closes that matters: time to look again.
+/// When the halt ends by itself, or the start times of clusters change that wait for nothing else: time to look again.
 pub fn next_moment(
     halt: Option<&HaltKind>,
-    continuing: usize,
-    opening: impl FnOnce() -> Opening,
+    of_waiting: impl FnOnce() -> Option<Timestamp>,
+    of_continuing: impl FnOnce() -> Option<Timestamp>,
 ) -> Option<Timestamp> {
-    let by_stop = match halt {
+    let by_halt = match halt {
         Some(HaltKind::CanarySoaking { until }) => *until,
         Some(HaltKind::AwaitingStartWindow { opens }) => *opens,
-        _ => None,
+        Some(HaltKind::Frozen { until, .. }) => Some(*until),
+        Some(_) => None,
+        None => of_waiting(),
     };
-    let by_window = (halt.is_none() || continuing > 0)
-        .then(opening)
-        .and_then(|opening| match opening {
-            Opening::OpenUntil(closes) => Some(closes),
-            Opening::ClosedUntil(opens) => opens,
-            Opening::Always => None,
-        });
-    by_stop.into_iter().chain(by_window).min()
+    by_halt.into_iter().chain(of_continuing()).min()
 }
 
 /// Whether it is a cluster's turn.
@@ -235,13 +240,34 @@ impl FreeSlots {
     }
 }
 
-/// How many clusters whose pre-upgrade action is done may continue: while fewer are being upgraded than may be in flight (there are
-/// more where `maxConcurrency` was lowered, or a work went that said that a cluster is done), and while a start window is open.
-pub fn upgrades_allowed(limit: usize, inputs: &SlotInputs, opening: impl FnOnce() -> Opening) -> usize {
-    if inputs.continuing == 0 || matches!(opening(), Opening::ClosedUntil(_)) {
-        return 0;
-    }
+/// How many clusters whose pre-upgrade action is done may continue, of those whose start times are open: while fewer are being upgraded
+/// than may be in flight (there are more where `maxConcurrency` was lowered, or a work went that said that a cluster is done).
+pub fn upgrades_allowed(limit: usize, inputs: &SlotInputs) -> usize {
     limit.saturating_sub(inputs.upgrading + inputs.may_hide_works)
+}
+
+/// What the start times say of the timetables that clusters have.
+fn openings(
+    spec: &Spec,
+    timetables: impl Iterator<Item = Timetable>,
+    now: Timestamp,
+) -> impl Iterator<Item = Opening> {
+    timetables.map(move |timetable| spec.strategy.start_times.opening(timetable, now))
+}
+
+/// The timetables of clusters that have not started.
+fn waiting(totals: &Totals) -> impl Iterator<Item = Timetable> {
+    totals
+        .pending
+        .keys()
+        .copied()
+        .chain(totals.startable.timetables())
+}
+
+/// The timetables of clusters whose upgrade follows on their action.
+fn continuing(totals: &Totals) -> impl Iterator<Item = Timetable> {
+    let timetables: BTreeSet<Timetable> = totals.continuing.values().copied().collect();
+    timetables.into_iter()
 }
 
 /// Why no further cluster starts, if so; the first of several reasons.
@@ -253,9 +279,7 @@ pub(crate) fn halt(rollout: &Rollout, totals: &Totals, now: Timestamp) -> Option
     if sources.any(|source| source.problem.is_some()) {
         return Some(Halt::Selection);
     }
-    let windows = &spec.strategy.windows;
-    let halt = HaltKind::of(spec, &SlotInputs::of(totals), now, || opening(windows, now))?;
-    Some(match halt {
+    Some(match halt_kind(spec, totals, now)? {
         HaltKind::Paused => Halt::Paused,
         HaltKind::CanaryFailed => Halt::CanaryFailed(totals.failed_canaries.clone()),
         HaltKind::NoCanaryMatched => Halt::NoCanaryMatched,
@@ -268,26 +292,46 @@ pub(crate) fn halt(rollout: &Rollout, totals: &Totals, now: Timestamp) -> Option
             unhealthy: totals.unhealthy_canaries.clone(),
         },
         HaltKind::AwaitingStartWindow { opens } => Halt::AwaitingStartWindow { opens },
+        HaltKind::Frozen { until, freeze } => Halt::Frozen {
+            until,
+            why: spec.strategy.start_times.freeze_reason(freeze),
+        },
     })
 }
 
-/// When the halt ends by itself, or a start window opens or closes that matters: time to look again.
+fn halt_kind(spec: &Spec, totals: &Totals, now: Timestamp) -> Option<HaltKind> {
+    HaltKind::of(spec, &SlotInputs::of(totals), now, || {
+        Opening::combined(openings(spec, waiting(totals), now))
+    })
+}
+
+/// When the halt ends by itself, or start times change that matter: time to look again.
 pub(crate) fn wake(
     rollout: &Rollout,
     totals: &Totals,
     halt: Option<&Halt>,
     now: Timestamp,
 ) -> Option<Timestamp> {
-    let windows = rollout
-        .spec
-        .as_ref()
-        .map_or(&[][..], |spec| &spec.strategy.windows);
-    let halt = halt.map(|halt| match halt {
-        Halt::CanarySoaking { until, .. } => HaltKind::CanarySoaking { until: *until },
-        Halt::AwaitingStartWindow { opens } => HaltKind::AwaitingStartWindow { opens: *opens },
-        _ => HaltKind::Paused,
-    });
-    next_moment(halt.as_ref(), totals.continuing.len(), || opening(windows, now))
+    let Ok(spec) = &rollout.spec else {
+        return None;
+    };
+    let kind = match halt {
+        Some(Halt::InvalidSpec | Halt::Selection) => Some(HaltKind::Paused),
+        _ => halt_kind(spec, totals, now),
+    };
+    next_moment(
+        kind.as_ref(),
+        || {
+            openings(spec, waiting(totals), now)
+                .filter_map(Opening::changes)
+                .min()
+        },
+        || {
+            openings(spec, continuing(totals), now)
+                .filter_map(Opening::changes)
+                .min()
+        },
+    )
 }
 
 /// The clusters that start or continue.
@@ -312,20 +356,26 @@ pub(crate) fn fill_slots(
     let Ok(spec) = &rollout.spec else {
         return Filled::default();
     };
+    let timetables: BTreeSet<Timetable> = waiting(totals).chain(continuing(totals)).collect();
+    let is_open = |timetable: &Timetable| spec.strategy.start_times.opening(*timetable, now).is_open();
+    let open: BTreeSet<Timetable> = timetables.into_iter().filter(is_open).collect();
     let limit = spec.strategy.slots(totals.selected);
     let inputs = SlotInputs::of(totals);
-    let allowed = upgrades_allowed(limit, &inputs, || opening(&spec.strategy.windows, now));
-    let continuing = totals.continuing.iter().take(allowed);
+    let continuing = totals
+        .continuing
+        .iter()
+        .filter(|(_, timetable)| open.contains(timetable));
+    let continuing = continuing.take(upgrades_allowed(limit, &inputs));
     let mut filled = Filled {
         limit,
         starts: Vec::new(),
-        continues: continuing.map(|(.., name)| name.clone()).collect(),
+        continues: continuing.map(|((.., name), _)| name.clone()).collect(),
     };
     if halt.is_some() {
         return filled;
     }
     let mut free_slots = FreeSlots::new(limit, &inputs);
-    for key in &totals.startable {
+    for key in totals.startable.with(|timetable| open.contains(&timetable)) {
         match free_slots.of(key.needs_slot, key.is_other) {
             SlotDecision::NoSlotLeft => break,
             SlotDecision::Starts if !is_taken(&key.name) => {
@@ -338,14 +388,29 @@ pub(crate) fn fill_slots(
     filled
 }
 
-/// What a cluster waits for whose action is done and whose upgrade does not follow.
-pub(crate) fn held_by(rollout: &Rollout, totals: &Totals, limit: usize, now: Timestamp) -> Reason {
-    let windows = rollout.spec.as_ref().map(|spec| &spec.strategy.windows);
-    match windows.map(|windows| opening(windows, now)) {
-        Ok(Opening::ClosedUntil(opens)) => Reason::WaitingForWindow { opens },
-        _ => Reason::WaitingForSlot {
-            in_flight: totals.upgrading,
-            limit,
-        },
+/// Why a cluster with this timetable does not start, if it is because of its start times.
+pub(crate) fn closed(rollout: &Rollout, timetable: Timetable, now: Timestamp) -> Option<Reason> {
+    let times = &rollout.spec.as_ref().ok()?.strategy.start_times;
+    match times.opening(timetable, now) {
+        Opening::Always | Opening::OpenUntil(_) => None,
+        Opening::ClosedUntil(opens) => Some(Reason::WaitingForWindow { opens }),
+        Opening::FrozenUntil(until, freeze) => Some(Reason::Frozen {
+            until,
+            why: times.freeze_reason(freeze),
+        }),
     }
+}
+
+/// What a cluster waits for whose action is done and whose upgrade does not follow.
+pub(crate) fn held_by(
+    rollout: &Rollout,
+    totals: &Totals,
+    timetable: Timetable,
+    limit: usize,
+    now: Timestamp,
+) -> Reason {
+    closed(rollout, timetable, now).unwrap_or(Reason::WaitingForSlot {
+        in_flight: totals.upgrading,
+        limit,
+    })
 }

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::{Goal, PlacementKey, Selector, Window};
+use crate::{Goal, PlacementKey, Selector, StartTimes};
 
 /// The spec cannot be acted on. The message names the field and says what to do.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -79,8 +79,8 @@ pub struct Strategy {
     pub operators_timeout: SignedDuration,
     /// How many failures of clusters that are not canaries stop the start of further ones, if any number does.
     pub max_failures: Option<IntOrPercent>,
-    /// When clusters may be started; always without any.
-    pub windows: Vec<Window>,
+    /// When which clusters may be started.
+    pub start_times: StartTimes,
     /// By what clusters are upgraded.
     pub method: RequestedMethod,
     /// What the agent is given.

@@ -7,7 +7,8 @@ use drydock_names::ClusterName;
 use jiff::Timestamp;
 
 use crate::assess::{Assessment, NextWrite, Start, Step, Unrecorded};
-use crate::{ActionCounts, ClusterState, ClusterStatus, Counts, Reason, Stage, Urgency};
+use crate::startable::{StartKey, Startable};
+use crate::{ActionCounts, ClusterState, ClusterStatus, Counts, Reason, Stage, Timetable, Urgency};
 
 /// Timestamps with how often each was added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,17 +27,6 @@ impl TimestampCounts {
     pub fn latest(&self) -> Option<Timestamp> {
         self.0.last_key_value().map(|(moment, _)| *moment)
     }
-}
-
-/// The order in which clusters start: those that have a slot already because an earlier attempt was refused, canaries, those that
-/// are upgraded for the first time, then by placement and decision group, then by name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct StartKey {
-    pub needs_slot: bool,
-    pub is_other: bool,
-    pub is_repeat: bool,
-    pub place: (u32, u32),
-    pub name: ClusterName,
 }
 
 /// What the assessments of all clusters add up to.
@@ -64,9 +54,11 @@ pub(crate) struct Totals {
     pub refused_starts: usize,
     /// Clusters that may be in flight by works that only a status mentions.
     pub may_hide_works: usize,
-    pub startable: BTreeSet<StartKey>,
-    /// Clusters whose upgrade follows on their action: canaries first, then in the order in which they started.
-    pub continuing: BTreeSet<(bool, Option<Timestamp>, ClusterName)>,
+    pub startable: Startable,
+    /// How many clusters that have not started have which timetable.
+    pub pending: BTreeMap<Timetable, usize>,
+    /// Clusters whose upgrade follows on their action, with their timetables: canaries first, then in the order in which they started.
+    pub continuing: BTreeMap<(bool, Option<Timestamp>, ClusterName), Timetable>,
     /// Clusters with writes that wait for nobody.
     pub acting: BTreeSet<ClusterName>,
     pub unrecorded: BTreeSet<ClusterName>,
@@ -155,7 +147,7 @@ impl Totals {
         match &assessment.step {
             Step::Start(start) => {
                 let key = start_key(name, assessment, start);
-                change_set(&mut self.startable, key, true, adds);
+                self.startable.change(assessment.timetable, key, adds);
             }
             Step::Continue(next) => self.apply_next(name, assessment, next, adds),
         }
@@ -171,7 +163,11 @@ impl Totals {
         let waits = status.filter(|status| status.state == ClusterState::PreAction);
         if let Some(status) = waits.filter(|_| next.iter().any(upgrades)) {
             let key = (!status.canary, status.started, name.clone());
-            change_set(&mut self.continuing, key, true, adds);
+            if adds {
+                self.continuing.insert(key, assessment.timetable);
+            } else {
+                self.continuing.remove(&key);
+            }
         } else {
             change_set(&mut self.acting, name.clone(), !next.is_empty(), adds);
         }
@@ -186,6 +182,9 @@ impl Totals {
     ) {
         let state = status.state;
         count(&mut self.all, status, adds);
+        if state == ClusterState::NotStarted {
+            change_map(&mut self.pending, &assessment.timetable, adds);
+        }
         change_map(&mut self.states, &state, adds);
         change(&mut self.selected, status.selected, adds);
         change_set(

@@ -9,6 +9,8 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use thiserror::Error;
 
+use crate::start_times::FreezeIndex;
+
 /// A recurring time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -107,16 +109,52 @@ pub enum Opening {
     OpenUntil(Timestamp),
     /// None is open; the next one opens then.
     ClosedUntil(Option<Timestamp>),
+    /// They are frozen until then, whatever windows say.
+    FrozenUntil(Timestamp, FreezeIndex),
+}
+
+impl Opening {
+    /// Whether clusters may be started now.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Always | Self::OpenUntil(_))
+    }
+
+    /// When that changes, as far as is known now.
+    pub fn changes(self) -> Option<Timestamp> {
+        match self {
+            Self::Always => None,
+            Self::OpenUntil(moment) | Self::FrozenUntil(moment, _) => Some(moment),
+            Self::ClosedUntil(moment) => moment,
+        }
+    }
+
+    /// What several together say: open if one of them is, else closed until the first of them changes.
+    pub fn combined(openings: impl IntoIterator<Item = Self>) -> Self {
+        openings
+            .into_iter()
+            .reduce(|one, other| match (one, other) {
+                (Self::Always, _) | (_, Self::Always) => Self::Always,
+                (Self::OpenUntil(one), Self::OpenUntil(other)) => Self::OpenUntil(one.max(other)),
+                (Self::OpenUntil(_), _) => one,
+                (_, Self::OpenUntil(_)) => other,
+                _ => match (one.changes(), other.changes()) {
+                    (Some(first), Some(second)) if second < first => other,
+                    (None, Some(_)) => other,
+                    _ => one,
+                },
+            })
+            .unwrap_or(Self::Always)
+    }
 }
 
 /// What windows together say of this moment.
-pub fn opening(windows: &[Window], now: Timestamp) -> Opening {
-    if windows.is_empty() {
+pub fn opening<'a>(windows: impl Iterator<Item = &'a Window> + Clone, now: Timestamp) -> Opening {
+    if windows.clone().next().is_none() {
         return Opening::Always;
     }
-    match windows.iter().filter_map(|window| window.closes(now)).max() {
+    match windows.clone().filter_map(|window| window.closes(now)).max() {
         Some(closes) => Opening::OpenUntil(closes),
-        None => Opening::ClosedUntil(windows.iter().filter_map(|window| window.opens(now)).min()),
+        None => Opening::ClosedUntil(windows.filter_map(|window| window.opens(now)).min()),
     }
 }
 
@@ -192,10 +230,10 @@ mod tests {
     fn of_several_windows_the_one_that_closes_last_counts_and_the_one_that_opens_first() {
         let both = [window("0 22 * * *", 2, "UTC"), window("0 23 * * *", 4, "UTC")];
         let until = Opening::OpenUntil(at("2026-11-21T03:00:00Z"));
-        assert_eq!(opening(&both, at("2026-11-20T23:30:00Z")), until);
+        assert_eq!(opening(both.iter(), at("2026-11-20T23:30:00Z")), until);
         let from = Opening::ClosedUntil(Some(at("2026-11-20T22:00:00Z")));
-        assert_eq!(opening(&both, at("2026-11-20T12:00:00Z")), from);
-        assert_eq!(opening(&[], at("2026-11-20T12:00:00Z")), Opening::Always);
+        assert_eq!(opening(both.iter(), at("2026-11-20T12:00:00Z")), from);
+        assert_eq!(opening([].iter(), at("2026-11-20T12:00:00Z")), Opening::Always);
     }
 
     #[test]

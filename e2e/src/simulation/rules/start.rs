@@ -1,9 +1,10 @@
 //! The rules for the start of a cluster, and for when its upgrade follows on its action. A work names the generation of the spec by which
 //! it was made, so it is compared with exactly that.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use drydock_rollout::{Enforcement, Goal, Revision, Spec};
+use drydock_rollout::{Enforcement, Goal, Labels, Revision, Spec};
 use jiff::{SignedDuration, Timestamp};
 use ocm_sandbox::spokes::version_of;
 use semver::Version;
@@ -40,16 +41,35 @@ fn release_of(goal: &Goal) -> Option<Version> {
     target.version.clone().or_else(by_image)
 }
 
-fn is_open(spec: &Spec, now: Timestamp) -> bool {
-    let windows = &spec.strategy.windows;
+/// Whether a cluster with any of these labels may be started.
+fn is_open(spec: &Spec, labels: &[Labels], now: Timestamp) -> bool {
+    let times = &spec.strategy.start_times;
     let moments = [now - off(), now, now + off()];
-    windows.is_empty()
-        || windows
+    labels.iter().any(|labels| {
+        let timetable = times.timetable(labels);
+        moments
             .iter()
-            .any(|window| moments.iter().any(|moment| window.closes(*moment).is_some()))
+            .any(|moment| times.opening(timetable, *moment).is_open())
+    })
 }
 
 impl RuleState {
+    /// The labels that the hub may believe a cluster to have.
+    fn labels(&self, cluster: &str, now: Timestamp) -> Vec<Labels> {
+        let seen = self.inputs.believed(now);
+        let labels = seen.map(|around| {
+            let labels = around.clusters.get(cluster).map(|seen| seen.labels.clone());
+            let labels = labels.and_then(|labels| serde_json::from_value(labels).ok());
+            Labels::from(&labels.unwrap_or_else(BTreeMap::<String, String>::new))
+        });
+        let labels: Vec<Labels> = labels.collect();
+        if labels.is_empty() {
+            vec![Labels::default()]
+        } else {
+            labels
+        }
+    }
+
     /// The version that a cluster really runs, if that is known.
     fn runs(&self, cluster: &str) -> Option<Version> {
         let spokes = self.spokes.as_ref()?;
@@ -113,7 +133,10 @@ impl RuleState {
         // The operators follow on the platform whatever the hour is.
         let follows = attempt.works.contains_key("cluster") && attempt.works.contains_key("operators");
         let is_platform = attempt.works.contains_key("cluster") && !follows;
-        let opens = specs.is_empty() || specs.iter().any(|spec| is_open(spec, now));
+        let opens = specs.is_empty()
+            || specs
+                .iter()
+                .any(|spec| is_open(spec, &self.labels(cluster, now), now));
         let versions = || {
             self.inputs
                 .believed(now)
@@ -392,7 +415,8 @@ impl Start<'_> {
     }
 
     fn by_window(&self) -> Option<String> {
-        breaks(is_open(self.spec, self.now), || {
+        let labels = self.seen.labels(self.cluster, self.now);
+        breaks(is_open(self.spec, &labels, self.now), || {
             "outside of its start windows".to_owned()
         })
     }

@@ -5,18 +5,21 @@
 //! run to the decision itself.
 
 mod outcome;
+mod queues;
 mod state;
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use drydock_rollout::{
-    ForecastInput, FreeSlots, HaltKind, Opening, Position, SlotDecision, SlotInputs, Stage, next_moment,
-    upgrades_allowed,
+    ForecastInput, FreeSlots, HaltKind, Opening, Position, SlotDecision, SlotInputs, Stage, Timetable,
+    next_moment, upgrades_allowed,
 };
 use jiff::{SignedDuration, Timestamp};
 
 use crate::stage_sample::{StageEnd, StageSampler};
-use crate::windows::Windows;
+use crate::start_times::RememberedTimes;
+use queues::Queues;
 use state::State;
 
 pub use outcome::{ClusterTimes, RunOutcome, StopCause, Wait};
@@ -30,7 +33,9 @@ pub struct Simulation<'a> {
     forecast_input: &'a ForecastInput,
     limit: usize,
     timeouts: [SignedDuration; 4],
-    windows: Windows<'a>,
+    /// The start times of clusters with the same timetable, by the number that clusters have of it.
+    start_times: Vec<RememberedTimes<'a>>,
+    queues: Queues,
     state: State,
 }
 
@@ -38,11 +43,19 @@ impl<'a> Simulation<'a> {
     /// Runs of what this input shows.
     pub fn new(forecast_input: &'a ForecastInput) -> Self {
         let spec = &forecast_input.spec;
+        let timetables = timetables(forecast_input);
+        let of_cluster = |index: &usize| number(&timetables, forecast_input.clusters[*index].timetable);
         Self {
+            queues: Queues::new(timetables.len(), forecast_input.queue.iter().map(of_cluster)),
             forecast_input,
             limit: spec.strategy.slots(forecast_input.inputs.selected),
             timeouts: Stage::ALL.map(|stage| stage.timeout(spec).unwrap_or(SignedDuration::MAX)),
-            windows: Windows::new(&spec.strategy.windows, forecast_input.now),
+            start_times: timetables
+                .iter()
+                .map(|timetable| {
+                    RememberedTimes::new(&spec.strategy.start_times, *timetable, forecast_input.now)
+                })
+                .collect(),
             state: State::default(),
         }
     }
@@ -76,8 +89,11 @@ impl<'a> Simulation<'a> {
 
     /// Puts every cluster where the forecast's input has it.
     fn begin(&mut self, draws: &impl StageSampler) {
-        self.windows.rewind();
+        for times in &mut self.start_times {
+            times.rewind();
+        }
         let forecast_input = self.forecast_input;
+        let timetables = timetables(forecast_input);
         let state = &mut self.state;
         state.now = forecast_input.now;
         state.inputs = SlotInputs {
@@ -90,13 +106,15 @@ impl<'a> Simulation<'a> {
         state.advancing.clear();
         state.ending.clear();
         state.recording.clear();
-        state.first = 0;
+        state.pending.clear();
+        state.pending.resize(timetables.len(), 0);
+        self.queues.restart();
         state.last_end = forecast_input.now;
         state.failed = 0;
         state.most_in_flight = forecast_input.inputs.in_flight;
         state.waited = [0; 4];
         for (index, seen) in (0..).zip(&forecast_input.clusters) {
-            let cluster = self.state.place(index, seen);
+            let cluster = self.state.place(index, seen, number(&timetables, seen.timetable));
             self.state.clusters.push(cluster);
             if let Position::UnderWay {
                 stage,
@@ -119,10 +137,15 @@ impl<'a> Simulation<'a> {
             let state = &mut self.state;
             state.inputs.continuing = state.continuing.len();
             let now = state.now;
-            let opening = self.windows.opening(now);
-            let halt = HaltKind::of(spec, &state.inputs, now, || opening);
-            let continues =
-                upgrades_allowed(self.limit, &state.inputs, || opening).min(state.continuing.len());
+            for times in &mut self.start_times {
+                times.look(now);
+            }
+            let halt = HaltKind::of(spec, &state.inputs, now, || {
+                let waiting = state.pending.iter().zip(&self.start_times);
+                let waiting = waiting.filter(|(count, _)| **count > 0);
+                Opening::combined(waiting.map(|(_, times)| times.opening()))
+            });
+            let continues = self.continues();
             if halt.is_none() {
                 self.fill_slots();
             }
@@ -133,27 +156,38 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// How many clusters continue now whose upgrade follows on their action: they are put first.
+    fn continues(&mut self) -> usize {
+        let state = &mut self.state;
+        let is_closed = |index: u32| {
+            let timetable = state.clusters[index as usize].timetable;
+            !self.start_times[timetable].opening().is_open()
+        };
+        let mut continuing = std::mem::take(&mut state.continuing);
+        continuing.sort_unstable_by_key(|(is_other, started, index)| {
+            (is_closed(*index), *is_other, *started, *index)
+        });
+        let open = continuing.partition_point(|(_, _, index)| !is_closed(*index));
+        state.continuing = continuing;
+        open.min(upgrades_allowed(self.limit, &state.inputs))
+    }
+
     /// Finds the clusters whose turn it is.
     fn fill_slots(&mut self) {
         let state = &mut self.state;
         let queue = &self.forecast_input.queue;
-        while queue
-            .get(state.first)
-            .is_some_and(|index| !state.clusters[*index].waits)
-        {
-            state.first += 1;
-        }
         let mut free_slots = FreeSlots::new(self.limit, &state.inputs);
-        for (place, index) in queue.iter().enumerate().skip(state.first) {
-            if !state.clusters[*index].waits {
-                continue;
-            }
-            match free_slots.of(true, !state.clusters[*index].canary) {
+        let is_open = |timetable: usize| self.start_times[timetable].opening().is_open();
+        self.queues
+            .rewind(is_open, |place| state.clusters[queue[place]].waits);
+        while let Some(place) = self.queues.head() {
+            match free_slots.of(true, !state.clusters[queue[place]].canary) {
                 SlotDecision::Starts => free_slots.take(true),
                 // Canaries come first, so that all behind it wait as well.
                 SlotDecision::Waits | SlotDecision::NoSlotLeft => break,
             }
             state.starting.push(place);
+            self.queues.advance(|place| state.clusters[queue[place]].waits);
         }
     }
 
@@ -164,12 +198,12 @@ impl<'a> Simulation<'a> {
         std::mem::swap(&mut state.advancing, &mut state.entering);
         while let Some(cluster) = state.recording.pop() {
             state.wait_again(cluster);
+            self.queues.restart();
         }
         while let Some((cluster, failed)) = state.committing.pop() {
             state.commit(cluster, failed);
         }
         if continues > 0 {
-            state.continuing.sort_unstable();
             let first = state.continuing.drain(..continues);
             state.entering.extend(first.map(|(_, _, cluster)| cluster));
         }
@@ -213,17 +247,32 @@ impl<'a> Simulation<'a> {
     fn next_moment(&mut self, halt: Option<&HaltKind>) -> Option<Timestamp> {
         let state = &self.state;
         let event = state.events.peek().map(|Reverse((moment, ..))| *moment);
-        let waits = state.inputs.startable > 0;
-        if event.is_none() && (halt.is_none() || !waits) && state.continuing.is_empty() {
-            return None;
-        }
-        let opening = self.windows.opening(state.now);
-        // That a window closes changes nothing by itself.
-        let opens = || match opening {
-            Opening::OpenUntil(_) => Opening::Always,
-            other => other,
+        let opening = |timetable: usize| self.start_times[timetable].opening();
+        // That start times close changes nothing by itself.
+        let opens = |timetable: usize| {
+            let opening = opening(timetable);
+            opening.changes().filter(|_| !opening.is_open())
         };
-        let by_rule = next_moment(halt.filter(|_| waits), state.continuing.len(), opens);
+        let queue = &self.forecast_input.queue;
+        let waits = |place: usize| state.clusters[queue[place]].waits;
+        let awaits_canaries = state.inputs.complete_canaries < state.inputs.awaited_canaries;
+        let mut of_waiting = None;
+        if halt.is_none() && state.inputs.startable > 0 {
+            self.queues
+                .rewind(|timetable| !opening(timetable).is_open(), waits);
+            let heads = self.queues.heads();
+            // Canaries come first: behind another cluster there is none.
+            let may_start =
+                heads.filter(|(_, place)| !awaits_canaries || state.clusters[queue[*place]].canary);
+            of_waiting = may_start.filter_map(|(timetable, _)| opens(timetable)).min();
+        }
+        let of_continuing = || {
+            let continuing = state.continuing.iter();
+            let timetables = continuing.map(|(_, _, index)| state.clusters[*index as usize].timetable);
+            timetables.filter_map(opens).min()
+        };
+        let halt = halt.filter(|_| state.inputs.startable > 0);
+        let by_rule = next_moment(halt, || of_waiting, of_continuing);
         event.into_iter().chain(by_rule).min()
     }
 
@@ -231,20 +280,28 @@ impl<'a> Simulation<'a> {
         let state = &mut self.state;
         let seconds = next.duration_since(state.now).as_secs();
         state.now = next;
-        let mut waiting = self.forecast_input.queue[state.first..].iter();
-        let Some(index) = waiting.find(|index| state.clusters[**index].waits) else {
+        let queue = &self.forecast_input.queue;
+        let waits = |place: usize| state.clusters[queue[place]].waits;
+        let is_open = |timetable: usize| self.start_times[timetable].opening().is_open();
+        self.queues.rewind(is_open, waits);
+        let next_open = self.queues.head();
+        self.queues.rewind(|_| true, waits);
+        if self.queues.head().is_none() {
             return;
-        };
-        let wait = match halt {
-            Some(HaltKind::CanarySoaking { .. }) => Wait::Soak,
-            Some(HaltKind::AwaitingStartWindow { .. }) => Wait::Window,
-            Some(_) => return,
-            None if !state.clusters[*index].canary
-                && state.inputs.complete_canaries < state.inputs.awaited_canaries =>
+        }
+        let wait = match (halt, next_open) {
+            (Some(HaltKind::CanarySoaking { .. }), _) => Wait::Soak,
+            (Some(HaltKind::AwaitingStartWindow { .. } | HaltKind::Frozen { .. }), _) | (None, None) => {
+                Wait::Window
+            }
+            (Some(_), _) => return,
+            (None, Some(place))
+                if !state.clusters[queue[place]].canary
+                    && state.inputs.complete_canaries < state.inputs.awaited_canaries =>
             {
                 Wait::Canaries
             }
-            None => Wait::Slots,
+            (None, Some(_)) => Wait::Slots,
         };
         state.waited[wait as usize] += seconds;
     }
@@ -265,9 +322,14 @@ impl<'a> Simulation<'a> {
             Some(HaltKind::NoCanaryMatched) => Some(StopCause::NoCanaryMatched),
             Some(HaltKind::FailureBudgetSpent { .. }) => Some(StopCause::FailureBudgetSpent),
             Some(HaltKind::CanarySoaking { .. }) => Some(StopCause::CanaryUnhealthy),
-            Some(HaltKind::AwaitingStartWindow { .. }) => Some(StopCause::NoWindowOpens),
+            Some(HaltKind::AwaitingStartWindow { .. } | HaltKind::Frozen { .. }) => {
+                Some(StopCause::NoWindowOpens)
+            }
             None if left == 0 => Some(StopCause::NoWindowOpens),
-            None => Some(StopCause::CanaryBlocked),
+            None if state.inputs.complete_canaries < state.inputs.awaited_canaries => {
+                Some(StopCause::CanaryBlocked)
+            }
+            None => Some(StopCause::NoWindowOpens),
         };
         RunOutcome {
             end: state.last_end,
@@ -278,6 +340,17 @@ impl<'a> Simulation<'a> {
             waited: state.waited,
         }
     }
+}
+
+/// The timetables that clusters of the rollout have, in their order.
+fn timetables(forecast_input: &ForecastInput) -> Vec<Timetable> {
+    let all = forecast_input.clusters.iter().map(|cluster| cluster.timetable);
+    all.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The number of a timetable among all of the rollout.
+fn number(timetables: &[Timetable], timetable: Timetable) -> usize {
+    timetables.binary_search(&timetable).unwrap_or_default()
 }
 
 /// When a stage ends that began at `since`, and whether it has failed then.

@@ -26,6 +26,8 @@ pub(super) struct Cluster {
     /// How many decisions it takes to make room for its first work.
     pub clearing: u8,
     pub after: AfterEnd,
+    /// The number of its timetable.
+    pub timetable: usize,
 }
 
 /// What changes during a run. It keeps its memory for the next one.
@@ -36,8 +38,8 @@ pub(super) struct State {
     pub clusters: Vec<Cluster>,
     /// When the stage of a cluster is over, and whether it failed.
     pub events: BinaryHeap<Reverse<(Timestamp, u32, bool)>>,
-    /// Before this place of the queue nobody waits.
-    pub first: usize,
+    /// How many clusters that have not started have which timetable.
+    pub pending: Vec<usize>,
     /// Places in the queue of those that start now.
     pub starting: Vec<usize>,
     /// Clusters whose upgrade follows on their action: canaries first, then in the order in which they started.
@@ -59,7 +61,7 @@ pub(super) struct State {
 
 impl State {
     /// Puts a cluster where the forecast's input has it.
-    pub fn place(&mut self, index: u32, seen: &ClusterProgress) -> Cluster {
+    pub fn place(&mut self, index: u32, seen: &ClusterProgress, timetable: usize) -> Cluster {
         let mut cluster = Cluster {
             times: ClusterTimes::default(),
             then: StageSet::default(),
@@ -71,7 +73,11 @@ impl State {
             waits: false,
             clearing: 0,
             after: seen.after,
+            timetable,
         };
+        if matches!(seen.position, Position::Waits { .. } | Position::Blocked(_)) {
+            self.pending[timetable] += 1;
+        }
         match &seen.position {
             Position::Waits { stages, clearing } => {
                 cluster.then = *stages;
@@ -142,6 +148,7 @@ impl State {
         let inputs = &mut self.inputs;
         inputs.startable -= 1;
         inputs.pending -= 1;
+        self.pending[cluster.timetable] -= 1;
         inputs.in_flight += 1;
         if !cluster.canary {
             inputs.others_started = inputs.others_started.max(Some(self.now));
@@ -164,11 +171,10 @@ impl State {
         }
     }
 
-    /// The outcome of a cluster is on record, and it waits for its turn again: maybe before those that wait already.
+    /// The outcome of a cluster is on record, and it waits for its turn again.
     pub fn wait_again(&mut self, index: u32) {
         self.clusters[index as usize].waits = true;
         self.inputs.startable += 1;
-        self.first = 0;
     }
 
     /// The outcome of a cluster is committed.
@@ -192,6 +198,7 @@ impl State {
             }
             (AfterEnd::Blocked, false) => {
                 inputs.pending += 1;
+                self.pending[cluster.timetable] += 1;
                 return;
             }
             (AfterEnd::Repeats { stages, clearing }, false) => {
@@ -199,6 +206,7 @@ impl State {
                 cluster.clearing = clearing;
                 cluster.then = stages;
                 inputs.pending += 1;
+                self.pending[cluster.timetable] += 1;
                 self.recording.push(index);
                 return;
             }

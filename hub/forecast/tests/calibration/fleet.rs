@@ -5,7 +5,8 @@ use std::sync::Arc;
 use drydock_forecast::{ClusterTimes, PastUpgrade};
 use drydock_rollout::{
     AfterEnd, AgentOptions, ClusterProgress, ForecastInput, Goal, IntOrPercent, Labels, PlacementKey,
-    Position, RequestedMethod, Selector, SlotInputs, Spec, Stage, StageSet, Strategy, Target, Window,
+    Position, RequestedMethod, Selector, SlotInputs, Spec, Stage, StageSet, StartTimes, Strategy, Target,
+    Window,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -51,7 +52,7 @@ fn spec(limit: u32, asked: Asked) -> Spec {
             cluster_timeout: TIMEOUT,
             operators_timeout: TIMEOUT,
             max_failures: None,
-            windows: (asked == Asked::Nights).then(night).into_iter().collect(),
+            start_times: StartTimes::of_all((asked == Asked::Nights).then(night).into_iter().collect()),
             method: RequestedMethod::Auto,
             agent: AgentOptions {
                 steps: "OSD",
@@ -74,6 +75,7 @@ fn stages() -> StageSet {
 pub fn forecast_input(truth: &Truth, asked: Asked) -> ForecastInput {
     let count = truth.count();
     let canaries = if asked == Asked::Canaries { CANARIES } else { 0 };
+    let spec = spec(truth.limit, asked);
     let cluster = |number| ClusterProgress {
         name: name(number),
         canary: number < canaries,
@@ -81,6 +83,7 @@ pub fn forecast_input(truth: &Truth, asked: Asked) -> ForecastInput {
         labels: Labels::default(),
         from: Some(Version::new(4, 14, 9)),
         unhealthy: false,
+        timetable: spec.strategy.start_times.timetable(&Labels::default()),
         position: Position::Waits {
             stages: stages(),
             clearing: 0,
@@ -89,7 +92,7 @@ pub fn forecast_input(truth: &Truth, asked: Asked) -> ForecastInput {
     };
     ForecastInput {
         now: Timestamp::from_second(1_767_600_000).unwrap(),
-        spec: Arc::new(spec(truth.limit, asked)),
+        spec: Arc::new(spec.clone()),
         since: None,
         inputs: SlotInputs {
             total: count,

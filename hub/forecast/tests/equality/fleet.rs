@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drydock_rollout::{
-    ActionSpec, AgentOptions, ClusterFacts, ClusterName, ClusterRow, Goal, IntOrPercent, Labels,
+    ActionSpec, AgentOptions, ClusterFacts, ClusterName, ClusterRow, Freeze, Goal, IntOrPercent, Labels,
     LiveUpgrades, Observed, Operators, OwnPlacement, PlacementKey, Previous, RequestedMethod, Requirements,
-    Retries, Rollout, Selected, Selection, SelectionSource, Selector, Spec, Strategy as RolloutStrategy,
-    Taint, Target, Uid, Upgrade, UpgradeKey, Window,
+    Retries, Rollout, Selected, Selection, SelectionSource, Selector, Spec, StartTimes, StartWindow,
+    Strategy as RolloutStrategy, Taint, Target, Uid, Upgrade, UpgradeKey, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ pub struct Fleet {
     pub max_failures: Option<IntOrPercent>,
     pub soak_minutes: i64,
     pub timeout_minutes: i64,
-    pub windows: Vec<(&'static str, i64, &'static str)>,
+    pub times: WantedTimes,
     pub pre: bool,
     pub post: bool,
     pub operators: bool,
@@ -47,6 +47,46 @@ pub struct Fleet {
     pub seed: u64,
 }
 
+/// When clusters may be started. A region is one of three.
+#[derive(Clone, Debug, Default)]
+pub struct WantedTimes {
+    /// Cron, minutes, zone, region.
+    pub windows: Vec<(&'static str, i64, &'static str, Option<usize>)>,
+    /// In how many minutes they begin, how many they last, region.
+    pub freezes: Vec<(i64, i64, Option<usize>)>,
+}
+
+impl WantedTimes {
+    pub fn windows(windows: &[(&'static str, i64, &'static str)]) -> Self {
+        let windows = windows
+            .iter()
+            .map(|(cron, minutes, zone)| (*cron, *minutes, *zone, None));
+        Self {
+            windows: windows.collect(),
+            freezes: Vec::new(),
+        }
+    }
+
+    pub fn at(&self, now: Timestamp) -> StartTimes {
+        let selector =
+            |region: &usize| Selector::labels(&BTreeMap::from([("region".to_owned(), region.to_string())]));
+        let windows = self
+            .windows
+            .iter()
+            .map(|(cron, minutes, zone, region)| StartWindow {
+                window: Window::parse(cron, SignedDuration::from_mins(*minutes), Some(zone)).unwrap(),
+                selector: region.as_ref().map(selector),
+            });
+        let freezes = self.freezes.iter().map(|(begins, minutes, region)| Freeze {
+            from: now + SignedDuration::from_mins(*begins),
+            to: now + SignedDuration::from_mins(begins + minutes),
+            reason: "frozen".into(),
+            selector: region.as_ref().map(selector),
+        });
+        StartTimes::new(windows.collect(), freezes.collect())
+    }
+}
+
 /// An edit by a user, or something that happens to a cluster.
 #[derive(Clone, Debug)]
 pub enum Edit {
@@ -55,7 +95,7 @@ pub enum Edit {
     Version(u64),
     Soak(i64),
     MaxFailures(Option<IntOrPercent>),
-    Windows(Vec<(&'static str, i64, &'static str)>),
+    StartTimes(WantedTimes),
     Pre(bool),
     Post(bool),
     Operators(bool),
@@ -98,13 +138,6 @@ pub fn canary_selector() -> Selector {
     Selector::labels(&BTreeMap::from([("canary".to_owned(), "yes".to_owned())]))
 }
 
-pub fn start_windows(windows: &[(&str, i64, &str)]) -> Vec<Window> {
-    let parse = |(cron, minutes, zone): &(&str, i64, &str)| {
-        Window::parse(cron, SignedDuration::from_mins(*minutes), Some(zone)).unwrap()
-    };
-    windows.iter().map(parse).collect()
-}
-
 impl Fleet {
     pub fn now(&self) -> Timestamp {
         Timestamp::from_second(self.begin).unwrap()
@@ -124,7 +157,7 @@ impl Fleet {
                 max_concurrency: self.limit,
                 operators_timeout: SignedDuration::from_mins(100),
                 max_failures: self.max_failures,
-                windows: start_windows(&self.windows),
+                start_times: self.times.at(self.now()),
                 cluster_timeout: SignedDuration::from_mins(self.timeout_minutes),
                 method: self.method,
                 agent: AgentOptions {
@@ -149,6 +182,7 @@ impl Fleet {
         let labels = labels.into_iter().filter(|(_, yes)| *yes);
         let labels: BTreeMap<_, _> = labels
             .map(|(key, _)| (key.to_owned(), "yes".to_owned()))
+            .chain([("region".to_owned(), (number % 3).to_string())])
             .collect();
         let patch = if self.at_target.contains(&number) {
             12 + number as u64 % 2
@@ -257,7 +291,8 @@ fn methods() -> impl Strategy<Value = RequestedMethod> {
     ]
 }
 
-fn windows() -> impl Strategy<Value = Vec<(&'static str, i64, &'static str)>> {
+fn times() -> impl Strategy<Value = WantedTimes> {
+    let region = || proptest::option::of(0_usize..3);
     let window = (
         prop_oneof![
             Just("0 22 * * *"),
@@ -268,8 +303,12 @@ fn windows() -> impl Strategy<Value = Vec<(&'static str, i64, &'static str)>> {
         ],
         prop_oneof![Just(10_i64), 1_i64..600],
         prop_oneof![Just("UTC"), Just("Europe/Berlin"), Just("America/New_York")],
+        region(),
     );
-    prop_oneof![3 => Just(Vec::new()), 2 => proptest::collection::vec(window, 1..3)]
+    let freeze = (-900_i64..3000, 1_i64..2000, region());
+    let windows = prop_oneof![3 => Just(Vec::new()), 2 => proptest::collection::vec(window, 1..4)];
+    let freezes = prop_oneof![3 => Just(Vec::new()), 1 => proptest::collection::vec(freeze, 1..3)];
+    (windows, freezes).prop_map(|(windows, freezes)| WantedTimes { windows, freezes })
 }
 
 /// Moments before the clocks change, in spring and autumn, in Europe and America, and one far from it.
@@ -305,7 +344,7 @@ pub fn fleets() -> impl Strategy<Value = Fleet> {
         failures(),
         prop_oneof![1 => Just(0_i64), 2 => 1_i64..300],
         20_i64..260,
-        windows(),
+        times(),
         methods(),
     );
     let goal = (
@@ -338,7 +377,7 @@ pub fn fleets() -> impl Strategy<Value = Fleet> {
             |(
                 clusters,
                 canaries,
-                (limit, max_failures, soak_minutes, timeout_minutes, windows, method),
+                (limit, max_failures, soak_minutes, timeout_minutes, times, method),
                 (pre, post, operators, platform),
                 (agents, unclaimed, at_target, obstacles),
                 (groups, paused, begin, seed),
@@ -349,7 +388,7 @@ pub fn fleets() -> impl Strategy<Value = Fleet> {
                 max_failures,
                 soak_minutes,
                 timeout_minutes,
-                windows,
+                times,
                 pre,
                 post,
                 operators,
@@ -376,7 +415,7 @@ pub fn edits() -> impl Strategy<Value = Vec<Edit>> {
         3 => (11_u64..15).prop_map(Edit::Version),
         1 => (0_i64..200).prop_map(Edit::Soak),
         1 => failures().prop_map(Edit::MaxFailures),
-        1 => windows().prop_map(Edit::Windows),
+        1 => times().prop_map(Edit::StartTimes),
         1 => any::<bool>().prop_map(Edit::Pre),
         1 => any::<bool>().prop_map(Edit::Post),
         1 => any::<bool>().prop_map(Edit::Operators),

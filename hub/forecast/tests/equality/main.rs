@@ -22,7 +22,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use drawn::{ByIndex, TestDraws};
-use fleet::{Edit, Fleet, Obstacle, edits, fleets};
+use fleet::{Edit, Fleet, Obstacle, WantedTimes, edits, fleets};
 use reference::{Reference, Times};
 
 /// The same cases each time, unless `PROPTEST_CASES` asks for a number of others.
@@ -116,7 +116,7 @@ fn plain() -> Fleet {
         max_failures: None,
         soak_minutes: 0,
         timeout_minutes: 260,
-        windows: Vec::new(),
+        times: WantedTimes::default(),
         pre: false,
         post: false,
         operators: false,
@@ -212,7 +212,7 @@ fn stop_cases() -> Vec<StopCase> {
         ),
         (
             Fleet {
-                windows: vec![("0 0 29 2 *", 1, "UTC")],
+                times: WantedTimes::windows(&[("0 0 29 2 *", 1, "UTC")]),
                 limit: IntOrPercent::Count(1),
                 ..plain()
             },
@@ -236,7 +236,7 @@ fn what_the_next_cluster_waits_for_is_counted() {
     let fleet = Fleet {
         canaries: 1,
         soak_minutes: 90,
-        windows: vec![("0 22 * * *", 120, "UTC")],
+        times: WantedTimes::windows(&[("0 22 * * *", 120, "UTC")]),
         ..plain()
     };
     let forecast_input = Decider::of(fleet.observed()).forecast_input(fleet.now()).unwrap();

@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use super::drawn::TestDraws;
-use super::fleet::{Edit, Fleet, action, canary_selector, name, operators, start_windows, target};
+use super::fleet::{Edit, Fleet, action, canary_selector, name, operators, target};
 
 /// When a cluster started and ended, as far as that was after the forecast, and whether it failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,9 +37,9 @@ pub struct Reference {
 }
 
 /// No case takes more looks than this; windows open for ever.
-const LOOKS: usize = 3000;
-/// Where nothing has happened for as many looks, nothing will: the rarest window opens once a week, and twice a night.
-const QUIET: usize = 400;
+const LOOKS: usize = 12_000;
+/// Where nothing has happened for so long, nothing will: the rarest window opens once a week, and no freeze lasts longer.
+const QUIET: SignedDuration = SignedDuration::from_hours(24 * 9);
 
 impl Reference {
     pub fn new(fleet: &Fleet, draws: TestDraws) -> Self {
@@ -72,13 +72,15 @@ impl Reference {
     }
 
     pub fn run_to_its_end(&mut self) {
-        let mut quiet = 0;
+        let mut quiet_since = self.now;
         for _ in 0..LOOKS {
             let noted = self.times.clone();
             self.settle();
             let has_happened = self.times != noted || !self.ends.is_empty();
-            quiet = if has_happened { 0 } else { quiet + 1 };
-            if quiet > QUIET || !self.advance() {
+            if has_happened {
+                quiet_since = self.now;
+            }
+            if self.now.duration_since(quiet_since) > QUIET || !self.advance() {
                 return;
             }
         }
@@ -269,14 +271,14 @@ impl Reference {
             edit => {
                 let rollout = &mut self.observed.rollout;
                 let spec = rollout.spec.as_mut().unwrap();
-                edit_spec(Arc::make_mut(spec), edit);
+                edit_spec(Arc::make_mut(spec), edit, self.now);
                 rollout.upgrade.generation += 1;
             }
         }
     }
 }
 
-fn edit_spec(spec: &mut Spec, edit: &Edit) {
+fn edit_spec(spec: &mut Spec, edit: &Edit, now: Timestamp) {
     match edit {
         Edit::Paused(paused) => spec.paused = *paused,
         Edit::Limit(limit) => spec.strategy.max_concurrency = *limit,
@@ -288,7 +290,7 @@ fn edit_spec(spec: &mut Spec, edit: &Edit) {
         }
         Edit::Soak(minutes) => spec.strategy.soak = SignedDuration::from_mins(*minutes),
         Edit::MaxFailures(failures) => spec.strategy.max_failures = *failures,
-        Edit::Windows(windows) => spec.strategy.windows = start_windows(windows),
+        Edit::StartTimes(times) => spec.strategy.start_times = times.at(now),
         Edit::Pre(wanted) => spec.pre_action = action(*wanted),
         Edit::Post(wanted) => spec.post_action = action(*wanted),
         Edit::Operators(wanted) => {

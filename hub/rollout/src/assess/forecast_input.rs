@@ -4,7 +4,7 @@ use drydock_names::names::WorkKind;
 use semver::Version;
 
 use super::{Assessment, ClusterView, NextWrite, StartKind, Step};
-use crate::totals::StartKey;
+use crate::startable::StartKey;
 use crate::{
     AfterEnd, ClusterProgress, ClusterState, FailureReason, Goal, Position, Reason, RecordedOutcome, Stage,
     StageSet,
@@ -21,6 +21,7 @@ impl ClusterView<'_> {
             selected: status.selected,
             labels: facts.map(|facts| facts.labels.clone()).unwrap_or_default(),
             from: self.version_before().cloned(),
+            timetable: assessment.timetable,
             unhealthy: status.canary && status.selected && !assessment.healthy,
             position: self.position(assessment)?,
             after: self.after_end(assessment),

@@ -19,8 +19,8 @@ use jiff::Timestamp;
 use semver::Version;
 
 use crate::{
-    Applied, ClusterRow, ClusterState, ClusterStatus, Deadline, FailureReason, Reason, RetryToken, Rollout,
-    SelectionSource, Spec, Stage, Upgrade, Work,
+    Applied, ClusterRow, ClusterState, ClusterStatus, Deadline, FailureReason, Labels, Reason, RetryToken,
+    Rollout, SelectionSource, Spec, Stage, Timetable, Upgrade, Work,
 };
 
 pub(crate) use entry::{NewEntry, Unrecorded};
@@ -165,6 +165,8 @@ pub(crate) struct Assessment {
     pub disposable: Vec<WorkKind>,
     /// It may be in flight by a work that only a status mentions.
     pub may_hide_work: bool,
+    /// When it may be started.
+    pub timetable: Timetable,
 }
 
 pub(crate) const IS_FINAL: Deadline = Deadline::Never("it is the end");
@@ -197,10 +199,21 @@ pub(crate) fn assess(context: &Context, name: &ClusterName, row: &ClusterRow, no
     let has_begun = |status: &ClusterStatus| status.state.in_flight() && status.started.is_some();
     assessment.may_hide_work = row.may_hide_work() && !assessment.status.as_ref().is_some_and(has_begun);
     assessment.until = cluster.present.until();
+    assessment.timetable = cluster.timetable();
     assessment
 }
 
 impl<'a> ClusterView<'a> {
+    /// When the cluster may be started, by its labels.
+    pub fn timetable(&self) -> Timetable {
+        let none = Labels::default();
+        let labels = self.row.facts.as_ref().map_or(&none, |facts| &facts.labels);
+        let spec = self.spec();
+        spec.map_or_else(Timetable::default, |spec| {
+            spec.strategy.start_times.timetable(labels)
+        })
+    }
+
     fn assess(&self) -> Assessment {
         let mut assessment = match self.ended() {
             Some(ended) => self.finished(&ended),
@@ -383,6 +396,7 @@ impl<'a> ClusterView<'a> {
             channel_pending: false,
             disposable: Vec::new(),
             may_hide_work: false,
+            timetable: Timetable::default(),
         }
     }
 

@@ -10,9 +10,9 @@ use drydock_rollout::{
     Goal, IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, Owner, PlacementKey, Plan,
     Previous, RecordPageHeader, RecordedEntry, RecordedOutcome, Refusal, RefusalCause, RefusedWrite,
     RejectedTarget, RequestedMethod, Requirements, Retries, RetryToken, Revision, Rollout, Selected,
-    Selection, SelectionProblem, SelectionSource, Selector, Spec, StageSeconds, Strategy, Target, Uid,
-    UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Window, Work, WorkFeedback, WorkKind,
-    check, decide,
+    Selection, SelectionProblem, SelectionSource, Selector, Spec, StageSeconds, StartTimes, Strategy, Target,
+    Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Window, Work, WorkFeedback,
+    WorkKind, check, decide,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -80,7 +80,7 @@ fn spec(fleet: &Fleet) -> Spec {
             max_concurrency: fleet.limit,
             operators_timeout: SignedDuration::from_mins(10),
             max_failures: fleet.max_failures.map(IntOrPercent::Count),
-            windows: Vec::new(),
+            start_times: StartTimes::default(),
             cluster_timeout: SignedDuration::from_hours(3),
             method: RequestedMethod::Auto,
             agent: AgentOptions {
@@ -387,7 +387,7 @@ impl World {
             }
             SpecEdit::Windows(wanted) => {
                 let window = || Window::parse("0 * * * *", SignedDuration::from_mins(20), None).unwrap();
-                spec.strategy.windows = if wanted { vec![window()] } else { Vec::new() };
+                spec.strategy.start_times = StartTimes::of_all(wanted.then(window).into_iter().collect());
             }
             SpecEdit::Method(method) => spec.strategy.method = method,
         });

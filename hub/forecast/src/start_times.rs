@@ -1,0 +1,157 @@
+//! When clusters may be started, remembered: to evaluate a cron expression takes longer than all else that a run does at one moment.
+
+use drydock_rollout::{Opening, StartTimes, Timetable};
+use jiff::Timestamp;
+
+/// The intervals in which clusters with one timetable may be started, as far as they were asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct RememberedTimes<'a> {
+    all: &'a StartTimes,
+    timetable: Timetable,
+    /// From when, until when; in their order, and none touches the next one.
+    open: Vec<(Timestamp, Timestamp)>,
+    /// Up to here the intervals are known.
+    known_until: Timestamp,
+    /// None follows what is known.
+    is_complete: bool,
+    /// Where the last look was, and what it showed.
+    at: usize,
+    seen: Opening,
+}
+
+impl<'a> RememberedTimes<'a> {
+    /// Those of a rollout, from `now` on.
+    pub fn new(all: &'a StartTimes, timetable: Timetable, now: Timestamp) -> Self {
+        Self {
+            all,
+            timetable,
+            open: Vec::new(),
+            known_until: now,
+            is_complete: false,
+            at: 0,
+            seen: Opening::Always,
+        }
+    }
+
+    /// A run begins again at the first moment.
+    pub fn rewind(&mut self) {
+        self.at = 0;
+    }
+
+    /// What the last look showed. Freezes are times in which no window is open.
+    pub fn opening(&self) -> Opening {
+        self.seen
+    }
+
+    /// Looks at a moment. Moments follow each other in their order.
+    pub fn look(&mut self, now: Timestamp) {
+        if self.all.is_always() {
+            return;
+        }
+        self.seen = loop {
+            match self.open.get(self.at) {
+                Some((_, closes)) if now >= *closes => self.at += 1,
+                Some((opens, closes)) if now >= *opens => break Opening::OpenUntil(*closes),
+                Some((opens, _)) => break Opening::ClosedUntil(Some(*opens)),
+                None if self.is_complete => break Opening::ClosedUntil(None),
+                None => self.learn_next(),
+            }
+        };
+    }
+
+    /// Finds the next interval behind those that are known.
+    fn learn_next(&mut self) {
+        let opening = |moment| self.all.opening(self.timetable, moment);
+        let mut opens = self.known_until;
+        let mut closes = loop {
+            match opening(opens) {
+                Opening::OpenUntil(closes) => break closes,
+                Opening::Always => break Timestamp::MAX,
+                Opening::FrozenUntil(until, _) => opens = until,
+                Opening::ClosedUntil(Some(next)) => opens = next,
+                Opening::ClosedUntil(None) => {
+                    self.is_complete = true;
+                    return;
+                }
+            }
+        };
+        // Another one may be open when the first one closes.
+        while closes.duration_since(opens).as_hours() <= LONGEST_INTERVAL_HOURS {
+            match opening(closes) {
+                Opening::OpenUntil(later) => closes = later,
+                Opening::Always => closes = Timestamp::MAX,
+                Opening::ClosedUntil(_) | Opening::FrozenUntil(..) => break,
+            }
+        }
+        self.open.push((opens, closes));
+        self.known_until = closes;
+    }
+}
+
+/// Windows that follow on each other without end are looked at a year at a time.
+const LONGEST_INTERVAL_HOURS: i64 = 24 * 366;
+
+#[cfg(test)]
+mod tests {
+    use drydock_rollout::{Freeze, Labels, StartWindow, Window};
+    use jiff::SignedDuration;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn window() -> impl Strategy<Value = StartWindow> {
+        let cron = prop_oneof![
+            Just("0 22 * * *"),
+            Just("30 2 * * *"),
+            Just("*/20 * * * *"),
+            Just("0 0 29 2 *"),
+            Just("15 3 * * 6")
+        ];
+        let zone = prop_oneof![Just("UTC"), Just("Europe/Berlin"), Just("America/New_York")];
+        (cron, 1_i64..700, zone).prop_map(|(cron, minutes, zone)| StartWindow {
+            window: Window::parse(cron, SignedDuration::from_mins(minutes), Some(zone)).unwrap(),
+            selector: None,
+        })
+    }
+
+    fn freeze() -> impl Strategy<Value = Freeze> {
+        (1_769_000_000_i64..1_803_000_000, 1_i64..3_000_000).prop_map(|(from, seconds)| Freeze {
+            from: Timestamp::from_second(from).unwrap(),
+            to: Timestamp::from_second(from + seconds).unwrap(),
+            reason: "".into(),
+            selector: None,
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 128, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_remembered_is_what_the_start_times_say(
+            windows in proptest::collection::vec(window(), 0..4),
+            freezes in proptest::collection::vec(freeze(), 0..4),
+            begin in 1_770_000_000_i64..1_800_000_000,
+            steps in proptest::collection::vec(1_i64..200_000, 1..60),
+        ) {
+            let times = StartTimes::new(windows, freezes);
+            let timetable = times.timetable(&Labels::default());
+            let mut now = Timestamp::from_second(begin).unwrap();
+            let mut remembered = RememberedTimes::new(&times, timetable, now);
+            for step in steps {
+                remembered.look(now);
+                let (said, meant) = (remembered.opening(), times.opening(timetable, now));
+                match (said, meant) {
+                    // What follows on it at once is known as well.
+                    (Opening::OpenUntil(said), Opening::OpenUntil(meant)) => prop_assert!(said >= meant),
+                    (Opening::OpenUntil(until), Opening::Always) if until == Timestamp::MAX => {}
+                    (Opening::ClosedUntil(said), Opening::FrozenUntil(..) | Opening::ClosedUntil(_)) => {
+                        let opens = said.map(|opens| times.opening(timetable, opens).is_open());
+                        prop_assert!(opens != Some(false) && said >= meant.changes());
+                    }
+                    (said, meant) => prop_assert_eq!(said, meant),
+                }
+                now += SignedDuration::from_secs(step);
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! When which clusters may be started: windows and freezes, each of all clusters or of those that a selector matches.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::window::{Opening, opening};
+use crate::{Labels, Selector, Window};
+
+/// A window in which clusters may be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartWindow {
+    /// When it is open.
+    pub window: Window,
+    /// The clusters that follow it. Without one: those that no other window selects.
+    pub selector: Option<Selector>,
+}
+
+/// A time in which clusters are not started, whatever their windows say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Freeze {
+    /// Its first moment.
+    pub from: Timestamp,
+    /// The first moment after it.
+    pub to: Timestamp,
+    /// Why, in the user's words.
+    pub reason: Arc<str>,
+    /// The clusters that it is for; all without one.
+    pub selector: Option<Selector>,
+}
+
+/// Which windows and freezes a cluster has, as bits by their index. Clusters that nothing tells apart have the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timetable {
+    windows: u32,
+    freezes: u32,
+}
+
+/// When which clusters may be started: at any time, if there are no windows and no freezes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StartTimes {
+    windows: Vec<StartWindow>,
+    freezes: Vec<Freeze>,
+}
+
+/// So many windows, and freezes, have a bit of their own; the API accepts no more.
+pub const MOST_START_TIMES: usize = 32;
+
+impl StartTimes {
+    /// Those of windows and freezes, of each the first [`MOST_START_TIMES`].
+    pub fn new(mut windows: Vec<StartWindow>, mut freezes: Vec<Freeze>) -> Self {
+        windows.truncate(MOST_START_TIMES);
+        freezes.truncate(MOST_START_TIMES);
+        Self { windows, freezes }
+    }
+
+    /// Windows that are those of all clusters.
+    pub fn of_all(windows: Vec<Window>) -> Self {
+        let of_all = |window| StartWindow {
+            window,
+            selector: None,
+        };
+        Self::new(windows.into_iter().map(of_all).collect(), Vec::new())
+    }
+
+    /// Whether any cluster may be started at any time.
+    pub fn is_always(&self) -> bool {
+        self.windows.is_empty() && self.freezes.is_empty()
+    }
+
+    /// The windows that clusters may have.
+    pub fn windows(&self) -> &[StartWindow] {
+        &self.windows
+    }
+
+    /// The freezes that clusters may have.
+    pub fn freezes(&self) -> &[Freeze] {
+        &self.freezes
+    }
+
+    /// The windows and freezes of a cluster with these labels: it has the windows whose selectors match it, or, if none does, those
+    /// without a selector.
+    pub fn timetable(&self, labels: &Labels) -> Timetable {
+        let bits = |matches: &dyn Fn(usize) -> bool, count: usize| {
+            (0..count)
+                .filter(|index| matches(*index))
+                .fold(0, |bits: u32, index| bits | 1 << index)
+        };
+        let selects =
+            |selector: &Option<Selector>| selector.as_ref().map(|selector| selector.matches(labels));
+        let selected = bits(
+            &|index| selects(&self.windows[index].selector) == Some(true),
+            self.windows.len(),
+        );
+        let of_all = || {
+            bits(
+                &|index| self.windows[index].selector.is_none(),
+                self.windows.len(),
+            )
+        };
+        Timetable {
+            windows: if selected == 0 { of_all() } else { selected },
+            freezes: bits(
+                &|index| selects(&self.freezes[index].selector) != Some(false),
+                self.freezes.len(),
+            ),
+        }
+    }
+
+    /// Whether clusters with this timetable may be started.
+    pub fn opening(&self, timetable: Timetable, now: Timestamp) -> Opening {
+        let has = |bits: u32, index: usize| bits & (1 << index) != 0;
+        let freezes = || {
+            let all = self.freezes.iter().enumerate();
+            all.filter(|(index, _)| has(timetable.freezes, *index))
+        };
+        let frozen = freezes().filter(|(_, freeze)| freeze.from <= now && now < freeze.to);
+        if let Some((index, freeze)) = frozen.max_by_key(|(_, freeze)| freeze.to) {
+            return Opening::FrozenUntil(freeze.to, FreezeIndex(index));
+        }
+        let windows = self.windows.iter().enumerate();
+        let windows = windows
+            .filter(|(index, _)| has(timetable.windows, *index))
+            .map(|(_, window)| &window.window);
+        let next_freeze = freezes()
+            .map(|(_, freeze)| freeze.from)
+            .filter(|from| *from > now)
+            .min();
+        match (opening(windows, now), next_freeze) {
+            (Opening::OpenUntil(closes), Some(from)) => Opening::OpenUntil(closes.min(from)),
+            (Opening::Always, Some(from)) => Opening::OpenUntil(from),
+            (opening, _) => opening,
+        }
+    }
+
+    /// Why clusters are frozen.
+    pub fn freeze_reason(&self, freeze: FreezeIndex) -> Arc<str> {
+        self.freezes
+            .get(freeze.0)
+            .map_or_else(|| "".into(), |freeze| Arc::clone(&freeze.reason))
+    }
+}
+
+/// Which freeze it is, among those of the rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FreezeIndex(usize);
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn selector(region: &str) -> Selector {
+        Selector::labels(&[("region".to_owned(), region.to_owned())].into())
+    }
+
+    fn labels(region: &str) -> Labels {
+        Labels::from(&[("region".to_owned(), region.to_owned())].into())
+    }
+
+    fn window(cron: &str, region: Option<&str>) -> StartWindow {
+        StartWindow {
+            window: Window::parse(cron, SignedDuration::from_hours(2), None).unwrap(),
+            selector: region.map(selector),
+        }
+    }
+
+    fn freeze(from: &str, to: &str, region: Option<&str>) -> Freeze {
+        Freeze {
+            from: at(from),
+            to: at(to),
+            reason: "change freeze".into(),
+            selector: region.map(selector),
+        }
+    }
+
+    #[test]
+    fn clusters_follow_the_windows_that_select_them_and_others_those_without_a_selector() {
+        let times = StartTimes::new(
+            vec![
+                window("0 22 * * *", Some("eu")),
+                window("0 4 * * *", Some("us")),
+                window("0 12 * * *", None),
+            ],
+            Vec::new(),
+        );
+        let opens = |region: &str| match times
+            .opening(times.timetable(&labels(region)), at("2026-11-20T14:30:00Z"))
+        {
+            Opening::ClosedUntil(opens) => opens,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(opens("eu"), Some(at("2026-11-20T22:00:00Z")));
+        assert_eq!(opens("us"), Some(at("2026-11-21T04:00:00Z")));
+        assert_eq!(opens("asia"), Some(at("2026-11-21T12:00:00Z")));
+    }
+
+    #[test]
+    fn clusters_that_no_window_selects_may_always_start_if_there_is_none_without_a_selector() {
+        let times = StartTimes::new(vec![window("0 22 * * *", Some("eu"))], Vec::new());
+        let opening =
+            |region: &str| times.opening(times.timetable(&labels(region)), at("2026-11-20T12:00:00Z"));
+        assert_eq!(opening("us"), Opening::Always);
+        assert!(matches!(opening("eu"), Opening::ClosedUntil(Some(_))));
+    }
+
+    #[test]
+    fn a_freeze_goes_before_windows_from_its_first_moment_to_before_its_last() {
+        let times = StartTimes::new(
+            vec![window("0 22 * * *", None)],
+            vec![
+                freeze("2026-12-20T00:00:00Z", "2027-01-03T00:00:00Z", None),
+                freeze("2026-12-24T00:00:00Z", "2027-01-10T00:00:00Z", Some("eu")),
+            ],
+        );
+        let opening = |region: &str, now: &str| times.opening(times.timetable(&labels(region)), at(now));
+        for (region, now, meant) in [
+            (
+                "us",
+                "2026-12-19T23:00:00Z",
+                Opening::OpenUntil(at("2026-12-20T00:00:00Z")),
+            ),
+            (
+                "us",
+                "2026-12-20T00:00:00Z",
+                Opening::FrozenUntil(at("2027-01-03T00:00:00Z"), FreezeIndex(0)),
+            ),
+            (
+                "us",
+                "2027-01-03T00:00:00Z",
+                Opening::ClosedUntil(Some(at("2027-01-03T22:00:00Z"))),
+            ),
+            // Of two, the one that ends last counts.
+            (
+                "eu",
+                "2026-12-25T12:00:00Z",
+                Opening::FrozenUntil(at("2027-01-10T00:00:00Z"), FreezeIndex(1)),
+            ),
+            (
+                "eu",
+                "2026-12-21T12:00:00Z",
+                Opening::FrozenUntil(at("2027-01-03T00:00:00Z"), FreezeIndex(0)),
+            ),
+        ] {
+            assert_eq!(opening(region, now), meant, "{region} {now}");
+        }
+        let without_windows = StartTimes::new(
+            Vec::new(),
+            vec![freeze("2026-12-20T00:00:00Z", "2027-01-03T00:00:00Z", None)],
+        );
+        let timetable = without_windows.timetable(&labels("us"));
+        assert_eq!(
+            without_windows.opening(timetable, at("2026-12-01T00:00:00Z")),
+            Opening::OpenUntil(at("2026-12-20T00:00:00Z"))
+        );
+        assert_eq!(
+            without_windows.opening(timetable, at("2027-02-01T00:00:00Z")),
+            Opening::Always
+        );
+    }
+}
