@@ -314,6 +314,24 @@ impl HubFleet {
         Ok(())
     }
 
+    /// A cluster is Available from now on, or is not.
+    ///
+    /// # Errors
+    /// If it is not there, or the write is refused.
+    pub async fn available(&self, name: &str, is_available: bool) -> anyhow::Result<()> {
+        let key = Key::cluster(name);
+        let mut cluster = self.user.get(&MANAGED_CLUSTER, &key).await?.value().clone();
+        let conditions = cluster["status"]["conditions"].as_array_mut();
+        let mut conditions = conditions.into_iter().flatten();
+        let found = conditions.find(|condition| condition["type"] == "ManagedClusterConditionAvailable");
+        if let Some(condition) = found {
+            condition["status"] = if is_available { "True" } else { "False" }.into();
+            condition["lastTransitionTime"] = self.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into();
+        }
+        self.user.replace_status(&MANAGED_CLUSTER, cluster).await?;
+        Ok(())
+    }
+
     /// Creates an upgrade of the namespace `default`.
     ///
     /// # Errors

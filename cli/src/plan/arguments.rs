@@ -43,9 +43,12 @@ pub struct PlanArguments {
     /// When the rollout must have ended: 2026-12-01T06:00:00Z, or 2026-12-01T06:00[Europe/Berlin]
     #[arg(long, value_name = "TIME")]
     pub finish_by: Option<Deadline>,
-    /// The share of the runs that must come to their end, by --finish-by if that is given; else the exit code is 1
+    /// The share of the runs in which the rollout must complete, by --finish-by if that is given; else the exit code is 1
     #[arg(long, default_value = "0.9", value_name = "SHARE")]
     pub confidence: Share,
+    /// A rollout completes when all clusters have that can start, though others are left that cannot
+    #[arg(long)]
+    pub ignore_blocked: bool,
     /// Forecast with each of these values: maxConcurrency=10,25%, soakTime=0s,2h, maxFailures=1,5%, startWindows=a.yaml,b.yaml; repeatable
     #[arg(long, value_name = "KEY=V1,V2,…")]
     pub sweep: Vec<Sweep>,
@@ -82,6 +85,7 @@ impl PlanArguments {
             count: self.runs,
             seed: self.seed,
             with_clusters,
+            ignores_blocked: self.ignore_blocked,
         }
     }
 }
@@ -115,13 +119,17 @@ impl FromStr for Deadline {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let moment = text.parse::<Timestamp>();
         // A time that a change of the clocks leaves out, or repeats, is not guessed.
         let parser = DateTimeParser::new().disambiguation(Disambiguation::Reject);
-        let zoned = || parser.parse_zoned(text).map(|zoned| zoned.timestamp());
-        moment.or_else(|_| zoned()).map(Self).map_err(|error| {
+        let moment = if text.contains('[') {
+            parser.parse_zoned(text).map(|zoned| zoned.timestamp())
+        } else {
+            text.parse()
+        };
+        moment.map(Self).map_err(|error| {
             format!(
-                "`{text}` is no time with a zone ({error}): write 2026-12-01T06:00:00Z or 2026-12-01T06:00[Europe/Berlin]"
+                "`{text}` is not one moment: {error}. Write 2026-12-01T06:00:00Z or 2026-12-01T06:00[Europe/Berlin]; where the clocks \
+                 change, with the offset as well: 2027-10-31T02:30+01:00[Europe/Berlin]"
             )
         })
     }
@@ -240,9 +248,11 @@ mod tests {
             "2026-12-01T06:00[Mars/Olympus]",
             "2027-03-28T02:30[Europe/Zurich]",
             "2027-10-31T02:30[Europe/Zurich]",
+            "2026-11-30T06:00+05:00[Europe/Berlin]",
+            "9999-12-31T23:59:59Z",
         ] {
             let refused = text.parse::<Deadline>().unwrap_err();
-            assert!(refused.contains("no time with a zone"), "{text}: {refused}");
+            assert!(refused.contains("is not one moment"), "{text}: {refused}");
         }
     }
 

@@ -54,7 +54,7 @@ pub struct Wave {
     /// When the first of them starts in half of the runs; absent if none of them starts in any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starts_p50: Option<Timestamp>,
-    /// By when the last of them starts in nine of ten runs.
+    /// By when the first of them starts in nine of ten runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starts_p90: Option<Timestamp>,
     /// By when the last of them ends in half of the runs.
@@ -125,6 +125,7 @@ pub fn blocked(forecast_input: &ForecastInput) -> Vec<BlockedGroup> {
 /// A cluster that starts in some run, or is in flight.
 #[derive(Clone, Copy)]
 struct Starter<'a> {
+    index: usize,
     name: &'a str,
     canary: bool,
     expected: &'a ClusterForecast,
@@ -145,8 +146,10 @@ pub fn waves(forecast_input: &ForecastInput, forecast: &Forecast) -> Vec<Wave> {
         .map(|cluster| cluster.name.to_string())
         .collect();
     let (mut in_flight, mut starting, mut never) = (Vec::new(), Vec::new(), Vec::new());
-    for ((cluster, expected), name) in forecast_input.clusters.iter().zip(&forecast.clusters).zip(&names) {
+    let clusters = forecast_input.clusters.iter().zip(&forecast.clusters);
+    for (index, ((cluster, expected), name)) in clusters.zip(&names).enumerate() {
         let starter = Starter {
+            index,
             name,
             canary: cluster.canary,
             expected,
@@ -164,15 +167,19 @@ pub fn waves(forecast_input: &ForecastInput, forecast: &Forecast) -> Vec<Wave> {
     starting.sort_by_key(|starter| (!starter.canary, starter.starts()));
     let mut waves = Vec::new();
     if !in_flight.is_empty() {
-        waves.push(wave(0, &in_flight));
+        waves.push(wave(0, &in_flight, forecast));
     }
     let mut parts = close_together(&starting);
     if parts.len() > MOST_WAVES {
         parts = equal_parts(&starting);
     }
-    waves.extend((1..).zip(&parts).map(|(number, part)| wave(number, part)));
+    waves.extend(
+        (1..)
+            .zip(&parts)
+            .map(|(number, part)| wave(number, part, forecast)),
+    );
     if !never.is_empty() {
-        waves.push(wave(parts.len() + 1, &never));
+        waves.push(wave(parts.len() + 1, &never, forecast));
     }
     waves
 }
@@ -196,17 +203,17 @@ fn equal_parts<'a, 'b>(starting: &'b [Starter<'a>]) -> Vec<&'b [Starter<'a>]> {
     canaries.into_iter().chain(others.chunks(size)).collect()
 }
 
-fn wave(number: usize, part: &[Starter<'_>]) -> Wave {
-    let starts = || part.iter().filter_map(|starter| starter.expected.starts);
-    let ends = || part.iter().filter_map(|starter| starter.expected.ends);
+fn wave(number: usize, part: &[Starter<'_>], forecast: &Forecast) -> Wave {
+    let indexes: Vec<usize> = part.iter().map(|starter| starter.index).collect();
+    let (starts, ends) = forecast.of_clusters(&indexes);
     Wave {
         number,
         canaries: part.iter().all(|starter| starter.canary),
         clusters: part.len(),
         names: part.iter().map(|starter| starter.name.to_owned()).collect(),
-        starts_p50: starts().map(|starts| starts.p50).min().map(whole_seconds),
-        starts_p90: starts().map(|starts| starts.p90).max().map(whole_seconds),
-        ends_p50: ends().map(|ends| ends.p50).max().map(whole_seconds),
-        ends_p90: ends().map(|ends| ends.p90).max().map(whole_seconds),
+        starts_p50: starts.map(|starts| whole_seconds(starts.p50)),
+        starts_p90: starts.map(|starts| whole_seconds(starts.p90)),
+        ends_p50: ends.map(|ends| whole_seconds(ends.p50)),
+        ends_p90: ends.map(|ends| whole_seconds(ends.p90)),
     }
 }

@@ -70,6 +70,25 @@ pub async fn changed(
     }
 }
 
+/// What the API server would make of an upgrade that is there, with these fields of its spec.
+///
+/// # Errors
+/// If it would refuse.
+pub async fn with_fields(
+    api: &Api<ManagedClustersUpgrade>,
+    name: &str,
+    document: &Value,
+) -> kube::Result<ManagedClustersUpgrade> {
+    let parameters = PatchParams {
+        dry_run: true,
+        field_manager: Some(MANAGER.to_owned()),
+        field_validation: Some(ValidationDirective::Strict),
+        ..PatchParams::default()
+    };
+    let patch = serde_json::json!({"spec": document["spec"]});
+    api.patch(name, &parameters, &Patch::Merge(patch)).await
+}
+
 /// Names labels and annotations, so that those which somebody else has set are not removed with the last one of the file.
 fn keep_metadata(patch: &mut Value) {
     for field in ["labels", "annotations"] {

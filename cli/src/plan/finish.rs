@@ -29,7 +29,7 @@ impl Request {
     }
 
     fn is_met(&self, forecast: &Forecast) -> bool {
-        forecast.ends_by(self.by) >= self.confidence
+        forecast.completes_by(self.by) >= self.confidence
     }
 }
 
@@ -42,6 +42,10 @@ pub fn finish_by(
     as_it_is: f64,
     request: &Request,
 ) -> FinishBy {
+    // No limit lets a cluster start that cannot: what is looked for is what the others take.
+    let mut request = *request;
+    request.runs.ignores_blocked = true;
+    let request = &request;
     let all = u32::try_from(forecast_input.clusters.len())
         .unwrap_or(u32::MAX)
         .max(1);
@@ -49,8 +53,10 @@ pub fn finish_by(
     let is_possible = request.is_met(&at_once);
     let least = is_possible.then(|| least(forecast_input, model, request, all));
     let in_time_with = match least {
-        Some(slots) if slots < all => request.forecast(forecast_input, model, slots).ends_by(request.by),
-        _ => at_once.ends_by(request.by),
+        Some(slots) if slots < all => request
+            .forecast(forecast_input, model, slots)
+            .completes_by(request.by),
+        _ => at_once.completes_by(request.by),
     };
     let obstacles = if is_possible {
         Vec::new()
@@ -62,7 +68,7 @@ pub fn finish_by(
         in_time: rounded(as_it_is),
         max_concurrency: least,
         in_time_with: rounded(in_time_with),
-        earliest: at_once.end_at(request.confidence),
+        earliest: at_once.completion_at(request.confidence),
         obstacles,
     }
 }
@@ -90,10 +96,12 @@ fn obstacles(
     all: u32,
 ) -> Vec<Obstacle> {
     let strategy = &forecast_input.spec.strategy;
-    let before = request.forecast(forecast_input, model, all).ends_by(request.by);
+    let before = request
+        .forecast(forecast_input, model, all)
+        .completes_by(request.by);
     let mut found = Vec::new();
     let mut check = |what: &'static str, without: &ForecastInput, model: &Model| {
-        let share = request.forecast(without, model, all).ends_by(request.by);
+        let share = request.forecast(without, model, all).completes_by(request.by);
         if share > before {
             found.push(Obstacle {
                 what,

@@ -45,6 +45,9 @@ pub async fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     let subject = subject::read(&hub, arguments).await?;
     let mut variants = strategies::swept(&subject.upgrade, &arguments.sweep)?;
     let mut is_checked = subject.is_checked;
+    for (name, variant) in &variants {
+        is_checked &= subject::is_accepted(&hub, &subject, name, variant).await?;
+    }
     if let Some(file) = &arguments.compare {
         let other = subject::with_spec_of(&hub, &subject, file).await?;
         is_checked &= other.is_checked;
@@ -109,7 +112,7 @@ fn plan(
             &forecast_input,
             &model,
             &never_fails,
-            expected.ends_by(by),
+            expected.completes_by(by),
             &request,
         )
     });

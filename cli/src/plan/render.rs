@@ -1,5 +1,6 @@
 //! What `plan` says to people.
 
+use drydock_forecast::StopCause;
 use jiff::Timestamp;
 
 use super::report::{Counts, Figures, FinishBy, Obstacle, PlanReport, whole_seconds};
@@ -65,7 +66,7 @@ fn summary(report: &PlanReport) -> Vec<String> {
     lines.push(format!("  in flight:  {} at most", figures.most_in_flight.max));
     lines.push(format!("  basis:      {}", table::printable(&report.basis)));
     if let Some(finish) = &report.finish_by {
-        lines.extend(finish_by(finish, report.confidence, report.computed_at));
+        lines.extend(finish_by(report, finish));
     }
     if !report.confident {
         let asked = percent(report.confidence);
@@ -76,10 +77,39 @@ fn summary(report: &PlanReport) -> Vec<String> {
             ""
         };
         lines.push(format!(
-            "  not confident: {share} of the runs come to their end{when}, {asked} are asked for"
+            "  not confident: the rollout completes{when} in {share} of the runs, {asked} are asked for"
         ));
+        lines.extend(why_incomplete(report).map(|why| format!("                 {why}")));
     }
     lines
+}
+
+/// What keeps the rollout from being complete though it ends.
+fn why_incomplete(report: &PlanReport) -> Option<String> {
+    let is_stopped_by_them = report
+        .figures
+        .stops
+        .iter()
+        .any(|stop| stop.cause == StopCause::ClustersBlocked.reason());
+    if is_stopped_by_them && report.counts.waiting + report.counts.in_flight > 0 {
+        return Some(format!(
+            "{} cannot start, with {} listed below; --ignore-blocked leaves them out",
+            clusters(report.counts.blocked),
+            if report.counts.blocked == 1 {
+                "its reason"
+            } else {
+                "their reasons"
+            },
+        ));
+    }
+    let ended = 1.0 - report.figures.stopped();
+    (ended > report.figures.completes).then(|| {
+        "it comes to its end in more, with more failures than maxFailures allows, or with nothing but failures".to_owned()
+    })
+}
+
+fn clusters(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "cluster" } else { "clusters" })
 }
 
 /// How many clusters there are, and where they are.
@@ -93,8 +123,7 @@ fn counts(counts: &Counts) -> String {
     ];
     let places = places.into_iter().filter(|(count, _)| *count > 0);
     let places: Vec<String> = places.map(|(count, place)| format!("{count} {place}")).collect();
-    let clusters = if counts.total == 1 { "cluster" } else { "clusters" };
-    format!("{} {clusters}, {}", counts.total, places.join(", "))
+    format!("{}, {}", clusters(counts.total), places.join(", "))
 }
 
 fn ends(report: &PlanReport) -> String {
@@ -156,26 +185,31 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-fn finish_by(finish: &FinishBy, confidence: f64, now: Timestamp) -> Vec<String> {
+fn finish_by(report: &PlanReport, finish: &FinishBy) -> Vec<String> {
+    let (confidence, now) = (report.confidence, report.computed_at);
+    let without = match report.counts.blocked {
+        0 => String::new(),
+        blocked => format!(", without {} that cannot start", clusters(blocked)),
+    };
     let asked = percent(confidence);
     let mut lines = vec![format!(
-        "  finish by:  {}: {} of the runs are in time, {asked} are asked for",
+        "  finish by:  {}: {} of the runs are complete by then, {asked} are asked for",
         moment(finish.time, now),
         percent(finish.in_time)
     )];
     if let Some(slots) = finish.max_concurrency {
         lines.push(format!(
-            "              the least maxConcurrency that meets it is {slots}, with {}",
+            "              the least maxConcurrency that meets it is {slots}, with {}{without}",
             percent(finish.in_time_with)
         ));
         return lines;
     }
     let earliest = finish.earliest.map_or_else(
-        || format!("fewer than {asked} come to their end at all"),
-        |earliest| format!("{asked} have ended by {}", moment(earliest, now)),
+        || format!("fewer than {asked} complete at all"),
+        |earliest| format!("{asked} are complete by {}", moment(earliest, now)),
     );
     lines.push(format!(
-        "              no maxConcurrency meets it: with all clusters at once {} are in time, and {earliest}",
+        "              no maxConcurrency meets it: with all clusters at once {} are in time, and {earliest}{without}",
         percent(finish.in_time_with)
     ));
     if finish.obstacles.is_empty() {

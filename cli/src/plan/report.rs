@@ -33,9 +33,9 @@ pub struct PlanReport {
     pub runs: usize,
     /// From which seed.
     pub seed: u64,
-    /// The share of the runs that must come to their end.
+    /// The share of the runs in which the rollout must complete.
     pub confidence: f64,
-    /// Whether that many do, by the time that is asked for if one is. If not, the exit code is 1.
+    /// Whether it does in that many, by the time that is asked for if one is. If not, the exit code is 1.
     pub confident: bool,
     /// What is to be expected.
     #[serde(flatten)]
@@ -122,18 +122,18 @@ impl From<Percentiles> for Times {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figures {
-    /// When the rollout ends, in the runs that come to their end; absent if none does.
+    /// When all clusters have ended that can start, in the runs that come so far; absent if none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ends: Option<Times>,
-    /// The share of the runs that come to their end.
+    /// The share of the runs in which the rollout completes: no cluster is left, and no more fail than the spec allows.
     pub completes: f64,
-    /// By when the share of all runs that the confidence asks for has ended; absent if fewer do.
+    /// By when it is complete in the share of all runs that the confidence asks for; absent if it is in fewer.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "maybe_to_the_second"
     )]
     pub ends_with_confidence: Option<Timestamp>,
-    /// The share of the runs that end by the time that is asked for.
+    /// The share of the runs in which it is complete by the time that is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_time: Option<f64>,
     /// The share of the runs that stop, and why; the most frequent cause first.
@@ -210,8 +210,8 @@ impl Figures {
         Self {
             ends: forecast.ends.map(Times::from),
             completes: rounded(forecast.completes()),
-            ends_with_confidence: forecast.end_at(confidence),
-            in_time: by.map(|by| rounded(forecast.ends_by(by))),
+            ends_with_confidence: forecast.completion_at(confidence),
+            in_time: by.map(|by| rounded(forecast.completes_by(by))),
             stops,
             waits,
             failed_clusters: FailedClusters {
@@ -225,14 +225,14 @@ impl Figures {
         }
     }
 
-    /// The share of the runs that come to their end, in time if a time is asked for.
+    /// The share of the runs in which the rollout completes, in time if a time is asked for.
     pub fn as_asked(&self) -> f64 {
         self.in_time.unwrap_or(self.completes)
     }
 
     /// The share of the runs that stop.
     pub fn stopped(&self) -> f64 {
-        rounded(1.0 - self.completes)
+        rounded(self.stops.iter().map(|stop| stop.share).sum())
     }
 }
 
@@ -242,7 +242,7 @@ impl Figures {
 pub struct FinishBy {
     /// When the rollout must have ended.
     pub time: Timestamp,
-    /// The share of the runs of the present spec that end by then.
+    /// The share of the runs of the present spec in which the rollout is complete by then.
     pub in_time: f64,
     /// The least `maxConcurrency` with which enough do, if any has that.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use drydock_api::mcu::{ManagedClustersUpgrade, StartWindow};
+use serde_json::Value;
 
 use super::arguments::{Sweep, spec_limit};
 use super::subject::with_strategy;
@@ -59,9 +60,22 @@ pub fn swept(
 
 /// The start windows of a file: a list.
 fn windows(file: &Path) -> anyhow::Result<Vec<StartWindow>> {
+    let reading = || format!("reading a list of start windows from {}", file.display());
     let text = std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
-    serde_saphyr::from_str(&text)
-        .with_context(|| format!("reading a list of start windows from {}", file.display()))
+    let given: Value = serde_saphyr::from_str(&text).with_context(reading)?;
+    let windows: Vec<StartWindow> = serde_json::from_value(given.clone()).with_context(reading)?;
+    let read = serde_json::to_value(&windows).with_context(reading)?;
+    let fields = |list: &Value| -> Vec<Vec<String>> {
+        let windows = list.as_array().into_iter().flatten();
+        let fields = |window: &Value| window.as_object().map(|window| window.keys().cloned().collect());
+        windows.filter_map(fields).collect()
+    };
+    for (given, known) in fields(&given).iter().zip(fields(&read)) {
+        if let Some(unknown) = given.iter().find(|field| !known.contains(field)) {
+            bail!("{}: a start window has no field {unknown:?}", file.display());
+        }
+    }
+    Ok(windows)
 }
 
 #[cfg(test)]
@@ -108,5 +122,17 @@ mod tests {
         )
         .unwrap_err();
         assert!(refused.to_string().contains("no canaries"), "{refused}");
+    }
+
+    #[test]
+    fn a_field_that_windows_do_not_have_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(
+            file.path(),
+            r#"[{"cron": "0 22 * * *", "duration": "8h", "timezone": "UTC"}]"#,
+        )
+        .unwrap();
+        let refused = windows(file.path()).unwrap_err().to_string();
+        assert!(refused.contains("has no field \"timezone\""), "{refused}");
     }
 }

@@ -56,7 +56,41 @@ pub async fn with_spec_of(hub: &Hub, subject: &Subject, file: &Path) -> anyhow::
     let mut document = document(file)?;
     document["metadata"]["name"] = subject.upgrade.name_any().into();
     let namespace = subject.upgrade.namespace().unwrap_or_default();
-    as_it_would_be(hub, &namespace, document).await
+    as_it_would_be(hub, &namespace, document)
+        .await
+        .with_context(|| format!("the spec of {}", file.display()))
+}
+
+/// Asks the API server whether it accepts a variant of the upgrade; false if the user may not ask.
+///
+/// # Errors
+/// If it would refuse, or does not answer.
+pub async fn is_accepted(
+    hub: &Hub,
+    subject: &Subject,
+    name: &str,
+    variant: &ManagedClustersUpgrade,
+) -> anyhow::Result<bool> {
+    let mut document = serde_json::to_value(variant).with_context(|| format!("writing {name} as JSON"))?;
+    remove_what_the_server_gives(&mut document);
+    let namespace = variant.namespace().unwrap_or_default();
+    let api: Api<ManagedClustersUpgrade> = Api::namespaced(hub.client.clone(), &namespace);
+    let answer = if subject.upgrade.uid().as_deref() == Some(PLANNED_UID) {
+        dry_run::created(hub, &api, &document).await
+    } else {
+        dry_run::with_fields(&api, &variant.name_any(), &document).await
+    };
+    match answer {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if dry_run::may_not(&status) => Ok(false),
+        Err(kube::Error::Api(status)) if status.code < 500 => {
+            bail!(
+                "the API server refuses the upgrade with {name}: {}",
+                status.message
+            )
+        }
+        Err(error) => Err(error).context("asking the API server whether it accepts the upgrade"),
+    }
 }
 
 /// The upgrade of a file as it stands there; `-` is standard input.
@@ -108,8 +142,10 @@ fn namespace(hub: &Hub, arguments: &PlanArguments, document: &Value) -> anyhow::
 
 /// What `kubectl apply` would make of the upgrade of a file.
 async fn as_it_would_be(hub: &Hub, namespace: &str, mut document: Value) -> anyhow::Result<Subject> {
-    let Some(name) = document["metadata"]["name"].as_str().map(str::to_owned) else {
-        bail!("the upgrade of the file has no metadata.name");
+    let name = match &document["metadata"]["name"] {
+        Value::String(name) => name.clone(),
+        Value::Null => bail!("the upgrade of the file has no metadata.name"),
+        other => bail!("the metadata.name of the file is {other}, which is no text: put it in quotes"),
     };
     document["metadata"]["namespace"] = namespace.into();
     remove_what_the_server_gives(&mut document);

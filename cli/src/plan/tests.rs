@@ -10,6 +10,7 @@ use drydock_objects::{Fleet, FleetKind};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::report::whole_seconds;
 use super::*;
 use crate::arguments::{Arguments, Command};
 
@@ -251,4 +252,35 @@ fn what_cannot_be_forecast_is_an_error() {
     assert_eq!(error, "default/spring: the upgrade is complete");
     let error = planned(0, &json!({}), &[]).unwrap_err().to_string();
     assert!(error.contains("no cluster is selected"), "{error}");
+}
+
+#[test]
+fn one_wave_of_all_clusters_ends_when_the_rollout_does() {
+    let report = planned(9, &json!({"maxConcurrency": 20}), &["--no-failures"]).unwrap();
+    let ends = report.figures.ends.unwrap();
+    let wave = &report.waves[0];
+    assert_eq!((report.waves.len(), wave.clusters), (1, 8));
+    assert_eq!(wave.ends_p50, Some(whole_seconds(ends.p50)));
+    assert_eq!(wave.ends_p90, Some(whole_seconds(ends.p90)));
+}
+
+#[test]
+fn a_rollout_with_more_failures_than_are_allowed_is_not_complete() {
+    let at_once = json!({"maxConcurrency": 20, "maxFailures": 1});
+    let flags = ["--failure-rate", "90%", "--ignore-blocked"];
+    let report = planned(9, &at_once, &flags).unwrap();
+    assert!(report.figures.completes < 0.1 && !report.confident, "{report:?}");
+    let shown = render::render(&report, Detail::default());
+    assert!(
+        shown.contains("with more failures than maxFailures allows"),
+        "{shown}"
+    );
+    // Where nothing but failures comes of it, no budget has to say so.
+    let all_fail = planned(
+        9,
+        &json!({"maxConcurrency": 20}),
+        &["--failure-rate", "1", "--ignore-blocked"],
+    )
+    .unwrap();
+    assert_eq!((all_fail.figures.completes, all_fail.confident), (0.0, false));
 }

@@ -46,10 +46,14 @@ impl fmt::Display for Accuracy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.error_seconds();
         let minutes = (seconds.abs() + 30) / 60;
+        let apart = match (minutes / 60, minutes % 60) {
+            (0..2, _) => format!("{minutes} min"),
+            (hours, minutes) => format!("{hours}h{minutes:02}m"),
+        };
         let how = match (minutes, seconds) {
             (0, _) => "at that minute".to_owned(),
-            (_, ..0) => format!("{minutes} min earlier"),
-            _ => format!("{minutes} min later"),
+            (_, ..0) => format!("{apart} earlier"),
+            _ => format!("{apart} later"),
         };
         let place = if self.is_within_band() {
             "within"
@@ -66,13 +70,17 @@ impl fmt::Display for Accuracy {
     }
 }
 
-/// A rollout: the uid of its upgrade, and since when it is.
-pub type RolloutId = (String, String);
+/// A rollout to one target: the uid of its upgrade, since when it is, and the target.
+pub type RolloutId = (String, String, String);
 
 /// The rollout that a record is about.
 pub fn rollout(record: &ManagedClustersUpgradeRecord) -> RolloutId {
     let upgrade = &record.spec.upgrade;
-    (upgrade.uid.clone(), upgrade.rollout_since.clone())
+    (
+        upgrade.uid.clone(),
+        upgrade.rollout_since.clone(),
+        upgrade.target.clone(),
+    )
 }
 
 /// How good the forecasts of rollouts were, as far as records have it: one page of each.
@@ -105,6 +113,7 @@ mod tests {
             ("12:12:00", "12 min later, within"),
             ("11:40:00", "20 min earlier, within"),
             ("13:30:00", "90 min later, after"),
+            ("15:05:00", "3h05m later, after"),
             ("10:30:00", "90 min earlier, before"),
         ] {
             let accuracy = Accuracy {
@@ -116,5 +125,27 @@ mod tests {
             let text = accuracy.to_string();
             assert!(text.contains(&format!("{said} the band")), "{text}");
         }
+    }
+
+    #[test]
+    fn a_forecast_is_of_the_rollout_to_its_target() {
+        let record = |target: &str, forecast: Option<RecordedForecast>| {
+            let mut record = ManagedClustersUpgradeRecord::default();
+            record.spec.upgrade.target = target.to_owned();
+            record.spec.upgrade.forecast = forecast;
+            record
+        };
+        let moment = || "2026-03-01T12:00:00Z".to_owned();
+        let forecast = RecordedForecast {
+            p10: moment(),
+            p50: moment(),
+            p90: moment(),
+            ended: moment(),
+            error_seconds: 0,
+            within_band: true,
+        };
+        let records = [record("4.15.8", Some(forecast)), record("4.15.10", None)];
+        let known = of_rollouts(&records);
+        assert!(known.contains_key(&rollout(&records[0])) && !known.contains_key(&rollout(&records[1])));
     }
 }

@@ -4,6 +4,7 @@ use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgrade, ManagedClustersUp
 use drydock_forecast::StopCause;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::ResourceExt;
 
 use super::accuracy::Accuracy;
 use super::table;
@@ -28,23 +29,25 @@ pub fn lines(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> Vec<String> {
     if upgrade.spec.paused == Some(true) {
         return vec!["  ends: paused: no end".to_owned()];
     }
+    let cause = forecast.stop_reason.as_deref().unwrap_or_default();
+    let words = StopCause::parse(cause).map(|cause| format!(" ({})", cause.as_str()));
+    let cause = format!("{}{}", table::printable(cause), words.unwrap_or_default());
+    if forecast.stop_percent == Some(100) && forecast.p50.is_none() {
+        // It has come to a stop: nothing is simulated about that.
+        let mut lines = vec![format!(
+            "  stopped: {cause}: {}",
+            advice(&forecast, &upgrade.name_any())
+        )];
+        lines.extend(late(&forecast));
+        return lines;
+    }
     let mut lines = vec![format!("  ends: {}", ends(&status, &forecast, now))];
     if let Some(percent) = forecast.stop_percent {
-        let cause = forecast.stop_reason.as_deref().unwrap_or_default();
-        let words = StopCause::parse(cause).map(|cause| format!(" ({})", cause.as_str()));
         lines.push(format!(
-            "  stops: in {percent}% of the simulated rollouts, most often {}{}",
-            table::printable(cause),
-            words.unwrap_or_default()
+            "  stops: in {percent}% of the simulated rollouts, most often {cause}"
         ));
     }
-    let latest = forecast.at_start.as_ref().and_then(|start| start.p90.as_ref());
-    if let Some(latest) = latest.filter(|_| forecast.late == Some(true)) {
-        lines.push(format!(
-            "  late: expected after the p90 of its start, {}",
-            latest.0
-        ));
-    }
+    lines.extend(late(&forecast));
     if let Some(basis) = &forecast.basis {
         let computed = forecast.computed_at.as_ref();
         let ago = computed.map(|at| format!(", {} ago", table::short(now.duration_since(at.0))));
@@ -55,6 +58,24 @@ pub fn lines(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> Vec<String> {
         ));
     }
     lines
+}
+
+fn late(forecast: &ForecastStatus) -> Option<String> {
+    let latest = forecast.at_start.as_ref()?.p90.as_ref()?;
+    let is_late = forecast.late == Some(true);
+    is_late.then(|| format!("  late: expected after the p90 of its start, {}", latest.0))
+}
+
+/// What to do about a rollout that has stopped.
+fn advice(forecast: &ForecastStatus, name: &str) -> String {
+    let cause = forecast.stop_reason.as_deref().and_then(StopCause::parse);
+    let name = table::printable(name);
+    match cause {
+        Some(StopCause::CanaryFailed | StopCause::FailureBudgetSpent) => {
+            format!("fix what made them fail, then kubectl drydock retry {name}")
+        }
+        _ => format!("kubectl drydock clusters {name} says what they wait for"),
+    }
 }
 
 fn ends(status: &ManagedClustersUpgradeStatus, forecast: &ForecastStatus, now: Timestamp) -> String {
@@ -126,7 +147,7 @@ mod tests {
             (
                 json!({}),
                 json!({"forecast": {"stopPercent": 100, "stopReason": "CanaryFailed"}}),
-                "  ends: -\n  stops: in 100% of the simulated rollouts, most often CanaryFailed (a canary fails)",
+                "  stopped: CanaryFailed (a canary fails): fix what made them fail, then kubectl drydock retry spring",
             ),
             (json!({}), json!({}), "  ends: -"),
             (

@@ -178,9 +178,14 @@ async fn what_cannot_be_planned_is_said_clearly() {
             &["--finish-by", "2020-01-01T00:00:00Z"],
             "is in the past: on the hub it is ",
         ),
-        (&planned(), &["--finish-by", "tomorrow"], "no time with a zone"),
+        (&planned(), &["--finish-by", "tomorrow"], "is not one moment"),
         (&planned(), &["--failure-rate", "2"], "from 0 to 1"),
         (&planned(), &["--sweep", "maxConcurrency=0"], "at least 1"),
+        (
+            &planned(),
+            &["--sweep", "maxConcurrency=4294967295"],
+            "the API server refuses the upgrade with maxConcurrency=4294967295: ",
+        ),
         (
             &planned(),
             &["-n", "dev"],
@@ -232,7 +237,7 @@ async fn the_least_concurrency_that_is_in_time_is_found() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("no maxConcurrency meets it"), "{said}");
-    assert!(said.contains("90% have ended by"), "{said}");
+    assert!(said.contains("90% are complete by"), "{said}");
 }
 
 #[tokio::test]
@@ -304,7 +309,16 @@ async fn clusters_that_do_not_start_are_named() {
         blocked["clusters"].as_array().map(|all| all.len() as u64)
     );
     let file = file(&by_agent);
-    let table = sandbox.prints(&["plan", "-f", file.path().to_str().unwrap(), "--no-failures"]);
+    let path = file.path().to_str().unwrap();
+    // The rollout ends, and is not complete; that is enough for who says so.
+    let output = sandbox.run(&["plan", "-f", path, "--no-failures"]);
+    assert_eq!(output.status.code(), Some(1));
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        table.contains("ClustersBlocked") && table.contains("--ignore-blocked leaves them out"),
+        "{table}"
+    );
+    let table = sandbox.prints(&["plan", "-f", path, "--no-failures", "--ignore-blocked"]);
     assert!(
         table.contains("that cannot start") && table.contains("AgentNotAvailable"),
         "{table}"

@@ -156,6 +156,7 @@ fn took(forecast_input: &ForecastInput, model: &Model, count: u32, threads: usiz
         count,
         seed: 1,
         with_clusters: true,
+        ignores_blocked: false,
     };
     let began = Instant::now();
     let forecast = pool.install(|| Forecast::of(forecast_input, model, runs));

@@ -21,6 +21,8 @@ pub struct SimulationSettings {
     pub seed: u64,
     /// When each cluster starts and ends is wanted as well.
     pub with_clusters: bool,
+    /// A rollout is complete when all clusters are that can start, whether others are left that cannot or not.
+    pub ignores_blocked: bool,
 }
 
 /// A moment by how probable it is that it is not later.
@@ -54,10 +56,11 @@ pub struct Forecast {
     pub now: Timestamp,
     /// How many runs it is of.
     pub runs: usize,
-    /// When the rollout ends, in the runs in which it does; nothing if it does in none.
+    /// When all clusters have ended that can start, in the runs that come so far; nothing if none does.
     pub ends: Option<Percentiles>,
-    /// The ends of all runs in which it does, the earliest first.
-    pub all_ends: Vec<Timestamp>,
+    /// The ends of the runs in which the rollout completes: no cluster is left, and no more have failed than the spec allows. The
+    /// earliest first.
+    pub completions: Vec<Timestamp>,
     /// The share of the runs that stop, by cause, from 0 to 1.
     pub stops: BTreeMap<StopCause, f64>,
     /// What the next cluster waits for: the share of the time in which one waits, from 0 to 1.
@@ -70,6 +73,8 @@ pub struct Forecast {
     pub basis: Basis,
     /// Clusters in the order of the forecast's input, if they were asked for.
     pub clusters: Vec<ClusterForecast>,
+    /// When they start and end in each run.
+    runs_of_clusters: Vec<Vec<Seconds>>,
 }
 
 impl Forecast {
@@ -106,30 +111,41 @@ impl Forecast {
                 },
             )
             .collect();
-        let (outcomes, times): (Vec<RunOutcome>, Vec<Vec<Seconds>>) = outcomes.into_iter().unzip();
-        let mut forecast = Self::sum_up(forecast_input, &outcomes);
+        let (outcomes, mut times): (Vec<RunOutcome>, Vec<Vec<Seconds>>) = outcomes.into_iter().unzip();
+        let mut forecast = Self::sum_up(forecast_input, &outcomes, runs.ignores_blocked);
         forecast.basis = model.basis().clone();
         if runs.with_clusters {
-            let kept = &times[..times.len().min(RUNS_WITH_CLUSTERS as usize)];
+            times.truncate(RUNS_WITH_CLUSTERS as usize);
+            let kept = &times;
             forecast.clusters = (0..forecast_input.clusters.len())
                 .into_par_iter()
                 .map(|index| cluster(kept, index, forecast_input.now))
                 .collect();
+            forecast.runs_of_clusters = times;
         }
         forecast
     }
 
-    fn sum_up(forecast_input: &ForecastInput, outcomes: &[RunOutcome]) -> Self {
+    fn sum_up(forecast_input: &ForecastInput, outcomes: &[RunOutcome], ignores_blocked: bool) -> Self {
         let share = |count: usize| count as f64 / outcomes.len() as f64;
-        let mut all_ends: Vec<Timestamp> = outcomes
-            .iter()
-            .filter(|outcome| outcome.stop.is_none())
-            .map(|outcome| outcome.end)
-            .collect();
-        all_ends.sort_unstable();
+        let is_left = |outcome: &RunOutcome| match outcome.stop {
+            Some(StopCause::ClustersBlocked) => !(ignores_blocked && outcome.is_over),
+            stop => stop.is_some(),
+        };
+        let sorted_ends = |counts: &dyn Fn(&&RunOutcome) -> bool| {
+            let mut ends: Vec<Timestamp> = outcomes
+                .iter()
+                .filter(counts)
+                .map(|outcome| outcome.end)
+                .collect();
+            ends.sort_unstable();
+            ends
+        };
+        let all_ends = sorted_ends(&|outcome| outcome.is_over || outcome.stop.is_none());
+        let completions = sorted_ends(&|outcome| !is_left(outcome) && !outcome.fails);
         let mut stops = BTreeMap::new();
         for outcome in outcomes {
-            if let Some(cause) = outcome.stop {
+            if let Some(cause) = outcome.stop.filter(|_| is_left(outcome)) {
                 *stops.entry(cause).or_insert(0.0) += share(1);
             }
         }
@@ -148,7 +164,7 @@ impl Forecast {
             now: forecast_input.now,
             runs: outcomes.len(),
             ends: band(&all_ends),
-            all_ends,
+            completions,
             stops,
             waits: waits
                 .map(|wait| (wait, waited(wait) as f64 / in_all as f64))
@@ -157,12 +173,39 @@ impl Forecast {
             most_in_flight: (quantile(&most, 50), most.last().copied().unwrap_or(0)),
             basis: Basis::default(),
             clusters: Vec::new(),
+            runs_of_clusters: Vec::new(),
         }
     }
 
-    /// The share of the runs that end by a moment, from 0 to 1.
-    pub fn ends_by(&self, moment: Timestamp) -> f64 {
-        self.all_ends.partition_point(|end| *end <= moment) as f64 / self.runs as f64
+    /// When the first of several clusters starts and the last one ends, in the runs in which any of them starts; they are given by their
+    /// indexes in the forecast's input. Nothing if none does in any, or no clusters were asked for.
+    pub fn of_clusters(&self, indexes: &[usize]) -> (Option<Percentiles>, Option<Percentiles>) {
+        let moments = |in_run: &dyn Fn(&[Seconds]) -> Option<i32>| {
+            let mut sorted: Vec<i32> = self
+                .runs_of_clusters
+                .iter()
+                .filter_map(|run| in_run(run))
+                .collect();
+            sorted.sort_unstable();
+            percentiles(&sorted, self.now)
+        };
+        let known = |run: &[Seconds], seconds: fn(&Seconds) -> i32| {
+            let of_clusters = indexes.iter().filter_map(|index| run.get(*index));
+            let known: Vec<i32> = of_clusters
+                .map(seconds)
+                .filter(|seconds| *seconds != NEVER)
+                .collect();
+            known
+        };
+        (
+            moments(&|run| known(run, |seconds| seconds.started).into_iter().min()),
+            moments(&|run| known(run, |seconds| seconds.ended).into_iter().max()),
+        )
+    }
+
+    /// The share of the runs in which the rollout is complete by a moment, from 0 to 1.
+    pub fn completes_by(&self, moment: Timestamp) -> f64 {
+        self.completions.partition_point(|end| *end <= moment) as f64 / self.runs as f64
     }
 
     /// The share of the runs that stop before their end, from 0 to 1.
@@ -170,15 +213,15 @@ impl Forecast {
         self.stops.values().sum()
     }
 
-    /// The share of the runs that come to their end, from 0 to 1.
+    /// The share of the runs in which the rollout completes, from 0 to 1.
     pub fn completes(&self) -> f64 {
-        self.all_ends.len() as f64 / self.runs as f64
+        self.completions.len() as f64 / self.runs as f64
     }
 
-    /// The moment by which this share of all runs has ended, if so many do.
-    pub fn end_at(&self, share: f64) -> Option<Timestamp> {
+    /// The moment by which the rollout is complete in this share of all runs, if it is in so many.
+    pub fn completion_at(&self, share: f64) -> Option<Timestamp> {
         let place = (share * self.runs as f64).ceil().max(1.0) as usize;
-        self.all_ends.get(place - 1).copied()
+        self.completions.get(place - 1).copied()
     }
 }
 
@@ -197,7 +240,7 @@ fn band(sorted: &[Timestamp]) -> Option<Percentiles> {
 }
 
 /// When a cluster started and ended, in seconds from the moment of the forecast, small: there is one for each cluster and run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Seconds {
     started: i32,
     ended: i32,
@@ -222,6 +265,19 @@ impl Seconds {
     }
 }
 
+/// Those of sorted moments, in seconds from `now`.
+fn percentiles(sorted: &[i32], now: Timestamp) -> Option<Percentiles> {
+    let at = |percent| {
+        let seconds = SignedDuration::from_secs(i64::from(quantile(sorted, percent)));
+        now.saturating_add(seconds).unwrap_or(Timestamp::MAX)
+    };
+    (!sorted.is_empty()).then(|| Percentiles {
+        p10: at(10),
+        p50: at(50),
+        p90: at(90),
+    })
+}
+
 fn cluster(runs: &[Vec<Seconds>], index: usize, now: Timestamp) -> ClusterForecast {
     let of_cluster = || runs.iter().filter_map(|run| run.get(index));
     let moments = |seconds: fn(&Seconds) -> i32| {
@@ -232,22 +288,11 @@ fn cluster(runs: &[Vec<Seconds>], index: usize, now: Timestamp) -> ClusterForeca
         sorted.sort_unstable();
         sorted
     };
-    let at = |sorted: &[i32], percent| {
-        let seconds = SignedDuration::from_secs(i64::from(quantile(sorted, percent)));
-        now.saturating_add(seconds).unwrap_or(Timestamp::MAX)
-    };
-    let band = |sorted: &[i32]| {
-        (!sorted.is_empty()).then(|| Percentiles {
-            p10: at(sorted, 10),
-            p50: at(sorted, 50),
-            p90: at(sorted, 90),
-        })
-    };
     let ended = moments(|seconds| seconds.ended);
     let share = |count: usize| count as f64 / runs.len().max(1) as f64;
     ClusterForecast {
-        starts: band(&moments(|seconds| seconds.started)),
-        ends: band(&ended),
+        starts: percentiles(&moments(|seconds| seconds.started), now),
+        ends: percentiles(&ended, now),
         left: share(runs.len() - ended.len()),
         fails: share(of_cluster().filter(|seconds| seconds.failed).count()),
     }

@@ -136,7 +136,8 @@ pub fn forecast_error(
         p50: p50.to_string(),
         p90: p90.to_string(),
         ended: wire_time(ended).0.to_string(),
-        error_seconds: ended.duration_since(p50).as_secs(),
+        // As the difference of the two times that are shown.
+        error_seconds: wire_time(ended).0.as_second() - p50.as_second(),
         within_band: p10 <= ended && ended <= p90,
     })
 }

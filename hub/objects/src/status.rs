@@ -129,10 +129,10 @@ pub(crate) fn wire_time(moment: Timestamp) -> Time {
     Time(Timestamp::from_second(moment.as_second()).unwrap_or(moment))
 }
 
-/// When the last cluster was done. A cluster that needed nothing has no time: then it is now.
+/// When the last outcome was committed; now, if that was before the rollout began.
 fn completion(report: &Report, before: &ManagedClustersUpgradeStatus, now: Timestamp) -> Timestamp {
     report
-        .last_finished
+        .last_outcome
         .or(before.completion_time.as_ref().map(|time| time.0))
         .filter(|done| {
             report

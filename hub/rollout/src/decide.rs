@@ -274,6 +274,8 @@ impl AssessedFleet<'_> {
                 .or(begins.then(|| rollout_begins(now)))
                 .or(self.rollout.previous.start_time),
             last_finished: totals.finished.latest(),
+            last_outcome: totals.outcomes.latest(),
+            startable: totals.startable.len(),
             frozen,
             records_refused: self
                 .rollout

@@ -147,7 +147,9 @@ pub enum ForecastUnavailable {
     #[error("the upgrade is complete")]
     Complete,
     /// All clusters have ended, or need nothing.
-    #[error("nothing is left to do: all clusters have ended, {failed} of them failed")]
+    #[error(
+        "nothing is left to do: all clusters have ended, {failed} of them failed; kubectl drydock retry lets these start over"
+    )]
     Ended {
         /// Clusters that failed.
         failed: usize,

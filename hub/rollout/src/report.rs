@@ -236,8 +236,12 @@ pub struct Report {
     pub first_wait: Option<(ClusterName, Reason)>,
     /// When the rollout of this spec began.
     pub rollout_since: Option<Timestamp>,
-    /// When the last cluster was done that is.
+    /// When the last cluster was done that is, of those that needed something.
     pub last_finished: Option<Timestamp>,
+    /// When the last outcome of a cluster was committed.
+    pub last_outcome: Option<Timestamp>,
+    /// How many clusters may start when it is their turn.
+    pub startable: usize,
     /// The upgrade is complete and its status frozen.
     pub frozen: bool,
     /// Why the records cannot be written, if so.

@@ -76,6 +76,8 @@ pub(crate) struct Totals {
     pub drifted: usize,
     pub left_to: BTreeMap<String, usize>,
     pub finished: TimestampCounts,
+    /// When the outcomes of clusters were committed, those included that needed nothing.
+    pub outcomes: TimestampCounts,
     pub pre_actions: ActionCounts,
     pub post_actions: ActionCounts,
 }
@@ -211,6 +213,8 @@ impl Totals {
             adds,
         );
         self.finished.change(status.finished, adds);
+        self.outcomes
+            .change(status.since.filter(|_| state.finished()), adds);
         if status.canary {
             self.apply_canary(name, assessment, status, adds);
         } else {

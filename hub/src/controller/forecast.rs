@@ -74,6 +74,15 @@ pub(super) async fn renew(context: &Context, planned: &Planned, now: Timestamp) 
             wait: None,
         };
     }
+    let mut before = before.cloned();
+    if let Some(before) = &mut before
+        && has_ended(report)
+        && is_on_record(context, planned)
+    {
+        // What was forecast has happened. Clusters that could not start may yet, but are no part of that.
+        (before.at_start, before.late) = (None, None);
+    }
+    let before = before.as_ref();
     let key = &planned.rollout.upgrade.key;
     let from = what_counts(report, planned.rollout.upgrade.generation);
     let last = context.forecasts.known().get(key).copied();
@@ -121,6 +130,22 @@ fn is_same(one: &ForecastStatus, other: &ForecastStatus) -> bool {
 
 fn until(due: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
     Duration::try_from(due?.duration_since(now)).ok()
+}
+
+/// Nothing is under way, and nothing that is left can start.
+fn has_ended(report: &Report) -> bool {
+    let counts = &report.counts;
+    counts.total > 0 && counts.in_flight == 0 && report.starting == 0 && report.startable == 0
+}
+
+/// Whether it is on record how good the forecast of the start was.
+fn is_on_record(context: &Context, planned: &Planned) -> bool {
+    let Some(since) = planned.plan.report.rollout_since else {
+        return false;
+    };
+    let key = &planned.rollout.upgrade.key;
+    let known = context.cache.fleet().forecast_on_record(key, since);
+    matches!(known, Some(ForecastOnRecord::Said { .. }))
 }
 
 /// A rollout has begun, and the forecast of its start is not in the status.
@@ -186,6 +211,7 @@ async fn compute(context: &Context, key: &UpgradeKey, now: Timestamp) -> Option<
         count,
         seed: 0,
         with_clusters: false,
+        ignores_blocked: false,
     };
     // It takes longer than others should wait.
     let computed = tokio::task::spawn_blocking(move || {
@@ -216,15 +242,13 @@ pub(super) async fn put_on_record(
     status: &ManagedClustersUpgradeStatus,
 ) -> Result<(), kube::Error> {
     let report = &planned.plan.report;
-    let counts = &report.counts;
-    let has_ended = counts.total > 0 && counts.complete + counts.failed == counts.total;
     let since = status.start_time.as_ref().map(|time| time.0);
     let (Some(since), Some(ended)) = (since, report.last_finished) else {
         return Ok(());
     };
     let key = &planned.rollout.upgrade.key;
     let known = context.cache.fleet().forecast_on_record(key, since);
-    let page = match known.filter(|_| has_ended) {
+    let page = match known.filter(|_| has_ended(report)) {
         Some(ForecastOnRecord::Missing(page)) => page,
         Some(ForecastOnRecord::Said { error_seconds }) => {
             context.metrics.forecast_error(key, error_seconds);

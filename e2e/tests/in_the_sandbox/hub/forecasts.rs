@@ -387,3 +387,42 @@ async fn time_that_passes_renews_a_forecast_every_ten_minutes() {
     assert!((5..=7).contains(&writes.len()), "{writes:?}");
     light.shut_down().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn clusters_that_cannot_start_are_no_part_of_what_was_forecast() {
+    let light = fleet(4, &[60]).await;
+    light.available("c04", false).await.unwrap();
+    light.upgrade("spring", four(3)).await.unwrap();
+    minutes(5).await;
+    let first = forecast(&light.status("spring").await.unwrap());
+    assert!(first.p50.is_some() && first.at_start.is_some());
+    assert_eq!(
+        (first.stop_percent, first.stop_reason.as_deref()),
+        (Some(100), Some("ClustersBlocked"))
+    );
+    let rest = |status: &ManagedClustersUpgradeStatus| {
+        status
+            .clusters_summery
+            .is_some_and(|summary| summary.complete == 3)
+    };
+    light.until("spring", WEEK, rest).await.unwrap();
+    minutes(30).await;
+    let (scored, _) = recorded(&light).await;
+    assert!(scored[0]["errorSeconds"].is_i64(), "{scored:?}");
+    let status = light.status("spring").await.unwrap();
+    let now = forecast(&status);
+    assert_eq!((now.p50, now.at_start, now.late), (None, None, None));
+    assert_eq!(now.stop_reason.as_deref(), Some("ClustersBlocked"));
+
+    minutes(24 * 60).await;
+    light.available("c04", true).await.unwrap();
+    light.until_complete("spring").await.unwrap();
+    let (now, _) = recorded(&light).await;
+    assert_eq!(now, scored, "it is scored once");
+    let events = light.events().await.unwrap();
+    assert!(
+        !events.iter().any(|(reason, _)| reason == "RolloutLate"),
+        "{events:?}"
+    );
+    light.shut_down().await;
+}

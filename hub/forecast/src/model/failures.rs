@@ -44,8 +44,9 @@ impl Failures {
                 .iter()
                 .filter(|upgrade| stream.is_none() || upgrade.stream == stream);
             alike.fold((0.0, 0.0), |(failed, done), upgrade| match upgrade.failure {
-                Some(_) => (failed + 1.0, done),
-                None => (failed, done + 1.0),
+                Some(failure) if used.iter().any(|stage| stage == failure.stage) => (failed + 1.0, done),
+                // It failed in a stage that this rollout does not have: of those that it has, it says nothing bad.
+                Some(_) | None => (failed, done + 1.0),
             })
         };
         let curve = |stream| match rate {

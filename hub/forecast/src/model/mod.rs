@@ -81,17 +81,28 @@ impl Model {
             }
             clusters.push((index, row as u8));
         }
+        let used = stages(forecast_input);
+        let (others, counts) = others(past);
         let mut model = Self {
             platform,
             clusters,
-            others: others(past),
-            failures: Failures::of(rate, past, stages(forecast_input)),
+            others,
+            failures: Failures::of(rate, past, used),
             speed: SpeedFactor::of(published::FLEET_DEVIATION, &[]),
-            basis: basis(
-                &tables,
-                present.iter().filter(|upgrade| upgrade.failure.is_none()).count(),
-            ),
+            basis: Basis::default(),
         };
+        let of_this_rollout = present.iter().filter(|upgrade| upgrade.failure.is_none()).count();
+        model.basis = Basis {
+            stages: used
+                .iter()
+                .filter(|stage| *stage != Stage::Platform)
+                .map(|stage| (stage, counts[stage as usize]))
+                .collect(),
+            ..Basis::default()
+        };
+        if used.iter().any(|stage| stage == Stage::Platform) {
+            add_platform(&mut model.basis, &tables, of_this_rollout);
+        }
         let shown = model.shown(forecast_input, &present);
         model.speed = SpeedFactor::of(effects.deviation, &shown);
         model
@@ -160,8 +171,9 @@ fn stages(forecast_input: &ForecastInput) -> StageSet {
         .collect()
 }
 
-fn others(past: &[PastUpgrade]) -> [Mixture; 4] {
-    Stage::ALL.map(|stage| {
+/// The durations of the stages beside the platform's, and how many of each are on record.
+fn others(past: &[PastUpgrade]) -> ([Mixture; 4], [usize; 4]) {
+    let samples = Stage::ALL.map(|stage| {
         let seconds = |upgrade: &PastUpgrade| match stage {
             Stage::PreAction => upgrade.stages.pre_action,
             Stage::Platform => None,
@@ -171,30 +183,32 @@ fn others(past: &[PastUpgrade]) -> [Mixture; 4] {
         let done = past
             .iter()
             .filter(|upgrade| upgrade.failure.is_none_or(|failure| failure.stage > stage));
-        let samples: Vec<f64> = done.filter_map(seconds).map(|seconds| seconds as f64).collect();
+        let seconds = done.filter_map(seconds).map(|seconds| seconds as f64);
+        seconds.collect::<Vec<f64>>()
+    });
+    let counts = samples.each_ref().map(Vec::len);
+    let mixture = |stage: Stage| {
         let assumed = match stage {
             Stage::Operators => published::operators(),
             Stage::PreAction | Stage::Platform | Stage::PostAction => published::action(),
         };
-        let pools = Some(pool(&samples)).filter(|(count, _)| *count > 0);
+        let pools = Some(pool(&samples[stage as usize])).filter(|(count, _)| *count > 0);
         Mixture::of(pools, &Arc::new(assumed))
-    })
+    };
+    (Stage::ALL.map(mixture), counts)
 }
 
-fn basis(tables: &[Option<StreamTable>; 3], of_this_rollout: usize) -> Basis {
+fn add_platform(basis: &mut Basis, tables: &[Option<StreamTable>; 3], of_this_rollout: usize) {
     let count = |row: usize| tables[row].as_ref().map(StreamTable::count);
-    let recorded: Vec<(Stream, usize)> = Stream::ALL
+    basis.recorded = Stream::ALL
         .into_iter()
         .filter_map(|stream| Some((stream, count(stream as usize)?)))
         .collect();
     let unknown = count(failures::row(None));
-    let mut counts = recorded.iter().map(|(_, count)| *count).chain(unknown);
-    Basis {
-        published: counts.any(|count| count < ENOUGH),
-        unknown: unknown.unwrap_or(0),
-        recorded,
-        of_this_rollout,
-    }
+    let mut counts = basis.recorded.iter().map(|(_, count)| *count).chain(unknown);
+    basis.published = counts.any(|count| count < ENOUGH);
+    basis.unknown = unknown.unwrap_or(0);
+    basis.of_this_rollout = of_this_rollout;
 }
 
 /// The draws of one run. Those of a cluster do not depend on the order in which they are asked for.

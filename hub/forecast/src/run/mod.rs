@@ -309,13 +309,10 @@ impl<'a> Simulation<'a> {
     fn outcome(&self, halt: Option<&HaltKind>, is_too_long: bool) -> RunOutcome {
         let state = &self.state;
         let left = state.inputs.startable;
-        let is_open = left == 0 && state.continuing.is_empty() && state.events.is_empty();
+        let is_done = left == 0 && state.continuing.is_empty() && state.events.is_empty();
         let cause = match halt {
-            // Nothing was under way, and nothing began.
-            _ if is_open && state.inputs.pending > 0 && state.last_end == self.forecast_input.now => {
-                Some(StopCause::ClustersBlocked)
-            }
-            _ if is_open => None,
+            _ if is_done && state.inputs.pending > 0 => Some(StopCause::ClustersBlocked),
+            _ if is_done => None,
             _ if is_too_long => Some(StopCause::TooLong),
             Some(HaltKind::Paused) => Some(StopCause::Paused),
             Some(HaltKind::CanaryFailed) => Some(StopCause::CanaryFailed),
@@ -331,9 +328,21 @@ impl<'a> Simulation<'a> {
             }
             None => Some(StopCause::NoWindowOpens),
         };
+        let strategy = &self.forecast_input.spec.strategy;
+        let budget = strategy.failure_budget(state.inputs.selected);
+        let spends_budget = budget.is_some_and(|budget| state.inputs.failures >= budget);
+        let ended = state
+            .clusters
+            .iter()
+            .filter(|cluster| cluster.times.started.is_some() && cluster.times.ended.is_some());
+        let (ended, failed) = ended.fold((0, 0), |(ended, failed), cluster| {
+            (ended + 1, failed + usize::from(cluster.times.failed))
+        });
         RunOutcome {
             end: state.last_end,
             stop: cause,
+            is_over: is_done && state.last_end > self.forecast_input.now,
+            fails: spends_budget || (ended > 0 && failed == ended),
             failed: state.failed,
             left,
             most_in_flight: state.most_in_flight,

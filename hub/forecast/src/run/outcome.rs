@@ -11,7 +11,7 @@ pub enum StopCause {
     CanaryFailed,
     /// A canary cannot start, and all others wait for it.
     CanaryBlocked,
-    /// What is left of the clusters cannot start.
+    /// Clusters are left, and none of them can start.
     ClustersBlocked,
     /// The canary selector matches no selected cluster.
     NoCanaryMatched,
@@ -65,7 +65,7 @@ impl StopCause {
             Self::Paused => "it is paused",
             Self::CanaryFailed => "a canary fails",
             Self::CanaryBlocked => "a canary cannot start",
-            Self::ClustersBlocked => "no cluster that is left can start",
+            Self::ClustersBlocked => "clusters are left that cannot start",
             Self::NoCanaryMatched => "no canary is selected",
             Self::CanaryUnhealthy => "a canary is in trouble",
             Self::FailureBudgetSpent => "too many clusters fail",
@@ -119,8 +119,12 @@ pub struct ClusterTimes {
 pub struct RunOutcome {
     /// When the last cluster ended that started.
     pub end: Timestamp,
-    /// Why clusters are left that could start, if so.
+    /// Why not all clusters have ended, if so.
     pub stop: Option<StopCause>,
+    /// All that could start have ended, and something did.
+    pub is_over: bool,
+    /// More clusters have failed than the spec allows, or all that were upgraded, though none was left that this could stop.
+    pub fails: bool,
     /// Clusters that have failed.
     pub failed: usize,
     /// Clusters that did not start, though nothing is wrong with them.

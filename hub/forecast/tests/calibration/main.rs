@@ -170,6 +170,7 @@ fn play(class: Class, seed: u64, counts: &mut [Counts; 2]) {
             count: RUNS,
             seed,
             with_clusters: false,
+            ignores_blocked: false,
         };
         match Forecast::of(&forecast_input, &model, runs).ends {
             None => counts.without += 1,

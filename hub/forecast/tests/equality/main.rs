@@ -167,7 +167,7 @@ fn stop_cases() -> Vec<StopCase> {
                 ..plain()
             },
             &[],
-            None,
+            Some(StopCause::ClustersBlocked),
         ),
         (
             Fleet {
