@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord},
-    upgradeconfig::UpgradeConfig,
+    schedule, upgradeconfig,
 };
 
 /// The CustomResourceDefinitions of our kinds, in the order in which they are to be installed.
@@ -16,7 +16,13 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
     let mut definitions = vec![
         ManagedClustersUpgrade::crd(),
         ManagedClustersUpgradeRecord::crd(),
-        UpgradeConfig::crd(),
+        upgradeconfig::UpgradeConfig::crd(),
+        schedule::UpgradeConfig::crd(),
+        schedule::UpgradeJob::crd(),
+        schedule::UpgradeJobHook::crd(),
+        schedule::UpgradeSuspensionWindow::crd(),
+        schedule::NodeForceDrain::crd(),
+        schedule::ManagedClusterVersion::crd(),
     ];
     for definition in &mut definitions {
         let kind = definition.spec.names.kind.clone();
@@ -29,14 +35,32 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
             if let Some(schema) = schema {
                 schema.title = None;
                 forbid_null(schema);
-                // The original's has none; the agent says what is missing.
-                if kind == "UpgradeConfig" {
+                if !needs_spec(&definition.spec.group, &kind) {
                     schema.required = None;
                 }
             }
         }
     }
     definitions
+}
+
+/// Is an object without a spec refused? Kinds that others have defined accept it where the original does.
+fn needs_spec(group: &str, kind: &str) -> bool {
+    match group {
+        schedule::GROUP => kind == "UpgradeConfig",
+        "upgrade.managed.openshift.io" => false,
+        _ => true,
+    }
+}
+
+/// The file of a definition in `crds/`. Maintenance schedules have a folder of their own: two kinds share their plurals with others.
+pub fn file_name(definition: &CustomResourceDefinition) -> String {
+    let plural = &definition.spec.names.plural;
+    if definition.spec.group == schedule::GROUP {
+        format!("schedule/{plural}.yaml")
+    } else {
+        format!("{plural}.yaml")
+    }
 }
 
 /// A definition as YAML, as it stands in `crds/`.

@@ -1,6 +1,6 @@
 //! Wire types of Drydock and of the systems it meets: Open Cluster Management, OpenShift, the Operator Lifecycle Manager.
 //!
-//! Ours ([`mcu`], [`upgradeconfig`]) carry the schema from which `crds/` is generated. Foreign kinds ([`ocm`],
+//! Ours ([`mcu`], [`upgradeconfig`], [`schedule`]) carry the schema from which `crds/` is generated. Foreign kinds ([`ocm`],
 //! [`openshift`], [`machine_api`], [`olm`]) are lenient: they name the fields that Drydock reads and keep all others, so that one odd object
 //! never blinds a watch and what is written back is whole. No I/O and no decisions here.
 
@@ -15,10 +15,11 @@ pub mod ocm;
 pub mod olm;
 pub mod openshift;
 pub mod release;
+pub mod schedule;
 pub mod selector;
 pub mod upgradeconfig;
 
-pub use crd::{RenderError, crds, to_yaml};
+pub use crd::{RenderError, crds, file_name, to_yaml};
 pub use drydock_names::{ClusterName, IntOrPercent, names};
 pub use duration::GoDuration;
 pub use foreign::Fields;

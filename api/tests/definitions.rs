@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use drydock_api::{crds, to_yaml};
+use drydock_api::{crds, file_name, to_yaml};
 use serde_json::Value;
 
 #[test]
@@ -16,7 +16,7 @@ fn crds_are_up_to_date() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crds");
     let mut expected = BTreeSet::new();
     for definition in crds() {
-        let name = format!("{}.yaml", definition.spec.names.plural);
+        let name = file_name(&definition);
         let present = fs::read_to_string(folder.join(&name)).unwrap_or_default();
         assert_eq!(
             present,
@@ -25,12 +25,32 @@ fn crds_are_up_to_date() {
         );
         expected.insert(name);
     }
-    let present: BTreeSet<String> = fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name != "kustomization.yaml")
-        .collect();
+    let mut present = files(&folder, "");
+    present.append(&mut files(&folder.join("schedule"), "schedule/"));
     assert_eq!(present, expected, "crds/ holds no other definition");
+}
+
+fn files(folder: &Path, prefix: &str) -> BTreeSet<String> {
+    fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.file_type().unwrap().is_file())
+        .map(|entry| format!("{prefix}{}", entry.file_name().into_string().unwrap()))
+        .filter(|name| !name.ends_with("kustomization.yaml"))
+        .collect()
+}
+
+#[test]
+fn every_definition_is_small_enough_to_be_applied() {
+    // `kubectl apply` keeps a copy of the object in an annotation, and annotations may be 256 KiB together.
+    for definition in crds() {
+        let size = serde_json::to_string(&definition).unwrap().len();
+        assert!(
+            size < 200 << 10,
+            "{:?} has {size} bytes",
+            definition.metadata.name
+        );
+    }
 }
 
 #[test]

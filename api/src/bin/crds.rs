@@ -4,9 +4,9 @@ use std::{fs, path::Path};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crds");
-    fs::create_dir_all(&folder)?;
+    fs::create_dir_all(folder.join("schedule"))?;
     for definition in drydock_api::crds() {
-        let file = folder.join(format!("{}.yaml", definition.spec.names.plural));
+        let file = folder.join(drydock_api::file_name(&definition));
         fs::write(file, drydock_api::to_yaml(&definition)?)?;
     }
     Ok(())

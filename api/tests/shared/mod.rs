@@ -1,5 +1,8 @@
 //! Real definitions and objects of the systems that Drydock meets. They are kept beside the project, not in it.
 
+#[allow(dead_code, reason = "not every test that shares this file needs it")]
+pub mod schema;
+
 use std::{
     fs,
     path::{Path, PathBuf},
