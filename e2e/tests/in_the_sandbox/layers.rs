@@ -29,6 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("drydock-engine", &["drydock-api"]),
+    ("drydock-schedule", &["drydock-api"]),
     (
         "drydock-agent",
         &["drydock-api", "drydock-engine", "drydock-runtime"],
@@ -75,6 +76,7 @@ const PURE: &[(&str, &[&str])] = &[
         &["k8s-openapi", "kube", "kube-client", "reqwest", "tokio"],
     ),
     ("drydock-engine", &["kube-client", "reqwest", "tokio"]),
+    ("drydock-schedule", &["kube-client", "reqwest", "tokio"]),
     ("drydock-api", &["kube-client", "reqwest", "tokio"]),
 ];
 
