@@ -55,6 +55,14 @@ pub const LOCAL: &str = "Local";
 /// How many succeeded jobs are kept, if `successfulJobsHistoryLimit` does not say.
 pub const DEFAULT_SUCCESSFUL_JOBS: i64 = 4;
 
+/// Types of conditions.
+pub mod condition {
+    /// Can the object be used?
+    pub const READY: &str = "Ready";
+    /// Are maintenances left out at present?
+    pub const SUSPENDED: &str = "Suspended";
+}
+
 /// The default of the durations that have one, but for `upgradeTimeout`.
 fn one_hour() -> String {
     "1h".to_owned()

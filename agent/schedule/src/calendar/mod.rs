@@ -139,12 +139,6 @@ impl Calendar {
         &self.location
     }
 
-    /// A moment as people at the location write it: `2026-11-24T22:00:00+01:00`.
-    pub fn local_time(&self, moment: Timestamp) -> String {
-        let zoned = moment.to_zoned(self.location.clone());
-        zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
-    }
-
     fn next_in_any_week(&self, anchor: Timestamp, after: Timestamp) -> Option<Timestamp> {
         match &self.expression {
             Expression::Times(times) => clock::next(times, &self.clock, after),
@@ -153,11 +147,11 @@ impl Calendar {
     }
 }
 
-/// The first whole number of intervals since `anchor` that ends after `after`.
+/// The first moment after `after` that is a whole number of intervals after `anchor`.
 fn next_interval(interval: SignedDuration, anchor: Timestamp, after: Timestamp) -> Option<Timestamp> {
     let anchor = anchor.as_second();
     let passed = after.as_second().checked_sub(anchor)?;
-    let intervals = passed.div_euclid(interval.as_secs()).max(0) + 1;
+    let intervals = (passed.div_euclid(interval.as_secs()) + 1).max(0);
     let next = interval.as_secs().checked_mul(intervals)?.checked_add(anchor)?;
     Timestamp::from_second(next).ok()
 }

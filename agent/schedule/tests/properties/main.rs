@@ -7,3 +7,6 @@
 )]
 
 mod calendar;
+mod decisions;
+#[path = "../shared/mod.rs"]
+mod shared;
