@@ -11,6 +11,7 @@ use kube_sandbox::pace::Pace;
 
 use crate::completion::{CompletionArguments, Words};
 use crate::plan::PlanArguments;
+use crate::schedule::ScheduleArguments;
 use crate::upgrades;
 
 /// Upgrades fleets of OpenShift-style clusters from one place, safely.
@@ -39,6 +40,8 @@ pub enum Command {
     /// Forecast an upgrade on the fleet as it is: when it ends, what may stop it, what it waits for, and what does not start
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArguments),
+    /// Maintenance schedules of a cluster
+    Schedule(ScheduleArguments),
     /// Print a completion script for a shell or for kubectl
     #[command(after_help = COMPLETION_EXAMPLES)]
     Completion(CompletionArguments),
@@ -106,7 +109,7 @@ Examples:
   kubectl drydock plan -f spring.yaml --failure-rate 2% --group-by site
   kubectl drydock plan -f spring.yaml --no-failures
 
-  # for a script: the exit code is 1 if fewer than 9 in 10 runs come to their end
+  # for a script: the exit code is 1 if the rollout completes in fewer than 9 of 10 runs
   kubectl drydock plan -f spring.yaml --runs 1000 --seed 7 -o json";
 
 /// Flags of `demo`.

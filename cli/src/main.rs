@@ -7,6 +7,7 @@ mod kubeconfig;
 mod local_fleet;
 mod plan;
 mod sandbox;
+mod schedule;
 mod upgrades;
 
 use std::ffi::OsStr;
@@ -76,6 +77,10 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Plan(arguments) => runtime.block_on(plan::run(&arguments)),
+        Command::Schedule(arguments) => {
+            schedule::run(&arguments)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Completion(arguments) => {
             completion::print_script(&arguments)?;
             Ok(ExitCode::SUCCESS)

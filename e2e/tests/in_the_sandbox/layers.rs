@@ -59,6 +59,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "drydock-rollout",
             "drydock-runtime",
             "drydock-sandbox",
+            "drydock-schedule",
             "kube-sandbox",
             "openshift-sandbox",
         ],
