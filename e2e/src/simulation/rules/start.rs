@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use drydock_rollout::{Enforcement, Goal, Labels, Revision, Spec};
+use drydock_rollout::{Enforcement, Goal, Labels, Revision, Selector, Spec};
 use jiff::{SignedDuration, Timestamp};
 use ocm_sandbox::spokes::version_of;
 use semver::Version;
@@ -41,16 +41,32 @@ fn release_of(goal: &Goal) -> Option<Version> {
     target.version.clone().or_else(by_image)
 }
 
-/// Whether a cluster with any of these labels may be started.
+/// Whether a cluster with any of these labels may be started: by the windows and freezes themselves, not as the hub puts them together.
 fn is_open(spec: &Spec, labels: &[Labels], now: Timestamp) -> bool {
     let times = &spec.strategy.start_times;
-    let moments = [now - off(), now, now + off()];
-    labels.iter().any(|labels| {
-        let timetable = times.timetable(labels);
-        moments
+    let opens = |labels: &Labels, moment: Timestamp| {
+        let selects =
+            |selector: &Option<Selector>| selector.as_ref().map(|selector| selector.matches(labels));
+        let mut freezes = times.freezes().iter();
+        let is_frozen = freezes.any(|freeze| {
+            (freeze.from..freeze.to).contains(&moment) && selects(&freeze.selector) != Some(false)
+        });
+        let windows = times.windows();
+        let is_selected = windows
             .iter()
-            .any(|moment| times.opening(timetable, *moment).is_open())
-    })
+            .any(|window| selects(&window.selector) == Some(true));
+        let wanted = if is_selected { Some(true) } else { None };
+        let mut own = windows
+            .iter()
+            .filter(|window| selects(&window.selector) == wanted)
+            .peekable();
+        let is_always = own.peek().is_none();
+        !is_frozen && (is_always || own.any(|window| window.window.closes(moment).is_some()))
+    };
+    let moments = [now - off(), now, now + off()];
+    labels
+        .iter()
+        .any(|labels| moments.iter().any(|moment| opens(labels, *moment)))
 }
 
 impl RuleState {
