@@ -110,7 +110,9 @@ pub struct StartWindow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("timestamp(self.from) < timestamp(self.to)").message("from must be before to")
+    validation = Rule::new("timestamp(self.from) < timestamp(self.to)").message("from must be before to"),
+    validation = Rule::new("timestamp(self.to) < timestamp('9000-01-01T00:00:00Z')")
+        .message("to must be before the year 9000; where the end is not known, write a year such as 2100")
 )]
 pub struct Freeze {
     /// The first moment, for example 2026-12-19T00:00:00+01:00.

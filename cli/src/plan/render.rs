@@ -128,7 +128,7 @@ fn counts(counts: &Counts) -> String {
 
 fn ends(report: &PlanReport) -> String {
     let now = report.computed_at;
-    if report.paused {
+    if report.paused && report.counts.waiting > 0 {
         let name = table::printable(&report.upgrade);
         return format!("paused: no end (kubectl drydock resume {name})");
     }
@@ -136,7 +136,13 @@ fn ends(report: &PlanReport) -> String {
         return if report.counts.blocked == 0 {
             "all clusters have ended".to_owned()
         } else {
-            "no cluster can start".to_owned()
+            match report.counts.complete + report.counts.failed {
+                0 => "no cluster can start".to_owned(),
+                _ => format!(
+                    "nothing is left but {} that cannot start",
+                    clusters(report.counts.blocked)
+                ),
+            }
         };
     }
     match report.figures.ends {

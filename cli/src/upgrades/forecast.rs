@@ -26,7 +26,7 @@ pub fn lines(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> Vec<String> {
         lines.extend(accuracy(&forecast, completed.0).map(|said| format!("  {said}")));
         return lines;
     }
-    if upgrade.spec.paused == Some(true) {
+    if upgrade.spec.paused == Some(true) && forecast.p50.is_none() {
         return vec!["  ends: paused: no end".to_owned()];
     }
     let cause = forecast.stop_reason.as_deref().unwrap_or_default();

@@ -449,7 +449,9 @@ async fn closed_start_times_of_some_clusters_hold_back_no_others() {
     // All that is left is frozen: a halt, which says so.
     let (status, reason, message) = condition(&read(&hub).await, "InProgress");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "Frozen"));
-    assert!(message.contains("2026-01-06T12:00:00Z: stocktaking"), "{message}");
+    // The freeze ends at noon, and the windows of these clusters open at 22:00.
+    let says = "frozen: stocktaking; the next cluster may start at 2026-01-06T22:00:00Z";
+    assert_eq!(message, says);
     fleet::until(&hub, "complete", 240 * HOUR, |upgrade| {
         fleet::is_true(upgrade, "Complete")
     })
@@ -471,6 +473,42 @@ async fn closed_start_times_of_some_clusters_hold_back_no_others() {
             );
         }
     }
+    fleet.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_canary_that_is_frozen_is_said_to_hold_back_the_rollout() {
+    let settings = clusters(3);
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
+    let canary = json!({"matchLabels": {"name": "dev1"}});
+    let freeze = |from: &str, to: &str| json!({"from": from, "to": to, "reason": "payroll", "clusterSelector": canary});
+    // The second freeze begins before the first one ends.
+    let strategy = json!({
+        "canaryClusters": {"clusterSelector": canary},
+        "freezes": [freeze("2026-01-05T00:00:00Z", "2026-01-05T12:00:00Z"),
+            freeze("2026-01-05T11:00:00Z", "2026-01-05T15:30:00Z")],
+    });
+    fleet::start(&hub, &upgrade(&settings, &strategy)).await.unwrap();
+    tokio::time::sleep(HOUR).await;
+    let (status, reason, message) = condition(&read(&hub).await, "InProgress");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "Frozen"));
+    assert_eq!(
+        message,
+        "frozen: payroll; the next cluster may start at 2026-01-05T15:30:00Z"
+    );
+    fleet::until(&hub, "complete", 240 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    })
+    .await
+    .unwrap();
+    let begun = starts(&hub).await;
+    assert!(
+        begun
+            .values()
+            .all(|start| *start >= "2026-01-05T15:30:00Z".parse().unwrap()),
+        "{begun:?}"
+    );
     fleet.shut_down().await.unwrap();
 }
 

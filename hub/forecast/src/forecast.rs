@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use drydock_rollout::ForecastInput;
+use drydock_rollout::{ForecastInput, Position};
 use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -119,7 +119,13 @@ impl Forecast {
             let kept = &times;
             forecast.clusters = (0..forecast_input.clusters.len())
                 .into_par_iter()
-                .map(|index| cluster(kept, index, forecast_input.now))
+                .map(|index| {
+                    let mut expected = cluster(kept, index, forecast_input.now);
+                    if let Position::Ended { .. } = forecast_input.clusters[index].position {
+                        expected.left = 0.0;
+                    }
+                    expected
+                })
                 .collect();
             forecast.runs_of_clusters = times;
         }

@@ -63,17 +63,17 @@ impl<'a> RememberedTimes<'a> {
     fn learn_next(&mut self) {
         let opening = |moment| self.all.opening(self.timetable, moment);
         let mut opens = self.known_until;
-        let mut closes = loop {
-            match opening(opens) {
-                Opening::OpenUntil(closes) => break closes,
-                Opening::Always => break Timestamp::MAX,
-                Opening::FrozenUntil(until, _) => opens = until,
-                Opening::ClosedUntil(Some(next)) => opens = next,
-                Opening::ClosedUntil(None) => {
-                    self.is_complete = true;
-                    return;
-                }
-            }
+        if let Opening::ClosedUntil(next) | Opening::FrozenUntil(next, _) = opening(opens) {
+            let Some(next) = next else {
+                self.is_complete = true;
+                return;
+            };
+            opens = next;
+        }
+        let mut closes = match opening(opens) {
+            Opening::OpenUntil(closes) => closes,
+            // It says when it is open.
+            Opening::Always | Opening::ClosedUntil(_) | Opening::FrozenUntil(..) => Timestamp::MAX,
         };
         // Another one may be open when the first one closes.
         while closes.duration_since(opens).as_hours() <= LONGEST_INTERVAL_HOURS {
@@ -144,9 +144,9 @@ mod tests {
                     // What follows on it at once is known as well.
                     (Opening::OpenUntil(said), Opening::OpenUntil(meant)) => prop_assert!(said >= meant),
                     (Opening::OpenUntil(until), Opening::Always) if until == Timestamp::MAX => {}
-                    (Opening::ClosedUntil(said), Opening::FrozenUntil(..) | Opening::ClosedUntil(_)) => {
-                        let opens = said.map(|opens| times.opening(timetable, opens).is_open());
-                        prop_assert!(opens != Some(false) && said >= meant.changes());
+                    (Opening::ClosedUntil(said), Opening::FrozenUntil(meant, _) | Opening::ClosedUntil(meant)) => {
+                        prop_assert_eq!(said, meant);
+                        prop_assert!(said.is_none_or(|opens| times.opening(timetable, opens).is_open()));
                     }
                     (said, meant) => prop_assert_eq!(said, meant),
                 }

@@ -282,10 +282,14 @@ fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
             reason::AWAITING_START_WINDOW,
             "no start window is open, and none will open again: correct spec.upgradeStrategy.startWindows".to_owned(),
         ),
-        Halt::Frozen { until, why } => (
-            reason::FROZEN,
-            format!("no further cluster starts until {until}: {}", bounded(why, CLUSTER_MESSAGE)),
-        ),
+        Halt::Frozen { until, why } => {
+            let why = bounded(why, CLUSTER_MESSAGE);
+            let message = match until {
+                Some(until) => format!("frozen: {why}; the next cluster may start at {until}"),
+                None => format!("frozen: {why}; no cluster may start any more: correct spec.upgradeStrategy.startWindows"),
+            };
+            (reason::FROZEN, message)
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::assess::{Assessment, ClusterView, Context, NextWrite, StartKind, Step
 use crate::slots::{self, Filled, fill_slots, halt};
 use crate::totals::Totals;
 use crate::{
-    Action, ActionCounts, ClusterRow, ClusterStatus, Enforcement, Finish, NAMED_CLUSTERS, Observed,
+    Action, ActionCounts, ClusterRow, ClusterStatus, Enforcement, Finish, Halt, NAMED_CLUSTERS, Observed,
     OwnPlacement, Plan, Reason, Report, Rollout, Urgency, deletion, pages,
 };
 
@@ -333,9 +333,13 @@ impl AssessedFleet<'_> {
     fn waiting_reason(&self, name: &ClusterName, canary: bool, report: &Report, now: Timestamp) -> Reason {
         let timetable = self.assessments.get(name).map(|assessment| assessment.timetable);
         let closed = timetable.and_then(|timetable| slots::closed(self.rollout, timetable, now));
-        match closed {
-            Some(closed) if report.halt.is_none() => closed,
-            _ => report.waiting_reason(canary),
+        let is_by_time = matches!(
+            report.halt,
+            None | Some(Halt::AwaitingStartWindow { .. } | Halt::Frozen { .. })
+        );
+        match closed.filter(|_| is_by_time) {
+            Some(closed) => closed,
+            None => report.waiting_reason(canary),
         }
     }
 

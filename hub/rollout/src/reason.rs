@@ -112,8 +112,8 @@ pub enum Reason {
     },
     /// It is frozen, while other clusters may not be, or it is between two stages.
     Frozen {
-        /// Until when.
-        until: Timestamp,
+        /// When it may start, if ever.
+        until: Option<Timestamp>,
         /// Why, in the user's words.
         why: Arc<str>,
     },
@@ -325,7 +325,16 @@ impl fmt::Display for Reason {
                     "no start window of the cluster is open; the next one opens at {opens}"
                 )
             }
-            Self::Frozen { until, why } => write!(f, "frozen until {until}: {why}"),
+            Self::Frozen {
+                until: Some(until),
+                why,
+            } => write!(f, "frozen: {why}; it may start at {until}"),
+            Self::Frozen { until: None, why } => {
+                write!(
+                    f,
+                    "frozen: {why}; it may not start any more: correct spec.upgradeStrategy.startWindows"
+                )
+            }
             Self::NotOpenShift(product) => write!(
                 f,
                 "the cluster is {product}, which is not upgraded by a ClusterVersion: leave it out of the selection"

@@ -93,15 +93,15 @@ pub enum Halt {
         /// What the spec says (`maxFailures`).
         allowed: IntOrPercent,
     },
-    /// No start window is open of any cluster that has not started.
+    /// No start window is open of the clusters of which one starts next.
     AwaitingStartWindow {
         /// When one opens.
         opens: Option<Timestamp>,
     },
-    /// All clusters that have not started are frozen, or their start windows are closed.
+    /// The clusters of which one starts next are frozen, or their start windows are closed.
     Frozen {
-        /// Until when the first of them is.
-        until: Timestamp,
+        /// When the first of them may start, if ever.
+        until: Option<Timestamp>,
         /// Why, in the user's words.
         why: Arc<str>,
     },

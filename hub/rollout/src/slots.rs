@@ -93,23 +93,23 @@ pub enum HaltKind {
         /// Until when; not known while one is in trouble.
         until: Option<Timestamp>,
     },
-    /// No start window is open of any cluster that has not started.
+    /// No start window is open of the clusters of which one starts next.
     AwaitingStartWindow {
         /// When one opens.
         opens: Option<Timestamp>,
     },
-    /// All clusters that have not started are frozen, or their start windows are closed.
+    /// The clusters of which one starts next are frozen, or their start windows are closed.
     Frozen {
-        /// Until when the first of them is.
-        until: Timestamp,
+        /// When the first of them may start, if ever.
+        until: Option<Timestamp>,
         /// By which freeze.
         freeze: FreezeIndex,
     },
 }
 
 impl HaltKind {
-    /// The first of the reasons for which no further cluster starts; none if they may. `opening` says when those may that have not
-    /// started.
+    /// The first of the reasons for which no further cluster starts; none if they may. `opening` says when those may of
+    /// which one starts next.
     pub fn of(
         spec: &Spec,
         inputs: &SlotInputs,
@@ -179,7 +179,7 @@ pub fn next_moment(
     let by_halt = match halt {
         Some(HaltKind::CanarySoaking { until }) => *until,
         Some(HaltKind::AwaitingStartWindow { opens }) => *opens,
-        Some(HaltKind::Frozen { until, .. }) => Some(*until),
+        Some(HaltKind::Frozen { until, .. }) => *until,
         Some(_) => None,
         None => of_waiting(),
     };
@@ -255,13 +255,10 @@ fn openings(
     timetables.map(move |timetable| spec.strategy.start_times.opening(timetable, now))
 }
 
-/// The timetables of clusters that have not started.
+/// The timetables of clusters of which one starts next.
 fn waiting(totals: &Totals) -> impl Iterator<Item = Timetable> {
-    totals
-        .pending
-        .keys()
-        .copied()
-        .chain(totals.startable.timetables())
+    let (awaited, complete) = totals.awaited_canaries;
+    totals.startable.timetables(complete < awaited)
 }
 
 /// The timetables of clusters whose upgrade follows on their action.
@@ -356,7 +353,11 @@ pub(crate) fn fill_slots(
     let Ok(spec) = &rollout.spec else {
         return Filled::default();
     };
-    let timetables: BTreeSet<Timetable> = waiting(totals).chain(continuing(totals)).collect();
+    let timetables: BTreeSet<Timetable> = totals
+        .startable
+        .timetables(false)
+        .chain(continuing(totals))
+        .collect();
     let is_open = |timetable: &Timetable| spec.strategy.start_times.opening(*timetable, now).is_open();
     let open: BTreeSet<Timetable> = timetables.into_iter().filter(is_open).collect();
     let limit = spec.strategy.slots(totals.selected);

@@ -107,8 +107,31 @@ impl StartTimes {
         }
     }
 
-    /// Whether clusters with this timetable may be started.
+    /// Whether clusters with this timetable may be started, and from when on if not now.
     pub fn opening(&self, timetable: Timetable, now: Timestamp) -> Opening {
+        match self.present(timetable, now) {
+            Opening::ClosedUntil(opens) => Opening::ClosedUntil(self.next_open(timetable, opens)),
+            Opening::FrozenUntil(ends, freeze) => {
+                Opening::FrozenUntil(self.next_open(timetable, ends), freeze)
+            }
+            open => open,
+        }
+    }
+
+    /// The first moment from this one on at which they may be started: a window may open in a freeze, and a freeze end outside of windows.
+    fn next_open(&self, timetable: Timetable, from: Option<Timestamp>) -> Option<Timestamp> {
+        let mut moment = from?;
+        loop {
+            match self.present(timetable, moment) {
+                Opening::Always | Opening::OpenUntil(_) => return Some(moment),
+                // The end of a freeze, or the opening of a window: each is later than the one before.
+                Opening::ClosedUntil(next) | Opening::FrozenUntil(next, _) => moment = next?,
+            }
+        }
+    }
+
+    /// What holds at a moment, and when that changes.
+    fn present(&self, timetable: Timetable, now: Timestamp) -> Opening {
         let has = |bits: u32, index: usize| bits & (1 << index) != 0;
         let freezes = || {
             let all = self.freezes.iter().enumerate();
@@ -116,7 +139,7 @@ impl StartTimes {
         };
         let frozen = freezes().filter(|(_, freeze)| freeze.from <= now && now < freeze.to);
         if let Some((index, freeze)) = frozen.max_by_key(|(_, freeze)| freeze.to) {
-            return Opening::FrozenUntil(freeze.to, FreezeIndex(index));
+            return Opening::FrozenUntil(Some(freeze.to), FreezeIndex(index));
         }
         let windows = self.windows.iter().enumerate();
         let windows = windows
@@ -228,7 +251,7 @@ mod tests {
             (
                 "us",
                 "2026-12-20T00:00:00Z",
-                Opening::FrozenUntil(at("2027-01-03T00:00:00Z"), FreezeIndex(0)),
+                Opening::FrozenUntil(Some(at("2027-01-03T22:00:00Z")), FreezeIndex(0)),
             ),
             (
                 "us",
@@ -239,12 +262,12 @@ mod tests {
             (
                 "eu",
                 "2026-12-25T12:00:00Z",
-                Opening::FrozenUntil(at("2027-01-10T00:00:00Z"), FreezeIndex(1)),
+                Opening::FrozenUntil(Some(at("2027-01-10T22:00:00Z")), FreezeIndex(1)),
             ),
             (
                 "eu",
                 "2026-12-21T12:00:00Z",
-                Opening::FrozenUntil(at("2027-01-03T00:00:00Z"), FreezeIndex(0)),
+                Opening::FrozenUntil(Some(at("2027-01-10T22:00:00Z")), FreezeIndex(0)),
             ),
         ] {
             assert_eq!(opening(region, now), meant, "{region} {now}");

@@ -39,9 +39,14 @@ impl Startable {
         self.0.values().map(BTreeSet::len).sum()
     }
 
-    /// The timetables that they have.
-    pub fn timetables(&self) -> impl Iterator<Item = Timetable> {
-        self.0.keys().copied()
+    /// The timetables that they have: of canaries alone, where all others wait for these.
+    pub fn timetables(&self, of_canaries: bool) -> impl Iterator<Item = Timetable> {
+        let has_canary = |keys: &BTreeSet<StartKey>| keys.iter().any(|key| !key.is_other);
+        let wanted = self
+            .0
+            .iter()
+            .filter(move |(_, keys)| !of_canaries || has_canary(keys));
+        wanted.map(|(timetable, _)| *timetable)
     }
 
     /// Those with timetables that are wanted, in their order.

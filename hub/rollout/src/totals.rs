@@ -55,8 +55,6 @@ pub(crate) struct Totals {
     /// Clusters that may be in flight by works that only a status mentions.
     pub may_hide_works: usize,
     pub startable: Startable,
-    /// How many clusters that have not started have which timetable.
-    pub pending: BTreeMap<Timetable, usize>,
     /// Clusters whose upgrade follows on their action, with their timetables: canaries first, then in the order in which they started.
     pub continuing: BTreeMap<(bool, Option<Timestamp>, ClusterName), Timetable>,
     /// Clusters with writes that wait for nobody.
@@ -184,9 +182,6 @@ impl Totals {
     ) {
         let state = status.state;
         count(&mut self.all, status, adds);
-        if state == ClusterState::NotStarted {
-            change_map(&mut self.pending, &assessment.timetable, adds);
-        }
         change_map(&mut self.states, &state, adds);
         change(&mut self.selected, status.selected, adds);
         change_set(

@@ -107,10 +107,10 @@ pub enum Opening {
     Always,
     /// One is open until this moment at the latest, as far as is known now.
     OpenUntil(Timestamp),
-    /// None is open; the next one opens then.
+    /// No window is open. They may be started from then on, if ever.
     ClosedUntil(Option<Timestamp>),
-    /// They are frozen until then, whatever windows say.
-    FrozenUntil(Timestamp, FreezeIndex),
+    /// They are frozen, whatever windows say. They may be started from then on, if ever.
+    FrozenUntil(Option<Timestamp>, FreezeIndex),
 }
 
 impl Opening {
@@ -123,8 +123,8 @@ impl Opening {
     pub fn changes(self) -> Option<Timestamp> {
         match self {
             Self::Always => None,
-            Self::OpenUntil(moment) | Self::FrozenUntil(moment, _) => Some(moment),
-            Self::ClosedUntil(moment) => moment,
+            Self::OpenUntil(moment) => Some(moment),
+            Self::ClosedUntil(moment) | Self::FrozenUntil(moment, _) => moment,
         }
     }
 

@@ -142,6 +142,11 @@ async fn a_pre_action_that_outlasts_the_window_waits_for_the_next_one() {
         asked.at >= opened && asked.at < opened + SignedDuration::from_hours(1),
         "{asked:?}"
     );
+    // How long the action took is not known: the night is no part of it, and forecasts would take it for that.
+    let (_, entry) = light.entries().await.unwrap().remove(0);
+    let stages = entry.stages.unwrap();
+    assert_eq!(stages.pre_action, None);
+    assert!(stages.upgrade.is_some());
     light.shut_down().await;
 }
 

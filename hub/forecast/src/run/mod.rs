@@ -106,8 +106,6 @@ impl<'a> Simulation<'a> {
         state.advancing.clear();
         state.ending.clear();
         state.recording.clear();
-        state.pending.clear();
-        state.pending.resize(timetables.len(), 0);
         self.queues.restart();
         state.last_end = forecast_input.now;
         state.failed = 0;
@@ -140,10 +138,15 @@ impl<'a> Simulation<'a> {
             for times in &mut self.start_times {
                 times.look(now);
             }
+            let queue = &self.forecast_input.queue;
+            let (queues, start_times, clusters) = (&mut self.queues, &self.start_times, &state.clusters);
+            let awaits_canaries = state.inputs.complete_canaries < state.inputs.awaited_canaries;
             let halt = HaltKind::of(spec, &state.inputs, now, || {
-                let waiting = state.pending.iter().zip(&self.start_times);
-                let waiting = waiting.filter(|(count, _)| **count > 0);
-                Opening::combined(waiting.map(|(_, times)| times.opening()))
+                queues.rewind(|_| true, |place| clusters[queue[place]].waits);
+                // Canaries come first: behind another cluster there is none.
+                let next = queues.heads();
+                let next = next.filter(|(_, place)| !awaits_canaries || clusters[queue[*place]].canary);
+                Opening::combined(next.map(|(timetable, _)| start_times[timetable].opening()))
             });
             let continues = self.continues();
             if halt.is_none() {

@@ -38,8 +38,6 @@ pub(super) struct State {
     pub clusters: Vec<Cluster>,
     /// When the stage of a cluster is over, and whether it failed.
     pub events: BinaryHeap<Reverse<(Timestamp, u32, bool)>>,
-    /// How many clusters that have not started have which timetable.
-    pub pending: Vec<usize>,
     /// Places in the queue of those that start now.
     pub starting: Vec<usize>,
     /// Clusters whose upgrade follows on their action: canaries first, then in the order in which they started.
@@ -75,9 +73,6 @@ impl State {
             after: seen.after,
             timetable,
         };
-        if matches!(seen.position, Position::Waits { .. } | Position::Blocked(_)) {
-            self.pending[timetable] += 1;
-        }
         match &seen.position {
             Position::Waits { stages, clearing } => {
                 cluster.then = *stages;
@@ -148,7 +143,6 @@ impl State {
         let inputs = &mut self.inputs;
         inputs.startable -= 1;
         inputs.pending -= 1;
-        self.pending[cluster.timetable] -= 1;
         inputs.in_flight += 1;
         if !cluster.canary {
             inputs.others_started = inputs.others_started.max(Some(self.now));
@@ -198,7 +192,6 @@ impl State {
             }
             (AfterEnd::Blocked, false) => {
                 inputs.pending += 1;
-                self.pending[cluster.timetable] += 1;
                 return;
             }
             (AfterEnd::Repeats { stages, clearing }, false) => {
@@ -206,7 +199,6 @@ impl State {
                 cluster.clearing = clearing;
                 cluster.then = stages;
                 inputs.pending += 1;
-                self.pending[cluster.timetable] += 1;
                 self.recording.push(index);
                 return;
             }

@@ -58,7 +58,80 @@ fn parse_freeze(index: usize, freeze: &mcu::Freeze) -> Result<Freeze, InvalidSpe
 
 fn selected(field: &str, selector: Option<&LabelMatch>) -> Result<Option<Selector>, InvalidSpec> {
     let field = format!("{field}.clusterSelector");
-    selector
-        .map(|selector| parse_selector(&field, selector))
-        .transpose()
+    let Some(selector) = selector else {
+        return Ok(None);
+    };
+    // What no label can be would match nothing, and a freeze protect nothing, without a word.
+    for (key, value) in selector.match_labels.iter().flatten() {
+        let name = key.rsplit_once('/').map_or(key.as_str(), |(_, name)| name);
+        if name.is_empty() || !is_label_text(name) {
+            return Err(invalid(&field, format!("{key:?} is no key of a label")));
+        }
+        if !is_label_text(value) {
+            return Err(invalid(&field, format!("{value:?} is no value of a label")));
+        }
+    }
+    parse_selector(&field, selector).map(Some)
+}
+
+/// Whether a text may be the value of a label: at most 63 letters, digits and `-_.`, the first and the last one a letter or digit.
+fn is_label_text(text: &str) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let is_outer = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
+    let bytes = text.as_bytes();
+    bytes.len() <= 63
+        && bytes.iter().all(|byte| is_inner(*byte))
+        && is_outer(bytes.first())
+        && is_outer(bytes.last())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_refused_with_the_field() {
+        let (begins, ends) = ("2026-12-19T00:00:00Z", "2027-01-04T00:00:00Z");
+        for (from, to, key, value, why) in [
+            (
+                begins,
+                "2026-02-30T00:00:00Z",
+                "a",
+                "b",
+                "spec.upgradeStrategy.freezes[0].to: ",
+            ),
+            (
+                "tomorrow",
+                ends,
+                "a",
+                "b",
+                "spec.upgradeStrategy.freezes[0].from: ",
+            ),
+            (ends, begins, "a", "b", "freezes[0]: from must be before to"),
+            (
+                begins,
+                ends,
+                "a b",
+                "c",
+                "freezes[0].clusterSelector: \"a b\" is no key",
+            ),
+            (begins, ends, "example.com/", "c", "is no key of a label"),
+            (begins, ends, "region", "e u", "\"e u\" is no value"),
+            (begins, ends, "region", "-eu", "\"-eu\" is no value"),
+        ] {
+            let freeze = mcu::Freeze {
+                from: from.to_owned(),
+                to: to.to_owned(),
+                reason: "stocktaking".to_owned(),
+                cluster_selector: Some(LabelMatch {
+                    match_labels: Some(BTreeMap::from([(key.to_owned(), value.to_owned())])),
+                    ..LabelMatch::default()
+                }),
+            };
+            let refused = parse(&[], &[freeze]).unwrap_err().to_string();
+            assert!(refused.contains(why), "{refused}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drydock_names::names::{EndState, WorkKind};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{ClusterView, Ending};
 use crate::{
@@ -200,13 +200,28 @@ impl ClusterView<'_> {
             let ended = works.get(index + 1).map_or(end, |(_, next)| *next);
             let took = Some(ended.duration_since(*began).as_secs().max(0));
             match kind {
-                WorkKind::Pre => seconds.pre_action = took,
+                WorkKind::Pre => seconds.pre_action = took.filter(|_| !self.was_held(*began, ended)),
                 WorkKind::Cluster => seconds.upgrade = took,
                 WorkKind::Operators => seconds.operators = took,
                 WorkKind::Post => seconds.post_action = took,
             }
         }
         seconds
+    }
+}
+
+impl ClusterView<'_> {
+    /// Whether the upgrade followed on the action only when start times opened, as far as can be said: then how long the action took is
+    /// not known. The action itself never lasts longer than its timeout.
+    fn was_held(&self, began: Timestamp, ended: Timestamp) -> bool {
+        let Some(spec) = self.spec() else { return false };
+        let timeout = spec.pre_action.as_ref().map(|action| action.timeout);
+        let is_too_long = timeout.is_some_and(|timeout| ended.duration_since(began) > timeout);
+        let before = ended
+            .saturating_sub(SignedDuration::from_mins(1))
+            .unwrap_or(ended);
+        let times = &spec.strategy.start_times;
+        is_too_long || !times.is_always() && !times.opening(self.timetable(), before).is_open()
     }
 }
 
