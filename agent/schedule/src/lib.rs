@@ -2,12 +2,18 @@
 //! is passed in.
 //!
 //! [`config`] decides what an UpgradeConfig does. [`calendar`] says when maintenances may start, and [`suspension`] when not; [`version`] to which
-//! version they upgrade; [`overlays`] which spec OpenShift's ClusterVersion has.
+//! version they upgrade; [`overlays`] which spec OpenShift's ClusterVersion has. [`job`] decides what an UpgradeJob does, from its hooks to
+//! its pools, and [`force_drain`] which pods of nodes are deleted that drain too long. [`sample`] has the metrics that follow.
 
 pub mod calendar;
 pub mod config;
+pub mod facts;
+pub mod force_drain;
 mod instants;
+pub mod job;
 pub mod overlays;
+pub mod sample;
+pub mod selection;
 pub mod selector;
 pub mod suspension;
 pub mod version;

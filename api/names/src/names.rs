@@ -94,6 +94,25 @@ pub const JOINED: &str = "ManagedClusterJoined";
 /// Condition of a ManagedCluster: its klusterlet renews its lease.
 pub const AVAILABLE: &str = "ManagedClusterConditionAvailable";
 
+/// Annotation on OpenShift's ClusterVersion: who upgrades the cluster. `<namespace>/<name>` is an UpgradeJob of
+/// `managedupgrade.appuio.io`; anything else is an upgrade that is not one. On a MachineConfigPool: the UpgradeJob that paused it.
+pub const UPGRADE_LOCK_ANNOTATION: &str = "managedupgrade.appuio.io/upgrade-job";
+/// Annotation on OpenShift's ClusterVersion, beside [`UPGRADE_LOCK_ANNOTATION`]: its value and, behind a space, the UID of who
+/// upgrades the cluster.
+pub const UPGRADE_LOCK_OWNER_ANNOTATION: &str = "drydock.dev/upgrade-lock-owner";
+/// Annotation on a MachineConfigPool: the UID of the UpgradeJob that paused it because it failed.
+pub const PAUSED_ON_FAILURE_ANNOTATION: &str = "drydock.dev/paused-on-failure";
+/// Finalizer on the Jobs of hooks: what became of them has not been recorded yet.
+pub const HOOK_JOB_FINALIZER: &str = "upgradejobs.managedupgrade.appuio.io/hook-job-tracker";
+/// Label, or annotation where the name is too long for a label, on the Jobs of hooks: the UpgradeJobHook.
+pub const HOOK_LABEL: &str = "upgradejobs.managedupgrade.appuio.io/upgradejobhook";
+/// Label on the Jobs of hooks: the UpgradeJob. The key is as the original has it.
+pub const HOOK_UPGRADE_JOB_LABEL: &str = "upgradejobs.managedupgrade.appuio.io/upgradejobk";
+/// Label on the Jobs of hooks: the event.
+pub const HOOK_EVENT_LABEL: &str = "upgradejobs.managedupgrade.appuio.io/event";
+/// Label, or annotation where it is too long for a label, on the Jobs of hooks: what tells events apart that happen several times.
+pub const HOOK_TRACKING_KEY_LABEL: &str = "upgradejobs.managedupgrade.appuio.io/tracking-key";
+
 /// What a work of an upgrade is for: the value of [`KIND_LABEL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WorkKind {

@@ -99,7 +99,8 @@ pub struct UpgradeJobStatus {
     /// The `metadata.generation` that the status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Started, PreHealthCheckDone, UpgradeCompleted, MachineConfigPoolsPaused, Paused, PostHealthCheckDone, Succeeded, Failed.
+    /// Started, PreHealthCheckDone, UpgradeCompleted, MachineConfigPoolsPaused, Paused, PostHealthCheckDone, Succeeded, Failed. Waiting: for
+    /// whom it waits, or what cannot be read or used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<Condition>>,
     /// The hooks that have run, or run.
@@ -120,7 +121,7 @@ pub struct HookStatus {
     /// Why it is where it is, human-readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// `active`, `complete` or `failed`.
+    /// `active`, `complete` or `failed`; absent until its Job has been seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// Tells events apart that happen several times, such as the pool that is unpaused.

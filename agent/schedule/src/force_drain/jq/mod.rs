@@ -1,0 +1,173 @@
+//! The jq program that selects pods. It runs in a budget that is counted, not measured: each step costs one unit, and each value that is
+//! made or handed on what it weighs. So it ends after some tenths of a second at most, has little memory, and comes to the same on every
+//! machine; the original stops it after five seconds.
+//!
+//! What the budget cannot bound is refused: definitions that call themselves, and assignments, which a selector does not need. There is
+//! no input but the pod: no clock, no environment, no modules.
+
+mod metering;
+mod natives;
+#[cfg(test)]
+mod tests;
+
+use std::cell::Cell;
+use std::fmt;
+
+use jaq_core::data::HasLut;
+use jaq_core::load::parse::{Def, Term};
+use jaq_core::load::{self, Arena, File, Loader};
+use jaq_core::{Compiler, Ctx, DataT, Exn, Filter, Lut, Vars};
+use jaq_json::Val;
+use serde_json::Value;
+
+/// The budget of a run. A pod of a thousand values, each matched with a regular expression, takes a twentieth of it.
+const BUDGET: usize = 1_000_000;
+/// The name under which the program is compiled.
+const MAIN: &str = "__main";
+
+/// Why a program cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidProgram {
+    /// It is not jq.
+    #[error("the program is not valid jq: check its syntax")]
+    Syntax,
+    /// It uses something that there is not.
+    #[error("the program uses {0}, which is not supported here")]
+    Unknown(String),
+    /// It might never end.
+    #[error("the program defines {0} by itself: use recurse, until or range")]
+    Recursive(String),
+    /// It assigns.
+    #[error("the program assigns: a selector cannot change the pod")]
+    Assigns,
+}
+
+/// What a program says of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selected {
+    /// It put out true.
+    Yes,
+    /// It did not.
+    No,
+    /// It stopped before it could, for this reason.
+    Stopped(String),
+}
+
+/// A jq program.
+pub struct Program {
+    filter: Filter<Jq>,
+}
+
+/// The values and the data of a run.
+struct Jq;
+
+/// The data of a run.
+#[derive(Clone)]
+struct Run<'a> {
+    lut: &'a Lut<Jq>,
+    budget: &'a Budget,
+}
+
+impl DataT for Jq {
+    type V<'a> = Val;
+    type Data<'a> = Run<'a>;
+}
+
+impl<'a> HasLut<'a, Jq> for Run<'a> {
+    fn lut(&self) -> &'a Lut<Jq> {
+        self.lut
+    }
+}
+
+/// What is left of the budget.
+struct Budget(Cell<usize>);
+
+impl Budget {
+    /// Takes so much. An error cannot be caught by the program.
+    fn take(&self, cost: usize) -> Result<(), Exn<'static, Val>> {
+        let left = self.0.get().saturating_sub(cost);
+        self.0.set(left);
+        if left == 0 { Err(Exn::halt(1)) } else { Ok(()) }
+    }
+
+    fn left(&self) -> usize {
+        self.0.get()
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Program")
+    }
+}
+
+impl Program {
+    /// Reads a program.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn compile(code: &str) -> Result<Self, InvalidProgram> {
+        let body: Term<&str> = load::parse(code, |parser| parser.term()).ok_or(InvalidProgram::Syntax)?;
+        metering::check(&body)?;
+        let main = Def {
+            name: MAIN,
+            args: Vec::new(),
+            body,
+        };
+        let library = natives::definitions();
+        let definitions = library.chain([main]).map(metering::metered_definition);
+        let arena = Arena::default();
+        let program = File { code: MAIN, path: () };
+        let modules = Loader::new(definitions)
+            .load(&arena, program)
+            .map_err(|_| InvalidProgram::Syntax)?;
+        let filter = Compiler::default()
+            .with_funs(natives::functions())
+            .compile(modules)
+            .map_err(|errors| {
+                let mut names = errors
+                    .iter()
+                    .flat_map(|(_, unknown)| unknown)
+                    .map(|(name, _)| *name);
+                InvalidProgram::Unknown(names.next().unwrap_or_default().to_owned())
+            })?;
+        Ok(Self { filter })
+    }
+
+    /// Runs the program for a pod: any true selects it. What else it puts out is passed over, and what happens after a true does not
+    /// count.
+    pub fn run(&self, pod: &Value) -> Selected {
+        let pod = match jaq_json::read::parse_single(pod.to_string().as_bytes()) {
+            Ok(pod) => pod,
+            Err(error) => return Selected::Stopped(format!("the pod cannot be read: {error}")),
+        };
+        let budget = Budget(Cell::new(BUDGET));
+        let run = Run {
+            lut: &self.filter.lut,
+            budget: &budget,
+        };
+        let context = Ctx::<Jq>::new(run, Vars::new([]));
+        for output in self.filter.id.run((context, pod)) {
+            match output {
+                Ok(Val::Bool(true)) => return Selected::Yes,
+                Ok(_) => {}
+                Err(_) if budget.left() == 0 => {
+                    return Selected::Stopped(format!("the program did not end within {BUDGET} steps"));
+                }
+                Err(error) => return Selected::Stopped(describe(error)),
+            }
+        }
+        Selected::No
+    }
+}
+
+fn describe(error: Exn<'_, Val>) -> String {
+    const LONGEST: usize = 200;
+    match error.get_err() {
+        Ok(error) => {
+            let text = format!("the program failed: {error}");
+            text.chars().take(LONGEST).collect()
+        }
+        Err(_) => "the program halted".to_owned(),
+    }
+}

@@ -1,0 +1,161 @@
+use serde_json::{Value, json};
+
+use super::{InvalidProgram, Program, Selected};
+
+fn pod() -> Value {
+    json!({
+        "metadata": { "namespace": "shop-dev", "name": "p", "labels": { "tier": "x" } },
+        "spec": { "containers": [{ "image": "example/oktodrain:1" }, { "image": "example/other" }] },
+    })
+}
+
+fn run(program: &str) -> Selected {
+    Program::compile(program)
+        .unwrap_or_else(|error| panic!("{program}: {error}"))
+        .run(&pod())
+}
+
+/// Maintenance schedules, section 4, and the examples of the definition.
+#[test]
+fn any_true_selects_and_everything_else_does_not() {
+    for (program, selects) in [
+        (r#".metadata.namespace | test("-dev$")"#, true),
+        (r#".spec.containers[] | .image | test("oktodrain")"#, true),
+        (
+            r#"[.spec.containers[] | .image | test("oktodrain")] | all"#,
+            false,
+        ),
+        ("false, true", true),
+        ("false", false),
+        ("empty", false),
+        ("1, \"true\", {}, null", false),
+        (".nothing.there", false),
+        ("true, error", true),
+        ("true, halt", true),
+        ("limit(3; repeat(true))", true),
+    ] {
+        assert_eq!(run(program) == Selected::Yes, selects, "{program}");
+    }
+}
+
+#[test]
+fn an_error_or_halt_before_any_true_stops_it() {
+    for program in ["error, true", "halt, true", ".metadata.name[0]", "\"x\" | error"] {
+        assert!(matches!(run(program), Selected::Stopped(_)), "{program}");
+    }
+    assert_eq!(run("error?, true"), Selected::Yes);
+}
+
+#[test]
+fn what_selectors_are_made_of_works() {
+    for program in [
+        ".metadata.labels | has(\"tier\")",
+        ".metadata.labels.tier == \"x\"",
+        ".spec.containers | length > 1",
+        "[.. | strings] | any(test(\"drain\"))",
+        "[.spec.containers[].image] | map(startswith(\"example/\")) | all",
+        "[.spec.containers[].image] | join(\",\") | test(\"drain:1,example\")",
+        "\"\\(.metadata.namespace)/\\(.metadata.name)\" == \"shop-dev/p\"",
+        ".metadata as {namespace: $n, $name} | $n == \"shop-dev\" and $name == \"p\"",
+        "{a: 1, (\"b\"): 2} | to_entries == [{key: \"a\", value: 1}, {key: \"b\", value: 2}]",
+        "1 as $x | {$x} == {x: 1}",
+        "def named(n): .metadata.name == n; named(\"p\")",
+        "def f(g): g; f(f(true))",
+        "if .spec.hostNetwork then false elif .metadata then true else false end",
+        ".x // true",
+        "try error(\"x\") catch . == \"x\"",
+        "label $out | true, break $out",
+        "[3, 1, 2] | sort | . == [1, 2, 3] and min == 1 and add == 6",
+        "[\"b\", \"a\"] | index(\"a\") == 1 and contains([\"b\"])",
+        "\"aXbX\" | gsub(\"X\"; \"\") == \"ab\" and ascii_downcase == \"axbx\"",
+        "reduce range(10) as $i (0; . + $i) | . == 45",
+        "[range(10; 0; -3)] == [10, 7, 4, 1]",
+        "[limit(3; range(1000))] | length == 3",
+        "\"ab\" * 2 == \"abab\" and 2 * 3 == 6",
+        "[recurse(if . < 3 then . + 1 else empty end)] | length == 0 or true",
+        "(.metadata.name | length) as $l | $l == 1",
+        "[.spec.containers[] | select(.image | endswith(\":1\"))] | length == 1",
+        "@json \"\\(.metadata.name)\" == \"\\\"p\\\"\"",
+        "[splits(\"a\"; null)]? // true",
+    ] {
+        assert_eq!(run(program), Selected::Yes, "{program}");
+    }
+}
+
+/// The budget ends everything that is accepted, in little memory: each of these runs for ever, or needs terabytes, without it.
+#[test]
+fn every_program_ends() {
+    for program in [
+        "repeat(1)",
+        "repeat(error?)",
+        "until(false; .)",
+        "last(range(1000000000000))",
+        "[range(1000000000000)] | length > 1",
+        "recurse(.) | false",
+        "reduce range(1000) as $i (\"x\"; . + .) | length > 1",
+        "\"x\" * 1000000000000 | length > 1",
+        "reduce range(1000) as $i (2; . * .) > 1",
+        "reduce range(100) as $i (0; [., .]) | tojson | length > 1",
+        "reduce range(1000000) as $i (0; [.]) | length > 0",
+        "[.. as $a | .. as $b | .. as $c | .. as $d | .. as $e | .. as $f | .. as $g | 1] | length > 1",
+        "[range(30000)] as $b | reduce range(30000) as $i (0; if $b == $b then . else . end) | . == 0",
+        "reduce range(100) as $i (\"x\"; \"\\(.)\\(.)\") | length > 1",
+        "try repeat(1) catch true",
+        "[limit(1000000; repeat(\"x\"))] | join(\"\") | length > 1",
+        "0 | [recurse(. + 1)] | length > 1",
+    ] {
+        let Selected::Stopped(why) = run(program) else {
+            panic!("{program} ends");
+        };
+        assert!(why.contains("steps"), "{program}: {why}");
+    }
+}
+
+/// Recursion at the end of a definition takes no stack, whatever pays before it.
+#[test]
+fn deep_recursion_takes_no_stack() {
+    for program in [
+        "0 | until(. == 30000; . + 1) | . == 30000",
+        "[0 | recurse(if . < 30000 then . + 1 else empty end)] | length == 30001",
+        "[0 | while(. < 30000; . + 1)] | length == 30000",
+    ] {
+        assert_eq!(run(program), Selected::Yes, "{program}");
+    }
+}
+
+#[test]
+fn what_cannot_be_bounded_or_is_not_there_is_refused() {
+    let recursive = |name: &str| InvalidProgram::Recursive(name.to_owned());
+    let unknown = |name: &str| InvalidProgram::Unknown(name.to_owned());
+    for (program, error) in [
+        (".a |", InvalidProgram::Syntax),
+        ("import \"a\" as a; true", InvalidProgram::Syntax),
+        ("def f: f; f", recursive("f")),
+        ("def f: 1 + f; f", recursive("f")),
+        ("def a: def b: a; b; a", recursive("a")),
+        ("def f(g): [f(g)]; f(.)", recursive("f")),
+        ("def f: {(f): 1}; f", recursive("f")),
+        ("def f: . as {(f): $x} | $x; f", recursive("f")),
+        ("def f: .[f]; f", recursive("f")),
+        ("def f: \"\\(f)\"; f", recursive("f")),
+        (".a = 1 | true", InvalidProgram::Assigns),
+        ("[.a |= 1] | true", InvalidProgram::Assigns),
+        (".a += 1 | true", InvalidProgram::Assigns),
+        ("now > 1", unknown("now")),
+        ("env | true", unknown("env")),
+        ("$ENV | true", unknown("$ENV")),
+        ("input", unknown("input")),
+        ("del(.a) | true", unknown("del")),
+        ("nothing", unknown("nothing")),
+        ("def __charge: .; true", unknown("__charge")),
+        ("def f(__spend): .; true", unknown("__spend")),
+    ] {
+        assert_eq!(Program::compile(program).unwrap_err(), error, "{program}");
+    }
+}
+
+#[test]
+fn it_comes_to_the_same_each_time() {
+    let program = Program::compile("[range(1000)] | length == 1000").unwrap();
+    assert_eq!(program.run(&pod()), program.run(&pod()));
+}

@@ -1,0 +1,253 @@
+//! The lock of a cluster: one upgrade at a time, whoever makes it (Maintenance schedules, section 2.7). It is an annotation on
+//! OpenShift's ClusterVersion that is taken with the version that was seen, so that of two only one gets it. A second annotation holds
+//! the UID of who took it: a lock whose UpgradeJob is gone, was created anew or has ended is taken over.
+
+use std::fmt;
+
+use drydock_api::names::{UPGRADE_LOCK_ANNOTATION, UPGRADE_LOCK_OWNER_ANNOTATION};
+use drydock_api::openshift::ClusterVersion;
+use drydock_api::schedule::UpgradeJob;
+use kube::ResourceExt;
+
+use super::Need;
+use super::condition::JobReason;
+use super::event::JobStep;
+use super::pass::{Flow, NEXT, Pass, STOP};
+use super::write::{JobWrite, ObservedVersion};
+use crate::facts::{Fact, Unread};
+
+/// An UpgradeJob, by namespace and name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JobRef {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl JobRef {
+    /// That of an UpgradeJob.
+    pub fn of(job: &UpgradeJob) -> Self {
+        Self {
+            namespace: job.namespace().unwrap_or_default(),
+            name: job.name_any(),
+        }
+    }
+
+    /// Reads the value of the annotation. A namespace has no dot: what has one is not an UpgradeJob.
+    pub fn parse(value: &str) -> Option<Self> {
+        let (namespace, name) = value.split_once('/')?;
+        let is_job =
+            !namespace.is_empty() && !namespace.contains('.') && !name.is_empty() && !name.contains('/');
+        is_job.then(|| Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for JobRef {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// Who takes the lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockKey {
+    /// Who, as the original writes it.
+    pub holder: String,
+    /// The UID of the object.
+    pub uid: String,
+}
+
+impl LockKey {
+    /// The key of an UpgradeJob.
+    pub fn of_job(job: &UpgradeJob) -> Self {
+        Self {
+            holder: JobRef::of(job).to_string(),
+            uid: job.metadata.uid.clone().unwrap_or_default(),
+        }
+    }
+
+    /// The key of another upgrade, by the object that asks for it, such as `upgradeconfig.upgrade.managed.openshift.io/config`. It
+    /// cannot be mistaken for that of an UpgradeJob, because `kind` and `group` are joined by a dot.
+    pub fn of_other(kind: &str, group: &str, name: &str, uid: &str) -> Self {
+        Self {
+            holder: format!("{}.{group}/{name}", kind.to_lowercase()),
+            uid: uid.to_owned(),
+        }
+    }
+
+    /// The value of the second annotation. It repeats who: where the two differ, a program that does not know the second one took the
+    /// lock since.
+    pub fn owner(&self) -> String {
+        format!("{} {}", self.holder, self.uid)
+    }
+}
+
+/// The UID of who has the lock, where it is known.
+fn uid_of<'a>(cluster: &'a ClusterVersion, holder: &str) -> Option<&'a str> {
+    let owner = cluster.annotations().get(UPGRADE_LOCK_OWNER_ANNOTATION)?;
+    let (owner, uid) = owner.split_once(' ')?;
+    (owner == holder).then_some(uid)
+}
+
+/// What is known of the UpgradeJob that has the lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObservedHolder {
+    /// Which it is.
+    pub job: JobRef,
+    /// What has become of it.
+    pub state: HolderState,
+}
+
+/// What has become of an UpgradeJob that has the lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HolderState {
+    /// There is no such UpgradeJob.
+    Absent,
+    /// There is one.
+    Present {
+        /// Its UID.
+        uid: String,
+        /// Whether it has succeeded or failed.
+        has_ended: bool,
+    },
+}
+
+impl HolderState {
+    /// That of the UpgradeJob that was found under the name, if one was.
+    pub fn of(job: Option<&UpgradeJob>) -> Self {
+        let Some(job) = job else {
+            return Self::Absent;
+        };
+        let conditions = job.status.as_ref().and_then(|status| status.conditions.as_ref());
+        Self::Present {
+            uid: job.uid().unwrap_or_default(),
+            has_ended: conditions
+                .and_then(|conditions| super::condition::end(conditions))
+                .is_some(),
+        }
+    }
+}
+
+/// Whose the lock is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LockState {
+    /// Nobody's.
+    Free,
+    /// That of the one who asks.
+    Ours,
+    /// Of somebody who does not need it any more, for this reason: it may be taken over.
+    Stale(String),
+    /// Of somebody else, in words.
+    Held(String),
+    /// Of an UpgradeJob of which has to be known what has become of it.
+    Ask(JobRef),
+}
+
+/// Whose the lock is, for `key`. `holder` is what is known of the UpgradeJob that has it.
+pub fn assess(cluster: &ClusterVersion, key: &LockKey, holder: &Fact<ObservedHolder>) -> LockState {
+    let value = cluster.annotations().get(UPGRADE_LOCK_ANNOTATION);
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return LockState::Free;
+    };
+    let uid = uid_of(cluster, value);
+    if *value == key.holder {
+        return match uid {
+            Some(uid) if uid == key.uid => LockState::Ours,
+            // The original says nothing of UIDs: it is ours by its name, and is marked as such.
+            None => LockState::Free,
+            Some(_) => LockState::Stale(format!("{value} had it, which was deleted and created anew")),
+        };
+    }
+    let Some(job) = JobRef::parse(value) else {
+        return LockState::Held(format!("{value}, which is not an UpgradeJob"));
+    };
+    match holder {
+        Err(Unread::NotAsked) => LockState::Ask(job),
+        Ok(known) if known.job != job => LockState::Ask(job),
+        Err(Unread::Failed(why)) => LockState::Held(format!("UpgradeJob {job}, which cannot be read: {why}")),
+        Ok(known) => of_job(&job, uid, &known.state),
+    }
+}
+
+fn of_job(job: &JobRef, known: Option<&str>, state: &HolderState) -> LockState {
+    match state {
+        HolderState::Absent => LockState::Stale(format!("UpgradeJob {job} had it, which does not exist")),
+        HolderState::Present { uid, .. } if known.is_some_and(|known| known != uid) => LockState::Stale(
+            format!("UpgradeJob {job} had it, which was deleted and created anew"),
+        ),
+        HolderState::Present { has_ended: true, .. } => {
+            LockState::Stale(format!("UpgradeJob {job} had it, which has ended"))
+        }
+        HolderState::Present { .. } => LockState::Held(format!("UpgradeJob {job}")),
+    }
+}
+
+/// The write that frees a lock which nobody waits for: that of an UpgradeJob that is gone, was created anew or has ended.
+///
+/// # Errors
+/// The UpgradeJob of which has to be known what has become of it.
+pub fn free_if_stale(
+    cluster: &ClusterVersion,
+    holder: &Fact<ObservedHolder>,
+) -> Result<Option<JobWrite>, JobRef> {
+    let nobody = LockKey {
+        holder: String::new(),
+        uid: String::new(),
+    };
+    match assess(cluster, &nobody, holder) {
+        LockState::Ask(job) => Err(job),
+        LockState::Stale(_) => Ok(Some(JobWrite::ReleaseLock(ObservedVersion::of(cluster)))),
+        LockState::Free | LockState::Ours | LockState::Held(_) => Ok(None),
+    }
+}
+
+/// Goes on only with the lock.
+pub(super) fn hold(pass: &mut Pass<'_>, cluster: &ClusterVersion) -> Flow {
+    let key = LockKey::of_job(&pass.seen.job);
+    let take = |pass: &mut Pass<'_>| {
+        pass.write(JobWrite::TakeLock {
+            cluster_version: ObservedVersion::of(cluster),
+            key: key.clone(),
+        });
+        STOP
+    };
+    match assess(cluster, &key, &pass.seen.holder) {
+        LockState::Ours => NEXT,
+        LockState::Free => take(pass),
+        LockState::Stale(why) => {
+            let message = format!("takes over the lock of the cluster: {why}");
+            pass.say(JobStep::UpgradeLockTakenOver, &message);
+            take(pass)
+        }
+        LockState::Held(by) => {
+            let message = format!(
+                "waits for {by}, which has the lock of the cluster: annotation {UPGRADE_LOCK_ANNOTATION} of ClusterVersion {}",
+                cluster.name_any()
+            );
+            pass.wait_for(JobReason::LockHeld, &message)
+        }
+        LockState::Ask(job) => {
+            pass.need(Need::Holder(job));
+            STOP
+        }
+    }
+}
+
+/// Frees the lock if this UpgradeJob has it.
+pub(super) fn release(pass: &mut Pass<'_>) {
+    let key = LockKey::of_job(&pass.seen.job);
+    match &pass.seen.cluster_version {
+        Err(Unread::NotAsked) => pass.need(Need::ClusterVersion),
+        Err(Unread::Failed(_)) => pass.poll(),
+        Ok(cluster) => {
+            // A namesake that had it is gone.
+            if cluster.annotations().get(UPGRADE_LOCK_ANNOTATION) == Some(&key.holder) {
+                pass.write(JobWrite::ReleaseLock(ObservedVersion::of(cluster)));
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Notifications of the steps of a maintenance: each is kept in the status until its receivers have it.
+
+use std::collections::BTreeMap;
+
+use drydock_api::conditions::{self, Condition, FALSE, TRUE};
+use drydock_api::schedule::{DesiredVersion, JobNotification, UpgradeJob, UpgradeNotificationStatus};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde::Serialize;
+
+use super::condition::{self, Failure, JobCondition, JobReason};
+use super::event::JobStep;
+
+/// Characters of a description that are kept.
+const LONGEST: usize = 1024;
+/// The reason of a notification that the upgrade is skipped because the cluster is not healthy.
+const UNHEALTHY: &str = "ClusterUnhealthy";
+
+/// Raises a notification if a receiver wants it, unless it was raised before.
+pub(super) fn raise(
+    notifications: &mut Vec<UpgradeNotificationStatus>,
+    receivers: &[JobNotification],
+    step: JobStep,
+    message: &str,
+    now: Timestamp,
+) {
+    let is_wanted = receivers.iter().any(|receiver| receiver.wants(step.name()));
+    let was_raised = notifications.iter().any(|raised| raised.event == step.name());
+    if is_wanted && !was_raised {
+        notifications.push(UpgradeNotificationStatus {
+            event: step.name().to_owned(),
+            description: Some(message.chars().take(LONGEST).collect()),
+            raised_time: Some(Time(now)),
+            ..UpgradeNotificationStatus::default()
+        });
+    }
+}
+
+/// What a receiver gets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NotificationPayload {
+    /// The release that the cluster runs, as far as it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Which step, such as `UpgradeSkipped`.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// The status of the condition that the step is about.
+    pub status: String,
+    /// Why, such as `ClusterUnhealthy`.
+    pub reason: String,
+    /// Why, for people.
+    pub message: String,
+    /// The release that the UpgradeJob upgrades to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub desired_version: Option<DesiredVersion>,
+    /// The annotations of the receiver.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// What a receiver gets of a notification that was raised.
+pub fn payload(
+    job: &UpgradeJob,
+    raised: &UpgradeNotificationStatus,
+    receiver: &JobNotification,
+    version: Option<String>,
+) -> NotificationPayload {
+    let (status, reason) = about(job, &raised.event);
+    NotificationPayload {
+        version,
+        type_: raised.event.clone(),
+        status,
+        reason,
+        message: raised.description.clone().unwrap_or_default(),
+        desired_version: job.spec.desired_version.clone(),
+        annotations: receiver.annotations.clone().unwrap_or_default(),
+    }
+}
+
+/// Status and reason of the condition that a step is about. Those of the end are in the status; the others follow from the step.
+fn about(job: &UpgradeJob, step: &str) -> (String, String) {
+    let conditions = job
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_deref());
+    let conditions = conditions.unwrap_or_default();
+    let reason_of = |condition: Option<&Condition>| condition.map(|condition| condition.reason.clone());
+    let fixed = |status: &str, reason: JobReason| (status.to_owned(), reason.name().to_owned());
+    let Some(step) = JobStep::named(step) else {
+        return (TRUE.to_owned(), step.to_owned());
+    };
+    match step {
+        JobStep::UpgradeSucceeded | JobStep::UpgradeSkipped | JobStep::UpgradeFailed => {
+            let reason = reason_of(condition::end(conditions)).unwrap_or_default();
+            let is_unhealthy = reason == Failure::PreHealthCheckFailed.name();
+            let reason = if is_unhealthy {
+                UNHEALTHY.to_owned()
+            } else {
+                reason
+            };
+            (TRUE.to_owned(), reason)
+        }
+        JobStep::UpgradeWaiting => {
+            let waiting = conditions::find(conditions, JobCondition::Waiting.name());
+            let reason = reason_of(waiting).unwrap_or_else(|| JobReason::LockHeld.name().to_owned());
+            (TRUE.to_owned(), reason)
+        }
+        JobStep::UpgradeStarted => fixed(TRUE, JobReason::Started),
+        JobStep::ClusterUnhealthy => (FALSE.to_owned(), UNHEALTHY.to_owned()),
+        JobStep::UpgradeCommenced => fixed(FALSE, JobReason::InProgress),
+        JobStep::PreHealthCheckCompleted | JobStep::UpgradeCompleted | JobStep::PostHealthCheckCompleted => {
+            fixed(TRUE, JobReason::Completed)
+        }
+        JobStep::MachineConfigPoolsPaused | JobStep::UpgradePaused => fixed(TRUE, JobReason::DelaySet),
+        JobStep::MachineConfigPoolsUnpaused => fixed(FALSE, JobReason::DelaySet),
+        JobStep::UpgradeScheduled
+        | JobStep::UpgradeLockTakenOver
+        | JobStep::HookStarted
+        | JobStep::HookFailed => (TRUE.to_owned(), step.name().to_owned()),
+    }
+}

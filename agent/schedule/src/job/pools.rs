@@ -1,0 +1,243 @@
+//! Machine config pools: some are upgraded later than the others (Maintenance schedules, section 3.5). A pool that a person has paused
+//! has no mark, and is never unpaused.
+
+use std::collections::BTreeSet;
+
+use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
+use drydock_api::openshift::MachineConfigPool;
+use drydock_api::schedule::HookEvent;
+use jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::condition::{Failure, JobCondition, JobReason};
+use super::event::JobStep;
+use super::hooks::{self, HookProgress, Occasion};
+use super::pass::{Flow, NEXT, Pass, STOP};
+use super::settings::just_after;
+use super::write::{JobWrite, ObservedVersion, PoolMark};
+
+/// The reason that hooks are given where the delay of a pool is over.
+const DELAY_REACHED: &str = "DelayReached";
+
+/// Is the pool paused?
+pub(super) fn is_paused(pool: &MachineConfigPool) -> bool {
+    pool.spec.paused == Some(true)
+}
+
+/// Does the pool have nodes that are not updated?
+pub(super) fn is_outdated(pool: &MachineConfigPool) -> bool {
+    let status = pool.status.as_ref();
+    let count = |count: Option<i64>| count.unwrap_or_default();
+    status.is_some_and(|status| count(status.machine_count) != count(status.updated_machine_count))
+}
+
+/// The UpgradeJob that has paused the pool, if one has.
+pub(super) fn mark(pool: &MachineConfigPool) -> Option<&str> {
+    let mark = pool.annotations().get(UPGRADE_LOCK_ANNOTATION);
+    mark.map(String::as_str).filter(|mark| !mark.is_empty())
+}
+
+/// Names of pools, for people.
+pub(super) fn names<'a>(pools: impl IntoIterator<Item = &'a MachineConfigPool>) -> String {
+    let names: BTreeSet<String> = pools.into_iter().map(ResourceExt::name_any).collect();
+    Vec::from_iter(names).join(", ")
+}
+
+/// A pool that is delayed, and its times.
+struct Delayed<'a> {
+    pool: &'a MachineConfigPool,
+    until: Timestamp,
+    at_most: Option<Timestamp>,
+}
+
+fn delayed<'a>(pass: &Pass<'_>, pools: &'a [MachineConfigPool]) -> Vec<Delayed<'a>> {
+    let of = |pool: &'a MachineConfigPool| {
+        let (until, at_most) = pass.settings.delay_of(pool.labels())?;
+        Some(Delayed { pool, until, at_most })
+    };
+    pools.iter().filter_map(of).collect()
+}
+
+/// Pauses the pools that are delayed, and unpauses them when their time has come. Goes on as soon as all are paused that must be.
+pub(super) fn manage(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
+    let delayed = delayed(pass, pools);
+    expire(pass, &delayed)?;
+    let mut kept: Vec<&MachineConfigPool> = Vec::new();
+    let mut are_paused = true;
+    for Delayed { pool, until, at_most } in &delayed {
+        if pass.now() < *until {
+            pass.wake_at(*until);
+            are_paused &= pause(pass, pool);
+            // Those that a person has paused stay so, and are not ours.
+            if mark(pool).is_some() || !is_paused(pool) {
+                kept.push(pool);
+            }
+        } else if !unpause(pass, pool, *until)? {
+            kept.push(pool);
+        }
+        if let Some(at_most) = at_most.filter(|_| is_paused(pool)) {
+            pass.wake_at(just_after(at_most));
+        }
+    }
+    for pool in left_over(pass, pools, &delayed) {
+        let now = pass.now();
+        if !unpause(pass, pool, now)? {
+            kept.push(pool);
+        }
+    }
+    record(pass, delayed.is_empty(), &kept);
+    if are_paused { NEXT } else { STOP }
+}
+
+/// Pools that this UpgradeJob has paused, and that no entry of its spec selects any more.
+fn left_over<'a>(
+    pass: &Pass<'_>,
+    pools: &'a [MachineConfigPool],
+    delayed: &[Delayed<'_>],
+) -> Vec<&'a MachineConfigPool> {
+    let own = pass.job_ref().to_string();
+    let is_delayed = |pool: &MachineConfigPool| {
+        let name = pool.name_any();
+        delayed.iter().any(|delayed| delayed.pool.name_any() == name)
+    };
+    pools
+        .iter()
+        .filter(|pool| mark(pool) == Some(&own) && !is_delayed(pool))
+        .collect()
+}
+
+/// The UpgradeJob fails if a pool is still paused after its time, without hooks.
+fn expire(pass: &mut Pass<'_>, delayed: &[Delayed<'_>]) -> Flow {
+    let is_late = |delayed: &&Delayed<'_>| delayed.at_most.is_some_and(|at_most| pass.now() > at_most);
+    let is_stuck = |pool: &MachineConfigPool| is_paused(pool) && (mark(pool).is_some() || is_outdated(pool));
+    let late = delayed.iter().filter(is_late).map(|delayed| delayed.pool);
+    let late: Vec<&MachineConfigPool> = late.filter(|pool| is_stuck(pool)).collect();
+    if late.is_empty() {
+        return NEXT;
+    }
+    let by_person = names(late.iter().copied().filter(|pool| mark(pool).is_none()));
+    let by_person = match by_person.as_str() {
+        "" => String::new(),
+        names => format!(" ({names} not by an UpgradeJob)"),
+    };
+    let message = format!("still paused at delayMax: {}{by_person}", names(late));
+    pass.fail(Failure::UnpausingPoolsExpired, &message)
+}
+
+/// Pauses a pool, or takes it over from an UpgradeJob that is no longer there. Says whether it is paused.
+fn pause(pass: &mut Pass<'_>, pool: &MachineConfigPool) -> bool {
+    let own = pass.job_ref();
+    let is_own = mark(pool) == Some(&own.to_string());
+    let is_other = mark(pool).is_some() && !is_own;
+    if !is_paused(pool) || is_other {
+        pass.write(JobWrite::PausePool {
+            pool: ObservedVersion::of(pool),
+            mark: PoolMark::Delay(own),
+        });
+    }
+    is_paused(pool)
+}
+
+/// Unpauses a pool after its hooks have run. Says whether it is not paused any more, or not by an UpgradeJob.
+fn unpause(
+    pass: &mut Pass<'_>,
+    pool: &MachineConfigPool,
+    since: Timestamp,
+) -> std::ops::ControlFlow<(), bool> {
+    use std::ops::ControlFlow::{Break, Continue};
+    if mark(pool).is_none() {
+        return Continue(true);
+    }
+    if !is_paused(pool) {
+        // A person has unpaused it.
+        pass.write(JobWrite::UnpausePool(ObservedVersion::of(pool)));
+        return Continue(true);
+    }
+    match hooks::run(pass, &occasion(pool, DELAY_REACHED, since)) {
+        HookProgress::Running => Continue(false),
+        HookProgress::Finished => {
+            pass.write(JobWrite::UnpausePool(ObservedVersion::of(pool)));
+            Continue(false)
+        }
+        HookProgress::Aborted(why) => {
+            let message = format!("machine config pool {} stays paused: {why}", pool.name_any());
+            pass.fail(Failure::HookFailed, &message)?;
+            Break(())
+        }
+    }
+}
+
+/// The event that a pool is unpaused.
+pub(super) fn occasion<'a>(pool: &'a MachineConfigPool, reason: &str, since: Timestamp) -> Occasion<'a> {
+    Occasion {
+        event: HookEvent::MachineConfigPoolUnpause,
+        reason: reason.to_owned(),
+        pool: pool.metadata.name.as_deref(),
+        since,
+    }
+}
+
+fn record(pass: &mut Pass<'_>, has_none: bool, kept: &[&MachineConfigPool]) {
+    let type_ = JobCondition::MachineConfigPoolsPaused;
+    if !kept.is_empty() {
+        let message = format!("paused to be upgraded later: {}", names(kept.iter().copied()));
+        let step = JobStep::MachineConfigPoolsPaused;
+        pass.record(type_, true, JobReason::DelaySet, step, &message);
+    } else if has_none {
+        let message = "no machine config pool is upgraded later";
+        pass.set(type_, false, JobReason::NoManagedPools, message);
+    } else if pass.is_true(type_) {
+        let message = "no machine config pool is paused any more";
+        let step = JobStep::MachineConfigPoolsUnpaused;
+        pass.record(type_, false, JobReason::DelaySet, step, message);
+    } else {
+        let message = "no machine config pool is paused by the UpgradeJob";
+        pass.set(type_, false, JobReason::DelaySet, message);
+    }
+}
+
+/// The pools that are not paused and not updated.
+pub(super) fn updating(pools: &[MachineConfigPool]) -> Vec<&MachineConfigPool> {
+    let is_updating = |pool: &&MachineConfigPool| !is_paused(pool) && is_outdated(pool);
+    pools.iter().filter(is_updating).collect()
+}
+
+/// Goes on once no pool is left to be updated. Where nothing was upgraded, pools that are not ours to delay may take their time.
+pub(super) fn finish(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
+    let paused: Vec<_> = pools
+        .iter()
+        .filter(|pool| is_paused(pool) && is_outdated(pool))
+        .collect();
+    let type_ = JobCondition::Paused;
+    if !paused.is_empty() {
+        let message = format!("waits for paused machine config pools: {}", described(&paused));
+        let step = JobStep::UpgradePaused;
+        pass.record(type_, true, JobReason::DelaySet, step, &message);
+        return STOP;
+    }
+    let is_upgrade = pass.settings.target.is_some();
+    let mut left = updating(pools);
+    left.retain(|pool| is_upgrade || pass.settings.delay_of(pool.labels()).is_some());
+    let message = if left.is_empty() {
+        "no machine config pool is left to be upgraded".to_owned()
+    } else {
+        format!(
+            "machine config pools are being upgraded: {}",
+            names(left.iter().copied())
+        )
+    };
+    pass.set(type_, false, JobReason::DelaySet, &message);
+    if left.is_empty() { NEXT } else { STOP }
+}
+
+fn described(pools: &[&MachineConfigPool]) -> String {
+    let mut parts: Vec<String> = pools
+        .iter()
+        .map(|pool| match mark(pool) {
+            Some(by) => format!("{} (by UpgradeJob {by})", pool.name_any()),
+            None => format!("{} (not by an UpgradeJob: unpause it)", pool.name_any()),
+        })
+        .collect();
+    parts.sort();
+    parts.join(", ")
+}

@@ -1,0 +1,149 @@
+//! An UpgradeJob that has started (Maintenance schedules, section 3.2): each step goes on where an earlier pass has done it.
+
+use drydock_api::conditions::{FALSE, TRUE};
+use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
+use drydock_api::schedule::{DesiredVersion, HookEvent};
+
+use super::Need;
+use super::condition::{Failure, JobCondition, JobReason};
+use super::event::JobStep;
+use super::health::{self, Stage};
+use super::hooks::{self, HookProgress, Occasion};
+use super::pass::{Flow, NEXT, Pass, STOP};
+use super::settings::just_after;
+use super::update::{self, Progress};
+use super::write::{self, JobWrite, ObservedVersion};
+use super::{lock, pending, pools};
+
+/// Goes on until the UpgradeJob has ended.
+pub(super) fn advance(pass: &mut Pass<'_>) -> Flow {
+    // Ahead of everything that may hang.
+    time_out(pass)?;
+    pending::usable(pass)?;
+    let is_past_start = pass.find(JobCondition::MachineConfigPoolsPaused).is_some();
+    if !is_past_start {
+        run_hooks(pass, HookEvent::Start, JobReason::Started, JobCondition::Started)?;
+    }
+    let seen = pass.seen;
+    let cluster = pass.read(&seen.cluster_version, Need::ClusterVersion, "ClusterVersion")?;
+    lock::hold(pass, cluster)?;
+    wait_for_others(pass, cluster)?;
+    let pools = pass.read(&seen.pools, Need::Pools, "the machine config pools")?;
+    pools::manage(pass, pools)?;
+    health::check(pass, Stage::Before, cluster)?;
+    if let Some(target) = &pass.settings.target {
+        upgrade(pass, cluster, target, pools)?;
+    }
+    health::check(pass, Stage::After, cluster)?;
+    let is_past_completion = pass.find(JobCondition::Paused).is_some();
+    if !is_past_completion {
+        let since = JobCondition::PostHealthCheckDone;
+        run_hooks(pass, HookEvent::UpgradeComplete, JobReason::Completed, since)?;
+    }
+    pools::finish(pass, pools)?;
+    let message = match &pass.settings.target {
+        Some(target) => format!("the cluster has been upgraded to {}", update::describe(target)),
+        None => "the maintenance is done; there was nothing to upgrade".to_owned(),
+    };
+    pass.succeed(JobReason::Succeeded, JobStep::UpgradeSucceeded, &message)
+}
+
+/// `upgradeTimeout` after `startAfter` it may still end well.
+fn time_out(pass: &mut Pass<'_>) -> Flow {
+    let ends_by = pass.settings.ends_by;
+    if pass.now() <= ends_by {
+        pass.wake_at(just_after(ends_by));
+        return NEXT;
+    }
+    let why = pass.blocked_by().unwrap_or_default();
+    pass.fail(Failure::TimedOut, &format!("not done by {ends_by}{why}"))
+}
+
+/// Runs hooks for an event that happened when a condition became true.
+fn run_hooks(pass: &mut Pass<'_>, event: HookEvent, reason: JobReason, since: JobCondition) -> Flow {
+    let occasion = Occasion {
+        event,
+        reason: reason.name().to_owned(),
+        pool: None,
+        since: pass.since(since, TRUE).unwrap_or(pass.now()),
+    };
+    match hooks::run(pass, &occasion) {
+        HookProgress::Finished => NEXT,
+        HookProgress::Running => STOP,
+        HookProgress::Aborted(why) => pass.fail(Failure::HookFailed, &why),
+    }
+}
+
+/// An update that nobody holds the lock for is waited for, too: it would be abandoned half-way.
+fn wait_for_others(pass: &mut Pass<'_>, cluster: &ClusterVersion) -> Flow {
+    if pass.find(JobCondition::UpgradeCompleted).is_some() {
+        return NEXT;
+    }
+    let Some(other) = update::other_update(cluster, pass.settings.target.as_ref()) else {
+        return NEXT;
+    };
+    let message = format!("waits for the update of the cluster to {other}, which is under way");
+    pass.wait_for(JobReason::UpgradeInProgress, &message)
+}
+
+/// Goes on once the cluster, and all pools that are not paused, run the release.
+fn upgrade(
+    pass: &mut Pass<'_>,
+    cluster: &ClusterVersion,
+    target: &DesiredVersion,
+    pools: &[MachineConfigPool],
+) -> Flow {
+    let type_ = JobCondition::UpgradeCompleted;
+    if pass.is_true(type_) {
+        return NEXT;
+    }
+    let name = update::describe(target).to_owned();
+    match update::progress(cluster, target, pass.since(type_, FALSE)) {
+        Progress::NotAsked => ask(pass, cluster, target),
+        Progress::UnderWay(trouble) => {
+            let trouble = trouble.map_or_else(String::new, |trouble| format!(": {trouble}"));
+            commence(pass, &format!("the cluster is being updated to {name}{trouble}"))
+        }
+        Progress::Completed => {
+            let left = pools::updating(pools);
+            if !left.is_empty() {
+                let left = pools::names(left);
+                return commence(
+                    pass,
+                    &format!("{name} is installed; machine config pools are being upgraded: {left}"),
+                );
+            }
+            let message = format!("the cluster runs {name}");
+            pass.record(
+                type_,
+                true,
+                JobReason::Completed,
+                JobStep::UpgradeCompleted,
+                &message,
+            );
+            NEXT
+        }
+    }
+}
+
+/// The upgrade is under way.
+fn commence(pass: &mut Pass<'_>, message: &str) -> Flow {
+    let (type_, step) = (JobCondition::UpgradeCompleted, JobStep::UpgradeCommenced);
+    pass.record(type_, false, JobReason::InProgress, step, message);
+    STOP
+}
+
+/// Asks the cluster for the release, if it is still available.
+fn ask(pass: &mut Pass<'_>, cluster: &ClusterVersion, target: &DesiredVersion) -> Flow {
+    let name = update::describe(target).to_owned();
+    if pass.settings.check_availability && !update::is_available(cluster, target) {
+        let message = format!("{name} is not among the available updates of the cluster any more");
+        return pass.fail(Failure::UpgradeWithdrawn, &message);
+    }
+    pass.write(JobWrite::SetDesiredUpdate {
+        cluster_version: ObservedVersion::of(cluster),
+        update: target.clone(),
+        stale_fields: write::stale_fields(cluster),
+    });
+    commence(pass, &format!("the cluster is asked for {name}"))
+}

@@ -1,0 +1,272 @@
+//! The steps of an upgrade (Maintenance schedules, sections 3.1 to 3.3).
+
+use drydock_api::openshift::cluster_version::DesiredUpdate;
+use drydock_api::schedule::HookEvent;
+use serde_json::json;
+
+use super::fixture::*;
+use super::world::World;
+use crate::job::{JobStep, JobWrite};
+
+fn conditions(world: &World) -> Vec<String> {
+    let status = world.jobs["j"].status.clone().unwrap();
+    let conditions = status.conditions.unwrap_or_default();
+    conditions
+        .iter()
+        .map(|condition| format!("{}={}/{}", condition.type_, condition.status, condition.reason))
+        .collect()
+}
+
+#[test]
+fn an_upgrade_goes_through_all_its_conditions() {
+    let mut world = World::new([job("j")]).with_pools([pool("master"), pool("worker")]);
+    world.settle("j");
+    assert_eq!(
+        conditions(&world),
+        [
+            "Started=True/Started",
+            "MachineConfigPoolsPaused=False/NoManagedPools",
+            "PreHealthCheckDone=True/Completed",
+            "UpgradeCompleted=False/InProgress",
+        ]
+    );
+    let asked = world.cluster.spec.desired_update.clone().unwrap();
+    assert_eq!(
+        (asked.version.as_deref(), asked.image),
+        (Some(NEW), Some(image(NEW)))
+    );
+    assert_eq!(world.lock(), Some("maintenance/j"));
+    world.begin_update();
+    world.now += hours(1);
+    world.complete_update();
+    world.settle("j");
+    // Nodes of pools that are not paused are waited for.
+    assert_eq!(
+        world.condition("j", "UpgradeCompleted").as_deref(),
+        Some("False/InProgress")
+    );
+    assert!(world.message("j", "UpgradeCompleted").contains("master, worker"));
+    world.update_nodes();
+    let decision = world.settle("j");
+    assert_eq!(
+        conditions(&world)[3..],
+        [
+            "UpgradeCompleted=True/Completed",
+            "PostHealthCheckDone=True/Completed",
+            "Paused=False/DelaySet",
+            "Succeeded=True/Succeeded",
+        ]
+    );
+    assert_eq!((world.lock(), decision.wake), (None, None));
+    for step in [
+        JobStep::UpgradeStarted,
+        JobStep::PreHealthCheckCompleted,
+        JobStep::UpgradeCommenced,
+        JobStep::UpgradeCompleted,
+        JobStep::PostHealthCheckCompleted,
+        JobStep::UpgradeSucceeded,
+    ] {
+        let said = world.said.iter().filter(|event| event.step == step).count();
+        assert_eq!(said, 1, "{step:?}");
+    }
+}
+
+/// A job without a release runs the whole flow and its hooks, and never sets UpgradeCompleted.
+#[test]
+fn without_a_release_only_hooks_run() {
+    let mut noop = job("j");
+    noop.spec.desired_version = None;
+    let events = [HookEvent::Start, HookEvent::UpgradeComplete];
+    let mut world = World::new([noop]).with_hooks([hook("h", &events)]);
+    world.settle("j");
+    world.end_hooks("start", "Complete");
+    world.settle("j");
+    world.end_hooks("upgradecomplete", "Complete");
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
+    assert_eq!(world.condition("j", "UpgradeCompleted"), None);
+    assert_eq!(world.cluster.spec.desired_update, None);
+    assert_eq!(world.lock(), None);
+}
+
+#[test]
+fn a_release_that_is_not_available_with_version_and_image_is_withdrawn() {
+    let world = || World::new([job("j")]);
+    let mut other_image = world();
+    let status = other_image.cluster.status.get_or_insert_default();
+    status.available_updates[0].image = Some("another".to_owned());
+    let mut conditional = world();
+    let status = conditional.cluster.status.get_or_insert_default();
+    status.conditional_updates = serde_json::from_value(json!([{ "release": release(NEW) }])).unwrap();
+    status.available_updates = Vec::new().into();
+    let mut unchecked = other_image.clone();
+    unchecked
+        .jobs
+        .get_mut("j")
+        .unwrap()
+        .spec
+        .desired_version_check_availability = Some(false);
+    let mut asked = other_image.clone();
+    asked.cluster.spec.desired_update = Some(DesiredUpdate {
+        version: Some(NEW.to_owned()),
+        image: Some(image(NEW)),
+        ..DesiredUpdate::default()
+    });
+    for (case, mut world, end) in [
+        ("available", world(), None),
+        ("another image", other_image, Some("UpgradeWithdrawn")),
+        ("conditional", conditional, Some("UpgradeWithdrawn")),
+        ("not checked", unchecked, None),
+        ("asked for already", asked, None),
+    ] {
+        world.settle("j");
+        assert_eq!(world.end("j").as_deref(), end, "{case}");
+        assert_eq!(
+            world.cluster.spec.desired_update.is_some(),
+            end.is_none(),
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn the_desired_update_is_written_whole() {
+    let mut forced = job("j");
+    forced.spec.desired_version.as_mut().unwrap().force = Some(true);
+    let mut world = World::new([forced]);
+    world.cluster.spec.desired_update = serde_json::from_value(json!({
+        "version": "4.16.3", "image": "x", "acceptRisks": [{ "name": "Risk" }], "architecture": "Multi",
+    }))
+    .unwrap();
+    world.settle("j");
+    let update = json!(world.cluster.spec.desired_update);
+    assert_eq!(
+        update,
+        json!({ "version": NEW, "image": image(NEW), "force": true })
+    );
+}
+
+/// A diverging point: an entry from before says only that the cluster has run the release once.
+#[test]
+fn only_what_completes_after_the_cluster_was_asked_counts() {
+    let mut world = World::new([job("j")]);
+    let status = world.cluster.status.get_or_insert_default();
+    status.history.push(history(NEW, "Completed", START - hours(200)));
+    world.settle("j");
+    assert_eq!(
+        world.condition("j", "UpgradeCompleted").as_deref(),
+        Some("False/InProgress")
+    );
+    world.begin_update();
+    world.settle("j");
+    assert_eq!(
+        world.condition("j", "UpgradeCompleted").as_deref(),
+        Some("False/InProgress")
+    );
+    world.now += hours(1);
+    world.complete_update();
+    // Somebody goes on to another release before we look.
+    let status = world.cluster.status.get_or_insert_default();
+    status.history.insert(0, history("4.16.6", "Partial", world.now));
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
+}
+
+#[test]
+fn what_has_begun_is_not_asked_for_again() {
+    let mut world = World::new([job("j")]);
+    world.settle("j");
+    world.begin_update();
+    // Somebody clears the desired update: the cluster goes on.
+    world.cluster.spec.desired_update = None;
+    world.touch_cluster();
+    world.settle("j");
+    assert_eq!(world.end("j"), None);
+    assert_eq!(world.cluster.spec.desired_update, None);
+    world.now += hours(1);
+    world.complete_update();
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
+}
+
+#[test]
+fn why_the_cluster_makes_no_progress_is_said() {
+    let mut world = World::new([job("j")]);
+    world.settle("j");
+    let status = world.cluster.status.get_or_insert_default();
+    status.conditions = serde_json::from_value(json!([
+        { "type": "ReleaseAccepted", "status": "False", "reason": "PreconditionChecks", "message": "not upgradeable" },
+    ]))
+    .unwrap();
+    world.settle("j");
+    let message = world.message("j", "UpgradeCompleted");
+    assert!(
+        message.contains("PreconditionChecks: not upgradeable"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_release_says_whether_it_is_for_several_architectures() {
+    let mut multi = job("j");
+    let target = multi.spec.desired_version.as_mut().unwrap();
+    target.version = Some(OLD.to_owned());
+    target.image = None;
+    target.architecture = Some("Multi".to_owned());
+    multi.spec.desired_version_check_availability = Some(false);
+    let mut world = World::new([multi]);
+    world.settle("j");
+    assert_eq!(
+        world.condition("j", "UpgradeCompleted").as_deref(),
+        Some("False/InProgress")
+    );
+    let status = world.cluster.status.get_or_insert_default();
+    status.desired = serde_json::from_value(json!({ "version": OLD, "architecture": "Multi" })).unwrap();
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
+}
+
+#[test]
+fn times_of_transition_move_only_with_the_status() {
+    let mut world = World::new([job("j")]);
+    world.settle("j");
+    let times = |world: &World| {
+        let status = world.jobs["j"].status.clone().unwrap();
+        let conditions = status.conditions.unwrap().into_iter();
+        conditions
+            .map(|condition| condition.last_transition_time.0)
+            .collect::<Vec<_>>()
+    };
+    let before = times(&world);
+    world.now += minutes(10);
+    world.begin_update();
+    let writes = world.written.len();
+    world.settle("j");
+    assert_eq!(times(&world), before);
+    assert_eq!(world.written.len(), writes);
+    let status = world.jobs["j"].status.clone().unwrap();
+    assert!(
+        status
+            .conditions
+            .unwrap()
+            .iter()
+            .all(|condition| condition.observed_generation == Some(1))
+    );
+}
+
+#[test]
+fn the_cluster_is_asked_only_after_the_status_says_so() {
+    let mut world = World::new([job("j")]);
+    for _ in 0..10 {
+        let decision = world.decide("j");
+        let asks = decision
+            .writes
+            .iter()
+            .any(|write| matches!(write, JobWrite::SetDesiredUpdate { .. }));
+        let conditions = decision.status.conditions.unwrap_or_default();
+        let announced = drydock_api::conditions::is_false(&conditions, "UpgradeCompleted");
+        assert!(!asks || announced);
+        world.reconcile("j");
+    }
+    assert!(world.cluster.spec.desired_update.is_some());
+}
