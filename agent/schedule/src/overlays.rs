@@ -1,13 +1,14 @@
 //! Managed ClusterVersions: which spec is in force, and which ones will be (Maintenance schedules, sections 1.6 and 3.7).
 
 use drydock_api::Fields;
+use drydock_api::conditions::{self, DesiredCondition, FALSE, TRUE};
 use drydock_api::openshift::cluster_version::ClusterVersionSpec;
 use drydock_api::schedule::{
     ClusterVersionPreview, ManagedClusterVersionSpec, ManagedClusterVersionStatus, OverlayPreview,
-    ScheduledOverlay,
+    ScheduledOverlay, condition,
 };
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 /// What a managed ClusterVersion says at a moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +71,90 @@ pub fn upstream(in_force: &ClusterVersionSpec, present: &ClusterVersionSpec) -> 
         desired_update: present.desired_update.clone(),
         ..in_force.clone()
     }
+}
+
+/// What has to change in the spec of OpenShift's ClusterVersion, as a JSON merge patch of it; nothing if it is as it should be.
+pub fn change(in_force: &ClusterVersionSpec, present: &ClusterVersionSpec) -> Option<Value> {
+    let wanted = upstream(in_force, present);
+    merge_patch(&json!(present), &json!(wanted))
+}
+
+fn merge_patch(present: &Value, wanted: &Value) -> Option<Value> {
+    match (present, wanted) {
+        (Value::Object(present), Value::Object(wanted)) => {
+            let mut patch = Map::new();
+            let gone = present
+                .iter()
+                .filter(|(name, value)| !value.is_null() && wanted.get(*name).is_none_or(Value::is_null));
+            patch.extend(gone.map(|(name, _)| (name.clone(), Value::Null)));
+            for (name, value) in wanted.iter().filter(|(_, value)| !value.is_null()) {
+                let known = present.get(name).unwrap_or(&Value::Null);
+                patch.extend(merge_patch(known, value).map(|change| (name.clone(), change)));
+            }
+            (!patch.is_empty()).then_some(Value::Object(patch))
+        }
+        (present, wanted) => (present != wanted).then(|| wanted.clone()),
+    }
+}
+
+/// Does a spec say which cluster it is of? OpenShift requires it.
+pub fn names_cluster(spec: &ClusterVersionSpec) -> bool {
+    spec.cluster_id.as_deref().is_some_and(|id| !id.is_empty())
+}
+
+/// What has come of applying a spec.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Application {
+    /// OpenShift's ClusterVersion has it.
+    Applied,
+    /// The spec in force names no cluster: it would take away what OpenShift requires.
+    NoClusterId,
+    /// OpenShift's ClusterVersion is not known, or refuses it.
+    Failed(String),
+}
+
+impl Application {
+    fn readiness(&self) -> (&'static str, &'static str, String) {
+        match self {
+            Self::Applied => (TRUE, "Applied", "OpenShift's ClusterVersion has the spec".to_owned()),
+            Self::NoClusterId => (
+                FALSE,
+                "NoClusterID",
+                "spec.template.spec.clusterID is missing: set it, until then OpenShift's ClusterVersion is left as it is"
+                    .to_owned(),
+            ),
+            Self::Failed(why) => (
+                FALSE,
+                "NotApplied",
+                format!("OpenShift's ClusterVersion does not have the spec, it is tried again: {why}"),
+            ),
+        }
+    }
+}
+
+/// Completes the status with what has come of it.
+pub fn conclude(
+    status: &mut ManagedClusterVersionStatus,
+    generation: Option<i64>,
+    application: &Application,
+    now: Timestamp,
+) {
+    status.observed_generation = generation;
+    // What names no cluster is no spec: the server refuses it here, too.
+    status.current.take_if(|spec| !names_cluster(spec));
+    for overlay in status.overlays.iter_mut().flatten() {
+        let is_whole = |preview: &ClusterVersionPreview| preview.spec.as_ref().is_some_and(names_cluster);
+        overlay.preview.take_if(|preview| !is_whole(preview));
+    }
+    let (is_ready, reason, message) = application.readiness();
+    let wanted = DesiredCondition {
+        type_: condition::READY,
+        status: is_ready,
+        reason,
+        message: &message,
+        observed_generation: generation,
+    };
+    conditions::set(status.conditions.get_or_insert_default(), &wanted, now);
 }
 
 /// A spec with an overlay: what is not empty in it takes precedence, objects are merged, lists are replaced.

@@ -8,7 +8,7 @@
 
 use drydock_api::openshift::cluster_version::ClusterVersionSpec;
 use drydock_api::schedule::ManagedClusterVersionSpec;
-use drydock_schedule::overlays::{OverlayPlan, decide, upstream};
+use drydock_schedule::overlays::{Application, OverlayPlan, change, conclude, decide, upstream};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -178,4 +178,70 @@ fn what_others_write_in_the_status_is_kept() {
         decide(&spec, Some(&present), at(JUNE)).status.observed_generation,
         Some(7)
     );
+}
+
+fn parsed(spec: Value) -> ClusterVersionSpec {
+    serde_json::from_value(spec).unwrap()
+}
+
+#[test]
+fn only_what_differs_is_changed_and_what_is_not_in_force_goes() {
+    let present = json!({
+        "clusterID": "c", "channel": "stable-4.16", "desiredUpdate": {"version": "4.16.2"},
+        "capabilities": {"baselineCapabilitySet": "v4.16", "additionalEnabledCapabilities": ["a"]},
+        "overrides": [{"kind": "Deployment"}],
+    });
+    for (in_force, expected) in [
+        (present.clone(), None),
+        (
+            json!({"clusterID": "c", "channel": "stable-4.17", "capabilities": {"baselineCapabilitySet": "v4.16"}}),
+            Some(json!({
+                "channel": "stable-4.17", "overrides": null,
+                "capabilities": {"additionalEnabledCapabilities": null},
+            })),
+        ),
+        (
+            json!({"clusterID": "c", "signatureStores": [], "desiredUpdate": {"version": "4.99.0"}}),
+            Some(json!({
+                "channel": null, "capabilities": null, "overrides": null, "signatureStores": [],
+            })),
+        ),
+    ] {
+        let changed = change(&parsed(in_force.clone()), &parsed(present.clone()));
+        assert_eq!(changed, expected, "{in_force}");
+    }
+}
+
+#[test]
+fn the_status_says_whether_the_spec_is_applied_and_has_no_spec_of_no_cluster() {
+    let now = at(JUNE);
+    let overlays = [(JULY, json!({ "clusterID": "c" }))];
+    for (template, application, ready, has_current) in [
+        (
+            json!({ "clusterID": "c" }),
+            Application::Applied,
+            ("True", "Applied"),
+            true,
+        ),
+        (
+            json!({}),
+            Application::NoClusterId,
+            ("False", "NoClusterID"),
+            false,
+        ),
+        (
+            json!({ "clusterID": "c" }),
+            Application::Failed("no".to_owned()),
+            ("False", "NotApplied"),
+            true,
+        ),
+    ] {
+        let mut status = decide(&spec(&template, &overlays), None, now).status;
+        conclude(&mut status, Some(7), &application, now);
+        let condition = &status.conditions.as_ref().unwrap()[0];
+        assert_eq!((condition.status.as_str(), condition.reason.as_str()), ready);
+        assert_eq!(status.observed_generation, Some(7));
+        assert_eq!(status.current.is_some(), has_current);
+        assert!(status.overlays.unwrap()[0].preview.is_some());
+    }
 }

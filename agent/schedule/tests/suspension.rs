@@ -149,3 +149,44 @@ fn a_window_that_ends_before_it_starts_is_never_in_force() {
         assert_eq!(suspensions.at(at(moment)), None, "{moment}");
     }
 }
+
+#[test]
+fn the_status_of_a_window_says_whether_it_can_be_used() {
+    let mut backwards = window("backwards", END, START);
+    let mut invalid = window("invalid", START, END);
+    invalid.spec.job_selector = Some(selector("name", "Is", &["a"]));
+    backwards.metadata.generation = Some(3);
+    let configs = [
+        config("b", "maintenance"),
+        config("a", "maintenance"),
+        config("c", "elsewhere"),
+    ];
+    let now = at(START);
+    for (window, expected) in [
+        (window("fine", START, END), ("True", "Usable")),
+        (backwards, ("False", "NeverInForce")),
+        (invalid, ("False", "InvalidSelector")),
+    ] {
+        let status = drydock_schedule::window::status(&window, &configs, [], now);
+        let condition = &status.conditions.as_ref().unwrap()[0];
+        assert_eq!((condition.status.as_str(), condition.reason.as_str()), expected);
+        assert_eq!(status.observed_generation, window.metadata.generation);
+        let names: Vec<String> = status
+            .matching_configs
+            .iter()
+            .flatten()
+            .map(|one| one.name.clone())
+            .collect();
+        assert_eq!(names, ["a", "b"]);
+        // Nothing changes as long as nothing has changed.
+        let again = UpgradeSuspensionWindow {
+            status: Some(status.clone()),
+            ..window
+        };
+        let later = at(END);
+        assert_eq!(
+            drydock_schedule::window::status(&again, &configs, [], later),
+            status
+        );
+    }
+}
