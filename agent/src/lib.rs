@@ -1,4 +1,4 @@
-//! The per-cluster agent: reconciles UpgradeConfig. [`run`] is the whole process; the binary, the sandbox and the tests
+//! The per-cluster agent: reconciles UpgradeConfig, and maintenance schedules. [`run`] is the whole process; the binary, the sandbox and the tests
 //! call it alike.
 
 mod controller;
@@ -8,9 +8,12 @@ mod metrics;
 mod monitoring;
 mod notify;
 mod providers;
+mod refusal;
 mod registry;
+mod schedule;
 mod settings;
 mod update_graph;
+mod watched;
 
 use drydock_runtime::Clock;
 use drydock_runtime::admin::{self, Readiness};
@@ -26,6 +29,7 @@ pub use drydock_engine::configuration;
 
 pub use crate::http::{Body, Exchange, Network};
 pub use monitoring::EndpointConfig;
+pub use schedule::{ScheduleNamespace, SchedulePart, ScheduleSettings};
 pub use settings::Settings;
 
 use std::sync::Arc;
@@ -96,6 +100,18 @@ pub async fn run(
         clock: clock.clone(),
     };
     tasks.spawn("provider", synchronizer.run(shutdown.clone()));
+    let schedules = schedule::Engine::new(
+        schedule::Context {
+            client: client.clone(),
+            clock: clock.clone(),
+            namespace: settings.namespace.clone(),
+            publisher: publisher.clone(),
+            metrics: metrics.clone(),
+        },
+        settings.schedule,
+        &settings.registry,
+    )?;
+    tasks.spawn("schedules", schedules.run(shutdown.clone()));
     let context = Context {
         monitoring: Monitoring::new(client.clone(), settings.network.clone(), settings.monitoring),
         network: settings.network,

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use drydock_agent::install_plans;
-use drydock_agent::{EndpointConfig, Settings};
-use drydock_api::names::AGENT_NAMESPACE;
+use drydock_agent::{EndpointConfig, ScheduleNamespace, SchedulePart, ScheduleSettings, Settings};
+use drydock_api::names::{AGENT_NAMESPACE, CLUSTER_VERSION};
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::telemetry::{self, LogFormat};
 use drydock_runtime::{Clock, exit, shutdown};
+use jiff::tz::TimeZone;
 
-/// Upgrades the cluster it runs on: reconciles UpgradeConfig.
+/// Upgrades the cluster it runs on: reconciles UpgradeConfig, and maintenance schedules.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -71,6 +72,8 @@ struct Arguments {
         requires = "prometheus_url"
     )]
     monitoring_token: Option<PathBuf>,
+    #[command(flatten)]
+    schedule: ScheduleArguments,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -85,6 +88,67 @@ impl Arguments {
                 token: self.monitoring_token.clone(),
             },
             _ => EndpointConfig::Services,
+        }
+    }
+}
+
+/// How maintenance schedules (managedupgrade.appuio.io) are acted on.
+#[derive(Debug, Args)]
+struct ScheduleArguments {
+    /// Where UpgradeConfigs, UpgradeJobs and UpgradeSuspensionWindows of maintenance schedules are: a namespace, or
+    /// nothing for all; else the agent's own. Others need rights of their own
+    #[arg(long, env = "DRYDOCK_SCHEDULE_NAMESPACE", value_name = "NAMESPACE")]
+    schedule_namespace: Option<String>,
+    /// Parts of maintenance schedules to leave alone
+    #[arg(
+        long,
+        env = "DRYDOCK_SCHEDULE_OFF",
+        value_name = "PART",
+        value_delimiter = ','
+    )]
+    schedule_off: Vec<Part>,
+    /// The name of the managed ClusterVersion: no other is acted on
+    #[arg(long, default_value = CLUSTER_VERSION, value_name = "NAME")]
+    managed_cluster_version_name: String,
+    /// The namespace of the managed ClusterVersion; else the agent's own
+    #[arg(long, value_name = "NAMESPACE")]
+    managed_cluster_version_namespace: Option<String>,
+    /// The name of OpenShift's ClusterVersion
+    #[arg(long, default_value = CLUSTER_VERSION, value_name = "NAME")]
+    managed_upstream_cluster_version_name: String,
+}
+
+/// A part of maintenance schedules.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Part {
+    /// UpgradeConfigs and UpgradeSuspensionWindows
+    UpgradeConfigs,
+    /// The managed ClusterVersion
+    ClusterVersion,
+}
+
+impl From<Part> for SchedulePart {
+    fn from(part: Part) -> Self {
+        match part {
+            Part::UpgradeConfigs => Self::UpgradeConfigs,
+            Part::ClusterVersion => Self::ClusterVersion,
+        }
+    }
+}
+
+impl From<ScheduleArguments> for ScheduleSettings {
+    fn from(arguments: ScheduleArguments) -> Self {
+        Self {
+            off: arguments.schedule_off.into_iter().map(Into::into).collect(),
+            namespace: match arguments.schedule_namespace {
+                None => ScheduleNamespace::Own,
+                Some(all) if all.is_empty() => ScheduleNamespace::All,
+                Some(namespace) => ScheduleNamespace::Named(namespace),
+            },
+            managed_namespace: arguments.managed_cluster_version_namespace,
+            managed_name: arguments.managed_cluster_version_name,
+            upstream_name: arguments.managed_upstream_cluster_version_name,
+            local_zone: TimeZone::system(),
         }
     }
 }
@@ -112,6 +176,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
         admin_address: Some(arguments.admin_address),
         monitoring: arguments.monitoring(),
         namespace: arguments.namespace,
+        schedule: arguments.schedule.into(),
         ..Settings::default()
     };
     let metrics = RequestMetrics::register(&settings.registry).context("registering request metrics")?;

@@ -6,6 +6,7 @@ use drydock_api::names::AGENT_NAMESPACE;
 
 use crate::http::Network;
 use crate::monitoring::EndpointConfig;
+use crate::schedule::ScheduleSettings;
 
 /// What can be configured when the agent starts.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub struct Settings {
     pub network: Network,
     /// Where Prometheus and Alertmanager are.
     pub monitoring: EndpointConfig,
+    /// How maintenance schedules are acted on.
+    pub schedule: ScheduleSettings,
 }
 
 impl Default for Settings {
@@ -30,6 +33,7 @@ impl Default for Settings {
             namespace: AGENT_NAMESPACE.to_owned(),
             network: Network::default(),
             monitoring: EndpointConfig::default(),
+            schedule: ScheduleSettings::default(),
         }
     }
 }

@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 
 use drydock_engine::drains::{Action, Strategy};
 
+pub(super) use crate::refusal::words;
+
 /// The UpgradeConfig as we wrote it last, until the watch has it, too.
 #[derive(Debug, Default)]
 pub(super) struct WriteCache(Mutex<Option<Arc<UpgradeConfig>>>);
@@ -254,23 +256,4 @@ fn gone(done: Result<(), kube::Error>) -> Result<(), kube::Error> {
         Err(kube::Error::Api(refusal)) if refusal.is_not_found() || refusal.is_conflict() => Ok(()),
         done => done,
     }
-}
-
-/// Why the API server does not do what it is asked for, in words for a condition: bounded, and without addresses.
-pub(super) fn words(error: &kube::Error) -> String {
-    const LONGEST: usize = 400;
-    let text = match error {
-        kube::Error::Api(refusal) if refusal.message.is_empty() => {
-            format!("the API server answers {} {}", refusal.code, refusal.reason)
-        }
-        kube::Error::Api(refusal) => refusal.message.clone(),
-        error => {
-            let mut innermost: &dyn std::error::Error = error;
-            while let Some(source) = innermost.source() {
-                innermost = source;
-            }
-            innermost.to_string()
-        }
-    };
-    text.chars().take(LONGEST).collect()
 }

@@ -32,7 +32,12 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("drydock-schedule", &["drydock-api"]),
     (
         "drydock-agent",
-        &["drydock-api", "drydock-engine", "drydock-runtime"],
+        &[
+            "drydock-api",
+            "drydock-engine",
+            "drydock-runtime",
+            "drydock-schedule",
+        ],
     ),
     ("kube-sandbox", &["virtual-clock"]),
     ("ocm-sandbox", &["kube-sandbox"]),

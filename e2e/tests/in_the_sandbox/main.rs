@@ -23,5 +23,6 @@ mod main_job;
 mod operators;
 mod rights;
 mod rollout_rules;
+mod schedule;
 mod sequence_of_operations;
 mod simulation;

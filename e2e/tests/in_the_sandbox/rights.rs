@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use drydock_api::mcu::ManagedClustersUpgradeRecord;
-use drydock_api::names::UPGRADE_UID_LABEL;
+use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_UID_LABEL};
+use drydock_api::schedule::UpgradeJob;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::fleet;
 use drydock_e2e::local_fleet;
@@ -14,8 +15,8 @@ use drydock_e2e::spoke::{self, Spoke};
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::leader::{Election, Leadership, LeaseSettings, leader_only_writes};
 use drydock_sandbox::test_env::TestEnvSettings;
-use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt};
 use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo};
 use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
@@ -153,6 +154,69 @@ async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
     fleet.shut_down().await.unwrap();
 }
 
+/// Maintenances of which the first is left out and the others succeed at once, so that some are deleted.
+async fn used_by_schedules() -> Rights {
+    let spoke = Spoke::start(|_| {}, |outside| outside).await.unwrap();
+    let server = spoke.fleet.env.spoke(spoke::NAME).unwrap();
+    let used = watch(server, "drydock-agent");
+    // What was watched before is watched again, so that it is seen.
+    server.compact();
+    server.cut_watches(|who, _| who == "drydock-agent");
+    let id = spoke.version().await.unwrap().spec.cluster_id;
+    let objects = [
+        (
+            "UpgradeConfig",
+            "five-minutes",
+            json!({
+                "schedule": {"cron": "*/5 * * * *", "location": "UTC"}, "successfulJobsHistoryLimit": 1,
+                "jobTemplate": {"spec": {"config": {
+                    "upgradeTimeout": "6h", "preUpgradeHealthChecks": {}, "postUpgradeHealthChecks": {},
+                }}},
+            }),
+        ),
+        (
+            "UpgradeSuspensionWindow",
+            "first",
+            json!({
+                "start": "2026-01-05T08:00:00Z", "end": "2026-01-05T08:06:00Z", "reason": "x", "configSelector": {},
+            }),
+        ),
+        (
+            "ClusterVersion",
+            "version",
+            json!({"template": {"spec": {"clusterID": id, "channel": "fast-4.14"}}}),
+        ),
+    ];
+    for (kind, name, spec) in objects {
+        let object = json!({
+            "apiVersion": "managedupgrade.appuio.io/v1beta1", "kind": kind,
+            "metadata": {"name": name, "namespace": AGENT_NAMESPACE}, "spec": spec,
+        });
+        let object = serde_json::from_value(object).unwrap();
+        manifests::apply(&spoke.client, &object).await.unwrap();
+    }
+    let jobs: Api<UpgradeJob> = Api::namespaced(spoke.client.clone(), AGENT_NAMESPACE);
+    let succeeded = json!({"status": {"conditions": [{
+        "type": "Succeeded", "status": "True", "reason": "Succeeded", "message": "",
+        "lastTransitionTime": "2026-01-05T08:00:00Z",
+    }]}});
+    for _ in 0..20 {
+        tokio::time::sleep(HOUR / 60).await;
+        for job in jobs.list(&ListParams::default()).await.unwrap().items {
+            let patch = Patch::Merge(&succeeded);
+            let name = job.name_any();
+            jobs.patch_status(&name, &PatchParams::default(), &patch)
+                .await
+                .unwrap();
+        }
+    }
+    let mut used = used.lock().unwrap().clone();
+    // Required by no request: an owner that blocks deletion needs it.
+    used.insert("managedupgrade.appuio.io upgradeconfigs/finalizers update".to_owned());
+    spoke.fleet.shut_down().await.unwrap();
+    used
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_agent_has_the_rights_that_it_uses_and_no_others() {
     let change = |settings: &mut TestEnvSettings| settings.clusters[0].faults.extend([Fault::DrainStuck]);
@@ -193,6 +257,7 @@ async fn the_agent_has_the_rights_that_it_uses_and_no_others() {
     }
     // An apply that creates is checked as both.
     used.insert(" configmaps create".to_owned());
-    assert_eq!(used, granted("manifests/agent/rbac.yaml"));
     spoke.fleet.shut_down().await.unwrap();
+    used.extend(used_by_schedules().await);
+    assert_eq!(used, granted("manifests/agent/rbac.yaml"));
 }

@@ -1,0 +1,46 @@
+//! Why something about maintenance schedules could not be done.
+
+use drydock_engine::facts::Unread;
+use drydock_runtime::panics::Panicked;
+use thiserror::Error;
+
+use crate::refusal;
+
+/// Why an object could not be brought further. It is tried again.
+#[derive(Debug, Error)]
+pub(super) enum ReconcileError {
+    /// What is asked for cannot be written.
+    #[error("writing {what}: {why}")]
+    Write {
+        /// What was to be written, and where.
+        what: String,
+        /// Why not.
+        why: String,
+    },
+    /// What a decision depends on cannot be read.
+    #[error("watching {kind}: {why}")]
+    NotRead {
+        /// The kind.
+        kind: &'static str,
+        /// Why not.
+        why: Unread,
+    },
+    /// A bug.
+    #[error(transparent)]
+    Panicked(#[from] Panicked),
+}
+
+impl ReconcileError {
+    /// The server does not do a write.
+    pub fn write(what: impl Into<String>, error: &kube::Error) -> Self {
+        Self::Write {
+            what: what.into(),
+            why: refusal::words(error),
+        }
+    }
+
+    /// A watch fails.
+    pub fn not_read(kind: &'static str) -> impl FnOnce(Unread) -> Self {
+        move |why| Self::NotRead { kind, why }
+    }
+}

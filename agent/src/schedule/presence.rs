@@ -1,0 +1,118 @@
+//! Which kinds of maintenance schedules the cluster has. A kind may be installed later, or go: as long as one is missing, the API server is
+//! asked every few minutes which there are; once all are there, not at all.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drydock_api::schedule::GROUP;
+use kube::Client;
+use tokio::sync::{Notify, watch};
+
+use crate::refusal;
+
+/// How often it is asked for kinds that are missing.
+const LOOK_AGAIN: Duration = Duration::from_mins(2);
+/// After how long it is asked again where the API server did not answer, or a watch says that its kind is gone.
+const ASK_AGAIN: Duration = Duration::from_secs(30);
+
+/// Which kinds there are, by their plurals. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct Presence {
+    served: watch::Receiver<Option<BTreeSet<String>>>,
+    lost: Arc<Notify>,
+}
+
+/// Asks which kinds there are.
+pub(super) struct Discovery {
+    client: Client,
+    /// The kinds that are needed.
+    wanted: BTreeSet<String>,
+    served: watch::Sender<Option<BTreeSet<String>>>,
+    lost: Arc<Notify>,
+}
+
+/// Nothing is known yet; the second part finds out.
+pub(super) fn presence(client: Client, wanted: BTreeSet<String>) -> (Presence, Discovery) {
+    let (sender, served) = watch::channel(None);
+    let lost = Arc::new(Notify::new());
+    let presence = Presence {
+        served,
+        lost: Arc::clone(&lost),
+    };
+    let discovery = Discovery {
+        client,
+        wanted,
+        served: sender,
+        lost,
+    };
+    (presence, discovery)
+}
+
+impl Presence {
+    /// Waits until it is known whether there is such a kind.
+    pub async fn is_served(&self, plural: &str) -> bool {
+        let mut served = self.served.clone();
+        let known = served.wait_for(Option::is_some).await;
+        known.is_ok_and(|known| known.as_ref().is_some_and(|served| served.contains(plural)))
+    }
+
+    /// Waits until there is one of these kinds.
+    pub async fn wait_for_any(&self, plurals: &BTreeSet<String>) {
+        let mut served = self.served.clone();
+        let is_any = |served: &Option<BTreeSet<String>>| {
+            let served = served.as_ref();
+            served.is_some_and(|served| !served.is_disjoint(plurals))
+        };
+        if served.wait_for(is_any).await.is_err() {
+            // The other side goes with the process.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// A watch says that its kind is gone: what is known does not hold any more. Waits, so that nobody asks all the time.
+    pub async fn lost(&self) {
+        tokio::time::sleep(ASK_AGAIN).await;
+        let mut served = self.served.clone();
+        served.mark_unchanged();
+        self.lost.notify_one();
+        let _ended = served.changed().await;
+    }
+}
+
+impl Discovery {
+    /// Asks for as long as it is polled.
+    pub async fn run(self) {
+        loop {
+            let pause = match self.ask().await {
+                Ok(served) => {
+                    let is_complete = self.wanted.is_subset(&served);
+                    self.served.send_replace(Some(served));
+                    if is_complete {
+                        self.lost.notified().await;
+                        continue;
+                    }
+                    LOOK_AGAIN
+                }
+                Err(error) => {
+                    let why = refusal::words(&error);
+                    tracing::warn!(why, "asking which kinds of {GROUP} there are; it is asked again");
+                    ASK_AGAIN
+                }
+            };
+            tokio::select! {
+                () = self.lost.notified() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    async fn ask(&self) -> Result<BTreeSet<String>, kube::Error> {
+        let version = format!("{GROUP}/v1beta1");
+        match self.client.list_api_group_resources(&version).await {
+            Ok(list) => Ok(list.resources.into_iter().map(|resource| resource.name).collect()),
+            Err(kube::Error::Api(refusal)) if refusal.code == 404 => Ok(BTreeSet::new()),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What is written about maintenance schedules. Statuses, and OpenShift's ClusterVersion, are written over the version that was
+//! seen, or not at all.
+
+use std::fmt::Debug;
+
+use drydock_api::names::AGENT_MANAGER;
+use drydock_api::openshift::ClusterVersion;
+use drydock_api::schedule::UpgradeJob;
+use drydock_schedule::config::PrunedJob;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::error::ReconcileError;
+
+/// Writes a status, and gives the object as it is then.
+///
+/// # Errors
+/// If the server refuses, for example because the object has changed since.
+pub(super) async fn status<K>(
+    client: &Client,
+    object: &K,
+    status: &impl Serialize,
+) -> Result<K, ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned,
+{
+    let name = object.name_any();
+    let api: Api<K> = Api::namespaced(client.clone(), &object.namespace().unwrap_or_default());
+    let body = json!({
+        "apiVersion": K::api_version(&()),
+        "kind": K::kind(&()),
+        "metadata": {"name": name, "resourceVersion": object.meta().resource_version},
+        "status": status,
+    });
+    let parameters = PatchParams::apply(AGENT_MANAGER).force();
+    let written = api.patch_status(&name, &parameters, &Patch::Apply(body)).await;
+    written.map_err(|error| ReconcileError::write(format!("the status of {} {name}", K::kind(&())), &error))
+}
+
+/// Creates an UpgradeJob. Gives nothing if it is there already.
+///
+/// # Errors
+/// If the server refuses.
+pub(super) async fn create_job(
+    client: &Client,
+    job: &UpgradeJob,
+) -> Result<Option<UpgradeJob>, ReconcileError> {
+    let api: Api<UpgradeJob> = Api::namespaced(client.clone(), &job.namespace().unwrap_or_default());
+    let parameters = PostParams {
+        field_manager: Some(AGENT_MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    match api.create(&parameters, job).await {
+        Ok(created) => Ok(Some(created)),
+        Err(kube::Error::Api(refusal)) if refusal.is_already_exists() => Ok(None),
+        Err(error) => Err(ReconcileError::write(
+            format!("UpgradeJob {}", job.name_any()),
+            &error,
+        )),
+    }
+}
+
+/// Deletes an UpgradeJob; it must be the one that was looked at. One that is gone is as good.
+///
+/// # Errors
+/// If the server refuses.
+pub(super) async fn delete_job(
+    client: &Client,
+    namespace: &str,
+    job: &PrunedJob,
+) -> Result<(), ReconcileError> {
+    let api: Api<UpgradeJob> = Api::namespaced(client.clone(), namespace);
+    let parameters = DeleteParams::background().preconditions(Preconditions {
+        uid: job.uid.clone(),
+        resource_version: None,
+    });
+    match api.delete(&job.name, &parameters).await {
+        Err(kube::Error::Api(refusal)) if refusal.is_not_found() || refusal.is_conflict() => Ok(()),
+        Err(error) => Err(ReconcileError::write(
+            format!("the deletion of UpgradeJob {}", job.name),
+            &error,
+        )),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Changes the spec of OpenShift's ClusterVersion.
+///
+/// # Errors
+/// If the server refuses, for example because the object has changed since.
+pub(super) async fn cluster_version(
+    client: &Client,
+    seen: &ClusterVersion,
+    spec: &Value,
+) -> Result<ClusterVersion, kube::Error> {
+    let patch = json!({
+        "metadata": {"resourceVersion": seen.metadata.resource_version},
+        "spec": spec,
+    });
+    let parameters = PatchParams {
+        field_manager: Some(AGENT_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let api: Api<ClusterVersion> = Api::all(client.clone());
+    api.patch(&seen.name_any(), &parameters, &Patch::Merge(patch))
+        .await
+}
