@@ -7,6 +7,7 @@
 pub mod conditions;
 mod crd;
 pub mod duration;
+pub mod fact;
 mod foreign;
 pub mod list;
 pub mod machine_api;

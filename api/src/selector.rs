@@ -1,10 +1,42 @@
-//! Selecting clusters by their labels.
+//! Labels: what may be one, and selecting clusters by them.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
+
+/// The longest name in the key of a label, and the longest value, in bytes.
+const LONGEST_NAME: usize = 63;
+/// The longest prefix of a key, in bytes.
+const LONGEST_PREFIX: usize = 253;
+
+/// Whether a text may be the key of a label: `[prefix/]name`, the prefix a DNS name.
+pub fn is_label_key(key: &str) -> bool {
+    match key.split_once('/') {
+        Some((prefix, name)) => is_prefix(prefix) && is_name(name),
+        None => is_name(key),
+    }
+}
+
+/// Whether a text may be the value of a label, which may be empty.
+pub fn is_label_value(value: &str) -> bool {
+    value.is_empty() || is_name(value)
+}
+
+fn is_prefix(prefix: &str) -> bool {
+    let letters = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_part = |part: &str| is_name(part) && part.bytes().all(letters);
+    prefix.len() <= LONGEST_PREFIX && prefix.split('.').all(is_part)
+}
+
+/// Letters and digits, with `-`, `_` and `.` between them.
+fn is_name(name: &str) -> bool {
+    let is_end = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let bytes = name.as_bytes();
+    bytes.len() <= LONGEST_NAME && is_end(bytes.first()) && is_end(bytes.last()) && bytes.iter().all(is_inner)
+}
 
 /// One requirement on a label of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
@@ -59,6 +91,39 @@ impl From<&LabelMatch> for LabelSelector {
                 .as_ref()
                 .map(|requirements| requirements.iter().map(Into::into).collect()),
             match_labels: selector.match_labels.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_values_of_labels_are_those_of_kubernetes() {
+        let (longest, too_long) = ("a".repeat(63), "a".repeat(64));
+        let prefix = |length: usize| format!("{}a/b", "a.".repeat((length - 1) / 2));
+        for (text, is_key, is_value) in [
+            ("region", true, true),
+            ("A-b_c.9", true, true),
+            ("example.com/pool_1.2", true, false),
+            ("", false, true),
+            ("-", false, false),
+            ("-eu", false, false),
+            ("eu.", false, false),
+            ("e u", false, false),
+            ("example.com/", false, false),
+            ("/pool", false, false),
+            ("Example.com/pool", false, false),
+            ("example..com/pool", false, false),
+            ("a/b/c", false, false),
+            (&longest, true, true),
+            (&too_long, false, false),
+            (&prefix(253), true, false),
+            (&prefix(255), false, false),
+        ] {
+            assert_eq!(is_label_key(text), is_key, "key {text:?}");
+            assert_eq!(is_label_value(text), is_value, "value {text:?}");
         }
     }
 }

@@ -3,7 +3,6 @@
 mod cluster;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeType};
 use jiff::{SignedDuration, Timestamp};
@@ -18,27 +17,7 @@ use crate::silences::Silence;
 pub use cluster::{
     HistoryEntry, ObservedCluster, ReleaseRef, UnhealthyOperator, Workers, cluster, unhealthy, workers,
 };
-
-/// A value that was read, or why it was not.
-pub type Fact<T> = Result<T, Unread>;
-
-/// Why there is no value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unread {
-    /// Nobody has asked for it in this pass.
-    NotAsked,
-    /// It was asked for and could not be read; in words for people.
-    Failed(String),
-}
-
-impl fmt::Display for Unread {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAsked => formatter.write_str("it has not been asked for"),
-            Self::Failed(why) => formatter.write_str(why),
-        }
-    }
-}
+pub use drydock_api::fact::{Fact, Unread};
 
 /// Something that is read only when a decision needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

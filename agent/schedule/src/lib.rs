@@ -8,14 +8,12 @@
 
 pub mod calendar;
 pub mod config;
-pub mod facts;
 pub mod force_drain;
 mod instants;
 pub mod job;
 pub mod metrics;
 pub mod overlays;
 pub mod sample;
-pub mod selection;
 pub mod selector;
 pub mod suspension;
 pub mod version;

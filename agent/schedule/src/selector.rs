@@ -1,17 +1,15 @@
-//! Label selectors, as Kubernetes defines them: one that cannot be used is an error, and selects neither nothing nor everything.
+//! Which objects a label selector selects (Maintenance schedules, section 1). An absent one selects nothing or everything, depending on
+//! the field; one that cannot be used is an error, and selects neither.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use drydock_api::selector::{is_label_key, is_label_value};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use kube::core::{Expression, Selector, SelectorExt};
 use thiserror::Error;
 
 /// Labels of an object.
 pub type Labels = BTreeMap<String, String>;
-
-/// The longest name in a key, and the longest value.
-const LONGEST_NAME: usize = 63;
-/// The longest prefix of a key.
-const LONGEST_PREFIX: usize = 253;
 
 /// Why a selector cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -47,23 +45,58 @@ pub enum InvalidSelector {
     },
 }
 
-/// Are these labels selected? An empty selector selects everything.
-///
-/// # Errors
-/// If the selector cannot be used.
-pub fn selects(selector: &LabelSelector, labels: &Labels) -> Result<bool, InvalidSelector> {
-    let mut all = true;
-    for (key, value) in selector.match_labels.iter().flatten() {
-        check(key, std::slice::from_ref(value))?;
-        all &= labels.get(key) == Some(value);
-    }
-    for requirement in selector.match_expressions.iter().flatten() {
-        all &= meets(requirement, labels)?;
-    }
-    Ok(all)
+/// Which objects a selector selects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// None.
+    Nothing,
+    /// Those with matching labels; an empty selector matches all.
+    Matching(Selector),
 }
 
-fn meets(requirement: &LabelSelectorRequirement, labels: &Labels) -> Result<bool, InvalidSelector> {
+impl Selection {
+    /// Reads a selector that selects nothing if it is absent.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn or_nothing(selector: Option<&LabelSelector>) -> Result<Self, InvalidSelector> {
+        selector.map_or(Ok(Self::Nothing), Self::of)
+    }
+
+    /// Reads a selector that selects everything if it is absent.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn or_everything(selector: Option<&LabelSelector>) -> Result<Self, InvalidSelector> {
+        selector.map_or_else(|| Ok(Self::Matching(Selector::default())), Self::of)
+    }
+
+    /// Reads a selector. Kubernetes refuses more than [`Selector`] does: that is an error here, too.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn of(selector: &LabelSelector) -> Result<Self, InvalidSelector> {
+        let mut expressions: Vec<Expression> = Vec::new();
+        for (key, value) in selector.match_labels.iter().flatten() {
+            check(key, std::slice::from_ref(value))?;
+            expressions.push(Expression::Equal(key.clone(), value.clone()));
+        }
+        for requirement in selector.match_expressions.iter().flatten() {
+            expressions.push(expression(requirement)?);
+        }
+        Ok(Self::Matching(expressions.into_iter().collect()))
+    }
+
+    /// Does it select an object with these labels?
+    pub fn selects(&self, labels: &Labels) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Matching(selector) => selector.matches(labels),
+        }
+    }
+}
+
+fn expression(requirement: &LabelSelectorRequirement) -> Result<Expression, InvalidSelector> {
     let LabelSelectorRequirement {
         key,
         operator,
@@ -71,17 +104,17 @@ fn meets(requirement: &LabelSelectorRequirement, labels: &Labels) -> Result<bool
     } = requirement;
     let values = values.as_deref().unwrap_or_default();
     check(key, values)?;
-    let label = labels.get(key);
+    let set = || -> BTreeSet<String> { values.iter().cloned().collect() };
     let needs = |needs| InvalidSelector::Values {
         key: key.clone(),
         operator: operator.clone(),
         needs,
     };
     match (operator.as_str(), values.is_empty()) {
-        ("In", false) => Ok(label.is_some_and(|label| values.contains(label))),
-        ("NotIn", false) => Ok(label.is_none_or(|label| !values.contains(label))),
-        ("Exists", true) => Ok(label.is_some()),
-        ("DoesNotExist", true) => Ok(label.is_none()),
+        ("In", false) => Ok(Expression::In(key.clone(), set())),
+        ("NotIn", false) => Ok(Expression::NotIn(key.clone(), set())),
+        ("Exists", true) => Ok(Expression::Exists(key.clone())),
+        ("DoesNotExist", true) => Ok(Expression::DoesNotExist(key.clone())),
         ("In" | "NotIn", true) => Err(needs("needs at least one value")),
         ("Exists" | "DoesNotExist", false) => Err(needs("takes no values")),
         _ => Err(InvalidSelector::Operator {
@@ -92,40 +125,16 @@ fn meets(requirement: &LabelSelectorRequirement, labels: &Labels) -> Result<bool
 }
 
 fn check(key: &str, values: &[String]) -> Result<(), InvalidSelector> {
-    let (prefix, name) = match key.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, key),
-    };
-    let is_prefix = |prefix: &str| {
-        let letters = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'-';
-        let is_part = |part: &str| is_name(part, LONGEST_NAME) && part.bytes().all(letters);
-        prefix.len() <= LONGEST_PREFIX && prefix.split('.').all(is_part)
-    };
-    if !is_name(name, LONGEST_NAME) || !prefix.is_none_or(is_prefix) {
+    if !is_label_key(key) {
         return Err(InvalidSelector::Key(key.to_owned()));
     }
-    let wrong = values
-        .iter()
-        .find(|value| !value.is_empty() && !is_name(value, LONGEST_NAME));
-    match wrong {
+    match values.iter().find(|value| !is_label_value(value)) {
         Some(value) => Err(InvalidSelector::Value {
             key: key.to_owned(),
             value: value.clone(),
         }),
         None => Ok(()),
     }
-}
-
-/// Letters and digits, with `-`, `_` and `.` between them.
-fn is_name(text: &str, longest: usize) -> bool {
-    let is_end = |letter: Option<&u8>| letter.is_some_and(u8::is_ascii_alphanumeric);
-    let letters = text.as_bytes();
-    letters.len() <= longest
-        && is_end(letters.first())
-        && is_end(letters.last())
-        && letters
-            .iter()
-            .all(|letter| letter.is_ascii_alphanumeric() || b"-_.".contains(letter))
 }
 
 #[cfg(test)]
@@ -151,6 +160,19 @@ mod tests {
     }
 
     #[test]
+    fn an_absent_selector_selects_nothing_or_everything_and_an_empty_one_everything() {
+        let empty = LabelSelector::default();
+        for (selection, expected) in [
+            (Selection::or_nothing(None), false),
+            (Selection::or_everything(None), true),
+            (Selection::or_nothing(Some(&empty)), true),
+            (Selection::or_everything(Some(&empty)), true),
+        ] {
+            assert_eq!(selection.unwrap().selects(&Labels::new()), expected);
+        }
+    }
+
+    #[test]
     fn operators_mean_what_kubernetes_means() {
         let (with, without) = (labels(&[("pool", "worker")]), labels(&[]));
         for (operator, values, selects_with, selects_without) in [
@@ -162,14 +184,11 @@ mod tests {
             ("DoesNotExist", &[], false, true),
         ] {
             let selector = selector("pool", operator, values);
+            let selection = Selection::of(&selector).unwrap();
+            assert_eq!(selection.selects(&with), selects_with, "{operator} {values:?}");
             assert_eq!(
-                selects(&selector, &with),
-                Ok(selects_with),
-                "{operator} {values:?}"
-            );
-            assert_eq!(
-                selects(&selector, &without),
-                Ok(selects_without),
+                selection.selects(&without),
+                selects_without,
                 "{operator} {values:?}"
             );
         }
@@ -177,9 +196,8 @@ mod tests {
             match_labels: Some(with.clone()),
             match_expressions: None,
         };
-        assert_eq!(selects(&by_label, &with), Ok(true));
-        assert_eq!(selects(&by_label, &without), Ok(false));
-        assert_eq!(selects(&LabelSelector::default(), &without), Ok(true));
+        let selection = Selection::of(&by_label).unwrap();
+        assert!(selection.selects(&with) && !selection.selects(&without));
     }
 
     #[test]
@@ -195,11 +213,11 @@ mod tests {
             ("pool", "In", &["a b"], "not a value"),
             ("pool", "In", &["-"], "not a value"),
         ] {
-            let refusal = selects(&selector(key, operator, values), &labels(&[])).unwrap_err();
+            let refusal = Selection::of(&selector(key, operator, values)).unwrap_err();
             assert!(refusal.to_string().contains(words), "{refusal}");
         }
         for (key, value) in [("example.com/pool_1.2", ""), ("a", "A-b_c.9")] {
-            assert!(selects(&selector(key, "In", &[value]), &labels(&[])).is_ok());
+            assert!(Selection::of(&selector(key, "In", &[value])).is_ok());
         }
     }
 }

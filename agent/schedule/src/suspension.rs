@@ -9,10 +9,10 @@ use drydock_api::schedule::{
     MatchingObject, UpgradeConfig, UpgradeJob, UpgradeSuspensionWindow, UpgradeSuspensionWindowStatus,
 };
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::instants::later;
-use crate::selector::{InvalidSelector, selects};
+use crate::selector::{InvalidSelector, Labels, Selection};
 
 /// Which objects a window affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl<'a> Suspensions<'a> {
     ) -> Self {
         let windows = windows
             .into_iter()
-            .filter_map(|window| match selection(window, affects, object) {
+            .filter_map(|window| match is_selected(window, affects, object) {
                 Ok(false) => None,
                 Ok(true) => Some((window, None)),
                 Err(invalid) => Some((window, Some(invalid))),
@@ -109,23 +109,20 @@ impl<'a> Suspensions<'a> {
 }
 
 /// Is an object selected? No selector selects nothing.
-fn selection(
+fn is_selected(
     window: &UpgradeSuspensionWindow,
     affects: Affects,
     object: &ObjectMeta,
 ) -> Result<bool, InvalidSelector> {
-    let spec = &window.spec;
-    let selector: Option<&LabelSelector> = match affects {
-        Affects::Configs => spec.config_selector.as_ref(),
-        Affects::Jobs => spec.job_selector.as_ref(),
-    };
-    match selector {
-        Some(selector) if window.metadata.namespace == object.namespace => {
-            let none = std::collections::BTreeMap::new();
-            selects(selector, object.labels.as_ref().unwrap_or(&none))
-        }
-        _ => Ok(false),
+    if window.metadata.namespace != object.namespace {
+        return Ok(false);
     }
+    let selector = match affects {
+        Affects::Configs => &window.spec.config_selector,
+        Affects::Jobs => &window.spec.job_selector,
+    };
+    let selection = Selection::or_nothing(selector.as_ref())?;
+    Ok(selection.selects(object.labels.as_ref().unwrap_or(&Labels::new())))
 }
 
 /// The objects that a window selects, by name, as its status lists them: UpgradeJobs only if they would start in it.
@@ -136,16 +133,16 @@ pub fn matching<'a>(
     configs: impl IntoIterator<Item = &'a UpgradeConfig>,
     jobs: impl IntoIterator<Item = &'a UpgradeJob>,
 ) -> UpgradeSuspensionWindowStatus {
-    let is_selected = |affects, object: &ObjectMeta| selection(window, affects, object).unwrap_or(true);
+    let selects = |affects, object: &ObjectMeta| is_selected(window, affects, object).unwrap_or(true);
     let configs = configs
         .into_iter()
-        .filter(|config| is_selected(Affects::Configs, &config.metadata))
+        .filter(|config| selects(Affects::Configs, &config.metadata))
         .map(|config| &config.metadata);
     let span = window.spec.start.0..=window.spec.end.0;
     let jobs = jobs
         .into_iter()
         .filter(|job| span.contains(&job.spec.start_after.0))
-        .filter(|job| is_selected(Affects::Jobs, &job.metadata))
+        .filter(|job| selects(Affects::Jobs, &job.metadata))
         .map(|job| &job.metadata);
     UpgradeSuspensionWindowStatus {
         matching_configs: Some(by_name(configs)),

@@ -6,7 +6,7 @@ use drydock_api::schedule::{
 };
 use jiff::Timestamp;
 
-use crate::selector::{InvalidSelector, Labels, selects};
+use crate::selector::Selection;
 use crate::suspension::matching;
 
 /// The status that a window should have. `configs` and `jobs` are those of its namespace, or more.
@@ -47,10 +47,7 @@ fn readiness(window: &UpgradeSuspensionWindow) -> (bool, &'static str, String) {
         ("jobSelector", &spec.job_selector),
     ];
     for (field, selector) in selectors {
-        let invalid: Option<InvalidSelector> = selector
-            .as_ref()
-            .and_then(|selector| selects(selector, &Labels::new()).err());
-        if let Some(invalid) = invalid {
+        if let Err(invalid) = Selection::or_nothing(selector.as_ref()) {
             let message = format!(
                 "spec.{field} cannot be used and is taken to select everything, correct it: {invalid}"
             );

@@ -7,7 +7,8 @@ use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
-use super::{DrainPass, DrainSettings, later, whole_seconds};
+use super::{DrainPass, DrainSettings};
+use crate::instants::{later, whole_seconds};
 
 /// What the machine-config operator wants of a node's pods, `drain-…` or `uncordon-…`, and what of that has been done.
 const WANTED: &str = "machineconfiguration.openshift.io/desiredDrain";

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 
 use drydock_api::GoDuration;
 use drydock_api::conditions::{self, DesiredCondition, FALSE, TRUE};
+use drydock_api::fact::{Fact, Unread};
 use drydock_api::schedule::{NodeForceDrain, NodeForceDrainSpec, NodeForceDrainStatus};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
@@ -21,8 +22,8 @@ use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 pub use drains::is_drained;
 pub use pods::{Deletion, PodDeletion};
 
-use crate::facts::{Fact, Unread};
-use crate::selection::Selection;
+use crate::instants::{later, whole_seconds};
+use crate::selector::Selection;
 
 /// How often the drains are looked at while a node is drained, if nothing else is said.
 pub const DEFAULT_RECHECK: SignedDuration = SignedDuration::from_mins(3);
@@ -109,13 +110,13 @@ impl DrainSettings {
                 .map_err(|error| format!("spec.{path}: {error}"))
         };
         let namespaces = spec.namespace_selector.as_ref();
-        let namespaces = namespaces.map(|selector| Selection::or_everything(Some(selector)));
+        let namespaces = namespaces.map(Selection::of);
         let program = spec.pod_jq_selector.as_deref();
         let program = program
             .filter(|program| !program.trim().is_empty())
             .map(jq::Program::compile);
         Ok(Self {
-            nodes: Selection::or_everything(Some(&spec.node_selector))
+            nodes: Selection::of(&spec.node_selector)
                 .map_err(|error| format!("spec.nodeSelector: {error}"))?,
             namespaces: namespaces
                 .transpose()
@@ -234,14 +235,4 @@ impl<'a> DrainPass<'a> {
         conditions::set(self.status.conditions.get_or_insert_default(), &wanted, now);
         self.status.observed_generation = generation;
     }
-}
-
-/// A time this much later, or the last that there is.
-fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
-    time.checked_add(by).unwrap_or(Timestamp::MAX)
-}
-
-/// A time as it is on the wire.
-fn whole_seconds(time: Timestamp) -> Timestamp {
-    Timestamp::from_second(time.as_second()).unwrap_or(time)
 }

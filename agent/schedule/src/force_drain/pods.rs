@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use drydock_api::fact::{Fact, Unread};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -9,8 +10,8 @@ use kube::ResourceExt;
 use serde_json::json;
 
 use super::jq::{Program, Selected};
-use super::{DrainNeed, DrainPass, DrainSettings, Readiness, later};
-use crate::facts::{Fact, Unread};
+use super::{DrainNeed, DrainPass, DrainSettings, Readiness};
+use crate::instants::later;
 
 /// How a pod is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

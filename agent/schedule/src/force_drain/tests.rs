@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use drydock_api::fact::Unread;
 use drydock_api::schedule::{NodeForceDrain, ObservedNodeDrain};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
@@ -7,7 +8,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
 use super::{Deletion, DrainDecision, DrainNeed, DrainObservation, decide};
-use crate::facts::Unread;
 
 const START: Timestamp = Timestamp::constant(1_768_338_000, 0);
 

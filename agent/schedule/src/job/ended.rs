@@ -1,6 +1,7 @@
 //! An UpgradeJob that has ended: its last hooks run, its pools are put in order, and the lock becomes free
 //! (Maintenance schedules, sections 3.2 and 3.5). Nothing here changes the outcome.
 
+use drydock_api::fact::Unread;
 use drydock_api::names::PAUSED_ON_FAILURE_ANNOTATION;
 use drydock_api::openshift::MachineConfigPool;
 use drydock_api::schedule::HookEvent;
@@ -14,10 +15,9 @@ use super::hooks::{self, HookProgress, Occasion};
 use super::lock::{self, LockKey, LockState};
 use super::pass::Pass;
 use super::pools;
-use super::settings::{just_after, later};
 use super::write::{JobWrite, ObservedVersion, PoolMark};
-use crate::facts::Unread;
-use crate::selection::Selection;
+use crate::instants::{just_after, later};
+use crate::selector::Selection;
 
 /// How long pools that cannot be paused, or read, keep a failed UpgradeJob from giving the lock back.
 const PAUSE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use drydock_api::conditions::{self, AnyCondition, FALSE};
+use drydock_api::fact::{Fact, Unread};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion};
 use drydock_api::schedule::HealthChecks;
 use kube::ResourceExt;
@@ -12,8 +13,8 @@ use super::Need;
 use super::condition::{Failure, JobCondition, JobReason};
 use super::event::JobStep;
 use super::pass::{Flow, NEXT, Pass, STOP};
-use super::settings::{HealthSettings, just_after, later};
-use crate::facts::{Fact, Unread};
+use super::settings::HealthSettings;
+use crate::instants::{just_after, later};
 
 /// The alerts that a check is about, as PromQL: all critical ones that fire.
 pub const ALERTS: &str = r#"ALERTS{alertstate="firing",severity="critical"}"#;

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use drydock_api::fact::{Fact, Unread};
 use drydock_api::names::{UPGRADE_LOCK_ANNOTATION, UPGRADE_LOCK_OWNER_ANNOTATION};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::schedule::UpgradeJob;
@@ -14,7 +15,6 @@ use super::condition::JobReason;
 use super::event::JobStep;
 use super::pass::{Flow, NEXT, Pass, STOP};
 use super::write::{JobWrite, ObservedVersion};
-use crate::facts::{Fact, Unread};
 
 /// An UpgradeJob, by namespace and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -26,6 +26,7 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use drydock_api::fact::{Fact, Unread};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_api::schedule::{UpgradeJob, UpgradeJobHook, UpgradeJobStatus, UpgradeSuspensionWindow};
 use jiff::Timestamp;
@@ -34,7 +35,6 @@ use k8s_openapi::api::batch::v1::Job;
 pub use event::{JobEvent, JobStep};
 pub use write::{JobWrite, ObservedVersion};
 
-use crate::facts::{Fact, Unread};
 use crate::job::condition::JobCondition;
 use crate::job::health::Alert;
 use crate::job::lock::{JobRef, ObservedHolder};

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use drydock_api::conditions::{self, Condition, DesiredCondition, FALSE, TRUE};
+use drydock_api::fact::{Fact, Unread};
 use drydock_api::schedule::{HookStatus, UpgradeJobStatus, UpgradeNotificationStatus};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -15,10 +16,10 @@ use super::event::{JobEvent, JobStep};
 use super::hooks::{self, HookRun};
 use super::lock::JobRef;
 use super::notification;
-use super::settings::{Settings, later};
+use super::settings::Settings;
 use super::write::JobWrite;
 use super::{JobDecision, JobObservation, Need};
-use crate::facts::{Fact, Unread};
+use crate::instants::{later, whole_seconds};
 
 /// Whether the pass goes on to the next step.
 pub(super) type Flow = ControlFlow<()>;
@@ -130,7 +131,7 @@ impl<'a> Pass<'a> {
             observed_generation: self.seen.job.metadata.generation,
         };
         // On the wire times have whole seconds: what is compared later must be what is read then.
-        let now = Timestamp::from_second(self.now().as_second()).unwrap_or(self.now());
+        let now = whole_seconds(self.now());
         conditions::set(&mut self.conditions, &wanted, now);
         is_new
     }
@@ -149,24 +150,20 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The UpgradeJob has failed. What has ended stays as it is.
+    /// The UpgradeJob, which has not ended, has failed.
     pub fn fail(&mut self, failure: Failure, message: &str) -> Flow {
-        if !self.has_ended() {
-            let step = match failure {
-                Failure::PreHealthCheckFailed | Failure::UpgradeWithdrawn => JobStep::UpgradeSkipped,
-                _ => JobStep::UpgradeFailed,
-            };
-            let reason = JobReason::Failed(failure);
-            self.record(JobCondition::Failed, true, reason, step, message);
-        }
+        let step = match failure {
+            Failure::PreHealthCheckFailed | Failure::UpgradeWithdrawn => JobStep::UpgradeSkipped,
+            _ => JobStep::UpgradeFailed,
+        };
+        let reason = JobReason::Failed(failure);
+        self.record(JobCondition::Failed, true, reason, step, message);
         STOP
     }
 
-    /// The UpgradeJob has succeeded, or was skipped.
+    /// The UpgradeJob, which has not ended, has succeeded, or was skipped.
     pub fn succeed(&mut self, reason: JobReason, step: JobStep, message: &str) -> Flow {
-        if !self.has_ended() {
-            self.record(JobCondition::Succeeded, true, reason, step, message);
-        }
+        self.record(JobCondition::Succeeded, true, reason, step, message);
         STOP
     }
 

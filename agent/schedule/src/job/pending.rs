@@ -7,8 +7,8 @@ use super::condition::{Failure, JobCondition, JobReason};
 use super::event::JobStep;
 use super::hooks::{self, HookProgress, Occasion};
 use super::pass::{Flow, NEXT, Pass, STOP};
-use super::settings::just_after;
 use super::suspension;
+use crate::instants::just_after;
 
 /// Goes on once it has started.
 pub(super) fn advance(pass: &mut Pass<'_>) -> Flow {

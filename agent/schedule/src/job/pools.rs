@@ -13,8 +13,8 @@ use super::condition::{Failure, JobCondition, JobReason};
 use super::event::JobStep;
 use super::hooks::{self, HookProgress, Occasion};
 use super::pass::{Flow, NEXT, Pass, STOP};
-use super::settings::just_after;
 use super::write::{JobWrite, ObservedVersion, PoolMark};
+use crate::instants::just_after;
 
 /// The reason that hooks are given where the delay of a pool is over.
 const DELAY_REACHED: &str = "DelayReached";

@@ -10,10 +10,10 @@ use super::event::JobStep;
 use super::health::{self, Stage};
 use super::hooks::{self, HookProgress, Occasion};
 use super::pass::{Flow, NEXT, Pass, STOP};
-use super::settings::just_after;
 use super::update::{self, Progress};
 use super::write::{self, JobWrite, ObservedVersion};
 use super::{lock, pending, pools};
+use crate::instants::just_after;
 
 /// Goes on until the UpgradeJob has ended.
 pub(super) fn advance(pass: &mut Pass<'_>) -> Flow {

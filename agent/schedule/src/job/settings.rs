@@ -6,7 +6,8 @@ use drydock_api::GoDuration;
 use drydock_api::schedule::{DesiredVersion, HealthChecks, PoolUpgradeDelay, UpgradeJobSpec};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::selection::Selection;
+use crate::instants::later;
+use crate::selector::Selection;
 
 /// The defaults of the definition.
 const DEFAULT_UPGRADE_TIMEOUT: SignedDuration = SignedDuration::from_hours(12);
@@ -111,21 +112,6 @@ impl Settings {
         let until = matching().map(|delay| delay.until).max()?;
         Some((until, matching().filter_map(|delay| delay.at_most).min()))
     }
-}
-
-/// A time this much later, or the last that there is.
-pub(super) fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
-    let bound = if by.is_negative() {
-        Timestamp::MIN
-    } else {
-        Timestamp::MAX
-    };
-    time.checked_add(by).unwrap_or(bound)
-}
-
-/// The first whole second after a deadline that is itself still in time.
-pub(super) fn just_after(deadline: Timestamp) -> Timestamp {
-    later(deadline, SignedDuration::from_secs(1))
 }
 
 /// Reads texts, and notes what cannot be read.

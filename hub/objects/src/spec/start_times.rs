@@ -1,7 +1,7 @@
 //! When clusters may be started.
 
 use drydock_api::mcu;
-use drydock_api::selector::LabelMatch;
+use drydock_api::selector::{LabelMatch, is_label_key, is_label_value};
 use drydock_rollout::{Freeze, InvalidSpec, Selector, StartTimes, StartWindow, Window};
 use jiff::Timestamp;
 
@@ -63,26 +63,14 @@ fn selected(field: &str, selector: Option<&LabelMatch>) -> Result<Option<Selecto
     };
     // What no label can be would match nothing, and a freeze protect nothing, without a word.
     for (key, value) in selector.match_labels.iter().flatten() {
-        let name = key.rsplit_once('/').map_or(key.as_str(), |(_, name)| name);
-        if name.is_empty() || !is_label_text(name) {
+        if !is_label_key(key) {
             return Err(invalid(&field, format!("{key:?} is no key of a label")));
         }
-        if !is_label_text(value) {
+        if !is_label_value(value) {
             return Err(invalid(&field, format!("{value:?} is no value of a label")));
         }
     }
     parse_selector(&field, selector).map(Some)
-}
-
-/// Whether a text may be the value of a label: at most 63 letters, digits and `-_.`, the first and the last one a letter or digit.
-fn is_label_text(text: &str) -> bool {
-    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let is_outer = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
-    let bytes = text.as_bytes();
-    bytes.len() <= 63
-        && bytes.iter().all(|byte| is_inner(*byte))
-        && is_outer(bytes.first())
-        && is_outer(bytes.last())
 }
 
 #[cfg(test)]

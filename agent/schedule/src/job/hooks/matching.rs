@@ -6,8 +6,7 @@ use drydock_api::schedule::{HookEvent, HookRun, UpgradeJob, UpgradeJobHook};
 use jiff::Timestamp;
 use kube::ResourceExt;
 
-use crate::selection::Selection;
-use crate::selector::InvalidSelector;
+use crate::selector::{InvalidSelector, Selection};
 
 /// Whose a hook is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use drydock_api::schedule::{UpgradeJobHook, UpgradeJobHookStatus};
 use jiff::Timestamp;
 
 use super::hook_job::TemplateError;
-use crate::selection::Selection;
+use crate::selector::Selection;
 
 /// The status of a hook, with its condition Ready. The claim stays as it is.
 pub fn status(hook: &UpgradeJobHook, now: Timestamp) -> UpgradeJobHookStatus {

@@ -1,6 +1,7 @@
 //! The tracker: what has become of the Jobs of hooks. It remembers what Jobs that are gone have done, so that no hook runs twice for
 //! the same event.
 
+use drydock_api::fact::Unread;
 use drydock_api::names::{
     HOOK_EVENT_LABEL, HOOK_JOB_FINALIZER, HOOK_LABEL, HOOK_TRACKING_KEY_LABEL, HOOK_UPGRADE_JOB_LABEL,
 };
@@ -9,7 +10,6 @@ use k8s_openapi::api::batch::v1::Job;
 use kube::ResourceExt;
 
 use super::names;
-use crate::facts::Unread;
 use crate::job::Need;
 use crate::job::event::JobStep;
 use crate::job::pass::Pass;

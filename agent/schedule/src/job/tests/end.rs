@@ -200,6 +200,29 @@ fn pools_are_paused_on_failure_once_and_a_person_may_unpause_them() {
     assert_eq!(paused(&world), ["person"]);
 }
 
+/// A pool that cannot be unpaused keeps the lock until the time of the UpgradeJob is over, and no longer.
+#[test]
+fn a_pool_that_cannot_be_unpaused_keeps_the_lock_no_longer_than_its_time() {
+    let mut delaying = job("j");
+    delaying.spec.config.machine_config_pools = Some(vec![delay("worker", Some("1h"), None)]);
+    let mut world = World::new([delaying]).with_pools([pool("worker")]);
+    world.settle("j");
+    world.refused = vec![crate::job::write::WrittenKind::MachineConfigPool];
+    world.update();
+    // The nodes need no update: the pool is unpaused at the end.
+    world.pools.get_mut("worker").unwrap().status = pool("worker").status;
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
+    assert_eq!(world.lock(), Some("maintenance/j"));
+    world.now = START + hours(12);
+    world.settle("j");
+    assert_eq!(world.lock(), Some("maintenance/j"));
+    world.now += jiff::SignedDuration::from_secs(1);
+    world.settle("j");
+    assert_eq!(world.lock(), None);
+    assert_eq!(world.pools["worker"].spec.paused, Some(true));
+}
+
 /// A person who unpauses one pool while another still has to be paused is respected, too.
 #[test]
 fn a_pool_is_paused_on_failure_only_once_whatever_comes_between() {

@@ -1,5 +1,6 @@
 //! Hooks (Maintenance schedules, section 3.6).
 
+use drydock_api::fact::Unread;
 use drydock_api::names::HOOK_JOB_FINALIZER;
 use drydock_api::schedule::{HookClaim, HookEvent, HookRun};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -7,7 +8,6 @@ use kube::ResourceExt;
 
 use super::fixture::*;
 use super::world::World;
-use crate::facts::Unread;
 use crate::job::{JobObservation, JobStep, decide};
 
 fn world(hooks: impl IntoIterator<Item = drydock_api::schedule::UpgradeJobHook>) -> World {
@@ -194,6 +194,43 @@ fn a_hook_that_is_edited_does_not_join_what_has_been_announced() {
         Some(drydock_api::schedule::HookFailurePolicy::Abort);
     world.settle("j");
     assert_eq!(world.end("j"), None);
+}
+
+/// While pools are still to be upgraded UpgradeComplete has passed.
+#[test]
+fn a_hook_that_is_edited_does_not_join_an_upgrade_that_is_complete() {
+    let mut world =
+        world([aborting(hook("h", &[HookEvent::Create]))]).with_pools([paused(outdated(pool("worker")))]);
+    world.settle("j");
+    world.end_hooks("create", "Complete");
+    world.settle("j");
+    world.update();
+    world.settle("j");
+    assert_eq!(world.condition("j", "Paused").as_deref(), Some("True/DelaySet"));
+    world.hooks.get_mut("h").unwrap().spec.events = Some(vec![HookEvent::UpgradeComplete]);
+    world.settle("j");
+    assert_eq!(world.names_of_hook_jobs(), ["j-hook-create-h"]);
+    world.set_paused("worker", false);
+    world.update_nodes();
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
+}
+
+/// All hooks of an event start together: none before one that has to be claimed is claimed.
+#[test]
+fn a_hook_that_is_claimed_starts_with_the_others() {
+    let mut once = hook("once", &[HookEvent::Start]);
+    once.spec.run = Some(HookRun::Next);
+    let mut world = world([once, hook("always", &[HookEvent::Start])]);
+    for _ in 0..4 {
+        world.reconcile("j");
+        assert_ne!(world.tracker("j").len(), 1, "one of them starts alone");
+    }
+    world.settle("j");
+    assert_eq!(
+        world.names_of_hook_jobs(),
+        ["j-hook-start-always", "j-hook-start-once"]
+    );
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! One upgrade at a time (Maintenance schedules, sections 2.7 and 11).
 
+use drydock_api::fact::Unread;
 use drydock_api::names::{UPGRADE_LOCK_ANNOTATION, UPGRADE_LOCK_OWNER_ANNOTATION};
 use serde_json::json;
 
 use super::fixture::*;
 use super::world::World;
-use crate::facts::Unread;
 use crate::job::lock::{HolderState, JobRef, LockKey, LockState, ObservedHolder, assess, free_if_stale};
 use crate::job::{JobStep, JobWrite, Need};
 

@@ -254,6 +254,49 @@ fn times_of_transition_move_only_with_the_status() {
     );
 }
 
+/// A condition that becomes something else is news; that its message changes is none.
+#[test]
+fn a_change_of_status_or_reason_is_said_once() {
+    let said = |world: &World, step: JobStep| world.said.iter().filter(|event| event.step == step).count();
+    let mut world = World::new([job("j"), job("other")]);
+    world.settle("other");
+    world.settle("j");
+    assert_eq!(world.condition("j", "Waiting").as_deref(), Some("True/LockHeld"));
+    assert_eq!(said(&world, JobStep::UpgradeWaiting), 1);
+    // Another reason: the other one is gone, and its update goes on without a lock.
+    world.begin_update();
+    let status = world.cluster.status.get_or_insert_default();
+    status.history[0].version = Some("4.16.3".to_owned());
+    status.history[0].image = Some(image("4.16.3"));
+    world.jobs.remove("other");
+    world.settle("j");
+    assert_eq!(
+        world.condition("j", "Waiting").as_deref(),
+        Some("True/UpgradeInProgress")
+    );
+    assert_eq!(said(&world, JobStep::UpgradeWaiting), 2);
+    // Another status, for the same reason.
+    let mut delaying = job("j");
+    delaying.spec.config.machine_config_pools = Some(vec![delay("worker", Some("1h"), None)]);
+    let mut world = World::new([delaying]).with_pools([pool("worker"), pool("infra")]);
+    world.settle("j");
+    assert_eq!(said(&world, JobStep::MachineConfigPoolsPaused), 1);
+    assert_eq!(said(&world, JobStep::MachineConfigPoolsUnpaused), 0);
+    world.now = START + hours(1);
+    world.settle("j");
+    assert_eq!(
+        world.condition("j", "MachineConfigPoolsPaused").as_deref(),
+        Some("False/DelaySet")
+    );
+    assert_eq!(said(&world, JobStep::MachineConfigPoolsUnpaused), 1);
+    // Another message only.
+    world.begin_update();
+    world.complete_update();
+    world.settle("j");
+    assert!(world.message("j", "UpgradeCompleted").contains("infra, worker"));
+    assert_eq!(said(&world, JobStep::UpgradeCommenced), 1);
+}
+
 #[test]
 fn the_cluster_is_asked_only_after_the_status_says_so() {
     let mut world = World::new([job("j")]);

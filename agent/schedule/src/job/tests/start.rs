@@ -141,7 +141,7 @@ fn a_window_whose_selector_cannot_be_used_counts() {
     assert!(
         world
             .message("j", "Succeeded")
-            .contains("jobSelector cannot be used")
+            .contains("its selector cannot be used")
     );
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use drydock_api::fact::Unread;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_api::schedule::{HookStatus, UpgradeJob, UpgradeJobHook, UpgradeSuspensionWindow};
 use jiff::Timestamp;
@@ -13,7 +14,6 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::fixture::{NAMESPACE, START, history, hours};
-use crate::facts::Unread;
 use crate::job::health::Alert;
 use crate::job::lock::{HolderState, ObservedHolder};
 use crate::job::write::WrittenKind;

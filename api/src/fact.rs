@@ -1,4 +1,4 @@
-//! What decisions look at: each fact is a value, or why it could not be read.
+//! What decisions look at: a fact is a value that was read, or why it was not.
 
 use std::fmt;
 
