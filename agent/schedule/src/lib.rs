@@ -4,7 +4,7 @@
 //! [`config`] decides what an UpgradeConfig does. [`calendar`] says when maintenances may start, and [`suspension`] when not; [`version`] to which
 //! version they upgrade; [`overlays`] which spec OpenShift's ClusterVersion has; [`window`] what the status of a suspension window says. [`job`]
 //! decides what an UpgradeJob does, from its hooks to its pools, and [`force_drain`] which pods of nodes are deleted that drain too long.
-//! [`metrics`] and [`sample`] say which series there are.
+//! [`metrics`] says which series there are.
 
 pub mod calendar;
 pub mod config;
@@ -13,7 +13,6 @@ mod instants;
 pub mod job;
 pub mod metrics;
 pub mod overlays;
-pub mod sample;
 pub mod selector;
 pub mod suspension;
 pub mod version;

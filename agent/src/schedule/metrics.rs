@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use drydock_runtime::Clock;
-use drydock_schedule::metrics::{FAMILIES, MetricKind, Series, of_cluster_version, of_config, of_window};
+use drydock_schedule::metrics::{FAMILIES, FamilyKind, Sample, of_cluster_version, of_config, of_window};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{GaugeVec, Opts, Registry};
@@ -12,8 +12,8 @@ use prometheus::{GaugeVec, Opts, Registry};
 use super::watches::Seen;
 
 struct ScheduleMetrics {
-    /// One scrape at a time.
-    families: Mutex<BTreeMap<MetricKind, GaugeVec>>,
+    /// The gauges by the names of their families. One scrape at a time.
+    gauges: Mutex<BTreeMap<&'static str, GaugeVec>>,
     descriptions: Vec<Desc>,
     seen: Seen,
     clock: Clock,
@@ -24,15 +24,15 @@ struct ScheduleMetrics {
 /// # Errors
 /// If the registry has one of their names already.
 pub(super) fn register(registry: &Registry, seen: Seen, clock: Clock) -> Result<(), prometheus::Error> {
-    let mut families = BTreeMap::new();
+    let mut gauges = BTreeMap::new();
     let mut descriptions = Vec::new();
-    for family in FAMILIES {
+    for family in FAMILIES.iter().filter(|family| family.kind == FamilyKind::Gauge) {
         let gauge = GaugeVec::new(Opts::new(family.name, family.help), family.labels)?;
         descriptions.extend(gauge.desc().into_iter().cloned());
-        families.insert(family.kind, gauge);
+        gauges.insert(family.name, gauge);
     }
     registry.register(Box::new(ScheduleMetrics {
-        families: Mutex::new(families),
+        gauges: Mutex::new(gauges),
         descriptions,
         seen,
         clock,
@@ -40,16 +40,16 @@ pub(super) fn register(registry: &Registry, seen: Seen, clock: Clock) -> Result<
 }
 
 impl ScheduleMetrics {
-    fn series(&self) -> Vec<Series> {
+    fn samples(&self) -> Vec<Sample> {
         let configs = self.seen.configs.objects();
-        let mut series: Vec<Series> = configs.iter().flat_map(|config| of_config(config)).collect();
+        let mut samples: Vec<Sample> = configs.iter().flat_map(|config| of_config(config)).collect();
         for window in self.seen.windows.objects() {
-            series.extend(of_window(&window, configs.iter().map(AsRef::as_ref)));
+            samples.extend(of_window(&window, configs.iter().map(AsRef::as_ref)));
         }
         for version in self.seen.managed.objects() {
-            series.extend(of_cluster_version(&version, self.clock.now()));
+            samples.extend(of_cluster_version(&version, self.clock.now()));
         }
-        series
+        samples
     }
 }
 
@@ -59,15 +59,15 @@ impl Collector for ScheduleMetrics {
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
-        let families = self.families.lock().unwrap_or_else(PoisonError::into_inner);
-        for family in families.values() {
-            family.reset();
+        let gauges = self.gauges.lock().unwrap_or_else(PoisonError::into_inner);
+        for gauge in gauges.values() {
+            gauge.reset();
         }
-        for series in self.series() {
-            if let Some(family) = families.get(&series.kind) {
-                family.with_label_values(&series.labels).set(series.value);
+        for sample in self.samples() {
+            if let Some(gauge) = gauges.get(sample.family.name) {
+                gauge.with_label_values(&sample.labels).set(sample.value);
             }
         }
-        families.values().flat_map(Collector::collect).collect()
+        gauges.values().flat_map(Collector::collect).collect()
     }
 }

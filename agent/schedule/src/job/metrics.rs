@@ -4,33 +4,38 @@
 use drydock_api::conditions;
 use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
 use drydock_api::schedule::{UpgradeJob, UpgradeJobHook};
-use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
 use super::condition::{self, JobCondition};
 use super::{hooks, pools, update};
-use crate::sample::{Family, Sample, number, sample};
+use crate::instants::whole_seconds;
+use crate::metrics::{Family, FamilyKind, Sample, key, number, seconds};
 
 /// 1 while the cluster is being upgraded.
 pub const CLUSTER_UPGRADING: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "openshift_upgrade_controller_cluster_upgrading",
     help: "1 while the desired update is not completed, or nodes of pools that are not paused are not updated.",
     labels: &[],
 };
 /// 1 while a pool is being upgraded.
 pub const POOLS_UPGRADING: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "openshift_upgrade_controller_machine_config_pools_upgrading",
     help: "1 while nodes of the pool are not updated and it is not paused.",
     labels: &["pool"],
 };
 /// 1 while a pool is paused.
 pub const POOLS_PAUSED: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "openshift_upgrade_controller_machine_config_pools_paused",
     help: "1 while the pool is paused.",
     labels: &["pool"],
 };
 /// The state of an UpgradeJob. The namespace is ours: two of the same name would make the same series.
-pub const JOB_STATE: Family = Family {
+pub const STATE: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "openshift_upgrade_controller_upgradejob_state",
     help: "1: the UpgradeJob is in this state, for this reason if it has ended.",
     labels: &[
@@ -47,31 +52,19 @@ pub const JOB_STATE: Family = Family {
     ],
 };
 /// When an UpgradeJob starts.
-pub const JOB_START_AFTER: Family = Family {
+pub const START_AFTER: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "openshift_upgrade_controller_upgradejob_start_after_timestamp_seconds",
     help: "When the UpgradeJob starts, in seconds since 1970.",
     labels: &["upgradejob", "namespace"],
 };
 /// Until when an UpgradeJob may start.
-pub const JOB_START_BEFORE: Family = Family {
+pub const START_BEFORE: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "openshift_upgrade_controller_upgradejob_start_before_timestamp_seconds",
     help: "Until when the UpgradeJob may start, in seconds since 1970.",
     labels: &["upgradejob", "namespace"],
 };
-
-/// All families.
-pub const FAMILIES: [&Family; 6] = [
-    &CLUSTER_UPGRADING,
-    &POOLS_UPGRADING,
-    &POOLS_PAUSED,
-    &JOB_STATE,
-    &JOB_START_AFTER,
-    &JOB_START_BEFORE,
-];
-
-fn seconds(time: Timestamp) -> f64 {
-    time.as_second() as f64
-}
 
 /// The samples of the cluster and its pools.
 pub fn of_cluster(cluster: Option<&ClusterVersion>, all: &[MachineConfigPool]) -> Vec<Sample> {
@@ -79,12 +72,16 @@ pub fn of_cluster(cluster: Option<&ClusterVersion>, all: &[MachineConfigPool]) -
     let mut samples = Vec::new();
     if let Some(cluster) = cluster {
         let upgrading = !update::is_settled(cluster) || all.iter().any(is_updating);
-        samples.push(sample(&CLUSTER_UPGRADING, Vec::new(), number(upgrading)));
+        samples.push(Sample::new(&CLUSTER_UPGRADING, &[], number(upgrading)));
     }
     for pool in all {
-        let name = || vec![pool.name_any()];
-        samples.push(sample(&POOLS_UPGRADING, name(), number(is_updating(pool))));
-        samples.push(sample(&POOLS_PAUSED, name(), number(pools::is_paused(pool))));
+        let name = pool.name_any();
+        samples.push(Sample::new(&POOLS_UPGRADING, &[&name], number(is_updating(pool))));
+        samples.push(Sample::new(
+            &POOLS_PAUSED,
+            &[&name],
+            number(pools::is_paused(pool)),
+        ));
     }
     samples
 }
@@ -98,39 +95,37 @@ pub fn of_jobs(jobs: &[UpgradeJob], all_hooks: &[UpgradeJobHook]) -> Vec<Sample>
                 .filter(|hook| hook.namespace() == job.namespace())
                 .cloned()
                 .collect();
-            let labels = || vec![job.name_any(), job.namespace().unwrap_or_default()];
+            let labels = key(&job.metadata);
             let (after, before) = (job.spec.start_after.0, job.spec.start_before.0);
             [
-                sample(&JOB_STATE, state_labels(job, &near), 1.0),
-                sample(&JOB_START_AFTER, labels(), seconds(after)),
-                sample(&JOB_START_BEFORE, labels(), seconds(before)),
+                of_state(job, &near),
+                Sample::new(&START_AFTER, &labels, seconds(after)),
+                Sample::new(&START_BEFORE, &labels, seconds(before)),
             ]
         })
         .collect()
 }
 
-fn state_labels(job: &UpgradeJob, near: &[UpgradeJobHook]) -> Vec<String> {
+fn of_state(job: &UpgradeJob, near: &[UpgradeJobHook]) -> Sample {
+    let [name, namespace] = key(&job.metadata);
     let (state, reason) = state(job);
-    let desired = job.spec.desired_version.as_ref();
-    let text = |field: Option<&String>| field.cloned().unwrap_or_default();
-    let force = desired.map(|desired| desired.force.unwrap_or(false).to_string());
-    vec![
-        job.name_any(),
-        whole_seconds(job.spec.start_after.0),
-        whole_seconds(job.spec.start_before.0),
-        force.unwrap_or_default(),
-        text(desired.and_then(|desired| desired.image.as_ref())),
-        text(desired.and_then(|desired| desired.version.as_ref())),
-        state.to_owned(),
-        reason,
-        hooks::matches_disruptive(near, job).to_string(),
-        job.namespace().unwrap_or_default(),
-    ]
-}
-
-fn whole_seconds(time: Timestamp) -> String {
-    let whole = Timestamp::from_second(time.as_second()).unwrap_or(time);
-    whole.to_string()
+    let time = |time: &Time| whole_seconds(time.0).to_string();
+    let desired = job.spec.desired_version.clone().unwrap_or_default();
+    let force = job.spec.desired_version.is_some();
+    let force = force.then(|| desired.force.unwrap_or(false).to_string());
+    let labels = [
+        name,
+        &time(&job.spec.start_after),
+        &time(&job.spec.start_before),
+        &force.unwrap_or_default(),
+        &desired.image.unwrap_or_default(),
+        &desired.version.unwrap_or_default(),
+        state,
+        &reason,
+        &hooks::matches_disruptive(near, job).to_string(),
+        namespace,
+    ];
+    Sample::new(&STATE, &labels, 1.0)
 }
 
 /// The state of an UpgradeJob, and its reason if it has ended.
@@ -183,9 +178,9 @@ mod tests {
             let samples = samples(world);
             let sample = samples
                 .into_iter()
-                .find(|sample| *sample.family == JOB_STATE)
+                .find(|sample| *sample.family == STATE)
                 .unwrap();
-            assert_eq!(sample.labels.len(), JOB_STATE.labels.len());
+            assert_eq!(sample.labels.len(), STATE.labels.len());
             sample.labels
         };
         let expected = |state: &str, reason: &str| {
@@ -217,9 +212,9 @@ mod tests {
         assert_eq!(state(&world), expected("failed", "TimedOut"));
         let start = seconds(START);
         let labels = ["j", "maintenance"];
-        assert_eq!(value(&samples(&world), &JOB_START_AFTER, &labels), Some(start));
+        assert_eq!(value(&samples(&world), &START_AFTER, &labels), Some(start));
         assert_eq!(
-            value(&samples(&world), &JOB_START_BEFORE, &labels),
+            value(&samples(&world), &START_BEFORE, &labels),
             Some(start + 3600.0)
         );
     }
@@ -264,12 +259,5 @@ mod tests {
         assert_eq!(value(&samples, &POOLS_UPGRADING, &["a"]), Some(1.0));
         assert_eq!(value(&samples, &POOLS_UPGRADING, &["b"]), Some(0.0));
         assert_eq!(value(&samples, &POOLS_PAUSED, &["b"]), Some(1.0));
-    }
-
-    #[test]
-    fn every_family_has_its_prefix() {
-        for family in FAMILIES {
-            assert!(family.name.starts_with("openshift_upgrade_controller_"));
-        }
     }
 }
