@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::fixture::*;
 use super::world::World;
-use crate::job::{JobStep, JobWrite};
+use crate::job::{JobStep, JobWrite, Need};
 
 fn conditions(world: &World) -> Vec<String> {
     let status = world.jobs["j"].status.clone().unwrap();
@@ -263,16 +263,12 @@ fn a_change_of_status_or_reason_is_said_once() {
     world.settle("j");
     assert_eq!(world.condition("j", "Waiting").as_deref(), Some("True/LockHeld"));
     assert_eq!(said(&world, JobStep::UpgradeWaiting), 1);
-    // Another reason: the other one is gone, and its update goes on without a lock.
-    world.begin_update();
-    let status = world.cluster.status.get_or_insert_default();
-    status.history[0].version = Some("4.16.3".to_owned());
-    status.history[0].image = Some(image("4.16.3"));
-    world.jobs.remove("other");
+    // Another reason, for the same status.
+    world.unreadable = vec![Need::ClusterVersion];
     world.settle("j");
     assert_eq!(
         world.condition("j", "Waiting").as_deref(),
-        Some("True/UpgradeInProgress")
+        Some("True/Unreadable")
     );
     assert_eq!(said(&world, JobStep::UpgradeWaiting), 2);
     // Another status, for the same reason.
