@@ -129,7 +129,7 @@ mutants: ## Put deliberate mistakes into a copy of hub and agent, and see that t
 .PHONY: alerts
 alerts: ## Test the alert rules with promtool (Debian's package prometheus)
 	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
-	for part in monitoring agent; do \
+	for part in monitoring agent agent/maintenance; do \
 		sed -n '/^  groups:/,$$ s/^  //p' "manifests/$$part/prometheusrule.yaml" > "$$folder/rules.yaml"; \
 		cp "manifests/$$part/tests.yaml" "$$folder"; \
 		promtool check rules "$$folder/rules.yaml"; \

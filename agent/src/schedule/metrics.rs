@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use drydock_api::schedule::UpgradeConfig;
 use drydock_runtime::Clock;
 use drydock_schedule::metrics::{FAMILIES, FamilyKind, Sample, of_cluster_version, of_config, of_window};
 use prometheus::core::{Collector, Desc};
@@ -42,6 +43,9 @@ pub(super) fn register(registry: &Registry, seen: Seen, clock: Clock) -> Result<
 impl ScheduleMetrics {
     fn samples(&self) -> Vec<Sample> {
         let configs = self.seen.configs.objects();
+        let jobs = self.seen.jobs.objects();
+        let jobs = || jobs.iter().map(AsRef::as_ref);
+        let of_config = |config: &UpgradeConfig| of_config(config, jobs());
         let mut samples: Vec<Sample> = configs.iter().flat_map(|config| of_config(config)).collect();
         for window in self.seen.windows.objects() {
             samples.extend(of_window(&window, configs.iter().map(AsRef::as_ref)));

@@ -1,11 +1,12 @@
 //! The UpgradeJobs of an UpgradeConfig.
 
-use drydock_api::conditions::is_true;
+use drydock_api::conditions::Condition;
 use drydock_api::schedule::{DEFAULT_SUCCESSFUL_JOBS, UpgradeConfig, UpgradeJob};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::NextDecision;
+use crate::job::condition::{self, JobCondition, JobReason};
 
 /// An UpgradeJob that is no longer needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +22,37 @@ pub struct PrunedJob {
 enum JobEnd {
     NotEnded,
     Succeeded,
+    /// It succeeded without having started, for a suspension window.
+    Skipped,
     Failed,
+}
+
+impl JobEnd {
+    fn of(job: &UpgradeJob) -> Self {
+        let is_succeeded = |end: &Condition| end.type_ == JobCondition::Succeeded.name();
+        match end_of(job) {
+            None => Self::NotEnded,
+            Some(end) if !is_succeeded(end) => Self::Failed,
+            Some(end) if end.reason == JobReason::Skipped.name() => Self::Skipped,
+            Some(_) => Self::Succeeded,
+        }
+    }
+}
+
+fn end_of(job: &UpgradeJob) -> Option<&Condition> {
+    let conditions = job.status.as_ref()?.conditions.as_deref()?;
+    condition::end(conditions)
+}
+
+/// When an UpgradeJob of an UpgradeConfig last succeeded without being skipped. `jobs` are those of its namespace, or more.
+pub(crate) fn last_success<'a>(
+    config: &UpgradeConfig,
+    jobs: impl IntoIterator<Item = &'a UpgradeJob>,
+) -> Option<Timestamp> {
+    let own = jobs.into_iter().filter(|job| {
+        is_controlled_by(&job.metadata, &config.metadata) && JobEnd::of(job) == JobEnd::Succeeded
+    });
+    own.filter_map(end_of).map(|end| end.last_transition_time.0).max()
 }
 
 /// An UpgradeJob of an UpgradeConfig. They are ordered by their start.
@@ -73,15 +104,16 @@ impl OwnedJobs {
         })
     }
 
-    /// The succeeded UpgradeJobs beyond those that are kept. The newest is always kept.
+    /// The succeeded UpgradeJobs beyond those that are kept. The newest is always kept, and so is the newest that was not skipped: it says
+    /// since when the cluster has had no maintenance.
     pub(super) fn superfluous(&self, kept: Option<i64>) -> Vec<PrunedJob> {
         let kept = kept.unwrap_or(DEFAULT_SUCCESSFUL_JOBS);
         let kept = usize::try_from(kept).ok().filter(|kept| *kept > 0);
-        let succeeded = self
-            .0
-            .iter()
-            .filter(|job| job.end == JobEnd::Succeeded && !job.deleting);
-        let superfluous = succeeded.skip(kept.unwrap_or(usize::MAX)).map(|job| PrunedJob {
+        let done = |end| matches!(end, JobEnd::Succeeded | JobEnd::Skipped);
+        let succeeded = self.0.iter().filter(|job| done(job.end) && !job.deleting);
+        let last = succeeded.clone().find(|job| job.end == JobEnd::Succeeded);
+        let superfluous = succeeded.skip(kept.unwrap_or(usize::MAX));
+        let superfluous = superfluous.filter(|job| Some(*job) != last).map(|job| PrunedJob {
             name: job.name.clone(),
             uid: job.uid.clone(),
         });
@@ -92,21 +124,12 @@ impl OwnedJobs {
 impl OwnedJob {
     fn of(job: &UpgradeJob) -> Self {
         let metadata = &job.metadata;
-        let conditions = job
-            .status
-            .as_ref()
-            .and_then(|status| status.conditions.as_deref());
-        let is_true = |type_| is_true(conditions.unwrap_or_default(), type_);
         Self {
             start: job.spec.start_after.0,
             created: metadata.creation_timestamp.as_ref().map(|created| created.0),
             name: metadata.name.clone().unwrap_or_default(),
             uid: metadata.uid.clone(),
-            end: match (is_true("Succeeded"), is_true("Failed")) {
-                (true, _) => JobEnd::Succeeded,
-                (false, true) => JobEnd::Failed,
-                (false, false) => JobEnd::NotEnded,
-            },
+            end: JobEnd::of(job),
             deleting: metadata.deletion_timestamp.is_some(),
         }
     }

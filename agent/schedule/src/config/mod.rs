@@ -22,6 +22,7 @@ use crate::version;
 pub use event::ConfigEvent;
 use jobs::OwnedJobs;
 pub use jobs::PrunedJob;
+pub(crate) use jobs::last_success;
 use maintenance::Course;
 pub use next::{LeftOut, NextDecision};
 pub use settings::{InvalidConfig, Settings};

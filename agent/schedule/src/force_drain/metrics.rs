@@ -31,9 +31,9 @@ pub const POD_TERMINATIONS: Family = Family {
 const POD: &[&str] = &["node_force_drain", "node", "namespace", "pod_name", "pod_uid"];
 
 /// The samples of nodes.
-pub fn of_nodes(nodes: &[Node]) -> Vec<Sample> {
+pub fn of_nodes<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Vec<Sample> {
     let of = |node: &Node| Sample::new(&NODE_DRAINING, &[&node.name_any()], number(is_drained(node)));
-    nodes.iter().map(of).collect()
+    nodes.into_iter().map(of).collect()
 }
 
 /// By what a counter grows when a NodeForceDrain of this name deletes a pod.

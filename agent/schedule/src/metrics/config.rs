@@ -1,9 +1,11 @@
 //! The series of UpgradeConfigs.
 
 use drydock_api::GoDuration;
-use drydock_api::schedule::UpgradeConfig;
+use drydock_api::conditions::{self, TRUE};
+use drydock_api::schedule::{UpgradeConfig, UpgradeJob, condition};
 
-use super::{Family, FamilyKind, Sample, key, seconds};
+use super::{Family, FamilyKind, Sample, key, number, seconds};
+use crate::config::last_success;
 
 /// 1 for each UpgradeConfig.
 pub const INFO: Family = Family {
@@ -26,9 +28,30 @@ pub const NEXT_SCHEDULE: Family = Family {
     help: "The next times of the schedule, suspended or not, in seconds since 1970.",
     labels: &["upgradeconfig", "n", "timestamp", "namespace"],
 };
+/// Whether it can create UpgradeJobs; ours.
+pub const READY: Family = Family {
+    kind: FamilyKind::Gauge,
+    name: "openshift_upgrade_controller_upgradeconfig_ready",
+    help: "1 if the UpgradeConfig can create UpgradeJobs, else 0 and why.",
+    labels: &["upgradeconfig", "reason", "namespace"],
+};
+/// When it was created; ours.
+pub const CREATED: Family = Family {
+    kind: FamilyKind::Gauge,
+    name: "openshift_upgrade_controller_upgradeconfig_created_timestamp_seconds",
+    help: "When the UpgradeConfig was created, in seconds since 1970.",
+    labels: &["upgradeconfig", "namespace"],
+};
+/// When one of its UpgradeJobs succeeded last; ours.
+pub const LAST_SUCCESS: Family = Family {
+    kind: FamilyKind::Gauge,
+    name: "openshift_upgrade_controller_upgradeconfig_last_success_timestamp_seconds",
+    help: "When an UpgradeJob of the UpgradeConfig last succeeded without being skipped, in seconds since 1970.",
+    labels: &["upgradeconfig", "namespace"],
+};
 
-/// The samples of an UpgradeConfig.
-pub fn of_config(config: &UpgradeConfig) -> Vec<Sample> {
+/// The samples of an UpgradeConfig; `jobs` are the UpgradeJobs of its namespace, or more.
+pub fn of_config<'a>(config: &UpgradeConfig, jobs: impl IntoIterator<Item = &'a UpgradeJob>) -> Vec<Sample> {
     let [name, namespace] = key(&config.metadata);
     let spec = &config.spec;
     let schedule = &spec.schedule;
@@ -40,7 +63,18 @@ pub fn of_config(config: &UpgradeConfig) -> Vec<Sample> {
         let seconds = window.signed().as_secs_f64();
         samples.push(Sample::new(&PIN_VERSION_WINDOW, &[name, namespace], seconds));
     }
+    if let Some(created) = &config.metadata.creation_timestamp {
+        samples.push(Sample::new(&CREATED, &[name, namespace], seconds(created.0)));
+    }
+    if let Some(success) = last_success(config, jobs) {
+        samples.push(Sample::new(&LAST_SUCCESS, &[name, namespace], seconds(success)));
+    }
     let status = config.status.as_ref();
+    let all = status.and_then(|status| status.conditions.as_deref());
+    if let Some(ready) = conditions::find(all.unwrap_or_default(), condition::READY) {
+        let labels = [name, &ready.reason, namespace];
+        samples.push(Sample::new(&READY, &labels, number(ready.status == TRUE)));
+    }
     let times = status.and_then(|status| status.next_possible_schedules.as_deref());
     for (number, next) in times.unwrap_or_default().iter().enumerate() {
         let time = next.time.0;

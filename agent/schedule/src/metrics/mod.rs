@@ -6,6 +6,7 @@
 
 mod cluster_version;
 mod config;
+mod machine;
 mod suspension_window;
 
 use jiff::Timestamp;
@@ -15,6 +16,7 @@ use crate::{force_drain, job};
 
 pub use cluster_version::of_cluster_version;
 pub use config::of_config;
+pub use machine::of_machines;
 pub use suspension_window::of_window;
 
 /// What the value of a family is.
@@ -66,6 +68,9 @@ pub const FAMILIES: &[&Family] = &[
     &config::INFO,
     &config::PIN_VERSION_WINDOW,
     &config::NEXT_SCHEDULE,
+    &config::READY,
+    &config::CREATED,
+    &config::LAST_SUCCESS,
     &suspension_window::INFO,
     &suspension_window::START,
     &suspension_window::END,
@@ -75,9 +80,14 @@ pub const FAMILIES: &[&Family] = &[
     &job::metrics::CLUSTER_UPGRADING,
     &job::metrics::POOLS_UPGRADING,
     &job::metrics::POOLS_PAUSED,
+    &job::metrics::POOL_MACHINES,
+    &job::metrics::POOL_UPDATED_MACHINES,
     &job::metrics::STATE,
     &job::metrics::START_AFTER,
     &job::metrics::START_BEFORE,
+    &job::metrics::WAITING,
+    &job::metrics::HOOK_STATE,
+    &machine::INFO,
     &force_drain::metrics::NODE_DRAINING,
     &force_drain::metrics::POD_DELETIONS,
     &force_drain::metrics::POD_TERMINATIONS,

@@ -290,3 +290,25 @@ fn succeeded_jobs_are_pruned_but_for_the_newest() {
         assert_eq!(names(cluster.plan(CREATED).prune), pruned, "{limit:?}");
     }
 }
+
+/// The last success says since when there has been none, however many maintenances have been skipped since.
+#[test]
+fn the_newest_job_that_was_not_skipped_is_never_pruned() {
+    let mut cluster = tuesdays();
+    let template = tuesdays().decide(FIRST).create.unwrap();
+    let job = |number: i64, reason: &str| -> UpgradeJob {
+        let mut job = template.clone();
+        job.metadata.name = Some(format!("job-{number}"));
+        job.spec.start_after.0 = at("2026-11-01T00:00:00Z") + jiff::SignedDuration::from_hours(number);
+        end(&mut job, "Succeeded");
+        let conditions = job.status.as_mut().unwrap().conditions.as_mut().unwrap();
+        reason.clone_into(&mut conditions[0].reason);
+        job
+    };
+    let reasons = ["Succeeded", "Succeeded", "Skipped", "Skipped", "Skipped"];
+    let jobs = (1..).zip(reasons);
+    cluster.jobs = jobs.map(|(number, reason)| job(number, reason)).collect();
+    cluster.config.spec.successful_jobs_history_limit = Some(2);
+    let pruned = cluster.plan(CREATED).prune.into_iter().map(|job| job.name);
+    assert_eq!(pruned.collect::<Vec<_>>(), ["job-3", "job-1"]);
+}

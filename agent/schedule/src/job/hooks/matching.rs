@@ -63,7 +63,9 @@ pub(super) fn any_disruptive(hooks: &[UpgradeJobHook], event: HookEvent, job: &U
 }
 
 /// Is one of the hooks that match the UpgradeJob disruptive?
-pub fn matches_disruptive(hooks: &[UpgradeJobHook], job: &UpgradeJob) -> bool {
-    let mut disruptive = hooks.iter().filter(|hook| hook.spec.disruptive == Some(true));
+pub fn matches_disruptive<'a>(hooks: impl IntoIterator<Item = &'a UpgradeJobHook>, job: &UpgradeJob) -> bool {
+    let mut disruptive = hooks
+        .into_iter()
+        .filter(|hook| hook.spec.disruptive == Some(true));
     disruptive.any(|hook| matches(hook, job))
 }
