@@ -406,3 +406,50 @@ fn health_checks_that_contradict_themselves_are_refused() {
         json!({ "timeout": "1h", "skipDegradedOperatorsCheck": true, "checkDegradedOperators": false });
     assert_eq!(verdict("UpgradeConfig", checks(neither)), Ok(()));
 }
+
+/// The values that a server fills in, and for no other field of a spec.
+#[test]
+fn defaults_are_the_originals() {
+    fn collect(schema: &Value, path: &str, found: &mut Vec<(String, Value)>) {
+        if let Some(default) = schema.get("default") {
+            found.push((path.to_owned(), default.clone()));
+        }
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            collect(field, &format!("{path}.{name}"), found);
+        }
+        if schema["items"].is_object() {
+            collect(&schema["items"], &format!("{path}[]"), found);
+        }
+    }
+    let defaults = |kind: &str| {
+        let mut found = Vec::new();
+        collect(&schema_of(kind)["properties"]["spec"], "spec", &mut found);
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        found
+    };
+    let job = |path: &str| {
+        [
+            ("postUpgradeHealthChecks.timeout", "1h"),
+            ("preUpgradeHealthChecks.timeout", "1h"),
+            ("upgradeTimeout", "12h"),
+        ]
+        .map(|(field, default)| (format!("{path}.{field}"), json!(default)))
+    };
+    let field = |path: &str, default: &str| (path.to_owned(), json!(default));
+    let mut config = job("spec.jobTemplate.spec.config").to_vec();
+    config.extend([
+        field("spec.maxSchedulingDelay", "1h"),
+        field("spec.maxUpgradeStartDelay", "1h"),
+        field("spec.schedule.location", "Local"),
+    ]);
+    assert_eq!(defaults("UpgradeConfig"), config);
+    assert_eq!(defaults("UpgradeJob"), job("spec.config"));
+    for kind in [
+        "UpgradeJobHook",
+        "UpgradeSuspensionWindow",
+        "NodeForceDrain",
+        "ClusterVersion",
+    ] {
+        assert_eq!(defaults(kind), [], "{kind}");
+    }
+}

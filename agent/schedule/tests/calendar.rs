@@ -326,6 +326,11 @@ fn a_far_week_is_found_whatever_the_expression() {
         "2027-01-02 22:00",
         &["2027-01-03 21:00", "2032-12-27 21:00", "2032-12-28 21:00"],
     );
+    comes(
+        &calendar("0 22 * * 2", "53", "Europe/Zurich"),
+        "2026-01-01 00:00",
+        &["2026-12-29 21:00", "2032-12-28 21:00"],
+    );
     for cron in ["0 * * * *", "* * * * *", "@every 1s"] {
         let calendar = calendar(cron, "53", "UTC");
         let after = at("2027-01-04 00:00");
@@ -338,6 +343,7 @@ fn a_far_week_is_found_whatever_the_expression() {
 fn a_schedule_that_never_comes_is_refused() {
     let reason = |cron: &str, week: &str| parse(cron, week, "Europe/Zurich").unwrap_err().reason();
     assert_eq!(reason("0 22 30 2 *", ""), "NeverOccurs");
+    assert_eq!(reason("0 22 30 2 *", "@odd"), "NeverOccurs");
     assert_eq!(reason("0 22 30 2 *", "@even"), "NeverOccurs");
     // 29 February is in week 8, 9 or 10.
     assert_eq!(reason("0 22 29 2 *", "20"), "NeverOccurs");

@@ -406,3 +406,14 @@ fn drains_and_deletions_are_measured() {
     assert_eq!(samples[0].labels, ["f", "n", "shop", "p", "uid-p"]);
     assert_eq!(samples[1].family, &super::metrics::POD_TERMINATIONS);
 }
+
+/// What stays although it was killed is killed again, and what was deleted is not deleted again but waited for.
+#[test]
+fn a_pod_that_stays_is_killed_again_at_each_pass() {
+    for after in [65, 66, 200] {
+        let decision = decide(&seen(vec![deleting("p", START + minutes(55))], after));
+        assert_eq!(deleted(&decision), [("p", Deletion::Terminate)], "{after}");
+    }
+    let waiting = decide(&seen(vec![deleting("p", START + minutes(60))], 61));
+    assert_eq!(deleted(&waiting), []);
+}

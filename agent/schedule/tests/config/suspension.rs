@@ -68,15 +68,27 @@ fn the_next_times_are_later_than_now() {
 // The original creates the job in the second case, and publishes the event again and again before.
 #[test]
 fn lifting_a_suspension_in_the_pin_window_creates_no_job_whether_there_was_one_or_not() {
-    let mut never_had_one = tuesdays();
+    let never_had_one = tuesdays();
     let mut had_one = tuesdays();
     let mut job = tuesdays().decide(FIRST).create.unwrap();
     job.spec.start_after.0 = at("2026-11-17T21:00:00Z");
     end(&mut job, "Succeeded");
     had_one.jobs = vec![job];
-    for cluster in [&mut never_had_one, &mut had_one] {
-        cluster.config.spec.schedule.suspend = Some(true);
+    for (cluster, by_window) in [
+        (&never_had_one, false),
+        (&had_one, false),
+        (&never_had_one, true),
+        (&had_one, true),
+    ] {
+        let mut cluster = cluster.clone();
+        if by_window {
+            cluster.windows = vec![window("holidays", CREATED, NEXT_START)];
+        } else {
+            cluster.config.spec.schedule.suspend = Some(true);
+        }
         assert_eq!(cluster.decide(FIRST).events.len(), 1);
+        assert_eq!(cluster.decide(FIRST).events.len(), 0);
+        cluster.windows.clear();
         cluster.config.spec.schedule.suspend = Some(false);
         let plan = cluster.decide("2026-11-24T17:10:00Z");
         assert_eq!((plan.create, plan.events.len()), (None, 0));

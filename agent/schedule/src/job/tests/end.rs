@@ -74,6 +74,22 @@ fn every_state_that_waits_has_a_deadline() {
     }
 }
 
+/// A diverging point: the original looks at the time only once Start hooks have ended.
+#[test]
+fn the_timeout_counts_although_a_start_hook_hangs() {
+    let mut world = World::new([job("j")]).with_hooks([hook("hangs", &[HookEvent::Start])]);
+    let decision = world.settle("j");
+    assert!(decision.wake.is_some());
+    world.now = START + hours(12) + minutes(1);
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("TimedOut"));
+    assert!(
+        world
+            .message("j", "Failed")
+            .contains("hooks have not ended: hangs")
+    );
+}
+
 #[test]
 fn what_has_ended_stays_so() {
     let mut world = World::new([job("j")]);

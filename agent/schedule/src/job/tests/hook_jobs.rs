@@ -1,5 +1,7 @@
 //! The Jobs of hooks, and whose they are (Maintenance schedules, section 3.6).
 
+use std::collections::BTreeSet;
+
 use drydock_api::schedule::HookEvent;
 use k8s_openapi::api::batch::v1::Job;
 use kube::ResourceExt;
@@ -158,4 +160,77 @@ fn jobs_of_the_original_are_taken_over() {
     assert!(world.created.is_empty());
     assert_eq!(world.tracker("j")[0].status.as_deref(), Some("complete"));
     assert_eq!(world.lock(), Some("maintenance/j"));
+}
+
+/// What each event passes on: the reason, and the pool.
+#[test]
+fn each_event_has_its_reason_and_an_unpause_its_pool() {
+    let events = [
+        HookEvent::Create,
+        HookEvent::Start,
+        HookEvent::UpgradeComplete,
+        HookEvent::MachineConfigPoolUnpause,
+        HookEvent::Success,
+        HookEvent::Failure,
+        HookEvent::Finish,
+    ];
+    let reasons = |world: &World| {
+        let of = |job: &Job| {
+            let all = variables(job, "containers");
+            let value = |name: &str| {
+                all.iter()
+                    .find(|(known, _)| known == name)
+                    .unwrap()
+                    .1
+                    .replace('"', "")
+            };
+            format!(
+                "{} {} {}",
+                value("EVENT_name"),
+                value("EVENT_reason"),
+                value("EVENT_pool")
+            )
+        };
+        world.hook_jobs.values().map(of).collect::<BTreeSet<_>>()
+    };
+    let end = |world: &mut World| {
+        for _ in 0..3 {
+            world.settle("j");
+            world.end_hooks("hook", "Complete");
+        }
+        world.settle("j");
+    };
+    let mut job = job("j");
+    job.spec.config.machine_config_pools = Some(vec![delay("worker", Some("2h"), None)]);
+    let mut world = World::new([job])
+        .with_hooks([hook("h", &events)])
+        .with_pools([pool("worker"), pool("idle")]);
+    end(&mut world);
+    world.update();
+    end(&mut world);
+    let mut failing = world.clone();
+    world.now = START + hours(2);
+    end(&mut world);
+    world.update_nodes();
+    end(&mut world);
+    let begun = ["Create  ", "Start Started ", "UpgradeComplete Completed "];
+    let succeeded = [
+        "MachineConfigPoolUnpause DelayReached worker",
+        "Success Succeeded ",
+        "Finish Succeeded ",
+    ];
+    let expected = |ends: &[&str]| {
+        begun
+            .iter()
+            .chain(ends)
+            .map(|text| (*text).to_owned())
+            .collect::<BTreeSet<_>>()
+    };
+    assert_eq!(reasons(&world), expected(&succeeded));
+    failing.now = START + hours(13);
+    end(&mut failing);
+    assert_eq!(
+        reasons(&failing),
+        expected(&["Failure TimedOut ", "Finish TimedOut "])
+    );
 }

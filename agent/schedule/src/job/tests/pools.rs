@@ -316,6 +316,27 @@ fn an_aborting_unpause_hook_fails_it_and_the_pool_stays_paused() {
     assert_eq!(world.lock(), None);
 }
 
+/// A diverging point: that they stay paused is said, and that one that pauses pools on failure leaves them as they are.
+#[test]
+fn a_failure_leaves_delayed_pools_paused_and_names_them() {
+    for (pauses, reason) in [(false, "True/DelaySet"), (true, "True/PausedOnFailure")] {
+        let mut world = world(Some("14h"), None);
+        let config = &mut world.jobs.get_mut("j").unwrap().spec.config;
+        config.pause_machine_config_pools_on_failure = pauses.then(pause_on_failure);
+        world.settle("j");
+        world.update();
+        world.now = START + hours(13);
+        world.settle("j");
+        assert_eq!(world.end("j").as_deref(), Some("TimedOut"));
+        world.now = START + hours(15);
+        world.settle("j");
+        assert!(is_paused(&world, "worker"), "{pauses}");
+        assert_eq!(pools_condition(&world).as_deref(), Some(reason));
+        let message = world.message("j", "MachineConfigPoolsPaused");
+        assert!(message.contains("these stay paused: worker"), "{message}");
+    }
+}
+
 #[test]
 fn the_next_one_takes_over_what_a_failed_one_has_paused() {
     let mut world = world(Some("2h"), None);

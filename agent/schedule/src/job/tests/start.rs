@@ -207,6 +207,19 @@ fn create_hooks_run_while_it_waits_and_must_end_before_it_starts() {
     assert_eq!(world.condition("j", "Started").as_deref(), Some("True/Started"));
 }
 
+/// What is available later is left to the next maintenance.
+#[test]
+fn a_newer_release_does_not_replace_the_one_that_was_pinned() {
+    let mut world = at(-30);
+    world.settle("j");
+    let status = world.cluster.status.get_or_insert_default();
+    status.available_updates.push(release("4.16.6"));
+    world.now = START;
+    world.settle("j");
+    let asked = world.cluster.spec.desired_update.clone().unwrap();
+    assert_eq!(asked.version.as_deref(), Some(NEW));
+}
+
 /// A diverging point: a Create hook that hangs delays the expiry of the original.
 #[test]
 fn a_create_hook_that_hangs_does_not_delay_the_expiry() {
