@@ -100,6 +100,8 @@ pub async fn run(
         clock: clock.clone(),
     };
     tasks.spawn("provider", synchronizer.run(shutdown.clone()));
+    let monitoring = Monitoring::new(client.clone(), settings.network.clone(), settings.monitoring);
+    let monitoring = Arc::new(monitoring);
     let schedules = schedule::Engine::new(
         schedule::Context {
             client: client.clone(),
@@ -107,13 +109,15 @@ pub async fn run(
             namespace: settings.namespace.clone(),
             publisher: publisher.clone(),
             metrics: metrics.clone(),
+            monitoring: Arc::clone(&monitoring),
+            network: settings.network.clone(),
         },
         settings.schedule,
         &settings.registry,
     )?;
     tasks.spawn("schedules", schedules.run(shutdown.clone()));
     let context = Context {
-        monitoring: Monitoring::new(client.clone(), settings.network.clone(), settings.monitoring),
+        monitoring,
         network: settings.network,
         namespace: settings.namespace,
         metrics,

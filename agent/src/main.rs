@@ -9,9 +9,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use drydock_agent::install_plans;
 use drydock_agent::{EndpointConfig, ScheduleNamespace, SchedulePart, ScheduleSettings, Settings};
 use drydock_api::names::{AGENT_NAMESPACE, CLUSTER_VERSION};
+use drydock_api::{GoDuration, machine_api};
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::telemetry::{self, LogFormat};
 use drydock_runtime::{Clock, exit, shutdown};
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 /// Upgrades the cluster it runs on: reconciles UpgradeConfig, and maintenance schedules.
@@ -95,8 +97,8 @@ impl Arguments {
 /// How maintenance schedules (managedupgrade.appuio.io) are acted on.
 #[derive(Debug, Args)]
 struct ScheduleArguments {
-    /// Where UpgradeConfigs, UpgradeJobs and UpgradeSuspensionWindows of maintenance schedules are: a namespace, or
-    /// nothing for all; else the agent's own. Others need rights of their own
+    /// Where the objects of maintenance schedules are but the managed ClusterVersion: a namespace, or nothing for all;
+    /// else the agent's own. Others need rights of their own
     #[arg(long, env = "DRYDOCK_SCHEDULE_NAMESPACE", value_name = "NAMESPACE")]
     schedule_namespace: Option<String>,
     /// Parts of maintenance schedules to leave alone
@@ -113,6 +115,12 @@ struct ScheduleArguments {
     /// The namespace of the managed ClusterVersion; else the agent's own
     #[arg(long, value_name = "NAMESPACE")]
     managed_cluster_version_namespace: Option<String>,
+    /// How often NodeForceDrains look at drains while a node is drained, such as 3m; 0 for only when something is due
+    #[arg(long, default_value = "3m", value_name = "DURATION")]
+    node_drain_reconcile_interval: GoDuration,
+    /// Where Machines are
+    #[arg(long, default_value = machine_api::NAMESPACE, value_name = "NAMESPACE")]
+    machine_namespace: String,
     /// The name of OpenShift's ClusterVersion
     #[arg(long, default_value = CLUSTER_VERSION, value_name = "NAME")]
     managed_upstream_cluster_version_name: String,
@@ -123,6 +131,10 @@ struct ScheduleArguments {
 enum Part {
     /// UpgradeConfigs and UpgradeSuspensionWindows
     UpgradeConfigs,
+    /// UpgradeJobs and UpgradeJobHooks
+    UpgradeJobs,
+    /// NodeForceDrains
+    NodeForceDrains,
     /// The managed ClusterVersion
     ClusterVersion,
 }
@@ -131,6 +143,8 @@ impl From<Part> for SchedulePart {
     fn from(part: Part) -> Self {
         match part {
             Part::UpgradeConfigs => Self::UpgradeConfigs,
+            Part::UpgradeJobs => Self::UpgradeJobs,
+            Part::NodeForceDrains => Self::NodeForceDrains,
             Part::ClusterVersion => Self::ClusterVersion,
         }
     }
@@ -148,7 +162,10 @@ impl From<ScheduleArguments> for ScheduleSettings {
             managed_namespace: arguments.managed_cluster_version_namespace,
             managed_name: arguments.managed_cluster_version_name,
             upstream_name: arguments.managed_upstream_cluster_version_name,
+            machine_namespace: arguments.machine_namespace,
             local_zone: TimeZone::system(),
+            drain_interval: Some(arguments.node_drain_reconcile_interval.signed())
+                .filter(SignedDuration::is_positive),
         }
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct WatchSink<K: Resource<DynamicType = ()> + Clone + 'static> {
     state: Arc<Mutex<Health>>,
     look: watch::Sender<bool>,
     clock: Clock,
+    /// Takes from an object what nobody needs.
+    trim: fn(&mut K),
 }
 
 /// What a report of a watch means to those who read the objects.
@@ -88,6 +90,14 @@ pub(crate) fn watched<K>(clock: Clock) -> (Watched<K>, WatchSink<K>)
 where
     K: Resource<DynamicType = ()> + Clone + 'static,
 {
+    watched_in_part(clock, |_| {})
+}
+
+/// The same, for objects of which `trim` leaves what is needed.
+pub(crate) fn watched_in_part<K>(clock: Clock, trim: fn(&mut K)) -> (Watched<K>, WatchSink<K>)
+where
+    K: Resource<DynamicType = ()> + Clone + 'static,
+{
     let (store, writer) = reflector::store();
     let state: Arc<Mutex<Health>> = Arc::default();
     let (look, looked) = watch::channel(false);
@@ -101,6 +111,7 @@ where
         state,
         look,
         clock,
+        trim,
     };
     (watched, sink)
 }
@@ -153,7 +164,10 @@ where
         self.note(&event);
         match event {
             Ok(event) => {
-                let event = event.modify(|object| object.managed_fields_mut().clear());
+                let event = event.modify(|object| {
+                    object.managed_fields_mut().clear();
+                    (self.trim)(object);
+                });
                 self.writer.apply_watcher_event(&event);
                 match event {
                     Event::Init | Event::InitApply(_) => return Report::Incomplete,

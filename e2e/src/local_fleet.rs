@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use drydock_agent::ScheduleSettings;
 pub use drydock_sandbox::local_fleet::{EPOCH, LocalFleet, program_client, programs};
 use drydock_sandbox::local_fleet::{LocalFleetError, LocalFleetSettings};
 use drydock_sandbox::test_env::{Outside, TestEnvSettings};
@@ -48,6 +49,18 @@ pub async fn with_outside(
     settings: TestEnvSettings,
     extend: impl Fn(Outside) -> Outside + Send + Sync + 'static,
 ) -> Result<LocalFleet, LocalFleetError> {
+    with_schedule(settings, extend, ScheduleSettings::default()).await
+}
+
+/// The same, with agents that act on maintenance schedules like this.
+///
+/// # Errors
+/// If a part cannot start.
+pub async fn with_schedule(
+    settings: TestEnvSettings,
+    extend: impl Fn(Outside) -> Outside + Send + Sync + 'static,
+    schedule: ScheduleSettings,
+) -> Result<LocalFleet, LocalFleetError> {
     let agents_after = match std::env::var("AGENT_ORDER").as_deref() {
         Ok("objects-first") => OBJECTS_FIRST,
         _ => Duration::ZERO,
@@ -55,6 +68,7 @@ pub async fn with_outside(
     LocalFleet::start(LocalFleetSettings {
         agents_after,
         outside: Arc::new(extend),
+        schedule,
         ..LocalFleetSettings::new(settings)
     })
     .await

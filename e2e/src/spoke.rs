@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use drydock_agent::ScheduleSettings;
 use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_CONFIG};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::upgradeconfig::{UpgradeCondition, UpgradeConfig, UpgradeHistory, UpgradePhase};
@@ -41,10 +42,22 @@ impl Spoke {
         change: impl FnOnce(&mut TestEnvSettings),
         extend: impl Fn(Outside) -> Outside + Send + Sync + 'static,
     ) -> anyhow::Result<Self> {
+        Self::scheduled(change, extend, ScheduleSettings::default()).await
+    }
+
+    /// The same, with an agent that acts on maintenance schedules like this.
+    ///
+    /// # Errors
+    /// If a part cannot start.
+    pub async fn scheduled(
+        change: impl FnOnce(&mut TestEnvSettings),
+        extend: impl Fn(Outside) -> Outside + Send + Sync + 'static,
+        schedule: ScheduleSettings,
+    ) -> anyhow::Result<Self> {
         let mut settings = fleet::three_clusters(4);
         settings.clusters.truncate(1);
         change(&mut settings);
-        let fleet = local_fleet::with_outside(settings, extend).await?;
+        let fleet = local_fleet::with_schedule(settings, extend, schedule).await?;
         let client = fleet.user_of(NAME)?;
         Ok(Self { fleet, client })
     }

@@ -4,7 +4,7 @@
 //! [`config`] decides what an UpgradeConfig does. [`calendar`] says when maintenances may start, and [`suspension`] when not; [`version`] to which
 //! version they upgrade; [`overlays`] which spec OpenShift's ClusterVersion has; [`window`] what the status of a suspension window says. [`job`]
 //! decides what an UpgradeJob does, from its hooks to its pools, and [`force_drain`] which pods of nodes are deleted that drain too long.
-//! [`metrics`] says which series there are.
+//! [`metrics`] says which series there are, and [`notification`] what receivers of notifications get.
 
 pub mod calendar;
 pub mod config;
@@ -12,6 +12,7 @@ pub mod force_drain;
 mod instants;
 pub mod job;
 pub mod metrics;
+pub mod notification;
 pub mod overlays;
 pub mod selector;
 pub mod suspension;

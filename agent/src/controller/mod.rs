@@ -45,7 +45,7 @@ pub(crate) struct Context {
     pub metrics: Metrics,
     pub backoff: Backoff<String>,
     pub network: Network,
-    pub monitoring: Monitoring,
+    pub monitoring: Arc<Monitoring>,
     pub provider: Arc<Provider>,
     pub outbox: Outbox,
     /// What the provider's synchronizer needs to know.

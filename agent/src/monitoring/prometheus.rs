@@ -1,6 +1,6 @@
 //! Prometheus: which alerts fire.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use http::{Method, Request};
@@ -27,23 +27,15 @@ struct Data {
 
 #[derive(Debug, Deserialize)]
 struct Sample {
-    metric: std::collections::BTreeMap<String, String>,
+    metric: BTreeMap<String, String>,
     value: (f64, String),
 }
 
-/// The names of the series that a query selects, each once, if its value is above zero.
-fn alert_names(samples: Vec<Sample>) -> BTreeSet<String> {
+/// The labels of the series that a query selects, if their value is above zero.
+fn above_zero(samples: Vec<Sample>) -> Vec<BTreeMap<String, String>> {
     let above_zero = |sample: &Sample| sample.value.1.parse::<f64>().is_ok_and(|value| value > 0.0);
-    samples
-        .into_iter()
-        .filter(above_zero)
-        .map(|mut sample| {
-            sample
-                .metric
-                .remove("alertname")
-                .unwrap_or_else(|| "unnamed".to_owned())
-        })
-        .collect()
+    let samples = samples.into_iter().filter(above_zero);
+    samples.map(|sample| sample.metric).collect()
 }
 
 impl Monitoring {
@@ -63,11 +55,23 @@ impl Monitoring {
         self.alerts(&query).await
     }
 
-    /// The names of the alerts that an instant query selects.
+    /// The names of the alerts that an instant query selects, each once.
+    ///
+    /// # Errors
+    /// As [`Self::firing`].
+    pub async fn alerts(&self, query: &str) -> Result<BTreeSet<String>, MonitoringError> {
+        let firing = self.firing(query).await?.into_iter();
+        let name = |mut labels: BTreeMap<String, String>| labels.remove("alertname");
+        Ok(firing
+            .map(|labels| name(labels).unwrap_or_else(|| "unnamed".to_owned()))
+            .collect())
+    }
+
+    /// The labels of the alerts that an instant query selects.
     ///
     /// # Errors
     /// If there is no answer, or one that says nothing: no alerts are only those that Prometheus says are none.
-    pub async fn alerts(&self, query: &str) -> Result<BTreeSet<String>, MonitoringError> {
+    pub async fn firing(&self, query: &str) -> Result<Vec<BTreeMap<String, String>>, MonitoringError> {
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("query", query)
             .finish();
@@ -81,7 +85,7 @@ impl Monitoring {
         let reply: Reply = answer.json()?;
         match reply.data {
             Some(data) if reply.status == "success" && data.result_type == "vector" => {
-                Ok(alert_names(data.result))
+                Ok(above_zero(data.result))
             }
             _ => {
                 let reason = reply

@@ -23,7 +23,20 @@ pub(crate) async fn send(
     key: Option<&[u8]>,
     notification: &Notification,
 ) -> Result<(), HttpError> {
-    let body = Bytes::from(event(notification).to_string());
+    post(exchange, url, key, &event(notification)).await
+}
+
+/// Posts a CloudEvent to `url`; with a key it is signed.
+///
+/// # Errors
+/// If the receiver does not take it.
+pub(crate) async fn post(
+    exchange: &Exchange,
+    url: &str,
+    key: Option<&[u8]>,
+    event: &serde_json::Value,
+) -> Result<(), HttpError> {
+    let body = Bytes::from(event.to_string());
     let mut request = Request::post(url)
         .header("content-type", "application/cloudevents+json")
         .body(body.clone())

@@ -3,7 +3,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use drydock_api::openshift::ClusterVersion;
 use drydock_api::schedule::ManagedClusterVersion;
 use drydock_runtime::events::{NewEvent, Severity};
 use drydock_schedule::overlays::{self, Application, OverlayPlan};
@@ -15,7 +14,7 @@ use super::control::Reconcile;
 use super::error::ReconcileError;
 use super::watches::Seen;
 use super::write;
-use super::written::Changed;
+use super::written::{Changed, Written};
 use crate::refusal;
 
 /// The shortest time between two changes of OpenShift's ClusterVersion: another program that insists on its own must not make us
@@ -27,7 +26,7 @@ pub(super) struct ClusterVersions {
     pub context: Context,
     pub seen: Seen,
     pub changed: Changed<ManagedClusterVersion>,
-    pub upstream: Changed<ClusterVersion>,
+    pub written: Arc<Written>,
     /// When OpenShift's ClusterVersion was changed last.
     pub last_change: Mutex<Option<Timestamp>>,
 }
@@ -92,7 +91,7 @@ impl ClusterVersions {
             return Attempt::concluded(Application::NoClusterId);
         }
         let upstream = match self.seen.upstream.fact(now) {
-            Ok(Some(upstream)) => self.upstream.newest(&upstream),
+            Ok(Some(upstream)) => self.written.upstream.newest(&upstream),
             Ok(None) => {
                 let why = "the cluster has none: is it OpenShift?";
                 return Attempt::concluded(Application::Failed(why.to_owned()));
@@ -121,7 +120,7 @@ impl ClusterVersions {
         }
         match write::cluster_version(&self.context.client, &upstream, &change).await {
             Ok(written) => {
-                self.upstream.note(written);
+                self.written.upstream.note(written);
                 *self.last_change.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
                 self.say(managed, &change);
                 Attempt::concluded(Application::Applied)

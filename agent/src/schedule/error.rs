@@ -25,6 +25,16 @@ pub(super) enum ReconcileError {
         /// Why not.
         why: Unread,
     },
+    /// A receiver does not take a notification.
+    #[error("notifying {receiver} of {what}: {why}")]
+    Notification {
+        /// The event, and of which object.
+        what: String,
+        /// The receiver, by the Secret that has its address.
+        receiver: String,
+        /// Why not.
+        why: String,
+    },
     /// A bug.
     #[error(transparent)]
     Panicked(#[from] Panicked),

@@ -5,7 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use drydock_api::schedule::UpgradeConfig;
 use drydock_runtime::Clock;
-use drydock_schedule::metrics::{FAMILIES, FamilyKind, Sample, of_cluster_version, of_config, of_window};
+use drydock_schedule::force_drain::metrics::of_nodes;
+use drydock_schedule::job::metrics::{of_cluster, of_jobs};
+use drydock_schedule::metrics::{
+    FAMILIES, FamilyKind, Sample, of_cluster_version, of_config, of_machines, of_window,
+};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{GaugeVec, Opts, Registry};
@@ -50,6 +54,15 @@ impl ScheduleMetrics {
         for window in self.seen.windows.objects() {
             samples.extend(of_window(&window, configs.iter().map(AsRef::as_ref)));
         }
+        let (jobs, hooks) = (self.seen.jobs.objects(), self.seen.hooks.objects());
+        let hooks = hooks.iter().map(AsRef::as_ref);
+        samples.extend(of_jobs(jobs.iter().map(AsRef::as_ref), hooks));
+        let (cluster, pools) = (self.seen.upstream.object(), self.seen.pools.objects());
+        samples.extend(of_cluster(cluster.as_deref(), pools.iter().map(AsRef::as_ref)));
+        samples.extend(of_nodes(self.seen.nodes.objects().iter().map(AsRef::as_ref)));
+        samples.extend(of_machines(
+            self.seen.machines.objects().iter().map(AsRef::as_ref),
+        ));
         for version in self.seen.managed.objects() {
             samples.extend(of_cluster_version(&version, self.clock.now()));
         }

@@ -5,20 +5,30 @@ mod changes;
 mod cluster_version;
 mod control;
 mod error;
+mod hook_job;
+mod job_write;
+mod lock;
 mod metrics;
+mod node_force_drain;
+mod notifications;
 mod presence;
 mod settings;
 mod suspension_window;
 mod upgrade_config;
+mod upgrade_job;
+mod upgrade_job_hook;
 mod watches;
 mod write;
 mod written;
 
 use std::convert::Infallible;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 
+use drydock_api::schedule::{UpgradeConfig, UpgradeJob};
 use drydock_runtime::Clock;
 use drydock_runtime::events::Publisher;
+use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 use kube::Client;
 use prometheus::Registry;
@@ -27,15 +37,23 @@ use tokio_util::sync::CancellationToken;
 
 pub use settings::{ScheduleNamespace, SchedulePart, ScheduleSettings};
 
+use crate::http::Network;
 use crate::metrics::Metrics;
+use crate::monitoring::Monitoring;
 use changes::Wakers;
 use cluster_version::ClusterVersions;
 use control::{Controller, Reconcile};
+use hook_job::HookJobs;
+use lock::Locks;
+use node_force_drain::{DeletedPods, NodeForceDrains};
+use notifications::Notifications;
 use presence::{Discovery, presence};
 use suspension_window::SuspensionWindows;
 use upgrade_config::UpgradeConfigs;
+use upgrade_job::UpgradeJobs;
+use upgrade_job_hook::UpgradeJobHooks;
 use watches::{Seen, Watching, WokenBy};
-use written::{Changed, Created};
+use written::{Changed, Created, Written};
 
 /// What every controller needs.
 #[derive(Clone)]
@@ -46,6 +64,8 @@ pub(crate) struct Context {
     pub namespace: String,
     pub publisher: Publisher,
     pub metrics: Metrics,
+    pub monitoring: Arc<Monitoring>,
+    pub network: Network,
 }
 
 /// The engine, not running yet.
@@ -56,29 +76,49 @@ pub(crate) struct Engine {
     watches: Vec<BoxFuture<'static, ()>>,
     discovery: Discovery,
     woken: Woken,
+    deleted: DeletedPods,
 }
 
 /// What wakes each controller.
 #[derive(Default)]
 struct Woken {
     configs: Arc<Notify>,
+    jobs: Arc<Notify>,
+    hooks: Arc<Notify>,
+    hook_jobs: Arc<Notify>,
+    locks: Arc<Notify>,
     windows: Arc<Notify>,
     versions: Arc<Notify>,
+    drains: Arc<Notify>,
+    config_notifications: Arc<Notify>,
+    job_notifications: Arc<Notify>,
 }
 
 impl Woken {
     fn by(&self) -> WokenBy {
         let Self {
             configs,
+            jobs,
+            hooks,
+            hook_jobs,
+            locks,
             windows,
             versions,
+            drains,
+            config_notifications,
+            job_notifications,
         } = self;
         WokenBy {
-            configs: Wakers::of([configs, windows]),
-            jobs: Wakers::of([configs, windows]),
-            windows: Wakers::of([configs, windows]),
+            configs: Wakers::of([configs, windows, config_notifications]),
+            jobs: Wakers::of([jobs, configs, windows, hook_jobs, locks, job_notifications]),
+            hooks: Wakers::of([jobs, hooks]),
+            hook_jobs: Wakers::of([jobs, hook_jobs]),
+            windows: Wakers::of([configs, windows, jobs]),
             managed: Wakers::of([versions]),
-            upstream: Wakers::of([configs, versions]),
+            upstream: Wakers::of([configs, versions, jobs, locks]),
+            pools: Wakers::of([jobs]),
+            drains: Wakers::of([drains]),
+            nodes: Wakers::of([drains]),
         }
     }
 }
@@ -95,14 +135,15 @@ impl Engine {
     ) -> Result<Self, prometheus::Error> {
         let (presence, discovery) = presence(context.client.clone(), watches::kinds(&settings));
         let woken = Woken::default();
-        let watching = Watching {
-            client: &context.client,
-            clock: &context.clock,
-            namespace: &context.namespace,
-            settings: &settings,
-            presence: &presence,
-        };
+        let watching = Watching::new(
+            &context.client,
+            &context.clock,
+            &context.namespace,
+            &settings,
+            &presence,
+        );
         let (seen, watches) = watching.start(woken.by());
+        let deleted = DeletedPods::register(registry)?;
         metrics::register(registry, seen.clone(), context.clock.clone())?;
         Ok(Self {
             context,
@@ -111,6 +152,7 @@ impl Engine {
             watches,
             discovery,
             woken,
+            deleted,
         })
     }
 
@@ -132,45 +174,118 @@ impl Engine {
 
     /// The controllers, as one future.
     fn controllers(&self, shutdown: &CancellationToken) -> impl Future<Output = ()> + Send + use<> {
-        let (context, seen) = (&self.context, &self.seen);
+        let written = Arc::new(Written::default());
+        let mut controllers = self.of_configs(&written, shutdown);
+        controllers.push(self.of_versions(Arc::clone(&written), shutdown));
+        controllers.push(self.of_drains(shutdown));
+        if self.settings.is_on(SchedulePart::UpgradeJobs) {
+            controllers.extend(self.of_jobs(&written, shutdown));
+        }
+        join_all(controllers).map(drop)
+    }
+
+    fn of_configs(
+        &self,
+        written: &Arc<Written>,
+        shutdown: &CancellationToken,
+    ) -> Vec<BoxFuture<'static, ()>> {
         let configs = UpgradeConfigs {
-            context: context.clone(),
-            seen: seen.clone(),
+            context: self.context.clone(),
+            seen: self.seen.clone(),
             local_zone: self.settings.local_zone.clone(),
-            changed: Changed::default(),
+            written: Arc::clone(written),
             created: Created::default(),
         };
         let windows = SuspensionWindows {
-            context: context.clone(),
-            seen: seen.clone(),
+            context: self.context.clone(),
+            seen: self.seen.clone(),
             changed: Changed::default(),
         };
-        let versions = ClusterVersions {
-            context: context.clone(),
-            seen: seen.clone(),
-            changed: Changed::default(),
-            upstream: Changed::default(),
-            last_change: Mutex::default(),
-        };
-        let configs = self.controller(configs, &self.woken.configs);
-        let windows = self.controller(windows, &self.woken.windows);
-        let versions = self.controller(versions, &self.woken.versions);
-        let shutdown = shutdown.clone();
-        async move {
-            tokio::join!(
-                configs.run(shutdown.clone()),
-                windows.run(shutdown.clone()),
-                versions.run(shutdown),
-            );
+        let notifications = self.notifications::<UpgradeConfig>(written);
+        vec![
+            self.controller(configs, &self.woken.configs, shutdown),
+            self.controller(windows, &self.woken.windows, shutdown),
+            self.controller(notifications, &self.woken.config_notifications, shutdown),
+        ]
+    }
+
+    fn notifications<K>(&self, written: &Arc<Written>) -> Notifications<K> {
+        Notifications {
+            context: self.context.clone(),
+            seen: self.seen.clone(),
+            written: Arc::clone(written),
+            sent: Mutex::default(),
+            kind: PhantomData,
         }
     }
 
-    fn controller<R: Reconcile>(&self, reconciler: R, changed: &Arc<Notify>) -> Controller<R> {
-        Controller {
+    fn of_versions(&self, written: Arc<Written>, shutdown: &CancellationToken) -> BoxFuture<'static, ()> {
+        let versions = ClusterVersions {
+            context: self.context.clone(),
+            seen: self.seen.clone(),
+            changed: Changed::default(),
+            written,
+            last_change: Mutex::default(),
+        };
+        self.controller(versions, &self.woken.versions, shutdown)
+    }
+
+    fn of_drains(&self, shutdown: &CancellationToken) -> BoxFuture<'static, ()> {
+        let drains = NodeForceDrains {
+            context: self.context.clone(),
+            seen: self.seen.clone(),
+            changed: Changed::default(),
+            deleted: self.deleted.clone(),
+            recheck: self.settings.drain_interval,
+        };
+        self.controller(drains, &self.woken.drains, shutdown)
+    }
+
+    fn of_jobs(&self, written: &Arc<Written>, shutdown: &CancellationToken) -> [BoxFuture<'static, ()>; 5] {
+        let jobs = UpgradeJobs {
+            context: self.context.clone(),
+            seen: self.seen.clone(),
+            written: Arc::clone(written),
+            memory: Mutex::default(),
+        };
+        let hooks = UpgradeJobHooks {
+            context: self.context.clone(),
+            seen: self.seen.clone(),
+            written: Arc::clone(written),
+        };
+        let hook_jobs = HookJobs {
+            context: self.context.clone(),
+            seen: self.seen.clone(),
+            written: Arc::clone(written),
+        };
+        let locks = Locks {
+            context: self.context.clone(),
+            seen: self.seen.clone(),
+            written: Arc::clone(written),
+            was_there: Mutex::default(),
+        };
+        let notifications = self.notifications::<UpgradeJob>(written);
+        [
+            self.controller(notifications, &self.woken.job_notifications, shutdown),
+            self.controller(jobs, &self.woken.jobs, shutdown),
+            self.controller(hooks, &self.woken.hooks, shutdown),
+            self.controller(hook_jobs, &self.woken.hook_jobs, shutdown),
+            self.controller(locks, &self.woken.locks, shutdown),
+        ]
+    }
+
+    fn controller<R: Reconcile + Send + 'static>(
+        &self,
+        reconciler: R,
+        changed: &Arc<Notify>,
+        shutdown: &CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        let controller = Controller {
             reconciler,
             changed: Arc::clone(changed),
             clock: self.context.clock.clone(),
             metrics: self.context.metrics.clone(),
-        }
+        };
+        controller.run(shutdown.clone()).boxed()
     }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use drydock_api::machine_api;
 use drydock_api::names::CLUSTER_VERSION;
+use drydock_schedule::force_drain::DEFAULT_RECHECK;
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 /// A part of what is done about maintenance schedules, which can be switched off.
@@ -10,6 +13,10 @@ use jiff::tz::TimeZone;
 pub enum SchedulePart {
     /// UpgradeConfigs create UpgradeJobs, and UpgradeSuspensionWindows keep them from it.
     UpgradeConfigs,
+    /// UpgradeJobs upgrade the cluster, and run the Jobs of UpgradeJobHooks.
+    UpgradeJobs,
+    /// NodeForceDrains delete pods from nodes whose drains take too long.
+    NodeForceDrains,
     /// The managed ClusterVersion determines the spec of OpenShift's.
     ClusterVersion,
 }
@@ -31,7 +38,7 @@ pub enum ScheduleNamespace {
 pub struct ScheduleSettings {
     /// What is left alone. Where the cluster does not have a kind, nothing is done about it in any case.
     pub off: BTreeSet<SchedulePart>,
-    /// Where UpgradeConfigs, UpgradeJobs and UpgradeSuspensionWindows are.
+    /// Where all of them are but the managed ClusterVersion.
     pub namespace: ScheduleNamespace,
     /// The namespace of the managed ClusterVersion; the agent's own if not given.
     pub managed_namespace: Option<String>,
@@ -39,8 +46,12 @@ pub struct ScheduleSettings {
     pub managed_name: String,
     /// The name of OpenShift's ClusterVersion.
     pub upstream_name: String,
+    /// Where Machines are.
+    pub machine_namespace: String,
     /// The time zone that `Local` means.
     pub local_zone: TimeZone,
+    /// How often drains are looked at while a node is drained; if not given, only when something is due.
+    pub drain_interval: Option<SignedDuration>,
 }
 
 impl Default for ScheduleSettings {
@@ -51,7 +62,9 @@ impl Default for ScheduleSettings {
             managed_namespace: None,
             managed_name: CLUSTER_VERSION.to_owned(),
             upstream_name: CLUSTER_VERSION.to_owned(),
+            machine_namespace: machine_api::NAMESPACE.to_owned(),
             local_zone: TimeZone::UTC,
+            drain_interval: Some(DEFAULT_RECHECK),
         }
     }
 }
@@ -60,5 +73,10 @@ impl ScheduleSettings {
     /// Is a part acted on?
     pub(super) fn is_on(&self, part: SchedulePart) -> bool {
         !self.off.contains(&part)
+    }
+
+    /// Is one of these parts acted on?
+    pub(super) fn is_any_on(&self, parts: &[SchedulePart]) -> bool {
+        parts.iter().any(|part| self.is_on(*part))
     }
 }

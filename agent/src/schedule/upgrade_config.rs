@@ -18,14 +18,14 @@ use super::control::Reconcile;
 use super::error::ReconcileError;
 use super::watches::Seen;
 use super::write;
-use super::written::{Changed, Created};
+use super::written::{Created, Written};
 
 /// What the controller has.
 pub(super) struct UpgradeConfigs {
     pub context: Context,
     pub seen: Seen,
     pub local_zone: TimeZone,
-    pub changed: Changed<UpgradeConfig>,
+    pub written: Arc<Written>,
     pub created: Created<UpgradeJob>,
 }
 
@@ -38,7 +38,7 @@ impl Reconcile for UpgradeConfigs {
             jobs,
             windows,
             upstream,
-            managed: _,
+            ..
         } = &self.seen;
         if jobs.is_looked_for() && windows.is_looked_for() && upstream.is_looked_for() {
             configs.objects()
@@ -52,7 +52,7 @@ impl Reconcile for UpgradeConfigs {
         seen: &Arc<UpgradeConfig>,
         now: Timestamp,
     ) -> Result<Option<Timestamp>, ReconcileError> {
-        let config = self.changed.newest(seen);
+        let config = self.written.configs.newest(seen);
         let jobs = self.jobs(now)?;
         let windows = self.windows(now)?;
         let upstream = self.seen.upstream.fact(now).ok().flatten();
@@ -101,7 +101,7 @@ impl UpgradeConfigs {
         }
         if config.status.as_ref() != Some(&plan.status) {
             let written = write::status(client, config, &plan.status).await?;
-            self.changed.note(written);
+            self.written.configs.note(written);
             for event in &plan.events {
                 self.publish(config, Severity::Normal, event.reason(), event.note());
             }

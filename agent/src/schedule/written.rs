@@ -3,13 +3,30 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
+use drydock_api::schedule::{UpgradeConfig, UpgradeJob, UpgradeJobHook};
 use drydock_runtime::follow::version_of;
 use drydock_runtime::object_key::ObjectKey;
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::batch::v1::Job;
 use kube::{Resource, ResourceExt};
 
 /// After how long it is no longer waited for a watch to report an object that was created: it may be gone again.
 const FORGET_AFTER: SignedDuration = SignedDuration::from_mins(10);
+
+/// What this program has written last of the kinds that several controllers write.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub configs: Changed<UpgradeConfig>,
+    pub jobs: Changed<UpgradeJob>,
+    pub hooks: Changed<UpgradeJobHook>,
+    /// The Jobs of hooks, without their specs.
+    pub hook_jobs: Changed<Job>,
+    pub created_hook_jobs: Created<Job>,
+    /// OpenShift's ClusterVersion.
+    pub upstream: Changed<ClusterVersion>,
+    pub pools: Changed<MachineConfigPool>,
+}
 
 /// Objects that were changed.
 #[derive(Debug)]

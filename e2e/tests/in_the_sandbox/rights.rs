@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use drydock_agent::{SchedulePart, ScheduleSettings};
+use drydock_api::conditions::is_true;
 use drydock_api::mcu::ManagedClustersUpgradeRecord;
-use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_UID_LABEL};
+use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_LOCK_ANNOTATION, UPGRADE_UID_LABEL};
+use drydock_api::openshift::ClusterVersion;
 use drydock_api::schedule::UpgradeJob;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::fleet;
@@ -156,7 +159,13 @@ async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
 
 /// Maintenances of which the first is left out and the others succeed at once, so that some are deleted.
 async fn used_by_schedules() -> Rights {
-    let spoke = Spoke::start(|_| {}, |outside| outside).await.unwrap();
+    let schedule = ScheduleSettings {
+        off: [SchedulePart::UpgradeJobs].into(),
+        ..ScheduleSettings::default()
+    };
+    let spoke = Spoke::scheduled(|_| {}, |outside| outside, schedule)
+        .await
+        .unwrap();
     let server = spoke.fleet.env.spoke(spoke::NAME).unwrap();
     let used = watch(server, "drydock-agent");
     // What was watched before is watched again, so that it is seen.
@@ -188,12 +197,7 @@ async fn used_by_schedules() -> Rights {
         ),
     ];
     for (kind, name, spec) in objects {
-        let object = json!({
-            "apiVersion": "managedupgrade.appuio.io/v1beta1", "kind": kind,
-            "metadata": {"name": name, "namespace": AGENT_NAMESPACE}, "spec": spec,
-        });
-        let object = serde_json::from_value(object).unwrap();
-        manifests::apply(&spoke.client, &object).await.unwrap();
+        create(&spoke, kind, name, &spec).await;
     }
     let jobs: Api<UpgradeJob> = Api::namespaced(spoke.client.clone(), AGENT_NAMESPACE);
     let succeeded = json!({"status": {"conditions": [{
@@ -213,6 +217,58 @@ async fn used_by_schedules() -> Rights {
     let mut used = used.lock().unwrap().clone();
     // Required by no request: an owner that blocks deletion needs it.
     used.insert("managedupgrade.appuio.io upgradeconfigs/finalizers update".to_owned());
+    spoke.fleet.shut_down().await.unwrap();
+    used
+}
+
+/// Creates an object of maintenance schedules.
+async fn create(spoke: &Spoke, kind: &str, name: &str, spec: &Value) {
+    let object = json!({
+        "apiVersion": "managedupgrade.appuio.io/v1beta1", "kind": kind,
+        "metadata": {"name": name, "namespace": AGENT_NAMESPACE}, "spec": spec,
+    });
+    let object = serde_json::from_value(object).unwrap();
+    manifests::apply(&spoke.client, &object).await.unwrap();
+}
+
+/// A maintenance with a hook and a pool that is upgraded later, on a cluster with a stale lock and a drain that hangs.
+async fn used_by_upgrade_jobs() -> Rights {
+    let change = |settings: &mut TestEnvSettings| settings.clusters[0].faults.extend([Fault::DrainStuck]);
+    let spoke = Spoke::start(change, |outside| outside).await.unwrap();
+    let server = spoke.fleet.env.spoke(spoke::NAME).unwrap();
+    let used = watch(server, "drydock-agent");
+    server.compact();
+    server.cut_watches(|who, _| who == "drydock-agent");
+    let stale =
+        json!({"metadata": {"annotations": {UPGRADE_LOCK_ANNOTATION: format!("{AGENT_NAMESPACE}/gone")}}});
+    spoke.change::<ClusterVersion>("version", &stale).await.unwrap();
+    let hook = json!({"events": ["Start"], "run": "Next", "template": {"spec": {"template": {"spec": {
+        "restartPolicy": "Never", "containers": [{"name": "x", "image": "x"}],
+    }}}}});
+    create(&spoke, "UpgradeJobHook", "before", &hook).await;
+    let drain = json!({
+        "nodeSelector": {}, "namespaceSelector": {}, "nodeDrainGracePeriod": "1h", "podForceDeleteGracePeriod": "10m",
+    });
+    create(&spoke, "NodeForceDrain", "workers", &drain).await;
+    let job = json!({
+        "startAfter": "2026-01-05T09:00:00Z", "startBefore": "2026-01-05T10:00:00Z",
+        "desiredVersion": {"version": "4.14.12"},
+        "config": {
+            "upgradeTimeout": "24h", "preUpgradeHealthChecks": {}, "postUpgradeHealthChecks": {},
+            "machineConfigPools": [{"matchLabels": {}, "delayUpgrade": {"delayMin": "1h"}}],
+        },
+    });
+    create(&spoke, "UpgradeJob", "one", &job).await;
+    tokio::time::sleep(24 * HOUR).await;
+    let jobs: Api<UpgradeJob> = Api::namespaced(spoke.client.clone(), AGENT_NAMESPACE);
+    let status = jobs.get("one").await.unwrap().status.unwrap();
+    assert!(is_true(&status.conditions.unwrap(), "Succeeded"));
+    let mut used = used.lock().unwrap().clone();
+    // Required by no request: an owner that blocks deletion needs it. A Job that exists already is read before it counts as ours, and
+    // DaemonSets where their pods are on a node that is drained.
+    used.insert("managedupgrade.appuio.io upgradejobs/finalizers update".to_owned());
+    used.insert("batch jobs get".to_owned());
+    used.insert("apps daemonsets list".to_owned());
     spoke.fleet.shut_down().await.unwrap();
     used
 }
@@ -259,5 +315,6 @@ async fn the_agent_has_the_rights_that_it_uses_and_no_others() {
     used.insert(" configmaps create".to_owned());
     spoke.fleet.shut_down().await.unwrap();
     used.extend(used_by_schedules().await);
+    used.extend(used_by_upgrade_jobs().await);
     assert_eq!(used, granted("manifests/agent/rbac.yaml"));
 }

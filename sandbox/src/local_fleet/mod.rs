@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drydock_agent::install_plans;
+use drydock_agent::{ScheduleSettings, install_plans};
 use drydock_api::names;
 use drydock_hub::LiveFleet;
 use drydock_runtime::Clock;
@@ -65,6 +65,8 @@ pub struct LocalFleetSettings {
     pub agents_after: Duration,
     /// What agents reach besides API servers.
     pub outside: Extend,
+    /// How agents act on maintenance schedules.
+    pub schedule: ScheduleSettings,
 }
 
 impl LocalFleetSettings {
@@ -75,6 +77,7 @@ impl LocalFleetSettings {
             epoch: EPOCH,
             agents_after: Duration::ZERO,
             outside: Arc::new(|outside| outside),
+            schedule: ScheduleSettings::default(),
         }
     }
 }
@@ -124,8 +127,13 @@ impl LocalFleet {
             stop,
         };
         for name in with_agent {
-            let outside = (settings.outside)(fleet.env.outside(&name));
-            fleet.start_agent(&name, outside, settings.agents_after)?;
+            let agent = drydock_agent::Settings {
+                network: drydock_agent::Network::in_process((settings.outside)(fleet.env.outside(&name))),
+                registry: prometheus::Registry::new(),
+                schedule: settings.schedule.clone(),
+                ..drydock_agent::Settings::default()
+            };
+            fleet.start_agent(&name, agent, settings.agents_after)?;
         }
         Ok(fleet)
     }
@@ -133,15 +141,10 @@ impl LocalFleet {
     fn start_agent(
         &mut self,
         cluster: &str,
-        outside: Outside,
+        settings: drydock_agent::Settings,
         after: Duration,
     ) -> Result<(), LocalFleetError> {
         let client = program_client(self.server_of(cluster)?, names::AGENT_MANAGER)?;
-        let settings = drydock_agent::Settings {
-            network: drydock_agent::Network::in_process(outside),
-            registry: prometheus::Registry::new(),
-            ..drydock_agent::Settings::default()
-        };
         self.registries
             .insert(cluster.to_owned(), settings.registry.clone());
         let (clock, stop) = (self.clock.clone(), self.stop.clone());

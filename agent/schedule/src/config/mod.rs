@@ -9,6 +9,7 @@ mod job;
 mod jobs;
 mod maintenance;
 mod next;
+pub mod notification;
 mod settings;
 mod status;
 
@@ -96,8 +97,10 @@ pub fn decide(observed: &Observed<'_>, now: Timestamp) -> Plan {
         decision.next_times.first().copied(),
         suspensions.next_change(now),
     ];
+    let mut status = status::status(config, &decision, &suspensions, now);
+    notification::raise(&mut status, config, &decision.events, now);
     Plan {
-        status: status::status(config, &decision, &suspensions, now),
+        status,
         wake: wake.into_iter().flatten().min().map(|wake| wake.max(now)),
         prune: jobs.superfluous(config.spec.successful_jobs_history_limit),
         create: decision.create,

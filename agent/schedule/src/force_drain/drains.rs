@@ -13,6 +13,8 @@ use crate::instants::{later, whole_seconds};
 /// What the machine-config operator wants of a node's pods, `drain-…` or `uncordon-…`, and what of that has been done.
 const WANTED: &str = "machineconfiguration.openshift.io/desiredDrain";
 const DONE: &str = "machineconfiguration.openshift.io/lastAppliedDrain";
+/// The annotations of a node that are looked at.
+pub const DRAIN_ANNOTATIONS: [&str; 2] = [WANTED, DONE];
 
 /// What identifies the drain of a node, if it is drained. That it is to be uncordoned is no drain.
 pub(super) fn drain_of(node: &Node) -> Option<&str> {

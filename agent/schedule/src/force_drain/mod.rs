@@ -19,7 +19,7 @@ use drydock_api::schedule::{NodeForceDrain, NodeForceDrainSpec, NodeForceDrainSt
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 
-pub use drains::is_drained;
+pub use drains::{DRAIN_ANNOTATIONS, is_drained};
 pub use pods::{Deletion, PodDeletion};
 
 use crate::instants::{later, whole_seconds};

@@ -12,7 +12,7 @@ use super::Need;
 use super::condition::{JobCondition, JobReason};
 use super::event::JobStep;
 use super::hooks::{self, HookProgress, Occasion};
-use super::lock::{self, LockKey, LockState};
+use super::lock::{self, LockState};
 use super::pass::Pass;
 use super::pools;
 use super::write::{JobWrite, ObservedVersion, PoolMark};
@@ -161,7 +161,7 @@ fn is_locked_by_other(pass: &mut Pass<'_>) -> Option<bool> {
             return None;
         }
     };
-    match lock::assess(cluster, &LockKey::of_job(&pass.seen.job), &pass.seen.holder) {
+    match lock::assess(cluster, &lock::key(&pass.seen.job), &pass.seen.holder) {
         LockState::Held(_) => Some(true),
         LockState::Free | LockState::Ours | LockState::Stale(_) => Some(false),
         LockState::Ask(job) => {

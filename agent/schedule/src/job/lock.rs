@@ -1,11 +1,12 @@
 //! The lock of a cluster: one upgrade at a time, whoever makes it (Maintenance schedules, section 2.7). It is an annotation on
-//! OpenShift's ClusterVersion that is taken with the version that was seen, so that of two only one gets it. A second annotation holds
-//! the UID of who took it: a lock whose UpgradeJob is gone, was created anew or has ended is taken over.
+//! OpenShift's ClusterVersion that is taken with the version that was seen, so that of two only one gets it. A lock whose UpgradeJob is
+//! gone, was created anew or has ended is taken over.
 
 use std::fmt;
 
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::names::{UPGRADE_LOCK_ANNOTATION, UPGRADE_LOCK_OWNER_ANNOTATION};
+use drydock_api::lock::{self, LockKey};
+use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::schedule::UpgradeJob;
 use kube::ResourceExt;
@@ -52,45 +53,12 @@ impl fmt::Display for JobRef {
     }
 }
 
-/// Who takes the lock.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LockKey {
-    /// Who, as the original writes it.
-    pub holder: String,
-    /// The UID of the object.
-    pub uid: String,
-}
-
-impl LockKey {
-    /// The key of an UpgradeJob.
-    pub fn of_job(job: &UpgradeJob) -> Self {
-        Self {
-            holder: JobRef::of(job).to_string(),
-            uid: job.metadata.uid.clone().unwrap_or_default(),
-        }
+/// The key of an UpgradeJob.
+pub(super) fn key(job: &UpgradeJob) -> LockKey {
+    LockKey {
+        holder: JobRef::of(job).to_string(),
+        uid: job.metadata.uid.clone().unwrap_or_default(),
     }
-
-    /// The key of another upgrade, by the object that asks for it, such as `upgradeconfig.upgrade.managed.openshift.io/config`. It
-    /// cannot be mistaken for that of an UpgradeJob, because `kind` and `group` are joined by a dot.
-    pub fn of_other(kind: &str, group: &str, name: &str, uid: &str) -> Self {
-        Self {
-            holder: format!("{}.{group}/{name}", kind.to_lowercase()),
-            uid: uid.to_owned(),
-        }
-    }
-
-    /// The value of the second annotation. It repeats who: where the two differ, a program that does not know the second one took the
-    /// lock since.
-    pub fn owner(&self) -> String {
-        format!("{} {}", self.holder, self.uid)
-    }
-}
-
-/// The UID of who has the lock, where it is known.
-fn uid_of<'a>(cluster: &'a ClusterVersion, holder: &str) -> Option<&'a str> {
-    let owner = cluster.annotations().get(UPGRADE_LOCK_OWNER_ANNOTATION)?;
-    let (owner, uid) = owner.split_once(' ')?;
-    (owner == holder).then_some(uid)
 }
 
 /// What is known of the UpgradeJob that has the lock.
@@ -149,12 +117,11 @@ pub enum LockState {
 
 /// Whose the lock is, for `key`. `holder` is what is known of the UpgradeJob that has it.
 pub fn assess(cluster: &ClusterVersion, key: &LockKey, holder: &Fact<ObservedHolder>) -> LockState {
-    let value = cluster.annotations().get(UPGRADE_LOCK_ANNOTATION);
-    let Some(value) = value.filter(|value| !value.is_empty()) else {
+    let Some(value) = lock::holder(cluster.annotations()) else {
         return LockState::Free;
     };
-    let uid = uid_of(cluster, value);
-    if *value == key.holder {
+    let uid = lock::holder_uid(cluster.annotations());
+    if value == key.holder {
         return match uid {
             Some(uid) if uid == key.uid => LockState::Ours,
             // The original says nothing of UIDs: it is ours by its name, and is marked as such.
@@ -163,7 +130,10 @@ pub fn assess(cluster: &ClusterVersion, key: &LockKey, holder: &Fact<ObservedHol
         };
     }
     let Some(job) = JobRef::parse(value) else {
-        return LockState::Held(format!("{value}, which is not an UpgradeJob"));
+        return LockState::Held(match LockKey::upgrade_config(value) {
+            Some(name) => format!("UpgradeConfig {name} of upgrade.managed.openshift.io"),
+            None => format!("{value}, which is not an UpgradeJob"),
+        });
     };
     match holder {
         Err(Unread::NotAsked) => LockState::Ask(job),
@@ -186,7 +156,8 @@ fn of_job(job: &JobRef, known: Option<&str>, state: &HolderState) -> LockState {
     }
 }
 
-/// The write that frees a lock which nobody waits for: that of an UpgradeJob that is gone, was created anew or has ended.
+/// The write that frees a lock which nobody waits for: that of an UpgradeJob that is gone, or was created anew. One that has ended frees its
+/// own, once its pools are in order.
 ///
 /// # Errors
 /// The UpgradeJob of which has to be known what has become of it.
@@ -194,10 +165,17 @@ pub fn free_if_stale(
     cluster: &ClusterVersion,
     holder: &Fact<ObservedHolder>,
 ) -> Result<Option<JobWrite>, JobRef> {
-    let nobody = LockKey {
-        holder: String::new(),
-        uid: String::new(),
+    let nobody = LockKey::default();
+    let frees_it_itself = |uid: &str, has_ended: bool| {
+        let known = lock::holder_uid(cluster.annotations());
+        has_ended && known.is_none_or(|known| known == uid)
     };
+    if let Ok(known) = holder
+        && let HolderState::Present { uid, has_ended } = &known.state
+        && frees_it_itself(uid, *has_ended)
+    {
+        return Ok(None);
+    }
     match assess(cluster, &nobody, holder) {
         LockState::Ask(job) => Err(job),
         LockState::Stale(_) => Ok(Some(JobWrite::ReleaseLock(ObservedVersion::of(cluster)))),
@@ -207,7 +185,7 @@ pub fn free_if_stale(
 
 /// Goes on only with the lock.
 pub(super) fn hold(pass: &mut Pass<'_>, cluster: &ClusterVersion) -> Flow {
-    let key = LockKey::of_job(&pass.seen.job);
+    let key = key(&pass.seen.job);
     let take = |pass: &mut Pass<'_>| {
         pass.write(JobWrite::TakeLock {
             cluster_version: ObservedVersion::of(cluster),
@@ -239,7 +217,7 @@ pub(super) fn hold(pass: &mut Pass<'_>, cluster: &ClusterVersion) -> Flow {
 
 /// Frees the lock if this UpgradeJob has it.
 pub(super) fn release(pass: &mut Pass<'_>) {
-    let key = LockKey::of_job(&pass.seen.job);
+    let key = key(&pass.seen.job);
     match &pass.seen.cluster_version {
         Err(Unread::NotAsked) => pass.need(Need::ClusterVersion),
         Err(Unread::Failed(_)) => pass.poll(),

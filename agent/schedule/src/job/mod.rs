@@ -33,7 +33,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
 
 pub use event::{JobEvent, JobStep};
-pub use write::{JobWrite, ObservedVersion};
+pub use write::{JobWrite, ObservedVersion, Request, WrittenKind};
 
 use crate::job::condition::JobCondition;
 use crate::job::health::Alert;
@@ -140,6 +140,13 @@ pub fn decide(seen: &JobObservation) -> JobDecision {
         ended::clean_up(&mut pass);
     }
     pass.decision()
+}
+
+/// Has an UpgradeJob with this status ended, and have its hooks?
+pub fn has_settled(status: &UpgradeJobStatus) -> bool {
+    let conditions = status.conditions.as_deref().unwrap_or_default();
+    let tracker = status.hook_tracker.as_deref().unwrap_or_default();
+    condition::end(conditions).is_some() && hooks::running(tracker).is_none()
 }
 
 fn advance(pass: &mut Pass<'_>) -> pass::Flow {

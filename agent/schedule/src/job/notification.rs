@@ -1,18 +1,14 @@
 //! Notifications of the steps of a maintenance: each is kept in the status until its receivers have it.
 
-use std::collections::BTreeMap;
-
 use drydock_api::conditions::{self, Condition, FALSE, TRUE};
-use drydock_api::schedule::{DesiredVersion, JobNotification, UpgradeJob, UpgradeNotificationStatus};
+use drydock_api::schedule::{JobNotification, UpgradeJob, UpgradeNotificationStatus};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use serde::Serialize;
 
 use super::condition::{self, Failure, JobCondition, JobReason};
 use super::event::JobStep;
+use crate::notification::{NotificationPayload, description};
 
-/// Characters of a description that are kept.
-const LONGEST: usize = 1024;
 /// The reason of a notification that the upgrade is skipped because the cluster is not healthy.
 const UNHEALTHY: &str = "ClusterUnhealthy";
 
@@ -29,34 +25,11 @@ pub(super) fn raise(
     if is_wanted && !was_raised {
         notifications.push(UpgradeNotificationStatus {
             event: step.name().to_owned(),
-            description: Some(message.chars().take(LONGEST).collect()),
+            description: Some(description(message)),
             raised_time: Some(Time(now)),
             ..UpgradeNotificationStatus::default()
         });
     }
-}
-
-/// What a receiver gets.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NotificationPayload {
-    /// The release that the cluster runs, as far as it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// Which step, such as `UpgradeSkipped`.
-    #[serde(rename = "type")]
-    pub type_: String,
-    /// The status of the condition that the step is about.
-    pub status: String,
-    /// Why, such as `ClusterUnhealthy`.
-    pub reason: String,
-    /// Why, for people.
-    pub message: String,
-    /// The release that the UpgradeJob upgrades to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub desired_version: Option<DesiredVersion>,
-    /// The annotations of the receiver.
-    pub annotations: BTreeMap<String, String>,
 }
 
 /// What a receiver gets of a notification that was raised.

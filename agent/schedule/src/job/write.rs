@@ -1,6 +1,7 @@
 //! The writes that a decision asks for. Each says which version of its object the decision has seen: the controller writes with that
 //! as a precondition, and a conflict means that the decision is made anew.
 
+use drydock_api::lock::LockKey;
 use drydock_api::names::{
     HOOK_JOB_FINALIZER, PAUSED_ON_FAILURE_ANNOTATION, UPGRADE_LOCK_ANNOTATION, UPGRADE_LOCK_OWNER_ANNOTATION,
 };
@@ -10,7 +11,7 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::{Map, Value, json};
 
-use super::lock::{JobRef, LockKey};
+use super::lock::JobRef;
 
 /// An object as a decision has seen it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

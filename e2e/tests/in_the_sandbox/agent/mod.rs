@@ -11,7 +11,7 @@ mod hostile;
 
 mod killed;
 mod metrics;
-mod notifications;
+pub(crate) mod notifications;
 mod order;
 
 mod provider;

@@ -23,9 +23,33 @@ type Got = BTreeMap<String, (Value, String, usize)>;
 
 /// What a receiver got.
 #[derive(Clone, Default)]
-struct Receiver {
+pub(crate) struct Receiver {
     got: Arc<Mutex<Got>>,
     refusals: Arc<Mutex<usize>>,
+}
+
+impl Receiver {
+    /// One that refuses the first few.
+    pub(crate) fn refusing(first: usize) -> Self {
+        let receiver = Self::default();
+        *receiver.refusals.lock().unwrap() = first;
+        receiver
+    }
+
+    /// It takes what is posted to `/hook`, signed with `secret`.
+    pub(crate) fn router(&self) -> Router {
+        Router::new()
+            .route("/hook", post(receive))
+            .with_state(self.clone())
+    }
+
+    /// The events, and how often each came.
+    pub(crate) fn got(&self) -> Vec<(Value, usize)> {
+        let got = self.got.lock().unwrap();
+        got.values()
+            .map(|(event, _, count)| (event.clone(), *count))
+            .collect()
+    }
 }
 
 async fn receive(State(receiver): State<Receiver>, headers: HeaderMap, body: String) -> StatusCode {
@@ -56,11 +80,8 @@ async fn receive(State(receiver): State<Receiver>, headers: HeaderMap, body: Str
 
 #[tokio::test(start_paused = true)]
 async fn webhooks_get_each_state_once_signed_and_as_cloud_events_and_hold_nothing_up() {
-    let receiver = Receiver::default();
-    *receiver.refusals.lock().unwrap() = 3;
-    let router = Router::new()
-        .route("/hook", post(receive))
-        .with_state(receiver.clone());
+    let receiver = Receiver::refusing(3);
+    let router = receiver.router();
     let dead = Router::new().route("/", any(|| async { StatusCode::INTERNAL_SERVER_ERROR }));
     let extend = move |outside: Outside| {
         outside

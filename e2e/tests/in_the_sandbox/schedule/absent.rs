@@ -65,7 +65,12 @@ async fn kinds_that_are_installed_later_are_acted_on_and_those_that_go_are_let_g
 
 #[tokio::test(start_paused = true)]
 async fn parts_that_are_off_are_left_alone() {
-    let off = [SchedulePart::UpgradeConfigs, SchedulePart::ClusterVersion];
+    let off = [
+        SchedulePart::UpgradeConfigs,
+        SchedulePart::UpgradeJobs,
+        SchedulePart::NodeForceDrains,
+        SchedulePart::ClusterVersion,
+    ];
     let bare = Bare::start(ScheduleSettings {
         off: off.into(),
         ..ScheduleSettings::default()

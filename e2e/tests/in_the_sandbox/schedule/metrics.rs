@@ -9,7 +9,7 @@ async fn objects_are_scraped_as_they_are_and_those_that_are_missing_break_nothin
     tokio::time::sleep(MINUTE).await;
     let page = spoke.fleet.metrics(drydock_e2e::spoke::NAME).unwrap();
     assert!(
-        !page.contains("openshift_upgrade_controller_"),
+        !page.contains("openshift_upgrade_controller_upgrade"),
         "there are no objects yet"
     );
 
@@ -55,5 +55,39 @@ async fn objects_are_scraped_as_they_are_and_those_that_are_missing_break_nothin
     tokio::time::sleep(MINUTE).await;
     let page = spoke.fleet.metrics(drydock_e2e::spoke::NAME).unwrap();
     assert!(!page.contains("nights"), "{page}");
+    spoke.fleet.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_is_scraped_with_its_cluster_pools_nodes_and_machines() {
+    let spoke = super::upgrades::faulty(&[]).await;
+    let client = &spoke.client;
+    create_job(client, "one", job_at("2026-01-05T09:00:00Z")).await;
+    let value = |name: &str, parts: &[&str]| {
+        let name = format!("openshift_upgrade_controller_{name}");
+        spoke.metric(&[&[name.as_str()], parts].concat()).unwrap()
+    };
+    tokio::time::sleep(MINUTE).await;
+    let one = "upgradejob=\"one\"";
+    assert_eq!(value("upgradejob_state", &[one, "state=\"pending\""]), Some(1.0));
+    assert_eq!(value("cluster_upgrading", &[]), Some(0.0));
+    until(&spoke.fleet.clock, "2026-01-05T09:50:00Z").await;
+    assert_eq!(value("upgradejob_state", &[one, "state=\"active\""]), Some(1.0));
+    assert_eq!(value("upgradejob_state", &[one, "state=\"pending\""]), None);
+    assert_eq!(value("cluster_upgrading", &[]), Some(1.0));
+    assert_eq!(
+        value("machine_config_pools_paused", &["pool=\"worker\""]),
+        Some(0.0)
+    );
+    assert_eq!(value("node_draining", &["node="]).map(|_| ()), Some(()));
+    assert_eq!(value("machine_info", &["phase=\"Running\""]), Some(1.0));
+    super::upgrades::ended(client, "one").await;
+    assert_eq!(
+        value(
+            "upgradejob_state",
+            &[one, "reason=\"Succeeded\"", "state=\"succeeded\""]
+        ),
+        Some(1.0)
+    );
     spoke.fleet.shut_down().await.unwrap();
 }

@@ -2,16 +2,22 @@
 
 mod absent;
 mod bare;
+mod force_drain;
+mod hooks;
 mod idle;
 mod jobs;
 mod killed;
 mod metrics;
 mod namespaces;
+mod notifications;
 mod overlays;
 mod suspension;
+mod upgrades;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use drydock_agent::{SchedulePart, ScheduleSettings};
 use drydock_api::conditions::Condition;
 use drydock_api::names::AGENT_NAMESPACE;
 use drydock_api::schedule::{UpgradeConfig, UpgradeJob, UpgradeSuspensionWindow};
@@ -30,8 +36,18 @@ const SECOND: Duration = Duration::from_secs(1);
 /// The first maintenance of [`weekly`]: time begins on the Monday before, at 08:00.
 const TUESDAY: &str = "2026-01-06T22:00:00Z";
 
+/// A cluster whose UpgradeJobs nobody acts on: a test ends them.
 async fn spoke() -> Spoke {
-    Spoke::start(|_| {}, |outside| outside).await.unwrap()
+    Spoke::scheduled(|_| {}, |outside| outside, without_jobs())
+        .await
+        .unwrap()
+}
+
+fn without_jobs() -> ScheduleSettings {
+    ScheduleSettings {
+        off: [SchedulePart::UpgradeJobs].into(),
+        ..ScheduleSettings::default()
+    }
 }
 
 fn at(text: &str) -> Timestamp {
@@ -119,6 +135,31 @@ async fn end_job(client: &Client, name: &str, how: &str) {
         .patch_status(name, &PatchParams::default(), &Patch::Merge(status))
         .await
         .unwrap();
+}
+
+/// An UpgradeJob that starts then, up to a day later, and upgrades to 4.14.12.
+fn job_at(start: &str) -> Value {
+    let before = at(start) + jiff::SignedDuration::from_hours(24);
+    json!({
+        "startAfter": start, "startBefore": before.to_string(),
+        "desiredVersion": {"version": "4.14.12"},
+        "config": {"upgradeTimeout": "24h", "preUpgradeHealthChecks": {}, "postUpgradeHealthChecks": {}},
+    })
+}
+
+async fn create_job(client: &Client, name: &str, spec: Value) {
+    let job = json!({
+        "apiVersion": "managedupgrade.appuio.io/v1beta1", "kind": "UpgradeJob",
+        "metadata": {"name": name, "labels": {"app": name}}, "spec": spec,
+    });
+    let job = serde_json::from_value(job).unwrap();
+    jobs(client).create(&PostParams::default(), &job).await.unwrap();
+}
+
+async fn job_condition(client: &Client, name: &str, type_: &str) -> Option<Condition> {
+    let job = jobs(client).get(name).await.unwrap();
+    let conditions = job.status?.conditions?;
+    conditions.into_iter().find(|condition| condition.type_ == type_)
 }
 
 async fn condition(client: &Client, name: &str, type_: &str) -> Option<Condition> {

@@ -277,6 +277,7 @@ impl Actor {
             EventSource::Jobs => Input::Job(self.job(object)),
             EventSource::MachineSets => Input::MachineSet(MachineSetSpec::read(object)),
             EventSource::Machines => Input::Machine(MachineSpec::read(object)),
+            EventSource::Blocker if is_killed(object) => Input::BlockerKilled,
             EventSource::Blocker => return,
         };
         self.model.observe(input, self.clock.now());
@@ -309,6 +310,12 @@ impl Actor {
             }
         }
     }
+}
+
+/// Is a pod to end without any time for its containers?
+fn is_killed(pod: &Object) -> bool {
+    let grace = pod["metadata"]["deletionGracePeriodSeconds"].as_i64();
+    pod["metadata"]["deletionTimestamp"].is_string() && grace.is_some_and(|grace| grace <= 1)
 }
 
 impl Actor {

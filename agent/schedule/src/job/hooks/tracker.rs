@@ -1,6 +1,8 @@
 //! The tracker: what has become of the Jobs of hooks. It remembers what Jobs that are gone have done, so that no hook runs twice for
 //! the same event.
 
+use std::collections::BTreeSet;
+
 use drydock_api::fact::Unread;
 use drydock_api::names::{
     HOOK_EVENT_LABEL, HOOK_JOB_FINALIZER, HOOK_LABEL, HOOK_TRACKING_KEY_LABEL, HOOK_UPGRADE_JOB_LABEL,
@@ -61,12 +63,19 @@ pub(in crate::job) fn track(pass: &mut Pass<'_>) {
 }
 
 /// The Jobs of hooks whose UpgradeJob is gone, of those given: they may go, too.
-pub fn orphans<'a>(hook_jobs: impl Iterator<Item = &'a Job>, jobs: &[UpgradeJob]) -> Vec<JobWrite> {
-    let is_orphan = |job: &&Job| {
-        let owners = || jobs.iter().filter_map(|owner| owner.metadata.uid.as_deref());
-        has_finalizer(job) && !owners().any(|uid| is_owned_by(job, uid))
+pub fn orphans<'a>(
+    hook_jobs: impl IntoIterator<Item = &'a Job>,
+    jobs: impl IntoIterator<Item = &'a UpgradeJob>,
+) -> Vec<JobWrite> {
+    let jobs = jobs.into_iter();
+    let owners: BTreeSet<&str> = jobs.filter_map(|owner| owner.metadata.uid.as_deref()).collect();
+    let is_owned = |job: &Job| {
+        let mut references = job.owner_references().iter();
+        references.any(|owner| owners.contains(owner.uid.as_str()))
     };
-    hook_jobs.filter(is_orphan).map(finalizer_removed).collect()
+    let is_orphan = |job: &&Job| has_finalizer(job) && !is_owned(job);
+    let orphans = hook_jobs.into_iter().filter(is_orphan);
+    orphans.map(finalizer_removed).collect()
 }
 
 /// Sets what has become of a Job.

@@ -6,8 +6,9 @@ use serde_json::json;
 
 use super::fixture::*;
 use super::world::World;
-use crate::job::lock::{HolderState, JobRef, LockKey, LockState, ObservedHolder, assess, free_if_stale};
+use crate::job::lock::{HolderState, JobRef, LockState, ObservedHolder, assess, free_if_stale, key};
 use crate::job::{JobStep, JobWrite, Need};
+use drydock_api::lock::LockKey;
 
 fn locked(holder: &str, owner: Option<&str>) -> drydock_api::openshift::ClusterVersion {
     let mut cluster = cluster_version();
@@ -39,7 +40,7 @@ fn present(uid: &str, has_ended: bool) -> ObservedHolder {
 
 /// The first word of whose the lock is, for the UpgradeJob `j`.
 fn state(holder: &str, owner: Option<&str>, known: &Result<ObservedHolder, Unread>) -> String {
-    let key = LockKey::of_job(&job("j"));
+    let key = key(&job("j"));
     let state = format!("{:?}", assess(&locked(holder, owner), &key, known));
     state.split('(').next().unwrap_or_default().to_owned()
 }
@@ -63,7 +64,7 @@ fn a_lock_is_free_or_ours_by_name_and_uid() {
     ] {
         assert_eq!(state(holder, owner, &Err(Unread::NotAsked)), expected, "{case}");
     }
-    let key = LockKey::of_job(&job("j"));
+    let key = key(&job("j"));
     let free = assess(&cluster_version(), &key, &Err(Unread::NotAsked));
     assert_eq!(free, LockState::Free);
 }
@@ -85,7 +86,7 @@ fn the_lock_of_another_is_stale_once_it_is_gone_created_anew_or_has_ended() {
     ] {
         assert_eq!(state("ns/other", owner, &holder), expected, "{case}");
     }
-    let key = LockKey::of_job(&job("j"));
+    let key = key(&job("j"));
     // What is known of another UpgradeJob says nothing of this one.
     let known = Ok(ObservedHolder {
         job: JobRef::of(&job("x")),
@@ -99,7 +100,7 @@ fn the_lock_of_another_is_stale_once_it_is_gone_created_anew_or_has_ended() {
 
 #[test]
 fn other_upgrades_have_keys_that_are_no_upgrade_jobs() {
-    let key = LockKey::of_other("UpgradeConfig", "upgrade.managed.openshift.io", "config", "7");
+    let key = LockKey::of_upgrade_config("config", "7");
     assert_eq!(key.holder, "upgradeconfig.upgrade.managed.openshift.io/config");
     assert_eq!(JobRef::parse(&key.holder), None);
     let cluster = locked(&key.holder, Some(&key.owner()));
@@ -146,7 +147,11 @@ fn a_lock_that_is_not_that_of_an_upgrade_job_is_waited_for() {
     let holder = "upgradeconfig.upgrade.managed.openshift.io/config";
     world.cluster = locked(holder, None);
     world.settle("j");
-    assert!(world.message("j", "Waiting").contains(holder));
+    let why = world.message("j", "Waiting");
+    assert!(
+        why.contains("UpgradeConfig config of upgrade.managed.openshift.io"),
+        "{why}"
+    );
     world.now = START + hours(13);
     world.settle("j");
     assert_eq!(world.end("j").as_deref(), Some("TimedOut"));

@@ -87,6 +87,13 @@ impl Model {
         self.blocker.location = PodLocation::Nowhere;
     }
 
+    /// Its containers do not end on request, but can be killed.
+    pub(super) fn kill_blocker(&mut self) {
+        if matches!(self.blocker.location, PodLocation::On(_)) {
+            self.blocker.write(Kind::Pod, Change::Delete);
+        }
+    }
+
     /// The pod is gone: the drain succeeds.
     pub(super) fn blocker_gone(&mut self, now: Timestamp) {
         if matches!(self.blocker.location, PodLocation::On(_)) && self.has(Fault::DrainStuck) {

@@ -76,6 +76,8 @@ pub enum Input {
     Machine(MachineSpec),
     /// The Machine of this name is gone.
     MachineGone(String),
+    /// The pod that blocks a drain is to end at once.
+    BlockerKilled,
     /// The pod that blocks a drain is gone.
     BlockerGone,
     /// The program of a pod has ended; whether it succeeded.
@@ -126,6 +128,7 @@ impl Model {
                 }
             }
             Input::Job(spec) => self.jobs.seen(spec, now, self.durations, &mut self.agenda),
+            Input::BlockerKilled => self.kill_blocker(),
             Input::BlockerGone => self.blocker_gone(now),
             Input::MachineSet(set) => self.machine_set_seen(set, now),
             Input::MachineSetGone(name) => self.machine_set_gone(&name),

@@ -1,0 +1,158 @@
+//! The writes of decisions about UpgradeJobs. Each has the version of its object that was seen as a precondition.
+
+use drydock_api::names::{AGENT_MANAGER, HOOK_UPGRADE_JOB_LABEL};
+use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
+use drydock_api::schedule::UpgradeJobHook;
+use drydock_schedule::job::{JobWrite, ObservedVersion, Request, WrittenKind};
+use jiff::Timestamp;
+use k8s_openapi::api::batch::v1::Job;
+use kube::api::{ApiResource, Patch, PatchParams, PostParams};
+use kube::core::DynamicObject;
+use kube::{Api, Client, Resource, ResourceExt};
+use serde_json::Value;
+
+use super::error::ReconcileError;
+use super::written::Written;
+use crate::refusal;
+
+/// Why a write was not done.
+pub(super) enum Refusal {
+    /// The object has changed since, or is gone.
+    Outdated,
+    /// The Job of a hook cannot be created as it is.
+    Invalid {
+        /// The name of the Job.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+    /// The server does not do it, for now.
+    Failed(ReconcileError),
+}
+
+/// Does a write.
+///
+/// # Errors
+/// If it is not done.
+pub(super) async fn perform(
+    client: &Client,
+    written: &Written,
+    write: &JobWrite,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    match (write.kind(), write.request()) {
+        (_, Request::Create(job)) => create(client, written, job, now).await,
+        (WrittenKind::ClusterVersion, Request::Patch { object, body }) => {
+            let api: Api<ClusterVersion> = Api::all(client.clone());
+            written
+                .upstream
+                .note(patch(&api, object, body, Part::Object).await?);
+            Ok(())
+        }
+        (WrittenKind::MachineConfigPool, Request::Patch { object, body }) => {
+            let api: Api<MachineConfigPool> = Api::all(client.clone());
+            written.pools.note(patch(&api, object, body, Part::Object).await?);
+            Ok(())
+        }
+        (WrittenKind::Job, Request::Patch { object, body }) => {
+            let api: Api<Job> = Api::namespaced(client.clone(), namespace(object));
+            written
+                .hook_jobs
+                .note(without_spec(patch(&api, object, body, Part::Object).await?));
+            Ok(())
+        }
+        (WrittenKind::UpgradeJobHookStatus, Request::Patch { object, body }) => {
+            let api: Api<UpgradeJobHook> = Api::namespaced(client.clone(), namespace(object));
+            written.hooks.note(patch(&api, object, body, Part::Status).await?);
+            Ok(())
+        }
+    }
+}
+
+/// What of an object is patched.
+#[derive(Clone, Copy)]
+enum Part {
+    Object,
+    Status,
+}
+
+fn namespace(object: &ObservedVersion) -> &str {
+    object.namespace.as_deref().unwrap_or_default()
+}
+
+/// As the watch has it.
+fn without_spec(mut job: Job) -> Job {
+    job.spec = None;
+    job
+}
+
+async fn patch<K>(api: &Api<K>, object: &ObservedVersion, body: Value, part: Part) -> Result<K, Refusal>
+where
+    K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
+{
+    let parameters = PatchParams {
+        field_manager: Some(AGENT_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let body = Patch::Merge(body);
+    let written = match part {
+        Part::Object => api.patch(&object.name, &parameters, &body).await,
+        Part::Status => api.patch_status(&object.name, &parameters, &body).await,
+    };
+    written.map_err(|error| match error {
+        kube::Error::Api(refusal) if refusal.is_conflict() || refusal.is_not_found() => Refusal::Outdated,
+        error => Refusal::Failed(ReconcileError::write(
+            format!("{} {}", K::kind(&()), object.name),
+            &error,
+        )),
+    })
+}
+
+/// Creates the Job of a hook. That it is there already is as good, if it is of the same UpgradeJob.
+async fn create(
+    client: &Client,
+    written: &Written,
+    job: &DynamicObject,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let name = job.name_any();
+    let namespace = job.namespace().unwrap_or_default();
+    let kind = ApiResource::erase::<Job>(&());
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &namespace, &kind);
+    let parameters = PostParams {
+        field_manager: Some(AGENT_MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    let failed = |error: &kube::Error| Refusal::Failed(ReconcileError::write(format!("Job {name}"), error));
+    let found = match api.create(&parameters, job).await {
+        Ok(created) => created,
+        Err(kube::Error::Api(refusal)) if refusal.is_already_exists() => {
+            let found = api.get(&name).await.map_err(|error| failed(&error))?;
+            owned(found, job)?
+        }
+        Err(kube::Error::Api(refusal)) if matches!(refusal.code, 400 | 422) => {
+            let why = refusal::words(&kube::Error::Api(refusal));
+            return Err(Refusal::Invalid { name, why });
+        }
+        Err(error) => return Err(failed(&error)),
+    };
+    if let Ok(created) = found.try_parse::<Job>() {
+        written.created_hook_jobs.note(without_spec(created), now);
+    }
+    Ok(())
+}
+
+/// The Job that was found, if it is that of the UpgradeJob that is to have it. One that a namesake has left goes soon.
+fn owned(found: DynamicObject, wanted: &DynamicObject) -> Result<DynamicObject, Refusal> {
+    let owner = wanted.owner_references().first().map(|owner| &owner.uid);
+    if found.owner_references().first().map(|owner| &owner.uid) == owner {
+        return Ok(found);
+    }
+    if found.labels().contains_key(HOOK_UPGRADE_JOB_LABEL) {
+        return Err(Refusal::Outdated);
+    }
+    Err(Refusal::Invalid {
+        name: found.name_any(),
+        why: "there is a Job of this name that is not of a hook: rename or delete it".to_owned(),
+    })
+}

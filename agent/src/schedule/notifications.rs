@@ -1,0 +1,318 @@
+//! The controllers that send notifications of UpgradeJobs and UpgradeConfigs (the design document: "every step of the upgrade process
+//! should be notified"). They are apart from those that upgrade: a receiver that does not answer holds up nothing.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use drydock_api::names::AGENT_MANAGER;
+use drydock_api::openshift::ClusterVersion;
+use drydock_api::schedule::{
+    JobNotification, SecretKey, UpgradeConfig, UpgradeJob, UpgradeNotificationStatus,
+};
+use drydock_engine::configuration::may_carry_secrets;
+use drydock_schedule::config::notification as of_config;
+use drydock_schedule::job::notification as of_job;
+use drydock_schedule::notification::{NotificationPayload, close, is_pending, missing, note, receiver_name};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Patch, PatchParams};
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::Context;
+use super::control::Reconcile;
+use super::error::ReconcileError;
+use super::watches::Seen;
+use super::written::{Changed, Written};
+use crate::notify::webhook;
+use crate::refusal;
+use crate::watched::Watched;
+
+/// When it is looked again at an object that has changed meanwhile.
+const AGAIN: SignedDuration = SignedDuration::from_secs(2);
+/// The longest address of a receiver.
+const LONGEST_URL: usize = 4096;
+
+/// A kind whose objects raise notifications.
+pub(super) trait Notifies:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope>
+    + Clone
+    + Debug
+    + DeserializeOwned
+    + Send
+    + Sync
+    + 'static
+{
+    /// The objects.
+    fn watched(seen: &Seen) -> &Watched<Self>;
+    /// Those that were written last.
+    fn written(written: &Written) -> &Changed<Self>;
+    /// Who is notified.
+    fn receivers(&self) -> &[JobNotification];
+    /// What was raised.
+    fn raised(&self) -> &[UpgradeNotificationStatus];
+    /// What a receiver gets.
+    fn payload(
+        &self,
+        raised: &UpgradeNotificationStatus,
+        receiver: &JobNotification,
+        version: Option<String>,
+    ) -> NotificationPayload;
+}
+
+impl Notifies for UpgradeJob {
+    fn watched(seen: &Seen) -> &Watched<Self> {
+        &seen.jobs
+    }
+
+    fn written(written: &Written) -> &Changed<Self> {
+        &written.jobs
+    }
+
+    fn receivers(&self) -> &[JobNotification] {
+        self.spec.config.notifications.as_deref().unwrap_or_default()
+    }
+
+    fn raised(&self) -> &[UpgradeNotificationStatus] {
+        let raised = self
+            .status
+            .as_ref()
+            .and_then(|status| status.notifications.as_deref());
+        raised.unwrap_or_default()
+    }
+
+    fn payload(
+        &self,
+        raised: &UpgradeNotificationStatus,
+        receiver: &JobNotification,
+        version: Option<String>,
+    ) -> NotificationPayload {
+        of_job::payload(self, raised, receiver, version)
+    }
+}
+
+impl Notifies for UpgradeConfig {
+    fn watched(seen: &Seen) -> &Watched<Self> {
+        &seen.configs
+    }
+
+    fn written(written: &Written) -> &Changed<Self> {
+        &written.configs
+    }
+
+    fn receivers(&self) -> &[JobNotification] {
+        of_config::receivers(self)
+    }
+
+    fn raised(&self) -> &[UpgradeNotificationStatus] {
+        let raised = self
+            .status
+            .as_ref()
+            .and_then(|status| status.notifications.as_deref());
+        raised.unwrap_or_default()
+    }
+
+    fn payload(
+        &self,
+        raised: &UpgradeNotificationStatus,
+        receiver: &JobNotification,
+        version: Option<String>,
+    ) -> NotificationPayload {
+        of_config::payload(raised, receiver, version)
+    }
+}
+
+/// What a controller has.
+pub(super) struct Notifications<K> {
+    pub context: Context,
+    pub seen: Seen,
+    pub written: Arc<Written>,
+    pub sent: Mutex<BTreeSet<Sent>>,
+    pub kind: std::marker::PhantomData<fn() -> K>,
+}
+
+/// A notification that a receiver has got while no status says so yet: UID of the object, id of the event, name of the receiver.
+type Sent = (String, String, String);
+
+impl<K: Notifies> Reconcile for Notifications<K> {
+    type Object = K;
+
+    fn objects(&self) -> Vec<Arc<K>> {
+        let mut objects = K::watched(&self.seen).objects();
+        objects.retain(|object| object.raised().iter().any(|raised| raised.sent_time.is_none()));
+        objects
+    }
+
+    async fn reconcile(&self, seen: &Arc<K>, now: Timestamp) -> Result<Option<Timestamp>, ReconcileError> {
+        let object = K::written(&self.written).newest(seen);
+        let mut raised = object.raised().to_vec();
+        let mut failed = None;
+        for notification in raised.iter_mut().filter(|raised| is_pending(raised, now)) {
+            for receiver in missing(notification, object.receivers()) {
+                match self.deliver(object.as_ref(), notification, receiver).await {
+                    Ok(()) => note(notification, receiver, object.receivers(), now),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            close(notification, object.receivers(), now);
+        }
+        if raised != object.raised() && !self.record(object.as_ref(), &raised).await? {
+            return Ok(now.saturating_add(AGAIN).ok());
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(None),
+        }
+    }
+}
+
+impl<K: Notifies> Notifications<K> {
+    /// Sends a notification, unless it was sent and only the status does not say so.
+    async fn deliver(
+        &self,
+        object: &K,
+        raised: &UpgradeNotificationStatus,
+        receiver: &JobNotification,
+    ) -> Result<(), ReconcileError> {
+        let uid = object.uid().unwrap_or_default();
+        let sent = (uid, event_id(object, raised), receiver_name(receiver));
+        if self.sent().contains(&sent) {
+            return Ok(());
+        }
+        let what = format!("{} of {} {}", raised.event, K::kind(&()), object.name_any());
+        self.send(object, raised, receiver)
+            .await
+            .map_err(|why| ReconcileError::Notification {
+                what,
+                receiver: receiver_name(receiver),
+                why,
+            })?;
+        self.sent().insert(sent);
+        Ok(())
+    }
+
+    async fn send(
+        &self,
+        object: &K,
+        raised: &UpgradeNotificationStatus,
+        receiver: &JobNotification,
+    ) -> Result<(), String> {
+        let namespace = object.namespace().unwrap_or_default();
+        let url = self.secret(&namespace, &receiver.webhook.url_secret_ref).await?;
+        let url = String::from_utf8(url).unwrap_or_default();
+        let url = address(&url)?;
+        let key = match &receiver.webhook.signing_key_secret_ref {
+            Some(reference) => Some(self.secret(&namespace, reference).await?),
+            None => None,
+        };
+        let cluster = self.seen.upstream.object();
+        let version = cluster.as_deref().and_then(current_version);
+        let id = cluster.and_then(|cluster| cluster.spec.cluster_id.clone());
+        let payload = object.payload(raised, receiver, version);
+        let event = cloud_event(object, raised, id.as_deref(), &payload);
+        let exchange = self.context.network.exchange(None);
+        let exchange = exchange.map_err(|error| error.to_string())?;
+        let sent = webhook::post(&exchange, url, key.as_deref(), &event).await;
+        sent.map_err(|error| error.to_string())
+    }
+
+    async fn secret(&self, namespace: &str, reference: &SecretKey) -> Result<Vec<u8>, String> {
+        let SecretKey { name, key } = reference;
+        let api: Api<Secret> = Api::namespaced(self.context.client.clone(), namespace);
+        let secret = api.get(name).await;
+        let secret = secret.map_err(|error| format!("reading Secret {name}: {}", refusal::words(&error)))?;
+        let value = secret.data.and_then(|mut data| data.remove(key));
+        value
+            .map(|value| value.0)
+            .ok_or_else(|| format!("Secret {name} has no key {key}"))
+    }
+
+    /// Writes what has been sent. Says whether the object was still the one that was looked at.
+    async fn record(&self, object: &K, raised: &[UpgradeNotificationStatus]) -> Result<bool, ReconcileError> {
+        let (name, uid) = (object.name_any(), object.uid().unwrap_or_default());
+        let api: Api<K> = Api::namespaced(
+            self.context.client.clone(),
+            &object.namespace().unwrap_or_default(),
+        );
+        let patch = json!({
+            "metadata": {"uid": uid, "resourceVersion": object.resource_version()},
+            "status": {"notifications": raised},
+        });
+        let parameters = PatchParams {
+            field_manager: Some(AGENT_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        match api.patch_status(&name, &parameters, &Patch::Merge(patch)).await {
+            Ok(written) => {
+                K::written(&self.written).note(written);
+                self.sent().retain(|(of, ..)| *of != uid);
+                Ok(true)
+            }
+            Err(kube::Error::Api(refusal)) if refusal.is_conflict() || refusal.is_not_found() => Ok(false),
+            Err(error) => Err(ReconcileError::write(
+                format!("the status of {} {name}", K::kind(&())),
+                &error,
+            )),
+        }
+    }
+
+    fn sent(&self) -> MutexGuard<'_, BTreeSet<Sent>> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The address of a receiver, which nobody may overhear.
+fn address(text: &str) -> Result<&str, String> {
+    let text = text.trim();
+    let url: http::Uri = match text.parse() {
+        Ok(url) if text.len() <= LONGEST_URL => url,
+        _ => return Err("the address is not a URL".to_owned()),
+    };
+    if may_carry_secrets(&url) {
+        Ok(text)
+    } else {
+        Err("the address must begin with https://".to_owned())
+    }
+}
+
+/// The release that the cluster runs.
+fn current_version(cluster: &ClusterVersion) -> Option<String> {
+    let history = &cluster.status.as_ref()?.history;
+    history.iter().find(|entry| entry.is_completed())?.version.clone()
+}
+
+/// The same however often a notification is sent, so that a receiver can recognize it.
+fn event_id<K: Notifies>(object: &K, raised: &UpgradeNotificationStatus) -> String {
+    let uid = object.uid().unwrap_or_default();
+    let time = raised
+        .raised_time
+        .as_ref()
+        .map(|time| time.0.as_second())
+        .unwrap_or_default();
+    URL_SAFE_NO_PAD.encode(format!("{uid}/{}/{time}", raised.event))
+}
+
+fn cloud_event<K: Notifies>(
+    object: &K,
+    raised: &UpgradeNotificationStatus,
+    cluster: Option<&str>,
+    payload: &NotificationPayload,
+) -> Value {
+    let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+    let cluster = cluster.unwrap_or("unknown");
+    json!({
+        "specversion": "1.0",
+        "id": event_id(object, raised),
+        "source": format!("/clusters/{cluster}/namespaces/{namespace}/{}/{name}", K::plural(&())),
+        "type": format!("dev.drydock.maintenance.{}", raised.event),
+        "subject": name,
+        "time": raised.raised_time.as_ref().map(|time| time.0.to_string()),
+        "datacontenttype": "application/json",
+        "data": payload,
+    })
+}
