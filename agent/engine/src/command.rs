@@ -1,5 +1,6 @@
 //! The writes that a decision asks for.
 
+use drydock_api::lock::LockKey;
 use drydock_api::machine_api::MachineSet;
 
 use crate::drains;
@@ -9,6 +10,10 @@ use crate::silences;
 /// A write that is asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
+    /// The lock of the cluster, for this UpgradeConfig.
+    TakeLock(LockKey),
+    /// Frees the lock of the cluster.
+    ReleaseLock,
     /// ClusterVersion's channel.
     SetChannel(String),
     /// ClusterVersion's desired update: a version, and an image if that was asked for.
@@ -41,6 +46,7 @@ impl Command {
     /// What it writes.
     pub fn write(&self) -> Write {
         match self {
+            Self::TakeLock(_) | Self::ReleaseLock => Write::Lock,
             Self::SetChannel(_) | Self::SetDesiredUpdate { .. } => Write::ClusterVersion,
             Self::SetVersion { .. } => Write::UpgradeConfig,
             Self::Silence(_) => Write::Silence,

@@ -15,9 +15,11 @@ use crate::drains::{Budget, ObservedNode, ObservedPod};
 use crate::silences::Silence;
 
 pub use cluster::{
-    HistoryEntry, ObservedCluster, ReleaseRef, UnhealthyOperator, Workers, cluster, unhealthy, workers,
+    HistoryEntry, LockHolder, ObservedCluster, ReleaseRef, UnhealthyOperator, Workers, cluster, unhealthy,
+    workers,
 };
 pub use drydock_api::fact::{Fact, Unread};
+use drydock_api::lock::LockKey;
 
 /// Something that is read only when a decision needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,6 +153,8 @@ pub struct Observation {
     pub version_of: Option<String>,
     /// Who made the UpgradeConfig.
     pub origin: Origin,
+    /// The key with which it takes the lock of the cluster.
+    pub key: LockKey,
     /// Since when the UpgradeConfig is being deleted, if it is.
     pub deleting_since: Option<Timestamp>,
     /// ClusterVersion.
@@ -172,6 +176,8 @@ pub struct Observation {
 /// A write, as far as its refusal is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Write {
+    /// Of the lock of the cluster.
+    Lock,
     /// Of ClusterVersion.
     ClusterVersion,
     /// Of the UpgradeConfig's spec or finalizers.
@@ -209,6 +215,8 @@ pub struct Facts {
     pub version_of: Option<String>,
     /// Who made the UpgradeConfig.
     pub origin: Origin,
+    /// The key with which it takes the lock of the cluster.
+    pub key: LockKey,
     /// ClusterVersion.
     pub cluster: ObservedCluster,
     /// The pool of the workers; none on a cluster without one.
@@ -243,6 +251,7 @@ impl Observation {
             spec: self.spec.clone(),
             version_of: self.version_of.clone(),
             origin: self.origin,
+            key: self.key.clone(),
             cluster: self.cluster.clone()?,
             workers: self.workers.clone(),
             seen: self.seen.clone(),
@@ -287,7 +296,36 @@ impl Target {
     }
 }
 
+/// Whose the lock of the cluster is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UpgradeLock {
+    /// Nobody's, or that of an UpgradeConfig of the same name that is gone.
+    Free,
+    /// This UpgradeConfig's.
+    Ours,
+    /// Somebody else's, in words.
+    Held(String),
+}
+
 impl Facts {
+    /// Whose the lock of the cluster is.
+    pub fn lock(&self) -> UpgradeLock {
+        let Some(LockHolder { holder, uid }) = &self.cluster.lock else {
+            return UpgradeLock::Free;
+        };
+        if *holder == self.key.holder {
+            if uid.as_ref() == Some(&self.key.uid) {
+                return UpgradeLock::Ours;
+            }
+            return UpgradeLock::Free;
+        }
+        let is_job = holder
+            .split_once('/')
+            .is_some_and(|(namespace, _)| !namespace.contains('.'));
+        let what = if is_job { "UpgradeJob " } else { "" };
+        UpgradeLock::Held(format!("{what}{holder}"))
+    }
+
     /// What is asked for; `None` if neither an image nor a version with its channel is.
     pub fn target(&self) -> Option<Target> {
         let given = |field: &Option<String>| field.clone().filter(|text| !text.trim().is_empty());

@@ -87,6 +87,10 @@ pub fn reconcile(
     }
     status.made = (!made.is_empty()).then(|| made.into_iter().collect());
     help_drains(facts, target, status, &mut reconciled);
+    let newest = status.history.iter().flatten().next();
+    if newest.is_none_or(|newest| newest.phase != UpgradePhase::Upgrading) {
+        reconciled.commands.extend(steps::release_lock(facts));
+    }
     reconciled
 }
 

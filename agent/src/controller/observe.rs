@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use drydock_api::lock::LockKey;
 use drydock_api::machine_api::{Machine, MachineSet, NAMESPACE};
 use drydock_api::names::{PROVIDER_ANNOTATION, REINITIALIZED_ANNOTATION, VERSION_OF_ANNOTATION};
 use drydock_api::openshift::ClusterOperator;
@@ -38,6 +39,7 @@ pub(super) async fn first(shared: &Shared, upgrade: &UpgradeConfig) -> Observati
             Some(_) => Origin::Ocm,
             None => Origin::User,
         },
+        key: LockKey::of_upgrade_config(&upgrade.name_any(), &upgrade.uid().unwrap_or_default()),
         deleting_since: upgrade.metadata.deletion_timestamp.as_ref().map(|time| time.0),
         cluster: shared.cache.cluster(now),
         workers: shared.cache.workers(now),

@@ -92,6 +92,14 @@ pub(super) async fn all(shared: &Shared, commands: &[Command]) -> Result<(), Rec
 async fn one(shared: &Shared, command: &Command) -> Result<(), ReconcileError> {
     let client = &shared.context.client;
     let (what, done) = match command {
+        Command::TakeLock(key) => (
+            "the lock of the cluster into ClusterVersion".to_owned(),
+            write::lock(client, shared.cache.version().as_deref(), Some(key)).await,
+        ),
+        Command::ReleaseLock => (
+            "the end of the lock of the cluster into ClusterVersion".to_owned(),
+            write::lock(client, shared.cache.version().as_deref(), None).await,
+        ),
         Command::SetChannel(channel) => (
             "the channel into ClusterVersion".to_owned(),
             write::channel(client, shared.cache.version().as_deref(), channel).await,

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use drydock_api::lock::LockKey;
 use drydock_api::machine_api::{MachineSet, NAMESPACE};
 use drydock_api::names::{
-    AGENT_MANAGER, CLEANUP_FINALIZER, CLUSTER_VERSION, REINITIALIZED_ANNOTATION, VERSION_OF_ANNOTATION,
+    AGENT_MANAGER, CLEANUP_FINALIZER, CLUSTER_VERSION, REINITIALIZED_ANNOTATION, UPGRADE_LOCK_ANNOTATION,
+    UPGRADE_LOCK_OWNER_ANNOTATION, VERSION_OF_ANNOTATION,
 };
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::upgradeconfig::{UpgradeConfig, UpgradeConfigStatus};
@@ -134,6 +136,23 @@ fn ours() -> PatchParams {
     }
 }
 
+/// Takes the lock of the cluster, or frees it.
+///
+/// # Errors
+/// If the server refuses, for example because the object has changed since.
+pub(super) async fn lock(
+    client: &Client,
+    seen: Option<&ClusterVersion>,
+    key: Option<&LockKey>,
+) -> Result<(), kube::Error> {
+    let annotations = json!({
+        UPGRADE_LOCK_ANNOTATION: key.map(|key| &key.holder),
+        UPGRADE_LOCK_OWNER_ANNOTATION: key.map(LockKey::owner),
+    });
+    let metadata = json!({"annotations": annotations});
+    patch_cluster_version(client, seen, json!({"metadata": metadata})).await
+}
+
 /// Tells ClusterVersion the channel.
 ///
 /// # Errors
@@ -165,10 +184,17 @@ async fn cluster_version(
     seen: Option<&ClusterVersion>,
     spec: &Value,
 ) -> Result<(), kube::Error> {
-    let patch = json!({
-        "metadata": {"resourceVersion": seen.and_then(|seen| seen.metadata.resource_version.clone())},
-        "spec": spec,
-    });
+    patch_cluster_version(client, seen, json!({"metadata": {}, "spec": spec})).await
+}
+
+/// Only the version that was seen is changed.
+async fn patch_cluster_version(
+    client: &Client,
+    seen: Option<&ClusterVersion>,
+    mut patch: Value,
+) -> Result<(), kube::Error> {
+    patch["metadata"]["resourceVersion"] =
+        json!(seen.and_then(|seen| seen.metadata.resource_version.clone()));
     let api: Api<ClusterVersion> = Api::all(client.clone());
     api.patch(CLUSTER_VERSION, &ours(), &Patch::Merge(patch))
         .await

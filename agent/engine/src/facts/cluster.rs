@@ -1,6 +1,7 @@
 //! The cluster as decisions see it: ClusterVersion, the pool of the workers, the cluster operators.
 
 use drydock_api::conditions::{AnyCondition, FALSE, ForeignCondition, TRUE};
+use drydock_api::lock;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -30,6 +31,17 @@ pub struct ObservedCluster {
     pub refusal: Option<String>,
     /// Why it makes no progress, in its own words.
     pub failure: Option<String>,
+    /// Who has the lock of the cluster, and by which UID as far as that is known.
+    pub lock: Option<LockHolder>,
+}
+
+/// Who has the lock of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockHolder {
+    /// Who.
+    pub holder: String,
+    /// The UID of the object.
+    pub uid: Option<String>,
 }
 
 /// A release: what of it is known.
@@ -114,7 +126,13 @@ pub fn cluster(version: &ClusterVersion) -> ObservedCluster {
     let conditional = status.conditional_updates.iter().map(|update| &update.release);
     // A status about an earlier spec says nothing of what is asked for now.
     let is_current = status.observed_generation == version.metadata.generation;
+    let annotations = version.annotations();
+    let lock = lock::holder(annotations).map(|holder| LockHolder {
+        holder: holder.to_owned(),
+        uid: lock::holder_uid(annotations).map(str::to_owned),
+    });
     ObservedCluster {
+        lock,
         id: text(&version.spec.cluster_id),
         upstream: version.spec.upstream.clone(),
         channel: text(&version.spec.channel),

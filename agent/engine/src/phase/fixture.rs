@@ -1,5 +1,6 @@
 //! ReadOnDemand for tests: a cluster on 4.14.9 that is asked to go to 4.14.12, which it is offered.
 
+use drydock_api::lock::LockKey;
 use std::collections::BTreeMap;
 
 use drydock_api::upgradeconfig::{Desired, UpgradeConfigSpec, UpgradeType};
@@ -32,6 +33,7 @@ pub(crate) fn observation() -> Observation {
         },
         version_of: None,
         origin: Origin::User,
+        key: LockKey::of_upgrade_config("managed-upgrade-config", "1"),
         deleting_since: None,
         cluster: Ok(ObservedCluster {
             id: "11111111-2222-3333-4444-555555555555".to_owned(),
@@ -49,6 +51,7 @@ pub(crate) fn observation() -> Observation {
             conditional: Vec::new(),
             refusal: None,
             failure: None,
+            lock: None,
         }),
         workers: Ok(Some(Workers {
             machines: 3,

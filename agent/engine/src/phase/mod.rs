@@ -22,7 +22,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::command::Command;
 use crate::condition::{self, ConditionType};
-use crate::facts::{Facts, Need, Observation, Target, Unread};
+use crate::facts::{Facts, Need, Observation, Target, Unread, UpgradeLock};
 use crate::validation::{self, ValidationOutcome};
 use crate::wanted;
 
@@ -121,7 +121,7 @@ pub fn decide(seen: &Observation, before: &UpgradeConfigStatus) -> Decision {
     next.needs.extend(reconciled.needs);
     next.commands.extend(reconciled.commands);
     Decision {
-        needs_finalizer: needs_finalizer(&status),
+        needs_finalizer: needs_finalizer(&status) || facts.lock() == UpgradeLock::Ours,
         status,
         wait: soon(&facts, &next),
         needs: next.needs,

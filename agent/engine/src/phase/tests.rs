@@ -1,5 +1,6 @@
 mod edits;
 mod faults;
+mod lock;
 mod steps;
 mod wanted;
 
@@ -14,7 +15,8 @@ use super::*;
 use crate::capacity::{Capacity, Extra, ExtraMachine};
 use crate::drains::{Cordon, ObservedNode, ObservedPod};
 use crate::facts::{
-    FileIntegrity, Observation, ObservedCluster, Origin, UnhealthyOperator, Unread, Workers, Write,
+    FileIntegrity, LockHolder, Observation, ObservedCluster, Origin, UnhealthyOperator, Unread, Workers,
+    Write,
 };
 use crate::silences::{Silence, SilenceChange, SilenceState};
 
@@ -32,6 +34,8 @@ struct Agent {
     capacity: Capacity,
     nodes: Vec<ObservedNode>,
     pods: Vec<ObservedPod>,
+    /// Whether the lock of the cluster is taken and freed as soon as that is asked for.
+    is_lock_granted: bool,
 }
 
 impl Agent {
@@ -46,6 +50,7 @@ impl Agent {
             capacity: Capacity::default(),
             nodes: Vec::new(),
             pods: Vec::new(),
+            is_lock_granted: true,
         }
     }
 
@@ -67,6 +72,9 @@ impl Agent {
             }
         }
         assert!(decision.needs.is_empty(), "{:?}", decision.needs);
+        if self.is_lock_granted && self.grant_lock(&decision.commands) {
+            return self.pass();
+        }
         self.published.extend(
             transitions(&self.status, &decision.status)
                 .iter()
@@ -74,6 +82,23 @@ impl Agent {
         );
         self.status = decision.status.clone();
         decision
+    }
+
+    /// Takes or frees the lock of the cluster, as it is asked for.
+    fn grant_lock(&mut self, commands: &[Command]) -> bool {
+        let lock = commands.iter().find_map(|command| match command {
+            Command::TakeLock(key) => Some(Some(LockHolder {
+                holder: key.holder.clone(),
+                uid: Some(key.uid.clone()),
+            })),
+            Command::ReleaseLock => Some(None),
+            _ => None,
+        });
+        let is_asked = lock.is_some();
+        if let (Some(lock), Ok(cluster)) = (lock, &mut self.seen.cluster) {
+            cluster.lock = lock;
+        }
+        is_asked
     }
 
     /// Passes until only writes to the cluster, or nothing, are asked for: silences are made. Returns those writes, and when to

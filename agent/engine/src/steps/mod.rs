@@ -7,6 +7,7 @@ mod control_plane_window;
 mod dependencies;
 mod extra_workers;
 mod health_check;
+mod lock;
 mod post_procedures;
 mod table;
 mod upgradeable;
@@ -22,6 +23,7 @@ use crate::condition::{self, ConditionType, Conditions};
 use crate::facts::{Facts, Need, Target, Unread};
 use crate::notification::UpgradeEvent;
 
+pub(crate) use lock::release as release_lock;
 pub use table::{Deadline, Milestone, STEPS, Step, in_order};
 
 /// What a step looks at.

@@ -4,7 +4,7 @@ use drydock_api::upgradeconfig::UpgradeType;
 
 use super::{
     StepContext, StepOutcome, commence, control_plane, control_plane_window, dependencies, extra_workers,
-    health_check, post_procedures, upgradeable, workers, workers_window,
+    health_check, lock, post_procedures, upgradeable, workers, workers_window,
 };
 use crate::condition::ConditionType;
 use crate::notification::UpgradeEvent;
@@ -98,6 +98,8 @@ pub const STEPS: [Step; 17] = [
             "the upgrade has started",
         )),
         metric: "notification_start",
+        warned: Some("WaitingForLock"),
+        decide: lock::take,
         ..BEFORE
     },
     // What waits words the delay; this step never blocks.

@@ -1,0 +1,82 @@
+//! One upgrade at a time on a cluster, whoever makes it.
+
+use super::*;
+
+/// An agent that has to take the lock itself.
+fn agent() -> Agent {
+    Agent {
+        is_lock_granted: false,
+        ..Agent::new()
+    }
+}
+
+fn held_by(agent: &mut Agent, holder: &str, uid: Option<&str>) {
+    agent.cluster().lock = Some(LockHolder {
+        holder: holder.to_owned(),
+        uid: uid.map(str::to_owned),
+    });
+}
+
+#[test]
+fn the_lock_is_taken_before_anything_is_done() {
+    let mut agent = agent();
+    agent.look();
+    let take = [Command::TakeLock(agent.seen.key.clone())];
+    assert_eq!(agent.look().0, take);
+    // That of a namesake that is gone is as good as none.
+    let holder = agent.seen.key.holder.clone();
+    held_by(&mut agent, &holder, Some("another"));
+    assert_eq!(agent.look().0, take);
+    held_by(&mut agent, &holder, Some("1"));
+    let (commands, _) = agent.look();
+    assert!(
+        matches!(&commands[..], [Command::SetDesiredUpdate { .. }]),
+        "{commands:?}"
+    );
+}
+
+#[test]
+fn who_waits_for_the_lock_says_for_whom_and_does_nothing() {
+    let mut agent = agent();
+    held_by(&mut agent, "maintenance/nights-4-14-12-1", Some("7"));
+    agent.look();
+    assert_eq!(agent.look().0, []);
+    let (status, why) = agent.says(ConditionType::StartedNotificationSent);
+    assert_eq!(status, "False");
+    assert!(
+        why.contains("waiting for UpgradeJob maintenance/nights-4-14-12-1"),
+        "{why}"
+    );
+    let warned = agent
+        .published
+        .iter()
+        .filter(|reason| **reason == "WaitingForLock");
+    assert_eq!(warned.count(), 1, "{:?}", agent.published);
+}
+
+#[test]
+fn what_has_commenced_goes_on_whoever_has_the_lock() {
+    let mut agent = upgrading(true, false);
+    agent.is_lock_granted = false;
+    held_by(&mut agent, "maintenance/one", None);
+    agent.cluster().history[0].completed = true;
+    agent.workers(3, 3);
+    for _ in 0..3 {
+        agent.look();
+    }
+    assert_eq!(agent.entry().phase, UpgradePhase::Upgraded);
+}
+
+#[test]
+fn the_lock_is_free_again_once_nothing_is_under_way() {
+    let mut agent = agent();
+    let key = agent.seen.key.clone();
+    held_by(&mut agent, &key.holder, Some(&key.uid));
+    agent.seen.spec.upgrade_at = "2099-01-01T00:00:00Z".to_owned();
+    let decision = agent.pass();
+    assert_eq!(decision.commands, [Command::ReleaseLock]);
+    assert!(decision.needs_finalizer);
+    agent.cluster().lock = None;
+    let decision = agent.pass();
+    assert!(decision.commands.is_empty() && !decision.needs_finalizer);
+}
