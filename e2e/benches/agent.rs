@@ -11,13 +11,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use drydock_api::names::{AGENT_MANAGER, AGENT_NAMESPACE, UPGRADE_CONFIG};
+use drydock_api::schedule;
 use drydock_api::upgradeconfig::{UpgradeConfig, UpgradePhase};
 use drydock_e2e::fleet;
 use drydock_e2e::process::used;
 use drydock_e2e::real::{REAL_SPOKE, RealFleet};
 use drydock_e2e::spoke::{NAME, Spoke};
-use kube::Api;
+use jiff::{SignedDuration, Timestamp};
 use kube::api::PostParams;
+use kube::{Api, Client};
 use kube_sandbox::server::Verb;
 use serde_json::json;
 
@@ -34,7 +36,69 @@ fn main() -> anyhow::Result<()> {
     let really = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    really.block_on(process())
+    really.block_on(process())?;
+    really.block_on(schedules())
+}
+
+/// UpgradeConfigs and UpgradeJobs of a busy cluster.
+const CONFIGS: usize = 20;
+const JOBS: usize = 1000;
+
+/// Creates them: the UpgradeJobs of the past, which have expired.
+async fn maintain(client: &Client, now: Timestamp) -> anyhow::Result<()> {
+    let job_config =
+        json!({"upgradeTimeout": "12h", "preUpgradeHealthChecks": {}, "postUpgradeHealthChecks": {}});
+    let configs: Api<schedule::UpgradeConfig> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
+    for number in 0..CONFIGS {
+        let config = json!({
+            "apiVersion": "managedupgrade.appuio.io/v1beta1", "kind": "UpgradeConfig",
+            "metadata": {"name": format!("config-{number}"), "labels": {"number": number.to_string()}},
+            "spec": {
+                "schedule": {"cron": format!("{number} 22 1 * *"), "location": "Europe/Zurich"},
+                "jobTemplate": {"spec": {"config": job_config}},
+            },
+        });
+        let config = serde_json::from_value(config)?;
+        configs.create(&PostParams::default(), &config).await?;
+    }
+    let jobs: Api<schedule::UpgradeJob> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
+    for number in 0..JOBS {
+        let start = now - SignedDuration::from_hours(24 * 7);
+        let job = json!({
+            "apiVersion": "managedupgrade.appuio.io/v1beta1", "kind": "UpgradeJob",
+            "metadata": {"name": format!("job-{number}")},
+            "spec": {
+                "startAfter": start.to_string(), "startBefore": (start + SignedDuration::from_hours(1)).to_string(),
+                "desiredVersion": {"version": "4.14.12", "image": "quay.io/openshift-release-dev/ocp-release@sha256:1"},
+                "config": job_config,
+            },
+        });
+        let job = serde_json::from_value(job)?;
+        jobs.create(&PostParams::default(), &job).await?;
+    }
+    Ok(())
+}
+
+/// Memory of the process with maintenance schedules.
+async fn schedules() -> anyhow::Result<()> {
+    let mut settings = fleet::three_clusters(5);
+    settings.clusters.truncate(1);
+    let fleet = RealFleet::start(settings).await?;
+    let pid = *fleet.agents().first().context("there is no agent")?;
+    maintain(&fleet.user_of(REAL_SPOKE).await?, Timestamp::now()).await?;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let (before, began) = (used(pid)?, Instant::now());
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let after = used(pid)?;
+    println!(
+        "{CONFIGS} UpgradeConfigs and {JOBS} UpgradeJobs, idle, {:.0} s: {} KiB resident, {} KiB at the highest, {:.3} CPU seconds a minute",
+        began.elapsed().as_secs_f64(),
+        after.resident_kibibytes,
+        after.peak_kibibytes,
+        after.cpu_seconds - before.cpu_seconds
+    );
+    fleet.shut_down().await;
+    Ok(())
 }
 
 /// Prints and returns what the agent has asked for since the last time.
@@ -69,6 +133,14 @@ async fn requests() -> anyhow::Result<()> {
     counted(&spoke, "start and first hour, nothing to do")?;
     tokio::time::sleep(HOUR).await;
     counted(&spoke, "an idle hour, nothing to do")?;
+    maintain(&spoke.client, spoke.fleet.clock.now()).await?;
+    tokio::time::sleep(HOUR).await;
+    counted(
+        &spoke,
+        "20 UpgradeConfigs and 1,000 UpgradeJobs that have expired are created",
+    )?;
+    tokio::time::sleep(HOUR).await;
+    counted(&spoke, "an idle hour with them")?;
     spoke.ask(json!({"upgradeAt": "2026-01-06T00:00:00Z"})).await?;
     tokio::time::sleep(HOUR / 60).await;
     counted(&spoke, "an upgrade is asked for, of tomorrow")?;

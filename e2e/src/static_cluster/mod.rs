@@ -2,6 +2,7 @@
 //! the scenario says it is. The agent on it is real, and so may be its API server, its Prometheus and its Alertmanager.
 
 pub mod drains;
+pub mod force_drain;
 pub mod silences;
 
 use std::sync::Arc;

@@ -18,3 +18,5 @@ mod kubectl;
 mod leader_election;
 mod main_job;
 mod manifests;
+mod schedule;
+mod upgrade_lock;

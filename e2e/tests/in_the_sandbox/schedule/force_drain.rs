@@ -1,7 +1,12 @@
 //! NodeForceDrains delete pods that keep nodes from being drained.
 
+use drydock_api::names::AGENT_MANAGER;
 use drydock_api::schedule::NodeForceDrain;
+use drydock_e2e::local_fleet::{EPOCH, program_client};
+use drydock_e2e::static_cluster::force_drain::ForceDrains;
+use drydock_sandbox::test_env::spoke_types;
 use k8s_openapi::api::core::v1::{Event, Pod};
+use kube_sandbox::server::{ApiServer, ServerSettings};
 use openshift_sandbox::cluster::Fault;
 
 use super::upgrades::{ended, faulty};
@@ -79,4 +84,14 @@ async fn pods_that_are_not_selected_stay() {
     let status = drains.get("workers").await.unwrap().status.unwrap();
     assert_eq!(status.last_observed_node_drain.unwrap().len(), 1);
     spoke.fleet.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_kind_of_pod_goes_at_its_time_and_others_never() {
+    let clock = Clock::simulated(EPOCH);
+    let types = spoke_types().unwrap();
+    let server = ApiServer::new(ServerSettings::new("still", clock.clone(), 1, types));
+    let client = program_client(&server, AGENT_MANAGER).unwrap();
+    let drains = ForceDrains::start(client, clock).await.unwrap();
+    drains.what_goes_when_and_what_never_does().await.unwrap();
 }
