@@ -5,6 +5,8 @@
 pub const UPGRADE_UID_LABEL: &str = "drydock.dev/upgrade-uid";
 /// Label on every work: what it is for, one of [`WorkKind`]'s names.
 pub const KIND_LABEL: &str = "drydock.dev/kind";
+/// On ConfigMaps that have a calendar of freezes, whatever its value.
+pub const FREEZE_CALENDAR_LABEL: &str = "drydock.dev/freeze-calendar";
 /// Label on a cluster-upgrade work that has ended: one of [`EndState`]'s names.
 pub const STATE_LABEL: &str = "drydock.dev/state";
 /// Annotation on every work: `namespace/name` of the ManagedClustersUpgrade that made it.

@@ -30,6 +30,8 @@ pub const FAILURE_BUDGET_SPENT: &str = "FailureBudgetSpent";
 pub const AWAITING_START_WINDOW: &str = "AwaitingStartWindow";
 /// The clusters that have not started are frozen.
 pub const FROZEN: &str = "Frozen";
+/// The calendar of freezes cannot be read.
+pub const FREEZE_CALENDAR_UNREADABLE: &str = "FreezeCalendarUnreadable";
 /// Not in progress: nothing has started yet.
 pub const NOT_STARTED: &str = "NotStarted";
 /// Failed: at least one cluster has.

@@ -22,7 +22,8 @@ pub use status::{
     ManagedClustersUpgradeStatus, condition,
 };
 pub use strategy::{
-    AgentSettings, CanaryClusters, Freeze, Limit, StartWindow, UpgradeStrategy, UpgradeVia, parse_limit,
+    AgentSettings, CanaryClusters, ConfigMapKey, Freeze, FreezeCalendarSource, Limit, StartWindow,
+    UpgradeStrategy, UpgradeVia, parse_limit,
 };
 
 use crate::GoDuration;

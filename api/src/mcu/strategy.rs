@@ -52,6 +52,9 @@ pub struct UpgradeStrategy {
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub freezes: Option<Vec<Freeze>>,
+    /// A calendar of times in which no cluster is started, beside `freezes`. While it cannot be read, none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freeze_calendar: Option<FreezeCalendarSource>,
     /// How clusters are upgraded: `Agent` (an UpgradeConfig for Drydock's agent), `ClusterVersion` (directly), or
     /// `Auto` (by the agent where its add-on is available). Default Auto.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,6 +138,29 @@ pub struct Freeze {
     /// The clusters that it is for, by the labels of their ManagedClusters. Default all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_selector: Option<LabelMatch>,
+}
+
+/// Where a calendar of freezes is: iCalendar text (RFC 5545), each event of which is a freeze of all clusters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FreezeCalendarSource {
+    /// The ConfigMap, which has the label drydock.dev/freeze-calendar.
+    pub config_map: ConfigMapKey,
+    /// The time zone of whole days, and of times that have none, by its IANA name. Default UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub time_zone: Option<String>,
+}
+
+/// A text in a ConfigMap of the upgrade's namespace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+pub struct ConfigMapKey {
+    /// The name of the ConfigMap.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// The key in its data, for example `calendar.ics`.
+    #[schemars(length(min = 1, max = 253))]
+    pub key: String,
 }
 
 /// Settings for the agent.

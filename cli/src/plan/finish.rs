@@ -113,14 +113,8 @@ fn obstacles(
         let without = with_spec(forecast_input, |spec| spec.paused = false);
         check("paused", &without, model);
     }
-    let (windows, freezes) = (strategy.start_times.windows(), strategy.start_times.freezes());
-    if !windows.is_empty() {
-        let times = StartTimes::new(Vec::new(), freezes.to_vec());
-        check("startWindows", &with_start_times(forecast_input, times), model);
-    }
-    if !freezes.is_empty() {
-        let times = StartTimes::new(windows.to_vec(), Vec::new());
-        check("freezes", &with_start_times(forecast_input, times), model);
+    for (what, times) in fewer_start_times(&strategy.start_times) {
+        check(what, &with_start_times(forecast_input, times), model);
     }
     if !strategy.soak.is_zero() {
         let without = with_spec(forecast_input, |spec| spec.strategy.soak = SignedDuration::ZERO);
@@ -132,6 +126,28 @@ fn obstacles(
     check("failures", forecast_input, never_fails);
     found.sort_by(|one, other| other.in_time_without.total_cmp(&one.in_time_without));
     found
+}
+
+/// The start times without each of their parts, and which part that is.
+fn fewer_start_times(times: &StartTimes) -> Vec<(&'static str, StartTimes)> {
+    let (windows, freezes) = (times.windows().to_vec(), times.freezes().to_vec());
+    let with_calendar = |fewer: StartTimes| match times.calendar() {
+        Some(calendar) => fewer.with_calendar(calendar.clone()),
+        None => fewer,
+    };
+    let mut fewer = Vec::new();
+    if !windows.is_empty() {
+        let times = StartTimes::new(Vec::new(), freezes.clone());
+        fewer.push(("startWindows", with_calendar(times)));
+    }
+    if !freezes.is_empty() {
+        let times = StartTimes::new(windows.clone(), Vec::new());
+        fewer.push(("freezes", with_calendar(times)));
+    }
+    if times.calendar().is_some() {
+        fewer.push(("freezeCalendar", StartTimes::new(windows, freezes)));
+    }
+    fewer
 }
 
 fn with_start_times(forecast_input: &ForecastInput, times: StartTimes) -> ForecastInput {

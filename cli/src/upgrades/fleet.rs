@@ -16,6 +16,7 @@ use drydock_objects::{ClusterDetails, Fleet, FleetKind, upgrade};
 use drydock_rollout::ClusterState;
 use drydock_runtime::follow::version_of;
 use drydock_runtime::pages::list_all;
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde::de::DeserializeOwned;
@@ -65,6 +66,7 @@ pub async fn read(hub: &Hub) -> anyhow::Result<Fleet> {
     take::<ManagedClusterSetBinding>(hub, &mut fleet).await?;
     take::<Placement>(hub, &mut fleet).await?;
     take::<PlacementDecision>(hub, &mut fleet).await?;
+    take_calendars(hub, &mut fleet).await?;
     take::<ManagedClustersUpgradeRecord>(hub, &mut fleet).await?;
     let found: Vec<PartialManifestWork> = list(hub, ListParams::default().labels(KIND_LABEL)).await?;
     for work in found {
@@ -74,6 +76,19 @@ pub async fn read(hub: &Hub) -> anyhow::Result<Fleet> {
         }
     }
     Ok(fleet)
+}
+
+/// Who may not read ConfigMaps sees what the hub does where a calendar cannot be read: no cluster starts.
+async fn take_calendars(hub: &Hub, fleet: &mut Fleet) -> anyhow::Result<()> {
+    match take::<ConfigMap>(hub, fleet).await {
+        Err(error) if is_forbidden(&error) => Ok(()),
+        taken => taken,
+    }
+}
+
+fn is_forbidden(error: &anyhow::Error) -> bool {
+    let refusal = error.downcast_ref::<kube::Error>();
+    matches!(refusal, Some(kube::Error::Api(refusal)) if refusal.code == 403)
 }
 
 async fn take<K>(hub: &Hub, fleet: &mut Fleet) -> anyhow::Result<()>

@@ -14,6 +14,7 @@ use drydock_objects::{Fleet, FleetKind};
 use drydock_runtime::follow::version_of;
 use drydock_runtime::pages::list_all;
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 use kube_sandbox::server::ApiServer;
@@ -37,6 +38,7 @@ pub(super) async fn read(server: &ApiServer, now: Timestamp) -> anyhow::Result<F
     take::<ManagedClusterSetBinding>(&client, &mut fleet).await?;
     take::<Placement>(&client, &mut fleet).await?;
     take::<PlacementDecision>(&client, &mut fleet).await?;
+    take::<ConfigMap>(&client, &mut fleet).await?;
     take::<ManagedClustersUpgradeRecord>(&client, &mut fleet).await?;
     let own = ListParams::default().labels(KIND_LABEL);
     for work in list::<PartialManifestWork>(&client, own).await? {

@@ -11,6 +11,7 @@ use drydock_e2e::local_fleet;
 use drydock_e2e::local_fleet::LocalFleet;
 use drydock_sandbox::test_env::TestEnvSettings;
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use openshift_sandbox::cluster::Fault;
@@ -515,4 +516,87 @@ async fn a_canary_that_is_frozen_is_said_to_hold_back_the_rollout() {
 fn complete(upgrade: &ManagedClustersUpgrade) -> usize {
     let summary = upgrade.status.as_ref().and_then(|status| status.clusters_summery);
     summary.map_or(0, |summary| usize::try_from(summary.complete).unwrap())
+}
+
+/// Writes the calendar of freezes, or another one.
+async fn write_calendar(hub: &Client, labels: &Value, text: &str) {
+    let maps: Api<ConfigMap> = Api::namespaced(hub.clone(), "default");
+    let map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "holidays", "labels": labels},
+        "data": {"calendar.ics": text},
+    });
+    let parameters = PatchParams::apply("user").force();
+    maps.patch("holidays", &parameters, &Patch::Apply(map))
+        .await
+        .unwrap();
+}
+
+fn calendar(event: &str) -> String {
+    format!("BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\n{event}END:VEVENT\r\nEND:VCALENDAR\r\n")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_calendar_freezes_the_fleet_and_one_that_cannot_be_read_does_too_until_it_is_corrected() {
+    let settings = clusters(3);
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
+    let strategy = json!({
+        "canaryClusters": null, "maxConcurrency": 1,
+        "freezeCalendar": {"configMap": {"name": "holidays", "key": "calendar.ics"}, "timeZone": "Europe/Zurich"},
+    });
+    fleet::start(&hub, &upgrade(&settings, &strategy)).await.unwrap();
+    let halted = async |why: &str| {
+        tokio::time::sleep(HOUR).await;
+        let (status, reason, message) = condition(&read(&hub).await, "InProgress");
+        assert_eq!(
+            (status.as_str(), reason.as_str()),
+            ("False", "FreezeCalendarUnreadable")
+        );
+        assert!(message.contains(why), "{message}");
+        assert!(starts(&hub).await.is_empty());
+    };
+    halted("there is no ConfigMap default/holidays with the label drydock.dev/freeze-calendar").await;
+    let days = "DTSTART;VALUE=DATE:20260101\r\nRRULE:FREQ=DAILY;COUNT=6\r\nSUMMARY:New Year\r\n";
+    write_calendar(&hub, &json!({}), &calendar(days)).await;
+    halted("there is no ConfigMap default/holidays").await;
+    let label = json!({"drydock.dev/freeze-calendar": ""});
+    write_calendar(
+        &hub,
+        &label,
+        &calendar("DTSTART;VALUE=DATE:20260101\r\nRRULE:FREQ=HOURLY\r\n"),
+    )
+    .await;
+    halted(
+        "ConfigMap default/holidays, key calendar.ics: event \"1\": RRULE: FREQ=\"HOURLY\" is not understood",
+    )
+    .await;
+
+    write_calendar(&hub, &label, &calendar(days)).await;
+    tokio::time::sleep(HOUR).await;
+    let (_, reason, message) = condition(&read(&hub).await, "InProgress");
+    assert_eq!(reason, "Frozen");
+    // Six days of Zurich.
+    assert_eq!(
+        message,
+        "frozen: New Year; the next cluster may start at 2026-01-06T23:00:00Z"
+    );
+    fleet::until(&hub, "one is under way", 240 * HOUR, |upgrade| {
+        condition(upgrade, "InProgress").0 == "True"
+    })
+    .await
+    .unwrap();
+
+    // What has begun goes on, and nothing else begins.
+    let always = "DTSTART;VALUE=DATE:20260101\r\nDURATION:P1D\r\nRRULE:FREQ=DAILY\r\nSUMMARY:Audit\r\n";
+    tokio::time::sleep(HOUR / 6).await;
+    write_calendar(&hub, &label, &calendar(always)).await;
+    tokio::time::sleep(24 * HOUR).await;
+    assert_eq!(complete(&read(&hub).await), 1);
+    write_calendar(&hub, &label, &calendar(days)).await;
+    fleet::until(&hub, "complete", 240 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    })
+    .await
+    .unwrap();
+    fleet.shut_down().await.unwrap();
 }

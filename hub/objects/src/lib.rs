@@ -6,6 +6,7 @@ pub mod cluster;
 mod details;
 mod fleet;
 mod forecast;
+pub mod freeze_calendar;
 pub mod placement;
 pub mod record;
 mod spec;

@@ -166,6 +166,7 @@ fn parse_strategy(
         max_failures,
         start_windows,
         freezes,
+        freeze_calendar,
         upgrade_via,
         agent,
     } = strategy.unwrap_or(&default);
@@ -215,6 +216,7 @@ fn parse_strategy(
         start_times: start_times::parse(
             start_windows.as_deref().unwrap_or_default(),
             freezes.as_deref().unwrap_or_default(),
+            freeze_calendar.as_ref(),
         )?,
         method: parse_method(upgrade_via.as_deref(), target)?,
         agent: agent_settings(agent.as_ref().unwrap_or(&mcu::AgentSettings::default())),

@@ -15,6 +15,7 @@ use drydock_rollout::{
 use jiff::Timestamp;
 use kube::ResourceExt;
 
+use crate::freeze_calendar::CalendarRef;
 use crate::parse_spec;
 
 /// The longest value of a retry that is kept whole, in bytes.
@@ -25,6 +26,8 @@ const LONGEST_RETRY: usize = 120;
 pub struct UpgradeDigest {
     /// What the user asked for, or what is wrong with it.
     pub spec: Result<Arc<Spec>, InvalidSpec>,
+    /// Where its calendar of freezes is, if it has one.
+    pub calendar: Option<CalendarRef>,
     /// What its status says.
     pub previous: Previous,
     /// The object; the upgrades that exist are not known here.
@@ -45,6 +48,7 @@ pub fn digest(upgrade: &ManagedClustersUpgrade) -> UpgradeDigest {
             .creation_timestamp()
             .map_or(Timestamp::UNIX_EPOCH, |created| created.0),
         spec: parse_spec(upgrade).map(Arc::new),
+        calendar: CalendarRef::of(upgrade),
         previous: previous(upgrade),
         upgrade: Upgrade {
             key: key(upgrade),

@@ -290,6 +290,13 @@ fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
             };
             (reason::FROZEN, message)
         }
+        Halt::FreezeCalendarUnreadable { why } => (
+            reason::FREEZE_CALENDAR_UNREADABLE,
+            format!(
+                "no further cluster starts, as spec.upgradeStrategy.freezeCalendar cannot be read: {}",
+                bounded(why, CLUSTER_MESSAGE)
+            ),
+        ),
     }
 }
 

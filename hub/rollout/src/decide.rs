@@ -335,7 +335,11 @@ impl AssessedFleet<'_> {
         let closed = timetable.and_then(|timetable| slots::closed(self.rollout, timetable, now));
         let is_by_time = matches!(
             report.halt,
-            None | Some(Halt::AwaitingStartWindow { .. } | Halt::Frozen { .. })
+            None | Some(
+                Halt::AwaitingStartWindow { .. }
+                    | Halt::Frozen { .. }
+                    | Halt::FreezeCalendarUnreadable { .. }
+            )
         );
         match closed.filter(|_| is_by_time) {
             Some(closed) => closed,

@@ -64,7 +64,9 @@ pub use snapshot::{DecisionPage, Decisions, PlacementSummary, Snapshot, read_sna
 pub use spec::{ActionSpec, AgentOptions, InvalidSpec, RequestedMethod, Spec, Strategy};
 pub use stage::Stage;
 pub use stage_set::StageSet;
-pub use start_times::{Freeze, FreezeIndex, MOST_START_TIMES, StartTimes, StartWindow, Timetable};
+pub use start_times::{
+    Freeze, FreezeCalendar, FreezeIndex, MOST_START_TIMES, StartTimes, StartWindow, Timetable,
+};
 pub use state::ClusterState;
 pub use transition::Transition;
 pub use window::{InvalidWindow, Opening, Window};

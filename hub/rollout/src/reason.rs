@@ -117,6 +117,8 @@ pub enum Reason {
         /// Why, in the user's words.
         why: Arc<str>,
     },
+    /// The calendar of freezes cannot be read, and why.
+    FreezeCalendarUnreadable(Arc<str>),
     /// The hub does not know the cluster.
     ClusterUnknown,
     /// The hub's admin has not accepted the cluster.
@@ -221,6 +223,7 @@ impl Reason {
             Self::Halted(reason) => reason,
             Self::WaitingForWindow { .. } => "AwaitingStartWindow",
             Self::Frozen { .. } => "Frozen",
+            Self::FreezeCalendarUnreadable(_) => "FreezeCalendarUnreadable",
             Self::ClusterUnknown => "ClusterUnknown",
             Self::NotAccepted => "NotAccepted",
             Self::NotJoined => "NotJoined",
@@ -262,6 +265,7 @@ impl Reason {
                 | Self::WaitingForCanaries
                 | Self::WaitingForWindow { .. }
                 | Self::Frozen { .. }
+                | Self::FreezeCalendarUnreadable(_)
                 | Self::Halted(_)
         )
     }
@@ -329,6 +333,7 @@ impl fmt::Display for Reason {
                 until: Some(until),
                 why,
             } => write!(f, "frozen: {why}; it may start at {until}"),
+            Self::FreezeCalendarUnreadable(why) => write!(f, "the calendar of freezes cannot be read: {why}"),
             Self::Frozen { until: None, why } => {
                 write!(
                     f,

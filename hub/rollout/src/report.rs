@@ -105,11 +105,16 @@ pub enum Halt {
         /// Why, in the user's words.
         why: Arc<str>,
     },
+    /// The calendar of freezes cannot be read: nobody knows whether clusters may start.
+    FreezeCalendarUnreadable {
+        /// Why not.
+        why: Arc<str>,
+    },
 }
 
 impl Halt {
     /// The reasons of new halts: each has its Event.
-    pub const ALL: [&str; 7] = [
+    pub const ALL: [&str; 8] = [
         "Paused",
         "NoCanaryMatched",
         "CanaryFailed",
@@ -117,6 +122,7 @@ impl Halt {
         "FailureBudgetSpent",
         "AwaitingStartWindow",
         "Frozen",
+        "FreezeCalendarUnreadable",
     ];
 
     /// The reason in CamelCase, as the condition InProgress and the metric have it.
@@ -131,6 +137,7 @@ impl Halt {
             Self::FailureBudgetSpent { .. } => "FailureBudgetSpent",
             Self::AwaitingStartWindow { .. } => "AwaitingStartWindow",
             Self::Frozen { .. } => "Frozen",
+            Self::FreezeCalendarUnreadable { .. } => "FreezeCalendarUnreadable",
         }
     }
 }

@@ -289,6 +289,9 @@ pub(crate) fn halt(rollout: &Rollout, totals: &Totals, now: Timestamp) -> Option
             unhealthy: totals.unhealthy_canaries.clone(),
         },
         HaltKind::AwaitingStartWindow { opens } => Halt::AwaitingStartWindow { opens },
+        HaltKind::Frozen { freeze, .. } if freeze.is_unreadable() => Halt::FreezeCalendarUnreadable {
+            why: spec.strategy.start_times.freeze_reason(freeze),
+        },
         HaltKind::Frozen { until, freeze } => Halt::Frozen {
             until,
             why: spec.strategy.start_times.freeze_reason(freeze),
@@ -395,6 +398,9 @@ pub(crate) fn closed(rollout: &Rollout, timetable: Timetable, now: Timestamp) ->
     match times.opening(timetable, now) {
         Opening::Always | Opening::OpenUntil(_) => None,
         Opening::ClosedUntil(opens) => Some(Reason::WaitingForWindow { opens }),
+        Opening::FrozenUntil(_, freeze) if freeze.is_unreadable() => {
+            Some(Reason::FreezeCalendarUnreadable(times.freeze_reason(freeze)))
+        }
         Opening::FrozenUntil(until, freeze) => Some(Reason::Frozen {
             until,
             why: times.freeze_reason(freeze),

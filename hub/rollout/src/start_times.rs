@@ -29,6 +29,25 @@ pub struct Freeze {
     pub selector: Option<Selector>,
 }
 
+/// The freezes of a calendar, which are those of all clusters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FreezeCalendar {
+    /// In their order; none touches the next one.
+    Read(Arc<[Freeze]>),
+    /// It cannot be read, and why: no cluster may be started.
+    Unreadable(Arc<str>),
+}
+
+impl FreezeCalendar {
+    /// The freezes that have not ended at a moment, the first one first.
+    fn after(&self, now: Timestamp) -> &[Freeze] {
+        match self {
+            Self::Read(freezes) => &freezes[freezes.partition_point(|freeze| freeze.to <= now)..],
+            Self::Unreadable(_) => &[],
+        }
+    }
+}
+
 /// Which windows and freezes a cluster has, as bits by their index. Clusters that nothing tells apart have the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timetable {
@@ -41,6 +60,7 @@ pub struct Timetable {
 pub struct StartTimes {
     windows: Vec<StartWindow>,
     freezes: Vec<Freeze>,
+    calendar: Option<FreezeCalendar>,
 }
 
 /// So many windows, and freezes, have a bit of their own; the API accepts no more.
@@ -51,7 +71,25 @@ impl StartTimes {
     pub fn new(mut windows: Vec<StartWindow>, mut freezes: Vec<Freeze>) -> Self {
         windows.truncate(MOST_START_TIMES);
         freezes.truncate(MOST_START_TIMES);
-        Self { windows, freezes }
+        Self {
+            windows,
+            freezes,
+            calendar: None,
+        }
+    }
+
+    /// With the freezes of a calendar.
+    #[must_use]
+    pub fn with_calendar(self, calendar: FreezeCalendar) -> Self {
+        Self {
+            calendar: Some(calendar),
+            ..self
+        }
+    }
+
+    /// The calendar, if there is one.
+    pub fn calendar(&self) -> Option<&FreezeCalendar> {
+        self.calendar.as_ref()
     }
 
     /// Windows that are those of all clusters.
@@ -65,7 +103,7 @@ impl StartTimes {
 
     /// Whether any cluster may be started at any time.
     pub fn is_always(&self) -> bool {
-        self.windows.is_empty() && self.freezes.is_empty()
+        self.windows.is_empty() && self.freezes.is_empty() && self.calendar.is_none()
     }
 
     /// The windows that clusters may have.
@@ -132,20 +170,34 @@ impl StartTimes {
 
     /// What holds at a moment, and when that changes.
     fn present(&self, timetable: Timetable, now: Timestamp) -> Opening {
+        if let Some(FreezeCalendar::Unreadable(_)) = &self.calendar {
+            return Opening::FrozenUntil(None, FreezeIndex::UNREADABLE);
+        }
         let has = |bits: u32, index: usize| bits & (1 << index) != 0;
         let freezes = || {
             let all = self.freezes.iter().enumerate();
             all.filter(|(index, _)| has(timetable.freezes, *index))
         };
-        let frozen = freezes().filter(|(_, freeze)| freeze.from <= now && now < freeze.to);
+        let by_calendar = self
+            .calendar
+            .as_ref()
+            .map_or(&[][..], |calendar| calendar.after(now));
+        let by_calendar = || {
+            by_calendar
+                .first()
+                .map(|freeze| (self.calendar_index(freeze), freeze))
+        };
+        let all = || freezes().chain(by_calendar());
+        let frozen = all().filter(|(_, freeze)| freeze.from <= now && now < freeze.to);
         if let Some((index, freeze)) = frozen.max_by_key(|(_, freeze)| freeze.to) {
-            return Opening::FrozenUntil(Some(freeze.to), FreezeIndex(index));
+            let until = (freeze.to < Timestamp::MAX).then_some(freeze.to);
+            return Opening::FrozenUntil(until, FreezeIndex(index));
         }
         let windows = self.windows.iter().enumerate();
         let windows = windows
             .filter(|(index, _)| has(timetable.windows, *index))
             .map(|(_, window)| &window.window);
-        let next_freeze = freezes()
+        let next_freeze = all()
             .map(|(_, freeze)| freeze.from)
             .filter(|from| *from > now)
             .min();
@@ -156,17 +208,40 @@ impl StartTimes {
         }
     }
 
+    /// The index of a freeze of the calendar: they follow on those of the spec.
+    fn calendar_index(&self, freeze: &Freeze) -> usize {
+        let Some(FreezeCalendar::Read(freezes)) = &self.calendar else {
+            return 0;
+        };
+        MOST_START_TIMES + freezes.partition_point(|before| before.to <= freeze.from)
+    }
+
     /// Why clusters are frozen.
     pub fn freeze_reason(&self, freeze: FreezeIndex) -> Arc<str> {
-        self.freezes
-            .get(freeze.0)
-            .map_or_else(|| "".into(), |freeze| Arc::clone(&freeze.reason))
+        let found = match &self.calendar {
+            Some(FreezeCalendar::Unreadable(why)) if freeze.is_unreadable() => return Arc::clone(why),
+            Some(FreezeCalendar::Read(freezes)) if freeze.0 >= MOST_START_TIMES => {
+                freezes.get(freeze.0 - MOST_START_TIMES)
+            }
+            _ => self.freezes.get(freeze.0),
+        };
+        found.map_or_else(|| "".into(), |freeze| Arc::clone(&freeze.reason))
     }
 }
 
 /// Which freeze it is, among those of the rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FreezeIndex(usize);
+
+impl FreezeIndex {
+    /// None of them: the calendar cannot be read.
+    const UNREADABLE: Self = Self(usize::MAX);
+
+    /// Is it because the calendar cannot be read?
+    pub fn is_unreadable(self) -> bool {
+        self == Self::UNREADABLE
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -230,6 +305,49 @@ mod tests {
             |region: &str| times.opening(times.timetable(&labels(region)), at("2026-11-20T12:00:00Z"));
         assert_eq!(opening("us"), Opening::Always);
         assert!(matches!(opening("eu"), Opening::ClosedUntil(Some(_))));
+    }
+
+    #[test]
+    fn the_freezes_of_a_calendar_are_those_of_all_clusters() {
+        let calendar = [
+            freeze("2026-12-01T00:00:00Z", "2026-12-02T00:00:00Z", None),
+            freeze("2026-12-10T00:00:00Z", "2026-12-12T00:00:00Z", None),
+        ];
+        let own = vec![freeze("2026-12-11T00:00:00Z", "2026-12-13T00:00:00Z", Some("eu"))];
+        let times = StartTimes::new(Vec::new(), own).with_calendar(FreezeCalendar::Read(calendar.into()));
+        let opening = |region: &str, now: &str| times.opening(times.timetable(&labels(region)), at(now));
+        let frozen = |until: &str, index| Opening::FrozenUntil(Some(at(until)), FreezeIndex(index));
+        for (region, now, meant) in [
+            (
+                "us",
+                "2026-11-30T12:00:00Z",
+                Opening::OpenUntil(at("2026-12-01T00:00:00Z")),
+            ),
+            ("us", "2026-12-01T00:00:00Z", frozen("2026-12-02T00:00:00Z", 32)),
+            (
+                "us",
+                "2026-12-02T00:00:00Z",
+                Opening::OpenUntil(at("2026-12-10T00:00:00Z")),
+            ),
+            ("us", "2026-12-11T12:00:00Z", frozen("2026-12-12T00:00:00Z", 33)),
+            ("eu", "2026-12-11T12:00:00Z", frozen("2026-12-13T00:00:00Z", 0)),
+            ("us", "2026-12-12T00:00:00Z", Opening::Always),
+        ] {
+            assert_eq!(opening(region, now), meant, "{region} {now}");
+        }
+        assert_eq!(&*times.freeze_reason(FreezeIndex(33)), "change freeze");
+    }
+
+    #[test]
+    fn a_calendar_that_cannot_be_read_keeps_all_clusters_from_starting() {
+        let times = StartTimes::new(vec![window("0 22 * * *", None)], Vec::new());
+        let times = times.with_calendar(FreezeCalendar::Unreadable("no such ConfigMap".into()));
+        let opening = times.opening(times.timetable(&labels("us")), at("2026-12-01T22:30:00Z"));
+        assert_eq!(opening, Opening::FrozenUntil(None, FreezeIndex::UNREADABLE));
+        assert_eq!(
+            &*times.freeze_reason(FreezeIndex::UNREADABLE),
+            "no such ConfigMap"
+        );
     }
 
     #[test]

@@ -19,6 +19,7 @@ use drydock_runtime::follow::{self, ObjectChange, version_of};
 use drydock_runtime::object_key::ObjectKey;
 use drydock_runtime::tasks::Tasks;
 use futures::Stream;
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
@@ -50,6 +51,7 @@ pub(crate) fn follow(watching: &Watching<'_>, clock: &Clock, tasks: &mut Tasks) 
     watching.start_kind::<PlacementDecision>(tasks, "decisions");
     watching.start_kind::<ManagedClusterSet>(tasks, "clustersets");
     watching.start_kind::<ManagedClusterSetBinding>(tasks, "bindings");
+    watching.start_kind::<ConfigMap>(tasks, "calendars");
     watching.start_kind::<ManagedClustersUpgradeRecord>(tasks, "records");
 }
 

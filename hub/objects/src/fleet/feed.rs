@@ -282,7 +282,8 @@ impl Fleet {
     /// An upgrade is so. What the watch brings that is older than what was written is passed over.
     pub fn set_upgrade(&mut self, object: &Arc<ManagedClustersUpgrade>) -> Change {
         let key = upgrade::key(object);
-        let digest = upgrade::digest(object);
+        let mut digest = upgrade::digest(object);
+        self.read_calendar(&key.namespace, &mut digest);
         match self.upgrades.get_mut(&key) {
             Some(followed) if followed.is_newer_than(object) => return Change::Nothing,
             Some(followed) if followed.digest.upgrade.uid == digest.upgrade.uid => {
@@ -296,6 +297,7 @@ impl Fleet {
                 }
                 followed.is_stale = true;
                 if !is_same_spec {
+                    self.forget_calendars();
                     self.forget_unnamed_snapshots();
                 }
                 return Change::Upgrades([key].into());
@@ -314,6 +316,7 @@ impl Fleet {
         if self.upgrades.remove(key).is_none() {
             return Change::Nothing;
         }
+        self.forget_calendars();
         self.upgrades_changed()
     }
 

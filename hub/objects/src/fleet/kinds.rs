@@ -2,12 +2,13 @@
 
 use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgradeRecord;
-use drydock_api::names::{AGENT_ADDON, PLACEMENT_LABEL, UPGRADE_UID_LABEL};
+use drydock_api::names::{AGENT_ADDON, FREEZE_CALENDAR_LABEL, PLACEMENT_LABEL, UPGRADE_UID_LABEL};
 use drydock_api::ocm::{
     ManagedCluster, ManagedClusterAddOn, ManagedClusterSet, ManagedClusterSetBinding, Placement,
     PlacementDecision,
 };
 use drydock_rollout::PlacementKey;
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Resource;
 use kube::core::params::ListParams;
 
@@ -94,6 +95,15 @@ impl FleetKind for ManagedClusterSetBinding {
 
     fn see(fleet: &mut Fleet, namespace: &str, name: &str, object: Option<&Self>) -> Change {
         fleet.set_binding(namespace, name, object.is_some())
+    }
+}
+
+impl FleetKind for ConfigMap {
+    const SELECTOR: KindSelector = KindSelector::WithLabel(FREEZE_CALENDAR_LABEL);
+
+    fn see(fleet: &mut Fleet, namespace: &str, name: &str, object: Option<&Self>) -> Change {
+        let texts = object.map(|map| map.data.clone().unwrap_or_default());
+        fleet.set_calendar(namespace, name, texts)
     }
 }
 

@@ -1,5 +1,6 @@
 //! All that is seen of a fleet, joined: one row a cluster for each upgrade, kept up to date by what changes.
 
+mod calendars;
 mod feed;
 mod followed;
 mod forecast_input;
@@ -22,6 +23,7 @@ use drydock_rollout::{
 
 use crate::placement::{DecisionDigest, PlacementDigest};
 use crate::record::RecordDigest;
+use calendars::Calendars;
 use followed::Followed;
 use pending::Pending;
 
@@ -184,6 +186,7 @@ pub struct Fleet {
     bindings: BTreeSet<(String, String)>,
     records: BTreeMap<PageId, RecordDigest>,
     upgrades: BTreeMap<UpgradeKey, Followed>,
+    calendars: Calendars,
     /// Clusters with refused writes; some may have none any more.
     refused: BTreeSet<ClusterName>,
     live: Arc<LiveUpgrades>,

@@ -2,18 +2,20 @@
 
 use drydock_api::mcu;
 use drydock_api::selector::{LabelMatch, is_label_key, is_label_value};
-use drydock_rollout::{Freeze, InvalidSpec, Selector, StartTimes, StartWindow, Window};
+use drydock_rollout::{Freeze, FreezeCalendar, InvalidSpec, Selector, StartTimes, StartWindow, Window};
 use jiff::Timestamp;
 
 use super::{invalid, parse_selector, parse_timeout};
+use crate::freeze_calendar::CalendarRef;
 
-/// Reads the windows and freezes of a strategy.
+/// Reads the windows and freezes of a strategy. A calendar of freezes is not read here.
 ///
 /// # Errors
 /// The first field that cannot be used.
 pub(super) fn parse(
     windows: &[mcu::StartWindow],
     freezes: &[mcu::Freeze],
+    calendar: Option<&mcu::FreezeCalendarSource>,
 ) -> Result<StartTimes, InvalidSpec> {
     let windows = windows.iter().enumerate();
     let windows: Result<_, _> = windows
@@ -23,7 +25,13 @@ pub(super) fn parse(
     let freezes: Result<_, _> = freezes
         .map(|(index, freeze)| parse_freeze(index, freeze))
         .collect();
-    Ok(StartTimes::new(windows?, freezes?))
+    let times = StartTimes::new(windows?, freezes?);
+    let Some(calendar) = calendar else {
+        return Ok(times);
+    };
+    CalendarRef::parse(calendar)?;
+    // Until somebody reads it nothing starts.
+    Ok(times.with_calendar(FreezeCalendar::Unreadable("it has not been read".into())))
 }
 
 fn parse_window(index: usize, window: &mcu::StartWindow) -> Result<StartWindow, InvalidSpec> {
@@ -118,7 +126,7 @@ mod tests {
                     ..LabelMatch::default()
                 }),
             };
-            let refused = parse(&[], &[freeze]).unwrap_err().to_string();
+            let refused = parse(&[], &[freeze], None).unwrap_err().to_string();
             assert!(refused.contains(why), "{refused}");
         }
     }
