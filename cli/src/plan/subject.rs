@@ -80,14 +80,20 @@ pub async fn is_accepted(
     } else {
         dry_run::with_fields(&api, &variant.name_any(), &document).await
     };
+    let accepted = accepted(answer, &format!("the upgrade with {name}"))?;
+    Ok(accepted.is_some())
+}
+
+/// What the API server would make of `what`; nothing if the user may not ask.
+fn accepted(
+    answer: kube::Result<ManagedClustersUpgrade>,
+    what: &str,
+) -> anyhow::Result<Option<ManagedClustersUpgrade>> {
     match answer {
-        Ok(_) => Ok(true),
-        Err(kube::Error::Api(status)) if dry_run::may_not(&status) => Ok(false),
+        Ok(upgrade) => Ok(Some(upgrade)),
+        Err(kube::Error::Api(status)) if dry_run::may_not(&status) => Ok(None),
         Err(kube::Error::Api(status)) if status.code < 500 => {
-            bail!(
-                "the API server refuses the upgrade with {name}: {}",
-                status.message
-            )
+            bail!("the API server refuses {what}: {}", status.message)
         }
         Err(error) => Err(error).context("asking the API server whether it accepts the upgrade"),
     }
@@ -158,14 +164,7 @@ async fn as_it_would_be(hub: &Hub, namespace: &str, mut document: Value) -> anyh
         None => dry_run::created(hub, &api, &document).await,
         Some(live) => dry_run::changed(&api, live, &document).await,
     };
-    let upgrade = match answer {
-        Ok(upgrade) => Some(upgrade),
-        Err(kube::Error::Api(status)) if dry_run::may_not(&status) => None,
-        Err(kube::Error::Api(status)) if status.code < 500 => {
-            bail!("the API server refuses the upgrade: {}", status.message)
-        }
-        Err(error) => return Err(error).context("asking the API server whether it accepts the upgrade"),
-    };
+    let upgrade = accepted(answer, "the upgrade")?;
     let is_checked = upgrade.is_some();
     let is_new = live.is_none();
     let mut upgrade = match upgrade {

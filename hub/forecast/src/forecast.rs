@@ -169,7 +169,7 @@ impl Forecast {
         Self {
             now: forecast_input.now,
             runs: outcomes.len(),
-            ends: band(&all_ends),
+            ends: percentiles(&all_ends, |end| end),
             completions,
             stops,
             waits: waits
@@ -193,7 +193,7 @@ impl Forecast {
                 .filter_map(|run| in_run(run))
                 .collect();
             sorted.sort_unstable();
-            percentiles(&sorted, self.now)
+            percentiles(&sorted, seconds_after(self.now))
         };
         let known = |run: &[Seconds], seconds: fn(&Seconds) -> i32| {
             let of_clusters = indexes.iter().filter_map(|index| run.get(*index));
@@ -237,11 +237,13 @@ fn quantile<T: Copy + Default>(sorted: &[T], percent: usize) -> T {
     sorted.get(place).copied().unwrap_or_default()
 }
 
-fn band(sorted: &[Timestamp]) -> Option<Percentiles> {
+/// Those of sorted values that stand for moments; nothing if there are none.
+fn percentiles<T: Copy + Default>(sorted: &[T], moment: impl Fn(T) -> Timestamp) -> Option<Percentiles> {
+    let at = |percent| moment(quantile(sorted, percent));
     (!sorted.is_empty()).then(|| Percentiles {
-        p10: quantile(sorted, 10),
-        p50: quantile(sorted, 50),
-        p90: quantile(sorted, 90),
+        p10: at(10),
+        p50: at(50),
+        p90: at(90),
     })
 }
 
@@ -271,17 +273,12 @@ impl Seconds {
     }
 }
 
-/// Those of sorted moments, in seconds from `now`.
-fn percentiles(sorted: &[i32], now: Timestamp) -> Option<Percentiles> {
-    let at = |percent| {
-        let seconds = SignedDuration::from_secs(i64::from(quantile(sorted, percent)));
+/// The moment that is so many seconds after `now`.
+fn seconds_after(now: Timestamp) -> impl Fn(i32) -> Timestamp {
+    move |seconds| {
+        let seconds = SignedDuration::from_secs(i64::from(seconds));
         now.saturating_add(seconds).unwrap_or(Timestamp::MAX)
-    };
-    (!sorted.is_empty()).then(|| Percentiles {
-        p10: at(10),
-        p50: at(50),
-        p90: at(90),
-    })
+    }
 }
 
 fn cluster(runs: &[Vec<Seconds>], index: usize, now: Timestamp) -> ClusterForecast {
@@ -297,8 +294,8 @@ fn cluster(runs: &[Vec<Seconds>], index: usize, now: Timestamp) -> ClusterForeca
     let ended = moments(|seconds| seconds.ended);
     let share = |count: usize| count as f64 / runs.len().max(1) as f64;
     ClusterForecast {
-        starts: percentiles(&moments(|seconds| seconds.started), now),
-        ends: percentiles(&ended, now),
+        starts: percentiles(&moments(|seconds| seconds.started), seconds_after(now)),
+        ends: percentiles(&ended, seconds_after(now)),
         left: share(runs.len() - ended.len()),
         fails: share(of_cluster().filter(|seconds| seconds.failed).count()),
     }
