@@ -11,7 +11,7 @@ use kube_sandbox::pace::Pace;
 
 use crate::completion::{CompletionArguments, Words};
 use crate::plan::PlanArguments;
-use crate::schedule::ScheduleArguments;
+use crate::schedule::{self, ScheduleArguments};
 use crate::upgrades;
 
 /// Upgrades fleets of OpenShift-style clusters from one place, safely.
@@ -40,7 +40,8 @@ pub enum Command {
     /// Forecast an upgrade on the fleet as it is: when it ends, what may stop it, what it waits for, and what does not start
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArguments),
-    /// Maintenance schedules of a cluster
+    /// Show the maintenance schedules of a cluster: when each runs next and what would come of it; leave a maintenance out, or start one
+    #[command(after_help = schedule::arguments::EXAMPLES)]
     Schedule(ScheduleArguments),
     /// Print a completion script for a shell or for kubectl
     #[command(after_help = COMPLETION_EXAMPLES)]

@@ -8,6 +8,7 @@ mod local_fleet;
 mod plan;
 mod sandbox;
 mod schedule;
+mod server;
 mod upgrades;
 
 use std::ffi::OsStr;
@@ -45,13 +46,13 @@ fn acts_on_terminals(argument: &OsStr) -> bool {
         .all(|letter| upgrades::table::is_printable(letter) || letter == '\n' || letter == '\t')
 }
 
-/// Says what to do about a hub that cannot be reached.
+/// Says what to do about an API server that cannot be reached.
 fn advise(error: anyhow::Error) -> anyhow::Error {
     let is_unreachable = error
         .chain()
         .any(|cause| matches!(cause.downcast_ref(), Some(kube::Error::Service(_))));
     if is_unreachable {
-        error.context("the hub does not answer: see whether it runs, and whether kubectl with the same kubeconfig and context reaches it")
+        error.context("the API server does not answer: see whether it runs, and whether kubectl with the same kubeconfig and context reaches it")
     } else {
         error
     }
@@ -78,7 +79,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         }
         Command::Plan(arguments) => runtime.block_on(plan::run(&arguments)),
         Command::Schedule(arguments) => {
-            schedule::run(&arguments)?;
+            runtime.block_on(schedule::run(&arguments))?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Completion(arguments) => {

@@ -3,7 +3,8 @@
 //!
 //! [`config`] decides what an UpgradeConfig does. [`calendar`] says when maintenances may start, and [`suspension`] when not; [`version`] to which
 //! version they upgrade; [`overlays`] which spec OpenShift's ClusterVersion has; [`window`] what the status of a suspension window says. [`job`]
-//! decides what an UpgradeJob does, from its hooks to its pools, and [`force_drain`] which pods of nodes are deleted that drain too long.
+//! decides what an UpgradeJob does, from its hooks to its pools, and [`job::simulation`] says what one would do; [`force_drain`]
+//! decides which pods of nodes are deleted that drain too long.
 //! [`metrics`] says which series there are, and [`notification`] what receivers of notifications get.
 
 pub mod calendar;

@@ -73,7 +73,7 @@ impl<'a> Suspensions<'a> {
     ) -> Self {
         let windows = windows
             .into_iter()
-            .filter_map(|window| match is_selected(window, affects, object) {
+            .filter_map(|window| match selection(window, affects, object) {
                 Ok(false) => None,
                 Ok(true) => Some((window, None)),
                 Err(invalid) => Some((window, Some(invalid))),
@@ -108,8 +108,13 @@ impl<'a> Suspensions<'a> {
     }
 }
 
+/// Does a window affect an object, in its time? A selector that cannot be used selects everything.
+pub fn is_selected(window: &UpgradeSuspensionWindow, affects: Affects, object: &ObjectMeta) -> bool {
+    window.metadata.namespace == object.namespace && selection(window, affects, object).unwrap_or(true)
+}
+
 /// Is an object selected? No selector selects nothing.
-fn is_selected(
+fn selection(
     window: &UpgradeSuspensionWindow,
     affects: Affects,
     object: &ObjectMeta,
@@ -133,16 +138,15 @@ pub fn matching<'a>(
     configs: impl IntoIterator<Item = &'a UpgradeConfig>,
     jobs: impl IntoIterator<Item = &'a UpgradeJob>,
 ) -> UpgradeSuspensionWindowStatus {
-    let selects = |affects, object: &ObjectMeta| is_selected(window, affects, object).unwrap_or(true);
     let configs = configs
         .into_iter()
-        .filter(|config| selects(Affects::Configs, &config.metadata))
+        .filter(|config| is_selected(window, Affects::Configs, &config.metadata))
         .map(|config| &config.metadata);
     let span = window.spec.start.0..=window.spec.end.0;
     let jobs = jobs
         .into_iter()
         .filter(|job| span.contains(&job.spec.start_after.0))
-        .filter(|job| selects(Affects::Jobs, &job.metadata))
+        .filter(|job| is_selected(window, Affects::Jobs, &job.metadata))
         .map(|job| &job.metadata);
     UpgradeSuspensionWindowStatus {
         matching_configs: Some(by_name(configs)),

@@ -11,25 +11,34 @@ use semver::Version;
 /// Nothing is left out: neither pre-releases nor minor versions, which the channel of the cluster decides about. What is no version
 /// comes last; of equal versions the one that is listed first is taken.
 pub fn highest(available_updates: &[Release]) -> Option<DesiredVersion> {
-    let mut highest: Option<(Option<Version>, &Release)> = None;
-    for release in available_updates {
-        let version = release
-            .version
-            .as_deref()
-            .and_then(|version| Version::parse(version).ok());
-        let is_higher = highest
-            .as_ref()
-            .is_none_or(|(present, _)| compare(version.as_ref(), present.as_ref()) == Ordering::Greater);
-        if is_higher {
-            highest = Some((version, release));
-        }
-    }
-    highest.map(|(_, release)| DesiredVersion {
+    let highest = ordered(available_updates).into_iter().next();
+    highest.map(pinned)
+}
+
+/// The available updates, the highest first.
+pub fn ordered(available_updates: &[Release]) -> Vec<&Release> {
+    let mut all: Vec<_> = available_updates
+        .iter()
+        .map(|release| (parsed(release), release))
+        .collect();
+    // The order of equal ones stays.
+    all.sort_by(|(one, _), (other, _)| compare(other.as_ref(), one.as_ref()));
+    all.into_iter().map(|(_, release)| release).collect()
+}
+
+/// The version of a release; nothing if that is none.
+pub fn parsed(release: &Release) -> Option<Version> {
+    Version::parse(release.version.as_deref()?).ok()
+}
+
+/// A release as an UpgradeJob asks for it: version and image, and nothing else.
+pub fn pinned(release: &Release) -> DesiredVersion {
+    DesiredVersion {
         version: release.version.clone(),
         image: release.image.clone(),
         architecture: None,
         force: None,
-    })
+    }
 }
 
 fn compare(one: Option<&Version>, other: Option<&Version>) -> Ordering {
@@ -73,6 +82,34 @@ mod tests {
             assert_eq!(taken(versions).as_deref(), Some(highest), "{versions:?}");
         }
         assert_eq!(taken(&[]), None);
+    }
+
+    #[test]
+    fn all_are_ordered_as_they_are_chosen() {
+        let available = [
+            "4.16.2",
+            "stable",
+            "4.17.0-rc.1",
+            "4.16.10",
+            "4.17.0-rc.2",
+            "edge",
+        ]
+        .map(release);
+        let versions: Vec<_> = ordered(&available)
+            .iter()
+            .filter_map(|release| release.version.as_deref())
+            .collect();
+        assert_eq!(
+            versions,
+            [
+                "4.17.0-rc.2",
+                "4.17.0-rc.1",
+                "4.16.10",
+                "4.16.2",
+                "stable",
+                "edge"
+            ]
+        );
     }
 
     #[test]

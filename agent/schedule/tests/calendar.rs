@@ -423,3 +423,37 @@ fn what_is_not_regular_is_known_before() {
     );
     assert_eq!(irregular("0 * * * *", "", at("2026-10-24 23:30")), []);
 }
+
+#[test]
+fn the_next_week_53_is_known_however_far_it_is() {
+    let next = |cron: &str, week: &str, after: &str| {
+        let after = at(after);
+        calendar(cron, week, "Europe/Zurich").next_irregular_weeks(after, after)
+    };
+    let doubled = |in_week_53, in_week_1| Irregularity::ConsecutiveWeeks {
+        in_week_53: at(in_week_53),
+        in_week_1: at(in_week_1),
+    };
+    let first = doubled("2026-12-29 21:00", "2027-01-05 21:00");
+    for after in ["2026-02-01 00:00", "2026-12-29 20:59"] {
+        assert_eq!(next("0 22 * * 2", "@odd", after), Some(first.clone()), "{after}");
+    }
+    let second = doubled("2032-12-28 21:00", "2033-01-04 21:00");
+    for after in ["2026-12-29 21:00", "2027-02-01 00:00"] {
+        assert_eq!(next("0 22 * * 2", "@odd", after), Some(second.clone()), "{after}");
+    }
+    assert_eq!(
+        next("0 22 * * 2", "@even", "2027-02-01 00:00"),
+        Some(Irregularity::ThreeWeeksApart {
+            in_week_52: at("2032-12-21 21:00"),
+            in_week_2: at("2033-01-11 21:00"),
+        })
+    );
+    assert_eq!(
+        next("* * * * *", "@odd", "2027-02-01 00:00"),
+        Some(doubled("2033-01-02 22:59", "2033-01-02 23:00"))
+    );
+    for week in ["", "53", "1"] {
+        assert_eq!(next("0 22 * * 2", week, "2027-02-01 00:00"), None, "{week}");
+    }
+}

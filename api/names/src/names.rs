@@ -31,6 +31,9 @@ pub const RETRY_CLUSTERS_ANNOTATION: &str = "drydock.dev/retry-clusters";
 pub const STARTED_BY_ANNOTATION: &str = "drydock.dev/started-by";
 /// Annotation on each Job and Pod of an action: the attempt that it belongs to.
 pub const ATTEMPT_ANNOTATION: &str = "drydock.dev/attempt";
+/// Label on an UpgradeConfig or UpgradeJob of `managedupgrade.appuio.io`: its name, or its UID where that is too long for a label, so that
+/// an UpgradeSuspensionWindow can select it alone.
+pub const NAME_LABEL: &str = "drydock.dev/name";
 /// On an UpgradeConfig: the provider for whose policy it was made.
 pub const PROVIDER_ANNOTATION: &str = "drydock.dev/provider";
 /// On an UpgradeConfig: the image whose version `spec.desired.version` is, where the agent found it.

@@ -119,20 +119,28 @@ impl FromStr for Deadline {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A time that a change of the clocks leaves out, or repeats, is not guessed.
-        let parser = DateTimeParser::new().disambiguation(Disambiguation::Reject);
-        let moment = if text.contains('[') {
-            parser.parse_zoned(text).map(|zoned| zoned.timestamp())
-        } else {
-            text.parse()
-        };
-        moment.map(Self).map_err(|error| {
-            format!(
-                "`{text}` is not one moment: {error}. Write 2026-12-01T06:00:00Z or 2026-12-01T06:00[Europe/Berlin]; where the clocks \
-                 change, with the offset as well: 2027-10-31T02:30+01:00[Europe/Berlin]"
-            )
-        })
+        moment(text).map(Self)
     }
+}
+
+/// Reads a moment: a time with its offset or its zone.
+///
+/// # Errors
+/// If it is none, or not one.
+pub fn moment(text: &str) -> Result<Timestamp, String> {
+    // A time that a change of the clocks leaves out, or repeats, is not guessed.
+    let parser = DateTimeParser::new().disambiguation(Disambiguation::Reject);
+    let moment = if text.contains('[') {
+        parser.parse_zoned(text).map(|zoned| zoned.timestamp())
+    } else {
+        text.parse()
+    };
+    moment.map_err(|error| {
+        format!(
+            "`{text}` is not one moment: {error}. Write 2026-12-01T06:00:00Z or 2026-12-01T06:00[Europe/Berlin]; where the clocks \
+             change, with the offset as well: 2027-10-31T02:30+01:00[Europe/Berlin]"
+        )
+    })
 }
 
 /// One field of the strategy, and the values that it is given.

@@ -6,7 +6,8 @@ use kube::core::{Request, Status};
 use kube::{Api, ResourceExt};
 use serde_json::{Map, Value};
 
-use crate::upgrades::hub::{Hub, MANAGER};
+use crate::server::MANAGER;
+use crate::upgrades::hub::Hub;
 
 /// Where kubectl keeps what it applied last.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

@@ -1,44 +1,57 @@
-//! `kubectl drydock schedule`: when maintenances of a cluster may start.
+//! `kubectl drydock schedule`: the maintenance schedules of a cluster, what would come of them, and what people want otherwise.
 
+pub mod arguments;
+mod choice;
+mod cluster;
+mod explain;
+mod hits;
+mod list;
+mod outlook;
 mod preview;
+mod run_now;
+mod skip;
+mod state;
+mod target;
+#[cfg(test)]
+mod tests;
+mod times;
+mod versions;
+mod would;
+mod write;
 
-use clap::{Args, Subcommand};
 use drydock_runtime::Clock;
 use jiff::tz::TimeZone;
 
-use preview::PreviewArguments;
+pub use arguments::ScheduleArguments;
+use arguments::{Command, ShowArguments};
+use cluster::{ObservedCluster, Scope};
 
-/// Flags of `schedule`.
-#[derive(Args, Debug)]
-pub struct ScheduleArguments {
-    #[command(subcommand)]
-    command: Command,
-}
+use crate::server::Server;
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Print the next times of a schedule, and where it is not regular: no cluster is asked
-    #[command(name = "test", after_help = PREVIEW_EXAMPLES)]
-    Preview(PreviewArguments),
-}
-
-const PREVIEW_EXAMPLES: &str = "\
-Examples:
-  # each second Tuesday at 22:00 in Zurich, and what happens at the turn of the year
-  kubectl drydock schedule test \"0 22 * * 2\" --iso-week @odd --location Europe/Zurich
-
-  # where the clocks change
-  kubectl drydock schedule test \"30 2 * * *\" --location Europe/Zurich --after 2027-03-26T00:00:00Z
-
-  # for a script
-  kubectl drydock schedule test @weekly --location UTC --count 52 -o json";
-
-/// Runs a command of `schedule`.
+/// Carries out a command.
 ///
 /// # Errors
-/// If the schedule cannot be read, or the output cannot be written.
-pub fn run(arguments: &ScheduleArguments) -> anyhow::Result<()> {
+/// If the cluster cannot be read, there is no such UpgradeConfig, or what is wanted cannot be done.
+pub async fn run(arguments: &ScheduleArguments) -> anyhow::Result<()> {
+    let yours = TimeZone::system();
     match &arguments.command {
-        Command::Preview(arguments) => preview::run(arguments, Clock::system().now(), &TimeZone::system()),
+        None => show(&arguments.show, &yours).await,
+        Some(Command::Preview(arguments)) => preview::run(arguments, Clock::system().now(), &yours),
+        Some(Command::Skip(arguments)) => skip::run(arguments).await,
+        Some(Command::RunNow(arguments)) => run_now::run(arguments).await,
+    }
+}
+
+async fn show(arguments: &ShowArguments, yours: &TimeZone) -> anyhow::Result<()> {
+    let server = Server::connect(&arguments.connection).await?;
+    let scope = if arguments.all_namespaces {
+        Scope::All
+    } else {
+        Scope::Namespace(server.namespace.clone())
+    };
+    let cluster = ObservedCluster::read(&server, scope, &arguments.local_zone.zone).await?;
+    match &arguments.explain {
+        Some(name) => explain::run(&cluster, name, arguments.output),
+        None => list::run(&cluster, arguments.output, yours),
     }
 }

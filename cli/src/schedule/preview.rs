@@ -48,6 +48,9 @@ struct Preview {
     times: Vec<Occurrence>,
     /// Where the schedule is not regular within a year.
     irregularities: Vec<String>,
+    /// Where its weeks are not regular the next time, if that is later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    later: Option<String>,
 }
 
 /// One time of a schedule.
@@ -107,10 +110,13 @@ fn preview(arguments: &PreviewArguments, now: Timestamp, yours: &TimeZone) -> an
         .take_while(within)
         .count();
     let irregularities = calendar.irregularities(after, after, in_a_year);
+    let later = calendar.next_irregular_weeks(after, after);
+    let later = later.filter(|later| !irregularities.contains(later));
     Ok(Preview {
         location: location.iana_name().unwrap_or(LOCAL).to_owned(),
         times,
         irregularities: irregularities.iter().map(ToString::to_string).collect(),
+        later: later.map(|later| later.to_string()),
     })
 }
 
@@ -137,6 +143,13 @@ fn render(preview: &Preview, yours: &TimeZone) -> String {
     if !preview.irregularities.is_empty() {
         lines.extend([String::new(), "Not regular within a year:".to_owned()]);
         lines.extend(preview.irregularities.iter().map(|said| format!("  {said}")));
+    }
+    if let Some(later) = &preview.later {
+        lines.extend([
+            String::new(),
+            "Not regular later:".to_owned(),
+            format!("  {later}"),
+        ]);
     }
     lines.join("\n")
 }
@@ -203,6 +216,45 @@ Not regular within a year:
             shown.contains("the clocks show 2027-10-31T02:30:00 twice"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn a_week_53_is_said_however_far_it_is() {
+        let week = |week, after| {
+            said(&[
+                "0 22 * * 2",
+                "--iso-week",
+                week,
+                "--location",
+                "UTC",
+                "--count",
+                "1",
+                "--after",
+                after,
+            ])
+            .unwrap()
+        };
+        for (parity, after, said) in [
+            (
+                "@even",
+                "2026-12-01T00:00:00Z",
+                "year:\n  weeks 53 and 1 are both odd: between 2026-12-22T22:00:00Z and 2027-01-12T22:00:00Z there are three weeks",
+            ),
+            (
+                "@odd",
+                "2027-03-01T00:00:00Z",
+                "later:\n  weeks 53 and 1 are both odd: there are maintenances in two weeks in a row, at 2032-12-28T22:00:00Z and 2033-01-04T22:00:00Z",
+            ),
+        ] {
+            let shown = week(parity, after);
+            assert!(
+                shown.ends_with(&format!(
+                    "Not regular {}{said}",
+                    if said.starts_with("year") { "within a " } else { "" }
+                )),
+                "{shown}"
+            );
+        }
     }
 
     #[test]

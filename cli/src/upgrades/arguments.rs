@@ -75,7 +75,7 @@ Examples:
   # two of them
   kubectl drydock retry spring --cluster dev3 --cluster dev7";
 
-/// How to reach the hub: the options of kubectl.
+/// How to reach an API server: the options of kubectl.
 #[derive(Args, Clone, Debug)]
 pub struct Connection {
     /// The kubeconfig; default: KUBECONFIG, else ~/.kube/config
@@ -84,7 +84,7 @@ pub struct Connection {
     /// The context of the kubeconfig
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// The namespace of the upgrades; else the context's
+    /// The namespace; else the context's
     #[arg(long, short, value_name = "NAME")]
     pub namespace: Option<String>,
 }

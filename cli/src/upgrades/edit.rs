@@ -10,8 +10,9 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::arguments::RetryArguments;
-use super::hub::{Hub, MANAGER};
+use super::hub::Hub;
 use super::{fleet, table};
+use crate::server::MANAGER;
 
 /// Pauses or resumes an upgrade.
 ///

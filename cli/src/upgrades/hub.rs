@@ -3,19 +3,14 @@
 use anyhow::{Context, bail};
 use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord};
 use drydock_api::names::UPGRADE_UID_LABEL;
-use drydock_runtime::Clock;
-use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::pages::list_all;
 use drydock_runtime::server_time::ServerTime;
 use jiff::Timestamp;
 use kube::api::ListParams;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config, ResourceExt};
+use kube::{Api, Client, ResourceExt};
 
 use super::arguments::Connection;
-
-/// Who writes.
-pub const MANAGER: &str = "kubectl-drydock";
+use crate::server::Server;
 
 /// A hub and the namespace that is meant.
 pub struct Hub {
@@ -32,26 +27,11 @@ impl Hub {
     /// # Errors
     /// If there is no kubeconfig, or it cannot be used.
     pub async fn connect(connection: &Connection) -> anyhow::Result<Self> {
-        let file = match &connection.kubeconfig {
-            Some(path) => Kubeconfig::read_from(path),
-            None => Kubeconfig::read(),
-        };
-        let file = file.context("reading the kubeconfig: give --kubeconfig or set KUBECONFIG")?;
-        let options = KubeConfigOptions {
-            context: connection.context.clone(),
-            ..KubeConfigOptions::default()
-        };
-        let config = Config::from_custom_kubeconfig(file, &options)
-            .await
-            .context("using the kubeconfig: check its contexts with kubectl config get-contexts")?;
-        let namespace = connection
-            .namespace
-            .clone()
-            .unwrap_or_else(|| config.default_namespace.clone());
-        let metrics =
-            RequestMetrics::register(&prometheus::Registry::new()).context("registering request metrics")?;
-        let time = ServerTime::new(Clock::system());
-        let client = client::from_config_with_server_time(config, &metrics, &time)?;
+        let Server {
+            client,
+            namespace,
+            time,
+        } = Server::connect(connection).await?;
         Ok(Self {
             client,
             namespace,

@@ -60,13 +60,20 @@ impl Sandbox {
         String::from_utf8(output.stderr).unwrap()
     }
 
+    /// A client of the hub, or of a cluster, by the name of its context.
+    pub async fn client(&self, context: &str) -> Client {
+        let file = Kubeconfig::read_from(&self.kubeconfig).unwrap();
+        let options = KubeConfigOptions {
+            context: Some(context.to_owned()),
+            ..KubeConfigOptions::default()
+        };
+        let config = Config::from_custom_kubeconfig(file, &options).await.unwrap();
+        Client::try_from(config).unwrap()
+    }
+
     /// The upgrades of the hub.
     pub async fn upgrades(&self) -> Api<ManagedClustersUpgrade> {
-        let file = Kubeconfig::read_from(&self.kubeconfig).unwrap();
-        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-            .await
-            .unwrap();
-        Api::namespaced(Client::try_from(config).unwrap(), "default")
+        Api::namespaced(self.client("hub").await, "default")
     }
 
     /// Applies an upgrade.

@@ -313,6 +313,30 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// What start times say of the cluster.
+    fn write_start_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WaitingForWindow { opens: Some(opens) } => write!(
+                f,
+                "no start window of the cluster is open; the next one opens at {opens}"
+            ),
+            Self::Frozen {
+                until: Some(until),
+                why,
+            } => write!(f, "frozen: {why}; it may start at {until}"),
+            Self::Frozen { until: None, why } => write!(
+                f,
+                "frozen: {why}; it may not start any more: correct spec.upgradeStrategy.startWindows"
+            ),
+            Self::FreezeCalendarUnreadable(why) => {
+                write!(f, "the calendar of freezes cannot be read: {why}")
+            }
+            other => f.write_str(other.as_str()),
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(sentence) = self.fixed() {
@@ -323,22 +347,8 @@ impl fmt::Display for Reason {
                 write!(f, "waiting for a slot: {in_flight} of {limit} are taken")
             }
             Self::Halted(reason) => write!(f, "no cluster starts ({reason}): see the conditions"),
-            Self::WaitingForWindow { opens: Some(opens) } => {
-                write!(
-                    f,
-                    "no start window of the cluster is open; the next one opens at {opens}"
-                )
-            }
-            Self::Frozen {
-                until: Some(until),
-                why,
-            } => write!(f, "frozen: {why}; it may start at {until}"),
-            Self::FreezeCalendarUnreadable(why) => write!(f, "the calendar of freezes cannot be read: {why}"),
-            Self::Frozen { until: None, why } => {
-                write!(
-                    f,
-                    "frozen: {why}; it may not start any more: correct spec.upgradeStrategy.startWindows"
-                )
+            Self::WaitingForWindow { .. } | Self::Frozen { .. } | Self::FreezeCalendarUnreadable(_) => {
+                self.write_start_time(f)
             }
             Self::NotOpenShift(product) => write!(
                 f,

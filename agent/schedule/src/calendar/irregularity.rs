@@ -2,11 +2,19 @@
 
 use std::fmt;
 
-use jiff::Timestamp;
-use jiff::civil::{DateTime, ISOWeekDate};
+use jiff::civil::{DateTime, ISOWeekDate, Weekday};
+use jiff::{SignedDuration, Timestamp};
 
 use super::expression::Expression;
 use super::{Calendar, IsoWeeks, clock};
+use crate::instants::earlier;
+
+/// Years with a week 53 are no further apart.
+const YEARS_APART: i16 = 7;
+/// Week 52, and some days more, before the end of week 53.
+const AROUND: SignedDuration = SignedDuration::from_hours(24 * 16);
+/// A schedule of every minute has so many times in three weeks.
+const MOST_TIMES: usize = 40_000;
 
 /// A time at which a schedule is not regular.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +95,37 @@ impl Calendar {
         of_clocks.chain(of_weeks).collect()
     }
 
+    /// What is not regular about the weeks the next time that a year with a week 53 ends; nothing where only one week, or every week, counts.
+    ///
+    /// Such years are up to seven years apart: whoever looks only at the next times does not see it.
+    pub fn next_irregular_weeks(&self, anchor: Timestamp, after: Timestamp) -> Option<Irregularity> {
+        if !matches!(self.weeks, IsoWeeks::Odd | IsoWeeks::Even) {
+            return None;
+        }
+        let year = self.week(after).year();
+        let last_weeks = (year..=year.saturating_add(YEARS_APART)).filter_map(|year| {
+            let last = ISOWeekDate::new(year, 53, Weekday::Sunday).ok()?;
+            let monday = self.location.to_zoned(last.date().tomorrow().ok()?.into());
+            Some(monday.ok()?.start_of_day().ok()?.timestamp())
+        });
+        let mut ends = last_weeks.filter(|end| *end > after);
+        ends.find_map(|end| {
+            let begin = earlier(end, AROUND).max(after);
+            let mut times = self.times(anchor, begin);
+            let mut one = times.next()?;
+            for other in times.take(MOST_TIMES) {
+                if let Some(found) = self.irregular_weeks(one, other) {
+                    return Some(found);
+                }
+                if one >= end {
+                    return None;
+                }
+                one = other;
+            }
+            None
+        })
+    }
+
     fn irregular_clock(&self, time: Timestamp) -> Option<Irregularity> {
         let Expression::Times(times) = &self.expression else {
             return None;
@@ -103,8 +142,7 @@ impl Calendar {
     }
 
     fn irregular_weeks(&self, one: Timestamp, other: Timestamp) -> Option<Irregularity> {
-        let week = |time| self.location.to_datetime(time).date().iso_week_date();
-        let (first, second): (ISOWeekDate, ISOWeekDate) = (week(one), week(other));
+        let (first, second) = (self.week(one), self.week(other));
         let is_next_year = second.year() == first.year() + 1;
         match (self.weeks, first.week(), second.week()) {
             (IsoWeeks::Odd, 53, 1) if is_next_year => Some(Irregularity::ConsecutiveWeeks {

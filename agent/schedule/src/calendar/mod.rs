@@ -6,6 +6,7 @@ mod irregularity;
 mod weeks;
 
 use drydock_api::schedule::{LOCAL, Schedule};
+use jiff::civil::ISOWeekDate;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
@@ -132,6 +133,32 @@ impl Calendar {
     /// The times after `after`, in order.
     pub fn times(&self, anchor: Timestamp, after: Timestamp) -> impl Iterator<Item = Timestamp> + '_ {
         std::iter::successors(self.next(anchor, after), move |last| self.next(anchor, *last))
+    }
+
+    /// The times after `after` in whatever week they are, in order.
+    pub fn times_in_any_week(
+        &self,
+        anchor: Timestamp,
+        after: Timestamp,
+    ) -> impl Iterator<Item = Timestamp> + '_ {
+        std::iter::successors(self.next_in_any_week(anchor, after), move |last| {
+            self.next_in_any_week(anchor, *last)
+        })
+    }
+
+    /// Is a moment in one of the weeks in which maintenances start?
+    pub fn is_in_weeks(&self, time: Timestamp) -> bool {
+        self.weeks.contains(self.week(time))
+    }
+
+    /// The ISO week of a moment, as the schedule counts weeks.
+    pub fn week(&self, time: Timestamp) -> ISOWeekDate {
+        self.location.to_datetime(time).date().iso_week_date()
+    }
+
+    /// The time zone whose clocks the cron expression means: another one than [`Self::location`] only after `CRON_TZ=`.
+    pub fn clock(&self) -> &TimeZone {
+        &self.clock
     }
 
     /// The time zone in which the schedule is written.

@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 253;
 const DIGEST_DIGITS: usize = 10;
 
 /// The UpgradeJob of a maintenance, whole. Its name is the same however often it is created, as long as the version is.
-pub(super) fn upgrade_job(
+pub fn upgrade_job(
     config: &UpgradeConfig,
     settings: &Settings,
     start: Timestamp,
@@ -41,6 +41,39 @@ pub(super) fn upgrade_job(
         spec,
         status: None,
     }
+}
+
+/// An UpgradeJob that a person wants beside the schedule, to start at `start`.
+///
+/// It belongs to the UpgradeConfig, so that it is deleted with it, but is not controlled by it: for the schedule, of ours and of the
+/// original, it does not exist. It neither moves the moment from which on maintenances are looked for, from which `@every` counts, nor
+/// keeps a maintenance from being decided, nor is it deleted beyond `successfulJobsHistoryLimit`. If the UpgradeJob of a maintenance starts
+/// meanwhile, that one waits for the lock of the cluster.
+pub fn manual_job(
+    config: &UpgradeConfig,
+    settings: &Settings,
+    start: Timestamp,
+    version: Option<DesiredVersion>,
+) -> UpgradeJob {
+    let mut job = upgrade_job(config, settings, start, version);
+    for owner in job.metadata.owner_references.iter_mut().flatten() {
+        owner.controller = None;
+        // To block the deletion of an object takes the right to change its finalizers.
+        owner.block_owner_deletion = None;
+    }
+    job
+}
+
+/// The UpgradeJobs that belong to an UpgradeConfig, those that [`manual_job`] has made included.
+pub fn asked_by<'a>(
+    config: &UpgradeConfig,
+    jobs: impl IntoIterator<Item = &'a UpgradeJob>,
+) -> impl Iterator<Item = &'a UpgradeJob> {
+    let (namespace, uid) = (config.metadata.namespace.clone(), config.metadata.uid.clone());
+    jobs.into_iter().filter(move |job| {
+        let mut owners = job.metadata.owner_references.iter().flatten();
+        job.metadata.namespace == namespace && owners.any(|owner| Some(&owner.uid) == uid.as_ref())
+    })
 }
 
 /// A copy of the template's, with the receivers of the UpgradeConfig's notifications beside its own.

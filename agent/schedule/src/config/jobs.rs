@@ -81,13 +81,9 @@ impl OwnedJobs {
         Self(jobs)
     }
 
-    /// The start of the last maintenance that has been decided: one that was left out, or the latest UpgradeJob's, where the status has
-    /// not been written since.
-    pub(super) fn last_decided(&self, config: &UpgradeConfig) -> Option<Timestamp> {
-        let status = config.status.as_ref();
-        let in_status = status.and_then(|status| status.last_scheduled_upgrade.as_ref());
-        let latest = self.0.first().map(|job| job.start);
-        latest.max(in_status.map(|last| last.0))
+    /// The latest UpgradeJob, and its start.
+    pub(super) fn latest(&self) -> Option<(&str, Timestamp)> {
+        self.0.first().map(|job| (job.name.as_str(), job.start))
     }
 
     /// What keeps another UpgradeJob from being created. There is at most one that has not ended.

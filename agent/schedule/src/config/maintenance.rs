@@ -71,10 +71,16 @@ impl<'a> Course<'a> {
     /// What will be decided about a maintenance, as things are.
     pub(super) fn forecast(&self, maintenance: &Maintenance) -> NextDecision {
         let (start, at) = (maintenance.start, maintenance.create_from);
-        match left_out(self.settings.suspend, self.suspensions, at.max(self.now)) {
+        match self.would_leave_out(maintenance) {
             Some(by) => NextDecision::LeaveOut { start, at, by },
             None => NextDecision::Create { start, at },
         }
+    }
+
+    /// Why a maintenance will be left out, as things are.
+    pub(super) fn would_leave_out(&self, maintenance: &Maintenance) -> Option<LeftOut> {
+        let moment = maintenance.create_from.max(self.now);
+        left_out(self.settings.suspend, self.suspensions, moment)
     }
 
     /// The next times of the schedule, whether it is suspended or not.

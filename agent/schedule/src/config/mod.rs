@@ -10,6 +10,8 @@ mod jobs;
 mod maintenance;
 mod next;
 pub mod notification;
+mod origin;
+mod outlook;
 mod settings;
 mod status;
 
@@ -21,11 +23,14 @@ use jiff::tz::TimeZone;
 use crate::suspension::{Affects, Suspensions};
 use crate::version;
 pub use event::ConfigEvent;
+pub use job::{asked_by, manual_job, upgrade_job};
 use jobs::OwnedJobs;
 pub use jobs::PrunedJob;
 pub(crate) use jobs::last_success;
 use maintenance::Course;
 pub use next::{LeftOut, NextDecision};
+pub use origin::SearchOrigin;
+pub use outlook::{DecisionSpan, Outlook, PlannedMaintenance, outlook};
 pub use settings::{InvalidConfig, Settings};
 
 /// What is seen of an UpgradeConfig and of what it depends on.
@@ -88,7 +93,7 @@ pub fn decide(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let decision = match settings {
         Ok(settings) => decide_valid(observed, &Course::new(&settings, &suspensions, now), &jobs),
         Err(next) => Decision {
-            last: jobs.last_decided(config),
+            last: SearchOrigin::of(config, &jobs, now).last_decided(),
             ..Decision::next(next)
         },
     };
@@ -136,10 +141,8 @@ impl Decision {
 }
 
 fn decide_valid(observed: &Observed<'_>, course: &Course<'_>, jobs: &OwnedJobs) -> Decision {
-    let config = observed.config;
-    let created = config.metadata.creation_timestamp.as_ref();
-    let last = jobs.last_decided(config);
-    let origin = last.or(created.map(|created| created.0)).unwrap_or(course.now);
+    let origin = SearchOrigin::of(observed.config, jobs, course.now);
+    let (origin, last) = (origin.at(), origin.last_decided());
     let mut decision = match jobs.blocks(course.now) {
         Some(next) => Decision {
             last,

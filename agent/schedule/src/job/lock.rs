@@ -54,7 +54,7 @@ impl fmt::Display for JobRef {
 }
 
 /// The key of an UpgradeJob.
-pub(super) fn key(job: &UpgradeJob) -> LockKey {
+pub fn key(job: &UpgradeJob) -> LockKey {
     LockKey {
         holder: JobRef::of(job).to_string(),
         uid: job.metadata.uid.clone().unwrap_or_default(),

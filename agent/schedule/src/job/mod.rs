@@ -18,6 +18,7 @@ mod pending;
 pub mod pools;
 mod running;
 mod settings;
+pub mod simulation;
 mod suspension;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ mod update;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
@@ -106,6 +108,21 @@ pub enum Need {
     Alerts,
     /// What has become of the UpgradeJob that holds the lock.
     Holder(JobRef),
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hooks => formatter.write_str("the UpgradeJobHooks"),
+            Self::HookJobs => formatter.write_str("the Jobs of its hooks"),
+            Self::Windows => formatter.write_str("the UpgradeSuspensionWindows"),
+            Self::ClusterVersion => formatter.write_str("ClusterVersion"),
+            Self::Pools => formatter.write_str("the machine config pools"),
+            Self::Operators => formatter.write_str("the cluster operators"),
+            Self::Alerts => formatter.write_str("the critical alerts"),
+            Self::Holder(job) => write!(formatter, "UpgradeJob {job}, which has the lock of the cluster"),
+        }
+    }
 }
 
 /// What is to be done. The status is written before anything else is.

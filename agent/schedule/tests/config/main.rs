@@ -7,6 +7,8 @@
 )]
 
 mod jobs;
+mod manual;
+mod outlook;
 #[path = "../shared/mod.rs"]
 mod shared;
 mod status;

@@ -6,7 +6,7 @@ use drydock_api::schedule::{
     Schedule, UpgradeConfig, UpgradeConfigSpec, UpgradeJob, UpgradeSuspensionWindow,
     UpgradeSuspensionWindowSpec,
 };
-use drydock_schedule::config::{Observed, Plan, decide};
+use drydock_schedule::config::{InvalidConfig, Observed, Outlook, Plan, decide, outlook};
 use drydock_schedule::selector::Labels;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -70,6 +70,15 @@ impl Cluster {
     }
 
     pub fn plan_at(&self, now: Timestamp) -> Plan {
+        self.observed(|observed| decide(observed, now))
+    }
+
+    /// What is known of the next maintenances.
+    pub fn outlook(&self, now: &str, count: usize) -> Result<Outlook, InvalidConfig> {
+        self.observed(|observed| outlook(observed, at(now), count))
+    }
+
+    fn observed<T>(&self, look: impl FnOnce(&Observed<'_>) -> T) -> T {
         let available = self.available.as_ref().map(|available| {
             let releases = available.iter().map(|(version, image)| Release {
                 version: Some((*version).to_owned()),
@@ -78,14 +87,13 @@ impl Cluster {
             });
             releases.collect::<Vec<_>>()
         });
-        let observed = Observed {
+        look(&Observed {
             config: &self.config,
             jobs: self.jobs.iter().collect(),
             windows: self.windows.iter().collect(),
             available_updates: available.as_deref(),
             local_zone: &TimeZone::UTC,
-        };
-        decide(&observed, now)
+        })
     }
 
     /// What is decided, and done.

@@ -139,3 +139,39 @@ async fn succeeded_jobs_are_deleted_beyond_the_limit_and_failed_ones_are_kept() 
     assert!(job_names(client).await.is_empty());
     spoke.fleet.shut_down().await.unwrap();
 }
+
+/// As `kubectl drydock schedule run-now` creates one.
+#[tokio::test(start_paused = true)]
+async fn a_job_beside_the_schedule_changes_nothing_for_it_and_is_deleted_with_the_config() {
+    let spoke = spoke().await;
+    let (client, clock) = (&spoke.client, &spoke.fleet.clock);
+    create(client, "nights", weekly()).await;
+    let config = configs(client).get("nights").await.unwrap();
+    let beside = json!({
+        "metadata": {"name": "beside", "ownerReferences": [{
+            "apiVersion": "managedupgrade.appuio.io/v1beta1", "kind": "UpgradeConfig", "name": "nights", "uid": config.uid(),
+        }]},
+        "spec": {
+            "startAfter": "2026-01-09T00:00:00Z", "startBefore": "2026-01-09T01:00:00Z",
+            "config": {"upgradeTimeout": "1h", "preUpgradeHealthChecks": {}, "postUpgradeHealthChecks": {}},
+        },
+    });
+    let beside = serde_json::from_value(beside).unwrap();
+    jobs(client)
+        .create(&PostParams::default(), &beside)
+        .await
+        .unwrap();
+
+    // Neither is it waited for, nor is its start the moment from which the next maintenance is looked for.
+    until(clock, "2026-01-06T18:00:01Z").await;
+    assert_eq!(job_names(client).await.len(), 2);
+    assert_eq!(last_scheduled(client, "nights").await, Some(at(TUESDAY)));
+
+    configs(client)
+        .delete("nights", &kube::api::DeleteParams::default())
+        .await
+        .unwrap();
+    tokio::time::sleep(MINUTE).await;
+    assert!(job_names(client).await.is_empty());
+    spoke.fleet.shut_down().await.unwrap();
+}

@@ -28,7 +28,8 @@ use super::event::JobStep;
 use super::pass::Pass;
 use super::write::{JobWrite, ObservedVersion};
 use matching::Claim;
-use tracker::{ACTIVE, COMPLETE, FAILED};
+pub(super) use tracker::COMPLETE;
+use tracker::{ACTIVE, FAILED};
 
 /// Something for which hooks run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use crate::job::write::{JobWrite, ObservedVersion, other_finalizers};
 /// The Job has not ended.
 pub(super) const ACTIVE: &str = "active";
 /// It has ended well.
-pub(super) const COMPLETE: &str = "complete";
+pub(in crate::job) const COMPLETE: &str = "complete";
 /// It has ended, and not well.
 pub(super) const FAILED: &str = "failed";
 

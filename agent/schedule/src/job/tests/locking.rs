@@ -155,7 +155,11 @@ fn a_lock_that_is_not_that_of_an_upgrade_job_is_waited_for() {
     world.now = START + hours(13);
     world.settle("j");
     assert_eq!(world.end("j").as_deref(), Some("TimedOut"));
-    assert!(world.message("j", "Failed").contains(holder));
+    assert!(
+        world
+            .message("j", "Failed")
+            .contains("UpgradeConfig config of upgrade.managed.openshift.io")
+    );
     assert_eq!(world.lock(), Some(holder));
 }
 

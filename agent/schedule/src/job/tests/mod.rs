@@ -13,5 +13,6 @@ mod progress;
 mod properties;
 mod recovery;
 mod server;
+mod simulation;
 mod start;
 pub(super) mod world;

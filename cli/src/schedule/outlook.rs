@@ -1,0 +1,202 @@
+//! The runs of a schedule, and what would come of them as things are. What would come of it is what the decisions of `drydock-schedule`
+//! say; here they are only put together.
+
+use drydock_api::conditions::{Condition, is_true};
+use drydock_api::fact::Fact;
+use drydock_api::schedule::{DesiredVersion, UpgradeConfig, UpgradeJob};
+use drydock_schedule::config::{
+    NextDecision, PlannedMaintenance, Settings, asked_by, decide, outlook, upgrade_job,
+};
+use drydock_schedule::job::condition;
+use drydock_schedule::job::simulation::{Simulation, simulate};
+use drydock_schedule::version;
+use jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::cluster::ObservedCluster;
+use super::would::Would;
+
+/// A run of a schedule, or beside it: one that has not ended, or the next.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// When it starts; nothing if it never does.
+    pub start: Option<Timestamp>,
+    /// How far it is.
+    pub stage: Stage,
+    /// The release that is pinned, or would be if that were now; nothing if there is no update.
+    pub version: Option<DesiredVersion>,
+    /// What would come of it.
+    pub would: Would,
+    /// How that was found, if it is up to an UpgradeJob.
+    pub simulation: Option<Simulation>,
+}
+
+/// How far a run is.
+#[derive(Clone, Debug)]
+pub enum Stage {
+    /// It has no UpgradeJob yet.
+    Planned(Option<PlannedMaintenance>),
+    /// It has one, which has not ended.
+    Job {
+        /// The UpgradeJob.
+        job: Box<UpgradeJob>,
+        /// Was it made beside the schedule?
+        is_beside: bool,
+    },
+}
+
+impl Run {
+    /// The UpgradeJob, if it has one.
+    pub fn job(&self) -> Option<&UpgradeJob> {
+        match &self.stage {
+            Stage::Planned(_) => None,
+            Stage::Job { job, .. } => Some(job),
+        }
+    }
+
+    /// Has it started?
+    pub fn is_started(&self) -> bool {
+        self.job().is_some_and(has_started)
+    }
+
+    fn without_job(start: Option<Timestamp>, would: Would) -> Self {
+        Self {
+            start,
+            stage: Stage::Planned(None),
+            version: None,
+            would,
+            simulation: None,
+        }
+    }
+
+    /// An UpgradeJob that exists: what it does at its start, or now if that has come.
+    fn existing(cluster: &ObservedCluster, job: &UpgradeJob, is_beside: bool) -> Self {
+        let start = job.spec.start_after.0;
+        let simulation = simulate(cluster.observe(job.clone(), cluster.now.max(start)));
+        Self {
+            start: Some(start),
+            version: job.spec.desired_version.clone(),
+            would: Would::simulated(&simulation, job.spec.desired_version.is_some()),
+            stage: Stage::Job {
+                job: Box::new(job.clone()),
+                is_beside,
+            },
+            simulation: Some(simulation),
+        }
+    }
+
+    /// A maintenance that has no UpgradeJob yet: what the one would do that was created as things are.
+    fn planned(
+        cluster: &ObservedCluster,
+        config: &UpgradeConfig,
+        settings: &Settings,
+        maintenance: PlannedMaintenance,
+    ) -> Self {
+        let start = maintenance.start;
+        let stage = |maintenance| Stage::Planned(Some(maintenance));
+        let Some(available) = cluster.available_updates() else {
+            let why = match &cluster.cluster_version {
+                Err(why) => why.to_string(),
+                Ok(_) => "it has no status".to_owned(),
+            };
+            let why = format!("ClusterVersion is not read: {why}");
+            return Self {
+                stage: stage(maintenance),
+                ..Self::without_job(Some(start), Would::NotKnown(why))
+            };
+        };
+        let version = version::highest(available);
+        let job = upgrade_job(config, settings, start, version.clone());
+        let simulation = simulate(cluster.observe(job, cluster.now.max(start)));
+        let would = match &maintenance.left_out {
+            Some(by) => Would::left_out(by),
+            None => Would::simulated(&simulation, version.is_some()),
+        };
+        Self {
+            version,
+            simulation: Some(simulation),
+            stage: stage(maintenance),
+            ..Self::without_job(Some(start), would)
+        }
+    }
+}
+
+/// The runs of an UpgradeConfig that have not ended, by their start, and the next one; there is at least one.
+pub fn runs(cluster: &ObservedCluster, config: &UpgradeConfig) -> Vec<Run> {
+    let controlled = current_job(cluster, config);
+    let is_controlled =
+        |job: &UpgradeJob| controlled.is_some_and(|known| known.metadata.uid == job.metadata.uid);
+    let unfinished = asked_by(config, cluster.jobs.iter().flatten()).filter(|job| !has_ended(job));
+    let mut runs: Vec<Run> = unfinished
+        .map(|job| Run::existing(cluster, job, !is_controlled(job)))
+        .collect();
+    // The schedule has one run at a time: as long as that has not started, it is the next one.
+    if controlled.is_none_or(has_started) {
+        runs.push(next(cluster, config));
+    }
+    runs.sort_by_key(|run| run.start.unwrap_or(Timestamp::MAX));
+    runs
+}
+
+/// The UpgradeJob of the schedule that has not ended.
+pub fn current_job<'a>(cluster: &'a ObservedCluster, config: &'a UpgradeConfig) -> Option<&'a UpgradeJob> {
+    let plan = decide(&cluster.observed(config), cluster.now);
+    let NextDecision::AwaitEnd { job } = plan.next else {
+        return None;
+    };
+    let mut jobs = cluster.jobs.iter().flatten();
+    jobs.find(|known| known.name_any() == job && known.namespace() == config.namespace())
+}
+
+/// The next maintenance.
+fn next(cluster: &ObservedCluster, config: &UpgradeConfig) -> Run {
+    let not_run = |next: &NextDecision| {
+        let (_, reason) = next.readiness();
+        let message = next.to_string();
+        Run::without_job(None, Would::NotRun { reason, message })
+    };
+    if config.metadata.deletion_timestamp.is_some() {
+        return not_run(&NextDecision::Deleting);
+    }
+    let outlook = match outlook(&cluster.observed(config), cluster.now, 1) {
+        Ok(outlook) => outlook,
+        Err(invalid) => return not_run(&NextDecision::Correct(invalid)),
+    };
+    let Some(first) = outlook.maintenances.into_iter().next() else {
+        return not_run(&NextDecision::Never);
+    };
+    match unread(cluster) {
+        Some(why) => Run::without_job(Some(first.start), Would::NotKnown(why)),
+        None => Run::planned(cluster, config, &outlook.settings, first),
+    }
+}
+
+/// Why nothing can be said about any run.
+fn unread(cluster: &ObservedCluster) -> Option<String> {
+    fn why<T>(what: &str, fact: &Fact<T>) -> Option<String> {
+        let why = fact.as_ref().err()?;
+        Some(format!("{what} are not read: {why}"))
+    }
+    why("UpgradeJobs", &cluster.jobs).or_else(|| why("UpgradeSuspensionWindows", &cluster.windows))
+}
+
+/// Has an UpgradeJob succeeded or failed?
+pub fn has_ended(job: &UpgradeJob) -> bool {
+    end_of(job).is_some()
+}
+
+/// The condition with which an UpgradeJob has ended.
+pub fn end_of(job: &UpgradeJob) -> Option<&Condition> {
+    condition::end(conditions(job))
+}
+
+/// Has an UpgradeJob started?
+pub fn has_started(job: &UpgradeJob) -> bool {
+    is_true(conditions(job), condition::JobCondition::Started.name())
+}
+
+fn conditions(job: &UpgradeJob) -> &[Condition] {
+    let status = job.status.as_ref();
+    let conditions = status.and_then(|status| status.conditions.as_deref());
+    conditions.unwrap_or_default()
+}

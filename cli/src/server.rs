@@ -1,0 +1,63 @@
+//! The API server that a command talks to, found as kubectl does.
+
+use anyhow::Context;
+use drydock_runtime::Clock;
+use drydock_runtime::client::{self, RequestMetrics};
+use drydock_runtime::server_time::ServerTime;
+use jiff::Timestamp;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+use crate::upgrades::arguments::Connection;
+
+/// Who writes.
+pub const MANAGER: &str = "kubectl-drydock";
+
+/// An API server, and the namespace that is meant.
+pub struct Server {
+    /// A client of it.
+    pub client: Client,
+    /// The namespace.
+    pub namespace: String,
+    /// Its clock.
+    pub time: ServerTime,
+}
+
+impl Server {
+    /// Finds the server as kubectl does.
+    ///
+    /// # Errors
+    /// If there is no kubeconfig, or it cannot be used.
+    pub async fn connect(connection: &Connection) -> anyhow::Result<Self> {
+        let file = match &connection.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        };
+        let file = file.context("reading the kubeconfig: give --kubeconfig or set KUBECONFIG")?;
+        let options = KubeConfigOptions {
+            context: connection.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let config = Config::from_custom_kubeconfig(file, &options)
+            .await
+            .context("using the kubeconfig: check its contexts with kubectl config get-contexts")?;
+        let namespace = connection
+            .namespace
+            .clone()
+            .unwrap_or_else(|| config.default_namespace.clone());
+        let metrics =
+            RequestMetrics::register(&prometheus::Registry::new()).context("registering request metrics")?;
+        let time = ServerTime::new(Clock::system());
+        let client = client::from_config_with_server_time(config, &metrics, &time)?;
+        Ok(Self {
+            client,
+            namespace,
+            time,
+        })
+    }
+
+    /// What time it is there.
+    pub fn now(&self) -> Timestamp {
+        self.time.clock().now()
+    }
+}
