@@ -91,7 +91,7 @@ impl CalendarEvent {
         for (name, dates) in ["EXDATE", "RDATE"].into_iter().zip(&mut dates) {
             for property in all(component, name) {
                 for date in property.val.as_str().split(',') {
-                    dates.insert(same_clock(moment(property, date, zone)?, &start, name)?);
+                    dates.insert(same_clock(&moment(property, date, zone)?, &start, name)?);
                 }
             }
         }
@@ -207,7 +207,7 @@ fn moment(property: &Property<'_>, text: &str, zone: &TimeZone) -> Result<Moment
 }
 
 /// A date of EXDATE or RDATE on the clock of the start.
-fn same_clock(moment: Moment, start: &Moment, name: &str) -> Result<DateTime, String> {
+fn same_clock(moment: &Moment, start: &Moment, name: &str) -> Result<DateTime, String> {
     if moment.is_day != start.is_day {
         return Err(format!("{name} and DTSTART must both be days, or both be times"));
     }

@@ -230,7 +230,10 @@ fn hostile_texts_are_refused_quickly() {
         (format!("{good}BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\n"), "RFC 5545"),
         ("BEGIN:A\r\n".repeat(50_000), "nested too deep"),
         ("x".repeat(LONGEST_TEXT + 1), "1 MiB"),
-        (calendar(&["DTSTART;VALUE=DATE:20261224"; 2001]), "2000 events"),
+        (
+            calendar(&vec!["DTSTART;VALUE=DATE:20261224"; 2001]),
+            "2000 events",
+        ),
         (
             calendar(&["DTSTART;VALUE=DATE:19000101 RRULE:FREQ=DAILY"; 8]),
             "50000 occurrences",
