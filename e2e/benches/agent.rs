@@ -86,9 +86,9 @@ async fn schedules() -> anyhow::Result<()> {
     let fleet = RealFleet::start(settings).await?;
     let pid = *fleet.agents().first().context("there is no agent")?;
     maintain(&fleet.user_of(REAL_SPOKE).await?, Timestamp::now()).await?;
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     let (before, began) = (used(pid)?, Instant::now());
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     let after = used(pid)?;
     println!(
         "{CONFIGS} UpgradeConfigs and {JOBS} UpgradeJobs, idle, {:.0} s: {} KiB resident, {} KiB at the highest, {:.3} CPU seconds a minute",

@@ -22,6 +22,9 @@ pub enum Command {
     /// List the outcomes of clusters in the order in which they finished, also of deleted upgrades
     #[command(after_help = HISTORY_EXAMPLES)]
     History(HistoryArguments),
+    /// Write upgrades that have not ended, with their forecasts, and their freezes as a calendar (.ics)
+    #[command(after_help = CALENDAR_EXAMPLES)]
+    Calendar(CalendarArguments),
     /// Start no further cluster; running upgrades continue
     #[command(after_help = PAUSE_EXAMPLES)]
     Pause(UpgradeArguments),
@@ -61,6 +64,14 @@ Examples:
 
   # since a date, for a script
   kubectl drydock history --since 2026-03-01 -o json";
+
+const CALENDAR_EXAMPLES: &str = "\
+Examples:
+  # a file to import, or to serve to calendars that subscribe
+  kubectl drydock calendar --output upgrades.ics
+
+  # of all namespaces
+  kubectl drydock calendar -A";
 
 const PAUSE_EXAMPLES: &str = "\
 Examples:
@@ -115,6 +126,23 @@ pub struct StatusArguments {
     /// What to print
     #[arg(long, short, value_enum, default_value_t = Output::Table)]
     pub output: Output,
+    /// Where they are.
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+/// Flags of `calendar`.
+#[derive(Args, Debug)]
+pub struct CalendarArguments {
+    /// Name of the ManagedClustersUpgrade; if omitted, all in the namespace
+    #[arg(value_name = "MCU")]
+    pub name: Option<String>,
+    /// Upgrades of all namespaces
+    #[arg(long, short = 'A', conflicts_with_all = ["namespace", "name"])]
+    pub all_namespaces: bool,
+    /// The file to write; else standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Where they are.
     #[command(flatten)]
     pub connection: Connection,

@@ -2,6 +2,7 @@
 
 mod accuracy;
 pub mod arguments;
+mod calendar;
 mod clusters;
 mod edit;
 pub mod fleet;
@@ -34,6 +35,10 @@ pub async fn run(command: &Command) -> anyhow::Result<()> {
         Command::History(arguments) => {
             let hub = Hub::connect(&arguments.connection).await?;
             history::run(&hub, arguments).await
+        }
+        Command::Calendar(arguments) => {
+            let hub = Hub::connect(&arguments.connection).await?;
+            calendar::run(&hub, arguments).await
         }
         Command::Pause(upgrade) => {
             let hub = Hub::connect(&upgrade.connection).await?;

@@ -54,15 +54,29 @@ async fn follow(hub: &Hub, name: &str, first: &ManagedClustersUpgrade, output: O
     Ok(())
 }
 
-async fn all(hub: &Hub, arguments: &StatusArguments) -> anyhow::Result<()> {
-    let api: Api<ManagedClustersUpgrade> = if arguments.all_namespaces {
+/// The upgrades of the namespace, or of all; or the one of this name.
+///
+/// # Errors
+/// If they cannot be read, or there is none of the name.
+pub async fn upgrades(
+    hub: &Hub,
+    name: Option<&str>,
+    all_namespaces: bool,
+) -> anyhow::Result<Vec<ManagedClustersUpgrade>> {
+    if let Some(name) = name {
+        return Ok(vec![hub.upgrade(name).await?]);
+    }
+    let api: Api<ManagedClustersUpgrade> = if all_namespaces {
         Api::all(hub.client.clone())
     } else {
         hub.upgrades()
     };
-    let upgrades = list_all(&api, ListParams::default())
-        .await
-        .context("listing the ManagedClustersUpgrades")?;
+    let upgrades = list_all(&api, ListParams::default()).await;
+    upgrades.context("listing the ManagedClustersUpgrades")
+}
+
+async fn all(hub: &Hub, arguments: &StatusArguments) -> anyhow::Result<()> {
+    let upgrades = upgrades(hub, None, arguments.all_namespaces).await?;
     if let Some(text) = table::for_scripts(&upgrades, arguments.output)? {
         table::print(&text)?;
         return Ok(());

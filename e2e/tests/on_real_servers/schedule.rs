@@ -8,7 +8,7 @@ use drydock_e2e::manifests;
 use drydock_e2e::static_cluster::force_drain::ForceDrains;
 use drydock_e2e::static_cluster::{StaticCluster, Watched, until};
 use drydock_runtime::Clock;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
@@ -57,7 +57,7 @@ fn hook(event: &str, deadline: Option<i64>) -> Value {
 
 /// A maintenance that only runs hooks.
 fn maintenance() -> Value {
-    let now = Timestamp::now();
+    let now = Clock::system().now();
     json!({
         "startAfter": now.to_string(), "startBefore": (now + SignedDuration::from_hours(1)).to_string(),
         "config": {"upgradeTimeout": "6h", "preUpgradeHealthChecks": {}, "postUpgradeHealthChecks": {}},
@@ -118,7 +118,7 @@ impl Hooks {
             .remove(0)
             .name_any();
         let exit = i32::from(phase != "Succeeded");
-        let now = Timestamp::now().to_string();
+        let now = Clock::system().now().to_string();
         let status = json!({"status": {"phase": phase, "containerStatuses": [{
             "name": "c", "image": "x", "imageID": "x", "ready": false, "restartCount": 0,
             "state": {"terminated": {"exitCode": exit, "startedAt": now, "finishedAt": now}},
