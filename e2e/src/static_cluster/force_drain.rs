@@ -216,6 +216,12 @@ impl ForceDrains {
         self.look(10_000).await?;
         let again = json!({"metadata": {"annotations": {DONE: "uncordon-a"}}});
         self.cluster.merge(&nodes, DRAINED, &again).await?;
+        until("the drain is recorded again", async || {
+            let status = self.object().await?.status.unwrap_or_default();
+            let mut known = status.last_observed_node_drain.into_iter().flatten();
+            Ok(known.any(|known| known.node_name == DRAINED))
+        })
+        .await?;
         self.look(10_059).await?;
         self.shows(&[]).await?;
         self.look(10_061).await?;

@@ -244,6 +244,7 @@ const STOPPED: &[&str] = &[
     reason::NO_CANARY_MATCHED,
     reason::FAILURE_BUDGET_SPENT,
     reason::CLUSTER_FAILED,
+    reason::FREEZE_CALENDAR_UNREADABLE,
 ];
 
 /// What the change of a status means for the upgrade as a whole.

@@ -106,6 +106,11 @@ impl CalendarEvent {
         })
     }
 
+    /// How many occurrences have to be counted to find the last one.
+    pub fn counted(&self) -> usize {
+        self.rule.as_ref().map_or(0, Rule::counted)
+    }
+
     /// All occurrences that matter, at most so many.
     pub fn occurrences(&self, most: usize) -> Option<Vec<Occurrence>> {
         let mut starts: BTreeSet<DateTime> = self.more.clone();
@@ -175,6 +180,11 @@ fn moment(property: &Property<'_>, text: &str, zone: &TimeZone) -> Result<Moment
     };
     if parameter(property, "VALUE").is_some_and(|value| value.eq_ignore_ascii_case("PERIOD")) {
         return Err(format!("{name}: periods are not understood"));
+    }
+    // Years have no sign.
+    let is_numeric = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'T');
+    if !is_numeric(text.strip_suffix('Z').unwrap_or(text)) {
+        return Err(wrong());
     }
     if text.len() == 8 {
         let at = Date::strptime("%Y%m%d", text)

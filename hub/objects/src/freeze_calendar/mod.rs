@@ -82,7 +82,7 @@ pub fn parse(text: &str, zone: &TimeZone) -> Result<FreezeCalendar, CalendarErro
     })?;
     check_all_was_read(&text, &calendars)?;
     let mut occurrences = Vec::new();
-    let mut events = 0;
+    let (mut events, mut counted) = (0, 0);
     for component in calendars.iter().flat_map(|calendar| &calendar.components) {
         if !component.name.as_str().eq_ignore_ascii_case("VEVENT") {
             continue;
@@ -94,6 +94,10 @@ pub fn parse(text: &str, zone: &TimeZone) -> Result<FreezeCalendar, CalendarErro
         let Some(event) = CalendarEvent::read(component, zone)? else {
             continue;
         };
+        counted += event.counted();
+        if counted > MOST_OCCURRENCES {
+            return Err(too_many("occurrences", MOST_OCCURRENCES));
+        }
         let left = MOST_OCCURRENCES - occurrences.len();
         let found = event.occurrences(left);
         occurrences.extend(found.ok_or_else(|| too_many("occurrences", MOST_OCCURRENCES))?);
@@ -155,9 +159,21 @@ fn check_all_was_read(text: &str, calendars: &[Component<'_>]) -> Result<(), Cal
 
 /// A text of the calendar, for people.
 fn shortened(text: &str) -> String {
-    let printable = text
-        .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter });
+    // Neither what a terminal acts on nor what turns or hides a text.
+    let is_format = |letter: char| {
+        matches!(
+            letter,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{feff}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+        )
+    };
+    let letters = text.chars().filter(|letter| !is_format(*letter));
+    let printable = letters.map(|letter| if letter.is_control() { ' ' } else { letter });
     printable
         .take(LONGEST_SUMMARY)
         .collect::<String>()

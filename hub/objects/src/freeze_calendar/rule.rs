@@ -116,6 +116,11 @@ impl Rule {
         Ok(rule)
     }
 
+    /// How many occurrences have to be counted to find the last one.
+    pub fn counted(&self) -> usize {
+        self.count.unwrap_or_default()
+    }
+
     fn read_days(&mut self, text: &str) -> Result<(), String> {
         for day in text.split(',') {
             let wrong = || format!("RRULE: BYDAY={:?} is not understood", shortened(day));
@@ -305,6 +310,12 @@ fn within(text: &str, least: i64, most: i64) -> Option<i64> {
 
 /// The last start on the clock of the first one: a whole day is part of it.
 fn until(text: &str, start: &Moment) -> Option<DateTime> {
+    let is_numeric = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'T' | b'Z'));
+    if !is_numeric {
+        return None;
+    }
     if text.len() == 8 {
         let date = Date::strptime("%Y%m%d", text).ok()?;
         return Some(date.at(23, 59, 59, 0));

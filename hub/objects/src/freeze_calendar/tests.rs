@@ -159,7 +159,7 @@ fn a_time_of_the_clock_stays_through_summer_time() {
 fn events_that_touch_or_overlap_are_one_freeze_that_names_them() {
     let text = calendar(&[
         "DTSTART;VALUE=DATE:20261224 SUMMARY:Christmas",
-        "DTSTART;VALUE=DATE:20261225 DTEND;VALUE=DATE:20261228 SUMMARY:Stock\\,taking",
+        "DTSTART;VALUE=DATE:20261225 DTEND;VALUE=DATE:20261228 SUMMARY:Stock\\,\u{202e}taking",
         "DTSTART;VALUE=DATE:20261226 SUMMARY:Cancelled STATUS:CANCELLED",
     ]);
     let FreezeCalendar::Read(all) = parse(&text, &zurich()).unwrap() else {
@@ -188,6 +188,11 @@ fn what_is_not_understood_is_refused_and_never_left_out() {
             "Middle/Earth",
         ),
         ("DTSTART;VALUE=DATE:20261324", "20261324"),
+        ("DTSTART;VALUE=DATE:-2026122", "-2026122"),
+        (
+            "DTSTART;VALUE=DATE:20261224 RRULE:FREQ=DAILY;UNTIL=-2026122",
+            "UNTIL",
+        ),
         (
             "DTSTART;VALUE=DATE:20261224 RRULE:FREQ=SECONDLY",
             "FREQ=\"SECONDLY\"",
@@ -233,6 +238,10 @@ fn hostile_texts_are_refused_quickly() {
         (
             calendar(&vec!["DTSTART;VALUE=DATE:20261224"; 2001]),
             "2000 events",
+        ),
+        (
+            calendar(&["DTSTART;VALUE=DATE:19000101 RRULE:FREQ=DAILY;COUNT=10000"; 6]),
+            "50000 occurrences",
         ),
         (
             calendar(&["DTSTART;VALUE=DATE:19000101 RRULE:FREQ=DAILY"; 8]),
