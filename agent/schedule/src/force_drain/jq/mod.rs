@@ -22,6 +22,10 @@ use serde_json::Value;
 
 /// The budget of a run. A pod of a thousand values, each matched with a regular expression, takes a twentieth of it.
 const BUDGET: usize = 1_000_000;
+/// The longest program, in bytes: a longer one could be nested deeper than the stack reaches.
+const LONGEST_PROGRAM: usize = 8 * 1024;
+/// What is reserved for the stack. Programs, and values, are gone through as deep as they are nested.
+const STACK: usize = 512 * 1024 * 1024;
 /// The name under which the program is compiled.
 const MAIN: &str = "__main";
 
@@ -37,6 +41,14 @@ pub enum InvalidProgram {
     /// It might never end.
     #[error("the program defines {0} by itself: use recurse, until or range")]
     Recursive(String),
+    /// It is too long.
+    #[error(
+        "the program is longer than {LONGEST_PROGRAM} bytes: select by labels or namespaces where you can"
+    )]
+    TooLong,
+    /// There is no stack to read it on.
+    #[error("there is no memory to read the program in: it is tried again when the object changes")]
+    NoStack,
     /// It assigns.
     #[error("the program assigns: a selector cannot change the pod")]
     Assigns,
@@ -107,6 +119,13 @@ impl Program {
     /// # Errors
     /// Why it cannot be used.
     pub fn compile(code: &str) -> Result<Self, InvalidProgram> {
+        if code.len() > LONGEST_PROGRAM {
+            return Err(InvalidProgram::TooLong);
+        }
+        on_large_stack(|| Self::compile_here(code)).unwrap_or(Err(InvalidProgram::NoStack))
+    }
+
+    fn compile_here(code: &str) -> Result<Self, InvalidProgram> {
         let body: Term<&str> = load::parse(code, |parser| parser.term()).ok_or(InvalidProgram::Syntax)?;
         metering::check(&body)?;
         let main = Def {
@@ -137,6 +156,11 @@ impl Program {
     /// Runs the program for a pod: any true selects it. What else it puts out is passed over, and what happens after a true does not
     /// count.
     pub fn run(&self, pod: &Value) -> Selected {
+        let stopped = || Selected::Stopped("there is no memory to run the program in".to_owned());
+        on_large_stack(|| self.run_here(pod)).unwrap_or_else(stopped)
+    }
+
+    fn run_here(&self, pod: &Value) -> Selected {
         let pod = match jaq_json::read::parse_single(pod.to_string().as_bytes()) {
             Ok(pod) => pod,
             Err(error) => return Selected::Stopped(format!("the pod cannot be read: {error}")),
@@ -159,6 +183,14 @@ impl Program {
         }
         Selected::No
     }
+}
+
+/// Does something where much stack is left; nothing if there is no such place.
+fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        thread.spawn_scoped(scope, work).ok()?.join().ok()
+    })
 }
 
 fn describe(error: Exn<'_, Val>) -> String {

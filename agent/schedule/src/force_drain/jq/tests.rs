@@ -159,3 +159,34 @@ fn it_comes_to_the_same_each_time() {
     let program = Program::compile("[range(1000)] | length == 1000").unwrap();
     assert_eq!(program.run(&pod()), program.run(&pod()));
 }
+
+#[test]
+fn programs_that_are_nested_deep_are_read_and_run_or_refused_and_never_overflow() {
+    let pod = json!({"metadata": {"namespace": "ns149"}});
+    let terms: Vec<String> = (0..150)
+        .map(|number| format!(".metadata.namespace == \"ns{number}\""))
+        .collect();
+    let selector = terms.join(" or ");
+    assert_eq!(Program::compile(&selector).unwrap().run(&pod), Selected::Yes);
+    for (open, middle, close, count) in [
+        ("(", "true", ")", 4000),
+        ("[", "1", "]", 4000),
+        ("1+", "1", "", 4000),
+        (".|", ".", "", 4000),
+    ] {
+        let program = [&open.repeat(count), middle, &close.repeat(count)].concat();
+        if let Ok(program) = Program::compile(&program) {
+            program.run(&pod);
+        }
+    }
+    let long = "(".repeat(100_000);
+    assert_eq!(Program::compile(&long).unwrap_err(), InvalidProgram::TooLong);
+    for program in [
+        "reduce range(100000) as $i (0; [.])",
+        "(\"[\" * 100000) | try fromjson catch .",
+    ] {
+        if let Ok(program) = Program::compile(program) {
+            program.run(&pod);
+        }
+    }
+}
