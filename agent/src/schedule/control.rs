@@ -23,6 +23,9 @@ use crate::metrics::Metrics;
 /// How long a controller sleeps at most: a clock may be set while it does.
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
 
+/// From this wait on it is reported that an object has changed before each write.
+const OFTEN_OUTDATED: Duration = Duration::from_secs(30);
+
 /// What a controller does about the objects of its kind.
 pub(super) trait Reconcile: Sync {
     /// The kind.
@@ -120,15 +123,17 @@ impl<R: Reconcile> Controller<R> {
     }
 
     fn failed(&self, key: &ObjectKey, error: &ReconcileError, wait: Duration) -> Timestamp {
-        self.metrics.failed();
+        let kind = R::Object::kind(&());
+        let (kind, wait_seconds) = (kind.as_ref(), wait.as_secs());
+        // That an object has changed is nothing to report, unless that goes on.
+        let is_outdated = matches!(error, ReconcileError::Outdated { .. }) && wait < OFTEN_OUTDATED;
         let error: &dyn std::error::Error = error;
-        tracing::warn!(
-            kind = R::Object::kind(&()).as_ref(),
-            object = %key,
-            error,
-            wait_seconds = wait.as_secs(),
-            "reconciling failed; it is tried again"
-        );
+        if is_outdated {
+            tracing::debug!(kind, object = %key, error, wait_seconds, "deciding anew");
+        } else {
+            self.metrics.failed();
+            tracing::warn!(kind, object = %key, error, wait_seconds, "reconciling failed; it is tried again");
+        }
         self.clock.now().saturating_add(wait).unwrap_or(Timestamp::MAX)
     }
 }

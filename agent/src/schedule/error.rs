@@ -17,6 +17,12 @@ pub(super) enum ReconcileError {
         /// Why not.
         why: String,
     },
+    /// The object has changed since it was looked at, or is gone: it has to be decided anew.
+    #[error("{what} has changed meanwhile")]
+    Outdated {
+        /// What was to be written.
+        what: String,
+    },
     /// What a decision depends on cannot be read.
     #[error("watching {kind}: {why}")]
     NotRead {
@@ -43,9 +49,13 @@ pub(super) enum ReconcileError {
 impl ReconcileError {
     /// The server does not do a write.
     pub fn write(what: impl Into<String>, error: &kube::Error) -> Self {
-        Self::Write {
-            what: what.into(),
-            why: refusal::words(error),
+        let what = what.into();
+        match error {
+            kube::Error::Api(refusal) if refusal.is_conflict() => Self::Outdated { what },
+            error => Self::Write {
+                what,
+                why: refusal::words(error),
+            },
         }
     }
 

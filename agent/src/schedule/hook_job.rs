@@ -4,19 +4,16 @@
 use std::sync::Arc;
 
 use drydock_schedule::job::hooks::orphans;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
 use kube::ResourceExt;
 
 use super::Context;
 use super::control::Reconcile;
 use super::error::ReconcileError;
-use super::job_write::{self, Refusal};
+use super::job_write;
 use super::watches::Seen;
 use super::written::Written;
-
-/// When it is looked again at one that has changed meanwhile, if no watch reports it before.
-const AGAIN: SignedDuration = SignedDuration::from_secs(2);
 
 /// What the controller has.
 pub(super) struct HookJobs {
@@ -45,13 +42,7 @@ impl Reconcile for HookJobs {
         }
         let owners = self.seen.jobs.objects();
         for write in orphans([job.as_ref()], owners.iter().map(AsRef::as_ref)) {
-            match job_write::perform(&self.context.client, &self.written, &write, now).await {
-                Ok(()) => {}
-                Err(Refusal::Failed(error)) => return Err(error),
-                Err(Refusal::Outdated | Refusal::Invalid { .. }) => {
-                    return Ok(now.saturating_add(AGAIN).ok());
-                }
-            }
+            job_write::perform(&self.context.client, &self.written, &write, now).await?;
         }
         Ok(None)
     }

@@ -17,8 +17,6 @@ use crate::refusal;
 
 /// Why a write was not done.
 pub(super) enum Refusal {
-    /// The object has changed since, or is gone.
-    Outdated,
     /// The Job of a hook cannot be created as it is.
     Invalid {
         /// The name of the Job.
@@ -26,8 +24,20 @@ pub(super) enum Refusal {
         /// Why not.
         why: String,
     },
-    /// The server does not do it, for now.
+    /// It has to be decided anew, or tried again.
     Failed(ReconcileError),
+}
+
+impl From<Refusal> for ReconcileError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Invalid { name, why } => Self::Write {
+                what: format!("Job {name}"),
+                why,
+            },
+            Refusal::Failed(error) => error,
+        }
+    }
 }
 
 /// Does a write.
@@ -99,12 +109,12 @@ where
         Part::Object => api.patch(&object.name, &parameters, &body).await,
         Part::Status => api.patch_status(&object.name, &parameters, &body).await,
     };
-    written.map_err(|error| match error {
-        kube::Error::Api(refusal) if refusal.is_conflict() || refusal.is_not_found() => Refusal::Outdated,
-        error => Refusal::Failed(ReconcileError::write(
-            format!("{} {}", K::kind(&()), object.name),
-            &error,
-        )),
+    let what = format!("{} {}", K::kind(&()), object.name);
+    written.map_err(|error| {
+        Refusal::Failed(match error {
+            kube::Error::Api(refusal) if refusal.is_not_found() => ReconcileError::Outdated { what },
+            error => ReconcileError::write(what, &error),
+        })
     })
 }
 
@@ -130,7 +140,7 @@ async fn create(
             let found = api.get(&name).await.map_err(|error| failed(&error))?;
             owned(found, job)?
         }
-        Err(kube::Error::Api(refusal)) if matches!(refusal.code, 400 | 422) => {
+        Err(kube::Error::Api(refusal)) if matches!(refusal.code, 400 | 413 | 422) => {
             let why = refusal::words(&kube::Error::Api(refusal));
             return Err(Refusal::Invalid { name, why });
         }
@@ -149,7 +159,8 @@ fn owned(found: DynamicObject, wanted: &DynamicObject) -> Result<DynamicObject, 
         return Ok(found);
     }
     if found.labels().contains_key(HOOK_UPGRADE_JOB_LABEL) {
-        return Err(Refusal::Outdated);
+        let what = format!("Job {}", found.name_any());
+        return Err(Refusal::Failed(ReconcileError::Outdated { what }));
     }
     Err(Refusal::Invalid {
         name: found.name_any(),

@@ -16,13 +16,12 @@ use kube::{Api, ResourceExt};
 use super::Context;
 use super::control::Reconcile;
 use super::error::ReconcileError;
-use super::job_write::{self, Refusal};
+use super::job_write;
 use super::watches::Seen;
 use super::written::Written;
 use crate::refusal;
 
-/// When it is looked again if the lock has changed meanwhile, and for whoever is not watched.
-const AGAIN: SignedDuration = SignedDuration::from_secs(2);
+/// When it is looked again for whoever is not watched.
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_mins(5);
 
 /// What has become of the UpgradeJob that has the lock. That it is gone is asked for: a watch may be of other namespaces, or lag.
@@ -127,11 +126,8 @@ impl Locks {
     }
 
     async fn free(&self, write: &JobWrite, now: Timestamp) -> Result<Option<Timestamp>, ReconcileError> {
-        match job_write::perform(&self.context.client, &self.written, write, now).await {
-            Ok(()) => Ok(None),
-            Err(Refusal::Failed(error)) => Err(error),
-            Err(Refusal::Outdated | Refusal::Invalid { .. }) => Ok(Some(later(now, AGAIN))),
-        }
+        job_write::perform(&self.context.client, &self.written, write, now).await?;
+        Ok(None)
     }
 }
 

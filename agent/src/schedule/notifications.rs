@@ -16,7 +16,7 @@ use drydock_engine::configuration::may_carry_secrets;
 use drydock_schedule::config::notification as of_config;
 use drydock_schedule::job::notification as of_job;
 use drydock_schedule::notification::{NotificationPayload, close, is_pending, missing, note, receiver_name};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
@@ -33,8 +33,6 @@ use crate::notify::webhook;
 use crate::refusal;
 use crate::watched::Watched;
 
-/// When it is looked again at an object that has changed meanwhile.
-const AGAIN: SignedDuration = SignedDuration::from_secs(2);
 /// The longest address of a receiver.
 const LONGEST_URL: usize = 4096;
 
@@ -54,8 +52,8 @@ pub(super) trait Notifies:
     fn written(written: &Written) -> &Changed<Self>;
     /// Who is notified.
     fn receivers(&self) -> &[JobNotification];
-    /// What was raised.
-    fn raised(&self) -> &[UpgradeNotificationStatus];
+    /// What was raised, as the status has it.
+    fn in_status(&self) -> Option<&Vec<UpgradeNotificationStatus>>;
     /// What a receiver gets.
     fn payload(
         &self,
@@ -78,12 +76,8 @@ impl Notifies for UpgradeJob {
         self.spec.config.notifications.as_deref().unwrap_or_default()
     }
 
-    fn raised(&self) -> &[UpgradeNotificationStatus] {
-        let raised = self
-            .status
-            .as_ref()
-            .and_then(|status| status.notifications.as_deref());
-        raised.unwrap_or_default()
+    fn in_status(&self) -> Option<&Vec<UpgradeNotificationStatus>> {
+        self.status.as_ref()?.notifications.as_ref()
     }
 
     fn payload(
@@ -109,12 +103,8 @@ impl Notifies for UpgradeConfig {
         of_config::receivers(self)
     }
 
-    fn raised(&self) -> &[UpgradeNotificationStatus] {
-        let raised = self
-            .status
-            .as_ref()
-            .and_then(|status| status.notifications.as_deref());
-        raised.unwrap_or_default()
+    fn in_status(&self) -> Option<&Vec<UpgradeNotificationStatus>> {
+        self.status.as_ref()?.notifications.as_ref()
     }
 
     fn payload(
@@ -125,6 +115,11 @@ impl Notifies for UpgradeConfig {
     ) -> NotificationPayload {
         of_config::payload(raised, receiver, version)
     }
+}
+
+/// What an object has raised.
+fn raised_by<K: Notifies>(object: &K) -> &[UpgradeNotificationStatus] {
+    object.in_status().map(Vec::as_slice).unwrap_or_default()
 }
 
 /// What a controller has.
@@ -144,13 +139,17 @@ impl<K: Notifies> Reconcile for Notifications<K> {
 
     fn objects(&self) -> Vec<Arc<K>> {
         let mut objects = K::watched(&self.seen).objects();
-        objects.retain(|object| object.raised().iter().any(|raised| raised.sent_time.is_none()));
+        objects.retain(|object| {
+            raised_by(object.as_ref())
+                .iter()
+                .any(|raised| raised.sent_time.is_none())
+        });
         objects
     }
 
     async fn reconcile(&self, seen: &Arc<K>, now: Timestamp) -> Result<Option<Timestamp>, ReconcileError> {
         let object = K::written(&self.written).newest(seen);
-        let mut raised = object.raised().to_vec();
+        let mut raised = raised_by(object.as_ref()).to_vec();
         let mut failed = None;
         for notification in raised.iter_mut().filter(|raised| is_pending(raised, now)) {
             for receiver in missing(notification, object.receivers()) {
@@ -161,8 +160,8 @@ impl<K: Notifies> Reconcile for Notifications<K> {
             }
             close(notification, object.receivers(), now);
         }
-        if raised != object.raised() && !self.record(object.as_ref(), &raised).await? {
-            return Ok(now.saturating_add(AGAIN).ok());
+        if raised != raised_by(object.as_ref()) {
+            self.record(object.as_ref(), &raised).await?;
         }
         match failed {
             Some(error) => Err(error),
@@ -232,8 +231,8 @@ impl<K: Notifies> Notifications<K> {
             .ok_or_else(|| format!("Secret {name} has no key {key}"))
     }
 
-    /// Writes what has been sent. Says whether the object was still the one that was looked at.
-    async fn record(&self, object: &K, raised: &[UpgradeNotificationStatus]) -> Result<bool, ReconcileError> {
+    /// Writes what has been sent.
+    async fn record(&self, object: &K, raised: &[UpgradeNotificationStatus]) -> Result<(), ReconcileError> {
         let (name, uid) = (object.name_any(), object.uid().unwrap_or_default());
         let api: Api<K> = Api::namespaced(
             self.context.client.clone(),
@@ -247,18 +246,13 @@ impl<K: Notifies> Notifications<K> {
             field_manager: Some(AGENT_MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        match api.patch_status(&name, &parameters, &Patch::Merge(patch)).await {
-            Ok(written) => {
-                K::written(&self.written).note(written);
-                self.sent().retain(|(of, ..)| *of != uid);
-                Ok(true)
-            }
-            Err(kube::Error::Api(refusal)) if refusal.is_conflict() || refusal.is_not_found() => Ok(false),
-            Err(error) => Err(ReconcileError::write(
-                format!("the status of {} {name}", K::kind(&())),
-                &error,
-            )),
-        }
+        let written = api.patch_status(&name, &parameters, &Patch::Merge(patch)).await;
+        let written = written.map_err(|error| {
+            ReconcileError::write(format!("the status of {} {name}", K::kind(&())), &error)
+        })?;
+        K::written(&self.written).note(written);
+        self.sent().retain(|(of, ..)| *of != uid);
+        Ok(())
     }
 
     fn sent(&self) -> MutexGuard<'_, BTreeSet<Sent>> {

@@ -101,6 +101,11 @@ impl JobStep {
         )
     }
 
+    /// Does the status say so? Else it is so once it is done.
+    pub const fn is_recorded(self) -> bool {
+        !matches!(self, Self::HookStarted | Self::UpgradeLockTakenOver)
+    }
+
     /// Is it notified? What becomes of single hooks is not.
     pub const fn is_notified(self) -> bool {
         !matches!(

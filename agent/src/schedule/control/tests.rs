@@ -55,6 +55,7 @@ impl Reconcile for Arc<Scripted> {
                 what: "x".to_owned(),
                 why: "y".to_owned(),
             }),
+            "changes" => Err(ReconcileError::Outdated { what: "x".to_owned() }),
             "waits" => Ok(Some(begin() + SignedDuration::from_secs(40)).filter(|wake| *wake > now)),
             _ => Ok(None),
         }
@@ -117,6 +118,37 @@ async fn what_rests_is_looked_at_now_and_then() {
     let running = tokio::spawn(controller.run(shutdown.clone()));
     tokio::time::sleep(Duration::from_hours(3) + Duration::from_secs(1)).await;
     assert_eq!(scripted.times("rests", begin), [3600, 7200, 10800]);
+    shutdown.cancel();
+    running.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_changed_meanwhile_is_a_failure_only_if_that_goes_on() {
+    let scripted = Arc::new(Scripted::default());
+    scripted.put("changes", 1);
+    let registry = prometheus::Registry::new();
+    let changed = Arc::new(Notify::new());
+    let controller = Controller {
+        reconciler: Arc::clone(&scripted),
+        changed: Arc::clone(&changed),
+        clock: Clock::simulated(begin()),
+        metrics: Metrics::register(&registry).unwrap(),
+    };
+    let failures = || {
+        let families = registry.gather();
+        let family = families
+            .iter()
+            .find(|family| family.name().ends_with("reconcile_errors_total"));
+        family.unwrap().get_metric()[0].get_counter().get_value()
+    };
+    let shutdown = CancellationToken::new();
+    let running = tokio::spawn(controller.run(shutdown.clone()));
+    changed.notify_one();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(scripted.times("changes", begin()).len() > 1);
+    assert!(failures().abs() < f64::EPSILON);
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    assert!(failures() >= 1.0);
     shutdown.cancel();
     running.await.unwrap();
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use drydock_api::schedule::{UpgradeJob, UpgradeJobStatus};
 use drydock_runtime::events::{NewEvent, Severity};
 use drydock_schedule::job::{JobDecision, JobEvent, has_settled};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use kube::{Resource, ResourceExt};
 
 use super::Context;
@@ -20,9 +20,6 @@ use super::watches::Seen;
 use super::write;
 use super::written::Written;
 use perform::Performed;
-
-/// When it is decided anew because an object has changed meanwhile, if no watch reports it before.
-const AGAIN: SignedDuration = SignedDuration::from_secs(2);
 
 /// What the controller has.
 pub(super) struct UpgradeJobs {
@@ -83,19 +80,25 @@ impl Reconcile for UpgradeJobs {
         let decision = self.decide(&job, now).await;
         let (job, is_recorded) = self.record(job, &decision.status).await?;
         let performed = self.perform(&job, &decision, now).await;
-        // What is said without being recorded is said when it is done.
-        if is_recorded || performed.is_complete() {
-            decision.events.iter().for_each(|event| self.say(&job, event));
-        }
+        let is_done = matches!(performed, Performed::Done);
+        let is_news = |event: &&JobEvent| {
+            if event.step.is_recorded() {
+                is_recorded
+            } else {
+                is_done
+            }
+        };
+        decision
+            .events
+            .iter()
+            .filter(is_news)
+            .for_each(|event| self.say(&job, event));
         if decision.wake.is_none() && decision.writes.is_empty() && has_settled(&decision.status) {
             self.memory().settle(&job);
         }
         match performed {
             Performed::Done => Ok(decision.wake),
-            Performed::Outdated => {
-                let again = now.saturating_add(AGAIN).unwrap_or(Timestamp::MAX);
-                Ok(Some(decision.wake.map_or(again, |wake| wake.min(again))))
-            }
+            Performed::HookRefused => Ok(Some(now)),
             Performed::Failed(error) => Err(error),
         }
     }

@@ -14,16 +14,10 @@ use super::UpgradeJobs;
 pub(super) enum Performed {
     /// All are done.
     Done,
-    /// An object has changed since it was looked at: it has to be decided anew.
-    Outdated,
-    /// The server does not do one.
+    /// A hook's Job cannot be created as it is: it has to be decided anew, and the hook has failed.
+    HookRefused,
+    /// At least one is not.
     Failed(ReconcileError),
-}
-
-impl Performed {
-    pub fn is_complete(&self) -> bool {
-        matches!(self, Self::Done)
-    }
 }
 
 impl UpgradeJobs {
@@ -34,23 +28,18 @@ impl UpgradeJobs {
         decision: &JobDecision,
         now: Timestamp,
     ) -> Performed {
+        let uid = job.uid().unwrap_or_default();
         let mut performed = Performed::Done;
         for write in &decision.writes {
-            let result = job_write::perform(&self.context.client, &self.written, write, now).await;
-            let uid = job.uid().unwrap_or_default();
-            match result {
+            match job_write::perform(&self.context.client, &self.written, write, now).await {
                 Ok(()) => {}
-                Err(Refusal::Outdated) => {
-                    if performed.is_complete() {
-                        performed = Performed::Outdated;
-                    }
-                }
                 Err(Refusal::Invalid { name, why }) => {
-                    // Decided anew, the hook has failed.
-                    self.memory().refused.entry(uid).or_default().insert(name, why);
-                    if performed.is_complete() {
-                        performed = Performed::Outdated;
-                    }
+                    let mut memory = self.memory();
+                    memory.refused.entry(uid.clone()).or_default().insert(name, why);
+                    performed = match performed {
+                        Performed::Done => Performed::HookRefused,
+                        other => other,
+                    };
                 }
                 Err(Refusal::Failed(error)) => {
                     self.complain(job, write, &error);
@@ -58,14 +47,17 @@ impl UpgradeJobs {
                 }
             }
         }
-        if performed.is_complete() {
-            self.memory().failing.remove(&job.uid().unwrap_or_default());
+        if matches!(performed, Performed::Done) {
+            self.memory().failing.remove(&uid);
         }
         performed
     }
 
     /// Says once why something is not written.
     fn complain(&self, job: &UpgradeJob, write: &JobWrite, error: &ReconcileError) {
+        if matches!(error, ReconcileError::Outdated { .. }) {
+            return;
+        }
         let message = error.to_string();
         let uid = job.uid().unwrap_or_default();
         let before = self.memory().failing.insert(uid, message.clone());
