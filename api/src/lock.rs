@@ -47,6 +47,26 @@ pub fn holder(annotations: &BTreeMap<String, String>) -> Option<&str> {
     holder.map(String::as_str).filter(|holder| !holder.is_empty())
 }
 
+/// Namespace and name of the UpgradeJob that has the lock, if one has: a namespace has no dot.
+pub fn upgrade_job(holder: &str) -> Option<(&str, &str)> {
+    let (namespace, name) = holder.split_once('/')?;
+    let is_job = !namespace.is_empty() && !namespace.contains('.') && !name.is_empty() && !name.contains('/');
+    is_job.then_some((namespace, name))
+}
+
+/// Who has the lock, for people.
+pub fn describe(holder: &str) -> String {
+    const LONGEST: usize = 120;
+    if let Some(name) = LockKey::upgrade_config(holder) {
+        return format!("UpgradeConfig {name} of upgrade.managed.openshift.io");
+    }
+    if let Some((namespace, name)) = upgrade_job(holder) {
+        return format!("UpgradeJob {namespace}/{name}");
+    }
+    let unknown: String = holder.chars().take(LONGEST).collect();
+    format!("{unknown:?} (unknown: remove the annotation if nobody upgrades the cluster)")
+}
+
 /// The UID of who has the lock, where it is known.
 pub fn holder_uid(annotations: &BTreeMap<String, String>) -> Option<&str> {
     let holder = holder(annotations)?;

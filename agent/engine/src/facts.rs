@@ -4,6 +4,7 @@ mod cluster;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use drydock_api::lock::{self, LockKey};
 use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeType};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -19,7 +20,6 @@ pub use cluster::{
     workers,
 };
 pub use drydock_api::fact::{Fact, Unread};
-use drydock_api::lock::LockKey;
 
 /// Something that is read only when a decision needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -319,11 +319,13 @@ impl Facts {
             }
             return UpgradeLock::Free;
         }
-        let is_job = holder
-            .split_once('/')
-            .is_some_and(|(namespace, _)| !namespace.contains('.'));
-        let what = if is_job { "UpgradeJob " } else { "" };
-        UpgradeLock::Held(format!("{what}{holder}"))
+        UpgradeLock::Held(lock::describe(holder))
+    }
+
+    /// The version to which the cluster is being updated, if it is another one.
+    pub fn other_update(&self, target: &Target) -> Option<&str> {
+        let newest = self.cluster.history.first().filter(|newest| !newest.completed)?;
+        Some(newest.version.as_str()).filter(|version| target.version() != Some(*version))
     }
 
     /// What is asked for; `None` if neither an image nor a version with its channel is.

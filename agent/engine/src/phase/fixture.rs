@@ -1,8 +1,8 @@
 //! ReadOnDemand for tests: a cluster on 4.14.9 that is asked to go to 4.14.12, which it is offered.
 
-use drydock_api::lock::LockKey;
 use std::collections::BTreeMap;
 
+use drydock_api::lock::LockKey;
 use drydock_api::upgradeconfig::{Desired, UpgradeConfigSpec, UpgradeType};
 use jiff::Timestamp;
 

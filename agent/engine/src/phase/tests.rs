@@ -15,8 +15,8 @@ use super::*;
 use crate::capacity::{Capacity, Extra, ExtraMachine};
 use crate::drains::{Cordon, ObservedNode, ObservedPod};
 use crate::facts::{
-    FileIntegrity, LockHolder, Observation, ObservedCluster, Origin, UnhealthyOperator, Unread, Workers,
-    Write,
+    FileIntegrity, HistoryEntry, LockHolder, Observation, ObservedCluster, Origin, UnhealthyOperator, Unread,
+    Workers, Write,
 };
 use crate::silences::{Silence, SilenceChange, SilenceState};
 

@@ -1,20 +1,32 @@
 //! The lock of the cluster: of an UpgradeJob and an UpgradeConfig only one upgrades it (Maintenance schedules, section 2.7). It is taken
-//! before anything else is done, and free again when nothing is under way.
+//! before anything else is done, and free again when nothing is under way. An update that is under way without it is waited for, too.
 
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 
 use super::{StepContext, StepOutcome};
 use crate::command::Command;
-use crate::facts::{Facts, UpgradeLock};
+use crate::facts::{Facts, UpdateRequest, UpgradeLock};
 
-/// Goes on with the lock.
+/// Goes on with the lock. An upgrade that has commenced by the status goes on whoever has it; what others have asked of the cluster is no
+/// upgrade of this UpgradeConfig as long as they have it.
 pub(super) fn take(situation: &StepContext<'_>) -> StepOutcome {
-    match situation.facts.lock() {
+    let (facts, target) = (situation.facts, situation.target);
+    if matches!(facts.request, UpdateRequest::Commenced(_)) {
+        return StepOutcome::Done;
+    }
+    match facts.lock() {
         UpgradeLock::Ours => StepOutcome::Done,
-        UpgradeLock::Free => StepOutcome::Asks(Command::TakeLock(situation.facts.key.clone())),
         UpgradeLock::Held(by) => StepOutcome::Waiting(Some(format!(
             "waiting for {by}, which has the lock of the cluster: annotation {UPGRADE_LOCK_ANNOTATION} of ClusterVersion"
         ))),
+        // It has commenced already, and an agent that knew of it took the lock.
+        UpgradeLock::Free if facts.has_commenced(target) => StepOutcome::Done,
+        UpgradeLock::Free => match facts.other_update(target) {
+            Some(other) => StepOutcome::Waiting(Some(format!(
+                "waiting for the update of the cluster to {other}, which is under way"
+            ))),
+            None => StepOutcome::Asks(Command::TakeLock(facts.key.clone())),
+        },
     }
 }
 

@@ -92,6 +92,8 @@ const AFTER: Step = Step {
 pub const STEPS: [Step; 17] = [
     Step {
         condition: ConditionType::StartedNotificationSent,
+        // It is for the lock to say whether what has commenced is this upgrade.
+        precedes_commencement: false,
         milestone: Some(milestone(
             UpgradeEvent::Started,
             "UpgradeStarted",

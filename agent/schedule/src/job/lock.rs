@@ -35,12 +35,10 @@ impl JobRef {
         }
     }
 
-    /// Reads the value of the annotation. A namespace has no dot: what has one is not an UpgradeJob.
+    /// Reads the value of the annotation.
     pub fn parse(value: &str) -> Option<Self> {
-        let (namespace, name) = value.split_once('/')?;
-        let is_job =
-            !namespace.is_empty() && !namespace.contains('.') && !name.is_empty() && !name.contains('/');
-        is_job.then(|| Self {
+        let (namespace, name) = lock::upgrade_job(value)?;
+        Some(Self {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
         })
@@ -130,15 +128,14 @@ pub fn assess(cluster: &ClusterVersion, key: &LockKey, holder: &Fact<ObservedHol
         };
     }
     let Some(job) = JobRef::parse(value) else {
-        return LockState::Held(match LockKey::upgrade_config(value) {
-            Some(name) => format!("UpgradeConfig {name} of upgrade.managed.openshift.io"),
-            None => format!("{value}, which is not an UpgradeJob"),
-        });
+        return LockState::Held(lock::describe(value));
     };
     match holder {
         Err(Unread::NotAsked) => LockState::Ask(job),
         Ok(known) if known.job != job => LockState::Ask(job),
-        Err(Unread::Failed(why)) => LockState::Held(format!("UpgradeJob {job}, which cannot be read: {why}")),
+        Err(Unread::Failed(why)) => {
+            LockState::Held(format!("{} (it cannot be read: {why})", lock::describe(value)))
+        }
         Ok(known) => of_job(&job, uid, &known.state),
     }
 }

@@ -80,3 +80,35 @@ fn the_lock_is_free_again_once_nothing_is_under_way() {
     let decision = agent.pass();
     assert!(decision.commands.is_empty() && !decision.needs_finalizer);
 }
+
+#[test]
+fn an_update_that_somebody_else_has_begun_is_waited_for() {
+    let mut agent = agent();
+    let begun = HistoryEntry {
+        version: "4.14.11".to_owned(),
+        completed: false,
+        started: None,
+    };
+    agent.cluster().history.insert(0, begun);
+    agent.look();
+    assert_eq!(agent.look().0, []);
+    let (_, why) = agent.says(ConditionType::StartedNotificationSent);
+    assert!(
+        why.contains("waiting for the update of the cluster to 4.14.11, which is under way"),
+        "{why}"
+    );
+    agent.cluster().history[0].completed = true;
+    assert_eq!(agent.look().0, [Command::TakeLock(agent.seen.key.clone())]);
+}
+
+#[test]
+fn what_the_holder_of_the_lock_has_asked_for_is_not_this_upgrade() {
+    let mut agent = agent();
+    held_by(&mut agent, "maintenance/one", Some("7"));
+    commence(&mut agent.seen);
+    agent.look();
+    assert_eq!(agent.look().0, []);
+    let (status, why) = agent.says(ConditionType::StartedNotificationSent);
+    assert_eq!(status, "False");
+    assert!(why.contains("UpgradeJob maintenance/one"), "{why}");
+}
