@@ -85,7 +85,13 @@ pub(super) fn manage(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
             kept.push(pool);
         }
     }
-    record(pass, delayed.is_empty(), &kept);
+    let is_by_person = |pool: &&MachineConfigPool| is_paused(pool) && mark(pool).is_none();
+    let by_person: Vec<_> = delayed
+        .iter()
+        .map(|delayed| delayed.pool)
+        .filter(is_by_person)
+        .collect();
+    record(pass, delayed.is_empty(), &kept, &by_person);
     if are_paused { NEXT } else { STOP }
 }
 
@@ -115,12 +121,7 @@ fn expire(pass: &mut Pass<'_>, delayed: &[Delayed<'_>]) -> Flow {
     if late.is_empty() {
         return NEXT;
     }
-    let by_person = names(late.iter().copied().filter(|pool| mark(pool).is_none()));
-    let by_person = match by_person.as_str() {
-        "" => String::new(),
-        names => format!(" ({names} not by an UpgradeJob)"),
-    };
-    let message = format!("still paused at delayMax: {}{by_person}", names(late));
+    let message = format!("still paused at delayMax: {}", described(&late));
     pass.fail(Failure::UnpausingPoolsExpired, &message)
 }
 
@@ -177,22 +178,32 @@ pub(super) fn occasion<'a>(pool: &'a MachineConfigPool, reason: &str, since: Tim
     }
 }
 
-fn record(pass: &mut Pass<'_>, has_none: bool, kept: &[&MachineConfigPool]) {
+fn record(
+    pass: &mut Pass<'_>,
+    has_none: bool,
+    kept: &[&MachineConfigPool],
+    by_person: &[&MachineConfigPool],
+) {
     let type_ = JobCondition::MachineConfigPoolsPaused;
+    let others = match by_person {
+        [] => String::new(),
+        pools => format!("; paused as well: {}", described(pools)),
+    };
     if !kept.is_empty() {
-        let message = format!("paused to be upgraded later: {}", names(kept.iter().copied()));
+        let names = names(kept.iter().copied());
+        let message = format!("paused to be upgraded later: {names}{others}");
         let step = JobStep::MachineConfigPoolsPaused;
         pass.record(type_, true, JobReason::DelaySet, step, &message);
     } else if has_none {
         let message = "no machine config pool is upgraded later";
         pass.set(type_, false, JobReason::NoManagedPools, message);
     } else if pass.is_true(type_) {
-        let message = "no machine config pool is paused any more";
+        let message = format!("the UpgradeJob has unpaused its machine config pools{others}");
         let step = JobStep::MachineConfigPoolsUnpaused;
-        pass.record(type_, false, JobReason::DelaySet, step, message);
+        pass.record(type_, false, JobReason::DelaySet, step, &message);
     } else {
-        let message = "no machine config pool is paused by the UpgradeJob";
-        pass.set(type_, false, JobReason::DelaySet, message);
+        let message = format!("the UpgradeJob pauses no machine config pool at present{others}");
+        pass.set(type_, false, JobReason::DelaySet, &message);
     }
 }
 

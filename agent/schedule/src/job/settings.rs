@@ -92,9 +92,14 @@ impl Settings {
             let selection = Selection::or_everything(pause.selector.as_ref());
             reader.selection("config.pauseMachineConfigPoolsOnFailure.selector", selection)
         });
+        let start_before = spec.start_before.0;
+        if start_before < start_after {
+            let problem = "spec.startBefore is before spec.startAfter: it can never start";
+            reader.problems.push(problem.to_owned());
+        }
         Self {
             start_after,
-            start_before: spec.start_before.0,
+            start_before,
             ends_by: later(start_after, timeout.unwrap_or(DEFAULT_UPGRADE_TIMEOUT)),
             before,
             after,
@@ -123,6 +128,10 @@ struct Reader {
 impl Reader {
     fn duration(&mut self, path: &str, text: &str) -> Option<SignedDuration> {
         match text.parse::<GoDuration>() {
+            Ok(duration) if duration.signed().is_negative() => {
+                self.problems.push(format!("spec.{path}: {text} is negative"));
+                None
+            }
             Ok(duration) => Some(duration.signed()),
             Err(error) => {
                 self.problems.push(format!("spec.{path}: {error}"));

@@ -1,6 +1,6 @@
 //! The update of the cluster: what ClusterVersion is asked for, and how far it is.
 
-use drydock_api::conditions::{AnyCondition, ForeignCondition};
+use drydock_api::conditions::{self, AnyCondition, ForeignCondition};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::openshift::cluster_version::{ClusterVersionStatus, UpdateHistory};
 use drydock_api::schedule::DesiredVersion;
@@ -93,13 +93,8 @@ pub(super) fn progress(
 
 /// Has the cluster completed what it is asked for? It has if it is asked for nothing (Maintenance schedules, section 3.3).
 pub(super) fn is_settled(cluster: &ClusterVersion) -> bool {
-    let Some(asked) = &cluster.spec.desired_update else {
+    let Some(target) = asked(cluster) else {
         return true;
-    };
-    let target = DesiredVersion {
-        version: asked.version.clone(),
-        image: asked.image.clone(),
-        ..DesiredVersion::default()
     };
     let mut history = cluster.status.iter().flat_map(|status| &status.history);
     history.any(|entry| {
@@ -116,35 +111,48 @@ fn has_architecture(status: &ClusterVersionStatus, target: &DesiredVersion) -> b
     })
 }
 
-/// The release to which the cluster is being updated, if it is another one.
-pub(super) fn other_update<'a>(
-    cluster: &'a ClusterVersion,
-    target: Option<&DesiredVersion>,
-) -> Option<&'a str> {
-    let newest = cluster.status.as_ref()?.history.first()?;
-    let is_ours =
-        target.is_some_and(|target| is_release(target, newest.version.as_ref(), newest.image.as_ref()));
-    let is_running = !newest.is_completed() && !is_ours;
-    is_running.then(|| {
-        let version = given(newest.version.as_ref());
-        version
-            .or(given(newest.image.as_ref()))
-            .unwrap_or("an unknown release")
-    })
+/// The release to which the cluster is being updated, if it is another one. It is from when it is asked for, unless it refuses that.
+pub(super) fn other_update(cluster: &ClusterVersion, target: Option<&DesiredVersion>) -> Option<String> {
+    let status = cluster.status.as_ref()?;
+    let newest = status.history.first()?;
+    let running = (!newest.is_completed()).then(|| release(newest.version.clone(), newest.image.clone()));
+    // The registry of an image may differ from the one that was asked for.
+    let has_begun = |asked: &DesiredVersion| match given(asked.version.as_ref()) {
+        Some(version) => newest.version.as_deref() == Some(version),
+        None => is_release(asked, None, newest.image.as_ref()),
+    };
+    let asked = asked(cluster).filter(|asked| !has_begun(asked) && refusal(&status.conditions).is_none());
+    let is_other = |other: &DesiredVersion| {
+        target.is_none_or(|target| !is_release(target, other.version.as_ref(), other.image.as_ref()))
+    };
+    let others = [running, asked].into_iter().flatten();
+    let other = others.into_iter().find(is_other)?;
+    Some(describe(&other).to_owned())
+}
+
+fn release(version: Option<String>, image: Option<String>) -> DesiredVersion {
+    DesiredVersion {
+        version,
+        image,
+        ..DesiredVersion::default()
+    }
+}
+
+/// The release that ClusterVersion asks for.
+fn asked(cluster: &ClusterVersion) -> Option<DesiredVersion> {
+    let asked = cluster.spec.desired_update.as_ref()?;
+    Some(release(asked.version.clone(), asked.image.clone()))
+}
+
+/// Why the cluster refuses what it is asked for.
+fn refusal(all: &[ForeignCondition]) -> Option<&ForeignCondition> {
+    let invalid = conditions::find(all, "Invalid").filter(|condition| condition.is_true());
+    invalid.or_else(|| conditions::find(all, "ReleaseAccepted").filter(|condition| condition.is_false()))
 }
 
 /// Why the cluster refuses the update, or makes no progress with it.
-fn trouble(conditions: &[ForeignCondition]) -> Option<String> {
-    let kinds = [("Invalid", true), ("ReleaseAccepted", false), ("Failing", true)];
-    let condition = kinds.into_iter().find_map(|(type_, status)| {
-        conditions.iter().find(|condition| {
-            condition.type_() == type_
-                && if status {
-                    condition.is_true()
-                } else {
-                    condition.is_false()
-                }
-        })
-    })?;
+fn trouble(all: &[ForeignCondition]) -> Option<String> {
+    let failing = || conditions::find(all, "Failing").filter(|condition| condition.is_true());
+    let condition = refusal(all).or_else(failing)?;
     Some(format!("{}: {}", condition.reason(), condition.message()))
 }

@@ -166,16 +166,15 @@ fn plan(
     }
 }
 
-/// How far the hooks of an event are. A hook that was deleted since is passed over: its failure policy is no longer known.
+/// How far the hooks of an event are. Of a hook that was deleted since only the end is waited for: its failure policy is no longer known.
 fn progress(pass: &Pass<'_>, occasion: &Occasion<'_>, hooks: &[UpgradeJobHook]) -> HookProgress {
     let mut failures: Vec<String> = Vec::new();
     let mut is_running = false;
     for entry in pass.tracker.iter().filter(|entry| is_for(entry, occasion)) {
         let name = entry.upgrade_job_hook.as_deref().unwrap_or_default();
-        let Some(hook) = hooks.iter().find(|hook| hook.name_any() == name) else {
-            continue;
-        };
-        let aborts = hook.spec.failure_policy == Some(HookFailurePolicy::Abort);
+        let hook = hooks.iter().find(|hook| hook.name_any() == name);
+        let policy = hook.and_then(|hook| hook.spec.failure_policy);
+        let aborts = policy == Some(HookFailurePolicy::Abort);
         match entry.status.as_deref() {
             Some(COMPLETE) => {}
             Some(FAILED) if aborts => {

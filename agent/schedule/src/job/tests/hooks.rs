@@ -288,10 +288,15 @@ fn a_job_that_was_announced_is_created_after_a_crash() {
 }
 
 #[test]
-fn a_hook_that_is_deleted_is_passed_over() {
+fn of_a_hook_that_is_deleted_the_end_is_waited_for() {
     let mut world = world([aborting(hook("h", &[HookEvent::Start]))]);
     world.settle("j");
     world.hooks.clear();
+    world.settle("j");
+    assert_eq!(world.lock(), None, "its Job still runs");
+    // Whether that aborts is not known any more.
+    let name = world.hook_jobs.keys().next().unwrap().clone();
+    world.end_hooks(&name, "Failed");
     world.settle("j");
     assert_eq!(world.lock(), Some("maintenance/j"));
     // Even where its Job was not created yet.

@@ -199,6 +199,22 @@ fn a_pool_that_a_person_has_paused_is_never_unpaused() {
     }
 }
 
+/// One pool is delayed, and somebody has paused another: both are named.
+#[test]
+fn pools_that_a_person_has_paused_are_named_beside_those_that_are_delayed() {
+    let mut both = job("j");
+    both.spec.config.machine_config_pools = Some(vec![
+        delay("worker", Some("2h"), Some("5h")),
+        delay("infra", Some("2h"), Some("5h")),
+    ]);
+    let mut world = World::new([both]).with_pools([outdated(pool("worker")), outdated(pool("infra"))]);
+    world.set_paused("infra", true);
+    world.settle("j");
+    let paused = world.message("j", "MachineConfigPoolsPaused");
+    assert!(paused.contains("paused to be upgraded later: worker"), "{paused}");
+    assert!(paused.contains("infra (not by an UpgradeJob"), "{paused}");
+}
+
 /// A person who pauses a pool at the moment when it is to be paused wins: the version of the pool is a precondition.
 #[test]
 fn a_person_wins_the_race_for_a_pool() {

@@ -135,7 +135,7 @@ fn the_desired_update_is_written_whole() {
     forced.spec.desired_version.as_mut().unwrap().force = Some(true);
     let mut world = World::new([forced]);
     world.cluster.spec.desired_update = serde_json::from_value(json!({
-        "version": "4.16.3", "image": "x", "acceptRisks": [{ "name": "Risk" }], "architecture": "Multi",
+        "version": OLD, "image": "x", "acceptRisks": [{ "name": "Risk" }], "architecture": "Multi",
     }))
     .unwrap();
     world.settle("j");
@@ -204,6 +204,50 @@ fn why_the_cluster_makes_no_progress_is_said() {
         message.contains("PreconditionChecks: not upgradeable"),
         "{message}"
     );
+}
+
+/// What somebody else has just asked for has no entry in the history yet.
+#[test]
+fn what_others_have_just_asked_for_is_waited_for_unless_it_is_refused() {
+    let mut idle = job("j");
+    idle.spec.desired_version = None;
+    for job in [job("j"), idle] {
+        let mut world = World::new([job]);
+        world.cluster.spec.desired_update = Some(DesiredUpdate {
+            version: Some("4.17.0".to_owned()),
+            ..DesiredUpdate::default()
+        });
+        world.settle("j");
+        assert_eq!(
+            world.condition("j", "Waiting").as_deref(),
+            Some("True/UpgradeInProgress")
+        );
+        assert!(world.message("j", "Waiting").contains("4.17.0"));
+        let desired = world.cluster.spec.desired_update.as_ref();
+        assert_eq!(
+            desired.and_then(|desired| desired.version.as_deref()),
+            Some("4.17.0")
+        );
+        let status = world.cluster.status.get_or_insert_default();
+        status.conditions =
+            serde_json::from_value(json!([{ "type": "Invalid", "status": "True", "reason": "NotFound" }]))
+                .unwrap();
+        world.settle("j");
+        assert_eq!(world.condition("j", "Started").as_deref(), Some("True/Started"));
+    }
+}
+
+/// The history has the image from where it was fetched.
+#[test]
+fn an_old_request_for_what_runs_by_another_image_holds_nothing() {
+    let mut world = World::new([job("j")]);
+    world.cluster.spec.desired_update = Some(DesiredUpdate {
+        version: Some(OLD.to_owned()),
+        image: Some("mirror.example.com/release@sha256:old".to_owned()),
+        ..DesiredUpdate::default()
+    });
+    world.settle("j");
+    assert_eq!(world.lock(), Some("maintenance/j"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Until it starts (Maintenance schedules, sections 2.6, 2.8 and 3.2).
 
-use drydock_api::schedule::HookEvent;
+use drydock_api::schedule::{HookEvent, UpgradeJob};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::fixture::*;
@@ -191,6 +191,35 @@ fn a_spec_that_cannot_be_used_holds_it_until_it_is_corrected_or_expires() {
     assert_eq!(
         world.condition("j", "Waiting").as_deref(),
         Some("False/NotWaiting")
+    );
+}
+
+#[test]
+fn times_that_contradict_each_other_cannot_be_used() {
+    let held = |edit: fn(&mut UpgradeJob)| {
+        let mut world = at(-30);
+        edit(world.jobs.get_mut("j").unwrap());
+        world.settle("j");
+        assert_eq!(
+            world.condition("j", "Waiting").as_deref(),
+            Some("True/InvalidSpec")
+        );
+        world
+    };
+    let mut world = held(|job| job.spec.start_before = Time(START - minutes(1)));
+    let message = world.message("j", "Waiting");
+    assert!(
+        message.contains("spec.startBefore is before spec.startAfter"),
+        "{message}"
+    );
+    world.now = START;
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("Expired"));
+    let world = held(|job| job.spec.config.upgrade_timeout = "-1h".to_owned());
+    let message = world.message("j", "Waiting");
+    assert!(
+        message.contains("spec.config.upgradeTimeout: -1h is negative"),
+        "{message}"
     );
 }
 
