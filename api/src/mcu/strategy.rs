@@ -55,6 +55,11 @@ pub struct UpgradeStrategy {
     /// A calendar of times in which no cluster is started, beside `freezes`. While it cannot be read, none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freeze_calendar: Option<FreezeCalendarSource>,
+    /// If true, a cluster is started only if its upgrade, with its actions and operators, is expected to end before its start window closes
+    /// and before its next freeze begins: nine of ten that are like it do (the p90 of the forecast). Each window is taken by itself.
+    /// Default false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_only_if_it_fits: Option<bool>,
     /// How clusters are upgraded: `Agent` (an UpgradeConfig for Drydock's agent), `ClusterVersion` (directly), or
     /// `Auto` (by the agent where its add-on is available). Default Auto.
     #[serde(default, skip_serializing_if = "Option::is_none")]

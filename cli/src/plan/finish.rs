@@ -116,6 +116,13 @@ fn obstacles(
     for (what, times) in fewer_start_times(&strategy.start_times) {
         check(what, &with_start_times(forecast_input, times), model);
     }
+    if strategy.start_only_if_it_fits {
+        check(
+            "startOnlyIfItFits",
+            &at_any_time_of_a_window(forecast_input),
+            model,
+        );
+    }
     if !strategy.soak.is_zero() {
         let without = with_spec(forecast_input, |spec| spec.strategy.soak = SignedDuration::ZERO);
         check("soakTime", &without, model);
@@ -153,9 +160,20 @@ fn fewer_start_times(times: &StartTimes) -> Vec<(&'static str, StartTimes)> {
 fn with_start_times(forecast_input: &ForecastInput, times: StartTimes) -> ForecastInput {
     let mut forecast_input = forecast_input.clone();
     for cluster in &mut forecast_input.clusters {
-        cluster.timetable = times.timetable(&cluster.labels);
+        let timetable = times.timetable(&cluster.labels);
+        let expected = cluster.timetable.expected();
+        cluster.timetable = expected.map_or(timetable, |expected| timetable.fitting(expected));
     }
     with_spec(&forecast_input, |spec| spec.strategy.start_times = times)
+}
+
+/// Clusters start though they may not end in time.
+fn at_any_time_of_a_window(forecast_input: &ForecastInput) -> ForecastInput {
+    let mut forecast_input = with_spec(forecast_input, |spec| spec.strategy.start_only_if_it_fits = false);
+    for cluster in &mut forecast_input.clusters {
+        cluster.timetable = cluster.timetable.once_started();
+    }
+    forecast_input
 }
 
 fn with_spec(forecast_input: &ForecastInput, change: impl FnOnce(&mut Spec)) -> ForecastInput {

@@ -12,7 +12,7 @@ mod strategies;
 mod subject;
 mod tables;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 use std::process::ExitCode;
 

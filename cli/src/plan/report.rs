@@ -264,7 +264,7 @@ pub struct FinishBy {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Obstacle {
-    /// `paused`, `startWindows`, `freezes`, `soakTime`, `canaryClusters` or `failures`.
+    /// `paused`, `startWindows`, `freezes`, `startOnlyIfItFits`, `soakTime`, `canaryClusters` or `failures`.
     pub what: &'static str,
     /// The share of the runs that end in time without it, with all clusters at once.
     pub in_time_without: f64,

@@ -35,7 +35,7 @@ fn see<K: FleetKind + DeserializeOwned>(fleet: &mut Fleet, namespace: &str, name
 }
 
 /// Clusters c1, c2, …, all of which a Placement selects; the last one is not available.
-fn fleet(clusters: usize) -> Fleet {
+pub fn fleet(clusters: usize) -> Fleet {
     let mut fleet = Fleet::new(false);
     let names: Vec<String> = (1..=clusters).map(|number| format!("c{number}")).collect();
     for name in &names {
@@ -103,7 +103,7 @@ fn fleet(clusters: usize) -> Fleet {
     fleet
 }
 
-fn spring(strategy: &Value) -> Subject {
+pub fn spring(strategy: &Value) -> Subject {
     let upgrade = json!({
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgrade",
         "metadata": {"name": "spring", "namespace": "default", "uid": "u", "generation": 1},
@@ -283,4 +283,52 @@ fn a_rollout_with_more_failures_than_are_allowed_is_not_complete() {
     )
     .unwrap();
     assert_eq!((all_fail.figures.completes, all_fail.confident), (0.0, false));
+}
+
+#[test]
+fn clusters_that_no_window_is_long_enough_for_are_listed_with_how_long_they_take() {
+    let strategy = |hours: &str| {
+        json!({
+            "maxConcurrency": 20, "startOnlyIfItFits": true,
+            "startWindows": [{"cron": "0 22 * * *", "duration": hours}],
+        })
+    };
+    let report = planned(4, &strategy("1h"), &["--no-failures"]).unwrap();
+    assert_eq!((report.counts.waiting, report.counts.blocked), (0, 4));
+    let never = report
+        .blocked
+        .iter()
+        .find(|group| group.reason == "NeverFits")
+        .unwrap();
+    assert_eq!(never.clusters, ["c1", "c2", "c3"]);
+    assert!(
+        never
+            .message
+            .contains("assumed: too few upgrades like it are on record"),
+        "{}",
+        never.message
+    );
+    let shown = render::render(&report, Detail::default());
+    assert!(
+        shown.contains("NeverFits") && shown.contains("open for longer than 1h"),
+        "{shown}"
+    );
+
+    let report = planned(4, &strategy("8h"), &["--no-failures"]).unwrap();
+    assert_eq!((report.counts.waiting, report.counts.blocked), (3, 1));
+    let starts = report.clusters[0].starts.unwrap();
+    assert_eq!(starts.p50, "2026-03-01T22:00:00Z".parse().unwrap());
+
+    // In time, if what does not fit into the evening's window did not wait for the night's.
+    let mut two = strategy("1h");
+    let windows = json!([
+        {"cron": "0 13 * * *", "duration": "1h"},
+        {"cron": "0 22 * * *", "duration": "8h"},
+    ]);
+    two["startWindows"] = windows;
+    let flags = ["--no-failures", "--finish-by", "2026-03-01T20:00:00Z"];
+    let report = planned(4, &two, &flags).unwrap();
+    let obstacles = report.finish_by.unwrap().obstacles;
+    let mut named = obstacles.iter().map(|obstacle| obstacle.what);
+    assert!(named.any(|what| what == "startOnlyIfItFits"), "{obstacles:?}");
 }

@@ -197,6 +197,7 @@ fn strategy(rng: &mut ChaCha8Rng, direct: bool, timeout: i64) -> Value {
             }
         }
         strategy["startWindows"] = windows.into();
+        strategy["startOnlyIfItFits"] = chance(rng, 40).into();
     }
     strategy
 }

@@ -600,3 +600,50 @@ async fn a_calendar_freezes_the_fleet_and_one_that_cannot_be_read_does_too_until
     .unwrap();
     fleet.shut_down().await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn clusters_start_only_while_enough_is_left_of_their_window() {
+    let settings = clusters(3);
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
+    // Nothing is on record: by published figures, more than one upgrade in ten takes longer than an hour.
+    let window = |duration: &str| {
+        json!({
+            "canaryClusters": null, "maxConcurrency": 1, "startOnlyIfItFits": true,
+            "startWindows": [{"cron": "0 8 * * *", "duration": duration}],
+        })
+    };
+    fleet::start(&hub, &upgrade(&settings, &window("1h"))).await.unwrap();
+    tokio::time::sleep(HOUR / 2).await;
+    let found = read(&hub).await;
+    let (status, reason, message) = condition(&found, "InProgress");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "NotStarted"));
+    let (_, rest) = message.split_once("it never starts: it takes ").unwrap();
+    assert!(rest.contains("p90, assumed") && rest.contains("longer than 1h"), "{message}");
+    let entries = found.status.unwrap().clusters.unwrap();
+    assert_eq!(entries.len(), 3);
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry.reason.as_deref() == Some("NeverFits")),
+        "{entries:?}"
+    );
+
+    let patch = json!({"spec": {"upgradeStrategy": window("4h")}});
+    fleet::upgrades(&hub)
+        .patch(fleet::UPGRADE, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
+    fleet::until(&hub, "complete", 240 * HOUR, |upgrade| {
+        fleet::is_true(upgrade, "Complete")
+    })
+    .await
+    .unwrap();
+    let begun = starts(&hub).await;
+    assert_eq!(begun.len(), 3);
+    for (cluster, start) in begun {
+        let hour = start.to_zoned(jiff::tz::TimeZone::UTC).hour();
+        assert!((8..11).contains(&hour), "{cluster} started at {start}");
+    }
+    fleet.shut_down().await.unwrap();
+}

@@ -57,6 +57,7 @@ fn spec(limit: u32, with_actions: bool) -> Spec {
                     .into_iter()
                     .collect(),
             ),
+            start_only_if_it_fits: false,
             method: RequestedMethod::Auto,
             agent: AgentOptions {
                 steps: "OSD",

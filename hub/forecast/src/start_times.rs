@@ -93,7 +93,7 @@ const LONGEST_INTERVAL_HOURS: i64 = 24 * 366;
 
 #[cfg(test)]
 mod tests {
-    use drydock_rollout::{Freeze, Labels, StartWindow, Window};
+    use drydock_rollout::{ExpectedDuration, Freeze, Labels, StartWindow, Window};
     use jiff::SignedDuration;
     use proptest::prelude::*;
 
@@ -130,11 +130,15 @@ mod tests {
         fn what_is_remembered_is_what_the_start_times_say(
             windows in proptest::collection::vec(window(), 0..4),
             freezes in proptest::collection::vec(freeze(), 0..4),
+            needs in proptest::option::of(1_i64..400),
             begin in 1_770_000_000_i64..1_800_000_000,
             steps in proptest::collection::vec(1_i64..200_000, 1..60),
         ) {
             let times = StartTimes::new(windows, freezes);
             let timetable = times.timetable(&Labels::default());
+            let timetable = needs.map_or(timetable, |minutes| {
+                timetable.fitting(ExpectedDuration::new(SignedDuration::from_mins(minutes), false))
+            });
             let mut now = Timestamp::from_second(begin).unwrap();
             let mut remembered = RememberedTimes::new(&times, timetable, now);
             for step in steps {

@@ -167,6 +167,7 @@ fn parse_strategy(
         start_windows,
         freezes,
         freeze_calendar,
+        start_only_if_it_fits,
         upgrade_via,
         agent,
     } = strategy.unwrap_or(&default);
@@ -218,6 +219,7 @@ fn parse_strategy(
             freezes.as_deref().unwrap_or_default(),
             freeze_calendar.as_ref(),
         )?,
+        start_only_if_it_fits: start_only_if_it_fits.unwrap_or(false),
         method: parse_method(upgrade_via.as_deref(), target)?,
         agent: agent_settings(agent.as_ref().unwrap_or(&mcu::AgentSettings::default())),
     })

@@ -274,6 +274,13 @@ fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
                 clusters(*failed)
             ),
         ),
+        Halt::AwaitingStartWindow { opens: Some(opens) } if report.only_if_they_fit => (
+            reason::AWAITING_START_WINDOW,
+            format!(
+                "no start window is open in which a waiting cluster ends before it closes and before a freeze, the next one opens at \
+                 {opens}"
+            ),
+        ),
         Halt::AwaitingStartWindow { opens: Some(opens) } => (
             reason::AWAITING_START_WINDOW,
             format!("no start window is open, the next one opens at {opens}"),

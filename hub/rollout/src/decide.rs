@@ -276,6 +276,7 @@ impl AssessedFleet<'_> {
             last_finished: totals.finished.latest(),
             last_outcome: totals.outcomes.latest(),
             startable: totals.startable.len(),
+            only_if_they_fit: spec.is_ok_and(|spec| spec.strategy.start_only_if_it_fits),
             frozen,
             records_refused: self
                 .rollout

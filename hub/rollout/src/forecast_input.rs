@@ -105,6 +105,8 @@ pub struct ClusterProgress {
     pub timetable: Timetable,
     /// Where it is.
     pub position: Position,
+    /// The stages through which it goes if it starts as it is now.
+    pub from_start: StageSet,
     /// What follows when it has ended.
     pub after: AfterEnd,
 }

@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use drydock_names::names::WorkKind;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::{ALREADY_AT_TARGET, Refusal, Stage};
+use crate::expected::in_words;
+use crate::{ALREADY_AT_TARGET, ExpectedDuration, Refusal, Stage};
 
 /// When a cluster leaves its state at the latest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +110,20 @@ pub enum Reason {
     WaitingForWindow {
         /// When one opens.
         opens: Option<Timestamp>,
+    },
+    /// Too little time is left before its start window closes, or its next freeze begins.
+    DoesNotFit {
+        /// How long its upgrade takes.
+        expected: ExpectedDuration,
+        /// When it may start, if ever.
+        until: Option<Timestamp>,
+    },
+    /// Its upgrade takes longer than any of its start windows is open.
+    NeverFits {
+        /// How long its upgrade takes.
+        expected: ExpectedDuration,
+        /// How long the longest of its windows is open.
+        longest: SignedDuration,
     },
     /// It is frozen, while other clusters may not be, or it is between two stages.
     Frozen {
@@ -222,6 +237,8 @@ impl Reason {
             Self::WaitingForCanaries => "WaitingForCanaries",
             Self::Halted(reason) => reason,
             Self::WaitingForWindow { .. } => "AwaitingStartWindow",
+            Self::DoesNotFit { .. } => "DoesNotFit",
+            Self::NeverFits { .. } => "NeverFits",
             Self::Frozen { .. } => "Frozen",
             Self::FreezeCalendarUnreadable(_) => "FreezeCalendarUnreadable",
             Self::ClusterUnknown => "ClusterUnknown",
@@ -264,6 +281,7 @@ impl Reason {
                 | Self::WaitingForSlot { .. }
                 | Self::WaitingForCanaries
                 | Self::WaitingForWindow { .. }
+                | Self::DoesNotFit { .. }
                 | Self::Frozen { .. }
                 | Self::FreezeCalendarUnreadable(_)
                 | Self::Halted(_)
@@ -321,6 +339,24 @@ impl Reason {
                 f,
                 "no start window of the cluster is open; the next one opens at {opens}"
             ),
+            Self::DoesNotFit { expected, until } => {
+                write!(
+                    f,
+                    "too little time is left before its start window closes or a freeze begins: it takes {expected}"
+                )?;
+                match until {
+                    Some(until) => write!(f, "; it may start at {until}"),
+                    None => {
+                        f.write_str("; no later window is known: correct spec.upgradeStrategy.startWindows")
+                    }
+                }
+            }
+            Self::NeverFits { expected, longest } => write!(
+                f,
+                "it never starts: it takes {expected}, and none of its start windows is open for longer than {}; lengthen one, or \
+                 take spec.upgradeStrategy.startOnlyIfItFits off",
+                in_words(*longest)
+            ),
             Self::Frozen {
                 until: Some(until),
                 why,
@@ -347,9 +383,11 @@ impl fmt::Display for Reason {
                 write!(f, "waiting for a slot: {in_flight} of {limit} are taken")
             }
             Self::Halted(reason) => write!(f, "no cluster starts ({reason}): see the conditions"),
-            Self::WaitingForWindow { .. } | Self::Frozen { .. } | Self::FreezeCalendarUnreadable(_) => {
-                self.write_start_time(f)
-            }
+            Self::WaitingForWindow { .. }
+            | Self::DoesNotFit { .. }
+            | Self::NeverFits { .. }
+            | Self::Frozen { .. }
+            | Self::FreezeCalendarUnreadable(_) => self.write_start_time(f),
             Self::NotOpenShift(product) => write!(
                 f,
                 "the cluster is {product}, which is not upgraded by a ClusterVersion: leave it out of the selection"

@@ -249,6 +249,8 @@ pub struct Report {
     pub last_outcome: Option<Timestamp>,
     /// How many clusters may start when it is their turn.
     pub startable: usize,
+    /// Clusters start only if they end before their windows close.
+    pub only_if_they_fit: bool,
     /// The upgrade is complete and its status frozen.
     pub frozen: bool,
     /// Why the records cannot be written, if so.

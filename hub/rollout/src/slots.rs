@@ -397,7 +397,12 @@ pub(crate) fn closed(rollout: &Rollout, timetable: Timetable, now: Timestamp) ->
     let times = &rollout.spec.as_ref().ok()?.strategy.start_times;
     match times.opening(timetable, now) {
         Opening::Always | Opening::OpenUntil(_) => None,
-        Opening::ClosedUntil(opens) => Some(Reason::WaitingForWindow { opens }),
+        Opening::ClosedUntil(until) => Some(match timetable.expected() {
+            Some(expected) if times.opening(timetable.once_started(), now).is_open() => {
+                Reason::DoesNotFit { expected, until }
+            }
+            _ => Reason::WaitingForWindow { opens: until },
+        }),
         Opening::FrozenUntil(_, freeze) if freeze.is_unreadable() => {
             Some(Reason::FreezeCalendarUnreadable(times.freeze_reason(freeze)))
         }

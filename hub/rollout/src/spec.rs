@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::{Goal, PlacementKey, Selector, StartTimes};
+use crate::{ExpectedDuration, Goal, PlacementKey, Selector, Stage, StartTimes};
 
 /// The spec cannot be acted on. The message names the field and says what to do.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -81,6 +81,8 @@ pub struct Strategy {
     pub max_failures: Option<IntOrPercent>,
     /// When which clusters may be started.
     pub start_times: StartTimes,
+    /// A cluster is started only if it is expected to end before its window closes and its next freeze begins.
+    pub start_only_if_it_fits: bool,
     /// By what clusters are upgraded.
     pub method: RequestedMethod,
     /// What the agent is given.
@@ -116,4 +118,27 @@ pub struct Spec {
     pub post_action: Option<ActionSpec>,
     /// Nothing new starts.
     pub paused: bool,
+}
+
+impl Spec {
+    /// How long the upgrade of a cluster is expected to take: what is known of it, and never longer than the timeouts let it.
+    pub(crate) fn expected(&self, known: Option<ExpectedDuration>) -> ExpectedDuration {
+        let timeouts = Stage::ALL.into_iter().filter(|stage| self.has_stage(*stage));
+        let longest = timeouts
+            .filter_map(|stage| stage.timeout(self))
+            .fold(SignedDuration::ZERO, SignedDuration::saturating_add);
+        known
+            .unwrap_or_else(|| ExpectedDuration::new(longest, true))
+            .at_most(longest)
+    }
+
+    /// Whether clusters go through a stage.
+    pub fn has_stage(&self, stage: Stage) -> bool {
+        match stage {
+            Stage::PreAction => self.pre_action.is_some(),
+            Stage::Platform => self.goal.target.is_some(),
+            Stage::Operators => self.goal.operators.is_some(),
+            Stage::PostAction => self.post_action.is_some(),
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::Stage;
 
 /// A set of stages, walked in their order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StageSet(u8);
 
 impl StageSet {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::window::{Opening, opening};
-use crate::{Labels, Selector, Window};
+use crate::{ExpectedDuration, Labels, Selector, Window};
 
 /// A window in which clusters may be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,38 @@ impl FreezeCalendar {
 pub struct Timetable {
     windows: u32,
     freezes: u32,
+    /// The time that must be left when it starts, where it starts only if it fits.
+    expected: Option<ExpectedDuration>,
+}
+
+impl Timetable {
+    /// The same for a cluster that starts only if it ends in time.
+    #[must_use]
+    pub fn fitting(self, expected: ExpectedDuration) -> Self {
+        Self {
+            expected: Some(expected),
+            ..self
+        }
+    }
+
+    /// The same for a cluster that has started: what follows in its upgrade need not fit once more.
+    #[must_use]
+    pub fn once_started(self) -> Self {
+        Self {
+            expected: None,
+            ..self
+        }
+    }
+
+    /// How long the cluster takes, where it starts only if it fits.
+    pub fn expected(self) -> Option<ExpectedDuration> {
+        self.expected
+    }
+
+    fn needs(self) -> SignedDuration {
+        self.expected
+            .map_or(SignedDuration::ZERO, ExpectedDuration::duration)
+    }
 }
 
 /// When which clusters may be started: at any time, if there are no windows and no freezes.
@@ -137,6 +169,7 @@ impl StartTimes {
             )
         };
         Timetable {
+            expected: None,
             windows: if selected == 0 { of_all() } else { selected },
             freezes: bits(
                 &|index| selects(&self.freezes[index].selector) != Some(false),
@@ -168,7 +201,22 @@ impl StartTimes {
         }
     }
 
-    /// What holds at a moment, and when that changes.
+    /// The longest window of a cluster that is too short for it, if they all are: then it never fits.
+    pub fn never_fits(&self, timetable: Timetable) -> Option<SignedDuration> {
+        let expected = timetable.expected?.duration();
+        let longest = self.windows_of(timetable).map(Window::duration).max()?;
+        (longest <= expected).then_some(longest)
+    }
+
+    fn windows_of(&self, timetable: Timetable) -> impl Iterator<Item = &Window> + Clone {
+        let windows = self.windows.iter().enumerate();
+        windows
+            .filter(move |(index, _)| timetable.windows & (1 << index) != 0)
+            .map(|(_, window)| &window.window)
+    }
+
+    /// What holds at a moment, and when that changes. Where a cluster must fit, its windows close as much earlier as it takes, and its
+    /// freezes begin as much earlier.
     fn present(&self, timetable: Timetable, now: Timestamp) -> Opening {
         if let Some(FreezeCalendar::Unreadable(_)) = &self.calendar {
             return Opening::FrozenUntil(None, FreezeIndex::UNREADABLE);
@@ -193,15 +241,16 @@ impl StartTimes {
             let until = (freeze.to < Timestamp::MAX).then_some(freeze.to);
             return Opening::FrozenUntil(until, FreezeIndex(index));
         }
-        let windows = self.windows.iter().enumerate();
-        let windows = windows
-            .filter(|(index, _)| has(timetable.windows, *index))
-            .map(|(_, window)| &window.window);
-        let next_freeze = all()
-            .map(|(_, freeze)| freeze.from)
-            .filter(|from| *from > now)
-            .min();
-        match (opening(windows, now), next_freeze) {
+        let needs = timetable.needs();
+        // The first moment at which it would not end before a freeze.
+        let too_late = |freeze: &Freeze| freeze.from.saturating_sub(needs).unwrap_or(Timestamp::MIN);
+        let coming = || all().map(|(_, freeze)| freeze).filter(|freeze| freeze.from > now);
+        let ahead = coming().filter(|freeze| too_late(freeze) <= now);
+        if let Some(ends) = ahead.map(|freeze| freeze.to).max() {
+            return Opening::ClosedUntil((ends < Timestamp::MAX).then_some(ends));
+        }
+        let next_freeze = coming().map(too_late).min();
+        match (opening(self.windows_of(timetable), needs, now), next_freeze) {
             (Opening::OpenUntil(closes), Some(from)) => Opening::OpenUntil(closes.min(from)),
             (Opening::Always, Some(from)) => Opening::OpenUntil(from),
             (opening, _) => opening,
@@ -403,5 +452,98 @@ mod tests {
             without_windows.opening(timetable, at("2027-02-01T00:00:00Z")),
             Opening::Always
         );
+    }
+
+    fn fitting(minutes: i64) -> ExpectedDuration {
+        ExpectedDuration::new(SignedDuration::from_mins(minutes), false)
+    }
+
+    #[test]
+    fn what_must_fit_starts_while_enough_is_left_of_a_window_and_before_a_freeze() {
+        let times = StartTimes::new(
+            vec![window("0 22 * * *", None)],
+            vec![freeze("2026-12-20T23:00:00Z", "2027-01-03T00:00:00Z", None)],
+        );
+        let closed = |opens: &str| Opening::ClosedUntil(Some(at(opens)));
+        for (minutes, now, meant) in [
+            (
+                90,
+                "2026-12-01T22:00:00Z",
+                Opening::OpenUntil(at("2026-12-01T22:30:00Z")),
+            ),
+            // It would end with the moment at which the window closes.
+            (90, "2026-12-01T22:30:00Z", closed("2026-12-02T22:00:00Z")),
+            (120, "2026-12-01T22:00:00Z", Opening::ClosedUntil(None)),
+            // A freeze cuts the window short.
+            (
+                30,
+                "2026-12-20T22:00:00Z",
+                Opening::OpenUntil(at("2026-12-20T22:30:00Z")),
+            ),
+            (30, "2026-12-20T22:30:00Z", closed("2027-01-03T22:00:00Z")),
+            (90, "2026-12-20T22:00:00Z", closed("2027-01-03T22:00:00Z")),
+            (
+                30,
+                "2026-12-20T23:00:00Z",
+                Opening::FrozenUntil(Some(at("2027-01-03T22:00:00Z")), FreezeIndex(0)),
+            ),
+        ] {
+            let timetable = times.timetable(&labels("us")).fitting(fitting(minutes));
+            assert_eq!(
+                times.opening(timetable, at(now)),
+                meant,
+                "{minutes} minutes at {now}"
+            );
+            // What is under way follows the windows alone.
+            let once_started = times.opening(timetable.once_started(), at("2026-12-01T23:55:00Z"));
+            assert!(once_started.is_open());
+        }
+        let timetable = times.timetable(&labels("us"));
+        for (minutes, longest) in [(115, None), (120, Some(2)), (600, Some(2))] {
+            assert_eq!(
+                times.never_fits(timetable.fitting(fitting(minutes))),
+                longest.map(SignedDuration::from_hours)
+            );
+        }
+        assert_eq!(times.never_fits(timetable), None);
+    }
+
+    #[test]
+    fn without_windows_only_freezes_must_be_kept_clear_of() {
+        let times = StartTimes::new(
+            Vec::new(),
+            vec![freeze("2026-12-20T00:00:00Z", "2027-01-03T00:00:00Z", None)],
+        );
+        let timetable = times.timetable(&labels("us")).fitting(fitting(180));
+        for (now, meant) in [
+            (
+                "2026-12-19T20:59:59Z",
+                Opening::OpenUntil(at("2026-12-19T21:00:00Z")),
+            ),
+            (
+                "2026-12-19T21:00:00Z",
+                Opening::ClosedUntil(Some(at("2027-01-03T00:00:00Z"))),
+            ),
+            ("2027-01-03T00:00:00Z", Opening::Always),
+        ] {
+            assert_eq!(times.opening(timetable, at(now)), meant, "{now}");
+        }
+        assert_eq!(times.never_fits(timetable), None);
+    }
+
+    #[test]
+    fn windows_that_are_too_short_are_passed_over() {
+        let long = StartWindow {
+            window: Window::parse("0 12 * * 6", SignedDuration::from_hours(8), None).unwrap(),
+            selector: None,
+        };
+        let times = StartTimes::new(vec![window("0 22 * * *", None), long], Vec::new());
+        let timetable = times.timetable(&labels("us")).fitting(fitting(180));
+        // Saturday.
+        assert_eq!(
+            times.opening(timetable, at("2026-12-01T22:00:00Z")),
+            Opening::ClosedUntil(Some(at("2026-12-05T12:00:00Z")))
+        );
+        assert_eq!(times.never_fits(timetable), None);
     }
 }

@@ -164,7 +164,7 @@ impl Totals {
         if let Some(status) = waits.filter(|_| next.iter().any(upgrades)) {
             let key = (!status.canary, status.started, name.clone());
             if adds {
-                self.continuing.insert(key, assessment.timetable);
+                self.continuing.insert(key, assessment.timetable.once_started());
             } else {
                 self.continuing.remove(&key);
             }

@@ -79,10 +79,21 @@ impl Window {
         moment.to_zoned(self.zone.clone())
     }
 
+    /// How long it is open.
+    pub fn duration(&self) -> SignedDuration {
+        self.duration
+    }
+
     /// When the window closes that is open at `now`; nothing if none is. The closing moment is outside.
     pub fn closes(&self, now: Timestamp) -> Option<Timestamp> {
+        self.closes_for(SignedDuration::ZERO, now)
+    }
+
+    /// From when on what takes as long as `needs` does not end before the window closes that is open at `now`; nothing if that is so now,
+    /// or no window is open.
+    fn closes_for(&self, needs: SignedDuration, now: Timestamp) -> Option<Timestamp> {
         let opened = self.cron.find_previous_occurrence(&self.local(now), true).ok()?;
-        let closes = opened.timestamp().saturating_add(self.duration).ok()?;
+        let closes = opened.timestamp().saturating_add(self.duration - needs).ok()?;
         (now < closes).then_some(closes)
     }
 
@@ -147,14 +158,22 @@ impl Opening {
     }
 }
 
-/// What windows together say of this moment.
-pub fn opening<'a>(windows: impl Iterator<Item = &'a Window> + Clone, now: Timestamp) -> Opening {
+/// What windows together say of this moment to what takes as long as `needs`, and must end before one of them closes.
+pub fn opening<'a>(
+    windows: impl Iterator<Item = &'a Window> + Clone,
+    needs: SignedDuration,
+    now: Timestamp,
+) -> Opening {
     if windows.clone().next().is_none() {
         return Opening::Always;
     }
-    match windows.clone().filter_map(|window| window.closes(now)).max() {
+    let long_enough = windows.filter(|window| window.duration > needs);
+    let closes = long_enough
+        .clone()
+        .filter_map(|window| window.closes_for(needs, now));
+    match closes.max() {
         Some(closes) => Opening::OpenUntil(closes),
-        None => Opening::ClosedUntil(windows.filter_map(|window| window.opens(now)).min()),
+        None => Opening::ClosedUntil(long_enough.filter_map(|window| window.opens(now)).min()),
     }
 }
 
@@ -230,10 +249,19 @@ mod tests {
     fn of_several_windows_the_one_that_closes_last_counts_and_the_one_that_opens_first() {
         let both = [window("0 22 * * *", 2, "UTC"), window("0 23 * * *", 4, "UTC")];
         let until = Opening::OpenUntil(at("2026-11-21T03:00:00Z"));
-        assert_eq!(opening(both.iter(), at("2026-11-20T23:30:00Z")), until);
+        assert_eq!(
+            opening(both.iter(), SignedDuration::ZERO, at("2026-11-20T23:30:00Z")),
+            until
+        );
         let from = Opening::ClosedUntil(Some(at("2026-11-20T22:00:00Z")));
-        assert_eq!(opening(both.iter(), at("2026-11-20T12:00:00Z")), from);
-        assert_eq!(opening([].iter(), at("2026-11-20T12:00:00Z")), Opening::Always);
+        assert_eq!(
+            opening(both.iter(), SignedDuration::ZERO, at("2026-11-20T12:00:00Z")),
+            from
+        );
+        assert_eq!(
+            opening([].iter(), SignedDuration::ZERO, at("2026-11-20T12:00:00Z")),
+            Opening::Always
+        );
     }
 
     #[test]

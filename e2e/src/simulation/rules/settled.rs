@@ -20,7 +20,7 @@ const IN_FLIGHT: [&str; 5] = [
     "PostAction",
 ];
 /// Reasons for which a cluster waits only while something is under way.
-const PASSING: [&str; 13] = [
+const PASSING: [&str; 14] = [
     "ReadyToStart",
     "Starting",
     "WaitingForSlot",
@@ -32,6 +32,7 @@ const PASSING: [&str; 13] = [
     "ConfirmingWork",
     "NoLongerMatches",
     "AwaitingStartWindow",
+    "DoesNotFit",
     "CanarySoaking",
     "WriteRefused",
 ];

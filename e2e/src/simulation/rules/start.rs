@@ -41,15 +41,17 @@ fn release_of(goal: &Goal) -> Option<Version> {
     target.version.clone().or_else(by_image)
 }
 
-/// Whether a cluster with any of these labels may be started: by the windows and freezes themselves, not as the hub puts them together.
-fn is_open(spec: &Spec, labels: &[Labels], now: Timestamp) -> bool {
+/// Whether a cluster with any of these labels may be started that takes this long at least, and must end in time: by the windows and
+/// freezes themselves, not as the hub puts them together.
+fn is_open(spec: &Spec, labels: &[Labels], needs: SignedDuration, now: Timestamp) -> bool {
     let times = &spec.strategy.start_times;
     let opens = |labels: &Labels, moment: Timestamp| {
         let selects =
             |selector: &Option<Selector>| selector.as_ref().map(|selector| selector.matches(labels));
         let mut freezes = times.freezes().iter();
         let is_frozen = freezes.any(|freeze| {
-            (freeze.from..freeze.to).contains(&moment) && selects(&freeze.selector) != Some(false)
+            let in_time = moment + needs < freeze.from || moment >= freeze.to;
+            !in_time && selects(&freeze.selector) != Some(false)
         });
         let windows = times.windows();
         let is_selected = windows
@@ -61,7 +63,8 @@ fn is_open(spec: &Spec, labels: &[Labels], now: Timestamp) -> bool {
             .filter(|window| selects(&window.selector) == wanted)
             .peekable();
         let is_always = own.peek().is_none();
-        !is_frozen && (is_always || own.any(|window| window.window.closes(moment).is_some()))
+        let fits = |closes: Timestamp| moment + needs < closes;
+        !is_frozen && (is_always || own.any(|window| window.window.closes(moment).is_some_and(fits)))
     };
     let moments = [now - off(), now, now + off()];
     labels
@@ -125,6 +128,7 @@ impl RuleState {
             Start::by_soak,
             Start::by_budget,
             Start::by_window,
+            Start::by_fit,
         ];
         let broken = rules.iter().find_map(|rule| rule(&start))?;
         Some(format!("{who}, {broken}"))
@@ -152,7 +156,7 @@ impl RuleState {
         let opens = specs.is_empty()
             || specs
                 .iter()
-                .any(|spec| is_open(spec, &self.labels(cluster, now), now));
+                .any(|spec| is_open(spec, &self.labels(cluster, now), SignedDuration::ZERO, now));
         let versions = || {
             self.inputs
                 .believed(now)
@@ -432,8 +436,36 @@ impl Start<'_> {
 
     fn by_window(&self) -> Option<String> {
         let labels = self.seen.labels(self.cluster, self.now);
-        breaks(is_open(self.spec, &labels, self.now), || {
-            "outside of its start windows".to_owned()
+        breaks(
+            is_open(self.spec, &labels, SignedDuration::ZERO, self.now),
+            || "outside of its start windows".to_owned(),
+        )
+    }
+
+    /// What starts only if it fits has time left: how much, the hub computes, but never less than this.
+    fn by_fit(&self) -> Option<String> {
+        if !self.spec.strategy.start_only_if_it_fits {
+            return None;
+        }
+        let labels = self.seen.labels(self.cluster, self.now);
+        let needs = self.least_expected();
+        breaks(is_open(self.spec, &labels, needs, self.now), || {
+            format!("which cannot end before its window closes or a freeze begins: it takes {needs:#} at least")
         })
+    }
+
+    /// The least that any upgrade is expected to take. While little is on record, published figures keep the platform's from being
+    /// expected to take less than twenty minutes.
+    fn least_expected(&self) -> SignedDuration {
+        let all = self.seen.attempts.values().flatten();
+        let ended = all.filter(|attempt| attempt.outcome.is_some()).count();
+        let of_cluster = self.seen.attempts.get(self.cluster).map_or(0, Vec::len);
+        let target = self.spec.goal.version();
+        let mut versions = self
+            .around()
+            .filter_map(|around| around.clusters.get(self.cluster)?.version.as_ref());
+        let may_be_there =
+            target.is_none_or(|target| versions.any(|version| version >= target)) || of_cluster > 1;
+        SignedDuration::from_mins(if ended > 8 || may_be_there { 5 } else { 20 })
     }
 }

@@ -3,6 +3,7 @@
 
 mod basis;
 mod durations;
+mod expected;
 mod failures;
 mod group;
 mod past;
@@ -160,15 +161,8 @@ impl Model {
 /// The stages that clusters of a rollout go through.
 fn stages(forecast_input: &ForecastInput) -> StageSet {
     let spec = &forecast_input.spec;
-    let used = [
-        (Stage::PreAction, spec.pre_action.is_some()),
-        (Stage::Platform, spec.goal.target.is_some()),
-        (Stage::Operators, spec.goal.operators.is_some()),
-        (Stage::PostAction, spec.post_action.is_some()),
-    ];
-    used.into_iter()
-        .filter_map(|(stage, used)| used.then_some(stage))
-        .collect()
+    let used = Stage::ALL.into_iter().filter(|stage| spec.has_stage(*stage));
+    used.collect()
 }
 
 /// The durations of the stages beside the platform's, and how many of each are on record.

@@ -33,7 +33,7 @@ pub struct Simulation<'a> {
     forecast_input: &'a ForecastInput,
     limit: usize,
     timeouts: [SignedDuration; 4],
-    /// The start times of clusters with the same timetable, by the number that clusters have of it.
+    /// The start times of clusters with the same timetable, by the number that clusters have of it: before they start, and after that.
     start_times: Vec<RememberedTimes<'a>>,
     queues: Queues,
     state: State,
@@ -112,7 +112,8 @@ impl<'a> Simulation<'a> {
         state.most_in_flight = forecast_input.inputs.in_flight;
         state.waited = [0; 4];
         for (index, seen) in (0..).zip(&forecast_input.clusters) {
-            let cluster = self.state.place(index, seen, number(&timetables, seen.timetable));
+            let once_started = number(&timetables, seen.timetable.once_started());
+            let cluster = self.state.place(index, seen, once_started);
             self.state.clusters.push(cluster);
             if let Position::UnderWay {
                 stage,
@@ -163,7 +164,7 @@ impl<'a> Simulation<'a> {
     fn continues(&mut self) -> usize {
         let state = &mut self.state;
         let is_closed = |index: u32| {
-            let timetable = state.clusters[index as usize].timetable;
+            let timetable = state.clusters[index as usize].once_started;
             !self.start_times[timetable].opening().is_open()
         };
         let mut continuing = std::mem::take(&mut state.continuing);
@@ -271,7 +272,7 @@ impl<'a> Simulation<'a> {
         }
         let of_continuing = || {
             let continuing = state.continuing.iter();
-            let timetables = continuing.map(|(_, _, index)| state.clusters[*index as usize].timetable);
+            let timetables = continuing.map(|(_, _, index)| state.clusters[*index as usize].once_started);
             timetables.filter_map(opens).min()
         };
         let halt = halt.filter(|_| state.inputs.startable > 0);
@@ -357,6 +358,7 @@ impl<'a> Simulation<'a> {
 /// The timetables that clusters of the rollout have, in their order.
 fn timetables(forecast_input: &ForecastInput) -> Vec<Timetable> {
     let all = forecast_input.clusters.iter().map(|cluster| cluster.timetable);
+    let all = all.flat_map(|timetable| [timetable, timetable.once_started()]);
     all.collect::<BTreeSet<_>>().into_iter().collect()
 }
 

@@ -26,8 +26,8 @@ pub(super) struct Cluster {
     /// How many decisions it takes to make room for its first work.
     pub clearing: u8,
     pub after: AfterEnd,
-    /// The number of its timetable.
-    pub timetable: usize,
+    /// The number of its timetable, once it has started: only what starts must fit.
+    pub once_started: usize,
 }
 
 /// What changes during a run. It keeps its memory for the next one.
@@ -59,7 +59,7 @@ pub(super) struct State {
 
 impl State {
     /// Puts a cluster where the forecast's input has it.
-    pub fn place(&mut self, index: u32, seen: &ClusterProgress, timetable: usize) -> Cluster {
+    pub fn place(&mut self, index: u32, seen: &ClusterProgress, once_started: usize) -> Cluster {
         let mut cluster = Cluster {
             times: ClusterTimes::default(),
             then: StageSet::default(),
@@ -71,7 +71,7 @@ impl State {
             waits: false,
             clearing: 0,
             after: seen.after,
-            timetable,
+            once_started,
         };
         match &seen.position {
             Position::Waits { stages, clearing } => {

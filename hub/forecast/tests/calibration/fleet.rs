@@ -53,6 +53,7 @@ fn spec(limit: u32, asked: Asked) -> Spec {
             operators_timeout: TIMEOUT,
             max_failures: None,
             start_times: StartTimes::of_all((asked == Asked::Nights).then(night).into_iter().collect()),
+            start_only_if_it_fits: false,
             method: RequestedMethod::Auto,
             agent: AgentOptions {
                 steps: "OSD",
@@ -88,6 +89,7 @@ pub fn forecast_input(truth: &Truth, asked: Asked) -> ForecastInput {
             stages: stages(),
             clearing: 0,
         },
+        from_start: stages(),
         after: AfterEnd::Rests,
     };
     ForecastInput {

@@ -203,3 +203,38 @@ fn eight_of_ten_rollouts_end_within_the_band() {
     }
     assert!(off.is_empty(), "{off:#?}");
 }
+
+/// A cluster should take no longer than is expected of it in nine of ten rollouts. With little on record, it is expected to take longer than it
+/// does; so many a class may lack, in percent: clusters of one fleet, and of one rollout, are not independent.
+const EXPECTED_AT_LEAST: f64 = 84.0;
+
+#[test]
+fn nine_of_ten_clusters_take_no_longer_than_is_expected_of_them() {
+    let mut off = Vec::new();
+    println!("| fleets | within what is expected |\n|---|---|");
+    for class in classes() {
+        let (mut within, mut all) = (0_u32, 0_u32);
+        for seed in 0..number() {
+            let truth = Truth::draw(&class, seed);
+            let start = forecast_input(&truth, class.asked);
+            let model = Model::new(
+                &start,
+                &truth.past(class.past),
+                &GroupBy::ProviderAndSize,
+                FailureRate::Recorded,
+            );
+            let expected = model.expected(&start);
+            let rollout = truth.rollout(class.past);
+            for (cluster, drawn) in start.clusters.iter().zip(&rollout.0) {
+                all += 1;
+                within += u32::from(drawn.seconds <= expected[&cluster.name].duration().as_secs());
+            }
+        }
+        let share = 100.0 * f64::from(within) / f64::from(all);
+        println!("| {} | {share:.0} % |", class.name);
+        if share < EXPECTED_AT_LEAST {
+            off.push(format!("{}: {share:.0} %", class.name));
+        }
+    }
+    assert!(off.is_empty(), "{off:#?}");
+}

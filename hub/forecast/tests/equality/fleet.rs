@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drydock_rollout::{
-    ActionSpec, AgentOptions, ClusterFacts, ClusterName, ClusterRow, Freeze, Goal, IntOrPercent, Labels,
-    LiveUpgrades, Observed, Operators, OwnPlacement, PlacementKey, Previous, RequestedMethod, Requirements,
-    Retries, Rollout, Selected, Selection, SelectionSource, Selector, Spec, StartTimes, StartWindow,
-    Strategy as RolloutStrategy, Taint, Target, Uid, Upgrade, UpgradeKey, Window,
+    ActionSpec, AgentOptions, ClusterFacts, ClusterName, ClusterRow, ExpectedDuration, Freeze, Goal,
+    IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, PlacementKey, Previous,
+    RequestedMethod, Requirements, Retries, Rollout, Selected, Selection, SelectionSource, Selector, Spec,
+    StartTimes, StartWindow, Strategy as RolloutStrategy, Taint, Target, Uid, Upgrade, UpgradeKey, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -54,6 +54,8 @@ pub struct WantedTimes {
     pub windows: Vec<(&'static str, i64, &'static str, Option<usize>)>,
     /// In how many minutes they begin, how many they last, region.
     pub freezes: Vec<(i64, i64, Option<usize>)>,
+    /// Clusters start only if they fit.
+    pub only_if_it_fits: bool,
 }
 
 impl WantedTimes {
@@ -63,7 +65,7 @@ impl WantedTimes {
             .map(|(cron, minutes, zone)| (*cron, *minutes, *zone, None));
         Self {
             windows: windows.collect(),
-            freezes: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -159,6 +161,7 @@ impl Fleet {
                 max_failures: self.max_failures,
                 start_times: self.times.at(self.now()),
                 cluster_timeout: SignedDuration::from_mins(self.timeout_minutes),
+                start_only_if_it_fits: self.times.only_if_it_fits,
                 method: self.method,
                 agent: AgentOptions {
                     steps: "OSD",
@@ -171,6 +174,16 @@ impl Fleet {
             post_action: action(self.post),
             paused: self.paused,
         }
+    }
+
+    /// How long clusters are expected to take: some of them longer than any window, of some it is not known.
+    fn expected(&self, number: usize) -> Option<ExpectedDuration> {
+        let drawn = (self.seed >> (number % 14 * 4)) % 5;
+        let minutes = [None, Some(5), Some(55), Some(140), Some(700)][drawn as usize]?;
+        Some(ExpectedDuration::new(
+            SignedDuration::from_mins(minutes),
+            drawn == 1,
+        ))
     }
 
     fn row(&self, number: usize) -> ClusterRow {
@@ -216,6 +229,7 @@ impl Fleet {
                 sources: 1,
             }),
             agent: self.agents.contains(&number),
+            expected: self.expected(number),
             ..ClusterRow::default()
         }
     }
@@ -308,7 +322,11 @@ fn times() -> impl Strategy<Value = WantedTimes> {
     let freeze = (-900_i64..3000, 1_i64..2000, region());
     let windows = prop_oneof![3 => Just(Vec::new()), 2 => proptest::collection::vec(window, 1..4)];
     let freezes = prop_oneof![3 => Just(Vec::new()), 1 => proptest::collection::vec(freeze, 1..3)];
-    (windows, freezes).prop_map(|(windows, freezes)| WantedTimes { windows, freezes })
+    (windows, freezes, any::<bool>()).prop_map(|(windows, freezes, only_if_it_fits)| WantedTimes {
+        windows,
+        freezes,
+        only_if_it_fits,
+    })
 }
 
 /// Moments before the clocks change, in spring and autumn, in Europe and America, and one far from it.

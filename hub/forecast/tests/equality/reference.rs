@@ -290,7 +290,10 @@ fn edit_spec(spec: &mut Spec, edit: &Edit, now: Timestamp) {
         }
         Edit::Soak(minutes) => spec.strategy.soak = SignedDuration::from_mins(*minutes),
         Edit::MaxFailures(failures) => spec.strategy.max_failures = *failures,
-        Edit::StartTimes(times) => spec.strategy.start_times = times.at(now),
+        Edit::StartTimes(times) => {
+            spec.strategy.start_times = times.at(now);
+            spec.strategy.start_only_if_it_fits = times.only_if_it_fits;
+        }
         Edit::Pre(wanted) => spec.pre_action = action(*wanted),
         Edit::Post(wanted) => spec.post_action = action(*wanted),
         Edit::Operators(wanted) => {

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::KnownCluster;
+use super::expected::Expectations;
 use crate::details::refusal_cause;
 use crate::upgrade::UpgradeDigest;
 
@@ -27,6 +28,8 @@ pub(super) struct Followed {
     pub selected: BTreeMap<ClusterName, Selected>,
     /// Clusters whose changed rows the decider does not have yet.
     pub changed: BTreeSet<ClusterName>,
+    /// How long clusters take, where they start only if they fit.
+    pub expectations: Expectations,
     /// Something that is about no single cluster has changed.
     pub is_stale: bool,
     /// Why the last page of its records could not be written.
@@ -62,6 +65,7 @@ impl Followed {
             decider: Decider::new(rollout),
             selected: BTreeMap::new(),
             changed: BTreeSet::new(),
+            expectations: Expectations::default(),
             is_stale: true,
             page_refusal: None,
             page_refusal_reported: None,

@@ -1,6 +1,7 @@
 //! All that is seen of a fleet, joined: one row a cluster for each upgrade, kept up to date by what changes.
 
 mod calendars;
+mod expected;
 mod feed;
 mod followed;
 mod forecast_input;
@@ -163,6 +164,7 @@ impl KnownCluster {
             facts: self.facts.clone(),
             selection,
             agent: self.agent,
+            expected: None,
             works,
             entries: Arc::clone(&self.entries),
             refusals: self.refusals.clone(),

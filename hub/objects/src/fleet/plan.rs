@@ -139,6 +139,7 @@ impl Fleet {
         for key in changed {
             self.bring_up_to_date(&key);
         }
+        self.expect_durations(now);
     }
 
     /// Takes over what the statuses of upgrades that were not looked at yet say of clusters: another process may have written them.
@@ -212,8 +213,12 @@ impl Fleet {
             let selection = followed.selected.get(&name).copied();
             let known = self.clusters.get(&name);
             let concerns = known.is_some_and(|known| known.concerns(&followed.decider.rollout().upgrade));
+            let expected = followed.expectations.of(&name);
             let row = match known {
-                Some(known) if selection.is_some() || concerns => Some(known.row(selection)),
+                Some(known) if selection.is_some() || concerns => Some(ClusterRow {
+                    expected,
+                    ..known.row(selection)
+                }),
                 None if selection.is_some() => Some(ClusterRow {
                     selection,
                     ..ClusterRow::default()

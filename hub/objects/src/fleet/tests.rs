@@ -1,5 +1,6 @@
 //! A fleet is fed by hand, object by object, as watches and lists feed it.
 
+mod expected;
 mod feeding;
 mod gone;
 mod others;
@@ -265,13 +266,14 @@ fn entries_of_cluster(known: &KnownCluster) -> [(&'static str, usize); 9] {
     ]
 }
 
-fn entries_of_upgrade(followed: &Followed) -> [(&'static str, usize); 5] {
+fn entries_of_upgrade(followed: &Followed) -> [(&'static str, usize); 6] {
     let Followed {
         object: _,
         digest: _,
         decider,
         selected,
         changed,
+        expectations,
         is_stale: _,
         page_refusal,
         page_refusal_reported: _,
@@ -282,6 +284,7 @@ fn entries_of_upgrade(followed: &Followed) -> [(&'static str, usize); 5] {
         ("rows", decider.rows().len()),
         ("selected", selected.len()),
         ("changed", changed.len()),
+        ("expectations", expectations.len()),
         ("page refusals", page_refusal.iter().count()),
         ("own refusals", own_refusal.iter().count()),
     ]

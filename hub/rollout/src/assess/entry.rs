@@ -221,7 +221,7 @@ impl ClusterView<'_> {
             .saturating_sub(SignedDuration::from_mins(1))
             .unwrap_or(ended);
         let times = &spec.strategy.start_times;
-        is_too_long || !times.is_always() && !times.opening(self.timetable(), before).is_open()
+        is_too_long || !times.is_always() && !times.opening(self.timetable().once_started(), before).is_open()
     }
 }
 

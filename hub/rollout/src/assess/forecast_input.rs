@@ -24,6 +24,7 @@ impl ClusterView<'_> {
             timetable: assessment.timetable,
             unhealthy: status.canary && status.selected && !assessment.healthy,
             position: self.position(assessment)?,
+            from_start: self.stages_of_start(self.known_version()),
             after: self.after_end(assessment),
         })
     }
@@ -131,12 +132,12 @@ impl ClusterView<'_> {
         }
         match self.blocked_by(selected) {
             // It is upgraded: then it is Available.
-            None | Some(Reason::NotAvailable) => AfterEnd::Repeats {
+            None | Some(Reason::NotAvailable) if self.never_fits().is_none() => AfterEnd::Repeats {
                 stages: self.stages_of_start(version),
                 // The work with the outcome goes last.
                 clearing: if self.has_other_works(assessment) { 2 } else { 1 },
             },
-            Some(_) => AfterEnd::Blocked,
+            None | Some(_) => AfterEnd::Blocked,
         }
     }
 

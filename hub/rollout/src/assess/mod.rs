@@ -204,14 +204,29 @@ pub(crate) fn assess(context: &Context, name: &ClusterName, row: &ClusterRow, no
 }
 
 impl<'a> ClusterView<'a> {
-    /// When the cluster may be started, by its labels.
+    /// When the cluster may be started, by its labels and by how long it takes.
     pub fn timetable(&self) -> Timetable {
         let none = Labels::default();
         let labels = self.row.facts.as_ref().map_or(&none, |facts| &facts.labels);
-        let spec = self.spec();
-        spec.map_or_else(Timetable::default, |spec| {
-            spec.strategy.start_times.timetable(labels)
-        })
+        let Some(spec) = self.spec() else {
+            return Timetable::default();
+        };
+        let times = &spec.strategy.start_times;
+        let timetable = times.timetable(labels);
+        if spec.strategy.start_only_if_it_fits && !times.is_always() {
+            timetable.fitting(spec.expected(self.row.expected))
+        } else {
+            timetable
+        }
+    }
+
+    /// Why the cluster never starts, if each of its windows is shorter than its upgrade.
+    pub fn never_fits(&self) -> Option<Reason> {
+        let times = &self.spec()?.strategy.start_times;
+        let timetable = self.timetable();
+        let longest = times.never_fits(timetable)?;
+        let expected = timetable.expected()?;
+        Some(Reason::NeverFits { expected, longest })
     }
 
     fn assess(&self) -> Assessment {

@@ -239,7 +239,10 @@ impl<'a> ClusterView<'a> {
         let agent_only = self
             .spec()
             .is_some_and(|spec| spec.strategy.method == RequestedMethod::Agent && spec.goal.target.is_some());
-        (agent_only && !self.row.agent).then_some(Reason::AgentNotAvailable)
+        if agent_only && !self.row.agent {
+            return Some(Reason::AgentNotAvailable);
+        }
+        self.never_fits()
     }
 
     /// The Placements that select the cluster.

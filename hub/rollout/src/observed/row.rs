@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use semver::Version;
 
 use super::{RecordedEntry, Uid, Work, Works};
-use crate::{Labels, Selector};
+use crate::{ExpectedDuration, Labels, Selector};
 
 /// A taint of a ManagedCluster that keeps it from being selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,6 +158,8 @@ pub struct ClusterRow {
     pub selection: Option<Selected>,
     /// Whether Drydock's agent is Available on it.
     pub agent: bool,
+    /// How long its upgrade takes, if that was asked for (`startOnlyIfItFits`) and is known.
+    pub expected: Option<ExpectedDuration>,
     /// Its works, whoever made them.
     pub works: Works,
     /// What the records of all upgrades say of it, the oldest first.

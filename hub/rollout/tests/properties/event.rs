@@ -22,6 +22,7 @@ pub enum SpecEdit {
     Soak(i64),
     MaxFailures(Option<u32>),
     Windows(bool),
+    OnlyIfItFits(bool),
     Method(RequestedMethod),
 }
 
@@ -151,6 +152,7 @@ fn edits() -> impl Strategy<Value = SpecEdit> {
         (0_i64..60).prop_map(SpecEdit::Soak),
         proptest::option::of(0_u32..4).prop_map(SpecEdit::MaxFailures),
         any::<bool>().prop_map(SpecEdit::Windows),
+        any::<bool>().prop_map(SpecEdit::OnlyIfItFits),
         prop_oneof![
             Just(RequestedMethod::Auto),
             Just(RequestedMethod::Agent),

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use drydock_rollout::{
     Action, ActionJob, ActionJobState, ActionSpec, AgentFeedback, AgentOptions, AgentPhase, Applied,
     AttemptOutcome, ClusterFacts, ClusterName, ClusterRow, Decider, EndState, Enforcement, Entry, EntryPlace,
-    Goal, IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, Owner, PlacementKey, Plan,
-    Previous, RecordPageHeader, RecordedEntry, RecordedOutcome, Refusal, RefusalCause, RefusedWrite,
-    RejectedTarget, RequestedMethod, Requirements, Retries, RetryToken, Revision, Rollout, Selected,
-    Selection, SelectionProblem, SelectionSource, Selector, Spec, StageSeconds, StartTimes, Strategy, Target,
-    Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Window, Work, WorkFeedback,
-    WorkKind, check, decide,
+    ExpectedDuration, Goal, IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, Owner,
+    PlacementKey, Plan, Previous, RecordPageHeader, RecordedEntry, RecordedOutcome, Refusal, RefusalCause,
+    RefusedWrite, RejectedTarget, RequestedMethod, Requirements, Retries, RetryToken, Revision, Rollout,
+    Selected, Selection, SelectionProblem, SelectionSource, Selector, Spec, StageSeconds, StartTimes,
+    Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Window, Work,
+    WorkFeedback, WorkKind, check, decide,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -82,6 +82,7 @@ fn spec(fleet: &Fleet) -> Spec {
             max_failures: fleet.max_failures.map(IntOrPercent::Count),
             start_times: StartTimes::default(),
             cluster_timeout: SignedDuration::from_hours(3),
+            start_only_if_it_fits: false,
             method: RequestedMethod::Auto,
             agent: AgentOptions {
                 steps: "OSD",
@@ -125,6 +126,8 @@ impl World {
             facts: Some(Arc::new(facts(fleet, number))),
             selection: selected,
             agent: fleet.agents.contains(&number),
+            expected: [None, Some(5), Some(15), Some(25)][number % 4]
+                .map(|minutes| ExpectedDuration::new(SignedDuration::from_mins(minutes), false)),
             ..ClusterRow::default()
         };
         let rollout = Rollout {
@@ -389,6 +392,7 @@ impl World {
                 let window = || Window::parse("0 * * * *", SignedDuration::from_mins(20), None).unwrap();
                 spec.strategy.start_times = StartTimes::of_all(wanted.then(window).into_iter().collect());
             }
+            SpecEdit::OnlyIfItFits(wanted) => spec.strategy.start_only_if_it_fits = wanted,
             SpecEdit::Method(method) => spec.strategy.method = method,
         });
     }
