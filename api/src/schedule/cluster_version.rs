@@ -57,6 +57,7 @@ pub struct ClusterVersionTemplate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduledOverlay {
     /// When it comes into force.
+    #[serde(deserialize_with = "super::instant::deserialize")]
     pub from: Time,
     /// The change.
     pub overlay: ClusterVersionOverlay,

@@ -52,7 +52,9 @@ pub struct UpgradeSuspensionWindowSpec {
 }
 
 default_if_absent!(UpgradeSuspensionWindowSpec {
+    #[serde(deserialize_with = "super::instant::deserialize")]
     start: Time,
+    #[serde(deserialize_with = "super::instant::deserialize")]
     end: Time,
     reason: String,
     config_selector: Option<LabelSelector>,

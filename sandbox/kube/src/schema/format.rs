@@ -112,12 +112,13 @@ fn expression(format: &str) -> Option<&'static Regex> {
 }
 
 fn is_date_time(text: &str) -> bool {
-    let shape = text.len() >= 19
-        && text
-            .as_bytes()
-            .get(10)
-            .is_some_and(|byte| matches!(byte, b'T' | b't'));
-    shape && text.parse::<jiff::Timestamp>().is_ok()
+    static EXPRESSION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?i)^([0-9]{4}-[0-9]{2}-[0-9]{2})t([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})$").ok()
+    });
+    let parts = EXPRESSION
+        .as_ref()
+        .and_then(|expression| expression.captures(text));
+    parts.is_some_and(|parts| parts[1].parse::<jiff::civil::Date>().is_ok())
 }
 
 fn is_cidr(text: &str) -> bool {
