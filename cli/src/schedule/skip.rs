@@ -102,7 +102,7 @@ impl<'a> Skip<'a> {
             .with_context(|| format!("UpgradeConfig {} has no maintenance", config.name_any()))?;
         let zone = outlook.settings.calendar.location().clone();
         let current = current_job(cluster, config);
-        let target = Target::find(&outlook, current, arguments.at)?;
+        let target = Target::find(&outlook, current, arguments.at, cluster.now)?;
         let start = target.start();
         let shown = times::shown(start, &zone);
         if let Some(by) = target.left_out_by(cluster, &outlook) {
@@ -233,7 +233,7 @@ impl<'a> Skip<'a> {
             && span.overlaps
         {
             lines.push(
-                "  openshift-upgrade-controller, if that acts on it, may still create the UpgradeJob afterwards: maxSchedulingDelay reaches into the next maintenance"
+                "  while another UpgradeJob runs until after that, the UpgradeJob may still be created afterwards, and by openshift-upgrade-controller in any case: maxSchedulingDelay reaches into the next maintenance"
                     .to_owned(),
             );
         }

@@ -45,6 +45,7 @@ impl<'a> Target<'a> {
         outlook: &Outlook,
         current: Option<&'a UpgradeJob>,
         at: Option<Timestamp>,
+        now: Timestamp,
     ) -> anyhow::Result<Self> {
         if let Some(job) = current {
             let start = job.spec.start_after.0;
@@ -59,7 +60,7 @@ impl<'a> Target<'a> {
         }
         let is_it = |planned: &&PlannedMaintenance| at.is_none_or(|at| planned.start == at);
         let found = outlook.maintenances.iter().find(is_it);
-        let span = found.and_then(|found| outlook.decided_in(found.start));
+        let span = found.and_then(|found| outlook.decided_in(found.start, now));
         if let Some((found, span)) = found.zip(span) {
             let start = found.start;
             return Ok(Self::Maintenance { start, span });

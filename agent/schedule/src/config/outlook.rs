@@ -97,10 +97,11 @@ fn planned(course: &Course<'_>, maintenance: &Maintenance) -> PlannedMaintenance
 }
 
 impl Outlook {
-    /// The time in which the maintenance at `start` is decided, and the next one is not; nothing if there is no such maintenance here.
+    /// The time in which the maintenance at `start` is decided, and the next one is not; nothing if there is no such maintenance here. Where
+    /// that time is over already, it is the time in which both still are.
     ///
     /// With the original that time is `maxSchedulingDelay` long, whatever `maxUpgradeStartDelay` is.
-    pub fn decided_in(&self, start: Timestamp) -> Option<DecisionSpan> {
+    pub fn decided_in(&self, start: Timestamp, now: Timestamp) -> Option<DecisionSpan> {
         let index = self
             .maintenances
             .iter()
@@ -111,7 +112,8 @@ impl Outlook {
             .maintenances
             .get(index + 1)
             .map(|next| earlier(next.create_from, SECOND));
-        let end = following.map_or(whole, |following| following.min(whole));
+        let alone = following.map_or(whole, |following| following.min(whole));
+        let end = if alone > now { alone } else { whole };
         Some(DecisionSpan {
             start: begins,
             end: end.max(later(begins, SECOND)),

@@ -92,7 +92,7 @@ fn the_time_in_which_one_is_decided_is_that_of_no_other() {
         cluster.config.spec.max_scheduling_delay = delay.to_owned();
         let outlook = cluster.outlook("2026-11-23T09:30:00Z", 5).unwrap();
         let skipped = outlook.maintenances[2].start;
-        let span = outlook.decided_in(skipped).unwrap();
+        let span = outlook.decided_in(skipped, at("2026-11-23T09:30:00Z")).unwrap();
         assert_eq!(span.overlaps, overlaps, "{cron} {pin} {delay}");
         assert!(span.start < span.end, "{cron}: a window that is none is refused");
         let mut window = window("skip", CREATED, CREATED);
@@ -108,7 +108,23 @@ fn the_time_in_which_one_is_decided_is_that_of_no_other() {
             let other = outlook.maintenances[index].start;
             assert!(decided.contains(&other), "{cron} {pin} {delay}: {other}");
         }
-        assert_eq!(outlook.decided_in(at(CREATED)), None);
+        assert_eq!(outlook.decided_in(at(CREATED), at(CREATED)), None);
+    }
+}
+
+/// Where the next one is decided already, a window that leaves out the overdue one leaves out both.
+#[test]
+fn an_overdue_maintenance_is_decided_until_it_is_missed() {
+    let mut cluster = Cluster::new("0 * * * *");
+    cluster.config.spec.max_scheduling_delay = "2h".to_owned();
+    cluster.config.spec.max_upgrade_start_delay = "3h".to_owned();
+    for (now, end, overlaps) in [
+        ("2026-11-23T10:30:00Z", "2026-11-23T10:59:59Z", true),
+        ("2026-11-23T11:30:00Z", "2026-11-23T12:00:00Z", false),
+    ] {
+        let outlook = cluster.outlook("2026-11-23T09:30:00Z", 5).unwrap();
+        let span = outlook.decided_in(at("2026-11-23T10:00:00Z"), at(now)).unwrap();
+        assert_eq!((span.end, span.overlaps), (at(end), overlaps), "{now}");
     }
 }
 

@@ -98,6 +98,30 @@ fn a_maintenance_whose_job_exists_is_left_out_by_the_jobs_labels() {
 }
 
 #[test]
+fn an_overdue_maintenance_is_left_out_from_now_on_with_the_one_that_is_due_as_well() {
+    let started = json!([condition("Started", "True", "Started", "")]);
+    let behind = with(|cluster| {
+        cluster.configs[1].spec.schedule = read(json!({"cron": "0 * * * *", "location": "UTC"}));
+        cluster.configs[1].spec.pin_version_window = None;
+        cluster.configs[1].spec.max_scheduling_delay = "3h".to_owned();
+        cluster.configs[1].spec.max_upgrade_start_delay = "4h".to_owned();
+        cluster.now = at("2026-11-25T08:30:00Z");
+        cluster.jobs = Ok(vec![job("nights", "n", "2026-11-25T05:00:00Z", &started)]);
+    });
+    let why = refused(&behind, &["nights"]);
+    assert!(
+        why.contains("leaves out others as well: that of nights at 2026-11-25T07:00:00Z"),
+        "{why}"
+    );
+    let (window, _) = skipped(&behind, &["nights", "--yes"]).unwrap();
+    let spec = window.unwrap().spec;
+    assert_eq!(
+        (spec.start.0, spec.end.0),
+        (at("2026-11-25T06:00:00Z"), at("2026-11-25T09:00:00Z"))
+    );
+}
+
+#[test]
 fn others_are_left_out_only_on_purpose() {
     let both = with(|cluster| {
         cluster.configs[0].metadata.labels = Some([("app".to_owned(), "nights".to_owned())].into());
@@ -210,7 +234,7 @@ fn where_decisions_overlap_it_is_said_what_the_original_may_do() {
         .unwrap();
     assert_eq!(end.duration_since(start).as_secs(), 3_599);
     assert!(
-        said.contains("may still create the UpgradeJob afterwards"),
+        said.contains("the UpgradeJob may still be created afterwards"),
         "{said}"
     );
 }
