@@ -286,6 +286,15 @@ fn a_rollout_with_more_failures_than_are_allowed_is_not_complete() {
 }
 
 #[test]
+fn a_rollout_whose_calendar_cannot_be_read_stops_by_that() {
+    let calendar = json!({"configMap": {"name": "holidays", "key": "calendar.ics"}});
+    let strategy = json!({"maxConcurrency": 20, "freezeCalendar": calendar});
+    let report = planned(4, &strategy, &["--no-failures"]).unwrap();
+    let causes: Vec<_> = report.figures.stops.iter().map(|stop| stop.cause).collect();
+    assert_eq!(causes, ["FreezeCalendarUnreadable"]);
+}
+
+#[test]
 fn clusters_that_no_window_is_long_enough_for_are_listed_with_how_long_they_take() {
     let strategy = |hours: &str| {
         json!({

@@ -1,5 +1,6 @@
 //! The fleet as the hub has it, read once: the clusters of an upgrade in the hub's own words.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -56,7 +57,8 @@ pub fn failed(clusters: &[ClusterDetails]) -> Vec<&str> {
 /// If the hub cannot be read.
 pub async fn read(hub: &Hub) -> anyhow::Result<Fleet> {
     let mut fleet = Fleet::new(false);
-    let upgrades: Vec<ManagedClustersUpgrade> = list(hub, ListParams::default()).await?;
+    let upgrades: Vec<ManagedClustersUpgrade> = list(&everywhere(hub), ListParams::default()).await?;
+    take_calendars(hub, &mut fleet, &upgrades).await?;
     for upgrade in upgrades {
         let _no_one_waits = fleet.set_upgrade(&Arc::new(upgrade));
     }
@@ -66,9 +68,9 @@ pub async fn read(hub: &Hub) -> anyhow::Result<Fleet> {
     take::<ManagedClusterSetBinding>(hub, &mut fleet).await?;
     take::<Placement>(hub, &mut fleet).await?;
     take::<PlacementDecision>(hub, &mut fleet).await?;
-    take_calendars(hub, &mut fleet).await?;
     take::<ManagedClustersUpgradeRecord>(hub, &mut fleet).await?;
-    let found: Vec<PartialManifestWork> = list(hub, ListParams::default().labels(KIND_LABEL)).await?;
+    let found: Vec<PartialManifestWork> =
+        list(&everywhere(hub), ListParams::default().labels(KIND_LABEL)).await?;
     for work in found {
         if let Some(digest) = works::digest(&work, hub.now()) {
             let version = version_of(&work);
@@ -78,12 +80,31 @@ pub async fn read(hub: &Hub) -> anyhow::Result<Fleet> {
     Ok(fleet)
 }
 
-/// Who may not read ConfigMaps sees what the hub does where a calendar cannot be read: no cluster starts.
-async fn take_calendars(hub: &Hub, fleet: &mut Fleet) -> anyhow::Result<()> {
+/// Who may not read the ConfigMaps of all namespaces may read those of the namespaces whose upgrades name one. Where not even that is so, the
+/// calendar cannot be read, and that is why.
+async fn take_calendars(
+    hub: &Hub,
+    fleet: &mut Fleet,
+    upgrades: &[ManagedClustersUpgrade],
+) -> anyhow::Result<()> {
     match take::<ConfigMap>(hub, fleet).await {
-        Err(error) if is_forbidden(&error) => Ok(()),
-        taken => taken,
+        Err(error) if is_forbidden(&error) => {}
+        taken => return taken,
     }
+    let names_calendar = |upgrade: &&ManagedClustersUpgrade| {
+        let strategy = upgrade.spec.upgrade_strategy.as_ref();
+        strategy.is_some_and(|strategy| strategy.freeze_calendar.is_some())
+    };
+    let named = upgrades.iter().filter(names_calendar);
+    let namespaces: BTreeSet<String> = named.filter_map(ResourceExt::namespace).collect();
+    for namespace in namespaces {
+        let api: Api<ConfigMap> = Api::namespaced(hub.client.clone(), &namespace);
+        match take_from(&api, fleet).await {
+            Err(error) if is_forbidden(&error) => fleet.forbid_calendars(&namespace),
+            taken => taken?,
+        }
+    }
+    Ok(())
 }
 
 fn is_forbidden(error: &anyhow::Error) -> bool {
@@ -95,7 +116,18 @@ async fn take<K>(hub: &Hub, fleet: &mut Fleet) -> anyhow::Result<()>
 where
     K: FleetKind + Clone + DeserializeOwned + Debug,
 {
-    let found: Vec<K> = list(hub, K::SELECTOR.list_params()).await?;
+    take_from(&everywhere::<K>(hub), fleet).await
+}
+
+fn everywhere<K: kube::Resource<DynamicType = ()>>(hub: &Hub) -> Api<K> {
+    Api::all(hub.client.clone())
+}
+
+async fn take_from<K>(api: &Api<K>, fleet: &mut Fleet) -> anyhow::Result<()>
+where
+    K: FleetKind + Clone + DeserializeOwned + Debug,
+{
+    let found: Vec<K> = list(api, K::SELECTOR.list_params()).await?;
     for object in &found {
         let namespace = object.namespace().unwrap_or_default();
         let _no_one_waits = K::see(fleet, &namespace, &object.name_any(), Some(object));
@@ -103,10 +135,10 @@ where
     Ok(())
 }
 
-async fn list<K>(hub: &Hub, parameters: ListParams) -> anyhow::Result<Vec<K>>
+async fn list<K>(api: &Api<K>, parameters: ListParams) -> anyhow::Result<Vec<K>>
 where
     K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
 {
-    let found = list_all(&Api::<K>::all(hub.client.clone()), parameters).await;
+    let found = list_all(api, parameters).await;
     found.with_context(|| format!("listing the {} of the hub", K::plural(&())))
 }

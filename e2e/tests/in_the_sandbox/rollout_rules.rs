@@ -602,6 +602,35 @@ async fn a_calendar_freezes_the_fleet_and_one_that_cannot_be_read_does_too_until
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_calendar_that_cannot_be_read_is_reported_while_canaries_soak() {
+    let settings = clusters(2);
+    let fleet = local_fleet::start(settings.clone()).await.unwrap();
+    let hub = fleet.user().unwrap();
+    let label = json!({"drydock.dev/freeze-calendar": ""});
+    let days = calendar("DTSTART;VALUE=DATE:20251224\r\n");
+    write_calendar(&hub, &label, &days).await;
+    let strategy = json!({
+        "canaryClusters": {"clusterSelector": {"matchLabels": {"name": "dev1"}}, "soakTime": "48h"},
+        "freezeCalendar": {"configMap": {"name": "holidays", "key": "calendar.ics"}},
+    });
+    fleet::start(&hub, &upgrade(&settings, &strategy)).await.unwrap();
+    let until = async |reason: &str| {
+        fleet::until(&hub, reason, 6 * HOUR, |upgrade| {
+            upgrade.status.is_some() && condition(upgrade, "InProgress").1 == reason
+        })
+        .await
+        .unwrap();
+    };
+    until("CanarySoaking").await;
+    write_calendar(&hub, &label, "nothing that is a calendar").await;
+    until("FreezeCalendarUnreadable").await;
+    write_calendar(&hub, &label, &days).await;
+    until("CanarySoaking").await;
+    assert_eq!(starts(&hub).await.len(), 1);
+    fleet.shut_down().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn clusters_start_only_while_enough_is_left_of_their_window() {
     let settings = clusters(3);
     let fleet = local_fleet::start(settings.clone()).await.unwrap();
@@ -613,13 +642,18 @@ async fn clusters_start_only_while_enough_is_left_of_their_window() {
             "startWindows": [{"cron": "0 8 * * *", "duration": duration}],
         })
     };
-    fleet::start(&hub, &upgrade(&settings, &window("1h"))).await.unwrap();
+    fleet::start(&hub, &upgrade(&settings, &window("1h")))
+        .await
+        .unwrap();
     tokio::time::sleep(HOUR / 2).await;
     let found = read(&hub).await;
     let (status, reason, message) = condition(&found, "InProgress");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "NotStarted"));
     let (_, rest) = message.split_once("it never starts: it takes ").unwrap();
-    assert!(rest.contains("p90, assumed") && rest.contains("longer than 1h"), "{message}");
+    assert!(
+        rest.contains("p90, assumed") && rest.contains("longer than 1h"),
+        "{message}"
+    );
     let entries = found.status.unwrap().clusters.unwrap();
     assert_eq!(entries.len(), 3);
     assert!(

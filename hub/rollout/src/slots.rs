@@ -134,6 +134,7 @@ impl HaltKind {
             return None;
         }
         failure_budget(spec, inputs)
+            .or_else(|| unreadable_calendar(spec))
             .or_else(|| soaking(spec, inputs, now))
             .or_else(|| match opening() {
                 Opening::Always | Opening::OpenUntil(_) => None,
@@ -147,6 +148,12 @@ fn failure_budget(spec: &Spec, inputs: &SlotInputs) -> Option<HaltKind> {
     let allowed = spec.strategy.max_failures?;
     let budget = spec.strategy.failure_budget(inputs.selected)?;
     (inputs.failures >= budget).then_some(HaltKind::FailureBudgetSpent { allowed })
+}
+
+/// It has to be corrected, which takes somebody: that is said before what passes by itself.
+fn unreadable_calendar(spec: &Spec) -> Option<HaltKind> {
+    let freeze = spec.strategy.start_times.unreadable_calendar()?;
+    Some(HaltKind::Frozen { until: None, freeze })
 }
 
 /// Complete canaries must stay healthy for a while before any other cluster starts. Once one has started after the last canary was

@@ -124,6 +124,12 @@ impl StartTimes {
         self.calendar.as_ref()
     }
 
+    /// What holds for all clusters while the calendar cannot be read.
+    pub(crate) fn unreadable_calendar(&self) -> Option<FreezeIndex> {
+        let unreadable = matches!(self.calendar, Some(FreezeCalendar::Unreadable(_)));
+        unreadable.then_some(FreezeIndex::UNREADABLE)
+    }
+
     /// Windows that are those of all clusters.
     pub fn of_all(windows: Vec<Window>) -> Self {
         let of_all = |window| StartWindow {
@@ -218,8 +224,8 @@ impl StartTimes {
     /// What holds at a moment, and when that changes. Where a cluster must fit, its windows close as much earlier as it takes, and its
     /// freezes begin as much earlier.
     fn present(&self, timetable: Timetable, now: Timestamp) -> Opening {
-        if let Some(FreezeCalendar::Unreadable(_)) = &self.calendar {
-            return Opening::FrozenUntil(None, FreezeIndex::UNREADABLE);
+        if let Some(unreadable) = self.unreadable_calendar() {
+            return Opening::FrozenUntil(None, unreadable);
         }
         let has = |bits: u32, index: usize| bits & (1 << index) != 0;
         let freezes = || {

@@ -450,7 +450,9 @@ impl Start<'_> {
         let labels = self.seen.labels(self.cluster, self.now);
         let needs = self.least_expected();
         breaks(is_open(self.spec, &labels, needs, self.now), || {
-            format!("which cannot end before its window closes or a freeze begins: it takes {needs:#} at least")
+            format!(
+                "which cannot end before its window closes or a freeze begins: it takes {needs:#} at least"
+            )
         })
     }
 

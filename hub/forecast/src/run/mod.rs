@@ -12,8 +12,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use drydock_rollout::{
-    ForecastInput, FreeSlots, HaltKind, Opening, Position, SlotDecision, SlotInputs, Stage, Timetable,
-    next_moment, upgrades_allowed,
+    ForecastInput, FreeSlots, FreezeCalendar, HaltKind, Opening, Position, SlotDecision, SlotInputs, Stage,
+    Timetable, next_moment, upgrades_allowed,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -310,6 +310,15 @@ impl<'a> Simulation<'a> {
         state.waited[wait as usize] += seconds;
     }
 
+    /// Why no cluster may start any more, by the start times.
+    fn closed(&self) -> StopCause {
+        let times = &self.forecast_input.spec.strategy.start_times;
+        match times.calendar() {
+            Some(FreezeCalendar::Unreadable(_)) => StopCause::FreezeCalendarUnreadable,
+            Some(FreezeCalendar::Read(_)) | None => StopCause::NoWindowOpens,
+        }
+    }
+
     fn outcome(&self, halt: Option<&HaltKind>, is_too_long: bool) -> RunOutcome {
         let state = &self.state;
         let left = state.inputs.startable;
@@ -323,14 +332,12 @@ impl<'a> Simulation<'a> {
             Some(HaltKind::NoCanaryMatched) => Some(StopCause::NoCanaryMatched),
             Some(HaltKind::FailureBudgetSpent { .. }) => Some(StopCause::FailureBudgetSpent),
             Some(HaltKind::CanarySoaking { .. }) => Some(StopCause::CanaryUnhealthy),
-            Some(HaltKind::AwaitingStartWindow { .. } | HaltKind::Frozen { .. }) => {
-                Some(StopCause::NoWindowOpens)
-            }
-            None if left == 0 => Some(StopCause::NoWindowOpens),
+            Some(HaltKind::AwaitingStartWindow { .. } | HaltKind::Frozen { .. }) => Some(self.closed()),
+            None if left == 0 => Some(self.closed()),
             None if state.inputs.complete_canaries < state.inputs.awaited_canaries => {
                 Some(StopCause::CanaryBlocked)
             }
-            None => Some(StopCause::NoWindowOpens),
+            None => Some(self.closed()),
         };
         let strategy = &self.forecast_input.spec.strategy;
         let budget = strategy.failure_budget(state.inputs.selected);

@@ -21,13 +21,15 @@ pub enum StopCause {
     FailureBudgetSpent,
     /// No start window opens any more.
     NoWindowOpens,
+    /// The calendar of freezes cannot be read.
+    FreezeCalendarUnreadable,
     /// It would take longer than forecasts look ahead.
     TooLong,
 }
 
 impl StopCause {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Paused,
         Self::CanaryFailed,
         Self::CanaryBlocked,
@@ -36,6 +38,7 @@ impl StopCause {
         Self::CanaryUnhealthy,
         Self::FailureBudgetSpent,
         Self::NoWindowOpens,
+        Self::FreezeCalendarUnreadable,
         Self::TooLong,
     ];
 
@@ -55,6 +58,7 @@ impl StopCause {
             Self::CanaryUnhealthy => "CanaryUnhealthy",
             Self::FailureBudgetSpent => "FailureBudgetSpent",
             Self::NoWindowOpens => "NoWindowOpens",
+            Self::FreezeCalendarUnreadable => "FreezeCalendarUnreadable",
             Self::TooLong => "TooLong",
         }
     }
@@ -70,6 +74,7 @@ impl StopCause {
             Self::CanaryUnhealthy => "a canary is in trouble",
             Self::FailureBudgetSpent => "too many clusters fail",
             Self::NoWindowOpens => "no start window opens any more",
+            Self::FreezeCalendarUnreadable => "the calendar of freezes cannot be read",
             Self::TooLong => "it takes more than two years",
         }
     }

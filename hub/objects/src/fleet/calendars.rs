@@ -1,6 +1,6 @@
 //! The calendars of freezes: ConfigMaps with a label, read when an upgrade names one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drydock_api::names::FREEZE_CALENDAR_LABEL;
@@ -16,6 +16,8 @@ use crate::upgrade::UpgradeDigest;
 pub(super) struct Calendars {
     /// Their texts by namespace and name.
     maps: BTreeMap<(String, String), BTreeMap<String, String>>,
+    /// The namespaces whose ConfigMaps may not be listed.
+    forbidden: BTreeSet<String>,
     /// Those that upgrades name.
     read: Vec<(String, CalendarRef, FreezeCalendar)>,
 }
@@ -24,7 +26,7 @@ impl Calendars {
     /// How many things are held.
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.maps.len() + self.read.len()
+        self.maps.len() + self.forbidden.len() + self.read.len()
     }
 
     /// The calendar that an upgrade of this namespace names.
@@ -42,6 +44,12 @@ impl Calendars {
     fn read_one(&self, namespace: &str, wanted: &CalendarRef) -> FreezeCalendar {
         let CalendarRef { name, key, zone } = wanted;
         let Some(texts) = self.maps.get(&(namespace.to_owned(), name.clone())) else {
+            if self.forbidden.contains(namespace) {
+                let why = format!(
+                    "the ConfigMaps of namespace {namespace} may not be listed: ask for the right to"
+                );
+                return FreezeCalendar::Unreadable(why.into());
+            }
             let why = format!(
                 "there is no ConfigMap {namespace}/{name} with the label {FREEZE_CALENDAR_LABEL}: create it, or set the label"
             );
@@ -67,6 +75,11 @@ fn put(spec: &mut Arc<Spec>, calendar: FreezeCalendar) {
 }
 
 impl Fleet {
+    /// Whoever looks may not list the ConfigMaps of a namespace. It has to be said before upgrades are seen that name one of them.
+    pub fn forbid_calendars(&mut self, namespace: &str) {
+        self.calendars.forbidden.insert(namespace.to_owned());
+    }
+
     /// Reads the calendar that an upgrade names.
     pub(super) fn read_calendar(&mut self, namespace: &str, digest: &mut UpgradeDigest) {
         if let (Ok(spec), Some(wanted)) = (&mut digest.spec, &digest.calendar) {
