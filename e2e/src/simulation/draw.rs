@@ -1,5 +1,6 @@
 //! What a seed draws: clusters, and upgrades with everything that a user may write into one.
 
+use jiff::Timestamp;
 use ocm_sandbox::spokes::image_of;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
@@ -17,6 +18,23 @@ pub(super) const PLACEMENTS: [&str; 2] = ["first", "second"];
 pub(super) const NAMESPACES: [&str; 2] = ["default", "team"];
 /// The cluster sets: all clusters, and the blue ones.
 pub(super) const SETS: [&str; 2] = ["global", "blue"];
+
+/// The ConfigMap of each namespace that has a calendar of freezes, and its key there.
+pub(super) const CALENDAR: (&str, &str) = ("holidays", "team.ics");
+/// The calendar: from 02:00 to 09:00 UTC on the day after, and then each day from 18:00 to 19:00 UTC. Times without a zone are
+/// those of Berlin in winter.
+pub(super) const CALENDAR_TEXT: &str = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20260105T030000\nDTEND:20260106T100000\nSUMMARY:inventory\n\
+    END:VEVENT\nBEGIN:VEVENT\nDTSTART:20260106T190000\nDURATION:PT1H\nRRULE:FREQ=DAILY\nSUMMARY:backup\nEND:VEVENT\nEND:VCALENDAR\n";
+
+/// Whether the calendar freezes clusters at a moment.
+pub(super) fn is_frozen_by_calendar(moment: Timestamp) -> bool {
+    let begin: i64 = 1_767_578_400; // 2026-01-05T02:00:00Z
+    let since = moment.as_second() - begin;
+    let hour = 3600;
+    let is_inventory = (0..31 * hour).contains(&since);
+    let is_backup = since >= 40 * hour && (since - 40 * hour) % (24 * hour) < hour;
+    is_inventory || is_backup
+}
 
 /// A number below `end`.
 pub(super) fn below(rng: &mut ChaCha8Rng, end: u64) -> u64 {
@@ -246,7 +264,13 @@ fn strategy(rng: &mut ChaCha8Rng, real: bool) -> Value {
         if chance(rng, 50) {
             freeze["clusterSelector"] = json!({"matchLabels": {"canary": "yes"}});
         }
-        strategy["freezes"] = json!([freeze]);
+        // Some have the freeze from the calendar, which has another one each day.
+        if hours == "10" {
+            strategy["freezeCalendar"] =
+                json!({"configMap": {"name": CALENDAR.0, "key": CALENDAR.1}, "timeZone": "Europe/Berlin"});
+        } else {
+            strategy["freezes"] = json!([freeze]);
+        }
     }
     // The window of canaries is too short for all of them: what waits for these would wait forever.
     let windows = strategy["startWindows"].as_array().map_or(&[][..], Vec::as_slice);

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use drydock_agent::Network;
+use drydock_api::names::FREEZE_CALENDAR_LABEL;
 use drydock_runtime::Clock;
 use drydock_sandbox::test_env::{ClusterSettings, TestEnv, TestEnvSettings};
 use jiff::SignedDuration;
-use kube_sandbox::access::Access;
+use kube_sandbox::access::{Access, Kind};
 use kube_sandbox::server::ApiServer;
 use ocm_sandbox::kinds::{
     MANAGED_CLUSTER_ADD_ON, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, PLACEMENT,
@@ -17,10 +18,12 @@ use ocm_sandbox::spokes::{StubWorkAgent, StubWorkAgentSettings};
 use semver::Version;
 use serde_json::{Value, json};
 
-use super::draw::{self, Drawn, INSTALLED, NAMESPACES};
+use super::draw::{self, CALENDAR, CALENDAR_TEXT, Drawn, INSTALLED, NAMESPACES};
 use super::scenario::Scenario;
 use crate::hub_fleet::{HubFleet, Joining};
 use crate::local_fleet::programs;
+
+const CONFIG_MAP: Kind = Kind::new("", "v1", "ConfigMap", "configmaps", true);
 
 /// A hub and what answers it.
 pub(super) struct Fleet {
@@ -123,6 +126,7 @@ impl Fleet {
     /// Makes the Placements of all namespaces.
     pub async fn place(&self, scenario: &Scenario) -> anyhow::Result<()> {
         for namespace in NAMESPACES {
+            self.user.create(&CONFIG_MAP, calendar(namespace)).await?;
             for (name, required) in &scenario.placements {
                 self.user
                     .create(&PLACEMENT, placement(namespace, name, required))
@@ -234,6 +238,15 @@ impl Fleet {
             env.set_connected(cluster, connected);
         }
     }
+}
+
+/// The ConfigMap with the calendar of freezes.
+fn calendar(namespace: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": CALENDAR.0, "namespace": namespace, "labels": {FREEZE_CALENDAR_LABEL: ""}},
+        "data": {CALENDAR.1: CALENDAR_TEXT},
+    })
 }
 
 /// A Placement that requires this of clusters.

@@ -12,6 +12,7 @@ use semver::Version;
 use super::attempt::Attempt;
 use super::hub_inputs::HubInputs;
 use super::{ObservedUpgrade, RuleState, SpecVersion};
+use crate::simulation::draw::is_frozen_by_calendar;
 use crate::simulation::happening::SKEW;
 
 /// One start that is checked.
@@ -53,6 +54,9 @@ fn is_open(spec: &Spec, labels: &[Labels], needs: SignedDuration, now: Timestamp
             let in_time = moment + needs < freeze.from || moment >= freeze.to;
             !in_time && selects(&freeze.selector) != Some(false)
         });
+        let half_hours = 0..=needs.as_mins() / 30;
+        let mut until_its_end = half_hours.map(|number| moment + SignedDuration::from_mins(30 * number));
+        let is_frozen = is_frozen || times.calendar().is_some() && until_its_end.any(is_frozen_by_calendar);
         let windows = times.windows();
         let is_selected = windows
             .iter()
