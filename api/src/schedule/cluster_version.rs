@@ -26,6 +26,7 @@ use crate::openshift::cluster_version::ClusterVersionSpec;
     doc = "ClusterVersion is the spec of OpenShift's ClusterVersion of this cluster, but for the desired update, which UpgradeJobs set.",
     printcolumn = r#"{"name": "Channel", "type": "string", "jsonPath": ".status.current.channel"}"#,
     printcolumn = r#"{"name": "Overlay", "type": "string", "jsonPath": ".status.overlayApplied", "description": "Since when the overlay in force is applied"}"#,
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"}"#,
     printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase", from = "Option<SpecOnTheWire>")]

@@ -23,6 +23,7 @@ use super::absent_spec::default_if_absent;
     doc = "NodeForceDrain deletes pods that hold up the drain of a node for too long. It ignores PodDisruptionBudgets.",
     printcolumn = r#"{"name": "Node grace", "type": "string", "jsonPath": ".spec.nodeDrainGracePeriod"}"#,
     printcolumn = r#"{"name": "Pod grace", "type": "string", "jsonPath": ".spec.podForceDeleteGracePeriod"}"#,
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"}"#,
     printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase", from = "Option<SpecOnTheWire>")]

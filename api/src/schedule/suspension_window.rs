@@ -25,6 +25,7 @@ use super::absent_spec::default_if_absent;
     printcolumn = r#"{"name": "Start", "type": "string", "jsonPath": ".spec.start"}"#,
     printcolumn = r#"{"name": "End", "type": "string", "jsonPath": ".spec.end"}"#,
     printcolumn = r#"{"name": "Reason", "type": "string", "jsonPath": ".spec.reason"}"#,
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"}"#,
     printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase", from = "Option<SpecOnTheWire>")]

@@ -25,6 +25,7 @@ use super::{JobTemplate, absent_spec::default_if_absent};
     printcolumn = r#"{"name": "Run", "type": "string", "jsonPath": ".spec.run"}"#,
     printcolumn = r#"{"name": "Failure policy", "type": "string", "jsonPath": ".spec.failurePolicy"}"#,
     printcolumn = r#"{"name": "Claimed by", "type": "string", "jsonPath": ".status.claimedBy.name"}"#,
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"}"#,
     printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}"#
 )]
 #[serde(rename_all = "camelCase", from = "Option<SpecOnTheWire>")]

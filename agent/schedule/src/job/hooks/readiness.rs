@@ -37,5 +37,9 @@ fn assess(hook: &UpgradeJobHook) -> (bool, &'static str, String) {
             "spec.events is empty: the hook never runs".to_owned(),
         );
     }
-    (true, "Usable", "the hook can be used".to_owned())
+    (
+        true,
+        "Usable",
+        "the hook can be used; the server checks its Job in full when that is created".to_owned(),
+    )
 }
