@@ -1,7 +1,7 @@
 //! Wire types of Drydock and of the systems it meets: Open Cluster Management, OpenShift, the Operator Lifecycle Manager.
 //!
 //! Ours ([`mcu`], [`upgradeconfig`], [`schedule`]) carry the schema from which `crds/` is generated. Foreign kinds ([`ocm`],
-//! [`openshift`], [`machine_api`], [`olm`]) are lenient: they name the fields that Drydock reads and keep all others, so that one odd object
+//! [`openshift`], [`machine_api`], [`olm`], [`prometheus`]) are lenient: they name the fields that Drydock reads and keep all others, so that one odd object
 //! never blinds a watch and what is written back is whole. No I/O and no decisions here.
 
 pub mod conditions;
@@ -16,6 +16,7 @@ pub mod mcu;
 pub mod ocm;
 pub mod olm;
 pub mod openshift;
+pub mod prometheus;
 pub mod release;
 pub mod schedule;
 pub mod selector;

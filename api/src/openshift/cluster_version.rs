@@ -139,7 +139,23 @@ pub struct ConditionalUpdate {
     /// `Recommended`: does a risk apply?
     #[serde(skip_serializing_if = "List::is_absent")]
     pub conditions: List<ForeignCondition>,
-    /// All other fields (the risks).
+    /// What may apply to the cluster.
+    #[serde(skip_serializing_if = "List::is_absent")]
+    pub risks: List<ConditionalUpdateRisk>,
+    /// All other fields.
+    #[serde(flatten)]
+    pub other: Fields,
+}
+
+/// What may apply to a cluster and then speaks against a release.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ConditionalUpdateRisk {
+    /// Its name.
+    pub name: String,
+    /// What it is, for people.
+    pub message: String,
+    /// All other fields.
     #[serde(flatten)]
     pub other: Fields,
 }

@@ -1,5 +1,8 @@
 //! MachineConfigPool: nodes that share a configuration and are updated together.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::{Fields, List, conditions::ForeignCondition, foreign::foreign_kind};
@@ -23,6 +26,24 @@ pub struct MachineConfigPoolSpec {
     /// All other fields.
     #[serde(flatten)]
     pub other: Fields,
+}
+
+impl MachineConfigPoolSpec {
+    /// Which nodes are in the pool; nothing if it does not say, or what it says is no selector.
+    pub fn node_selector(&self) -> Option<LabelSelector> {
+        self.read("nodeSelector")
+    }
+
+    /// How many nodes may be unavailable at a time, as a number or a percentage.
+    pub fn max_unavailable(&self) -> Option<IntOrString> {
+        self.read("maxUnavailable")
+    }
+
+    /// A field whose type is closed: read here, so that an odd value does not make the whole pool unreadable.
+    fn read<T: DeserializeOwned>(&self, field: &str) -> Option<T> {
+        let value = self.other.get(field)?;
+        serde_json::from_value(value.clone()).ok()
+    }
 }
 
 /// A rendered MachineConfig.

@@ -2,8 +2,10 @@
 
 pub mod cluster_operator;
 pub mod cluster_version;
+pub mod machine_config;
 pub mod machine_config_pool;
 
 pub use cluster_operator::ClusterOperator;
 pub use cluster_version::ClusterVersion;
+pub use machine_config::MachineConfig;
 pub use machine_config_pool::MachineConfigPool;
