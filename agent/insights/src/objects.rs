@@ -1,0 +1,117 @@
+//! Facts of objects that were written to files: single ones, or lists as `kubectl get -o yaml` writes them, and alerts as Prometheus answers
+//! them.
+
+use std::collections::BTreeMap;
+
+use drydock_api::fact::{Fact, Unread};
+use drydock_api::openshift::{ClusterVersion, MachineConfig};
+use drydock_api::prometheus::AlertsResponse;
+use k8s_openapi::api::apps::v1::Deployment;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::facts::{ClusterFacts, operator_image};
+
+/// The Deployment of the machine config operator.
+const MACHINE_CONFIG_OPERATOR: &str = "machine-config-operator";
+
+/// Why objects say nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectsError {
+    /// There is no ClusterVersion among them.
+    #[error(
+        "no cluster version information available - there must be a ClusterVersion, as `oc get clusterversion version -o yaml` writes it"
+    )]
+    NoClusterVersion,
+    /// The ClusterVersion is none.
+    #[error("the ClusterVersion is not one: {0}")]
+    InvalidClusterVersion(serde_json::Error),
+}
+
+/// Facts of documents. Objects of kinds that nothing is said of are left out.
+///
+/// # Errors
+/// If there is no ClusterVersion.
+pub fn facts(documents: Vec<Value>) -> Result<ClusterFacts, ObjectsError> {
+    let mut objects = Objects::default();
+    for document in documents {
+        objects.add(document);
+    }
+    let versions = objects.take("ClusterVersion");
+    let version = versions
+        .into_iter()
+        .next()
+        .ok_or(ObjectsError::NoClusterVersion)?;
+    let version: ClusterVersion =
+        serde_json::from_value(version).map_err(ObjectsError::InvalidClusterVersion)?;
+    let configs: Fact<Vec<MachineConfig>> = objects.read("MachineConfig");
+    let deployments: Fact<Vec<Deployment>> = objects.read("Deployment");
+    Ok(ClusterFacts {
+        version,
+        operators: objects.read("ClusterOperator"),
+        pools: objects.read("MachineConfigPool"),
+        nodes: objects.read("Node"),
+        configs: configs.map(|configs| configs.iter().collect()),
+        operator_image: deployments.map(|deployments| {
+            let mut named = deployments
+                .iter()
+                .filter(|deployment| deployment.metadata.name.as_deref() == Some(MACHINE_CONFIG_OPERATOR));
+            named.find_map(operator_image)
+        }),
+        alerts: match objects.alerts {
+            Some(alerts) => serde_json::from_value::<AlertsResponse>(alerts)
+                .map(|answer| answer.data.alerts)
+                .map_err(|error| Unread::Failed(format!("parsing alerts: {error}"))),
+            None => Err(Unread::NotAsked),
+        },
+    })
+}
+
+/// Objects by their kinds.
+#[derive(Default)]
+struct Objects {
+    by_kind: BTreeMap<String, Vec<Value>>,
+    alerts: Option<Value>,
+}
+
+impl Objects {
+    fn add(&mut self, mut document: Value) {
+        let kind = kind_of(&document).to_owned();
+        if kind.is_empty() && document.pointer("/data/alerts").is_some() {
+            self.alerts = Some(document);
+            return;
+        }
+        let Some(of_items) = kind.strip_suffix("List") else {
+            self.by_kind.entry(kind).or_default().push(document);
+            return;
+        };
+        let Some(Value::Array(items)) = document.get_mut("items").map(Value::take) else {
+            return;
+        };
+        for item in items {
+            // Items of a list of one kind need not say which it is.
+            let kind = first(kind_of(&item), of_items).to_owned();
+            self.by_kind.entry(kind).or_default().push(item);
+        }
+    }
+
+    fn take(&mut self, kind: &str) -> Vec<Value> {
+        self.by_kind.remove(kind).unwrap_or_default()
+    }
+
+    fn read<K: DeserializeOwned>(&mut self, kind: &str) -> Fact<Vec<K>> {
+        let objects = self.take(kind).into_iter();
+        objects
+            .map(serde_json::from_value)
+            .collect::<Result<_, _>>()
+            .map_err(|error| Unread::Failed(format!("a {kind} is not one: {error}")))
+    }
+}
+
+fn kind_of(object: &Value) -> &str {
+    object.get("kind").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn first<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
+    if text.is_empty() { otherwise } else { text }
+}

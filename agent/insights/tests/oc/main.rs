@@ -1,0 +1,11 @@
+//! What is printed of the objects of real clusters is what `oc` prints of them, to the byte.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends by panicking"
+)]
+
+mod fixtures;
+mod recommend;
+mod status;
