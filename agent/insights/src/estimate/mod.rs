@@ -2,6 +2,8 @@
 
 mod history;
 mod operators;
+#[cfg(test)]
+mod tests;
 mod workers;
 
 pub use history::{baseline, own_durations, remaining_by_history};

@@ -10,6 +10,8 @@ mod node_state;
 mod nodes;
 mod operators;
 mod pools;
+#[cfg(test)]
+mod tests;
 
 use drydock_api::conditions::{AnyCondition, find};
 use drydock_api::fact::Unread;
