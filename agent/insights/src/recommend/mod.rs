@@ -3,6 +3,8 @@
 mod choice;
 mod concerns;
 mod targets;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use drydock_insights::estimate::Method;
 use drydock_insights::facts::ClusterFacts;
 use drydock_insights::objects;
+use drydock_insights::render::{self, Details};
 use drydock_insights::status::{StatusReport, assess};
 use jiff::{SignedDuration, Timestamp};
 
@@ -50,4 +51,13 @@ pub fn status(name: &str, method: Method) -> Option<StatusReport> {
 pub fn printed(folder: &str, file: &str) -> Option<String> {
     let path = self::folder(folder)?.join(file);
     Some(fs::read_to_string(path).unwrap())
+}
+
+/// The lines that are printed of a folder, as it is with `oc`'s estimate.
+pub fn printed_lines(name: &str, details: Details) -> Vec<String> {
+    let report = status(name, Method::Oc).unwrap();
+    render::status(&report, details)
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }

@@ -6,6 +6,8 @@
     reason = "a test ends by panicking"
 )]
 
+mod arbitrary;
+mod essence;
 mod fixtures;
 mod recommend;
 mod status;

@@ -16,7 +16,8 @@ pub fn recommendation(name: &str, view: &RecommendationView) -> Option<Rendered>
     Some(render::recommendation(&recommendation, view))
 }
 
-fn of_version(version: &str, accepted: &[&str]) -> RecommendationView {
+/// What is asked of a release.
+pub fn of_version(version: &str, accepted: &[&str]) -> RecommendationView {
     RecommendationView {
         version: Some(version.parse().unwrap()),
         accepted: accepted
