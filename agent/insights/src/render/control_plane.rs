@@ -8,7 +8,7 @@ use super::escape::line;
 use crate::status::{ControlPlane, OperatorCounts, UpdatingOperator};
 use crate::times;
 
-/// Shorter times are not told apart.
+/// What is shorter is not shown more exactly.
 const VAGUE: SignedDuration = SignedDuration::from_mins(10);
 /// The longest reason that is shown whole.
 const LONGEST_REASON: usize = 20;

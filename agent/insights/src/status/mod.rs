@@ -143,19 +143,30 @@ pub fn assess(facts: &ClusterFacts, now: Timestamp, method: Method) -> Result<St
     })
 }
 
-/// What of pools and nodes could not be read.
+/// What of pools and nodes could not be read, and what that means.
 fn notes(facts: &ClusterFacts) -> Vec<String> {
     let unread = [
-        ("the machine config pools", facts.pools.as_ref().err()),
-        ("the nodes", facts.nodes.as_ref().err()),
-        ("the machine configs", facts.configs.as_ref().err()),
+        (
+            "the machine config pools",
+            "nodes are not looked at",
+            facts.pools.as_ref().err(),
+        ),
+        ("the nodes", "they are not looked at", facts.nodes.as_ref().err()),
+        (
+            "the machine configs",
+            "versions of nodes are not known, and nodes are compared with the configurations of their pools",
+            facts.configs.as_ref().err(),
+        ),
         (
             "the Deployment of the machine config operator",
+            "only its version says whether that operator is updated",
             facts.operator_image.as_ref().err(),
         ),
     ];
-    let unread = unread.into_iter().filter_map(|(what, why)| Some((what, why?)));
+    let unread = unread
+        .into_iter()
+        .filter_map(|(what, so, why)| Some((what, so, why?)));
     unread
-        .map(|(what, why)| format!("{what} could not be read and are not looked at: {why}"))
+        .map(|(what, so, why)| format!("{what} could not be read, so {so}: {why}"))
         .collect()
 }

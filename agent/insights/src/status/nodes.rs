@@ -48,8 +48,8 @@ pub struct NodeStatus {
 pub struct Target<'a> {
     /// The release of the present update; nothing if there was none.
     pub version: Option<&'a str>,
-    /// By which release MachineConfigs were rendered.
-    pub configs: &'a ConfigVersions,
+    /// By which release MachineConfigs were rendered; nothing if that could not be read, so that only their names tell.
+    pub configs: Option<&'a ConfigVersions>,
     /// Whether only the architecture changes, so that versions do not tell.
     pub is_multi_arch_migration: bool,
     /// The moment that is looked at.
@@ -123,16 +123,23 @@ impl Progress {
     fn of(node: &Node, pool: &MachineConfigPool, target: Target<'_>) -> Self {
         let current = annotation(node, keys::CURRENT_CONFIG);
         let desired = annotation(node, keys::DESIRED_CONFIG);
-        let current_version = target.configs.of(current);
-        let is_of_update = |version: Option<&str>| version.is_some() && version == target.version;
         let has_desired = current == desired;
         let is_latest = desired == pool_config(pool);
+        let Some(configs) = target.configs else {
+            return Self {
+                version: None,
+                is_updated: has_desired && is_latest,
+                is_updating: !has_desired && is_latest,
+            };
+        };
+        let current_version = configs.of(current);
+        let is_of_update = |version: Option<&str>| version.is_some() && version == target.version;
         let tells_by_config =
             target.is_multi_arch_migration && node.annotations().contains_key(keys::DESIRED_CONFIG);
         let is_updated = is_of_update(current_version) && (!tells_by_config || (has_desired && is_latest));
         let is_updating = !is_updated
             && current_version.is_some()
-            && is_of_update(target.configs.of(desired))
+            && is_of_update(configs.of(desired))
             && !has_desired
             && is_latest;
         Self {

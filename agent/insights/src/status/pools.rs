@@ -15,7 +15,7 @@ use super::node_state::NodePhase;
 use super::nodes::{self, NodeStatus, Target};
 use super::{MASTER, WORKER};
 use crate::estimate::{PoolEstimate, max_unavailable, remaining_of_pool};
-use crate::facts::{ClusterFacts, ConfigVersions};
+use crate::facts::ClusterFacts;
 use crate::insight::{Impact, Insight, Level, Resource, Scope};
 
 /// Where to read what to do.
@@ -117,7 +117,8 @@ impl PoolStatus {
     }
 }
 
-/// Looks at all pools, in the order in which they were read. What is not known of nodes and configurations is taken for none.
+/// Looks at all pools, in the order in which they were read. Without their nodes, nothing is said of
+/// them.
 pub fn assess(
     facts: &ClusterFacts,
     status: &ClusterVersionStatus,
@@ -127,13 +128,12 @@ pub fn assess(
     let (Ok(pools), Ok(nodes)) = (&facts.pools, &facts.nodes) else {
         return (Vec::new(), Vec::new());
     };
-    let no_configs = ConfigVersions::default();
     let target = Target {
         version: status
             .history
             .first()
             .map(|present| present.version.as_deref().unwrap_or_default()),
-        configs: facts.configs.as_ref().unwrap_or(&no_configs),
+        configs: facts.configs.as_ref().ok(),
         is_multi_arch_migration: is_multi_arch_migration(&status.history) && is_progressing,
         now,
     };

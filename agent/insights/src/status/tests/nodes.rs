@@ -40,6 +40,23 @@ fn a_node_whose_configuration_is_not_known_has_an_unknown_version() {
 }
 
 #[test]
+fn without_machine_configs_nodes_are_compared_with_the_configurations_of_their_pools() {
+    let broken = json!({"kind": "MachineConfig", "metadata": {"name": 7}});
+    let phase = |annotations: &[(&str, &str)]| {
+        let update = update([
+            pool("worker"),
+            broken.clone(),
+            node("node-one", "worker", annotations),
+        ]);
+        assert_eq!(node_of(&update).version, None);
+        node_of(&update).phase
+    };
+    assert_eq!(phase(&NEW), NodePhase::Updated);
+    assert_eq!(phase(&OLD), NodePhase::Pending);
+    assert_eq!(phase(&moving("Working", &[])), NodePhase::Updating);
+}
+
+#[test]
 fn a_working_daemon_updates_its_node() {
     let found = worker(&moving("Working", &[]));
     assert_eq!(
