@@ -9,6 +9,7 @@ use openshift_sandbox::cluster::Fault;
 
 use kube_sandbox::pace::Pace;
 
+use crate::cluster::{self, ClusterArguments};
 use crate::completion::{CompletionArguments, Words};
 use crate::plan::PlanArguments;
 use crate::schedule::{self, ScheduleArguments};
@@ -40,6 +41,9 @@ pub enum Command {
     /// Forecast an upgrade on the fleet as it is: when it ends, what may stop it, what it waits for, and what does not start
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArguments),
+    /// Show how the update of one cluster proceeds, and which updates it may have, as `oc adm upgrade` does
+    #[command(after_help = cluster::arguments::EXAMPLES)]
+    Cluster(ClusterArguments),
     /// Show the maintenance schedules of a cluster: when each runs next and what would come of it; leave a maintenance out, or start one
     #[command(after_help = schedule::arguments::EXAMPLES)]
     Schedule(ScheduleArguments),

@@ -1,6 +1,7 @@
 //! The `kubectl drydock` plugin.
 
 mod arguments;
+mod cluster;
 mod completion;
 mod demo;
 mod kubeconfig;
@@ -78,6 +79,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Plan(arguments) => runtime.block_on(plan::run(&arguments)),
+        Command::Cluster(arguments) => runtime.block_on(cluster::run(&arguments)),
         Command::Schedule(arguments) => {
             runtime.block_on(schedule::run(&arguments))?;
             Ok(ExitCode::SUCCESS)

@@ -21,6 +21,7 @@ pub struct Server {
     pub namespace: String,
     /// Its clock.
     pub time: ServerTime,
+    config: Config,
 }
 
 impl Server {
@@ -48,12 +49,31 @@ impl Server {
         let metrics =
             RequestMetrics::register(&prometheus::Registry::new()).context("registering request metrics")?;
         let time = ServerTime::new(Clock::system());
-        let client = client::from_config_with_server_time(config, &metrics, &time)?;
+        let client = client::from_config_with_server_time(config.clone(), &metrics, &time)?;
         Ok(Self {
             client,
             namespace,
             time,
+            config,
         })
+    }
+
+    /// A client of another server of the cluster, such as one behind a route: it gets the same token, and is trusted by the same authorities,
+    /// but gets no client certificate.
+    ///
+    /// # Errors
+    /// If the host is none, or the credentials of the kubeconfig cannot be used.
+    pub fn client_of_host(&self, host: &str) -> anyhow::Result<Client> {
+        let mut config = self.config.clone();
+        config.cluster_url = format!("https://{host}").parse().context("reading a host")?;
+        config.tls_server_name = None;
+        config.auth_info.client_certificate = None;
+        config.auth_info.client_certificate_data = None;
+        config.auth_info.client_key = None;
+        config.auth_info.client_key_data = None;
+        let metrics =
+            RequestMetrics::register(&prometheus::Registry::new()).context("registering request metrics")?;
+        Ok(client::from_config(config, &metrics)?)
     }
 
     /// What time it is there.

@@ -31,6 +31,7 @@ impl Hub {
             client,
             namespace,
             time,
+            ..
         } = Server::connect(connection).await?;
         Ok(Self {
             client,

@@ -30,6 +30,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("drydock-engine", &["drydock-api"]),
     ("drydock-schedule", &["drydock-api"]),
+    ("drydock-insights", &["drydock-api"]),
     (
         "drydock-agent",
         &[
@@ -60,6 +61,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "drydock-api",
             "drydock-forecast",
             "drydock-hub",
+            "drydock-insights",
             "drydock-objects",
             "drydock-rollout",
             "drydock-runtime",
@@ -83,6 +85,7 @@ const PURE: &[(&str, &[&str])] = &[
     ),
     ("drydock-engine", &["kube-client", "reqwest", "tokio"]),
     ("drydock-schedule", &["kube-client", "reqwest", "tokio"]),
+    ("drydock-insights", &["kube-client", "reqwest", "tokio"]),
     ("drydock-api", &["kube-client", "reqwest", "tokio"]),
 ];
 

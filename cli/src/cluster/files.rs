@@ -1,0 +1,77 @@
+//! Objects of a cluster in files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use drydock_insights::facts::ClusterFacts;
+use drydock_insights::objects;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+/// What is read of a folder at most: a dump of a large cluster is smaller.
+const LARGEST: u64 = 512 * 1024 * 1024;
+/// What files of objects end with.
+const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
+/// What `oc` adds to the moment of objects in files. Without it, a progress that began at that moment would be printed otherwise.
+const OFFSET: SignedDuration = SignedDuration::from_nanos(368_975);
+
+/// The facts of a folder.
+///
+/// # Errors
+/// If a file cannot be read, or there is no ClusterVersion.
+pub fn read(folder: &Path) -> anyhow::Result<ClusterFacts> {
+    let files = files(folder).with_context(|| format!("reading {}", folder.display()))?;
+    let mut documents = Vec::new();
+    let mut size = 0;
+    for file in files {
+        let reading = || format!("reading {}", file.display());
+        size += fs::metadata(&file).with_context(reading)?.len();
+        ensure!(
+            size <= LARGEST,
+            "the files of {} are too large: keep only those of the cluster's own objects",
+            folder.display()
+        );
+        documents.extend(parse(&file).with_context(reading)?);
+    }
+    objects::facts(documents).with_context(|| format!("reading {}", folder.display()))
+}
+
+/// When something last happened to objects in files: that is their present moment.
+///
+/// # Errors
+/// If no condition says when it last changed.
+pub fn moment(facts: &ClusterFacts) -> anyhow::Result<Timestamp> {
+    let last = facts
+        .last_transition()
+        .context("no condition says when it last changed: give --now")?;
+    last.checked_add(OFFSET).context("adding to a time")
+}
+
+/// The name of a folder.
+pub fn name(folder: &Path) -> String {
+    let absolute = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+    let name = absolute.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)?;
+    let mut files = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()?;
+    files.retain(|path| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        ending.is_some_and(|ending| ENDINGS.contains(&ending)) && path.is_file()
+    });
+    files.sort();
+    Ok(files)
+}
+
+fn parse(file: &Path) -> anyhow::Result<Vec<Value>> {
+    let text = fs::read_to_string(file)?;
+    if file.extension().is_some_and(|ending| ending == "json") {
+        return Ok(vec![serde_json::from_str(&text)?]);
+    }
+    Ok(serde_saphyr::from_multiple(&text)?)
+}

@@ -1,0 +1,119 @@
+//! The objects of a cluster, as its API server answers them. Lists are read in pages; of MachineConfigs, which are large, only the metadata.
+
+use std::fmt::Debug;
+
+use anyhow::Context;
+use drydock_api::fact::{Fact, Unread};
+use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfig, MachineConfigPool};
+use drydock_insights::facts::{ClusterFacts, ConfigVersions, config_version, operator_image};
+use drydock_runtime::pages::list_all;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Node;
+use kube::api::ListParams;
+use kube::core::PartialObjectMeta;
+use kube::{Api, Client, ResourceExt};
+use serde::de::DeserializeOwned;
+
+use super::alerts;
+use crate::server::Server;
+
+/// OpenShift's ClusterVersion.
+const CLUSTER_VERSION: &str = "version";
+/// The machine config operator, and its Deployment.
+const MACHINE_CONFIG_OPERATOR: &str = "machine-config-operator";
+/// Where it is.
+const MACHINE_CONFIG_NAMESPACE: &str = "openshift-machine-config-operator";
+/// Objects of a page.
+const PAGE: u32 = 500;
+
+/// What is read of a cluster.
+///
+/// # Errors
+/// If there is no ClusterVersion.
+pub async fn read(server: &Server) -> anyhow::Result<ClusterFacts> {
+    let client = &server.client;
+    let (version, operators, pools, nodes, configs, operator_image, alerts) = futures::join!(
+        cluster_version(client),
+        listed::<ClusterOperator>(client),
+        listed::<MachineConfigPool>(client),
+        listed::<Node>(client),
+        config_versions(client),
+        image(client),
+        alerts::read(server),
+    );
+    Ok(ClusterFacts {
+        version: version?,
+        operators,
+        pools,
+        nodes,
+        configs,
+        operator_image,
+        alerts,
+    })
+}
+
+/// The ClusterVersion, and the alerts: all that recommendations need.
+///
+/// # Errors
+/// If there is no ClusterVersion.
+pub async fn read_version(server: &Server) -> anyhow::Result<ClusterFacts> {
+    let (version, alerts) = futures::join!(cluster_version(&server.client), alerts::read(server));
+    Ok(ClusterFacts {
+        version: version?,
+        operators: Err(Unread::NotAsked),
+        pools: Err(Unread::NotAsked),
+        nodes: Err(Unread::NotAsked),
+        configs: Err(Unread::NotAsked),
+        operator_image: Err(Unread::NotAsked),
+        alerts,
+    })
+}
+
+async fn cluster_version(client: &Client) -> anyhow::Result<ClusterVersion> {
+    let api: Api<ClusterVersion> = Api::all(client.clone());
+    let found = api.get_opt(CLUSTER_VERSION).await;
+    found
+        .context("reading the ClusterVersion")?
+        .context("no cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version")
+}
+
+async fn listed<K>(client: &Client) -> Fact<Vec<K>>
+where
+    K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
+{
+    let listed = list_all(&Api::<K>::all(client.clone()), ListParams::default()).await;
+    listed.map_err(|error| failed(&error))
+}
+
+async fn config_versions(client: &Client) -> Fact<ConfigVersions> {
+    let api: Api<MachineConfig> = Api::all(client.clone());
+    let mut parameters = ListParams::default().limit(PAGE);
+    let mut found = Vec::<PartialObjectMeta<MachineConfig>>::new();
+    loop {
+        let page = api
+            .list_metadata(&parameters)
+            .await
+            .map_err(|error| failed(&error))?;
+        found.extend(page.items);
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => parameters = parameters.continue_token(&token),
+            None => break,
+        }
+    }
+    let versions = found
+        .iter()
+        .filter_map(|config| config_version(config.name_any(), config.annotations()));
+    Ok(versions.collect())
+}
+
+async fn image(client: &Client) -> Fact<Option<String>> {
+    let api: Api<Deployment> = Api::namespaced(client.clone(), MACHINE_CONFIG_NAMESPACE);
+    let deployment = api.get_opt(MACHINE_CONFIG_OPERATOR).await;
+    let deployment = deployment.map_err(|error| failed(&error))?;
+    Ok(deployment.as_ref().and_then(operator_image))
+}
+
+/// Why something could not be read.
+pub fn failed(error: &kube::Error) -> Unread {
+    Unread::Failed(error.to_string())
+}
