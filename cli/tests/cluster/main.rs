@@ -14,6 +14,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use drydock_api::conditions::is_true;
+use drydock_api::openshift::ClusterVersion;
+use kube::api::{Patch, PatchParams};
+use kube::runtime::wait::await_condition;
+use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use sandbox::Sandbox;
@@ -174,7 +179,7 @@ fn a_folder_must_have_a_cluster_version_and_flags_that_fit() {
 
 #[tokio::test]
 async fn a_cluster_is_asked_itself() {
-    let sandbox = Sandbox::start(&["--speed", "1", "--clusters", "1"]);
+    let sandbox = Sandbox::start(&["--speed", "60", "--clusters", "1"]);
     let of_cluster = ["--context", "dev1"];
     let with = |words: &[&'static str]| -> Vec<&'static str> {
         ["cluster"]
@@ -196,6 +201,29 @@ async fn a_cluster_is_asked_itself() {
         "{printed}"
     );
     assert!(printed.contains("\nUpdates to 4."), "{printed}");
+    begin_update(&sandbox.client("dev1").await).await;
+    let updating = sandbox.prints(&with(&["status", "--estimate=history"]));
+    assert!(
+        updating.starts_with("= Control Plane =\nAssessment:      Progressing\nTarget Version:  4."),
+        "{updating}"
+    );
+    assert!(updating.contains("\n= Update Health =\n"), "{updating}");
     let hub = sandbox.refuses(&["cluster", "status", "--context", "hub"]);
     assert!(hub.contains("ClusterVersion"), "{hub}");
+}
+
+/// Asks for the first of the available updates, and waits until it is under way.
+async fn begin_update(client: &Client) {
+    let api: Api<ClusterVersion> = Api::all(client.clone());
+    let version = api.get("version").await.unwrap();
+    let update = version.status.unwrap().available_updates[0].clone();
+    let patch = json!({"spec": {"desiredUpdate": {"version": update.version}}});
+    api.patch("version", &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
+    let is_under_way = |version: Option<&ClusterVersion>| {
+        let status = version.and_then(|version| version.status.as_ref());
+        status.is_some_and(|status| is_true(&status.conditions, "Progressing"))
+    };
+    await_condition(api, "version", is_under_way).await.unwrap();
 }
