@@ -1,6 +1,7 @@
 //! The API server that a command talks to, found as kubectl does.
 
 use anyhow::Context;
+use drydock_api::fact::Unread;
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::server_time::ServerTime;
@@ -80,4 +81,12 @@ impl Server {
     pub fn now(&self) -> Timestamp {
         self.time.clock().now()
     }
+}
+
+/// Why something could not be read: the server's own words where it says why.
+pub fn unread(error: &kube::Error) -> Unread {
+    Unread::Failed(match error {
+        kube::Error::Api(status) => status.message.clone(),
+        error => error.to_string(),
+    })
 }

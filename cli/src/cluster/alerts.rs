@@ -7,8 +7,7 @@ use http::Request;
 use kube::Client;
 use serde_json::Value;
 
-use super::live::failed;
-use crate::server::Server;
+use crate::server::{Server, unread};
 
 /// Where both are.
 const NAMESPACE: &str = "openshift-monitoring";
@@ -65,5 +64,5 @@ async fn get<T: serde::de::DeserializeOwned>(client: &Client, path: &str) -> Fac
     let request = Request::get(path)
         .body(Vec::new())
         .map_err(|error| Unread::Failed(error.to_string()))?;
-    client.request(request).await.map_err(|error| failed(&error))
+    client.request(request).await.map_err(|error| unread(&error))
 }

@@ -15,7 +15,7 @@ use kube::{Api, Client, ResourceExt};
 use serde::de::DeserializeOwned;
 
 use super::alerts;
-use crate::server::Server;
+use crate::server::{Server, unread};
 
 /// OpenShift's ClusterVersion.
 const CLUSTER_VERSION: &str = "version";
@@ -82,7 +82,7 @@ where
     K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
 {
     let listed = list_all(&Api::<K>::all(client.clone()), ListParams::default()).await;
-    listed.map_err(|error| failed(&error))
+    listed.map_err(|error| unread(&error))
 }
 
 async fn config_versions(client: &Client) -> Fact<ConfigVersions> {
@@ -93,7 +93,7 @@ async fn config_versions(client: &Client) -> Fact<ConfigVersions> {
         let page = api
             .list_metadata(&parameters)
             .await
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| unread(&error))?;
         found.extend(page.items);
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(token) => parameters = parameters.continue_token(&token),
@@ -109,11 +109,6 @@ async fn config_versions(client: &Client) -> Fact<ConfigVersions> {
 async fn image(client: &Client) -> Fact<Option<String>> {
     let api: Api<Deployment> = Api::namespaced(client.clone(), MACHINE_CONFIG_NAMESPACE);
     let deployment = api.get_opt(MACHINE_CONFIG_OPERATOR).await;
-    let deployment = deployment.map_err(|error| failed(&error))?;
+    let deployment = deployment.map_err(|error| unread(&error))?;
     Ok(deployment.as_ref().and_then(operator_image))
-}
-
-/// Why something could not be read.
-pub fn failed(error: &kube::Error) -> Unread {
-    Unread::Failed(error.to_string())
 }

@@ -21,7 +21,7 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
-use crate::server::Server;
+use crate::server::{Server, unread};
 
 /// OpenShift's ClusterVersion.
 const CLUSTER_VERSION: &str = "version";
@@ -119,7 +119,7 @@ impl ObservedCluster {
         }
         let api: Api<UpgradeJob> = Api::namespaced(client.clone(), &job.namespace);
         let found = api.get_opt(&job.name).await;
-        let state = HolderState::of(found.map_err(|error| failed(&error))?.as_ref());
+        let state = HolderState::of(found.map_err(|error| unread(&error))?.as_ref());
         Ok(ObservedHolder { job, state })
     }
 
@@ -265,19 +265,11 @@ where
             K::kind(&()),
             K::api_version(&())
         ))),
-        Err(error) => Err(failed(&error)),
+        Err(error) => Err(unread(&error)),
     }
 }
 
 async fn cluster_version(client: &Client) -> Fact<ClusterVersion> {
     let api: Api<ClusterVersion> = Api::all(client.clone());
-    api.get(CLUSTER_VERSION).await.map_err(|error| failed(&error))
-}
-
-/// The server's own words where it says why.
-fn failed(error: &kube::Error) -> Unread {
-    Unread::Failed(match error {
-        kube::Error::Api(status) => status.message.clone(),
-        error => error.to_string(),
-    })
+    api.get(CLUSTER_VERSION).await.map_err(|error| unread(&error))
 }
