@@ -7,6 +7,7 @@ use kube::core::CustomResourceExt;
 use serde_json::Value;
 
 use crate::{
+    insights,
     mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord},
     schedule, upgradeconfig,
 };
@@ -23,6 +24,10 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         schedule::UpgradeSuspensionWindow::crd(),
         schedule::NodeForceDrain::crd(),
         schedule::ManagedClusterVersion::crd(),
+        insights::UpdateInformer::crd(),
+        insights::UpdateStatus::crd(),
+        insights::UpdatePlan::crd(),
+        insights::UpdatePlanInsight::crd(),
     ];
     for definition in &mut definitions {
         let kind = definition.spec.names.kind.clone();
@@ -49,17 +54,19 @@ fn needs_spec(group: &str, kind: &str) -> bool {
     match group {
         schedule::GROUP => kind == "UpgradeConfig",
         "upgrade.managed.openshift.io" => false,
+        insights::GROUP => kind != "UpdateStatus",
         _ => true,
     }
 }
 
-/// The file of a definition in `crds/`. Maintenance schedules have a folder of their own: two kinds share their plurals with others.
+/// The file of a definition in `crds/`. Maintenance schedules have a folder of their own, since two kinds share their plurals with
+/// others, and so have update insights, which only the agent needs.
 pub fn file_name(definition: &CustomResourceDefinition) -> String {
     let plural = &definition.spec.names.plural;
-    if definition.spec.group == schedule::GROUP {
-        format!("schedule/{plural}.yaml")
-    } else {
-        format!("{plural}.yaml")
+    match definition.spec.group.as_str() {
+        schedule::GROUP => format!("schedule/{plural}.yaml"),
+        insights::GROUP => format!("insights/{plural}.yaml"),
+        _ => format!("{plural}.yaml"),
     }
 }
 

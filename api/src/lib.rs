@@ -1,6 +1,6 @@
 //! Wire types of Drydock and of the systems it meets: Open Cluster Management, OpenShift, the Operator Lifecycle Manager.
 //!
-//! Ours ([`mcu`], [`upgradeconfig`], [`schedule`]) carry the schema from which `crds/` is generated. Foreign kinds ([`ocm`],
+//! Ours ([`mcu`], [`upgradeconfig`], [`schedule`], [`insights`]) carry the schema from which `crds/` is generated. Foreign kinds ([`ocm`],
 //! [`openshift`], [`machine_api`], [`olm`], [`prometheus`]) are lenient: they name the fields that Drydock reads and keep all others, so that one odd object
 //! never blinds a watch and what is written back is whole. No I/O and no decisions here.
 
@@ -9,6 +9,7 @@ mod crd;
 pub mod duration;
 pub mod fact;
 mod foreign;
+pub mod insights;
 pub mod list;
 pub mod lock;
 pub mod machine_api;

@@ -27,6 +27,7 @@ fn crds_are_up_to_date() {
     }
     let mut present = files(&folder, "");
     present.append(&mut files(&folder.join("schedule"), "schedule/"));
+    present.append(&mut files(&folder.join("insights"), "insights/"));
     assert_eq!(present, expected, "crds/ holds no other definition");
 }
 

@@ -4,7 +4,9 @@ use std::{fs, path::Path};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crds");
-    fs::create_dir_all(folder.join("schedule"))?;
+    for group in ["schedule", "insights"] {
+        fs::create_dir_all(folder.join(group))?;
+    }
     for definition in drydock_api::crds() {
         let file = folder.join(drydock_api::file_name(&definition));
         fs::write(file, drydock_api::to_yaml(&definition)?)?;

@@ -1,0 +1,190 @@
+//! UpdatePlan: an update that somebody thinks of (insights.md, section 1.6).
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{InformerState, Level};
+
+/// An update that is not under way yet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
+#[kube(
+    group = "config.openshift.io",
+    version = "v1beta1",
+    kind = "UpdatePlan",
+    plural = "updateplans",
+    singular = "updateplan",
+    shortname = "uplan",
+    status = "UpdatePlanStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    doc = "UpdatePlan is an update that is planned: what would be a problem, and whether it may start.",
+    validation = Rule::new("self.metadata.name == 'update-plan-' + self.spec.targetRelease.lowerAscii().replace('+', '.')")
+        .message("the name must be update-plan- and the target release, in lower case and with . for +: there is one plan for each target"),
+    printcolumn = r#"{"name": "Target", "type": "string", "jsonPath": ".spec.targetRelease"}"#,
+    printcolumn = r#"{"name": "Phase", "type": "string", "jsonPath": ".status.phase"}"#,
+    printcolumn = r#"{"name": "Verdict", "type": "string", "jsonPath": ".status.verdict"}"#,
+    printcolumn = r#"{"name": "Unaccepted", "type": "integer", "jsonPath": ".status.counts.unaccepted"}"#,
+    printcolumn = r#"{"name": "Collected", "type": "date", "jsonPath": ".status.collectedAt"}"#,
+    printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}"#
+)]
+#[serde(rename_all = "camelCase")]
+pub struct UpdatePlanSpec {
+    /// The version that the update would lead to.
+    #[schemars(length(min = 1, max = 200))]
+    #[x_kube(
+        validation = Rule::new("self == oldSelf").message("targetRelease cannot be changed: create another plan"),
+        validation = Rule::new(r"self.matches('^(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z-]+([.][0-9A-Za-z-]+)*)?([+][0-9A-Za-z-]+([.][0-9A-Za-z-]+)*)?$')")
+            .message("targetRelease must be a version, for example 4.14.4")
+    )]
+    pub target_release: String,
+    /// The image of the release, where the version alone does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
+    pub target_image: Option<String>,
+    /// A later moment than before has everything asked anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refresh_requested_at: Option<Time>,
+}
+
+/// What has been found about a planned update.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpdatePlanStatus {
+    /// The `metadata.generation` that the status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// The version that the cluster ran when the informers were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 256))]
+    pub base_version: Option<String>,
+    /// How far it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<PlanPhase>,
+    /// When asking began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collecting_since: Option<Time>,
+    /// When every informer had answered, or was given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collected_at: Option<Time>,
+    /// How each informer answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 256))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    pub informers: Vec<PlanInformer>,
+    /// How many findings there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<InsightCounts>,
+    /// Whether the update should be started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Why it is not Go: the findings that nobody has accepted, the worst first, then those that somebody has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub reasons: Vec<VerdictReason>,
+    /// Populated, Accepted, Startable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+}
+
+/// How far a plan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PlanPhase {
+    /// Informers are being asked.
+    Collecting,
+    /// All of them have answered.
+    Ready,
+    /// The cluster or the plan has changed since, or it was long ago.
+    Stale,
+    /// At least one informer has no answer.
+    Failed,
+}
+
+/// How an informer answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanInformer {
+    /// The informer.
+    #[schemars(length(max = 63))]
+    pub name: String,
+    /// How it answered.
+    pub state: InformerState,
+    /// When it was asked last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_attempt: Option<Time>,
+}
+
+/// How many findings a plan has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InsightCounts {
+    /// All of them, those that need no acceptance included.
+    pub total: i64,
+    /// Those that are accepted.
+    pub accepted: i64,
+    /// Those that have to be accepted, and are not.
+    pub unaccepted: i64,
+    /// Those that have to be accepted and are not, by level.
+    pub unaccepted_by_level: LevelCounts,
+}
+
+/// Numbers of findings by level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LevelCounts {
+    /// Critical.
+    pub critical: i64,
+    /// Error.
+    pub error: i64,
+    /// Unknown.
+    pub unknown: i64,
+    /// Warning.
+    pub warning: i64,
+}
+
+/// Whether an update should be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum Verdict {
+    /// Nothing speaks against it.
+    Go,
+    /// Nothing holds it, but there are findings that somebody has accepted, or informers that were ignored.
+    Caution,
+    /// There are findings that nobody has accepted, or not every informer has answered yet.
+    Stop,
+}
+
+impl Verdict {
+    /// The verdict's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Go => "Go",
+            Self::Caution => "Caution",
+            Self::Stop => "Stop",
+        }
+    }
+}
+
+/// A finding that speaks against an update.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VerdictReason {
+    /// Who reports it.
+    #[schemars(length(max = 63))]
+    pub informer: String,
+    /// The finding; absent where the informer has not answered yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32))]
+    pub uuid: Option<String>,
+    /// How bad it is.
+    pub level: Level,
+    /// The headline.
+    #[schemars(length(max = 256))]
+    pub summary: String,
+    /// Somebody has accepted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<bool>,
+}
