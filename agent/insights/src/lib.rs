@@ -4,12 +4,25 @@
 //! [`facts`] are what is read of a cluster, or of [`objects`] in files; what could not be read is a fact, too. [`status`] says how an update proceeds, [`estimate`] how
 //! long it will take, [`recommend`] which updates there are and what speaks against them. [`render`] writes both as `oc adm upgrade status`
 //! and `oc adm upgrade recommend` do.
+//!
+//! [`hooks`] reads what informers answer, and [`identity`] says who a finding is; [`merge`] keeps what each informer has found, and
+//! [`update_status`] puts it together. [`plan`] decides about updates that are planned: what is asked, accepted and pruned, and whether one may
+//! start. [`online`] says how an informer is doing.
 
 pub mod estimate;
 pub mod facts;
+pub mod finding;
+pub mod hooks;
+pub mod identity;
+mod informer_name;
 pub mod insight;
+pub mod merge;
 pub mod objects;
+pub mod online;
 pub mod recommend;
 pub mod render;
 pub mod status;
 mod times;
+pub mod update_status;
+
+pub use informer_name::{InformerName, InvalidInformerName};
