@@ -19,6 +19,7 @@ pub mod insight;
 pub mod merge;
 pub mod objects;
 pub mod online;
+pub mod plan;
 pub mod recommend;
 pub mod render;
 pub mod status;

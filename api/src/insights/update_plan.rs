@@ -59,6 +59,9 @@ pub struct UpdatePlanStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]
     pub base_version: Option<String>,
+    /// The update service has offered the target since the plan was created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<bool>,
     /// How far it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<PlanPhase>,

@@ -176,7 +176,7 @@ fn paused(pause: &Pause, what: &str) -> Option<(&'static str, String)> {
 }
 
 fn unknown(why: &str) -> [Said; 2] {
-    let message = format!("it cannot be told: {why}");
+    let message = format!("it cannot be determined: {why}");
     [
         pending(UNKNOWN, CANNOT_DETERMINE, message.clone()),
         active(UNKNOWN, CANNOT_DETERMINE, message),

@@ -21,11 +21,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::informer_name::InformerName;
 use crate::merge::InformerRecord;
+pub(crate) use bound::size;
 pub use bound::{BYTES, MAX_INFORMERS};
 pub use conditions::{ControlPlaneProgress, Pause, PoolProgress};
 use placement::Placed;
 pub use placement::records;
 pub use settle::settled;
+pub(crate) use settle::{settle, settle_insight};
 
 /// What is known of each informer, by name.
 pub type Records = BTreeMap<InformerName, InformerRecord>;

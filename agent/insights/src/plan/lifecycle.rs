@@ -1,0 +1,57 @@
+//! From when on what has been found counts.
+
+use drydock_api::fact::Fact;
+use drydock_api::insights::UpdatePlan;
+use jiff::{SignedDuration, Timestamp};
+
+use super::prune::{self, ClusterFacts, MAX_AGE};
+
+/// How long an informer may be waited for (insights.md, section 1.3).
+pub(super) const MAX_WAIT: SignedDuration = SignedDuration::from_secs(120);
+
+/// How old what has been found is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Age {
+    /// When asking began: what was found before does not count.
+    pub since: Timestamp,
+    /// The version from which the update would start; nothing if it is not known.
+    pub base: Option<String>,
+    /// When all of it has to be asked for anew.
+    pub stale_at: Option<Timestamp>,
+}
+
+impl Age {
+    /// Until when informers are waited for.
+    pub fn cap(&self) -> Timestamp {
+        self.since.saturating_add(MAX_WAIT).unwrap_or(Timestamp::MAX)
+    }
+}
+
+/// Has the update begun, or has the cluster gone beyond it?
+pub(super) fn is_over(plan: &UpdatePlan, cluster: &Fact<ClusterFacts>) -> bool {
+    let Ok(cluster) = cluster else { return false };
+    let target = &plan.spec.target_release;
+    cluster.active_target.as_ref() == Some(target) || prune::is_reached(target, &cluster.version)
+}
+
+/// Everything is asked anew when the plan or the version of the cluster has changed, and when it was a day ago.
+pub(super) fn age(plan: &UpdatePlan, cluster: &Fact<ClusterFacts>, now: Timestamp) -> Age {
+    let status = plan.status.as_ref();
+    let base = match cluster {
+        Ok(cluster) => Some(cluster.version.clone()),
+        Err(_) => status.and_then(|status| status.base_version.clone()),
+    };
+    let since = status.and_then(|status| {
+        let is_current =
+            status.observed_generation == plan.metadata.generation && status.base_version == base;
+        let since = status.collecting_since.as_ref()?.0;
+        let is_new = is_current && now.duration_since(since) < MAX_AGE;
+        is_new.then_some(since)
+    });
+    let since = since.unwrap_or(now);
+    Age {
+        since,
+        base,
+        stale_at: since.checked_add(MAX_AGE).ok(),
+    }
+}

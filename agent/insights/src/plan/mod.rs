@@ -1,0 +1,134 @@
+//! Updates that are planned (insights.md, sections 1.6 and 1.7): whom to ask, what has been found and accepted, and whether one may start.
+//!
+//! What has been found is kept in one UpdatePlanInsight for each informer; a plan that is asked for anew goes on from there.
+
+pub mod acceptance;
+mod events;
+mod lifecycle;
+mod part;
+pub mod prune;
+mod status;
+#[cfg(test)]
+mod tests;
+pub mod verdict;
+
+use std::collections::BTreeMap;
+
+use drydock_api::fact::Fact;
+use drydock_api::insights::{
+    FailurePolicy, PlanPhase, UpdatePlan, UpdatePlanInsight, UpdatePlanInsightStatus, UpdatePlanStatus,
+};
+use jiff::Timestamp;
+
+use crate::informer_name::InformerName;
+use crate::merge::Attempt;
+pub use events::PlanEvent;
+pub use prune::ClusterFacts;
+
+/// An informer that is asked about plans.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanInformerFacts {
+    /// Its name.
+    pub name: InformerName,
+    /// Whether it may be asked.
+    pub is_enabled: bool,
+    /// What it means that it does not answer.
+    pub failure_policy: FailurePolicy,
+}
+
+/// What is seen of a plan.
+#[derive(Clone, Debug)]
+pub struct Observed<'a> {
+    /// The plan.
+    pub plan: &'a UpdatePlan,
+    /// The UpdatePlanInsights of its target, by informer.
+    pub parts: BTreeMap<InformerName, &'a UpdatePlanInsight>,
+    /// All informers, the agent's own included.
+    pub informers: Vec<PlanInformerFacts>,
+    /// The cluster.
+    pub cluster: Fact<ClusterFacts>,
+}
+
+/// What came of asking an informer about this generation of a plan.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// When.
+    pub at: Timestamp,
+    /// What came of it.
+    pub attempt: Attempt,
+}
+
+/// What is to be done about a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Informers to ask now. Their answers are given to the next decision.
+    pub ask: Vec<InformerName>,
+    /// The parts as they should be, where they are not.
+    pub parts: BTreeMap<InformerName, UpdatePlanInsightStatus>,
+    /// The status as it should be.
+    pub status: UpdatePlanStatus,
+    /// What has happened.
+    pub events: Vec<PlanEvent>,
+    /// When to decide again if nothing changes: every plan has such a moment, since it becomes old.
+    pub wake: Option<Timestamp>,
+}
+
+/// Decides about a plan, with the answers that informers have just given.
+pub fn decide(observed: &Observed<'_>, asked: &BTreeMap<InformerName, Asked>, now: Timestamp) -> Plan {
+    if lifecycle::is_over(observed.plan, &observed.cluster) {
+        return over(observed.plan);
+    }
+    let age = lifecycle::age(observed.plan, &observed.cluster, now);
+    let mut parts = BTreeMap::new();
+    let mut ask = Vec::new();
+    let mut wakes = vec![age.stale_at];
+    for informer in &observed.informers {
+        let part = part::part(observed, informer, asked.get(&informer.name), &age, now);
+        if part.is_due {
+            ask.push(informer.name.clone());
+        }
+        wakes.extend(part.wakes.iter().copied().map(Some));
+        parts.insert(informer.name.clone(), part.status);
+    }
+    let status = status::status(observed, &parts, &age, now);
+    let events = events::events(observed, &parts, &status);
+    wakes.push(prune::next_prune(observed.plan));
+    let wake = wakes.into_iter().flatten().filter(|wake| *wake > now).min();
+    parts.retain(|name, status| {
+        let known = observed.parts.get(name).and_then(|part| part.status.as_ref());
+        known != Some(status)
+    });
+    Plan {
+        ask,
+        parts,
+        status,
+        events,
+        wake,
+    }
+}
+
+/// A plan whose update has begun stays as it was, to be looked up: nobody is asked any more.
+fn over(plan: &UpdatePlan) -> Plan {
+    let status = UpdatePlanStatus {
+        observed_generation: plan.metadata.generation,
+        phase: Some(PlanPhase::Stale),
+        ..plan.status.clone().unwrap_or_default()
+    };
+    Plan {
+        ask: Vec::new(),
+        parts: BTreeMap::new(),
+        status,
+        events: Vec::new(),
+        wake: prune::next_prune(plan),
+    }
+}
+
+/// The name of the plan of a target: there is one for each, since the API server allows no other name (insights.md, section 1.6).
+pub fn plan_name(target: &str) -> String {
+    format!("update-plan-{}", target.to_lowercase().replace('+', "."))
+}
+
+/// The name of an informer's part of a plan.
+pub fn part_name(target: &str, informer: &InformerName) -> String {
+    format!("{}.{informer}", plan_name(target))
+}

@@ -1,0 +1,232 @@
+//! One informer's part of a plan.
+
+use drydock_api::insights::{
+    InformerState, Insight, Level, PlanInsight, UpdatePlanInsight, UpdatePlanInsightStatus,
+};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::acceptance::{acceptance, accepted, next_expiry};
+use super::lifecycle::Age;
+use super::{Asked, Observed, PlanInformerFacts};
+use crate::finding::worst_first;
+use crate::hooks::Answer;
+use crate::identity;
+use crate::merge::{
+    Attempt, GRACE, InformerRecord, Stage, end_of_grace, is_own, is_truncation, merge, truncated,
+};
+use crate::update_status::{settle, settle_insight, size};
+
+/// After how long an informer is asked again that says Wait (insights.md, section 1.3).
+const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(5);
+/// After how long one is asked again that gave no answer.
+const RETRY: SignedDuration = SignedDuration::from_mins(5);
+/// The most bytes that the findings of one part take as JSON.
+const BYTES: usize = 512 << 10;
+
+/// A part as it should be.
+pub(super) struct Part {
+    pub status: UpdatePlanInsightStatus,
+    /// Is the informer to be asked now?
+    pub is_due: bool,
+    /// When something may have to be done.
+    pub wakes: Vec<Timestamp>,
+}
+
+pub(super) fn part(
+    observed: &Observed<'_>,
+    informer: &PlanInformerFacts,
+    asked: Option<&Asked>,
+    age: &Age,
+    now: Timestamp,
+) -> Part {
+    let object = observed.parts.get(&informer.name).copied();
+    let known = object.and_then(|object| object.status.as_ref());
+    let mut record = known.map(record).unwrap_or_default();
+    let mut last_attempt = record.last_attempt;
+    if !informer.is_enabled {
+        record = merged(informer, &record, &Attempt::Disabled, now);
+    } else if let Some(asked) = asked.filter(|asked| Some(asked.at) > last_attempt && asked.at >= age.since) {
+        record = merged(
+            informer,
+            &record,
+            &within_cap(&asked.attempt, age, asked.at),
+            asked.at,
+        );
+        last_attempt = Some(asked.at);
+    }
+    let is_current = last_attempt.is_some_and(|attempt| attempt >= age.since);
+    let due = if informer.is_enabled {
+        due(&record, is_current, last_attempt, now)
+    } else {
+        None
+    };
+    let state = match record.state {
+        InformerState::Disabled => InformerState::Disabled,
+        _ if !is_current => InformerState::Pending,
+        state => state,
+    };
+    let mut status = UpdatePlanInsightStatus {
+        plan_uid: observed.plan.metadata.uid.clone(),
+        plan_generation: observed.plan.metadata.generation,
+        state,
+        message: record.message.clone(),
+        last_attempt: last_attempt.map(Time),
+        last_success: record.last_success.map(Time),
+        dropped: None,
+        insights: Vec::new(),
+    };
+    fill(&mut status, informer, &record, observed, object, now);
+    if let Some(known) = known {
+        settle_part(known, &mut status);
+    }
+    let accepted = object
+        .map(|object| accepted(observed.plan, object))
+        .unwrap_or_default();
+    let wakes = [due, next_expiry(accepted, now)];
+    Part {
+        status,
+        is_due: due.is_some_and(|due| due <= now),
+        wakes: wakes.into_iter().flatten().collect(),
+    }
+}
+
+fn merged(
+    informer: &PlanInformerFacts,
+    record: &InformerRecord,
+    attempt: &Attempt,
+    at: Timestamp,
+) -> InformerRecord {
+    merge(
+        &informer.name,
+        record,
+        attempt,
+        informer.failure_policy,
+        Stage::Open,
+        at,
+    )
+}
+
+/// Who is waited for too long counts as unavailable.
+fn within_cap(attempt: &Attempt, age: &Age, at: Timestamp) -> Attempt {
+    match attempt {
+        Attempt::Answered(Answer::Wait { message }) if at >= age.cap() => {
+            Attempt::Unavailable(format!("it has been looking for two minutes: {message}"))
+        }
+        attempt => attempt.clone(),
+    }
+}
+
+/// When the informer has to be asked next.
+fn due(
+    record: &InformerRecord,
+    is_current: bool,
+    last_attempt: Option<Timestamp>,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let Some(last) = last_attempt.filter(|_| is_current) else {
+        return Some(now);
+    };
+    let pause = match record.state {
+        InformerState::Pending => return Some(now),
+        InformerState::Waiting => ASK_AGAIN,
+        InformerState::Failure | InformerState::Unavailable => RETRY,
+        // What is missing from an answer is missing for good only if it is missing again.
+        InformerState::Success | InformerState::NotImplemented => {
+            let end = end_of_grace(record)?;
+            return Some(end.max(last.saturating_add(GRACE).unwrap_or(Timestamp::MAX)));
+        }
+        // It has been switched on again.
+        InformerState::Disabled => return Some(now),
+    };
+    last.checked_add(pause).ok()
+}
+
+/// The findings, as many as fit in, with what their acceptance comes to.
+fn fill(
+    status: &mut UpdatePlanInsightStatus,
+    informer: &PlanInformerFacts,
+    record: &InformerRecord,
+    observed: &Observed<'_>,
+    object: Option<&UpdatePlanInsight>,
+    now: Timestamp,
+) {
+    let (mut insights, dropped) = bounded(informer, record, now);
+    worst_first(&mut insights);
+    let accepted = object
+        .map(|object| accepted(observed.plan, object))
+        .unwrap_or_default();
+    status.dropped = (dropped > 0).then_some(dropped as i64);
+    status.insights = insights
+        .into_iter()
+        .map(|insight| PlanInsight {
+            acceptance: acceptance(accepted, &insight, now),
+            insight,
+        })
+        .collect();
+}
+
+/// What fits in, and how much does not. What says so is another finding whenever it is about others: nobody has accepted what was
+/// never shown.
+fn bounded(informer: &PlanInformerFacts, record: &InformerRecord, now: Timestamp) -> (Vec<Insight>, usize) {
+    let mut left = BYTES;
+    let (mut kept, mut out) = (Vec::new(), Vec::new());
+    for insight in &record.insights {
+        let size = size(insight);
+        if size <= left && out.is_empty() {
+            left -= size;
+            kept.push(insight.clone());
+        } else {
+            out.push(insight);
+        }
+    }
+    let dropped = out.iter().filter(|insight| !is_own(insight)).count() + record.dropped;
+    if out.is_empty() && (record.dropped == 0 || kept.iter().any(is_truncation)) {
+        return (kept, dropped);
+    }
+    let level = out
+        .iter()
+        .map(|insight| insight.impact.level)
+        .max()
+        .unwrap_or(Level::Unknown);
+    let uuids: Vec<_> = out.iter().map(|insight| insight.uuid.as_str()).collect();
+    let which = identity::digest(&format!("{} {}", uuids.join(" "), record.dropped));
+    let which: String = which.chars().take(16).collect();
+    kept.retain(|insight| !is_truncation(insight));
+    kept.push(truncated(&informer.name, dropped, level, Some(&which), now).insight(&informer.name, now));
+    (kept, dropped)
+}
+
+/// What is known from before.
+fn record(status: &UpdatePlanInsightStatus) -> InformerRecord {
+    let time = |time: &Option<Time>| time.as_ref().map(|time| time.0);
+    InformerRecord {
+        state: status.state,
+        message: status.message.clone(),
+        last_attempt: time(&status.last_attempt),
+        last_success: time(&status.last_success),
+        insights: status
+            .insights
+            .iter()
+            .map(|found| found.insight.clone())
+            .collect(),
+        dropped: status
+            .dropped
+            .and_then(|dropped| usize::try_from(dropped).ok())
+            .unwrap_or_default(),
+    }
+}
+
+/// Takes the times as they were, where they are about as good. When it was asked decides who is asked next, and stays exact.
+fn settle_part(known: &UpdatePlanInsightStatus, status: &mut UpdatePlanInsightStatus) {
+    for found in &mut status.insights {
+        let before = known
+            .insights
+            .iter()
+            .find(|before| before.insight.uuid == found.insight.uuid);
+        if let Some(before) = before {
+            settle_insight(&before.insight, &mut found.insight);
+        }
+    }
+    settle(known.last_success.as_ref(), &mut status.last_success);
+}

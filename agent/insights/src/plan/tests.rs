@@ -1,0 +1,401 @@
+use drydock_api::conditions::find;
+use drydock_api::fact::Unread;
+use drydock_api::insights::{
+    AcceptanceState, AcceptedInsight, Impact, ImpactType, InformerState, Level, PlanPhase, Scope, Verdict,
+    condition,
+};
+use jiff::SignedDuration;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::*;
+use crate::finding::Finding;
+use crate::hooks::Answer;
+
+const TARGET: &str = "4.14.4";
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_767_600_000 + seconds).unwrap()
+}
+
+fn name(text: &str) -> InformerName {
+    InformerName::parse(text).unwrap()
+}
+
+fn finding(uid: &str, level: Level) -> Finding {
+    Finding {
+        uid: uid.to_owned(),
+        acquired: at(0),
+        scope: Scope::default(),
+        impact: Impact {
+            level,
+            impact_type: ImpactType::None,
+            summary: format!("{uid} is so"),
+            description: None,
+        },
+        remediation: None,
+    }
+}
+
+fn success(findings: &[(&str, Level)]) -> Attempt {
+    let findings = findings.iter().map(|(uid, level)| finding(uid, *level)).collect();
+    Attempt::Answered(Answer::Success(findings))
+}
+
+fn wait() -> Attempt {
+    let message = "computing".to_owned();
+    Attempt::Answered(Answer::Wait { message })
+}
+
+/// A plan and its parts, as they are after each decision.
+struct World {
+    plan: UpdatePlan,
+    parts: BTreeMap<InformerName, UpdatePlanInsight>,
+    informers: Vec<PlanInformerFacts>,
+    cluster: Fact<ClusterFacts>,
+    events: Vec<PlanEvent>,
+}
+
+impl World {
+    fn new(informers: &[&str]) -> Self {
+        let mut plan = UpdatePlan::default();
+        plan.metadata.name = Some(plan_name(TARGET));
+        plan.metadata.uid = Some("plan".to_owned());
+        plan.metadata.generation = Some(1);
+        plan.metadata.creation_timestamp = Some(Time(at(0)));
+        plan.spec.target_release = TARGET.to_owned();
+        let informers = informers.iter().map(|informer| PlanInformerFacts {
+            name: name(informer),
+            is_enabled: true,
+            failure_policy: FailurePolicy::Fail,
+        });
+        Self {
+            plan,
+            parts: BTreeMap::new(),
+            informers: informers.collect(),
+            cluster: Ok(ClusterFacts {
+                version: "4.14.3".to_owned(),
+                ..ClusterFacts::default()
+            }),
+            events: Vec::new(),
+        }
+    }
+
+    /// Decides, writes, and asks whom the decision names.
+    fn step(&mut self, now: Timestamp, answer: &dyn Fn(&str) -> Attempt) -> Plan {
+        let first = self.decide(&BTreeMap::new(), now);
+        self.write(&first);
+        let asked = first.ask.iter().map(|informer| {
+            let attempt = answer(informer.as_str());
+            (informer.clone(), Asked { at: now, attempt })
+        });
+        let second = self.decide(&asked.collect(), now);
+        self.write(&second);
+        let settled = self.decide(&BTreeMap::new(), now);
+        assert!(settled.parts.is_empty(), "deciding again changes nothing");
+        assert_eq!(Some(&settled.status), self.plan.status.as_ref());
+        assert!(
+            settled.wake.is_some() || !settled.ask.is_empty(),
+            "there is always a next moment"
+        );
+        Plan {
+            ask: first.ask,
+            ..second
+        }
+    }
+
+    fn decide(&self, asked: &BTreeMap<InformerName, Asked>, now: Timestamp) -> Plan {
+        let observed = Observed {
+            plan: &self.plan,
+            parts: self
+                .parts
+                .iter()
+                .map(|(name, part)| (name.clone(), part))
+                .collect(),
+            informers: self.informers.clone(),
+            cluster: self.cluster.clone(),
+        };
+        decide(&observed, asked, now)
+    }
+
+    fn write(&mut self, plan: &Plan) {
+        for (informer, status) in &plan.parts {
+            let part = self.parts.entry(informer.clone()).or_default();
+            part.spec.target_release = TARGET.to_owned();
+            part.spec.update_informer = informer.to_string();
+            part.status = Some(status.clone());
+        }
+        self.events.extend(plan.events.clone());
+        self.plan.status = Some(plan.status.clone());
+    }
+
+    fn accept(&mut self, informer: &str, uid: &str, level: Level, until: Option<Timestamp>) {
+        let part = self.parts.get_mut(&name(informer)).unwrap();
+        let found = part
+            .status
+            .as_ref()
+            .unwrap()
+            .insights
+            .iter()
+            .find(|found| found.insight.uid.starts_with(uid));
+        let accepted = AcceptedInsight {
+            uuid: found.unwrap().insight.uuid.clone(),
+            level,
+            accepted_by: "ann".to_owned(),
+            accepted_at: Time(at(0)),
+            reason: None,
+            until: until.map(Time),
+        };
+        part.spec.accepted_insights.push(accepted);
+    }
+
+    fn verdict(&self) -> Option<Verdict> {
+        self.plan.status.as_ref().unwrap().verdict
+    }
+
+    fn startable(&self) -> String {
+        let conditions = &self.plan.status.as_ref().unwrap().conditions;
+        let startable = find(conditions, condition::STARTABLE).unwrap();
+        format!("{} {}", startable.status, startable.reason)
+    }
+
+    fn reasons(&self) -> Vec<&'static str> {
+        self.events.iter().map(PlanEvent::reason).collect()
+    }
+}
+
+#[test]
+fn a_plan_without_findings_may_start() {
+    let mut world = World::new(&["a", "b"]);
+    let plan = world.step(at(0), &|_| success(&[("note", Level::Info)]));
+    assert_eq!(plan.ask, [name("a"), name("b")]);
+    let status = world.plan.status.clone().unwrap();
+    assert_eq!(
+        (status.phase, status.verdict),
+        (Some(PlanPhase::Ready), Some(Verdict::Go))
+    );
+    assert_eq!(status.counts.unwrap().total, 2);
+    assert_eq!(
+        (world.startable().as_str(), world.reasons()),
+        ("True AsExpected", vec!["PlanJudged"])
+    );
+    assert!(
+        world
+            .step(at(3600), &|_| panic!("nobody is asked again"))
+            .ask
+            .is_empty()
+    );
+}
+
+#[test]
+fn findings_hold_it_until_each_is_accepted() {
+    let mut world = World::new(&["a"]);
+    world.step(at(0), &|_| {
+        success(&[("one", Level::Warning), ("two", Level::Critical)])
+    });
+    assert_eq!(
+        (world.verdict(), world.startable().as_str()),
+        (Some(Verdict::Stop), "False RisksNotAccepted")
+    );
+    let reasons = &world.plan.status.as_ref().unwrap().reasons;
+    assert_eq!(reasons[0].summary, "two is so", "the worst first");
+    world.accept("a", "two", Level::Critical, None);
+    world.step(at(1), &|_| panic!("nobody is asked"));
+    assert_eq!(world.verdict(), Some(Verdict::Stop));
+    world.accept("a", "one", Level::Warning, Some(at(100)));
+    let plan = world.step(at(2), &|_| panic!("nobody is asked"));
+    assert_eq!(
+        (world.verdict(), world.startable().as_str()),
+        (Some(Verdict::Caution), "True Caution")
+    );
+    assert_eq!(plan.wake, Some(at(100)), "when the acceptance ends");
+    world.step(at(100), &|_| panic!("nobody is asked"));
+    assert_eq!(world.verdict(), Some(Verdict::Stop));
+    assert!(world.reasons().contains(&"RiskNoLongerAccepted"));
+}
+
+#[test]
+fn what_becomes_worse_and_what_is_new_blocks_again() {
+    let mut world = World::new(&["a"]);
+    world.step(at(0), &|_| success(&[("one", Level::Warning)]));
+    world.accept("a", "one", Level::Warning, None);
+    world.step(at(1), &|_| panic!("nobody is asked"));
+    assert_eq!(world.verdict(), Some(Verdict::Caution));
+    world.plan.metadata.generation = Some(2);
+    world.step(at(10), &|_| success(&[("one", Level::Error)]));
+    assert_eq!(world.verdict(), Some(Verdict::Stop));
+    let state = world.parts[&name("a")].status.as_ref().unwrap().insights[0].acceptance;
+    assert_eq!(state, Some(AcceptanceState::LevelRaised));
+    world.plan.metadata.generation = Some(3);
+    world.step(at(20), &|_| {
+        success(&[("one", Level::Warning), ("new", Level::Unknown)])
+    });
+    assert_eq!(
+        world
+            .plan
+            .status
+            .as_ref()
+            .unwrap()
+            .counts
+            .as_ref()
+            .unwrap()
+            .unaccepted_by_level
+            .unknown,
+        1
+    );
+    assert_eq!(world.verdict(), Some(Verdict::Stop));
+}
+
+#[test]
+fn who_says_wait_is_asked_every_five_seconds_for_two_minutes() {
+    let mut world = World::new(&["a"]);
+    let mut now = at(0);
+    let mut asked = 0;
+    while now < at(120) {
+        let plan = world.step(now, &|_| wait());
+        asked += plan.ask.len();
+        let status = world.plan.status.as_ref().unwrap();
+        assert_eq!(
+            (status.phase, status.verdict),
+            (Some(PlanPhase::Collecting), None)
+        );
+        assert_eq!(world.startable(), "False Collecting");
+        assert_eq!(plan.wake, now.checked_add(SignedDuration::from_secs(5)).ok());
+        now = plan.wake.unwrap();
+    }
+    assert_eq!(asked, 24);
+    world.step(now, &|_| wait());
+    let part = world.parts[&name("a")].status.as_ref().unwrap();
+    assert_eq!(part.state, InformerState::Unavailable);
+    assert_eq!(
+        (world.verdict(), world.plan.status.as_ref().unwrap().phase),
+        (Some(Verdict::Stop), Some(PlanPhase::Failed))
+    );
+    world.accept("a", "informer-unavailable", Level::Unknown, None);
+    let plan = world.step(at(121), &|_| panic!("not yet"));
+    assert_eq!(
+        (world.verdict(), plan.wake),
+        (Some(Verdict::Caution), Some(at(420)))
+    );
+    world.step(at(420), &|_| success(&[]));
+    assert_eq!(world.verdict(), Some(Verdict::Go));
+}
+
+#[test]
+fn an_informer_whose_failures_are_ignored_does_not_hold_but_cautions() {
+    let mut world = World::new(&["a"]);
+    world.informers[0].failure_policy = FailurePolicy::Ignore;
+    world.step(at(0), &|_| Attempt::Unavailable("no route".to_owned()));
+    assert_eq!(world.verdict(), Some(Verdict::Caution));
+}
+
+#[test]
+fn no_finding_is_lost_when_an_informer_has_restarted() {
+    let mut world = World::new(&["a"]);
+    world.step(at(0), &|_| success(&[("one", Level::Warning)]));
+    world.plan.metadata.generation = Some(2);
+    let plan = world.step(at(10), &|_| success(&[]));
+    assert_eq!((world.verdict(), plan.wake), (Some(Verdict::Stop), Some(at(70))));
+    world.plan.metadata.generation = Some(3);
+    world.step(at(20), &|_| Attempt::Unavailable("down".to_owned()));
+    assert_eq!(
+        world
+            .plan
+            .status
+            .as_ref()
+            .unwrap()
+            .counts
+            .as_ref()
+            .unwrap()
+            .unaccepted,
+        2
+    );
+    world.step(at(320), &|_| success(&[]));
+    assert_eq!(
+        world.verdict(),
+        Some(Verdict::Go),
+        "it was first missing five minutes ago"
+    );
+}
+
+#[test]
+fn an_informer_that_is_switched_off_neither_holds_nor_is_asked() {
+    let mut world = World::new(&["a", "b"]);
+    world.step(at(0), &|_| success(&[("one", Level::Warning)]));
+    world.informers[0].is_enabled = false;
+    world.step(at(1), &|_| panic!("nobody is asked"));
+    let counts = world.plan.status.as_ref().unwrap().counts.clone().unwrap();
+    assert_eq!(
+        (
+            counts.total,
+            world.parts[&name("a")].status.as_ref().unwrap().state
+        ),
+        (1, InformerState::Disabled)
+    );
+    world.informers[0].is_enabled = true;
+    assert_eq!(
+        world.step(at(2), &|_| success(&[("one", Level::Warning)])).ask,
+        [name("a")]
+    );
+}
+
+#[test]
+fn everything_is_asked_anew_after_a_day_and_for_another_version() {
+    let mut world = World::new(&["a"]);
+    world.step(at(0), &|_| success(&[]));
+    assert_eq!(world.step(at(86_400), &|_| success(&[])).ask.len(), 1);
+    world.cluster.as_mut().unwrap().version = "4.14.2".to_owned();
+    assert_eq!(world.step(at(86_401), &|_| success(&[])).ask.len(), 1);
+    world.cluster = Err(Unread::Failed("refused".to_owned()));
+    assert!(
+        world
+            .step(at(86_402), &|_| panic!("the same version, as far as is known"))
+            .ask
+            .is_empty()
+    );
+    assert_eq!(world.startable(), "False CannotDetermine");
+}
+
+#[test]
+fn a_plan_whose_update_has_begun_stays_as_it_was() {
+    let mut world = World::new(&["a"]);
+    world.step(at(0), &|_| success(&[("one", Level::Warning)]));
+    world.cluster.as_mut().unwrap().active_target = Some(TARGET.to_owned());
+    world.plan.metadata.generation = Some(2);
+    let plan = world.step(at(1), &|_| panic!("nobody is asked"));
+    assert_eq!(plan.status.phase, Some(PlanPhase::Stale));
+    assert_eq!(plan.status.counts.unwrap().total, 1);
+}
+
+#[test]
+fn what_does_not_fit_in_has_to_be_accepted_for_what_it_is() {
+    let mut world = World::new(&["a"]);
+    let many = |uids: std::ops::Range<usize>| {
+        let findings = uids.map(|index| {
+            let mut finding = finding(&format!("u{index}"), Level::Warning);
+            finding.impact.description = Some("x".repeat(4000));
+            finding
+        });
+        Attempt::Answered(Answer::Success(findings.collect()))
+    };
+    world.step(at(0), &|_| many(0..300));
+    let notice = |world: &World| {
+        let part = world.parts[&name("a")].status.clone().unwrap();
+        assert!(part.dropped.unwrap() > 0);
+        let found = part
+            .insights
+            .into_iter()
+            .find(|found| found.insight.uid.starts_with("insights-truncated"));
+        found.unwrap().insight.uuid
+    };
+    let before = notice(&world);
+    world.plan.metadata.generation = Some(2);
+    world.step(at(10), &|_| many(0..301));
+    assert_ne!(before, notice(&world));
+}
+
+#[test]
+fn names_are_those_that_the_definitions_ask_for() {
+    assert_eq!(plan_name("4.14.4-RC.1+b"), "update-plan-4.14.4-rc.1.b");
+    let own = InformerName::built_in("alerts");
+    assert_eq!(part_name("4.14.4", &own), "update-plan-4.14.4.drydock.alerts");
+}
