@@ -8,6 +8,7 @@ mod metrics;
 mod monitoring;
 mod notify;
 mod providers;
+mod reconcile;
 mod refusal;
 mod registry;
 mod schedule;

@@ -10,11 +10,12 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Resource;
 
 use super::Context;
-use super::control::Reconcile;
-use super::error::ReconcileError;
 use super::watches::Seen;
 use super::write;
-use super::written::{Changed, Written};
+use super::written::Written;
+use crate::reconcile::control::Reconcile;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::written::Changed;
 use crate::refusal;
 
 /// The shortest time between two changes of OpenShift's ClusterVersion: another program that insists on its own must not make us

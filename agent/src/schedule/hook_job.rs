@@ -9,11 +9,11 @@ use k8s_openapi::api::batch::v1::Job;
 use kube::ResourceExt;
 
 use super::Context;
-use super::control::Reconcile;
-use super::error::ReconcileError;
 use super::job_write;
 use super::watches::Seen;
 use super::written::Written;
+use crate::reconcile::control::Reconcile;
+use crate::reconcile::error::ReconcileError;
 
 /// What the controller has.
 pub(super) struct HookJobs {

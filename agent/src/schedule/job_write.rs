@@ -11,8 +11,8 @@ use kube::core::DynamicObject;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::Value;
 
-use super::error::ReconcileError;
 use super::written::Written;
+use crate::reconcile::error::ReconcileError;
 use crate::refusal;
 
 /// Why a write was not done.

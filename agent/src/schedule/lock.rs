@@ -14,11 +14,11 @@ use jiff::{SignedDuration, Timestamp};
 use kube::{Api, ResourceExt};
 
 use super::Context;
-use super::control::Reconcile;
-use super::error::ReconcileError;
 use super::job_write;
 use super::watches::Seen;
 use super::written::Written;
+use crate::reconcile::control::Reconcile;
+use crate::reconcile::error::ReconcileError;
 use crate::refusal;
 
 /// When it is looked again for whoever is not watched.

@@ -1,17 +1,13 @@
 //! The second engine: maintenance schedules, the kinds of `managedupgrade.appuio.io`. Decisions are [`drydock_schedule`]'s; here is
 //! what is watched and written. Nothing is asked of a cluster that does not have these kinds, but now and then whether it has them.
 
-mod changes;
 mod cluster_version;
-mod control;
-mod error;
 mod hook_job;
 mod job_write;
 mod lock;
 mod metrics;
 mod node_force_drain;
 mod notifications;
-mod presence;
 mod settings;
 mod suspension_window;
 mod upgrade_config;
@@ -25,7 +21,7 @@ use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 
-use drydock_api::schedule::{UpgradeConfig, UpgradeJob};
+use drydock_api::schedule::{GROUP, UpgradeConfig, UpgradeJob};
 use drydock_runtime::Clock;
 use drydock_runtime::events::Publisher;
 use futures::FutureExt;
@@ -40,20 +36,21 @@ pub use settings::{ScheduleNamespace, SchedulePart, ScheduleSettings};
 use crate::http::Network;
 use crate::metrics::Metrics;
 use crate::monitoring::Monitoring;
-use changes::Wakers;
+use crate::reconcile::changes::Wakers;
+use crate::reconcile::control::{Controller, Reconcile};
+use crate::reconcile::presence::{Discovery, presence};
+use crate::reconcile::written::{Changed, Created};
 use cluster_version::ClusterVersions;
-use control::{Controller, Reconcile};
 use hook_job::HookJobs;
 use lock::Locks;
 use node_force_drain::{DeletedPods, NodeForceDrains};
 use notifications::Notifications;
-use presence::{Discovery, presence};
 use suspension_window::SuspensionWindows;
 use upgrade_config::UpgradeConfigs;
 use upgrade_job::UpgradeJobs;
 use upgrade_job_hook::UpgradeJobHooks;
 use watches::{Seen, Watching, WokenBy};
-use written::{Changed, Created, Written};
+use written::Written;
 
 /// What every controller needs.
 #[derive(Clone)]
@@ -133,7 +130,11 @@ impl Engine {
         settings: ScheduleSettings,
         registry: &Registry,
     ) -> Result<Self, prometheus::Error> {
-        let (presence, discovery) = presence(context.client.clone(), watches::kinds(&settings));
+        let (presence, discovery) = presence(
+            context.client.clone(),
+            format!("{GROUP}/v1beta1"),
+            watches::kinds(&settings),
+        );
         let woken = Woken::default();
         let watching = Watching::new(
             &context.client,

@@ -19,11 +19,11 @@ use prometheus::{IntCounterVec, Opts, Registry};
 use serde::de::DeserializeOwned;
 
 use super::Context;
-use super::control::Reconcile;
-use super::error::ReconcileError;
 use super::watches::Seen;
 use super::write;
-use super::written::Changed;
+use crate::reconcile::control::Reconcile;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::written::Changed;
 use crate::refusal;
 
 /// What the controller has.

@@ -25,11 +25,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Context;
-use super::control::Reconcile;
-use super::error::ReconcileError;
 use super::watches::Seen;
-use super::written::{Changed, Written};
+use super::written::Written;
 use crate::notify::webhook;
+use crate::reconcile::control::Reconcile;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::written::Changed;
 use crate::refusal;
 use crate::watched::Watched;
 

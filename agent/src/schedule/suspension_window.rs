@@ -8,11 +8,11 @@ use drydock_schedule::window;
 use jiff::Timestamp;
 
 use super::Context;
-use super::control::Reconcile;
-use super::error::ReconcileError;
 use super::watches::Seen;
 use super::write;
-use super::written::Changed;
+use crate::reconcile::control::Reconcile;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::written::Changed;
 
 /// What the controller has.
 pub(super) struct SuspensionWindows {

@@ -14,11 +14,12 @@ use jiff::tz::TimeZone;
 use kube::{Resource, ResourceExt};
 
 use super::Context;
-use super::control::Reconcile;
-use super::error::ReconcileError;
 use super::watches::Seen;
 use super::write;
-use super::written::{Created, Written};
+use super::written::Written;
+use crate::reconcile::control::Reconcile;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::written::Created;
 
 /// What the controller has.
 pub(super) struct UpgradeConfigs {

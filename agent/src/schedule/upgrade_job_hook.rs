@@ -7,11 +7,11 @@ use drydock_schedule::job::hooks::hook_status;
 use jiff::Timestamp;
 
 use super::Context;
-use super::control::Reconcile;
-use super::error::ReconcileError;
 use super::watches::Seen;
 use super::write;
 use super::written::Written;
+use crate::reconcile::control::Reconcile;
+use crate::reconcile::error::ReconcileError;
 
 /// What the controller has.
 pub(super) struct UpgradeJobHooks {

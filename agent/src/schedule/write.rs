@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::error::ReconcileError;
+use crate::reconcile::error::ReconcileError;
 
 /// Writes a status, and gives the object as it is then.
 ///

@@ -14,11 +14,11 @@ use jiff::Timestamp;
 use kube::{Resource, ResourceExt};
 
 use super::Context;
-use super::control::Reconcile;
-use super::error::ReconcileError;
 use super::watches::Seen;
 use super::write;
 use super::written::Written;
+use crate::reconcile::control::Reconcile;
+use crate::reconcile::error::ReconcileError;
 use perform::Performed;
 
 /// What the controller has.

@@ -6,9 +6,9 @@ use drydock_schedule::job::{JobDecision, JobWrite};
 use jiff::Timestamp;
 use kube::ResourceExt;
 
-use super::super::error::ReconcileError;
 use super::super::job_write::{self, Refusal};
 use super::UpgradeJobs;
+use crate::reconcile::error::ReconcileError;
 
 /// What has come of the writes.
 pub(super) enum Performed {

@@ -1,6 +1,5 @@
 //! The watches of maintenance schedules. A kind that the cluster does not have is as one without objects, and is watched once it is there.
 
-mod follow;
 mod nodes;
 
 use std::collections::BTreeSet;
@@ -22,11 +21,11 @@ use kube::runtime::watcher::{self, watcher};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 
-use super::changes::Wakers;
-use super::presence::Presence;
 use super::settings::{ScheduleNamespace, SchedulePart, ScheduleSettings};
+use crate::reconcile::changes::Wakers;
+use crate::reconcile::follow::{Reports, follow_other, follow_own};
+use crate::reconcile::presence::Presence;
 use crate::watched::{Watched, watched, watched_in_part};
-use follow::{Reports, follow_other, follow_own};
 
 /// What is seen. Cheap to clone.
 #[derive(Clone)]

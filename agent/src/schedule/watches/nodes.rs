@@ -6,7 +6,7 @@ use kube::Api;
 use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::{self, Event, watcher};
 
-use super::follow::Reports;
+use crate::reconcile::follow::Reports;
 use drydock_schedule::force_drain::DRAIN_ANNOTATIONS;
 
 /// Watches all nodes.

@@ -1,4 +1,4 @@
-//! Why something about maintenance schedules could not be done.
+//! Why something could not be done about an object.
 
 use drydock_engine::facts::Unread;
 use drydock_runtime::panics::Panicked;
@@ -8,7 +8,7 @@ use crate::refusal;
 
 /// Why an object could not be brought further. It is tried again.
 #[derive(Debug, Error)]
-pub(super) enum ReconcileError {
+pub(crate) enum ReconcileError {
     /// What is asked for cannot be written.
     #[error("writing {what}: {why}")]
     Write {

@@ -27,7 +27,7 @@ const LONGEST_SLEEP: Duration = Duration::from_hours(1);
 const OFTEN_OUTDATED: Duration = Duration::from_secs(30);
 
 /// What a controller does about the objects of its kind.
-pub(super) trait Reconcile: Sync {
+pub(crate) trait Reconcile: Sync {
     /// The kind.
     type Object: Resource<DynamicType = ()> + Send + Sync;
 
@@ -46,7 +46,7 @@ pub(super) trait Reconcile: Sync {
 type Failures = BTreeMap<ObjectKey, (u64, Timestamp)>;
 
 /// A controller, and what wakes it.
-pub(super) struct Controller<R> {
+pub(crate) struct Controller<R> {
     pub reconciler: R,
     pub changed: Arc<Notify>,
     pub clock: Clock,

@@ -12,15 +12,15 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 
-use super::super::changes::Wakers;
-use super::super::presence::Presence;
+use super::changes::Wakers;
+use super::presence::Presence;
 use crate::watched::{Report, WatchSink};
 
 /// How often it is looked for another kind that the cluster does not have: it hardly gets one in its life.
 const LOOK_AGAIN: Duration = Duration::from_hours(1);
 
-/// Watches a kind of maintenance schedules whenever there is such a kind.
-pub(super) async fn follow_own<K>(
+/// Watches a kind of a group whenever there is such a kind.
+pub(crate) async fn follow_own<K>(
     mut sink: WatchSink<K>,
     api: Api<K>,
     config: watcher::Config,
@@ -45,10 +45,10 @@ pub(super) async fn follow_own<K>(
 }
 
 /// The reports of the watch of another kind.
-pub(super) type Reports<K> = BoxStream<'static, watcher::Result<Event<K>>>;
+pub(crate) type Reports<K> = BoxStream<'static, watcher::Result<Event<K>>>;
 
 /// Watches another kind once there is one of the kinds that depend on it.
-pub(super) async fn follow_other<K>(
+pub(crate) async fn follow_other<K>(
     mut sink: WatchSink<K>,
     reports: Reports<K>,
     presence: Presence,

@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 
 /// Wakes what depends on a kind. Changes that come while it is at work wake it once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wakers(Vec<Arc<Notify>>);
+pub(crate) struct Wakers(Vec<Arc<Notify>>);
 
 impl Wakers {
     /// Wakes these.

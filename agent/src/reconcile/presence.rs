@@ -1,11 +1,10 @@
-//! Which kinds of maintenance schedules the cluster has. A kind may be installed later, or go: as long as one is missing, the API server is
-//! asked every few minutes which there are; once all are there, not at all.
+//! Which kinds of a group the cluster has. A kind may be installed later, or go: as long as one is missing, the API server is asked every
+//! few minutes which there are; once all are there, not at all.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drydock_api::schedule::GROUP;
 use kube::Client;
 use tokio::sync::{Notify, watch};
 
@@ -18,14 +17,16 @@ const ASK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Which kinds there are, by their plurals. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Presence {
+pub(crate) struct Presence {
     served: watch::Receiver<Option<BTreeSet<String>>>,
     lost: Arc<Notify>,
 }
 
 /// Asks which kinds there are.
-pub(super) struct Discovery {
+pub(crate) struct Discovery {
     client: Client,
+    /// The group and its version.
+    version: String,
     /// The kinds that are needed.
     wanted: BTreeSet<String>,
     served: watch::Sender<Option<BTreeSet<String>>>,
@@ -33,7 +34,7 @@ pub(super) struct Discovery {
 }
 
 /// Nothing is known yet; the second part finds out.
-pub(super) fn presence(client: Client, wanted: BTreeSet<String>) -> (Presence, Discovery) {
+pub(crate) fn presence(client: Client, version: String, wanted: BTreeSet<String>) -> (Presence, Discovery) {
     let (sender, served) = watch::channel(None);
     let lost = Arc::new(Notify::new());
     let presence = Presence {
@@ -42,6 +43,7 @@ pub(super) fn presence(client: Client, wanted: BTreeSet<String>) -> (Presence, D
     };
     let discovery = Discovery {
         client,
+        version,
         wanted,
         served: sender,
         lost,
@@ -96,7 +98,11 @@ impl Discovery {
                 }
                 Err(error) => {
                     let why = refusal::words(&error);
-                    tracing::warn!(why, "asking which kinds of {GROUP} there are; it is asked again");
+                    let version = &self.version;
+                    tracing::warn!(
+                        why,
+                        "asking which kinds of {version} there are; it is asked again"
+                    );
                     ASK_AGAIN
                 }
             };
@@ -108,8 +114,7 @@ impl Discovery {
     }
 
     async fn ask(&self) -> Result<BTreeSet<String>, kube::Error> {
-        let version = format!("{GROUP}/v1beta1");
-        match self.client.list_api_group_resources(&version).await {
+        match self.client.list_api_group_resources(&self.version).await {
             Ok(list) => Ok(list.resources.into_iter().map(|resource| resource.name).collect()),
             Err(kube::Error::Api(refusal)) if refusal.code == 404 => Ok(BTreeSet::new()),
             Err(error) => Err(error),
