@@ -7,8 +7,9 @@
 //!
 //! [`hooks`] reads what informers answer, and [`identity`] says who a finding is; [`merge`] keeps what each informer has found, and
 //! [`update_status`] puts it together. [`plan`] decides about updates that are planned: what is asked, accepted and pruned, and whether one may
-//! start. [`online`] says how an informer is doing.
+//! start. [`cluster`] reads what OpenShift's objects say. [`online`] says how an informer is doing.
 
+pub mod cluster;
 pub mod estimate;
 pub mod facts;
 pub mod finding;
