@@ -7,8 +7,10 @@
 //!
 //! [`hooks`] reads what informers answer, and [`identity`] says who a finding is; [`merge`] keeps what each informer has found, and
 //! [`update_status`] puts it together. [`plan`] decides about updates that are planned: what is asked, accepted and pruned, and whether one may
-//! start. [`cluster`] reads what OpenShift's objects say. [`online`] says how an informer is doing.
+//! start. [`cluster`] reads what OpenShift's objects say. [`online`] says how an informer is doing, and
+//! [`built_in`] are the agent's own.
 
+pub mod built_in;
 pub mod cluster;
 pub mod estimate;
 pub mod facts;

@@ -1,0 +1,103 @@
+//! What ClusterOperators say (insights.md, section 2.5, thresholds of insights).
+
+use std::str::FromStr;
+
+use drydock_api::conditions::{AnyCondition, ForeignCondition, find};
+use drydock_api::insights::{ImpactType, Level};
+use drydock_api::openshift::{ClusterOperator, ClusterVersion};
+use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+
+use super::draft::{Draft, object};
+use super::{Question, is_minor_update};
+use crate::finding::Finding;
+
+/// After how long an operator that is not available is a warning, and an error.
+const UNAVAILABLE: (SignedDuration, SignedDuration) =
+    (SignedDuration::from_mins(5), SignedDuration::from_mins(20));
+/// After how long one that is degraded is.
+const DEGRADED: (SignedDuration, SignedDuration) =
+    (SignedDuration::from_mins(5), SignedDuration::from_mins(40));
+
+pub(super) fn findings(
+    operators: &[ClusterOperator],
+    cluster: &ClusterVersion,
+    question: Question<'_>,
+    now: Timestamp,
+) -> Vec<Finding> {
+    let is_minor = match question {
+        Question::Status => false,
+        Question::Plan(target) => is_minor_update(cluster, target),
+    };
+    let of_operators = operators.iter().flat_map(|operator| {
+        let conditions = operator
+            .status
+            .as_ref()
+            .map(|status| status.conditions.as_slice())
+            .unwrap_or_default();
+        let name = operator.name_any();
+        let unavailable = find(conditions, "Available").filter(|condition| condition.is_false());
+        let degraded = find(conditions, "Degraded").filter(|condition| condition.is_true());
+        let held = find(conditions, "Upgradeable").filter(|condition| condition.is_false() && is_minor);
+        [
+            unavailable.and_then(|condition| {
+                let level = level(condition, UNAVAILABLE, now)?;
+                Some(draft(
+                    "operator-unavailable",
+                    &name,
+                    level,
+                    "is not available",
+                    condition,
+                ))
+            }),
+            degraded.and_then(|condition| {
+                let level = level(condition, DEGRADED, now)?;
+                Some(draft("operator-degraded", &name, level, "is degraded", condition))
+            }),
+            held.map(|condition| {
+                let what = "forbids updates to another minor release";
+                let draft = draft("operator-not-upgradeable", &name, Level::Error, what, condition);
+                Draft {
+                    impact_type: ImpactType::UpdateStalled,
+                    ..draft
+                }
+            }),
+        ]
+    });
+    of_operators.flatten().map(|draft| draft.finding(now)).collect()
+}
+
+/// How bad it is by how long it lasts; nothing if that is too short to say, as while a node restarts. What does not say since when has
+/// lasted.
+fn level(
+    condition: &ForeignCondition,
+    (warning, error): (SignedDuration, SignedDuration),
+    now: Timestamp,
+) -> Option<Level> {
+    let since = condition
+        .last_transition_time
+        .value()
+        .and_then(|time| Timestamp::from_str(time).ok());
+    let lasts = since.map_or(SignedDuration::MAX, |since| now.duration_since(since));
+    match lasts {
+        lasts if lasts > error => Some(Level::Error),
+        lasts if lasts > warning => Some(Level::Warning),
+        _ => None,
+    }
+}
+
+fn draft(uid: &'static str, name: &str, level: Level, what: &str, condition: &ForeignCondition) -> Draft {
+    Draft {
+        uid,
+        level,
+        impact_type: ImpactType::ApiAvailability,
+        summary: format!("Operator {name} {what}: {}", condition.reason()),
+        description: condition.message().to_owned(),
+        action: format!(
+            "Look at what the condition {} of ClusterOperator {name} names",
+            condition.type_()
+        ),
+        verify: format!("kubectl get clusteroperator {name}"),
+        resources: vec![object("config.openshift.io", "ClusterOperator", name)],
+    }
+}

@@ -1,0 +1,92 @@
+//! PodDisruptionBudgets that let no pod be evicted: which budget, which pods, and whose they are (insights.md, section 5, point 3). A node
+//! with such a pod cannot be drained.
+
+use drydock_api::insights::{ImpactType, Level, ResourceReference};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::ResourceExt;
+use kube::core::{Selector, SelectorExt};
+
+use super::draft::Draft;
+use crate::finding::Finding;
+
+/// How many pods are named.
+const SHOWN: usize = 5;
+
+pub(super) fn findings(budgets: &[PodDisruptionBudget], pods: &[Pod], now: Timestamp) -> Vec<Finding> {
+    let blocking = budgets.iter().filter(|budget| is_blocking(budget));
+    blocking.map(|budget| draft(budget, pods).finding(now)).collect()
+}
+
+/// Does a budget let none of its pods be evicted?
+pub fn is_blocking(budget: &PodDisruptionBudget) -> bool {
+    let status = budget.status.as_ref();
+    status.is_some_and(|status| status.expected_pods > 0 && status.disruptions_allowed <= 0)
+}
+
+fn draft(budget: &PodDisruptionBudget, pods: &[Pod]) -> Draft {
+    let (namespace, name) = (budget.namespace().unwrap_or_default(), budget.name_any());
+    let held: Vec<_> = pods.iter().filter(|pod| is_of(budget, pod)).collect();
+    let status = budget.status.clone().unwrap_or_default();
+    // One that would let none be evicted with all of its pods healthy, always does.
+    let is_permanent = status.current_healthy >= status.expected_pods;
+    let why = if is_permanent {
+        "It would not even if all of its pods are healthy: minAvailable or maxUnavailable leaves no room."
+    } else {
+        "Some of its pods are not healthy."
+    };
+    let mut lines: Vec<_> = held.iter().take(SHOWN).map(|pod| words(pod)).collect();
+    lines.insert(0, why.to_owned());
+    if held.len() > SHOWN {
+        lines.push(format!("and {} more", held.len() - SHOWN));
+    }
+    Draft {
+        uid: "budget-at-limit",
+        level: Level::Warning,
+        impact_type: ImpactType::UpdateStalled,
+        summary: format!(
+            "Budget {namespace}/{name} lets no pod be evicted: {} of {} healthy",
+            status.current_healthy, status.expected_pods
+        ),
+        description: lines.join("\n"),
+        action: if is_permanent {
+            "Ask whoever owns the pods for another replica, or for a budget that leaves room for one"
+                .to_owned()
+        } else {
+            "Get the pods of the budget to be healthy again".to_owned()
+        },
+        verify: format!("kubectl get poddisruptionbudget {name} -n {namespace}"),
+        resources: vec![ResourceReference {
+            group: Some("policy".to_owned()),
+            kind: "PodDisruptionBudget".to_owned(),
+            namespace: Some(namespace),
+            name,
+        }],
+    }
+}
+
+fn is_of(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
+    let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+    pod.namespace() == budget.namespace()
+        && selector.is_some_and(|selector| {
+            let selector = Selector::try_from(selector.clone());
+            selector.is_ok_and(|selector| selector.matches(pod.labels()))
+        })
+}
+
+/// Which pod, on which node, and whose.
+fn words(pod: &Pod) -> String {
+    let node = pod
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.node_name.clone())
+        .unwrap_or_else(|| "no node".to_owned());
+    let owners = pod.owner_references();
+    let owner = owners.iter().find(|owner| owner.controller == Some(true));
+    let owner = owner.map_or_else(
+        || "nobody".to_owned(),
+        |owner| format!("{} {}", owner.kind, owner.name),
+    );
+    format!("pod {} on {node}, of {owner}", pod.name_any())
+}

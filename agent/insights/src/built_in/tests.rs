@@ -1,0 +1,315 @@
+use drydock_api::insights::Level;
+use serde_json::{Value, json};
+
+use super::*;
+
+const NOW: &str = "2026-01-05T08:07:00Z";
+
+fn now() -> Timestamp {
+    NOW.parse().unwrap()
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+fn condition(kind: &str, status: &str, reason: &str, since: &str) -> Value {
+    json!({"type": kind, "status": status, "reason": reason, "message": "m", "lastTransitionTime": since})
+}
+
+fn cluster(conditions: &[Value]) -> ClusterVersion {
+    read(json!({"metadata": {"name": "version"}, "status": {
+        "desired": {"version": "4.14.3"}, "conditions": conditions,
+        "history": [{"state": "Completed", "version": "4.14.3"}],
+        "availableUpdates": [{"version": "4.14.4"}, {"version": "4.15.0"}],
+        "conditionalUpdates": [
+            {"release": {"version": "4.14.5"}, "conditions": [condition("Recommended", "False", "A", NOW)],
+             "risks": [{"name": "A", "message": "a", "url": "https://a"}, {"name": "B", "message": "b", "url": "https://b"}]},
+            {"release": {"version": "4.14.6"}, "conditions": [condition("Recommended", "True", "AsExpected", NOW)]},
+        ],
+    }}))
+}
+
+fn well() -> Vec<Value> {
+    vec![
+        condition("Failing", "False", "", NOW),
+        condition("ReleaseAccepted", "True", "PayloadLoaded", NOW),
+    ]
+}
+
+fn facts() -> BuiltInFacts {
+    BuiltInFacts {
+        cluster: Ok(cluster(&well())),
+        operators: Ok(Vec::new()),
+        pools: Ok(Vec::new()),
+        budgets: Ok(Vec::new()),
+        pods: Ok(Vec::new()),
+        requests: Ok(Vec::new()),
+    }
+}
+
+fn found(informer: BuiltIn, facts: &BuiltInFacts, question: Question<'_>) -> Vec<(String, Level, String)> {
+    let Attempt::Answered(Answer::Success(findings)) = informer.attempt(facts, question, now()) else {
+        panic!("it has an answer");
+    };
+    for finding in &findings {
+        let remedy = finding.remediation.as_ref().unwrap();
+        assert!(!remedy.action.as_ref().unwrap().is_empty());
+        assert!(remedy.verify.as_ref().unwrap().starts_with("kubectl get "));
+        assert_eq!(finding.acquired.to_string(), "2026-01-05T08:05:00Z");
+    }
+    let uuids: std::collections::BTreeSet<_> = findings
+        .iter()
+        .map(|found| found.uuid(&informer.name()))
+        .collect();
+    assert_eq!(uuids.len(), findings.len(), "each has an identity of its own");
+    findings
+        .into_iter()
+        .map(|found| (found.uid, found.impact.level, found.impact.summary))
+        .collect()
+}
+
+fn uids(informer: BuiltIn, facts: &BuiltInFacts, question: Question<'_>) -> Vec<String> {
+    found(informer, facts, question)
+        .into_iter()
+        .map(|(uid, _, _)| uid)
+        .collect()
+}
+
+#[test]
+fn a_healthy_cluster_has_no_findings() {
+    for informer in BuiltIn::ALL {
+        assert!(
+            found(informer, &facts(), Question::Status).is_empty(),
+            "{informer:?}"
+        );
+        assert!(
+            found(informer, &facts(), Question::Plan("4.14.4")).is_empty(),
+            "{informer:?}"
+        );
+        assert_eq!(BuiltIn::of(&informer.name()), Some(informer));
+    }
+}
+
+#[test]
+fn what_cluster_version_says() {
+    let with = |conditions: &[Value]| BuiltInFacts {
+        cluster: Ok(cluster(conditions)),
+        ..facts()
+    };
+    let ack = condition("Upgradeable", "False", "AdminAckRequired", NOW);
+    let held = condition("Upgradeable", "False", "Multiple", NOW);
+    let failing = condition("Failing", "True", "X", NOW);
+    let refused = condition("ReleaseAccepted", "False", "VerificationFailed", NOW);
+    let silent = condition("RetrievedUpdates", "False", "RemoteFailed", NOW);
+    let ok = condition("Failing", "False", "", NOW);
+    let cases = [
+        (vec![failing.clone()], Question::Status, vec!["failing"]),
+        (vec![], Question::Status, vec!["failing"]),
+        (
+            vec![ok.clone(), refused.clone()],
+            Question::Status,
+            vec!["release-not-accepted"],
+        ),
+        (vec![ok.clone(), refused], Question::Plan("4.14.4"), vec![]),
+        (vec![failing], Question::Plan("4.14.4"), vec!["failing"]),
+        (vec![ok.clone(), ack.clone()], Question::Plan("4.14.4"), vec![]),
+        (
+            vec![ok.clone(), ack],
+            Question::Plan("4.15.0"),
+            vec!["admin-ack-required"],
+        ),
+        (
+            vec![ok.clone(), held],
+            Question::Plan("4.15.0"),
+            vec!["not-upgradeable"],
+        ),
+        (
+            vec![ok.clone()],
+            Question::Plan("4.14.5"),
+            vec!["update-risk", "update-risk"],
+        ),
+        (vec![ok.clone()], Question::Plan("4.14.6"), vec![]),
+        (vec![ok.clone()], Question::Plan("4.14.7"), vec!["not-offered"]),
+        (
+            vec![ok, silent],
+            Question::Plan("4.14.7"),
+            vec!["updates-not-retrieved"],
+        ),
+    ];
+    for (conditions, question, expected) in cases {
+        let found = uids(BuiltIn::ClusterVersion, &with(&conditions), question);
+        assert_eq!(found, expected, "{conditions:?} {question:?}");
+    }
+}
+
+#[test]
+fn operators_are_given_time() {
+    let operator = |name: &str, conditions: Value| -> ClusterOperator {
+        read(json!({"metadata": {"name": name}, "status": {"conditions": conditions}}))
+    };
+    let facts = BuiltInFacts {
+        operators: Ok(vec![
+            operator(
+                "a",
+                json!([condition("Available", "False", "X", "2026-01-05T08:02:00Z")]),
+            ),
+            operator(
+                "b",
+                json!([condition("Available", "False", "X", "2026-01-05T08:01:59Z")]),
+            ),
+            operator(
+                "c",
+                json!([condition("Available", "False", "X", "2026-01-05T07:46:59Z")]),
+            ),
+            operator(
+                "d",
+                json!([condition("Degraded", "True", "X", "2026-01-05T07:27:00Z")]),
+            ),
+            operator(
+                "e",
+                json!([condition("Degraded", "True", "X", "2026-01-05T07:26:59Z")]),
+            ),
+            operator(
+                "f",
+                json!([condition(
+                    "Upgradeable",
+                    "False",
+                    "IncompatibleOperatorsInstalled",
+                    NOW
+                )]),
+            ),
+        ]),
+        ..facts()
+    };
+    let levels = |question| {
+        let found = found(BuiltIn::ClusterOperators, &facts, question);
+        found
+            .into_iter()
+            .map(|(uid, level, _)| format!("{uid} {}", level.as_str()))
+            .collect::<Vec<_>>()
+    };
+    let now = [
+        "operator-unavailable Warning",
+        "operator-unavailable Error",
+        "operator-degraded Warning",
+        "operator-degraded Error",
+    ];
+    assert_eq!(levels(Question::Status), now);
+    assert_eq!(levels(Question::Plan("4.14.4")), now);
+    assert_eq!(
+        levels(Question::Plan("4.15.0")).last().unwrap(),
+        "operator-not-upgradeable Error"
+    );
+}
+
+#[test]
+fn pools_that_stall() {
+    let pool = |name: &str, paused: bool, updated: i64, degraded: &str| -> MachineConfigPool {
+        read(json!({
+            "metadata": {"name": name}, "spec": {"paused": paused, "configuration": {"name": "x"}},
+            "status": {"machineCount": 2, "updatedMachineCount": updated, "configuration": {"name": "x"},
+                "degradedMachineCount": 1, "conditions": [condition("Degraded", degraded, "X", NOW)]},
+        }))
+    };
+    let facts = BuiltInFacts {
+        pools: Ok(vec![
+            pool("a", true, 2, "False"),
+            pool("b", true, 1, "False"),
+            pool("c", false, 1, "True"),
+        ]),
+        ..facts()
+    };
+    let found = found(BuiltIn::MachineConfigPools, &facts, Question::Status);
+    let words: Vec<_> = found.iter().map(|(_, _, summary)| summary.as_str()).collect();
+    assert_eq!(
+        words,
+        [
+            "Pool b is paused, and its nodes are behind",
+            "Nodes of pool c cannot be configured: 1"
+        ]
+    );
+}
+
+#[test]
+fn a_budget_at_its_limit_names_its_pods_and_whose_they_are() {
+    let budget = |name: &str, allowed: i64, healthy: i64| -> PodDisruptionBudget {
+        read(json!({
+            "metadata": {"name": name, "namespace": "ns"}, "spec": {"selector": {"matchLabels": {"app": name}}},
+            "status": {"expectedPods": 2, "currentHealthy": healthy, "desiredHealthy": 2, "disruptionsAllowed": allowed},
+        }))
+    };
+    let pod = |name: &str, app: &str| -> Pod {
+        let owner =
+            json!({"apiVersion": "v1", "kind": "StatefulSet", "name": "set", "uid": "u", "controller": true});
+        read(json!({
+            "metadata": {"name": name, "namespace": "ns", "labels": {"app": app}, "ownerReferences": [owner]},
+            "spec": {"nodeName": "node", "containers": []},
+        }))
+    };
+    let facts = BuiltInFacts {
+        budgets: Ok(vec![budget("a", 0, 2), budget("b", 1, 2), budget("c", 0, 1)]),
+        pods: Ok(vec![pod("a-0", "a"), pod("b-0", "b"), pod("a-1", "a")]),
+        ..facts()
+    };
+    let Attempt::Answered(Answer::Success(findings)) =
+        BuiltIn::PodDisruptionBudgets.attempt(&facts, Question::Plan("4.14.4"), now())
+    else {
+        panic!("it has an answer");
+    };
+    let said: Vec<_> = findings
+        .iter()
+        .map(|found| found.impact.description.clone().unwrap())
+        .collect();
+    assert_eq!(said.len(), 2);
+    assert!(
+        said[0].contains("pod a-0 on node, of StatefulSet set\npod a-1"),
+        "{}",
+        said[0]
+    );
+    assert!(said[0].contains("leaves no room") && said[1].contains("not healthy"));
+    assert_eq!(
+        uids(BuiltIn::PodDisruptionBudgets, &facts, Question::Status),
+        ["budget-at-limit"; 2]
+    );
+}
+
+#[test]
+fn apis_that_the_target_no_longer_has() {
+    let count = |name: &str, release: Value, used: i64| -> APIRequestCount {
+        read(
+            json!({"metadata": {"name": name}, "status": {"removedInRelease": release, "requestCount": used}}),
+        )
+    };
+    let facts = BuiltInFacts {
+        requests: Ok(vec![
+            count(
+                "flowschemas.v1beta2.flowcontrol.apiserver.k8s.io",
+                json!("1.29"),
+                3,
+            ),
+            count("unused.v1beta1.x", json!("1.29"), 0),
+            count("pods.v1", Value::Null, 9),
+        ]),
+        ..facts()
+    };
+    assert!(uids(BuiltIn::ApiRemovals, &facts, Question::Plan("4.15.9")).is_empty());
+    assert_eq!(
+        uids(BuiltIn::ApiRemovals, &facts, Question::Plan("4.16.0")),
+        ["api-removed"]
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_no_answer() {
+    let unread = Unread::Failed("refused".to_owned());
+    let facts = BuiltInFacts {
+        operators: Err(unread),
+        requests: Err(Unread::NotAsked),
+        ..facts()
+    };
+    let attempt = BuiltIn::ClusterOperators.attempt(&facts, Question::Status, now());
+    assert_eq!(attempt, Attempt::Unavailable("refused".to_owned()));
+    let attempt = BuiltIn::ApiRemovals.attempt(&facts, Question::Plan("4.15.0"), now());
+    assert_eq!(attempt, Attempt::NotImplemented, "a cluster without that kind");
+}
