@@ -1,8 +1,9 @@
-//! The per-cluster agent: reconciles UpgradeConfig, and maintenance schedules. [`run`] is the whole process; the binary, the sandbox and the tests
+//! The per-cluster agent: reconciles UpgradeConfig, maintenance schedules and update insights. [`run`] is the whole process; the binary, the sandbox and the tests
 //! call it alike.
 
 mod controller;
 mod http;
+mod insights;
 pub mod install_plans;
 mod metrics;
 mod monitoring;
@@ -29,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 pub use drydock_engine::configuration;
 
 pub use crate::http::{Body, Exchange, Network};
+pub use insights::{InsightsPart, InsightsSettings};
 pub use monitoring::EndpointConfig;
 pub use schedule::{ScheduleNamespace, SchedulePart, ScheduleSettings};
 pub use settings::Settings;
@@ -72,13 +74,7 @@ pub async fn run(
 ) -> Result<(), Error> {
     let readiness = Readiness::default();
     let mut tasks = Tasks::new(shutdown.clone());
-    if let Some(address) = settings.admin_address {
-        let listener = TcpListener::bind(address)
-            .await
-            .map_err(|source| Error::Listen { address, source })?;
-        let router = admin::router(settings.registry.clone(), readiness.clone());
-        tasks.spawn("admin", admin::serve(listener, router, shutdown.clone()));
-    }
+    serve(&settings, &readiness, &mut tasks, &shutdown).await?;
     let (publisher, writer) = publisher(client.clone(), clock.clone(), "drydock-agent", &settings.registry)?;
     tasks.spawn("events", writer.run(shutdown.clone()));
     let metrics = Metrics::register(&settings.registry)?;
@@ -117,6 +113,17 @@ pub async fn run(
         &settings.registry,
     )?;
     tasks.spawn("schedules", schedules.run(shutdown.clone()));
+    let insights = insights::Engine::new(
+        insights::Context {
+            client: client.clone(),
+            clock: clock.clone(),
+            publisher: publisher.clone(),
+            metrics: metrics.clone(),
+            network: settings.network.clone(),
+        },
+        settings.insights,
+    );
+    tasks.spawn("insights", insights.run(shutdown.clone()));
     let context = Context {
         monitoring,
         network: settings.network,
@@ -132,4 +139,21 @@ pub async fn run(
     };
     tasks.spawn("controller", controller::run(context, woken, readiness, shutdown));
     Ok(tasks.finished().await?)
+}
+
+/// Serves probes and metrics, where that is asked for.
+async fn serve(
+    settings: &Settings,
+    readiness: &Readiness,
+    tasks: &mut Tasks,
+    shutdown: &CancellationToken,
+) -> Result<(), Error> {
+    let Some(address) = settings.admin_address else {
+        return Ok(());
+    };
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.map_err(|source| Error::Listen { address, source })?;
+    let router = admin::router(settings.registry.clone(), readiness.clone());
+    tasks.spawn("admin", admin::serve(listener, router, shutdown.clone()));
+    Ok(())
 }

@@ -7,7 +7,10 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use drydock_agent::install_plans;
-use drydock_agent::{EndpointConfig, ScheduleNamespace, SchedulePart, ScheduleSettings, Settings};
+use drydock_agent::{
+    EndpointConfig, InsightsPart, InsightsSettings, ScheduleNamespace, SchedulePart, ScheduleSettings,
+    Settings,
+};
 use drydock_api::names::{AGENT_NAMESPACE, CLUSTER_VERSION};
 use drydock_api::{GoDuration, machine_api};
 use drydock_runtime::client::{self, RequestMetrics};
@@ -16,7 +19,7 @@ use drydock_runtime::{Clock, exit, shutdown};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-/// Upgrades the cluster it runs on: reconciles UpgradeConfig, and maintenance schedules.
+/// Upgrades the cluster it runs on: reconciles UpgradeConfig, maintenance schedules and update insights.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -76,6 +79,14 @@ struct Arguments {
     monitoring_token: Option<PathBuf>,
     #[command(flatten)]
     schedule: ScheduleArguments,
+    /// Parts of update insights to leave alone
+    #[arg(
+        long,
+        env = "DRYDOCK_INSIGHTS_OFF",
+        value_name = "PART",
+        value_delimiter = ','
+    )]
+    insights_off: Vec<PartOfInsights>,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -150,6 +161,30 @@ impl From<Part> for SchedulePart {
     }
 }
 
+/// A part of update insights.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PartOfInsights {
+    /// Whether UpdateInformers are online
+    Informers,
+    /// The UpdateStatus
+    Status,
+    /// UpdatePlans and UpdatePlanInsights
+    Plans,
+    /// What the agent itself knows of updates
+    BuiltIn,
+}
+
+impl From<PartOfInsights> for InsightsPart {
+    fn from(part: PartOfInsights) -> Self {
+        match part {
+            PartOfInsights::Informers => Self::UpdateInformers,
+            PartOfInsights::Status => Self::UpdateStatus,
+            PartOfInsights::Plans => Self::UpdatePlans,
+            PartOfInsights::BuiltIn => Self::BuiltInInformers,
+        }
+    }
+}
+
 impl From<ScheduleArguments> for ScheduleSettings {
     fn from(arguments: ScheduleArguments) -> Self {
         Self {
@@ -194,6 +229,10 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
         monitoring: arguments.monitoring(),
         namespace: arguments.namespace,
         schedule: arguments.schedule.into(),
+        insights: InsightsSettings {
+            off: arguments.insights_off.into_iter().map(Into::into).collect(),
+            ..InsightsSettings::default()
+        },
         ..Settings::default()
     };
     let metrics = RequestMetrics::register(&settings.registry).context("registering request metrics")?;

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use drydock_api::names::AGENT_NAMESPACE;
 
 use crate::http::Network;
+use crate::insights::InsightsSettings;
 use crate::monitoring::EndpointConfig;
 use crate::schedule::ScheduleSettings;
 
@@ -23,6 +24,8 @@ pub struct Settings {
     pub monitoring: EndpointConfig,
     /// How maintenance schedules are acted on.
     pub schedule: ScheduleSettings,
+    /// How update insights are acted on.
+    pub insights: InsightsSettings,
 }
 
 impl Default for Settings {
@@ -34,6 +37,7 @@ impl Default for Settings {
             network: Network::default(),
             monitoring: EndpointConfig::default(),
             schedule: ScheduleSettings::default(),
+            insights: InsightsSettings::default(),
         }
     }
 }

@@ -60,6 +60,14 @@ pub(crate) enum HttpError {
         /// The innermost reason.
         reason: String,
     },
+    /// Its certificate is not trusted, or is for another name.
+    #[error("{target} cannot be trusted: {reason}")]
+    Untrusted {
+        /// Method and address.
+        target: String,
+        /// What is wrong with the certificate.
+        reason: String,
+    },
     /// It answers with another status than it should.
     #[error("{target} answers {status}")]
     Refused {
@@ -147,10 +155,7 @@ pub(crate) async fn send_for_status(
     let asked = async { exchange.ready().await?.call(request).await };
     match tokio::time::timeout(time, asked).await {
         Ok(Ok(answer)) => Ok((target, answer.status())),
-        Ok(Err(error)) => Err(HttpError::Unreachable {
-            reason: innermost(error.as_ref()),
-            target,
-        }),
+        Ok(Err(error)) => Err(failed(&target, error.as_ref())),
         Err(_) => Err(HttpError::TooSlow { target, time }),
     }
 }
@@ -161,10 +166,7 @@ async fn read(
     target: &str,
     limit: usize,
 ) -> Result<Answer, HttpError> {
-    let unreachable = |error: BoxError| HttpError::Unreachable {
-        target: target.to_owned(),
-        reason: innermost(error.as_ref()),
-    };
+    let unreachable = |error: BoxError| failed(target, error.as_ref());
     let ready = exchange.ready().await.map_err(unreachable)?;
     let (parts, mut body) = ready.call(request).await.map_err(unreachable)?.into_parts();
     let mut bytes = BytesMut::new();
@@ -193,6 +195,7 @@ impl HttpError {
         let (Self::TooSlow { target, .. }
         | Self::TooLarge { target, .. }
         | Self::Unreachable { target, .. }
+        | Self::Untrusted { target, .. }
         | Self::Refused { target, .. }
         | Self::Malformed { target, .. }) = &mut self;
         let host = target.find("://").map_or(0, |at| at + 3);
@@ -216,6 +219,37 @@ fn target(request: &Request<Bytes>) -> String {
         _ => String::new(),
     };
     format!("{} {place}{}", request.method(), uri.path())
+}
+
+/// Why a request has not been answered.
+fn failed(target: &str, error: &(dyn std::error::Error + 'static)) -> HttpError {
+    let (target, reason) = (target.to_owned(), innermost(error));
+    if is_untrusted(error) {
+        HttpError::Untrusted { target, reason }
+    } else {
+        HttpError::Unreachable { target, reason }
+    }
+}
+
+/// Is there a bad certificate below?
+fn is_untrusted(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(rustls::Error::InvalidCertificate(_)) = error.downcast_ref() {
+            return true;
+        }
+        // What an I/O error wraps is not its source: its source is.
+        let wrapped = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        if let Some(wrapped) = wrapped
+            && is_untrusted(wrapped)
+        {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 
 fn innermost(error: &(dyn std::error::Error + 'static)) -> String {

@@ -127,3 +127,68 @@ async fn a_connection_that_does_not_come_to_stand_is_given_up_after_half_a_minut
     );
     assert_eq!(began.elapsed().as_secs(), 30);
 }
+
+/// A server with TLS for this name, and the authority (PEM) that signed its certificate.
+async fn server_for(name: &str) -> (String, String) {
+    let authority = rcgen::KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::default();
+    parameters
+        .distinguished_name
+        .push(rcgen::DnType::CommonName, format!("authority of {name}"));
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let root = parameters.self_signed(&authority).unwrap();
+    let issuer = rcgen::Issuer::new(parameters, authority);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let leaf = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+    let leaf = leaf.signed_by(&key, &issuer).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![leaf.der().clone()],
+            rustls::pki_types::PrivateKeyDer::Pkcs8(key.serialize_der().into()),
+        )
+        .unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let uri = format!("https://{}/x", listener.local_addr().unwrap());
+    let acceptor = tokio_rustls::TlsAcceptor::from(std::sync::Arc::new(config));
+    tokio::spawn(async move {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            if let Ok(mut stream) = acceptor.accept(stream).await {
+                let _request = stream.read(&mut [0; 1024]).await;
+                let _sent = stream
+                    .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+                    .await;
+                let _ended = stream.shutdown().await;
+            }
+        }
+    });
+    (uri, root.pem())
+}
+
+#[tokio::test]
+async fn only_who_has_a_certificate_for_its_name_by_the_given_authority_is_trusted() {
+    let (uri, authority) = server_for("127.0.0.1").await;
+    let (other, other_authority) = server_for("other.example").await;
+    let both = format!("{other_authority}{authority}");
+    let cases = [
+        (&uri, &authority, ""),
+        (&uri, &both, ""),
+        (&uri, &other_authority, "UnknownIssuer"),
+        (&other, &other_authority, "not valid for name"),
+    ];
+    for (uri, authorities, words) in cases {
+        let exchange = Network::default().exchange(Some(authorities.as_bytes())).unwrap();
+        match send(&exchange, get(uri), LIMITS).await {
+            Ok(answer) => assert!(words.is_empty() && answer.status == StatusCode::OK, "{words}"),
+            Err(HttpError::Untrusted { reason, .. }) => {
+                assert!(!words.is_empty() && reason.contains(words), "{reason}");
+            }
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+}

@@ -182,7 +182,9 @@ impl Ocm {
                     let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
                     busy.contains(&answer.status)
                 }
-                Err(HttpError::Unreachable { .. } | HttpError::TooSlow { .. }) => true,
+                Err(
+                    HttpError::Unreachable { .. } | HttpError::Untrusted { .. } | HttpError::TooSlow { .. },
+                ) => true,
                 Err(_) => false,
             };
             if !again {

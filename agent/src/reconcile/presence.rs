@@ -59,6 +59,12 @@ impl Presence {
         known.is_ok_and(|known| known.as_ref().is_some_and(|served| served.contains(plural)))
     }
 
+    /// Whether there is such a kind, as far as is known.
+    pub fn serves(&self, plural: &str) -> bool {
+        let served = self.served.borrow();
+        served.as_ref().is_some_and(|served| served.contains(plural))
+    }
+
     /// Waits until there is one of these kinds.
     pub async fn wait_for_any(&self, plurals: &BTreeSet<String>) {
         let mut served = self.served.clone();

@@ -273,6 +273,45 @@ async fn used_by_upgrade_jobs() -> Rights {
     used
 }
 
+/// A plan that an informer is asked about which is not there, and which nobody needs a day later.
+async fn used_by_insights() -> Rights {
+    let spoke = Spoke::start(|_| {}, |outside| outside).await.unwrap();
+    let server = spoke.fleet.env.spoke(spoke::NAME).unwrap();
+    let used = watch(server, "drydock-agent");
+    server.compact();
+    server.cut_watches(|who, _| who == "drydock-agent");
+    let service = json!({"namespace": "x", "name": "x"});
+    let objects = [
+        (
+            "UpdateInformer",
+            "x",
+            json!({"clientConfig": {"service": service, "caBundle": "eA=="}}),
+        ),
+        (
+            "UpdatePlan",
+            "update-plan-4.99.0",
+            json!({"targetRelease": "4.99.0"}),
+        ),
+    ];
+    for (kind, name, spec) in objects {
+        let object = json!({
+            "apiVersion": "config.openshift.io/v1beta1", "kind": kind, "metadata": {"name": name}, "spec": spec,
+        });
+        manifests::apply(&spoke.client, &serde_json::from_value(object).unwrap())
+            .await
+            .unwrap();
+    }
+    tokio::time::sleep(25 * HOUR).await;
+    let mut used = used.lock().unwrap().clone();
+    // It was there before anybody looked. An apply that creates is checked as both.
+    used.insert("config.openshift.io updatestatuses create".to_owned());
+    used.insert("config.openshift.io updateplaninsights create".to_owned());
+    // The simulated cluster has no such kind.
+    used.insert("apiserver.openshift.io apirequestcounts list".to_owned());
+    spoke.fleet.shut_down().await.unwrap();
+    used
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_agent_has_the_rights_that_it_uses_and_no_others() {
     let change = |settings: &mut TestEnvSettings| settings.clusters[0].faults.extend([Fault::DrainStuck]);
@@ -316,5 +355,6 @@ async fn the_agent_has_the_rights_that_it_uses_and_no_others() {
     spoke.fleet.shut_down().await.unwrap();
     used.extend(used_by_schedules().await);
     used.extend(used_by_upgrade_jobs().await);
+    used.extend(used_by_insights().await);
     assert_eq!(used, granted("manifests/agent/rbac.yaml"));
 }

@@ -1,0 +1,155 @@
+use drydock_api::insights::UpdatePlan;
+use kube::Api;
+use kube::api::ListParams;
+
+use super::fixture::names;
+use super::*;
+
+const PART: &str = "update-plan-4.14.4.mco";
+
+async fn planned(behaviour: Behaviour) -> TestCluster {
+    let mut cluster = TestCluster::new(true).await;
+    cluster.informer("mco", behaviour).await;
+    cluster.start().await;
+    cluster
+        .create::<UpdatePlan>("update-plan-4.14.4", json!({"targetRelease": "4.14.4"}))
+        .await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    cluster
+}
+
+async fn verdict(cluster: &TestCluster) -> Option<Verdict> {
+    cluster.plan().await.status.unwrap().verdict
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_says_what_would_be_a_problem_and_whether_it_is_accepted() {
+    let mut cluster = planned(success(&[finding("budget", "warning")])).await;
+    let plan = cluster.plan().await;
+    let status = plan.status.clone().unwrap();
+    assert_eq!(
+        (status.phase, status.verdict),
+        (Some(PlanPhase::Ready), Some(Verdict::Stop))
+    );
+    assert_eq!(
+        (status.base_version.as_deref(), status.offered),
+        (Some("4.14.3"), Some(true))
+    );
+    let part: UpdatePlanInsight = cluster.get(PART).await;
+    assert_eq!(
+        part.metadata.owner_references.unwrap()[0].uid,
+        plan.metadata.uid.unwrap()
+    );
+    let uuid = part.status.unwrap().insights[0].insight.uuid.clone();
+    let until = "2026-01-05T09:00:00Z";
+    let accepted = json!({"spec": {"acceptedInsights": [{
+        "uuid": uuid, "level": "Warning", "acceptedBy": "ann", "acceptedAt": "2026-01-05T08:00:00Z", "until": until,
+    }]}});
+    cluster.change::<UpdatePlanInsight>(PART, accepted).await;
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!(verdict(&cluster).await, Some(Verdict::Caution));
+    cluster.start().await;
+    assert_eq!(
+        verdict(&cluster).await,
+        Some(Verdict::Caution),
+        "a restart changes nothing"
+    );
+    tokio::time::sleep(60 * MINUTE).await;
+    assert_eq!(verdict(&cluster).await, Some(Verdict::Stop));
+    assert!(
+        cluster
+            .events()
+            .await
+            .contains(&"RiskNoLongerAccepted".to_owned())
+    );
+    cluster.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_has_accepted_before_the_plan_was_made_counts() {
+    let mut cluster = TestCluster::new(true).await;
+    cluster
+        .informer("mco", success(&[finding("budget", "warning")]))
+        .await;
+    let name = drydock_insights::InformerName::parse("mco").unwrap();
+    let uuid = drydock_insights::identity::uuid(&name, &drydock_api::insights::Scope::default(), "budget");
+    let spec = json!({"targetRelease": "4.14.4", "updateInformer": "mco", "acceptedInsights": [{
+        "uuid": uuid, "level": "Warning", "acceptedBy": "hub", "acceptedAt": "2026-01-05T08:00:00Z",
+    }]});
+    cluster.create::<UpdatePlanInsight>(PART, spec).await;
+    cluster
+        .create::<UpdatePlan>("update-plan-4.14.4", json!({"targetRelease": "4.14.4"}))
+        .await;
+    cluster.start().await;
+    assert_eq!(verdict(&cluster).await, Some(Verdict::Caution));
+    let part: UpdatePlanInsight = cluster.get(PART).await;
+    assert_eq!(part.spec.accepted_insights.len(), 1);
+    assert_eq!(part.metadata.owner_references.unwrap().len(), 1);
+    cluster.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_says_wait_for_ever_is_given_up_after_two_minutes() {
+    let mut cluster = planned(Behaviour::Answers(json!({"status": {"response": "Wait"}}))).await;
+    assert_eq!(
+        cluster.plan().await.status.unwrap().phase,
+        Some(PlanPhase::Collecting)
+    );
+    tokio::time::sleep(3 * MINUTE).await;
+    let status = cluster.plan().await.status.unwrap();
+    assert_eq!(
+        (status.phase, status.verdict),
+        (Some(PlanPhase::Failed), Some(Verdict::Stop))
+    );
+    assert_eq!(status.informers[0].state, InformerState::Unavailable);
+    let startable = find(&status.conditions, condition::STARTABLE).unwrap();
+    assert_eq!(
+        (startable.status.as_str(), startable.reason.as_str()),
+        ("False", "RisksNotAccepted")
+    );
+    cluster.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_that_nobody_needs_any_more_is_deleted() {
+    let mut cluster = planned(success(&[])).await;
+    let plans: Api<UpdatePlan> = Api::all(cluster.client.clone());
+    tokio::time::sleep(23 * 60 * MINUTE).await;
+    let there = plans.list(&ListParams::default()).await.unwrap().items;
+    assert_eq!(names(&there), ["update-plan-4.14.4"]);
+    tokio::time::sleep(2 * 60 * MINUTE).await;
+    assert!(plans.list(&ListParams::default()).await.unwrap().items.is_empty());
+    cluster.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_any_other_informer_the_agents_own_say_what_would_be_a_problem() {
+    let mut cluster = TestCluster::new(true).await;
+    cluster.has_built_in = true;
+    cluster.start().await;
+    cluster
+        .create::<UpdatePlan>("update-plan-4.99.0", json!({"targetRelease": "4.99.0"}))
+        .await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let plan: UpdatePlan = cluster.get("update-plan-4.99.0").await;
+    let status = plan.status.unwrap();
+    let said: Vec<_> = status
+        .reasons
+        .iter()
+        .map(|reason| reason.summary.as_str())
+        .collect();
+    assert!(
+        said.contains(&"4.99.0 is not among the updates that the update service offers"),
+        "{said:?}"
+    );
+    assert_eq!(status.verdict, Some(Verdict::Stop));
+    let part: UpdatePlanInsight = cluster.get("update-plan-4.99.0.drydock.cluster-version").await;
+    assert_eq!(part.status.unwrap().state, InformerState::Success);
+    let requests: UpdatePlanInsight = cluster.get("update-plan-4.99.0.drydock.api-removals").await;
+    assert_eq!(
+        requests.status.unwrap().state,
+        InformerState::NotImplemented,
+        "the cluster has no such kind"
+    );
+    cluster.stop().await;
+}

@@ -1,0 +1,277 @@
+//! The controller of UpdatePlans (insights.md, sections 1.6 and 1.7). The informers' parts are written before the plan, which says what they
+//! come to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use drydock_api::fact::{Fact, Unread};
+use drydock_api::insights::hooks::{Hook, InsightsRequestSpec};
+use drydock_api::insights::{FailurePolicy, UpdateInformer, UpdatePlan, UpdatePlanInsight};
+use drydock_insights::InformerName;
+use drydock_insights::built_in::{BuiltIn, Question};
+use drydock_insights::cluster;
+use drydock_insights::plan::acceptance::accepted;
+use drydock_insights::plan::prune::{PlanToKeep, PruneReason, prune};
+use drydock_insights::plan::{Asked, ClusterFacts, Observed, Plan, PlanEvent, PlanInformerFacts, decide};
+use drydock_insights::update_status::MAX_INFORMERS;
+use drydock_runtime::events::{NewEvent, Severity};
+use futures::{StreamExt, stream};
+use jiff::Timestamp;
+use kube::{Resource, ResourceExt};
+
+use super::question::{Questioner, by_name};
+use super::watches::Seen;
+use super::{AT_ONCE, Context, built_in, write};
+use crate::reconcile::control::Reconcile;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::written::Changed;
+
+/// What the controller has.
+pub(super) struct UpdatePlans {
+    pub context: Context,
+    pub seen: Seen,
+    pub questioner: Questioner,
+    /// Whether the agent's own informers are asked.
+    pub has_built_in: bool,
+    pub changed: Changed<UpdatePlan>,
+    pub parts: Changed<UpdatePlanInsight>,
+}
+
+impl Reconcile for UpdatePlans {
+    type Object = UpdatePlan;
+
+    fn objects(&self) -> Vec<Arc<UpdatePlan>> {
+        let Seen {
+            informers,
+            parts,
+            cluster,
+            ..
+        } = &self.seen;
+        let is_looked_for = informers.is_looked_for() && parts.is_looked_for() && cluster.is_looked_for();
+        if is_looked_for {
+            self.seen.plans.objects()
+        } else {
+            Vec::new()
+        }
+    }
+
+    async fn reconcile(
+        &self,
+        seen: &Arc<UpdatePlan>,
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, ReconcileError> {
+        let plan = self.changed.newest(seen);
+        if plan.metadata.deletion_timestamp.is_some() {
+            return Ok(None);
+        }
+        self.seen
+            .informers
+            .known(now)
+            .map_err(ReconcileError::not_read("UpdateInformers"))?;
+        self.seen
+            .parts
+            .known(now)
+            .map_err(ReconcileError::not_read("UpdatePlanInsights"))?;
+        let cluster = self.cluster(now);
+        if let Ok(cluster) = &cluster
+            && let Some(reason) = self.prune(&plan, cluster, now)
+        {
+            write::delete_plan(&self.context.client, &plan).await?;
+            self.publish(
+                &plan,
+                Severity::Normal,
+                "UpdatePlanPruned",
+                reason.as_str().to_owned(),
+            );
+            return Ok(None);
+        }
+        let informers = by_name(&self.seen.informers.objects());
+        let decision = self.decided(&plan, &informers, &cluster, &BTreeMap::new(), now);
+        let decision = if decision.ask.is_empty() {
+            decision
+        } else {
+            // Whoever waits for the plan sees that it is being worked on.
+            let plan = self.write(&plan, &decision).await?;
+            let asked = self.ask(&plan, &informers, &cluster, &decision.ask).await;
+            let now = self.context.clock.now();
+            let decision = self.decided(&plan, &informers, &cluster, &asked, now);
+            self.write(&plan, &decision).await?;
+            return Ok(decision.wake);
+        };
+        self.write(&plan, &decision).await?;
+        Ok(decision.wake)
+    }
+}
+
+impl UpdatePlans {
+    fn cluster(&self, now: Timestamp) -> Fact<ClusterFacts> {
+        let cluster = self.seen.cluster.fact(now)?;
+        let missing = || Unread::Failed("the cluster has none: is it OpenShift?".to_owned());
+        cluster::facts(&*cluster.ok_or_else(missing)?)
+    }
+
+    /// The parts of a plan, as they are seen or as they have just been written.
+    fn parts(&self, plan: &UpdatePlan) -> BTreeMap<String, Arc<UpdatePlanInsight>> {
+        let parts = self.seen.parts.objects();
+        let of_plan = parts
+            .iter()
+            .filter(|part| part.spec.target_release == plan.spec.target_release);
+        of_plan
+            .map(|part| (part.spec.update_informer.clone(), self.parts.newest(part)))
+            .collect()
+    }
+
+    fn decided(
+        &self,
+        plan: &UpdatePlan,
+        informers: &BTreeMap<InformerName, Arc<UpdateInformer>>,
+        cluster: &Fact<ClusterFacts>,
+        asked: &BTreeMap<InformerName, Asked>,
+        now: Timestamp,
+    ) -> Plan {
+        let parts = self.parts(plan);
+        let own: Vec<_> = self.own().map(BuiltIn::name).collect();
+        let named = informers
+            .keys()
+            .chain(&own)
+            .filter_map(|name| Some((name.clone(), parts.get(name.as_str())?.as_ref())));
+        let observed = Observed {
+            plan,
+            parts: named.collect(),
+            informers: informers
+                .iter()
+                .take(MAX_INFORMERS)
+                .map(|(name, informer)| PlanInformerFacts {
+                    name: name.clone(),
+                    is_enabled: informer.spec.enabled,
+                    failure_policy: informer.spec.failure_policy,
+                })
+                .chain(own.iter().map(|name| PlanInformerFacts {
+                    name: name.clone(),
+                    is_enabled: true,
+                    failure_policy: FailurePolicy::Fail,
+                }))
+                .collect(),
+            cluster: cluster.clone(),
+        };
+        decide(&observed, asked, now)
+    }
+
+    async fn ask(
+        &self,
+        plan: &UpdatePlan,
+        informers: &BTreeMap<InformerName, Arc<UpdateInformer>>,
+        cluster: &Fact<ClusterFacts>,
+        names: &[InformerName],
+    ) -> BTreeMap<InformerName, Asked> {
+        let cluster = cluster.as_ref().ok();
+        let question = InsightsRequestSpec {
+            cluster_id: cluster.map(|cluster| cluster.id.clone()).unwrap_or_default(),
+            control_plane_version: cluster.map(|cluster| cluster.version.clone()).unwrap_or_default(),
+            target_control_plane_version: plan.spec.target_release.clone(),
+            informer_update: false,
+        };
+        let named: Vec<_> = names
+            .iter()
+            .filter_map(|name| Some((name.clone(), Arc::clone(informers.get(name)?))))
+            .collect();
+        let asked = stream::iter(named).map(|(name, informer)| {
+            let question = question.clone();
+            async move {
+                let at = self.context.clock.now();
+                let attempt = self
+                    .questioner
+                    .ask(&informer, &name, Hook::UpdatePlanInsights, question)
+                    .await;
+                (name, Asked { at, attempt })
+            }
+        });
+        let mut asked: BTreeMap<_, _> = asked.buffer_unordered(AT_ONCE).collect().await;
+        let own: Vec<_> = names.iter().filter_map(BuiltIn::of).collect();
+        if !own.is_empty() {
+            let (at, question) = (
+                self.context.clock.now(),
+                Question::Plan(&plan.spec.target_release),
+            );
+            let facts = built_in::facts(&self.context.client, &self.seen, question, at).await;
+            asked.extend(own.into_iter().map(|informer| {
+                let attempt = informer.attempt(&facts, question, at);
+                (informer.name(), Asked { at, attempt })
+            }));
+        }
+        asked
+    }
+
+    /// The agent's own informers.
+    fn own(&self) -> impl Iterator<Item = BuiltIn> + use<> {
+        BuiltIn::ALL.into_iter().filter({
+            let has_built_in = self.has_built_in;
+            move |_| has_built_in
+        })
+    }
+
+    /// Writes the parts, then the plan.
+    async fn write(
+        &self,
+        plan: &Arc<UpdatePlan>,
+        decision: &Plan,
+    ) -> Result<Arc<UpdatePlan>, ReconcileError> {
+        let client = &self.context.client;
+        let known = self.parts(plan);
+        for (name, status) in &decision.parts {
+            let is_owned = |part: &&Arc<UpdatePlanInsight>| {
+                let owners = part.owner_references();
+                owners.iter().any(|owner| Some(&owner.uid) == plan.uid().as_ref())
+            };
+            let part = match known.get(name.as_str()).filter(is_owned) {
+                Some(part) => (**part).clone(),
+                None => write::own_part(client, plan, name).await?,
+            };
+            self.parts.note(write::status(client, &part, status).await?);
+        }
+        if plan.status.as_ref() == Some(&decision.status) {
+            return Ok(Arc::clone(plan));
+        }
+        let written = write::status(client, plan.as_ref(), &decision.status).await?;
+        for event in &decision.events {
+            self.say(plan, event);
+        }
+        self.changed.note(written.clone());
+        Ok(Arc::new(written))
+    }
+
+    fn prune(&self, plan: &UpdatePlan, cluster: &ClusterFacts, now: Timestamp) -> Option<PruneReason> {
+        let plans = self.seen.plans.objects();
+        let kept: Vec<_> = plans
+            .iter()
+            .map(|plan| PlanToKeep {
+                plan,
+                is_accepted: self
+                    .parts(plan)
+                    .values()
+                    .any(|part| !accepted(plan, part).is_empty()),
+            })
+            .collect();
+        prune(&kept, cluster, now).remove(&plan.name_any())
+    }
+
+    fn say(&self, plan: &UpdatePlan, event: &PlanEvent) {
+        let severity = if event.is_warning() {
+            Severity::Warning
+        } else {
+            Severity::Normal
+        };
+        self.publish(plan, severity, event.reason(), event.note());
+    }
+
+    fn publish(&self, plan: &UpdatePlan, severity: Severity, reason: &'static str, message: String) {
+        self.context.publisher.publish(&NewEvent {
+            object: plan.object_ref(&()),
+            related: None,
+            severity,
+            reason,
+            action: "PlanningUpdate",
+            message,
+        });
+    }
+}
