@@ -35,7 +35,7 @@ use crate::metrics::Metrics;
 use crate::reconcile::changes::Wakers;
 use crate::reconcile::control::{Controller, Reconcile};
 use crate::reconcile::presence::{Discovery, Presence, presence};
-use crate::reconcile::written::Changed;
+use crate::reconcile::written::{Changed, Created};
 use authority::Authorities;
 use contacts::Contacts;
 use hook_client::HookClient;
@@ -185,6 +185,7 @@ impl Engine {
                 has_built_in: self.settings.is_on(InsightsPart::BuiltInInformers),
                 changed: Changed::default(),
                 parts: Changed::default(),
+                created: Created::default(),
             };
             controllers.push(self.controller(plans, &self.woken.plans, shutdown));
         }

@@ -24,7 +24,7 @@ use super::watches::Seen;
 use super::{AT_ONCE, Context, built_in, write};
 use crate::reconcile::control::Reconcile;
 use crate::reconcile::error::ReconcileError;
-use crate::reconcile::written::Changed;
+use crate::reconcile::written::{Changed, Created};
 
 /// What the controller has.
 pub(super) struct UpdatePlans {
@@ -35,6 +35,7 @@ pub(super) struct UpdatePlans {
     pub has_built_in: bool,
     pub changed: Changed<UpdatePlan>,
     pub parts: Changed<UpdatePlanInsight>,
+    pub created: Created<UpdatePlanInsight>,
 }
 
 impl Reconcile for UpdatePlans {
@@ -112,7 +113,10 @@ impl UpdatePlans {
 
     /// The parts of a plan, as they are seen or as they have just been written.
     fn parts(&self, plan: &UpdatePlan) -> BTreeMap<String, Arc<UpdatePlanInsight>> {
-        let parts = self.seen.parts.objects();
+        // Whoever does not see what has just been written would ask everybody again.
+        let parts = self
+            .created
+            .with(self.seen.parts.objects(), self.context.clock.now());
         let of_plan = parts
             .iter()
             .filter(|part| part.spec.target_release == plan.spec.target_release);
@@ -225,7 +229,11 @@ impl UpdatePlans {
             };
             let part = match known.get(name.as_str()).filter(is_owned) {
                 Some(part) => (**part).clone(),
-                None => write::own_part(client, plan, name).await?,
+                None => {
+                    let part = write::own_part(client, plan, name).await?;
+                    self.created.note(part.clone(), self.context.clock.now());
+                    part
+                }
             };
             self.parts.note(write::status(client, &part, status).await?);
         }

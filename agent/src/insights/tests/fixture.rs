@@ -34,6 +34,9 @@ pub enum Behaviour {
 /// What informers do, by the names of their services.
 type Informers = Arc<Mutex<BTreeMap<String, Behaviour>>>;
 
+/// The hooks that were asked, in order.
+type Hooks = Arc<Mutex<Vec<String>>>;
+
 /// A cluster with the agent's engine of update insights.
 pub struct TestCluster {
     pub server: ApiServer,
@@ -41,6 +44,7 @@ pub struct TestCluster {
     pub clock: Clock,
     /// Whether the agent's own informers are asked.
     pub has_built_in: bool,
+    pub hooks: Hooks,
     informers: Informers,
     engine: Option<(CancellationToken, JoinHandle<()>)>,
 }
@@ -56,7 +60,7 @@ pub fn finding(uid: &str, level: &str) -> Value {
     })
 }
 
-fn network(informers: Informers) -> Network {
+fn network(informers: Informers, hooks: Hooks) -> Network {
     Network::in_process(service_fn(move |request: Request<Bytes>| {
         let host = request.uri().host().unwrap_or_default().to_owned();
         let behaviour = informers
@@ -64,6 +68,10 @@ fn network(informers: Informers) -> Network {
             .unwrap()
             .get(host.split('.').next().unwrap())
             .cloned();
+        hooks
+            .lock()
+            .unwrap()
+            .push(request.uri().path().rsplit('/').next().unwrap().to_owned());
         let is_discovery = request.uri().path().ends_with("/discovery");
         async move {
             let (status, body) = match behaviour.unwrap_or(Behaviour::Refuses(503)) {
@@ -97,6 +105,7 @@ impl TestCluster {
             server,
             clock,
             has_built_in: false,
+            hooks: Hooks::default(),
             informers: Informers::default(),
             engine: None,
         };
@@ -122,7 +131,7 @@ impl TestCluster {
             clock: self.clock.clone(),
             publisher,
             metrics: Metrics::register(&registry).unwrap(),
-            network: network(Arc::clone(&self.informers)),
+            network: network(Arc::clone(&self.informers), Arc::clone(&self.hooks)),
         };
         let settings = InsightsSettings {
             off: if self.has_built_in {

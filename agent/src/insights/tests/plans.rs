@@ -25,6 +25,9 @@ async fn verdict(cluster: &TestCluster) -> Option<Verdict> {
 #[tokio::test(start_paused = true)]
 async fn a_plan_says_what_would_be_a_problem_and_whether_it_is_accepted() {
     let mut cluster = planned(success(&[finding("budget", "warning")])).await;
+    let asked = cluster.hooks.lock().unwrap().clone();
+    let about_plans = asked.iter().filter(|hook| *hook == "updatePlanInsights");
+    assert_eq!(about_plans.count(), 1, "nobody is asked twice: {asked:?}");
     let plan = cluster.plan().await;
     let status = plan.status.clone().unwrap();
     assert_eq!(
