@@ -35,6 +35,20 @@ impl Default for InsightsSettings {
 }
 
 impl InsightsSettings {
+    /// Everything is left alone.
+    pub fn off() -> Self {
+        let all = [
+            InsightsPart::UpdateInformers,
+            InsightsPart::UpdateStatus,
+            InsightsPart::UpdatePlans,
+            InsightsPart::BuiltInInformers,
+        ];
+        Self {
+            off: all.into(),
+            ..Self::default()
+        }
+    }
+
     /// Is a part acted on?
     pub(super) fn is_on(&self, part: InsightsPart) -> bool {
         !self.off.contains(&part)

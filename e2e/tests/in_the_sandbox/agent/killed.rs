@@ -178,6 +178,8 @@ pub(super) async fn run(kill: Option<Kill>, connect: impl Fn(&ApiServer) -> Clie
     let start = |agent: &mut JoinSet<_>| {
         let settings = drydock_agent::Settings {
             network: killer.network(env.outside(NAME)),
+            // Its writes are others than those that the agent is killed at.
+            insights: drydock_agent::InsightsSettings::off(),
             ..drydock_agent::Settings::default()
         };
         let client = connect(&server);

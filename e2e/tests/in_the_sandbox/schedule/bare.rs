@@ -1,6 +1,6 @@
 //! A cluster that has nothing but what it needs, so that there is a server without the kinds of maintenance schedules.
 
-use drydock_agent::ScheduleSettings;
+use drydock_agent::{InsightsSettings, ScheduleSettings};
 use drydock_api::openshift::ClusterVersion;
 use drydock_e2e::local_fleet::{EPOCH, program_client};
 use drydock_sandbox::test_env::Outside;
@@ -43,6 +43,8 @@ impl Bare {
         let settings = drydock_agent::Settings {
             network: drydock_agent::Network::in_process(Outside::default()),
             schedule,
+            // Requests are counted.
+            insights: InsightsSettings::off(),
             ..drydock_agent::Settings::default()
         };
         let stop = CancellationToken::new();

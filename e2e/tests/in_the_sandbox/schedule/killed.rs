@@ -129,6 +129,8 @@ async fn live<T>(
         let settings = drydock_agent::Settings {
             network: drydock_agent::Network::in_process(env.outside(NAME)),
             schedule: schedule.clone(),
+            // Its writes are others than those that the agent is killed at.
+            insights: drydock_agent::InsightsSettings::off(),
             ..drydock_agent::Settings::default()
         };
         let client = program_client(&server, AGENT_MANAGER).unwrap();
