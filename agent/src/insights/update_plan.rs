@@ -227,13 +227,12 @@ impl UpdatePlans {
                 let owners = part.owner_references();
                 owners.iter().any(|owner| Some(&owner.uid) == plan.uid().as_ref())
             };
-            let part = match known.get(name.as_str()).filter(is_owned) {
-                Some(part) => (**part).clone(),
-                None => {
-                    let part = write::own_part(client, plan, name).await?;
-                    self.created.note(part.clone(), self.context.clock.now());
-                    part
-                }
+            let part = if let Some(part) = known.get(name.as_str()).filter(is_owned) {
+                (**part).clone()
+            } else {
+                let part = write::own_part(client, plan, name).await?;
+                self.created.note(part.clone(), self.context.clock.now());
+                part
             };
             self.parts.note(write::status(client, &part, status).await?);
         }
