@@ -14,6 +14,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::instants::later;
 use crate::selector::{InvalidSelector, Labels, Selection};
 
+/// Characters of a window's reason that are shown: the API sets no limit, and conditions have one.
+const LONGEST_REASON: usize = 256;
+
 /// Which objects a window affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Affects {
@@ -92,7 +95,7 @@ impl<'a> Suspensions<'a> {
         let last = in_force.max_by_key(|(window, _)| (window.spec.end.0, &window.metadata.name));
         last.map(|(window, invalid)| Suspension {
             window: window.metadata.name.clone().unwrap_or_default(),
-            reason: window.spec.reason.clone(),
+            reason: window.spec.reason.chars().take(LONGEST_REASON).collect(),
             end: window.spec.end.0,
             invalid: invalid.clone(),
         })

@@ -190,3 +190,16 @@ fn the_status_of_a_window_says_whether_it_can_be_used() {
         );
     }
 }
+
+/// A window may have a reason of a megabyte; a condition with it would be refused, and the status be what it was.
+#[test]
+fn a_long_reason_is_cut() {
+    let mut window = window("w", START, END);
+    window.spec.reason = "ä".repeat(1_000_000);
+    window.spec.config_selector = Some(LabelSelector::default());
+    let config = config("c", window.metadata.namespace.as_deref().unwrap());
+    let suspensions = Suspensions::of(&config.metadata, Affects::Configs, [&window]);
+    let suspension = suspensions.at(at(START)).unwrap();
+    assert_eq!(suspension.reason.chars().count(), 256);
+    assert!(suspension.to_string().len() < 1024);
+}

@@ -8,7 +8,7 @@ use drydock_api::schedule::{
     UpgradeConfig, UpgradeConfigStatus, UpgradeJob, UpgradeSuspensionWindow, condition,
 };
 use drydock_runtime::events::{NewEvent, Severity};
-use drydock_schedule::config::{Observed, Plan, decide};
+use drydock_schedule::config::{Observed, Plan, decide, refused};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use kube::{Resource, ResourceExt};
@@ -93,22 +93,26 @@ impl UpgradeConfigs {
         now: Timestamp,
     ) -> Result<(), ReconcileError> {
         let client = &self.context.client;
-        if let Some(job) = &plan.create
-            && let Some(created) = write::create_job(client, job).await?
-        {
-            let message = creation(&created);
-            self.created.note(created, now);
-            self.publish(config, Severity::Normal, "UpgradeJobCreated", message);
+        if let Some(job) = &plan.create {
+            match write::create_job(client, job).await {
+                Ok(None) => {}
+                Ok(Some(created)) => {
+                    let message = creation(&created);
+                    self.created.note(created, now);
+                    self.publish(config, Severity::Normal, "UpgradeJobCreated", message);
+                }
+                Err(error) => {
+                    if let ReconcileError::Write { why, .. } = &error {
+                        let status = refused(config, job.spec.start_after.0, why, now);
+                        self.write_status(config, &status).await?;
+                    }
+                    return Err(error);
+                }
+            }
         }
-        if config.status.as_ref() != Some(&plan.status) {
-            let written = write::status(client, config, &plan.status).await?;
-            self.written.configs.note(written);
+        if self.write_status(config, &plan.status).await? {
             for event in &plan.events {
                 self.publish(config, Severity::Normal, event.reason(), event.note());
-            }
-            if let Some(problem) = new_problem(config.status.as_ref(), &plan.status) {
-                let why = problem.message.clone();
-                self.publish(config, Severity::Warning, "UpgradeConfigNotReady", why);
             }
         }
         let namespace = config.namespace().unwrap_or_default();
@@ -116,6 +120,24 @@ impl UpgradeConfigs {
             write::delete_job(client, &namespace, job).await?;
         }
         Ok(())
+    }
+
+    /// Writes the status, and says what keeps UpgradeJobs from being created if that is news. Says whether it was another one.
+    async fn write_status(
+        &self,
+        config: &UpgradeConfig,
+        status: &UpgradeConfigStatus,
+    ) -> Result<bool, ReconcileError> {
+        if config.status.as_ref() == Some(status) {
+            return Ok(false);
+        }
+        let written = write::status(&self.context.client, config, status).await?;
+        self.written.configs.note(written);
+        if let Some(problem) = new_problem(config.status.as_ref(), status) {
+            let why = problem.message.clone();
+            self.publish(config, Severity::Warning, "UpgradeConfigNotReady", why);
+        }
+        Ok(true)
     }
 
     fn publish(&self, config: &UpgradeConfig, severity: Severity, reason: &'static str, message: String) {

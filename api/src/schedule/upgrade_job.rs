@@ -105,6 +105,9 @@ pub struct UpgradeJobStatus {
     /// whom it waits, or what cannot be read or used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<Condition>>,
+    /// The release that the cluster has been asked for. An edit of `spec.desiredVersion` does not change it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_version: Option<DesiredVersion>,
     /// The hooks that have run, or run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook_tracker: Option<Vec<HookStatus>>,

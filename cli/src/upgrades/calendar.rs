@@ -20,6 +20,15 @@ use super::{status, table};
 /// If the hub cannot be read, or the file cannot be written.
 pub async fn run(hub: &Hub, arguments: &CalendarArguments) -> anyhow::Result<()> {
     let upgrades = status::upgrades(hub, arguments.name.as_deref(), arguments.all_namespaces).await?;
+    for upgrade in upgrades
+        .iter()
+        .filter(|upgrade| !has_ended(upgrade) && is_unknown(upgrade))
+    {
+        eprintln!(
+            "{}: when it starts and ends is not known: see kubectl drydock plan",
+            name(upgrade)
+        );
+    }
     let calendar = calendar(&upgrades, hub.now());
     if calendar.components.is_empty() {
         eprintln!("no upgrade is under way or waits: the calendar is empty");
@@ -39,7 +48,9 @@ fn calendar(upgrades: &[ManagedClustersUpgrade], now: Timestamp) -> Calendar {
     let mut calendar = Calendar::new();
     calendar.name("Upgrades of clusters");
     for upgrade in upgrades.iter().filter(|upgrade| !has_ended(upgrade)) {
-        calendar.push(rollout(upgrade, now));
+        if !is_unknown(upgrade) {
+            calendar.push(rollout(upgrade, now));
+        }
         let strategy = upgrade.spec.upgrade_strategy.as_ref();
         let freezes = strategy
             .and_then(|strategy| strategy.freezes.as_deref())
@@ -60,6 +71,18 @@ fn has_ended(upgrade: &ManagedClustersUpgrade) -> bool {
         .and_then(|status| status.conditions.as_deref());
     let is_complete = conditions::is_true(conditions.unwrap_or_default(), condition::COMPLETE);
     is_complete || upgrade.metadata.deletion_timestamp.is_some()
+}
+
+/// It has not started, and no end is in sight.
+fn is_unknown(upgrade: &ManagedClustersUpgrade) -> bool {
+    let status = upgrade.status.as_ref();
+    status.is_none_or(|status| {
+        let has_end = status
+            .forecast
+            .as_ref()
+            .is_some_and(|forecast| forecast.p50.is_some());
+        status.start_time.is_none() && !has_end
+    })
 }
 
 /// From its start, or now, to when half of the simulated rollouts have ended.
@@ -171,7 +194,13 @@ mod tests {
             "type": "Complete", "status": "True", "reason": "Complete", "message": "",
             "lastTransitionTime": NOW,
         }]});
-        let text = written(&[running, upgrade("waits", &json!({})), upgrade("ended", &ended)]);
+        let waits = json!({"forecast": {"p50": "2026-11-28T10:00:00Z", "p90": "2026-11-29T10:00:00Z"}});
+        let text = written(&[
+            running,
+            upgrade("waits", &waits),
+            upgrade("stuck", &json!({})),
+            upgrade("ended", &ended),
+        ]);
         for line in [
             "UID:uid-spring-rollout@drydock.dev\r\n",
             "DTSTART:20261125T060000Z\r\n",
@@ -182,7 +211,11 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line}: {text}");
         }
-        assert!(!text.contains("uid-ended"), "{text}");
+        assert!(
+            !text.contains("uid-ended") && !text.contains("uid-stuck-rollout"),
+            "{text}"
+        );
+        assert!(text.contains("uid-stuck-freeze-0"), "{text}");
         assert!(text.lines().all(|line| line.len() <= 75), "{text}");
         assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
     }

@@ -277,8 +277,7 @@ fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
         Halt::AwaitingStartWindow { opens: Some(opens) } if report.only_if_they_fit => (
             reason::AWAITING_START_WINDOW,
             format!(
-                "no start window is open in which a waiting cluster ends before it closes and before a freeze, the next one opens at \
-                 {opens}"
+                "no waiting cluster would end before its start window closes or a freeze begins, the next one may start at {opens}"
             ),
         ),
         Halt::AwaitingStartWindow { opens: Some(opens) } => (

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use thiserror::Error;
 
 use crate::calendar::{Calendar, InvalidSchedule};
+use crate::job;
 
 /// Why an UpgradeConfig must be corrected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -31,6 +32,9 @@ pub enum InvalidConfig {
         /// The duration.
         value: String,
     },
+    /// What the UpgradeJobs would wait for until they have expired.
+    #[error("{0}")]
+    JobTemplate(String),
 }
 
 impl InvalidConfig {
@@ -39,6 +43,7 @@ impl InvalidConfig {
         match self {
             Self::Schedule(schedule) => schedule.reason(),
             Self::Duration { .. } | Self::Negative { .. } => "InvalidDuration",
+            Self::JobTemplate(_) => "InvalidJobTemplate",
         }
     }
 }
@@ -65,6 +70,15 @@ impl Settings {
     /// If a part of it cannot be used.
     pub fn parse(spec: &UpgradeConfigSpec, local: &TimeZone) -> Result<Self, InvalidConfig> {
         let pin = spec.pin_version_window.as_deref().unwrap_or("0s");
+        let problems = job::problems(&spec.job_template.spec.config);
+        if !problems.is_empty() {
+            let problems = problems
+                .iter()
+                .map(|problem| format!("spec.jobTemplate.{problem}"));
+            return Err(InvalidConfig::JobTemplate(
+                problems.collect::<Vec<_>>().join("; "),
+            ));
+        }
         Ok(Self {
             calendar: Calendar::parse(&spec.schedule, local)?,
             pin_version_window: duration("pinVersionWindow", pin)?,

@@ -9,6 +9,9 @@ use super::Decision;
 use super::maintenance::left_out;
 use crate::suspension::Suspensions;
 
+/// Characters of a refusal that are kept; a server takes 32,768 bytes.
+const LONGEST_REFUSAL: usize = 1024;
+
 /// The status that an UpgradeConfig should have. What others decide in it stays as it is.
 pub(super) fn status(
     config: &UpgradeConfig,
@@ -46,6 +49,23 @@ pub(super) fn status(
         ),
     };
     set(condition::SUSPENDED, suspended, &message);
+    status
+}
+
+/// The status where the server refuses the UpgradeJob of the maintenance at `start`, in these words. Nothing has been decided yet: it is tried again
+/// until the maintenance has been missed.
+pub fn refused(config: &UpgradeConfig, start: Timestamp, why: &str, now: Timestamp) -> UpgradeConfigStatus {
+    let mut status = config.status.clone().unwrap_or_default();
+    status.observed_generation = config.metadata.generation;
+    let why: String = why.chars().take(LONGEST_REFUSAL).collect();
+    let wanted = DesiredCondition {
+        type_: condition::READY,
+        status: FALSE,
+        reason: "WriteRefused",
+        message: &format!("the UpgradeJob of the maintenance at {start} cannot be created: {why}"),
+        observed_generation: config.metadata.generation,
+    };
+    conditions::set(status.conditions.get_or_insert_default(), &wanted, now);
     status
 }
 

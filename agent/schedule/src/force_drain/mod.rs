@@ -105,9 +105,13 @@ impl DrainSettings {
     fn read(spec: &NodeForceDrainSpec) -> Result<Self, String> {
         let duration = |path: &str, text: &str| {
             let duration = text.parse::<GoDuration>();
-            duration
-                .map(|duration| duration.signed().max(SignedDuration::ZERO))
-                .map_err(|error| format!("spec.{path}: {error}"))
+            let duration = duration
+                .map_err(|error| format!("spec.{path}: {error}"))?
+                .signed();
+            if duration.is_negative() {
+                return Err(format!("spec.{path}: {text} is negative"));
+            }
+            Ok(duration)
         };
         let namespaces = spec.namespace_selector.as_ref();
         let namespaces = namespaces.map(Selection::of);

@@ -163,6 +163,15 @@ fn a_drain_has_its_grace_period_and_then_pods_are_deleted() {
 }
 
 #[test]
+fn a_negative_grace_period_cannot_be_used() {
+    let mut observation = seen(vec![pod("p", "n")], 60);
+    observation.object.spec.node_drain_grace_period = "-1m".to_owned();
+    let decision = decide(&observation);
+    assert!(decision.deletions.is_empty());
+    assert!(ready(&decision).starts_with("False/"), "{}", ready(&decision));
+}
+
+#[test]
 fn pods_are_read_only_of_nodes_that_take_too_long() {
     let mut long = seen(Vec::new(), 60);
     long.nodes = Ok(vec![draining("n"), draining("m")]);

@@ -30,7 +30,9 @@ use std::fmt;
 
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
-use drydock_api::schedule::{UpgradeJob, UpgradeJobHook, UpgradeJobStatus, UpgradeSuspensionWindow};
+use drydock_api::schedule::{
+    UpgradeJob, UpgradeJobConfig, UpgradeJobHook, UpgradeJobSpec, UpgradeJobStatus, UpgradeSuspensionWindow,
+};
 use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
 
@@ -142,7 +144,9 @@ pub struct JobDecision {
 
 /// Decides.
 pub fn decide(seen: &JobObservation) -> JobDecision {
-    let settings = Settings::read(&seen.job.spec);
+    let status = seen.job.status.as_ref();
+    let requested = status.and_then(|status| status.requested_version.as_ref());
+    let settings = Settings::read(&seen.job.spec, requested);
     let mut pass = Pass::new(seen, &settings);
     hooks::track(&mut pass);
     if seen.job.metadata.deletion_timestamp.is_some() {
@@ -157,6 +161,15 @@ pub fn decide(seen: &JobObservation) -> JobDecision {
         ended::clean_up(&mut pass);
     }
     pass.decision()
+}
+
+/// What cannot be used of the config of an UpgradeJob, for people.
+pub(crate) fn problems(config: &UpgradeJobConfig) -> Vec<String> {
+    let spec = UpgradeJobSpec {
+        config: config.clone(),
+        ..UpgradeJobSpec::default()
+    };
+    Settings::read(&spec, None).problems
 }
 
 /// Has an UpgradeJob with this status ended, and have its hooks?

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use drydock_api::conditions::{self, Condition, DesiredCondition, FALSE, TRUE};
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::schedule::{HookStatus, UpgradeJobStatus, UpgradeNotificationStatus};
+use drydock_api::schedule::{DesiredVersion, HookStatus, UpgradeJobStatus, UpgradeNotificationStatus};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
@@ -47,6 +47,8 @@ pub(super) struct Pass<'a> {
     pub settings: &'a Settings,
     /// The hooks that have run, or run.
     pub tracker: Vec<HookStatus>,
+    /// The release that the cluster has been asked for.
+    pub requested: Option<DesiredVersion>,
     conditions: Vec<Condition>,
     notifications: Vec<UpgradeNotificationStatus>,
     needs: BTreeSet<Need>,
@@ -64,6 +66,7 @@ impl<'a> Pass<'a> {
             seen,
             settings,
             tracker: status.hook_tracker.unwrap_or_default(),
+            requested: status.requested_version,
             conditions: status.conditions.unwrap_or_default(),
             notifications: status.notifications.unwrap_or_default(),
             needs: BTreeSet::new(),
@@ -255,6 +258,7 @@ impl<'a> Pass<'a> {
         let status = UpgradeJobStatus {
             observed_generation: job.metadata.generation,
             conditions: filled(self.conditions),
+            requested_version: self.requested,
             hook_tracker: filled(self.tracker),
             notifications: filled(self.notifications),
         };

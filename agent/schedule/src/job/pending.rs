@@ -19,13 +19,13 @@ pub(super) fn advance(pass: &mut Pass<'_>) -> Flow {
     }
     let is_time = pass.now() >= start_after;
     if is_time {
-        // Neither a hook that hangs nor a spec that cannot be used delays these.
+        // Neither a hook that hangs nor a spec that cannot be used delays this.
         suspension::skip(pass)?;
-        expire(pass)?;
-        pass.wake_at(just_after(start_before));
     } else {
         pass.wake_at(start_after);
     }
+    expire(pass)?;
+    pass.wake_at(just_after(start_before));
     created(pass)?;
     usable(pass)?;
     if !is_time {

@@ -191,7 +191,9 @@ fn record(
     };
     if !kept.is_empty() {
         let names = names(kept.iter().copied());
-        let message = format!("paused to be upgraded later: {names}{others}");
+        let hooks = hooks::running_for(&pass.tracker, HookEvent::MachineConfigPoolUnpause);
+        let hooks = hooks.map_or_else(String::new, |hooks| format!("; hooks have not ended: {hooks}"));
+        let message = format!("paused to be upgraded later: {names}{hooks}{others}");
         let step = JobStep::MachineConfigPoolsPaused;
         pass.record(type_, true, JobReason::DelaySet, step, &message);
     } else if has_none {

@@ -97,20 +97,28 @@ fn upgrade(
     if pass.is_true(type_) {
         return NEXT;
     }
+    let edited = if pass.settings.is_edited {
+        "; spec.desiredVersion has been changed since, which is ignored: create another UpgradeJob"
+    } else {
+        ""
+    };
     let name = update::describe(target).to_owned();
     match update::progress(cluster, target, pass.since(type_, FALSE)) {
         Progress::NotAsked => ask(pass, cluster, target),
         Progress::UnderWay(trouble) => {
             let trouble = trouble.map_or_else(String::new, |trouble| format!(": {trouble}"));
-            commence(pass, &format!("the cluster is being updated to {name}{trouble}"))
+            let message = format!("the cluster is being updated to {name}{trouble}{edited}");
+            commence(pass, target, &message)
         }
         Progress::Completed => {
             let left = pools::updating(pools);
             if !left.is_empty() {
                 let left = pools::names(left);
+                let what = "machine config pools are being upgraded";
                 return commence(
                     pass,
-                    &format!("{name} is installed; machine config pools are being upgraded: {left}"),
+                    target,
+                    &format!("{name} is installed; {what}: {left}{edited}"),
                 );
             }
             let message = format!("the cluster runs {name}");
@@ -127,7 +135,8 @@ fn upgrade(
 }
 
 /// The upgrade is under way.
-fn commence(pass: &mut Pass<'_>, message: &str) -> Flow {
+fn commence(pass: &mut Pass<'_>, target: &DesiredVersion, message: &str) -> Flow {
+    pass.requested = Some(target.clone());
     let (type_, step) = (JobCondition::UpgradeCompleted, JobStep::UpgradeCommenced);
     pass.record(type_, false, JobReason::InProgress, step, message);
     STOP
@@ -145,5 +154,5 @@ fn ask(pass: &mut Pass<'_>, cluster: &ClusterVersion, target: &DesiredVersion) -
         update: target.clone(),
         stale_fields: write::stale_fields(cluster),
     });
-    commence(pass, &format!("the cluster is asked for {name}"))
+    commence(pass, target, &format!("the cluster is asked for {name}"))
 }

@@ -32,6 +32,8 @@ pub struct Settings {
     pub pause_on_failure: Option<Selection>,
     /// The release; none if only hooks run.
     pub target: Option<DesiredVersion>,
+    /// `spec.desiredVersion` is not what the cluster has been asked for.
+    pub is_edited: bool,
     /// Whether the release must be available at the start.
     pub check_availability: bool,
     /// What cannot be used, for people.
@@ -59,8 +61,9 @@ pub struct PoolDelay {
 }
 
 impl Settings {
-    /// Reads a spec.
-    pub fn read(spec: &UpgradeJobSpec) -> Self {
+    /// Reads a spec. What the cluster has been asked for stays the target: to be sent elsewhere in mid-upgrade does a cluster no good, and to be
+    /// forgotten would be called a success.
+    pub fn read(spec: &UpgradeJobSpec, requested: Option<&DesiredVersion>) -> Self {
         let mut reader = Reader::default();
         let start_after = spec.start_after.0;
         let config = &spec.config;
@@ -105,7 +108,11 @@ impl Settings {
             after,
             delays,
             pause_on_failure,
-            target: reader.target(spec.desired_version.as_ref()),
+            is_edited: requested.is_some() && requested != spec.desired_version.as_ref(),
+            target: match requested {
+                Some(requested) => Some(requested.clone()),
+                None => reader.target(spec.desired_version.as_ref()),
+            },
             check_availability: spec.desired_version_check_availability.unwrap_or(true),
             problems: reader.problems,
         }

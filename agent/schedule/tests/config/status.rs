@@ -18,6 +18,12 @@ fn a_spec_that_cannot_be_used_is_a_condition_and_nothing_is_tried_again() {
         (json!({ "pinVersionWindow": "four hours" }), "InvalidDuration"),
         (json!({ "maxSchedulingDelay": "-1h" }), "InvalidDuration"),
         (json!({ "maxUpgradeStartDelay": "" }), "InvalidDuration"),
+        (
+            json!({ "jobTemplate": {"spec": {"config": {
+                "upgradeTimeout": "-1h", "preUpgradeHealthChecks": {}, "postUpgradeHealthChecks": {},
+            }}} }),
+            "InvalidJobTemplate",
+        ),
     ] {
         let mut cluster = tuesdays();
         cluster.change(&change);

@@ -274,3 +274,31 @@ async fn what_the_server_refuses_is_said_once_and_tried_again() {
     assert_eq!(ended(client, "one").await.0, "Succeeded");
     spoke.fleet.shut_down().await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_job_that_the_server_refuses_is_reported_until_the_template_is_corrected() {
+    let spoke = spoke().await;
+    let (client, clock) = (&spoke.client, &spoke.fleet.clock);
+    let mut spec = weekly();
+    spec["jobTemplate"]["metadata"]["labels"]["team"] = json!("bad value!");
+    create(client, "nights", spec).await;
+    until(clock, "2026-01-06T18:10:00Z").await;
+    assert!(job_names(client).await.is_empty());
+    let ready = condition(client, "nights", "Ready").await.unwrap();
+    assert_eq!(
+        (ready.status.as_str(), ready.reason.as_str()),
+        ("False", "WriteRefused")
+    );
+    assert!(ready.message.contains("bad value!"), "{}", ready.message);
+    assert_eq!(events(&spoke, "UpgradeConfigNotReady").await, 1);
+    change(
+        client,
+        "nights",
+        json!({"jobTemplate": {"metadata": {"labels": {"team": "night"}}}}),
+    )
+    .await;
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!(job_names(client).await.len(), 1);
+    assert_eq!(condition(client, "nights", "Ready").await.unwrap().status, "True");
+    spoke.fleet.shut_down().await.unwrap();
+}

@@ -91,9 +91,14 @@ fn announce(pass: &mut Pass<'_>, occasion: &Occasion<'_>, hooks: &[UpgradeJobHoo
         if !matching::happened_before(hook, occasion.since) || !matching::lists(hook, occasion.event) {
             continue;
         }
-        // Its own status says so where its selector cannot be used.
-        if matching::selects(hook, pass.labels()) != Ok(true) {
-            continue;
+        match matching::selects(hook, pass.labels()) {
+            Ok(false) => continue,
+            // It may be meant for this UpgradeJob: it fails, rather than to be left out in silence.
+            Err(_) => {
+                found.push(hook);
+                continue;
+            }
+            Ok(true) => {}
         }
         match matching::claim(hook, pass.uid()) {
             Claim::Runs => found.push(hook),
@@ -159,6 +164,8 @@ fn plan(
     is_disruptive: bool,
 ) -> Result<HookRun, String> {
     let hook = hook.ok_or("the UpgradeJobHook was deleted before its Job was created")?;
+    let is_readable = matching::selects(hook, pass.labels()).map(drop);
+    is_readable.map_err(|error| format!("spec.selector: {error}"))?;
     let run = HookRun::new(hook, occasion, is_disruptive).map_err(|error| error.to_string())?;
     match pass.seen.refused_hook_jobs.get(&run.job_name(&pass.seen.job)) {
         Some(why) => Err(format!("its Job was refused: {why}")),
@@ -198,8 +205,17 @@ fn progress(pass: &Pass<'_>, occasion: &Occasion<'_>, hooks: &[UpgradeJobHook]) 
 
 /// The hooks that have not ended, for people.
 pub(super) fn running(tracker: &[HookStatus]) -> Option<String> {
-    let names: Vec<&str> = tracker
-        .iter()
+    names_of_running(tracker.iter())
+}
+
+/// Those of one event.
+pub(super) fn running_for(tracker: &[HookStatus], event: HookEvent) -> Option<String> {
+    let of_event = |entry: &&HookStatus| entry.hook_event.as_deref() == Some(event.as_str());
+    names_of_running(tracker.iter().filter(of_event))
+}
+
+fn names_of_running<'a>(entries: impl Iterator<Item = &'a HookStatus>) -> Option<String> {
+    let names: Vec<&str> = entries
         .filter(|entry| matches!(entry.status.as_deref(), None | Some(ACTIVE)))
         .filter_map(|entry| entry.upgrade_job_hook.as_deref())
         .collect();

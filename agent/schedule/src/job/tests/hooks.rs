@@ -44,6 +44,25 @@ fn hooks_run_for_the_events_and_jobs_that_they_select() {
     }
 }
 
+/// It may be meant for this UpgradeJob; nobody would know that it was left out.
+#[test]
+fn a_hook_whose_selector_cannot_be_used_fails() {
+    let mut broken = hook("h", &[HookEvent::Start]);
+    broken.spec.selector = Some(invalid_selector());
+    let mut ignored = world([broken.clone()]);
+    ignored.settle("j");
+    assert_eq!(ignored.lock(), Some("maintenance/j"));
+    let entry = &ignored.tracker("j")[0];
+    assert_eq!(entry.status.as_deref(), Some("failed"));
+    assert!(entry.message.as_deref().unwrap().contains("spec.selector"));
+    let mut aborts = world([aborting(broken)]);
+    aborts.settle("j");
+    assert_eq!(
+        (aborts.end("j").as_deref(), aborts.lock()),
+        (Some("HookFailed"), None)
+    );
+}
+
 #[test]
 fn all_hooks_of_an_event_start_together_and_all_must_end() {
     let mut world = world([

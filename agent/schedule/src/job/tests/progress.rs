@@ -1,7 +1,7 @@
 //! The steps of an upgrade (Maintenance schedules, sections 3.1 to 3.3).
 
 use drydock_api::openshift::cluster_version::DesiredUpdate;
-use drydock_api::schedule::HookEvent;
+use drydock_api::schedule::{DesiredVersion, HookEvent};
 use serde_json::json;
 
 use super::fixture::*;
@@ -69,6 +69,37 @@ fn an_upgrade_goes_through_all_its_conditions() {
         let said = world.said.iter().filter(|event| event.step == step).count();
         assert_eq!(said, 1, "{step:?}");
     }
+}
+
+#[test]
+fn what_the_cluster_has_been_asked_for_is_kept_whatever_becomes_of_the_spec() {
+    let mut world = World::new([job("j")]);
+    world.settle("j");
+    world.begin_update();
+    let mut other = world.jobs["j"].spec.desired_version.clone().unwrap();
+    other.version = Some("4.99.1".to_owned());
+    other.image = Some(image("4.99.1"));
+    for edited in [None, Some(DesiredVersion::default()), Some(other)] {
+        world.jobs.get_mut("j").unwrap().spec.desired_version = edited;
+        world.settle("j");
+        let asked = world.cluster.spec.desired_update.clone().unwrap();
+        assert_eq!(asked.version.as_deref(), Some(NEW));
+        assert_eq!(
+            world.condition("j", "UpgradeCompleted").as_deref(),
+            Some("False/InProgress")
+        );
+        let message = world.message("j", "UpgradeCompleted");
+        assert!(
+            message.contains("has been changed since, which is ignored"),
+            "{message}"
+        );
+        assert_eq!((world.lock(), world.end("j")), (Some("maintenance/j"), None));
+    }
+    world.complete_update();
+    world.update_nodes();
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
+    assert!(world.message("j", "Succeeded").contains(NEW));
 }
 
 /// A job without a release runs the whole flow and its hooks, and never sets UpgradeCompleted.
