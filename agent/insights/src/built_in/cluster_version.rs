@@ -176,33 +176,27 @@ fn of_updates(cluster: &ClusterVersion, target: &str) -> Vec<Draft> {
 fn risks(update: &ConditionalUpdate, target: &str) -> Vec<Draft> {
     let recommended = find(&update.conditions, "Recommended");
     let why = recommended.map(said).unwrap_or_default();
-    let text = |risk: &Value, field: &str| risk[field].as_str().unwrap_or_default().to_owned();
-    let risks = update
-        .other
-        .get("risks")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
     let action = "Read what the risk is, and whether it applies to this cluster";
     let level = if recommended.is_some_and(AnyCondition::is_false) {
         Level::Warning
     } else {
         Level::Unknown
     };
-    let drafts: Vec<_> = risks
+    let drafts: Vec<_> = update
+        .risks
         .iter()
         .map(|risk| {
-            let name = text(risk, "name");
+            let url = risk.other.get("url").and_then(Value::as_str).unwrap_or_default();
             let mut resources = cluster_version();
-            resources.push(object("", "UpdateRisk", &name));
+            resources.push(object("", "UpdateRisk", &risk.name));
             Draft {
-                description: format!("{}\n{}\n{why}", text(risk, "message"), text(risk, "url")),
+                description: format!("{}\n{url}\n{why}", risk.message),
                 resources,
                 ..draft(
                     "update-risk",
                     level,
                     ImpactType::Unknown,
-                    format!("{target} has the risk {name}"),
+                    format!("{target} has the risk {}", risk.name),
                     action,
                 )
             }
