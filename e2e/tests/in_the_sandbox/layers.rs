@@ -36,6 +36,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "drydock-api",
             "drydock-engine",
+            "drydock-insights",
             "drydock-runtime",
             "drydock-schedule",
         ],
