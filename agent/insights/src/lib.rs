@@ -8,7 +8,7 @@
 //! [`hooks`] reads what informers answer, and [`identity`] says who a finding is; [`merge`] keeps what each informer has found, and
 //! [`update_status`] puts it together. [`plan`] decides about updates that are planned: what is asked, accepted and pruned, and whether one may
 //! start. [`cluster`] reads what OpenShift's objects say. [`online`] says how an informer is doing, and
-//! [`built_in`] are the agent's own.
+//! [`built_in`] are the agent's own. [`pre_checks`] is what is said of all this to who wants to start an update, and [`start`] whether that may be.
 
 pub mod built_in;
 pub mod cluster;
@@ -23,8 +23,10 @@ pub mod merge;
 pub mod objects;
 pub mod online;
 pub mod plan;
+pub mod pre_checks;
 pub mod recommend;
 pub mod render;
+pub mod start;
 pub mod status;
 mod times;
 pub mod update_status;

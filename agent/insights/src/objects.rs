@@ -10,6 +10,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::built_in::BuiltInFacts;
 use crate::facts::{ClusterFacts, operator_image};
 
 /// The Deployment of the machine config operator.
@@ -33,17 +34,8 @@ pub enum ObjectsError {
 /// # Errors
 /// If there is no ClusterVersion.
 pub fn facts(documents: Vec<Value>) -> Result<ClusterFacts, ObjectsError> {
-    let mut objects = Objects::default();
-    for document in documents {
-        objects.add(document);
-    }
-    let versions = objects.take("ClusterVersion");
-    let version = versions
-        .into_iter()
-        .next()
-        .ok_or(ObjectsError::NoClusterVersion)?;
-    let version: ClusterVersion =
-        serde_json::from_value(version).map_err(ObjectsError::InvalidClusterVersion)?;
+    let mut objects = Objects::of(documents);
+    let version = objects.cluster_version()?;
     let configs: Fact<Vec<MachineConfig>> = objects.read("MachineConfig");
     let deployments: Fact<Vec<Deployment>> = objects.read("Deployment");
     Ok(ClusterFacts {
@@ -67,6 +59,29 @@ pub fn facts(documents: Vec<Value>) -> Result<ClusterFacts, ObjectsError> {
     })
 }
 
+/// What the agent's own informers look at, of documents. A kind that is not among them was not asked for: nobody says that there is nothing
+/// of it.
+///
+/// # Errors
+/// If there is no ClusterVersion.
+pub fn built_in_facts(documents: Vec<Value>) -> Result<BuiltInFacts, ObjectsError> {
+    let mut objects = Objects::of(documents);
+    let budgets = objects.read_some("PodDisruptionBudget");
+    let pods = match &budgets {
+        // Without pods it is still known which budgets let none be evicted.
+        Ok(_) => objects.read("Pod"),
+        Err(why) => Err(why.clone()),
+    };
+    Ok(BuiltInFacts {
+        cluster: Ok(objects.cluster_version()?),
+        operators: objects.read_some("ClusterOperator"),
+        pools: objects.read_some("MachineConfigPool"),
+        budgets,
+        pods,
+        requests: objects.read_some("APIRequestCount"),
+    })
+}
+
 /// Objects by their kinds.
 #[derive(Default)]
 struct Objects {
@@ -75,6 +90,23 @@ struct Objects {
 }
 
 impl Objects {
+    fn of(documents: Vec<Value>) -> Self {
+        let mut objects = Self::default();
+        for document in documents {
+            objects.add(document);
+        }
+        objects
+    }
+
+    fn cluster_version(&mut self) -> Result<ClusterVersion, ObjectsError> {
+        let versions = self.take("ClusterVersion");
+        let version = versions
+            .into_iter()
+            .next()
+            .ok_or(ObjectsError::NoClusterVersion)?;
+        serde_json::from_value(version).map_err(ObjectsError::InvalidClusterVersion)
+    }
+
     fn add(&mut self, mut document: Value) {
         let kind = kind_of(&document).to_owned();
         if kind.is_empty() && document.pointer("/data/alerts").is_some() {
@@ -88,6 +120,10 @@ impl Objects {
         let Some(Value::Array(items)) = document.get_mut("items").map(Value::take) else {
             return;
         };
+        // A list of one kind without items says that there are none.
+        if !of_items.is_empty() {
+            self.by_kind.entry(of_items.to_owned()).or_default();
+        }
         for item in items {
             // Items of a list of one kind need not say which it is.
             let kind = first(kind_of(&item), of_items).to_owned();
@@ -97,6 +133,14 @@ impl Objects {
 
     fn take(&mut self, kind: &str) -> Vec<Value> {
         self.by_kind.remove(kind).unwrap_or_default()
+    }
+
+    fn read_some<K: DeserializeOwned>(&mut self, kind: &str) -> Fact<Vec<K>> {
+        if self.by_kind.contains_key(kind) {
+            self.read(kind)
+        } else {
+            Err(Unread::NotAsked)
+        }
     }
 
     fn read<K: DeserializeOwned>(&mut self, kind: &str) -> Fact<Vec<K>> {

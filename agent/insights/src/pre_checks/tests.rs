@@ -1,0 +1,165 @@
+use drydock_api::fact::Unread;
+use drydock_api::insights::{AcceptanceState, Level};
+use serde_json::{Value, json};
+
+use super::*;
+
+const NOW: &str = "2026-01-05T08:00:00Z";
+const WORSE: &str = "0123456789abcdef0123456789abcdef";
+const LESSER: &str = "1123456789abcdef0123456789abcdef";
+
+fn now() -> Timestamp {
+    NOW.parse().unwrap()
+}
+
+fn plan(phase: &str, states: &[(&str, &str)]) -> UpdatePlan {
+    let informers: Vec<_> = states
+        .iter()
+        .map(|(name, state)| json!({"name": name, "state": state}))
+        .collect();
+    serde_json::from_value(json!({
+        "apiVersion": "config.openshift.io/v1beta1", "kind": "UpdatePlan",
+        "metadata": {"name": "update-plan-4.14.4", "uid": "plan", "generation": 2},
+        "spec": {"targetRelease": "4.14.4"},
+        "status": {"observedGeneration": 2, "baseVersion": "4.14.3", "phase": phase, "informers": informers},
+    }))
+    .unwrap()
+}
+
+fn insight(uuid: &str, level: &str) -> Value {
+    json!({
+        "uuid": uuid, "uid": "budget", "acquisitionTime": NOW, "firstSeen": NOW, "scope": {"type": "ControlPlane"},
+        "impact": {"level": level, "type": "Update Stalled", "summary": "It is so"},
+    })
+}
+
+fn part_of(generation: i64, insights: &[Value], accepted: &[Value]) -> UpdatePlanInsight {
+    serde_json::from_value(json!({
+        "apiVersion": "config.openshift.io/v1beta1", "kind": "UpdatePlanInsight",
+        "metadata": {"name": "update-plan-4.14.4.mco"},
+        "spec": {"targetRelease": "4.14.4", "updateInformer": "mco", "acceptedInsights": accepted},
+        "status": {"planUid": "plan", "planGeneration": generation, "state": "Success", "insights": insights},
+    }))
+    .unwrap()
+}
+
+fn acceptance_of(uuid: &str, level: &str, until: Option<&str>) -> Value {
+    let mut acceptance = json!({"uuid": uuid, "level": level, "acceptedBy": "ann", "acceptedAt": "2026-01-04T08:00:00Z", "reason": "known"});
+    if let Some(until) = until {
+        acceptance["until"] = json!(until);
+    }
+    acceptance
+}
+
+#[test]
+fn what_holds_an_update_comes_first_and_says_who_has_accepted_the_rest() {
+    let insights = [insight(LESSER, "Warning"), insight(WORSE, "Error")];
+    let ready = plan("Ready", &[("mco", "Success")]);
+    let accepted = [acceptance_of(WORSE, "Error", None)];
+    let checks = of_plan(&ready, &[part_of(2, &insights, &accepted)], now());
+    let shown: Vec<_> = checks
+        .findings
+        .iter()
+        .map(|found| (found.insight.uuid.as_str(), found.holds))
+        .collect();
+    assert_eq!(shown, [(LESSER, true), (WORSE, false)]);
+    let acceptance = checks.finding(WORSE).unwrap().acceptance.as_ref().unwrap();
+    assert_eq!(acceptance.state, AcceptanceState::Accepted);
+    assert_eq!(acceptance.accepted_by.as_deref(), Some("ann"));
+    assert_eq!(acceptance.reason.as_deref(), Some("known"));
+    assert!(checks.is_held());
+    assert_eq!((checks.counts.accepted, checks.counts.unaccepted), (1, 1));
+}
+
+#[test]
+fn an_acceptance_counts_as_of_now_and_not_as_the_agent_has_seen_it() {
+    let ready = plan("Ready", &[("mco", "Success")]);
+    let insights = [insight(WORSE, "Error")];
+    for (acceptance, verdict, state) in [
+        (
+            acceptance_of(WORSE, "Error", None),
+            Verdict::Caution,
+            AcceptanceState::Accepted,
+        ),
+        (
+            acceptance_of(WORSE, "Warning", None),
+            Verdict::Stop,
+            AcceptanceState::LevelRaised,
+        ),
+        (
+            acceptance_of(WORSE, "Error", Some(NOW)),
+            Verdict::Stop,
+            AcceptanceState::Expired,
+        ),
+    ] {
+        let checks = of_plan(&ready, &[part_of(2, &insights, &[acceptance])], now());
+        assert_eq!(checks.verdict, verdict, "{state:?}");
+        let found = checks.findings[0].acceptance.as_ref().unwrap();
+        assert_eq!(found.state, state);
+    }
+}
+
+#[test]
+fn what_was_said_about_an_older_plan_is_no_answer() {
+    let ready = plan("Ready", &[("mco", "Success")]);
+    for objects in [&[][..], &[part_of(1, &[], &[])]] {
+        let checks = of_plan(&ready, objects, now());
+        assert_eq!(checks.verdict, Verdict::Stop);
+        assert_eq!(checks.informers[0].state, InformerState::Pending);
+    }
+    let checks = of_plan(&ready, &[part_of(2, &[], &[])], now());
+    assert_eq!(checks.verdict, Verdict::Go);
+    let nobody = of_plan(&plan("Ready", &[]), &[], now());
+    assert_eq!(nobody.verdict, Verdict::Stop, "nobody has said anything");
+}
+
+#[test]
+fn a_plan_says_what_it_waits_for() {
+    let states = [("a", "Success"), ("b", "Waiting"), ("c", "Pending")];
+    let awaited = Population::Awaits(vec!["b".to_owned(), "c".to_owned()]);
+    for (phase, expected) in [
+        ("Collecting", awaited),
+        ("Ready", Population::Populated),
+        ("Failed", Population::Populated),
+        ("Stale", Population::Over),
+    ] {
+        assert_eq!(population(&plan(phase, &states)), expected, "{phase}");
+    }
+    let mut changed = plan("Ready", &states);
+    changed.metadata.generation = Some(3);
+    assert_eq!(population(&changed), Population::Unseen);
+}
+
+#[test]
+fn without_an_agent_the_same_rules_judge_the_objects() {
+    let cluster = |failing: &str| BuiltInFacts {
+        cluster: Ok(
+            serde_json::from_value(json!({"metadata": {"name": "version"}, "status": {
+                "conditions": [{"type": "Failing", "status": failing, "reason": "R", "message": "m"}],
+                "history": [{"state": "Completed", "version": "4.14.3"}],
+                "availableUpdates": [{"version": "4.14.4"}],
+            }}))
+            .unwrap(),
+        ),
+        operators: Ok(Vec::new()),
+        pools: Ok(Vec::new()),
+        budgets: Ok(Vec::new()),
+        pods: Ok(Vec::new()),
+        requests: Err(Unread::NotAsked),
+    };
+    let checks = of_objects(&cluster("False"), "4.14.4", now());
+    assert_eq!(checks.verdict, Verdict::Go, "{checks:?}");
+    assert_eq!(checks.base_version.as_deref(), Some("4.14.3"));
+    let not_asked: Vec<_> = checks.informers_in(InformerState::NotImplemented).collect();
+    assert_eq!(not_asked[0].name, "drydock.api-removals");
+    let failing = of_objects(&cluster("True"), "4.14.4", now());
+    assert_eq!(failing.findings[0].insight.impact.level, Level::Warning);
+    assert!(failing.is_held());
+    let unread = BuiltInFacts {
+        pools: Err(Unread::Failed("forbidden".to_owned())),
+        ..cluster("False")
+    };
+    let unread = of_objects(&unread, "4.14.4", now());
+    assert!(unread.is_held(), "what cannot be read may be anything");
+    assert_eq!(unread.findings[0].informer, "drydock.machine-config-pools");
+}
