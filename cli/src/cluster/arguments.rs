@@ -8,6 +8,7 @@ use drydock_insights::render;
 use jiff::Timestamp;
 use semver::Version;
 
+use super::update_arguments::{PRE_CHECKS_EXAMPLES, PreChecksArguments, START_EXAMPLES, StartArguments};
 use crate::plan::arguments::moment;
 use crate::upgrades::arguments::Connection;
 
@@ -28,13 +29,21 @@ pub enum Command {
     /// Show which updates a cluster may have and what speaks against them, in the words of `oc adm upgrade recommend`
     #[command(after_help = RECOMMEND_EXAMPLES, disable_version_flag = true)]
     Recommend(RecommendArguments),
+    /// Show what would be a problem with an update, and accept it
+    #[command(after_help = PRE_CHECKS_EXAMPLES, disable_version_flag = true)]
+    PreChecks(PreChecksArguments),
+    /// Request an update, unless something holds it that nobody has accepted
+    #[command(after_help = START_EXAMPLES, disable_version_flag = true)]
+    Start(StartArguments),
 }
 
 /// Examples of `cluster` itself.
 pub const EXAMPLES: &str = "\
 Examples:
   kubectl drydock cluster status
-  kubectl drydock cluster recommend";
+  kubectl drydock cluster recommend
+  kubectl drydock cluster pre-checks --version 4.16.32
+  kubectl drydock cluster start --version 4.16.32";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use drydock_insights::built_in::BuiltInFacts;
 use drydock_insights::facts::ClusterFacts;
 use drydock_insights::objects;
 use jiff::{SignedDuration, Timestamp};
@@ -21,6 +22,22 @@ const OFFSET: SignedDuration = SignedDuration::from_nanos(368_975);
 /// # Errors
 /// If a file cannot be read, or there is no ClusterVersion.
 pub fn read(folder: &Path) -> anyhow::Result<ClusterFacts> {
+    objects::facts(documents(folder)?).with_context(|| format!("reading {}", folder.display()))
+}
+
+/// The facts of a folder, and what the agent's own informers look at.
+///
+/// # Errors
+/// If a file cannot be read, or there is no ClusterVersion.
+pub fn read_built_in(folder: &Path) -> anyhow::Result<(ClusterFacts, BuiltInFacts)> {
+    let reading = || format!("reading {}", folder.display());
+    let documents = documents(folder)?;
+    let facts = objects::facts(documents.clone()).with_context(reading)?;
+    let built_in = objects::built_in_facts(documents).with_context(reading)?;
+    Ok((facts, built_in))
+}
+
+fn documents(folder: &Path) -> anyhow::Result<Vec<Value>> {
     let files = files(folder).with_context(|| format!("reading {}", folder.display()))?;
     let mut documents = Vec::new();
     let mut size = 0;
@@ -34,7 +51,7 @@ pub fn read(folder: &Path) -> anyhow::Result<ClusterFacts> {
         );
         documents.extend(parse(&file).with_context(reading)?);
     }
-    objects::facts(documents).with_context(|| format!("reading {}", folder.display()))
+    Ok(documents)
 }
 
 /// When something last happened to objects in files: that is their present moment.

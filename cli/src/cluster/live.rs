@@ -1,14 +1,19 @@
 //! The objects of a cluster, as its API server answers them. Lists are read in pages; of MachineConfigs, which are large, only the metadata.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use anyhow::Context;
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfig, MachineConfigPool};
+use drydock_api::openshift::{
+    APIRequestCount, ClusterOperator, ClusterVersion, MachineConfig, MachineConfigPool,
+};
+use drydock_insights::built_in::{BuiltInFacts, is_blocking};
 use drydock_insights::facts::{ClusterFacts, ConfigVersions, config_version, operator_image};
 use drydock_runtime::pages::list_all;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::ListParams;
 use kube::core::PartialObjectMeta;
 use kube::{Api, Client, ResourceExt};
@@ -69,7 +74,59 @@ pub async fn read_version(server: &Server) -> anyhow::Result<ClusterFacts> {
     })
 }
 
-async fn cluster_version(client: &Client) -> anyhow::Result<ClusterVersion> {
+/// What the agent's own informers look at.
+///
+/// # Errors
+/// If there is no ClusterVersion.
+pub async fn built_in_facts(client: &Client) -> anyhow::Result<BuiltInFacts> {
+    let (version, operators, pools, budgets, requests) = futures::join!(
+        cluster_version(client),
+        listed::<ClusterOperator>(client),
+        listed::<MachineConfigPool>(client),
+        listed::<PodDisruptionBudget>(client),
+        requests(client),
+    );
+    let pods = match &budgets {
+        Ok(budgets) => pods(client, budgets).await,
+        Err(why) => Err(why.clone()),
+    };
+    Ok(BuiltInFacts {
+        cluster: Ok(version?),
+        operators,
+        pools,
+        budgets,
+        pods,
+        requests,
+    })
+}
+
+/// Pods where a budget lets none be evicted.
+async fn pods(client: &Client, budgets: &[PodDisruptionBudget]) -> Fact<Vec<Pod>> {
+    let blocking = budgets.iter().filter(|budget| is_blocking(budget));
+    let namespaces: BTreeSet<_> = blocking.filter_map(ResourceExt::namespace).collect();
+    let mut pods = Vec::new();
+    for namespace in namespaces {
+        let api: Api<Pod> = Api::namespaced(client.clone(), &namespace);
+        let listed = list_all(&api, ListParams::default()).await;
+        pods.extend(listed.map_err(|error| unread(&error))?);
+    }
+    Ok(pods)
+}
+
+/// A cluster without that kind has not counted.
+async fn requests(client: &Client) -> Fact<Vec<APIRequestCount>> {
+    match list_all(&Api::all(client.clone()), ListParams::default()).await {
+        Ok(counts) => Ok(counts),
+        Err(kube::Error::Api(refusal)) if refusal.code == 404 => Err(Unread::NotAsked),
+        Err(error) => Err(unread(&error)),
+    }
+}
+
+/// The ClusterVersion.
+///
+/// # Errors
+/// If there is none.
+pub async fn cluster_version(client: &Client) -> anyhow::Result<ClusterVersion> {
     let api: Api<ClusterVersion> = Api::all(client.clone());
     let found = api.get_opt(CLUSTER_VERSION).await;
     found

@@ -9,6 +9,7 @@
 #[path = "../upgrades/sandbox.rs"]
 #[allow(dead_code, reason = "the other commands need the rest of it")]
 mod sandbox;
+mod updates;
 
 use std::fs;
 use std::path::{Path, PathBuf};

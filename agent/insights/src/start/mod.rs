@@ -25,7 +25,7 @@ pub struct Allowed {
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Nothing: the cluster has that version, or was told to have it already.
+    /// Nothing: the cluster has that version, or was asked to have it already.
     Nothing {
         /// Has it reached the version?
         is_reached: bool,

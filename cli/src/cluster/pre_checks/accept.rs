@@ -1,0 +1,192 @@
+//! Writes what is accepted into the UpdatePlanInsights, as the plugin's own part of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, bail, ensure};
+use drydock_api::insights::{AcceptedInsight, UpdatePlanInsight};
+use drydock_insights::pre_checks::PreChecks;
+use jiff::Timestamp;
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client, Resource, ResourceExt};
+use serde_json::{Value, json};
+
+use super::super::print;
+use super::super::update_arguments::AcceptanceArguments;
+use crate::server::{MANAGER, Server};
+
+/// How often a write is tried that somebody else's came before.
+const TRIES: usize = 5;
+/// The most characters of a name.
+const LONGEST: usize = 253;
+
+/// Writes acceptances, and puts the objects in the place of those that were seen.
+///
+/// # Errors
+/// If there is no such finding, or the server refuses.
+pub async fn write(
+    server: &Server,
+    acceptance: &AcceptanceArguments,
+    checks: &PreChecks,
+    objects: &mut [UpdatePlanInsight],
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    if let Some(until) = acceptance.until {
+        ensure!(until > now, "--until {until} is over already");
+    }
+    // Everything is known before anything is written.
+    let wanted = of_informers(acceptance, checks)?;
+    let who = user(&server.client).await;
+    let who: String = who.chars().take(LONGEST).collect();
+    for object in objects {
+        let Some(findings) = wanted.get(object.spec.update_informer.as_str()) else {
+            continue;
+        };
+        let entries = findings.iter().map(|(uuid, level)| AcceptedInsight {
+            uuid: (*uuid).to_owned(),
+            level: *level,
+            accepted_by: who.clone(),
+            accepted_at: Time(now),
+            reason: acceptance.reason.clone(),
+            until: acceptance.until.map(Time),
+        });
+        *object = apply(&server.client, object, &entries.collect::<Vec<_>>()).await?;
+    }
+    Ok(())
+}
+
+type Wanted<'a> = BTreeMap<&'a str, Vec<(&'a str, drydock_api::insights::Level)>>;
+
+/// What is accepted, by informer, with the level that was seen.
+fn of_informers<'a>(acceptance: &AcceptanceArguments, checks: &'a PreChecks) -> anyhow::Result<Wanted<'a>> {
+    let mut wanted = Wanted::new();
+    let uuids: BTreeSet<_> = acceptance.accept.iter().collect();
+    for uuid in uuids {
+        let Some(finding) = checks.finding(uuid) else {
+            bail!(
+                "there is no finding {uuid} about {}: run pre-checks again, and see what has become of it",
+                checks.target_release
+            );
+        };
+        let of_informer = wanted.entry(finding.informer.as_str()).or_default();
+        of_informer.push((finding.insight.uuid.as_str(), finding.insight.impact.level));
+    }
+    Ok(wanted)
+}
+
+/// Applies them, together with what the plugin has accepted before: what is left out of an apply is taken back.
+async fn apply(
+    client: &Client,
+    seen: &UpdatePlanInsight,
+    entries: &[AcceptedInsight],
+) -> anyhow::Result<UpdatePlanInsight> {
+    let api: Api<UpdatePlanInsight> = Api::all(client.clone());
+    let name = seen.name_any();
+    let mut object = seen.clone();
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let parameters = PatchParams::apply(MANAGER).force();
+        let patch = Patch::Apply(body(&object, entries));
+        match api.patch(&name, &parameters, &patch).await {
+            Ok(written) => return Ok(written),
+            Err(kube::Error::Api(refusal)) if refusal.is_conflict() && tries < TRIES => {
+                let again = api.get(&name).await;
+                object = again.with_context(|| format!("reading the UpdatePlanInsight {name}"))?;
+            }
+            Err(error) => {
+                return Err(error).with_context(|| format!("accepting findings in UpdatePlanInsight {name}"));
+            }
+        }
+    }
+}
+
+/// The plugin's part of an object.
+fn body(object: &UpdatePlanInsight, entries: &[AcceptedInsight]) -> Value {
+    let own = own(object);
+    let before = object.spec.accepted_insights.iter().filter(|accepted| {
+        let is_new = entries.iter().any(|entry| entry.uuid == accepted.uuid);
+        own.contains(&accepted.uuid) && !is_new
+    });
+    let accepted: Vec<_> = before.chain(entries).collect();
+    json!({
+        "apiVersion": UpdatePlanInsight::api_version(&()),
+        "kind": UpdatePlanInsight::kind(&()),
+        "metadata": {"name": object.name_any(), "uid": object.uid(), "resourceVersion": object.resource_version()},
+        "spec": {
+            "targetRelease": object.spec.target_release,
+            "updateInformer": object.spec.update_informer,
+            "acceptedInsights": accepted,
+        },
+    })
+}
+
+/// The UUIDs of what the plugin has accepted: the keys of the entries that it manages.
+fn own(object: &UpdatePlanInsight) -> BTreeSet<String> {
+    let is_own = |manager: Option<&str>, operation: Option<&str>| {
+        manager == Some(MANAGER) && operation == Some("Apply")
+    };
+    let managed = object.managed_fields().iter();
+    let fields = managed.filter(|entry| is_own(entry.manager.as_deref(), entry.operation.as_deref()));
+    let fields = fields.filter_map(|entry| entry.fields_v1.as_ref());
+    let keys = fields.filter_map(|fields| fields.0.pointer("/f:spec/f:acceptedInsights")?.as_object());
+    let keys = keys.flat_map(|keys| keys.keys());
+    keys.filter_map(|key| {
+        let key: Value = serde_json::from_str(key.strip_prefix("k:")?).ok()?;
+        Some(key.get("uuid")?.as_str()?.to_owned())
+    })
+    .collect()
+}
+
+/// Who the user is, to the API server.
+async fn user(client: &Client) -> String {
+    let api: Api<SelfSubjectReview> = Api::all(client.clone());
+    let asked = api
+        .create(&PostParams::default(), &SelfSubjectReview::default())
+        .await;
+    let name = asked
+        .ok()
+        .and_then(|review| review.status?.user_info?.username)
+        .filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| {
+        print::note("the API server does not say who you are: the acceptance names the plugin\n");
+        MANAGER.to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_have_accepted_is_not_taken_over() {
+        let entry = |uuid: &str| json!({"uuid": uuid, "level": "Error", "acceptedBy": "ann", "acceptedAt": "2026-01-05T08:00:00Z"});
+        let managed = |manager: &str, uuid: &str| {
+            json!({"manager": manager, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": {
+                "f:spec": {"f:acceptedInsights": {format!("k:{{\"uuid\":\"{uuid}\"}}"): {".": {}}}},
+            }})
+        };
+        let object: UpdatePlanInsight = serde_json::from_value(json!({
+            "apiVersion": "config.openshift.io/v1beta1", "kind": "UpdatePlanInsight",
+            "metadata": {
+                "name": "update-plan-4.14.4.mco", "resourceVersion": "7",
+                "managedFields": [managed("hub", "a"), managed(MANAGER, "b"), managed(MANAGER, "c")],
+            },
+            "spec": {
+                "targetRelease": "4.14.4", "updateInformer": "mco",
+                "acceptedInsights": [entry("a"), entry("b"), entry("c")],
+            },
+        }))
+        .unwrap();
+        let entries: Vec<AcceptedInsight> = serde_json::from_value(json!([entry("c"), entry("d")])).unwrap();
+        let body = body(&object, &entries);
+        let accepted = body["spec"]["acceptedInsights"].as_array().unwrap();
+        let uuids: Vec<_> = accepted
+            .iter()
+            .map(|entry| entry["uuid"].as_str().unwrap())
+            .collect();
+        assert_eq!(uuids, ["b", "c", "d"]);
+        assert_eq!(body["metadata"]["resourceVersion"], "7");
+    }
+}

@@ -1,0 +1,86 @@
+//! What a cluster says: by its plan where it has such, else by its objects.
+
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use drydock_api::insights::{GROUP, VERSION};
+use drydock_insights::pre_checks::{self, PreChecks};
+use jiff::Timestamp;
+use kube::Client;
+use semver::Version;
+
+use super::super::update_arguments::AcceptanceArguments;
+use super::super::{live, print};
+use super::{accept, computed, plan, whole_seconds};
+use crate::server::Server;
+
+/// How new the plan has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// Everything is asked anew.
+    Refreshed,
+    /// Informers are asked only if they have not answered yet.
+    Populated,
+    /// Nothing is written: where there is no plan, the cluster's objects are looked at.
+    ReadOnly,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Collection<'a> {
+    /// The release.
+    pub target: &'a Version,
+    /// What is accepted.
+    pub acceptance: &'a AcceptanceArguments,
+    /// How long informers are waited for.
+    pub timeout: Duration,
+    /// How new the plan has to be.
+    pub freshness: Freshness,
+    /// The present moment; the server's, if it is not given.
+    pub now: Option<Timestamp>,
+}
+
+/// What would be a problem with an update, after what is accepted has been written.
+///
+/// # Errors
+/// If the cluster cannot be read or written, informers do not answer in time, or there is no such finding to accept.
+pub async fn collect(server: &Server, collection: &Collection<'_>) -> anyhow::Result<PreChecks> {
+    let now = || whole_seconds(collection.now.unwrap_or_else(|| server.now()));
+    let target = collection.target.to_string();
+    let of = if has_plans(&server.client).await? {
+        match plan::populated(server, collection).await? {
+            Some(plan) => {
+                let mut objects = plan::parts(&server.client, &plan).await?;
+                let checks = pre_checks::of_plan(&plan, &objects, now());
+                if collection.acceptance.accept.is_empty() {
+                    return Ok(checks);
+                }
+                accept::write(server, collection.acceptance, &checks, &mut objects, now()).await?;
+                return Ok(pre_checks::of_plan(&plan, &objects, now()));
+            }
+            None => "of the cluster's objects, since it has no plan yet",
+        }
+    } else {
+        "of the cluster's objects, since it has no UpdatePlans"
+    };
+    ensure!(
+        collection.acceptance.accept.is_empty(),
+        "the cluster has no UpdatePlans, which say what is accepted: install drydock-agent with its insights"
+    );
+    let facts = live::built_in_facts(&server.client).await?;
+    let checks = pre_checks::of_objects(&facts, &target, now());
+    print::note(&computed(of, &checks));
+    Ok(checks)
+}
+
+/// Has the cluster the kinds of update insights? Everybody may ask that.
+async fn has_plans(client: &Client) -> anyhow::Result<bool> {
+    match client
+        .list_api_group_resources(&format!("{GROUP}/{VERSION}"))
+        .await
+    {
+        Ok(kinds) => Ok(kinds.resources.iter().any(|kind| kind.name == "updateplans")),
+        Err(kube::Error::Api(refusal)) if refusal.code == 404 => Ok(false),
+        Err(error) => Err(error).context("asking which kinds the cluster has"),
+    }
+}

@@ -1,0 +1,128 @@
+//! Pre-checks as text.
+
+use std::fmt::Write as _;
+
+use drydock_api::insights::{AcceptanceState, InformerState, Verdict};
+use drydock_insights::pre_checks::{CheckedAcceptance, CheckedFinding, PreChecks};
+
+/// Where the text of a field begins.
+const WIDTH: usize = 16;
+
+/// What would be a problem with an update, for people: what holds it first.
+pub fn text(checks: &PreChecks) -> String {
+    let mut text = heading(checks);
+    let accepted = |finding: &CheckedFinding| finding.insight.impact.level.gates() && !finding.holds;
+    let is_note = |finding: &CheckedFinding| !finding.insight.impact.level.gates();
+    group(&mut text, "Not accepted", checks, |finding| finding.holds);
+    group(&mut text, "Accepted", checks, accepted);
+    group(&mut text, "For information", checks, is_note);
+    if !checks.is_held() {
+        return text;
+    }
+    if checks.counts.unaccepted > 0 {
+        text.push_str(
+            "\nCorrect what holds the update, or accept it: --accept UUID --reason TEXT, with --until if it is for a time.\n",
+        );
+    }
+    text
+}
+
+fn heading(checks: &PreChecks) -> String {
+    let target = &checks.target_release;
+    let update = match &checks.base_version {
+        Some(base) => format!("Update from {base} to {target}"),
+        None => format!("Update to {target}"),
+    };
+    let why = match checks.verdict {
+        Verdict::Go => "nothing speaks against it".to_owned(),
+        Verdict::Caution => "what was found is accepted or ignored".to_owned(),
+        Verdict::Stop => stop(checks),
+    };
+    let mut text = format!("{update}: {} ({why})\n", checks.verdict.as_str());
+    for informer in &checks.informers {
+        let word = match informer.state {
+            InformerState::Pending => "has not answered",
+            InformerState::Waiting => "is still looking",
+            InformerState::Failure => "cannot tell",
+            InformerState::Unavailable => "does not answer",
+            InformerState::Disabled => "is switched off",
+            InformerState::Success | InformerState::NotImplemented => continue,
+        };
+        let why = informer.message.as_deref().filter(|why| !why.is_empty());
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        let _ = writeln!(text, "Informer {} {word}{why}", informer.name);
+    }
+    text
+}
+
+fn stop(checks: &PreChecks) -> String {
+    match checks.counts.unaccepted {
+        0 => "not every informer has answered".to_owned(),
+        1 => "1 finding is not accepted".to_owned(),
+        count => format!("{count} findings are not accepted"),
+    }
+}
+
+fn group(text: &mut String, title: &str, checks: &PreChecks, is_in: impl Fn(&CheckedFinding) -> bool) {
+    let findings: Vec<_> = checks.findings.iter().filter(|finding| is_in(finding)).collect();
+    if findings.is_empty() {
+        return;
+    }
+    let _ = write!(text, "\n= {title} =\n");
+    for finding in findings {
+        text.push('\n');
+        one(text, finding);
+    }
+}
+
+fn one(text: &mut String, finding: &CheckedFinding) {
+    let impact = &finding.insight.impact;
+    let (level, about) = (impact.level.as_str(), impact.impact_type.as_str());
+    let _ = writeln!(text, "{level} ({about}): {}", impact.summary);
+    let remedy = finding.insight.remediation.clone().unwrap_or_default();
+    let seen = finding.insight.first_seen.0;
+    field(text, "Details", impact.description.as_deref());
+    field(
+        text,
+        "Reported by",
+        Some(&format!("{}, first seen {seen}", finding.informer)),
+    );
+    field(text, "Remedy", remedy.action.as_deref());
+    field(text, "Verify with", remedy.verify.as_deref());
+    field(text, "Reference", remedy.reference.as_deref());
+    let acceptance = finding.acceptance.as_ref().map(accepted);
+    field(text, "Accepted by", acceptance.as_deref());
+    field(text, "UUID", Some(&finding.insight.uuid));
+}
+
+fn accepted(acceptance: &CheckedAcceptance) -> String {
+    let mut text = acceptance.accepted_by.clone().unwrap_or_default();
+    if let Some(until) = &acceptance.until {
+        let _ = write!(text, " until {}", until.0);
+    }
+    if let Some(reason) = &acceptance.reason {
+        let _ = write!(text, ", because: {reason}");
+    }
+    match acceptance.state {
+        AcceptanceState::Accepted => {}
+        AcceptanceState::LevelRaised => text.push_str(" (no longer: it has become worse since)"),
+        AcceptanceState::Expired => text.push_str(" (no longer: that time is over)"),
+    }
+    text
+}
+
+/// A field, its further lines below the first. Lines without text are left out.
+fn field(text: &mut String, name: &str, value: Option<&str>) {
+    let lines = value
+        .unwrap_or_default()
+        .lines()
+        .filter(|line| !line.trim().is_empty());
+    for (index, line) in lines.enumerate() {
+        let label = if index == 0 {
+            format!("{name}:")
+        } else {
+            String::new()
+        };
+        let _ = writeln!(text, "  {label:WIDTH$}{line}");
+    }
+}

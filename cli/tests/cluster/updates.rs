@@ -1,0 +1,243 @@
+//! `cluster pre-checks` and `cluster start`.
+
+use drydock_api::insights::{UpdatePlan, UpdatePlanInsight};
+use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{DeleteParams, ListParams};
+
+use super::*;
+
+const UUID: &str = "0123456789abcdef0123456789abcdef";
+
+#[test]
+fn objects_in_files_are_checked_and_nothing_is_accepted() {
+    let folder = written();
+    let checked = run("pre-checks", folder.path(), &[]);
+    let printed = text(&checked.stdout);
+    assert!(
+        printed.starts_with("Update from 4.14.1 to 4.14.2: Stop (1 finding is not accepted)\n"),
+        "{printed}"
+    );
+    assert!(printed.contains("first seen 2026-03-01T11:00:00Z\n"), "{printed}");
+    assert!(
+        printed.contains("  Details:        Why: \\u{1b}[2Jred\\u{202e}\n"),
+        "{printed}"
+    );
+    assert_eq!(
+        text(&checked.stderr),
+        "computed of objects in files, without drydock.machine-config-pools, drydock.pod-disruption-budgets, drydock.api-removals, whose \
+         objects are not there: nothing is written, and nothing can be accepted\n"
+    );
+    assert_eq!(checked.status.code(), Some(1));
+    let report: Value =
+        serde_json::from_slice(&run("pre-checks", folder.path(), &["-o", "json"]).stdout).unwrap();
+    assert_eq!(
+        (&report["verdict"], &report["findings"][0]["uid"]),
+        (&json!("Stop"), &json!("failing"))
+    );
+    let refused = run(
+        "pre-checks",
+        folder.path(),
+        &["--accept", UUID, "--reason", "known"],
+    );
+    assert!(text(&refused.stderr).contains("nothing can be accepted of objects in files"));
+    for arguments in [
+        &["--accept", UUID][..],
+        &["--accept", "failing", "--reason", "known"],
+        &["--reason", "known"],
+        &["--accept", UUID, "--reason", " "],
+        &["--timeout", "2h"],
+    ] {
+        let refused = run("pre-checks", folder.path(), arguments);
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn dumps_of_real_clusters_are_checked() {
+    for (case, target, verdict) in [
+        ("4.12.16-updates", "4.12.64", "Go"),
+        ("4.16.27-degraded-monitoring", "4.16.32", "Stop"),
+    ] {
+        let Some(folder) = fixtures("openshift") else {
+            return;
+        };
+        let printed = text(&run("pre-checks", &folder.join(case), &[]).stdout);
+        let expected = format!(" to {target}: {verdict} (");
+        assert!(
+            printed.lines().next().unwrap().contains(&expected),
+            "{case}: {printed}"
+        );
+    }
+}
+
+/// The first of the conditional updates of a cluster.
+async fn conditional(client: &Client) -> String {
+    let version = Api::<ClusterVersion>::all(client.clone())
+        .get("version")
+        .await
+        .unwrap();
+    let updates = version.status.unwrap().conditional_updates;
+    updates[0].release.version.clone().unwrap()
+}
+
+#[tokio::test]
+async fn an_update_starts_when_its_findings_are_accepted() {
+    let sandbox = Sandbox::start(&["--speed", "60", "--clusters", "3", "--fault", "dev3=F7"]);
+    let client = sandbox.client("dev3").await;
+    let target = conditional(&client).await;
+    let with = |words: &[&str]| -> Vec<String> {
+        let of_cluster = ["--version", target.as_str(), "--context", "dev3"];
+        let all = ["cluster"].iter().chain(words).chain(&of_cluster);
+        all.map(|word| (*word).to_owned()).collect()
+    };
+    let run = |words: &[&str]| {
+        let arguments = with(words);
+        sandbox.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let held = run(&["pre-checks", "-o", "json"]);
+    assert_eq!(held.status.code(), Some(1), "{}", text(&held.stderr));
+    let report: Value = serde_json::from_slice(&held.stdout).unwrap();
+    assert_eq!(report["verdict"], "Stop");
+    let uuid = report["findings"][0]["uuid"].as_str().unwrap();
+    let refused = run(&["start"]);
+    assert!(text(&refused.stderr).contains("--allow-not-recommended"));
+    let refused = run(&["start", "--allow-not-recommended"]);
+    assert!(text(&refused.stderr).contains("findings that nobody has accepted: 1"));
+    let unknown = run(&["pre-checks", "--accept", UUID, "--reason", "known"]);
+    assert!(text(&unknown.stderr).contains("there is no finding"));
+    let accepted = run(&[
+        "pre-checks",
+        "--accept",
+        uuid,
+        "--reason",
+        "known",
+        "--until",
+        "2100-01-01T00:00:00Z",
+    ]);
+    let printed = text(&accepted.stdout);
+    assert!(
+        printed.contains(": Caution (what was found is accepted or ignored)\n"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains(" until 2100-01-01T00:00:00Z, because: known\n"),
+        "{printed}"
+    );
+    assert!(accepted.status.success());
+    let parts: Api<UpdatePlanInsight> = Api::all(client.clone());
+    let part = parts
+        .get(&format!("update-plan-{target}.drydock.cluster-version"))
+        .await
+        .unwrap();
+    assert_eq!(part.spec.accepted_insights[0].uuid, uuid);
+    let version = || async {
+        Api::<ClusterVersion>::all(client.clone())
+            .get("version")
+            .await
+            .unwrap()
+            .spec
+    };
+    let before = version().await;
+    let dry = run(&["start", "--allow-not-recommended", "--dry-run"]);
+    assert!(
+        text(&dry.stdout).ends_with(" (dry run: nothing is written).\n"),
+        "{}",
+        text(&dry.stderr)
+    );
+    assert_eq!(version().await, before);
+    let started = run(&["start", "--allow-not-recommended"]);
+    assert!(text(&started.stdout).starts_with(&format!("Requested the update to {target} (")));
+    let after = version().await;
+    let wanted = after.desired_update.clone().unwrap();
+    assert_eq!(wanted.version.as_ref(), Some(&target));
+    assert!(wanted.image.is_some());
+    assert_eq!(
+        (after.channel, after.cluster_id),
+        (before.channel, before.cluster_id)
+    );
+    let again = run(&["start"]);
+    assert!(
+        text(&again.stdout).contains(" already"),
+        "{}",
+        text(&again.stderr)
+    );
+    assert!(again.status.success());
+}
+
+#[tokio::test]
+async fn a_cluster_without_an_agent_is_checked_by_its_objects() {
+    let sandbox = Sandbox::start(&["--speed", "60", "--clusters", "1"]);
+    let of_cluster = ["--context", "dev1"];
+    let with = |words: &[&'static str]| -> Vec<&'static str> {
+        ["cluster"]
+            .iter()
+            .chain(words)
+            .chain(&of_cluster)
+            .copied()
+            .collect()
+    };
+    let nobody = sandbox.refuses(&with(&["pre-checks", "--timeout", "1s"]));
+    assert!(nobody.contains("whether drydock-agent runs"), "{nobody}");
+    let client = sandbox.client("dev1").await;
+    let plans = Api::<UpdatePlan>::all(client.clone());
+    let target = plans.list(&ListParams::default()).await.unwrap().items.remove(0);
+    let target = target.spec.target_release;
+    let start = |words: &[&str]| {
+        let given = [
+            "cluster",
+            "start",
+            "--context",
+            "dev1",
+            "--version",
+            target.as_str(),
+        ];
+        sandbox.run(&given.iter().chain(words).copied().collect::<Vec<_>>())
+    };
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    for kind in [
+        "updateplans",
+        "updateplaninsights",
+        "updatestatuses",
+        "updateinformers",
+    ] {
+        let name = format!("{kind}.config.openshift.io");
+        definitions.delete(&name, &DeleteParams::default()).await.unwrap();
+    }
+    let checked = sandbox.run(&with(&["pre-checks"]));
+    assert!(
+        text(&checked.stdout).contains(&format!(" to {target}: Go (")),
+        "{}",
+        text(&checked.stderr)
+    );
+    let note = text(&checked.stderr);
+    assert!(
+        note.starts_with("computed of the cluster's objects, since it has no UpdatePlans"),
+        "{note}"
+    );
+    let refused = sandbox.refuses(&with(&["pre-checks", "--accept", UUID, "--reason", "known"]));
+    assert!(refused.contains("the cluster has no UpdatePlans"), "{refused}");
+    let not_offered = start(&["--version", "4.99.0", "--pre-checks=false"]);
+    assert!(!not_offered.status.success());
+    let versions: Api<ClusterVersion> = Api::all(client.clone());
+    let lock = |holder: Option<&str>| {
+        let patch = json!({"metadata": {"annotations": {UPGRADE_LOCK_ANNOTATION: holder}}});
+        let versions = versions.clone();
+        async move {
+            versions
+                .patch("version", &PatchParams::default(), &Patch::Merge(patch))
+                .await
+                .unwrap()
+        }
+    };
+    lock(Some("team/job")).await;
+    let locked = text(&start(&["--pre-checks=false"]).stderr);
+    assert!(locked.contains("belongs to UpgradeJob team/job"), "{locked}");
+    lock(None).await;
+    let started = start(&[]);
+    assert!(
+        text(&started.stdout).starts_with("Requested the update to"),
+        "{}",
+        text(&started.stderr)
+    );
+}
