@@ -2,6 +2,7 @@
 
 use drydock_api::insights::{UpdatePlan, UpdatePlanInsight};
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
+use drydock_api::openshift::cluster_version::ClusterVersionSpec;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, ListParams};
 
@@ -81,6 +82,44 @@ async fn conditional(client: &Client) -> String {
     updates[0].release.version.clone().unwrap()
 }
 
+/// What the agent's ClusterVersion informer has found that is accepted.
+async fn accepted_uuid(client: &Client, target: &str) -> String {
+    let parts: Api<UpdatePlanInsight> = Api::all(client.clone());
+    let name = format!("update-plan-{target}.drydock.cluster-version");
+    parts.get(&name).await.unwrap().spec.accepted_insights[0]
+        .uuid
+        .clone()
+}
+
+async fn spec(client: &Client) -> ClusterVersionSpec {
+    let versions: Api<ClusterVersion> = Api::all(client.clone());
+    versions.get("version").await.unwrap().spec
+}
+
+/// Takes the kinds of update insights from a cluster.
+async fn remove_kinds(client: &Client) {
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    for kind in [
+        "updateplans",
+        "updateplaninsights",
+        "updatestatuses",
+        "updateinformers",
+    ] {
+        let name = format!("{kind}.config.openshift.io");
+        definitions.delete(&name, &DeleteParams::default()).await.unwrap();
+    }
+}
+
+async fn lock(client: &Client, holder: Option<&str>) {
+    let patch = json!({"metadata": {"annotations": {UPGRADE_LOCK_ANNOTATION: holder}}});
+    let versions: Api<ClusterVersion> = Api::all(client.clone());
+    let patch = Patch::Merge(patch);
+    versions
+        .patch("version", &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+}
+
 #[tokio::test]
 async fn an_update_starts_when_its_findings_are_accepted() {
     let sandbox = Sandbox::start(&["--speed", "60", "--clusters", "3", "--fault", "dev3=F7"]);
@@ -125,30 +164,18 @@ async fn an_update_starts_when_its_findings_are_accepted() {
         "{printed}"
     );
     assert!(accepted.status.success());
-    let parts: Api<UpdatePlanInsight> = Api::all(client.clone());
-    let part = parts
-        .get(&format!("update-plan-{target}.drydock.cluster-version"))
-        .await
-        .unwrap();
-    assert_eq!(part.spec.accepted_insights[0].uuid, uuid);
-    let version = || async {
-        Api::<ClusterVersion>::all(client.clone())
-            .get("version")
-            .await
-            .unwrap()
-            .spec
-    };
-    let before = version().await;
+    assert_eq!(accepted_uuid(&client, &target).await, uuid);
+    let before = spec(&client).await;
     let dry = run(&["start", "--allow-not-recommended", "--dry-run"]);
     assert!(
         text(&dry.stdout).ends_with(" (dry run: nothing is written).\n"),
         "{}",
         text(&dry.stderr)
     );
-    assert_eq!(version().await, before);
+    assert_eq!(spec(&client).await, before);
     let started = run(&["start", "--allow-not-recommended"]);
     assert!(text(&started.stdout).starts_with(&format!("Requested the update to {target} (")));
-    let after = version().await;
+    let after = spec(&client).await;
     let wanted = after.desired_update.clone().unwrap();
     assert_eq!(wanted.version.as_ref(), Some(&target));
     assert!(wanted.image.is_some());
@@ -194,16 +221,7 @@ async fn a_cluster_without_an_agent_is_checked_by_its_objects() {
         ];
         sandbox.run(&given.iter().chain(words).copied().collect::<Vec<_>>())
     };
-    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
-    for kind in [
-        "updateplans",
-        "updateplaninsights",
-        "updatestatuses",
-        "updateinformers",
-    ] {
-        let name = format!("{kind}.config.openshift.io");
-        definitions.delete(&name, &DeleteParams::default()).await.unwrap();
-    }
+    remove_kinds(&client).await;
     let checked = sandbox.run(&with(&["pre-checks"]));
     assert!(
         text(&checked.stdout).contains(&format!(" to {target}: Go (")),
@@ -219,21 +237,10 @@ async fn a_cluster_without_an_agent_is_checked_by_its_objects() {
     assert!(refused.contains("the cluster has no UpdatePlans"), "{refused}");
     let not_offered = start(&["--version", "4.99.0", "--pre-checks=false"]);
     assert!(!not_offered.status.success());
-    let versions: Api<ClusterVersion> = Api::all(client.clone());
-    let lock = |holder: Option<&str>| {
-        let patch = json!({"metadata": {"annotations": {UPGRADE_LOCK_ANNOTATION: holder}}});
-        let versions = versions.clone();
-        async move {
-            versions
-                .patch("version", &PatchParams::default(), &Patch::Merge(patch))
-                .await
-                .unwrap()
-        }
-    };
-    lock(Some("team/job")).await;
+    lock(&client, Some("team/job")).await;
     let locked = text(&start(&["--pre-checks=false"]).stderr);
     assert!(locked.contains("belongs to UpgradeJob team/job"), "{locked}");
-    lock(None).await;
+    lock(&client, None).await;
     let started = start(&[]);
     assert!(
         text(&started.stdout).starts_with("Requested the update to"),
