@@ -31,7 +31,8 @@ pub(super) fn advance(pass: &mut Pass<'_>) -> Flow {
     let pools = pass.read(&seen.pools, Need::Pools, "the machine config pools")?;
     pools::manage(pass, pools)?;
     health::check(pass, Stage::Before, cluster)?;
-    if let Some(target) = &pass.settings.target {
+    let target = target(pass, cluster);
+    if let Some(target) = &target {
         upgrade(pass, cluster, target, pools)?;
     }
     health::check(pass, Stage::After, cluster)?;
@@ -41,7 +42,7 @@ pub(super) fn advance(pass: &mut Pass<'_>) -> Flow {
         run_hooks(pass, HookEvent::UpgradeComplete, JobReason::Completed, since)?;
     }
     pools::finish(pass, pools)?;
-    let message = match &pass.settings.target {
+    let message = match &target {
         Some(target) => format!("the cluster has been upgraded to {}", update::describe(target)),
         None => "the maintenance is done; there was nothing to upgrade".to_owned(),
     };
@@ -72,6 +73,14 @@ fn run_hooks(pass: &mut Pass<'_>, event: HookEvent, reason: JobReason, since: Jo
         HookProgress::Running => STOP,
         HookProgress::Aborted(why) => pass.fail(Failure::HookFailed, &why),
     }
+}
+
+/// The release to upgrade to. The original's definition does not keep what the status says of it: where the spec does not say it any more either, it
+/// is what the cluster is asked for.
+fn target(pass: &Pass<'_>, cluster: &ClusterVersion) -> Option<DesiredVersion> {
+    let target = pass.settings.target.clone();
+    let is_under_way = pass.since(JobCondition::UpgradeCompleted, FALSE).is_some();
+    target.or_else(|| update::asked(cluster).filter(|_| is_under_way))
 }
 
 /// An update that nobody holds the lock for is waited for, too: it would be abandoned half-way.

@@ -139,7 +139,7 @@ fn release(version: Option<String>, image: Option<String>) -> DesiredVersion {
 }
 
 /// The release that ClusterVersion asks for.
-fn asked(cluster: &ClusterVersion) -> Option<DesiredVersion> {
+pub(super) fn asked(cluster: &ClusterVersion) -> Option<DesiredVersion> {
     let asked = cluster.spec.desired_update.as_ref()?;
     Some(release(asked.version.clone(), asked.image.clone()))
 }

@@ -102,6 +102,25 @@ fn what_the_cluster_has_been_asked_for_is_kept_whatever_becomes_of_the_spec() {
     assert!(world.message("j", "Succeeded").contains(NEW));
 }
 
+/// The original's definition prunes fields of the status that it does not know.
+#[test]
+fn an_upgrade_that_is_under_way_is_awaited_though_nothing_says_its_release() {
+    let mut world = World::new([job("j")]);
+    world.settle("j");
+    world.begin_update();
+    for _ in 0..3 {
+        let job = world.jobs.get_mut("j").unwrap();
+        job.spec.desired_version = None;
+        job.status.as_mut().unwrap().requested_version = None;
+        world.settle("j");
+        assert_eq!((world.lock(), world.end("j")), (Some("maintenance/j"), None));
+    }
+    world.complete_update();
+    world.update_nodes();
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
+}
+
 /// A job without a release runs the whole flow and its hooks, and never sets UpgradeCompleted.
 #[test]
 fn without_a_release_only_hooks_run() {
