@@ -10,6 +10,7 @@ pub mod duration;
 pub mod fact;
 mod foreign;
 pub mod insights;
+mod instant;
 pub mod list;
 pub mod lock;
 pub mod machine_api;

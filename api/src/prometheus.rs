@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// An answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,7 @@ pub struct AlertsResponse {
 #[serde(default)]
 pub struct AlertsData {
     /// Those that are pending or firing.
+    #[serde(deserialize_with = "null_as_default")]
     pub alerts: Vec<Alert>,
 }
 
@@ -30,14 +31,23 @@ pub struct AlertsData {
 #[serde(default, rename_all = "camelCase")]
 pub struct Alert {
     /// What tells it from others; `alertname`, `severity`, `namespace`, …
+    #[serde(deserialize_with = "null_as_default")]
     pub labels: BTreeMap<String, String>,
     /// What it says: `summary`, `description`, `message`, `runbook_url`.
+    #[serde(deserialize_with = "null_as_default")]
     pub annotations: BTreeMap<String, String>,
     /// `pending` or `firing`.
     pub state: String,
     /// Since when (RFC 3339).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_at: Option<String>,
+}
+
+/// As Go has it, nothing is empty: one odd alert must not take the others with it.
+fn null_as_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 impl Alert {
@@ -49,5 +59,28 @@ impl Alert {
     /// An annotation; empty if there is none.
     pub fn annotation(&self, name: &str) -> &str {
         self.annotations.get(name).map_or("", String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_null_is_empty() {
+        let text = r#"{"status": "success", "data": {"alerts": [
+            {"labels": null, "annotations": null, "state": "firing"},
+            {"labels": {"alertname": "A"}, "annotations": {}, "state": "firing"}
+        ]}}"#;
+        let response: AlertsResponse = serde_json::from_str(text).unwrap();
+        let names: Vec<_> = response
+            .data
+            .alerts
+            .iter()
+            .map(|alert| alert.label("alertname"))
+            .collect();
+        assert_eq!(names, ["", "A"]);
+        let none: AlertsResponse = serde_json::from_str(r#"{"data": {"alerts": null}}"#).unwrap();
+        assert!(none.data.alerts.is_empty());
     }
 }

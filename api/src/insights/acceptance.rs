@@ -24,13 +24,18 @@ pub struct AcceptedInsight {
     #[schemars(length(min = 1, max = 253))]
     pub accepted_by: String,
     /// When it was accepted.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub accepted_at: Time,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub reason: Option<String>,
     /// Until when; for the life of the plan if not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub until: Option<Time>,
 }
 

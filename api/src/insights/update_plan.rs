@@ -44,7 +44,11 @@ pub struct UpdatePlanSpec {
     #[schemars(length(max = 1024))]
     pub target_image: Option<String>,
     /// A later moment than before has everything asked anew.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub refresh_requested_at: Option<Time>,
 }
 

@@ -58,7 +58,7 @@ pub struct ClusterVersionTemplate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduledOverlay {
     /// When it comes into force.
-    #[serde(deserialize_with = "super::instant::deserialize")]
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub from: Time,
     /// The change.
     pub overlay: ClusterVersionOverlay,

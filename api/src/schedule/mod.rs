@@ -11,7 +11,6 @@ mod absent_spec;
 mod cluster_version;
 mod cron;
 mod health_checks;
-mod instant;
 mod job_config;
 mod job_template;
 mod node_force_drain;

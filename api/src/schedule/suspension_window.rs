@@ -53,9 +53,9 @@ pub struct UpgradeSuspensionWindowSpec {
 }
 
 default_if_absent!(UpgradeSuspensionWindowSpec {
-    #[serde(deserialize_with = "super::instant::deserialize")]
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     start: Time,
-    #[serde(deserialize_with = "super::instant::deserialize")]
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     end: Time,
     reason: String,
     config_selector: Option<LabelSelector>,

@@ -48,9 +48,9 @@ pub struct UpgradeJobSpec {
 }
 
 default_if_absent!(UpgradeJobSpec {
-    #[serde(deserialize_with = "super::instant::deserialize")]
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     start_after: Time,
-    #[serde(deserialize_with = "super::instant::deserialize")]
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     start_before: Time,
     desired_version: Option<DesiredVersion>,
     desired_version_check_availability: Option<bool>,

@@ -47,7 +47,7 @@ async fn alerts_hold_the_upgrade_up_and_silences_are_made_once_replaced_renewed_
 
 #[tokio::test]
 async fn who_has_no_token_or_does_not_trust_the_authority_knows_nothing() {
-    for (is_known, says) in [(false, "answers 401 Unauthorized"), (true, "cannot be reached")] {
+    for (is_known, says) in [(false, "answers 401 Unauthorized"), (true, "cannot be trusted")] {
         let mut monitoring = RealMonitoring::start(RULES).await.unwrap();
         let wrong = monitoring.wrong_token().unwrap();
         let EndpointConfig::At { authority, token, .. } = &mut monitoring.places else {

@@ -215,7 +215,7 @@ async fn the_agent_can_be_installed() {
             .map(|object| object.types.as_ref().unwrap().kind.as_str());
         kinds.filter(|known| *known == kind).count()
     };
-    for (kind, expected) in [("CustomResourceDefinition", 7), ("Deployment", 1), ("Role", 6)] {
+    for (kind, expected) in [("CustomResourceDefinition", 11), ("Deployment", 1), ("Role", 6)] {
         assert_eq!(count(kind), expected, "{kind}");
     }
     for namespace in [

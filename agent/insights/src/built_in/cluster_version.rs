@@ -27,6 +27,7 @@ pub(super) fn findings(cluster: &ClusterVersion, question: Question<'_>, now: Ti
         Question::Plan(target) => {
             let of_target = [
                 failing(conditions),
+                in_progress(conditions),
                 not_retrieved(conditions),
                 not_upgradeable(conditions).filter(|_| is_minor_update(cluster, target)),
             ];
@@ -91,6 +92,22 @@ fn not_accepted(conditions: &[ForeignCondition]) -> Option<Draft> {
             Level::Error,
             ImpactType::UpdateStalled,
             summary,
+            action,
+        )
+    })
+}
+
+/// Another target in mid-update leaves the cluster between releases.
+fn in_progress(conditions: &[ForeignCondition]) -> Option<Draft> {
+    let progressing = find(conditions, "Progressing").filter(|progressing| progressing.is_true())?;
+    let action = "Wait until the update that is under way has ended";
+    Some(Draft {
+        description: said(progressing),
+        ..draft(
+            "update-in-progress",
+            Level::Warning,
+            ImpactType::UpdateStalled,
+            "Another update is under way".to_owned(),
             action,
         )
     })

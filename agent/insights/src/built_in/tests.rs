@@ -103,6 +103,7 @@ fn what_cluster_version_says() {
     let refused = condition("ReleaseAccepted", "False", "VerificationFailed", NOW);
     let silent = condition("RetrievedUpdates", "False", "RemoteFailed", NOW);
     let ok = condition("Failing", "False", "", NOW);
+    let progressing = condition("Progressing", "True", "", NOW);
     let cases = [
         (vec![failing.clone()], Question::Status, vec!["failing"]),
         (vec![], Question::Status, vec!["failing"]),
@@ -130,6 +131,11 @@ fn what_cluster_version_says() {
             vec!["update-risk", "update-risk"],
         ),
         (vec![ok.clone()], Question::Plan("4.14.6"), vec![]),
+        (
+            vec![ok.clone(), progressing],
+            Question::Plan("4.14.4"),
+            vec!["update-in-progress"],
+        ),
         (vec![ok.clone()], Question::Plan("4.14.7"), vec!["not-offered"]),
         (
             vec![ok, silent],

@@ -65,7 +65,11 @@ impl std::fmt::Display for Columns {
         for row in &self.rows {
             for (column, cell) in row.iter().enumerate() {
                 match widths.get(column) {
-                    Some(width) => write!(formatter, "{cell:<width$}")?,
+                    // Widths of format strings end at 65,535.
+                    Some(width) => {
+                        let padding = width.saturating_sub(cell.chars().count());
+                        write!(formatter, "{cell}{}", " ".repeat(padding))?;
+                    }
                     None => formatter.write_str(cell)?,
                 }
             }
@@ -90,6 +94,13 @@ mod tests {
              a-long-name   ?      \n\
              b             +10m   one\n                     two\n"
         );
+    }
+
+    #[test]
+    fn a_cell_may_be_wider_than_format_strings_can_say() {
+        let mut table = Columns::new(&["NAME", "MESSAGE"]);
+        table.push(&["a".repeat(70_000).as_str()], "m");
+        assert_eq!(table.to_string().lines().last().map(str::len), Some(70_004));
     }
 
     #[test]

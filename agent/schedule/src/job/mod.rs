@@ -28,6 +28,7 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use drydock_api::conditions;
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_api::schedule::{
@@ -145,7 +146,14 @@ pub struct JobDecision {
 /// Decides.
 pub fn decide(seen: &JobObservation) -> JobDecision {
     let status = seen.job.status.as_ref();
-    let requested = status.and_then(|status| status.requested_version.as_ref());
+    // Until it has asked for something, nobody else says what.
+    let has_asked = |status: &&UpgradeJobStatus| {
+        let conditions = status.conditions.as_deref().unwrap_or_default();
+        conditions::find(conditions, JobCondition::UpgradeCompleted.name()).is_some()
+    };
+    let requested = status
+        .filter(has_asked)
+        .and_then(|status| status.requested_version.as_ref());
     let settings = Settings::read(&seen.job.spec, requested);
     let mut pass = Pass::new(seen, &settings);
     hooks::track(&mut pass);

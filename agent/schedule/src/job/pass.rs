@@ -66,7 +66,7 @@ impl<'a> Pass<'a> {
             seen,
             settings,
             tracker: status.hook_tracker.unwrap_or_default(),
-            requested: status.requested_version,
+            requested: settings.requested.clone(),
             conditions: status.conditions.unwrap_or_default(),
             notifications: status.notifications.unwrap_or_default(),
             needs: BTreeSet::new(),

@@ -119,6 +119,13 @@ fn upgrade(
             let message = format!("the cluster is being updated to {name}{trouble}{edited}");
             commence(pass, target, &message)
         }
+        Progress::Superseded(other) => {
+            let why = "what somebody else asks for in mid-upgrade is not overridden";
+            let message = format!(
+                "the update to {name} has been replaced by one to {other}: {why}; ask for {name} again, or delete the UpgradeJob"
+            );
+            commence(pass, target, &message)
+        }
         Progress::Completed => {
             let left = pools::updating(pools);
             if !left.is_empty() {

@@ -32,6 +32,8 @@ pub struct Settings {
     pub pause_on_failure: Option<Selection>,
     /// The release; none if only hooks run.
     pub target: Option<DesiredVersion>,
+    /// The release that the cluster has been asked for.
+    pub requested: Option<DesiredVersion>,
     /// `spec.desiredVersion` is not what the cluster has been asked for.
     pub is_edited: bool,
     /// Whether the release must be available at the start.
@@ -108,6 +110,7 @@ impl Settings {
             after,
             delays,
             pause_on_failure,
+            requested: requested.cloned(),
             is_edited: requested.is_some() && requested != spec.desired_version.as_ref(),
             target: match requested {
                 Some(requested) => Some(requested.clone()),

@@ -4,8 +4,11 @@ use drydock_api::conditions::{self, AnyCondition, ForeignCondition};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::openshift::cluster_version::{ClusterVersionStatus, UpdateHistory};
 use drydock_api::schedule::DesiredVersion;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
+
+/// By how much the clocks of the agent and of the cluster version operator may differ.
+const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// How far the cluster is on its way to a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +17,8 @@ pub(super) enum Progress {
     NotAsked,
     /// It is on its way; why it does not get on, in its own words.
     UnderWay(Option<String>),
+    /// It was on its way, and somebody has sent it elsewhere since: to this release.
+    Superseded(String),
     /// It runs the release.
     Completed,
 }
@@ -71,7 +76,18 @@ pub(super) fn progress(
     // What was asked for and has begun goes on, whatever is asked for since.
     let has_begun = since.is_some() && newest.is_some();
     if !has_begun && !is_asked(cluster, target) {
-        return Progress::NotAsked;
+        let since = since.map(|since| since.saturating_sub(CLOCK_SKEW).unwrap_or(since));
+        let began = |entry: &&UpdateHistory| {
+            let started = entry.started_time.as_deref().and_then(|time| time.parse().ok());
+            started
+                .zip(since)
+                .is_some_and(|(started, since): (Timestamp, _)| started >= since)
+        };
+        return match status.history.iter().filter(is_it).find(began) {
+            Some(entry) if entry.is_completed() && has_architecture(status, target) => Progress::Completed,
+            Some(_) => Progress::Superseded(elsewhere(cluster, status)),
+            None => Progress::NotAsked,
+        };
     }
     let is_recent = |entry: &&UpdateHistory| {
         let ended = entry.completion_time.value().and_then(|time| time.parse().ok());
@@ -89,6 +105,16 @@ pub(super) fn progress(
     } else {
         Progress::UnderWay(trouble(&status.conditions))
     }
+}
+
+/// Where the cluster has been sent instead, for people.
+fn elsewhere(cluster: &ClusterVersion, status: &ClusterVersionStatus) -> String {
+    let newest = status.history.first();
+    let newest = newest.map(|newest| release(newest.version.clone(), newest.image.clone()));
+    asked(cluster).or(newest).map_or_else(
+        || "another release".to_owned(),
+        |other| describe(&other).to_owned(),
+    )
 }
 
 /// Has the cluster completed what it is asked for? It has if it is asked for nothing (Maintenance schedules, section 3.3).

@@ -2,18 +2,24 @@
 
 use anyhow::{Context, bail};
 use drydock_api::insights::{UpdatePlan, UpdatePlanInsight};
+use drydock_api::openshift::ClusterVersion;
+use drydock_insights::cluster;
 use drydock_insights::plan::plan_name;
 use drydock_insights::plan::prune::MAX_AGE;
 use drydock_insights::pre_checks::{Population, population};
 use drydock_runtime::pages::list_all;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client, Resource};
 use serde_json::json;
 
+use super::super::live;
 use super::{Collection, Freshness, whole_seconds};
 use crate::server::{MANAGER, Server};
+
+/// By how much the clocks of the agent and of the API server may differ.
+const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// The plan of a release, whose informers have answered. Nothing, if nothing may be written and there is none.
 ///
@@ -26,11 +32,14 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     if collection.freshness != Freshness::Refreshed {
         let known = api.get_opt(&name).await;
         let known = known.with_context(|| format!("reading the UpdatePlan {name}"))?;
+        let cluster = live::cluster_version(&server.client).await?;
         match known {
-            Some(plan) if population(&plan) == Population::Populated && is_new(&plan, server.now()) => {
-                return Ok(Some(plan));
-            }
-            _ if collection.freshness == Freshness::ReadOnly => return Ok(None),
+            Some(plan) if is_current(&plan, &cluster, server.now()) => return Ok(Some(plan)),
+            Some(_) if collection.freshness == Freshness::ReadOnly => bail!(
+                "what the UpdatePlan {name} says is out of date, and a dry run has nobody asked: run kubectl drydock cluster pre-checks \
+                 --version {target} before it"
+            ),
+            None if collection.freshness == Freshness::ReadOnly => return Ok(None),
             _ => {}
         }
     }
@@ -38,13 +47,16 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     wait(&api, &name, &plan, collection).await.map(Some)
 }
 
-/// What was said longer ago than the agent keeps it was left by one that no longer runs.
-fn is_new(plan: &UpdatePlan, now: Timestamp) -> bool {
-    let collected = plan
-        .status
-        .as_ref()
-        .and_then(|status| status.collected_at.as_ref());
-    collected.is_some_and(|collected| now.duration_since(collected.0) < MAX_AGE)
+/// Does it say what holds now? What was said of another version, or longer ago than the agent keeps it, was left by one that no longer runs.
+fn is_current(plan: &UpdatePlan, cluster: &ClusterVersion, now: Timestamp) -> bool {
+    let Some(status) = &plan.status else { return false };
+    let collected = status.collected_at.as_ref();
+    let is_new = collected.is_some_and(|collected| {
+        let age = now.duration_since(collected.0);
+        -CLOCK_SKEW < age && age < MAX_AGE
+    });
+    let base = cluster::facts(cluster).map(|facts| facts.version).ok();
+    is_new && status.base_version == base && population(plan) == Population::Populated
 }
 
 /// Creates the plan, or has everything asked anew.
@@ -125,6 +137,35 @@ pub async fn parts(client: &Client, plan: &UpdatePlan) -> anyhow::Result<Vec<Upd
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plan_counts_for_the_version_that_the_cluster_runs_and_for_a_day() {
+        let cluster: ClusterVersion = serde_json::from_value(json!({
+            "metadata": {"name": "version"},
+            "status": {"history": [{
+                "version": "4.14.3", "image": "i", "state": "Completed",
+                "startedTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T01:00:00Z",
+            }]},
+        }))
+        .unwrap();
+        let now = "2026-01-05T12:00:00Z".parse().unwrap();
+        for (base, collected, is_it) in [
+            ("4.14.3", "2026-01-05T08:00:00Z", true),
+            ("4.14.2", "2026-01-05T08:00:00Z", false),
+            ("4.14.3", "2026-01-03T08:00:00Z", false),
+            ("4.14.3", "2998-01-01T00:00:00Z", false),
+        ] {
+            let plan: UpdatePlan = serde_json::from_value(json!({
+                "metadata": {"name": "update-plan-4.14.4", "generation": 1},
+                "spec": {"targetRelease": "4.14.4"},
+                "status": {
+                    "observedGeneration": 1, "baseVersion": base, "phase": "Ready", "collectedAt": collected, "verdict": "Go",
+                },
+            }))
+            .unwrap();
+            assert_eq!(is_current(&plan, &cluster, now), is_it, "{base} {collected}");
+        }
+    }
 
     #[test]
     fn it_is_said_whom_a_plan_waits_for() {

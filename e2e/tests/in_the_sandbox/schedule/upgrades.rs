@@ -5,6 +5,7 @@ use std::sync::Arc;
 use drydock_api::names::{AGENT_MANAGER, UPGRADE_LOCK_ANNOTATION, WORKER_POOL};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_sandbox::test_env::TestEnvSettings;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::DeleteParams;
 use kube_sandbox::server::{FaultAction, RequestInfo, Status, Verb};
 use openshift_sandbox::cluster::Fault;
@@ -300,5 +301,38 @@ async fn an_upgrade_job_that_the_server_refuses_is_reported_until_the_template_i
     tokio::time::sleep(MINUTE).await;
     assert_eq!(job_names(client).await.len(), 1);
     assert_eq!(condition(client, "nights", "Ready").await.unwrap().status, "True");
+    spoke.fleet.shut_down().await.unwrap();
+}
+
+/// Takes fields of the status out of a definition, as an older one or the original's lacks them.
+async fn undeclare(client: &Client, definition: &str, fields: &[&str]) {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let found = api.get(definition).await.unwrap();
+    let mut found = serde_json::to_value(found).unwrap();
+    let status = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";
+    let status = found.pointer_mut(status).unwrap().as_object_mut().unwrap();
+    for field in fields {
+        status.remove(*field).unwrap();
+    }
+    let found = serde_json::from_value(found).unwrap();
+    api.replace(definition, &PostParams::default(), &found)
+        .await
+        .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_does_not_know_all_of_a_status_holds_up_nothing() {
+    let spoke = faulty(&[]).await;
+    let (client, clock) = (&spoke.client, &spoke.fleet.clock);
+    let group = "managedupgrade.appuio.io";
+    let fields = ["observedGeneration", "requestedVersion", "notifications"];
+    undeclare(client, &format!("upgradejobs.{group}"), &fields).await;
+    undeclare(client, &format!("upgradeconfigs.{group}"), &["conditions"]).await;
+    create(client, "nights", weekly()).await;
+    until(clock, "2026-01-06T22:10:00Z").await;
+    let name = job_names(client).await.remove(0);
+    assert_eq!(ended(client, &name).await.0, "Succeeded");
+    assert_eq!(lock(client).await, None);
+    assert_eq!(last_scheduled(client, "nights").await, Some(at(TUESDAY)));
     spoke.fleet.shut_down().await.unwrap();
 }

@@ -1,7 +1,7 @@
 //! The steps of an upgrade (Maintenance schedules, sections 3.1 to 3.3).
 
 use drydock_api::openshift::cluster_version::DesiredUpdate;
-use drydock_api::schedule::{DesiredVersion, HookEvent};
+use drydock_api::schedule::{DesiredVersion, HookEvent, UpgradeJobStatus};
 use serde_json::json;
 
 use super::fixture::*;
@@ -100,6 +100,50 @@ fn what_the_cluster_has_been_asked_for_is_kept_whatever_becomes_of_the_spec() {
     world.settle("j");
     assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
     assert!(world.message("j", "Succeeded").contains(NEW));
+}
+
+#[test]
+fn a_cluster_that_somebody_sends_elsewhere_in_mid_upgrade_is_left_to_them() {
+    let mut world = World::new([job("j")]);
+    world.settle("j");
+    world.begin_update();
+    world.settle("j");
+    // A rollback, as oc does it; the cluster takes it up.
+    world.now += minutes(10);
+    let back = DesiredUpdate {
+        version: Some("4.14.1".to_owned()),
+        ..DesiredUpdate::default()
+    };
+    world.cluster.spec.desired_update = Some(back.clone());
+    let status = world.cluster.status.get_or_insert_default();
+    let mut entries: Vec<_> = status.history.iter().cloned().collect();
+    entries.insert(0, history("4.14.1", "Partial", world.now));
+    status.history = entries.into();
+    world.touch_cluster();
+    world.settle("j");
+    assert_eq!(world.cluster.spec.desired_update, Some(back));
+    let message = world.message("j", "UpgradeCompleted");
+    assert!(
+        message.contains("has been replaced by one to 4.14.1"),
+        "{message}"
+    );
+    assert_eq!((world.lock(), world.end("j")), (Some("maintenance/j"), None));
+}
+
+#[test]
+fn what_a_status_claims_before_anything_was_asked_for_does_not_count() {
+    let mut forged = job("j");
+    forged.status = Some(UpgradeJobStatus {
+        requested_version: Some(DesiredVersion {
+            version: Some("4.99.1".to_owned()),
+            ..DesiredVersion::default()
+        }),
+        ..UpgradeJobStatus::default()
+    });
+    let mut world = World::new([forged]);
+    world.settle("j");
+    let asked = world.cluster.spec.desired_update.clone().unwrap();
+    assert_eq!(asked.version.as_deref(), Some(NEW));
 }
 
 /// The original's definition prunes fields of the status that it does not know.

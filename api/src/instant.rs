@@ -9,13 +9,20 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 /// Reads an instant; one that lies beyond the last that there is a value for, at the end of the year 9999, is the last one.
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse(&text).map(Time).ok_or_else(|| {
         D::Error::custom(format_args!(
             "{text:?} is not a time such as 2026-01-31T22:00:00Z"
         ))
     })
+}
+
+/// The same where there may be none.
+pub(crate) fn deserialize_some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
+    #[derive(Deserialize)]
+    struct Instant(#[serde(deserialize_with = "deserialize")] Time);
+    Ok(Option::<Instant>::deserialize(deserializer)?.map(|Instant(time)| time))
 }
 
 /// The instant that a text names, as `date-time` of the API server's formats has it (`kube-openapi/pkg/validation/strfmt`).
