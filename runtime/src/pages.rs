@@ -2,8 +2,10 @@
 
 use std::fmt::Debug;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube::Api;
 use kube::api::ListParams;
+use kube::core::PartialObjectMeta;
 use serde::de::DeserializeOwned;
 
 /// Objects of a page.
@@ -17,14 +19,39 @@ pub async fn list_all<K>(api: &Api<K>, parameters: ListParams) -> Result<Vec<K>,
 where
     K: Clone + DeserializeOwned + Debug,
 {
-    let mut parameters = parameters.limit(PAGE);
     let mut found = Vec::new();
-    loop {
+    let mut next = Some(parameters.limit(PAGE));
+    while let Some(parameters) = next {
         let page = api.list(&parameters).await?;
         found.extend(page.items);
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => parameters = parameters.continue_token(&token),
-            None => return Ok(found),
-        }
+        next = after(parameters, page.metadata);
     }
+    Ok(found)
+}
+
+/// The metadata of all objects that `parameters` select, read in pages: for kinds whose objects are large.
+///
+/// # Errors
+/// If a page cannot be read.
+pub async fn list_all_metadata<K>(
+    api: &Api<K>,
+    parameters: ListParams,
+) -> Result<Vec<PartialObjectMeta<K>>, kube::Error>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let mut found = Vec::new();
+    let mut next = Some(parameters.limit(PAGE));
+    while let Some(parameters) = next {
+        let page = api.list_metadata(&parameters).await?;
+        found.extend(page.items);
+        next = after(parameters, page.metadata);
+    }
+    Ok(found)
+}
+
+/// What asks for the page after one; nothing if that was the last.
+fn after(parameters: ListParams, page: ListMeta) -> Option<ListParams> {
+    let token = page.continue_.filter(|token| !token.is_empty())?;
+    Some(parameters.continue_token(&token))
 }

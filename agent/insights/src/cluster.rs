@@ -13,7 +13,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use kube::core::{PartialObjectMeta, Resource};
 
-use crate::plan::ClusterFacts;
+use crate::plan::ReleaseFacts;
+use crate::times;
 use crate::update_status::{ControlPlaneProgress, ObservedPool, Pause, PoolProgress};
 
 /// The pool of the control plane's nodes.
@@ -73,9 +74,9 @@ fn history(cluster: &ClusterVersion) -> &[UpdateHistory] {
         .unwrap_or_default()
 }
 
-/// The newest release that the whole cluster has reached, before the entry `skipped`.
-fn completed(cluster: &ClusterVersion, skipped: usize) -> Option<String> {
-    let mut entries = history(cluster).iter().skip(skipped);
+/// The newest release that the whole cluster has reached.
+fn completed(cluster: &ClusterVersion) -> Option<String> {
+    let mut entries = history(cluster).iter();
     entries.find(|entry| entry.is_completed())?.version.clone()
 }
 
@@ -86,9 +87,9 @@ pub fn ongoing(cluster: &ClusterVersion, progress: &ControlPlaneProgress) -> Opt
     if progress.is_reconciled {
         return None;
     }
-    let started = of_target.and_then(|entry| Timestamp::from_str(entry.started_time.as_deref()?).ok());
+    let started = of_target.and_then(|entry| times::moment(entry.started_time.as_deref()));
     Some(OngoingUpdate {
-        from: completed(cluster, 0),
+        from: completed(cluster),
         target: progress.target.clone(),
         started_at: started.map(Time),
         estimated_finish: None,
@@ -99,9 +100,9 @@ pub fn ongoing(cluster: &ClusterVersion, progress: &ControlPlaneProgress) -> Opt
 ///
 /// # Errors
 /// If the object does not say which version the cluster runs.
-pub fn facts(cluster: &ClusterVersion) -> Fact<ClusterFacts> {
+pub fn facts(cluster: &ClusterVersion) -> Fact<ReleaseFacts> {
     let status = cluster.status.as_ref();
-    let version = completed(cluster, 0);
+    let version = completed(cluster);
     let version =
         version.ok_or_else(|| Unread::Failed("no installation or update is complete yet".to_owned()))?;
     let target = target(cluster);
@@ -118,13 +119,10 @@ pub fn facts(cluster: &ClusterVersion) -> Fact<ClusterFacts> {
         recommended.chain(conditional).collect()
     });
     let history = history(cluster).iter().filter_map(|entry| {
-        let began = entry
-            .started_time
-            .as_deref()
-            .and_then(|time| Timestamp::from_str(time).ok());
+        let began = times::moment(entry.started_time.as_deref());
         Some((entry.version.clone()?, began))
     });
-    Ok(ClusterFacts {
+    Ok(ReleaseFacts {
         id: cluster.spec.cluster_id.clone().unwrap_or_default(),
         active_target: target.filter(|target| *target != version),
         offered,

@@ -1,5 +1,6 @@
 //! Findings that matter for an update (insights.md, sections 2.4 and 2.5).
 
+use drydock_api::insights::{ImpactType, Level};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -16,7 +17,7 @@ pub struct Insight {
     /// How bad it is.
     pub level: Level,
     /// What suffers.
-    pub impact: Impact,
+    pub impact: ImpactType,
     /// What it is, in a line.
     pub summary: String,
     /// What it is, in full.
@@ -29,62 +30,6 @@ impl Insight {
     /// Whether it says what it is and what to do; what does not is not shown.
     pub fn is_complete(&self) -> bool {
         !(self.summary.is_empty() || self.description.is_empty() || self.reference.is_empty())
-    }
-}
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Level {
-    /// Strictly informational, or even good.
-    Info,
-    /// Minor or transient: nothing has to be done.
-    Warning,
-    /// Somebody has to do something.
-    Error,
-    /// Data or the cluster may be lost.
-    Critical,
-}
-
-impl Level {
-    /// As it is printed.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "Info",
-            Self::Warning => "Warning",
-            Self::Error => "Error",
-            Self::Critical => "Critical",
-        }
-    }
-}
-
-/// What suffers by a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Impact {
-    /// Nothing.
-    None,
-    /// It is not known.
-    Unknown,
-    /// The availability of an API.
-    #[serde(rename = "API Availability")]
-    ApiAvailability,
-    /// How fast the update is.
-    #[serde(rename = "Update Speed")]
-    UpdateSpeed,
-    /// The update does not go on.
-    #[serde(rename = "Update Stalled")]
-    UpdateStalled,
-}
-
-impl Impact {
-    /// As it is printed.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "None",
-            Self::Unknown => "Unknown",
-            Self::ApiAvailability => "API Availability",
-            Self::UpdateSpeed => "Update Speed",
-            Self::UpdateStalled => "Update Stalled",
-        }
     }
 }
 

@@ -28,6 +28,7 @@ pub mod recommend;
 pub mod render;
 pub mod start;
 pub mod status;
+mod thresholds;
 mod times;
 pub mod update_status;
 

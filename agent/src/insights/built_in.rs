@@ -1,18 +1,17 @@
 //! What the agent's own informers look at: read when they are asked, and not before.
 
-use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::openshift::{APIRequestCount, ClusterOperator};
-use drydock_insights::built_in::{BuiltInFacts, Question, is_blocking};
+use drydock_insights::built_in::{BuiltInFacts, Question, blocked_namespaces};
 use drydock_runtime::pages::list_all;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::ListParams;
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, Client};
 use serde::de::DeserializeOwned;
 
 use super::watches::Seen;
@@ -50,10 +49,8 @@ pub(super) async fn facts(
 
 /// Pods where a budget lets none be evicted.
 async fn pods(client: &Client, budgets: &[PodDisruptionBudget]) -> Fact<Vec<Pod>> {
-    let blocking = budgets.iter().filter(|budget| is_blocking(budget));
-    let namespaces: BTreeSet<_> = blocking.filter_map(ResourceExt::namespace).collect();
     let mut pods = Vec::new();
-    for namespace in namespaces {
+    for namespace in blocked_namespaces(budgets) {
         pods.extend(list::<Pod>(&Api::namespaced(client.clone(), &namespace)).await?);
     }
     Ok(pods)

@@ -12,7 +12,7 @@ use drydock_insights::built_in::{BuiltIn, Question};
 use drydock_insights::cluster;
 use drydock_insights::plan::acceptance::accepted;
 use drydock_insights::plan::prune::{PlanToKeep, PruneReason, prune};
-use drydock_insights::plan::{Asked, ClusterFacts, Observed, Plan, PlanEvent, PlanInformerFacts, decide};
+use drydock_insights::plan::{Asked, Observed, Plan, PlanEvent, PlanInformerFacts, ReleaseFacts, decide};
 use drydock_insights::update_status::MAX_INFORMERS;
 use drydock_runtime::events::{NewEvent, Severity};
 use futures::{StreamExt, stream};
@@ -105,7 +105,7 @@ impl Reconcile for UpdatePlans {
 }
 
 impl UpdatePlans {
-    fn cluster(&self, now: Timestamp) -> Fact<ClusterFacts> {
+    fn cluster(&self, now: Timestamp) -> Fact<ReleaseFacts> {
         let cluster = self.seen.cluster.fact(now)?;
         let missing = || Unread::Failed("the cluster has none: is it OpenShift?".to_owned());
         cluster::facts(&*cluster.ok_or_else(missing)?)
@@ -129,7 +129,7 @@ impl UpdatePlans {
         &self,
         plan: &UpdatePlan,
         informers: &BTreeMap<InformerName, Arc<UpdateInformer>>,
-        cluster: &Fact<ClusterFacts>,
+        cluster: &Fact<ReleaseFacts>,
         asked: &BTreeMap<InformerName, Asked>,
         now: Timestamp,
     ) -> Plan {
@@ -165,7 +165,7 @@ impl UpdatePlans {
         &self,
         plan: &UpdatePlan,
         informers: &BTreeMap<InformerName, Arc<UpdateInformer>>,
-        cluster: &Fact<ClusterFacts>,
+        cluster: &Fact<ReleaseFacts>,
         names: &[InformerName],
     ) -> BTreeMap<InformerName, Asked> {
         let cluster = cluster.as_ref().ok();
@@ -247,7 +247,7 @@ impl UpdatePlans {
         Ok(Arc::new(written))
     }
 
-    fn prune(&self, plan: &UpdatePlan, cluster: &ClusterFacts, now: Timestamp) -> Option<PruneReason> {
+    fn prune(&self, plan: &UpdatePlan, cluster: &ReleaseFacts, now: Timestamp) -> Option<PruneReason> {
         let plans = self.seen.plans.objects();
         let kept: Vec<_> = plans
             .iter()

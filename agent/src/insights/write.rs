@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::reconcile::error::ReconcileError;
+use crate::reconcile::write;
 
 /// Writes a status, and gives the object as it is then.
 ///
@@ -28,19 +29,13 @@ pub(super) async fn status<K>(
     status: &impl Serialize,
 ) -> Result<K, ReconcileError>
 where
-    K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + DeserializeOwned,
+    K: Resource<DynamicType = (), Scope = ClusterResourceScope>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Serialize,
 {
-    let name = object.name_any();
-    let api: Api<K> = Api::all(client.clone());
-    let body = json!({
-        "apiVersion": K::api_version(&()),
-        "kind": K::kind(&()),
-        "metadata": {"name": name, "resourceVersion": object.meta().resource_version},
-        "status": status,
-    });
-    let parameters = PatchParams::apply(AGENT_MANAGER).force();
-    let written = api.patch_status(&name, &parameters, &Patch::Apply(body)).await;
-    written.map_err(|error| ReconcileError::write(format!("the status of {} {name}", K::kind(&())), &error))
+    write::status(&Api::all(client.clone()), object, status).await
 }
 
 /// Creates the UpdateStatus. Gives nothing if it is there already: the watch will bring it.

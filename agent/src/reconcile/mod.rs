@@ -5,4 +5,5 @@ pub(crate) mod control;
 pub(crate) mod error;
 pub(crate) mod follow;
 pub(crate) mod presence;
+pub(crate) mod write;
 pub(crate) mod written;

@@ -1,6 +1,5 @@
 //! The objects of a cluster, as its API server answers them. Lists are read in pages; of MachineConfigs, which are large, only the metadata.
 
-use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use anyhow::Context;
@@ -8,14 +7,13 @@ use drydock_api::fact::{Fact, Unread};
 use drydock_api::openshift::{
     APIRequestCount, ClusterOperator, ClusterVersion, MachineConfig, MachineConfigPool,
 };
-use drydock_insights::built_in::{BuiltInFacts, is_blocking};
+use drydock_insights::built_in::{BuiltInFacts, blocked_namespaces};
 use drydock_insights::facts::{ClusterFacts, ConfigVersions, config_version, operator_image};
-use drydock_runtime::pages::list_all;
+use drydock_runtime::pages::{list_all, list_all_metadata};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::ListParams;
-use kube::core::PartialObjectMeta;
 use kube::{Api, Client, ResourceExt};
 use serde::de::DeserializeOwned;
 
@@ -28,8 +26,6 @@ const CLUSTER_VERSION: &str = "version";
 const MACHINE_CONFIG_OPERATOR: &str = "machine-config-operator";
 /// Where it is.
 const MACHINE_CONFIG_NAMESPACE: &str = "openshift-machine-config-operator";
-/// Objects of a page.
-const PAGE: u32 = 500;
 
 /// What is read of a cluster.
 ///
@@ -102,10 +98,8 @@ pub async fn built_in_facts(client: &Client) -> anyhow::Result<BuiltInFacts> {
 
 /// Pods where a budget lets none be evicted.
 async fn pods(client: &Client, budgets: &[PodDisruptionBudget]) -> Fact<Vec<Pod>> {
-    let blocking = budgets.iter().filter(|budget| is_blocking(budget));
-    let namespaces: BTreeSet<_> = blocking.filter_map(ResourceExt::namespace).collect();
     let mut pods = Vec::new();
-    for namespace in namespaces {
+    for namespace in blocked_namespaces(budgets) {
         let api: Api<Pod> = Api::namespaced(client.clone(), &namespace);
         let listed = list_all(&api, ListParams::default()).await;
         pods.extend(listed.map_err(|error| unread(&error))?);
@@ -144,19 +138,8 @@ where
 
 async fn config_versions(client: &Client) -> Fact<ConfigVersions> {
     let api: Api<MachineConfig> = Api::all(client.clone());
-    let mut parameters = ListParams::default().limit(PAGE);
-    let mut found = Vec::<PartialObjectMeta<MachineConfig>>::new();
-    loop {
-        let page = api
-            .list_metadata(&parameters)
-            .await
-            .map_err(|error| unread(&error))?;
-        found.extend(page.items);
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => parameters = parameters.continue_token(&token),
-            None => break,
-        }
-    }
+    let found = list_all_metadata(&api, ListParams::default()).await;
+    let found = found.map_err(|error| unread(&error))?;
     let versions = found
         .iter()
         .filter_map(|config| config_version(config.name_any(), config.annotations()));

@@ -1,23 +1,15 @@
 //! What ClusterOperators say (insights.md, section 2.5, thresholds of insights).
 
-use std::str::FromStr;
-
 use drydock_api::conditions::{AnyCondition, ForeignCondition, find};
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::draft::{Draft, object};
 use super::{Question, is_minor_update};
 use crate::finding::Finding;
-
-/// After how long an operator that is not available is a warning, and an error.
-const UNAVAILABLE: (SignedDuration, SignedDuration) =
-    (SignedDuration::from_mins(5), SignedDuration::from_mins(20));
-/// After how long one that is degraded is.
-const DEGRADED: (SignedDuration, SignedDuration) =
-    (SignedDuration::from_mins(5), SignedDuration::from_mins(40));
+use crate::thresholds::Thresholds;
 
 pub(super) fn findings(
     operators: &[ClusterOperator],
@@ -41,7 +33,7 @@ pub(super) fn findings(
         let held = find(conditions, "Upgradeable").filter(|condition| condition.is_false() && is_minor);
         [
             unavailable.and_then(|condition| {
-                let level = level(condition, UNAVAILABLE, now)?;
+                let level = Thresholds::UNAVAILABLE.level(condition, now)?;
                 Some(draft(
                     "operator-unavailable",
                     &name,
@@ -51,7 +43,7 @@ pub(super) fn findings(
                 ))
             }),
             degraded.and_then(|condition| {
-                let level = level(condition, DEGRADED, now)?;
+                let level = Thresholds::DEGRADED.level(condition, now)?;
                 Some(draft("operator-degraded", &name, level, "is degraded", condition))
             }),
             held.map(|condition| {
@@ -65,25 +57,6 @@ pub(super) fn findings(
         ]
     });
     of_operators.flatten().map(|draft| draft.finding(now)).collect()
-}
-
-/// How bad it is by how long it lasts; nothing if that is too short to say, as while a node restarts. What does not say since when has
-/// lasted.
-fn level(
-    condition: &ForeignCondition,
-    (warning, error): (SignedDuration, SignedDuration),
-    now: Timestamp,
-) -> Option<Level> {
-    let since = condition
-        .last_transition_time
-        .value()
-        .and_then(|time| Timestamp::from_str(time).ok());
-    let lasts = since.map_or(SignedDuration::MAX, |since| now.duration_since(since));
-    match lasts {
-        lasts if lasts > error => Some(Level::Error),
-        lasts if lasts > warning => Some(Level::Warning),
-        _ => None,
-    }
 }
 
 fn draft(uid: &'static str, name: &str, level: Level, what: &str, condition: &ForeignCondition) -> Draft {

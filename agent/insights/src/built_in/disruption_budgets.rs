@@ -1,6 +1,8 @@
 //! PodDisruptionBudgets that let no pod be evicted: which budget, which pods, and whose they are (insights.md, section 5, point 3). A node
 //! with such a pod cannot be drained.
 
+use std::collections::BTreeSet;
+
 use drydock_api::insights::{ImpactType, Level, ResourceReference};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
@@ -19,8 +21,14 @@ pub(super) fn findings(budgets: &[PodDisruptionBudget], pods: &[Pod], now: Times
     blocking.map(|budget| draft(budget, pods).finding(now)).collect()
 }
 
+/// The namespaces whose pods a budget keeps from being evicted: those pods have to be read.
+pub fn blocked_namespaces(budgets: &[PodDisruptionBudget]) -> BTreeSet<String> {
+    let blocking = budgets.iter().filter(|budget| is_blocking(budget));
+    blocking.filter_map(ResourceExt::namespace).collect()
+}
+
 /// Does a budget let none of its pods be evicted?
-pub fn is_blocking(budget: &PodDisruptionBudget) -> bool {
+fn is_blocking(budget: &PodDisruptionBudget) -> bool {
     let status = budget.status.as_ref();
     status.is_some_and(|status| status.expected_pods > 0 && status.disruptions_allowed <= 0)
 }

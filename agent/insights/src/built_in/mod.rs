@@ -20,7 +20,7 @@ use crate::finding::Finding;
 use crate::hooks::Answer;
 use crate::informer_name::InformerName;
 use crate::merge::Attempt;
-pub use disruption_budgets::is_blocking;
+pub use disruption_budgets::blocked_namespaces;
 
 /// One of the agent's own informers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

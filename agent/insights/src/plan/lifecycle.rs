@@ -4,7 +4,7 @@ use drydock_api::fact::Fact;
 use drydock_api::insights::UpdatePlan;
 use jiff::{SignedDuration, Timestamp};
 
-use super::prune::{self, ClusterFacts, MAX_AGE};
+use super::prune::{self, MAX_AGE, ReleaseFacts};
 
 /// How long an informer may be waited for (insights.md, section 1.3).
 pub(super) const MAX_WAIT: SignedDuration = SignedDuration::from_secs(120);
@@ -28,14 +28,14 @@ impl Age {
 }
 
 /// Has the update begun, or has the cluster gone beyond it?
-pub(super) fn is_over(plan: &UpdatePlan, cluster: &Fact<ClusterFacts>) -> bool {
+pub(super) fn is_over(plan: &UpdatePlan, cluster: &Fact<ReleaseFacts>) -> bool {
     let Ok(cluster) = cluster else { return false };
     let target = &plan.spec.target_release;
     cluster.active_target.as_ref() == Some(target) || prune::is_reached(target, &cluster.version)
 }
 
 /// Everything is asked anew when the plan or the version of the cluster has changed, and when it was a day ago.
-pub(super) fn age(plan: &UpdatePlan, cluster: &Fact<ClusterFacts>, now: Timestamp) -> Age {
+pub(super) fn age(plan: &UpdatePlan, cluster: &Fact<ReleaseFacts>, now: Timestamp) -> Age {
     let status = plan.status.as_ref();
     let base = match cluster {
         Ok(cluster) => Some(cluster.version.clone()),

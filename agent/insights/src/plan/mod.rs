@@ -23,7 +23,7 @@ use jiff::Timestamp;
 use crate::informer_name::InformerName;
 use crate::merge::Attempt;
 pub use events::PlanEvent;
-pub use prune::ClusterFacts;
+pub use prune::ReleaseFacts;
 
 /// An informer that is asked about plans.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Observed<'a> {
     /// All informers, the agent's own included.
     pub informers: Vec<PlanInformerFacts>,
     /// The cluster.
-    pub cluster: Fact<ClusterFacts>,
+    pub cluster: Fact<ReleaseFacts>,
 }
 
 /// What came of asking an informer about this generation of a plan.

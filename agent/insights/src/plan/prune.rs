@@ -16,7 +16,7 @@ const AUDIT: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// What is known of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClusterFacts {
+pub struct ReleaseFacts {
     /// Who it is, for informers that ask a remote system.
     pub id: String,
     /// The version that it runs, the last one whose update was completed.
@@ -69,7 +69,7 @@ impl PruneReason {
 /// The plans to delete, by name.
 pub fn prune(
     plans: &[PlanToKeep<'_>],
-    cluster: &ClusterFacts,
+    cluster: &ReleaseFacts,
     now: Timestamp,
 ) -> BTreeMap<String, PruneReason> {
     let mut pruned: BTreeMap<_, _> = plans
@@ -96,12 +96,12 @@ pub fn next_prune(plan: &UpdatePlan) -> Option<Timestamp> {
 }
 
 /// A plan whose update is under way, or has been made, is kept.
-fn is_kept(plan: &PlanToKeep<'_>, cluster: &ClusterFacts) -> bool {
+fn is_kept(plan: &PlanToKeep<'_>, cluster: &ReleaseFacts) -> bool {
     let target = &plan.plan.spec.target_release;
     cluster.active_target.as_ref() == Some(target) || cluster.history.contains_key(target)
 }
 
-fn reason(plan: &PlanToKeep<'_>, cluster: &ClusterFacts, now: Timestamp) -> Option<PruneReason> {
+fn reason(plan: &PlanToKeep<'_>, cluster: &ReleaseFacts, now: Timestamp) -> Option<PruneReason> {
     let target = &plan.plan.spec.target_release;
     if cluster.active_target.as_ref() == Some(target) {
         return None;

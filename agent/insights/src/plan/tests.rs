@@ -51,7 +51,7 @@ struct World {
     plan: UpdatePlan,
     parts: BTreeMap<InformerName, UpdatePlanInsight>,
     informers: Vec<PlanInformerFacts>,
-    cluster: Fact<ClusterFacts>,
+    cluster: Fact<ReleaseFacts>,
     events: Vec<PlanEvent>,
 }
 
@@ -72,9 +72,9 @@ impl World {
             plan,
             parts: BTreeMap::new(),
             informers: informers.collect(),
-            cluster: Ok(ClusterFacts {
+            cluster: Ok(ReleaseFacts {
                 version: "4.14.3".to_owned(),
-                ..ClusterFacts::default()
+                ..ReleaseFacts::default()
             }),
             events: Vec::new(),
         }

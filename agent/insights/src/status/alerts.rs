@@ -1,9 +1,10 @@
 //! Alerts that matter for an update.
 
+use drydock_api::insights::{ImpactType, Level};
 use drydock_api::prometheus::Alert;
 use jiff::Timestamp;
 
-use crate::insight::{Impact, Insight, Level, Resource, Scope};
+use crate::insight::{Insight, Resource, Scope};
 use crate::times::moment;
 
 /// Alerts that matter although they fire since before the update.
@@ -41,7 +42,7 @@ fn insight(alert: &Alert, started: Option<Timestamp>) -> Option<Insight> {
             ..Resource::config("Alert", name)
         }],
         level,
-        impact: Impact::Unknown,
+        impact: ImpactType::Unknown,
         summary: format!("Alert is firing: {}", first(alert.annotation("summary"), name)),
         description: format!("{began}{}", description(alert)),
         reference: runbook(alert).to_owned(),

@@ -1,6 +1,7 @@
 //! The control plane: its operators, how long it takes, what its ClusterVersion says.
 
 use drydock_api::conditions::{AnyCondition, UNKNOWN, find};
+use drydock_api::insights::{ImpactType, Level};
 use drydock_api::openshift::ClusterOperator;
 use drydock_api::openshift::cluster_version::{ClusterVersionStatus, UpdateHistory};
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +12,7 @@ use super::history::{self, Versions};
 use super::operators::{self, DEGRADED, OperatorCounts, Operators, UpdatingOperator};
 use crate::estimate::{self, Method};
 use crate::facts::ClusterFacts;
-use crate::insight::{Impact, Insight, Level, Resource, Scope};
+use crate::insight::{Insight, Resource, Scope};
 use crate::times;
 
 /// Beyond that, an update that should be done is stalled.
@@ -193,7 +194,7 @@ fn failing(status: &ClusterVersionStatus, name: &str, now: Timestamp) -> Option<
         scope: Scope::ControlPlane,
         resources: vec![Resource::config("ClusterVersion", name)],
         level: Level::Warning,
-        impact: Impact::UpdateStalled,
+        impact: ImpactType::UpdateStalled,
         summary,
         description,
         reference: DEGRADED.to_owned(),

@@ -1,10 +1,11 @@
 //! What the history of a ClusterVersion says of the present update.
 
+use drydock_api::insights::{ImpactType, Level};
 use drydock_api::openshift::cluster_version::UpdateHistory;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::insight::{Impact, Insight, Level, Resource, Scope};
+use crate::insight::{Insight, Resource, Scope};
 use crate::times::moment;
 
 /// Where to read about the history.
@@ -87,7 +88,7 @@ pub fn incomplete_before(history: &[UpdateHistory], versions: &Versions, name: &
         scope: Scope::ControlPlane,
         resources: vec![Resource::config("ClusterVersion", name)],
         level: Level::Warning,
-        impact: Impact::None,
+        impact: ImpactType::None,
         summary: format!(
             "Previous update to {previous} never completed, last complete update was {completed}"
         ),

@@ -1,5 +1,6 @@
 //! The nodes of an update (insights.md, section 2.5, the table of nodes).
 
+use drydock_api::insights::{ImpactType, Level};
 use drydock_api::openshift::MachineConfigPool;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
@@ -10,7 +11,7 @@ use super::availability::Availability;
 use super::keys::{self, annotation};
 use super::node_state::{NodeAssessment, NodeEstimate, NodePhase};
 use crate::facts::ConfigVersions;
-use crate::insight::{Impact, Insight, Level, Resource, Scope};
+use crate::insight::{Insight, Resource, Scope};
 
 /// Where to read what to do.
 const REFERENCE: &str = "https://docs.openshift.com/container-platform/latest/post_installation_configuration/machine-configuration-tasks.html#understanding-the-machine-config-operator";
@@ -84,7 +85,7 @@ pub fn assess(node: &Node, pool: &MachineConfigPool, target: Target<'_>) -> (Nod
         insights.push(Insight {
             started_at: availability.since(),
             level: Level::Warning,
-            impact: Impact::UpdateSpeed,
+            impact: ImpactType::UpdateSpeed,
             summary: availability.summary(&name),
             description: availability.description(),
             ..template(&name, pool)
@@ -214,7 +215,7 @@ fn template(name: &str, pool: &MachineConfigPool) -> Insight {
         },
         resources: vec![Resource::node(name)],
         level: Level::Error,
-        impact: Impact::UpdateStalled,
+        impact: ImpactType::UpdateStalled,
         summary: String::new(),
         description: String::new(),
         reference: REFERENCE.to_owned(),

@@ -2,12 +2,14 @@
 
 use drydock_api::conditions::{AnyCondition, ForeignCondition, find};
 use drydock_api::fact::Fact;
+use drydock_api::insights::{ImpactType, Level};
 use drydock_api::openshift::ClusterOperator;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use kube::ResourceExt;
 use serde::Serialize;
 
-use crate::insight::{Impact, Insight, Level, Resource, Scope};
+use crate::insight::{Insight, Resource, Scope};
+use crate::thresholds::Thresholds;
 use crate::times::transition;
 
 /// What marks the operators that are part of a release.
@@ -173,44 +175,15 @@ fn is_updated(
         .any(|version| version.name == "operator" && version.version == target)
 }
 
-/// How long an operator may be in a state before it is said, and before it is bad.
-struct Thresholds {
-    warning: SignedDuration,
-    error: SignedDuration,
-}
-
-impl Thresholds {
-    const UNAVAILABLE: Self = Self {
-        warning: SignedDuration::from_mins(5),
-        error: SignedDuration::from_mins(20),
-    };
-    const DEGRADED: Self = Self {
-        warning: SignedDuration::from_mins(5),
-        error: SignedDuration::from_mins(40),
-    };
-
-    /// How bad a state is that lasts since then: longer than the threshold, not as long. What began at an unknown time lasts long.
-    fn level(&self, since: Option<Timestamp>, now: Timestamp) -> Option<Level> {
-        let lasts = since.map_or(SignedDuration::MAX, |since| now.duration_since(since));
-        if lasts > self.error {
-            Some(Level::Error)
-        } else if lasts > self.warning {
-            Some(Level::Warning)
-        } else {
-            None
-        }
-    }
-}
-
 fn unavailable(name: &str, available: Option<&ForeignCondition>, now: Timestamp) -> Option<Insight> {
     let condition = available.filter(|available| available.is_false())?;
-    let level = Thresholds::UNAVAILABLE.level(transition(condition), now)?;
+    let level = Thresholds::UNAVAILABLE.level(condition, now)?;
     Some(insight(name, "unavailable", condition, level, DOWN))
 }
 
 fn is_degraded(name: &str, degraded: Option<&ForeignCondition>, now: Timestamp) -> Option<Insight> {
     let condition = degraded.filter(|degraded| degraded.is_true())?;
-    let level = Thresholds::DEGRADED.level(transition(condition), now)?;
+    let level = Thresholds::DEGRADED.level(condition, now)?;
     Some(insight(name, "degraded", condition, level, DEGRADED))
 }
 
@@ -227,7 +200,7 @@ fn insight(
         scope: Scope::ControlPlane,
         resources: vec![Resource::config("ClusterOperator", name)],
         level,
-        impact: Impact::ApiAvailability,
+        impact: ImpactType::ApiAvailability,
         summary: format!("Cluster Operator {name} is {state} ({})", condition.reason()),
         description: if message.is_empty() { NO_MESSAGE } else { message }.to_owned(),
         reference: reference.to_owned(),

@@ -1,5 +1,6 @@
 //! The pools of nodes of an update.
 
+use drydock_api::insights::{ImpactType, Level};
 use std::collections::BTreeMap;
 
 use drydock_api::openshift::MachineConfigPool;
@@ -16,7 +17,7 @@ use super::nodes::{self, NodeStatus, Target};
 use super::{MASTER, WORKER};
 use crate::estimate::{PoolEstimate, max_unavailable, remaining_of_pool};
 use crate::facts::ClusterFacts;
-use crate::insight::{Impact, Insight, Level, Resource, Scope};
+use crate::insight::{Insight, Resource, Scope};
 
 /// Where to read what to do.
 const PAUSED_REFERENCE: &str = "https://docs.openshift.com/container-platform/latest/support/troubleshooting/troubleshooting-operator-issues.html#troubleshooting-disabling-autoreboot-mco_troubleshooting-operator-issues";
@@ -241,7 +242,7 @@ fn paused(pool: &str) -> Insight {
         scope: Scope::WorkerPool,
         resources: vec![Resource::pool(pool)],
         level: Level::Warning,
-        impact: Impact::UpdateStalled,
+        impact: ImpactType::UpdateStalled,
         summary: format!("Outdated nodes in a paused pool '{pool}' will not be updated"),
         description: "Pool is paused, which stops all changes to the nodes in the pool, including updates. The nodes will not be updated until the pool is unpaused by the administrator.".to_owned(),
         reference: PAUSED_REFERENCE.to_owned(),

@@ -1,7 +1,7 @@
 //! Cases whose output is not recorded: what matters of it.
 
+use drydock_api::insights::{ImpactType, Level};
 use drydock_insights::estimate::Method;
-use drydock_insights::insight::{Impact, Level};
 use drydock_insights::render::{self, Details, RecommendationView};
 use drydock_insights::status::{ControlPlaneAssessment, UpdateStatus};
 
@@ -74,7 +74,7 @@ fn an_operator_that_is_down_for_twenty_minutes_is_an_error_beside_alerts() {
     let alerts = update
         .insights
         .iter()
-        .filter(|insight| insight.impact == Impact::Unknown);
+        .filter(|insight| insight.impact == ImpactType::Unknown);
     assert_eq!(alerts.count(), 4);
     let lines = printed_lines("openshift/4.15.0-ec2-unavailable-mco-20m", Details::None);
     for line in [

@@ -1,7 +1,7 @@
 //! How long clusters take, for upgrades that start them only if they fit: computed by the model of the forecast, which the rows carry into
 //! the decision.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drydock_forecast::{FailureRate, GroupBy, Model, PastUpgrade};
@@ -20,14 +20,14 @@ pub(super) struct Expectations {
     durations: BTreeMap<ClusterName, ExpectedDuration>,
     /// For what they were computed, if they were.
     made: Option<Made>,
+    /// Clusters have been selected since.
+    pub is_incomplete: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Made {
     at: Timestamp,
     spec: Arc<Spec>,
-    /// The clusters that had a row then.
-    rows: BTreeSet<ClusterName>,
 }
 
 impl Expectations {
@@ -72,11 +72,8 @@ impl Followed {
         if !spec.strategy.start_only_if_it_fits || times.is_always() || rollout.upgrade.deleting {
             return false;
         }
-        self.expectations.made.as_ref().is_none_or(|made| {
-            now.duration_since(made.at) >= RENEWAL
-                || made.spec != *spec
-                || self.decider.rows().keys().any(|name| !made.rows.contains(name))
-        })
+        let is_old = |made: &Made| now.duration_since(made.at) >= RENEWAL || made.spec != *spec;
+        self.expectations.is_incomplete || self.expectations.made.as_ref().is_none_or(is_old)
     }
 
     fn expect_durations(&mut self, past: &[PastUpgrade], now: Timestamp) {
@@ -91,8 +88,8 @@ impl Followed {
             made: Some(Made {
                 at: now,
                 spec: forecast_input.spec,
-                rows: self.decider.rows().keys().cloned().collect(),
             }),
+            is_incomplete: false,
         };
         let rows = self.decider.rows().iter();
         let changed: Vec<_> = rows

@@ -228,6 +228,11 @@ impl Fleet {
             if row.is_none() {
                 left.push(name.clone());
             }
+            let is_selected = |row: &ClusterRow| row.selection.is_some();
+            let before = followed.decider.rows().get(&name);
+            if row.as_ref().is_some_and(is_selected) && !before.is_some_and(is_selected) {
+                followed.expectations.is_incomplete = true;
+            }
             followed.decider.set_row(name, row);
         }
         self.upgrades.insert(key.clone(), followed);

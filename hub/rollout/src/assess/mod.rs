@@ -222,9 +222,12 @@ impl<'a> ClusterView<'a> {
 
     /// Why the cluster never starts, if each of its windows is shorter than its upgrade.
     pub fn never_fits(&self) -> Option<Reason> {
-        let times = &self.spec()?.strategy.start_times;
+        let strategy = &self.spec()?.strategy;
+        if !strategy.start_only_if_it_fits {
+            return None;
+        }
         let timetable = self.timetable();
-        let longest = times.never_fits(timetable)?;
+        let longest = strategy.start_times.never_fits(timetable)?;
         let expected = timetable.expected()?;
         Some(Reason::NeverFits { expected, longest })
     }

@@ -19,8 +19,8 @@ fn plan(target: &str, created: i64, was_offered: bool) -> UpdatePlan {
     plan
 }
 
-fn cluster() -> ClusterFacts {
-    ClusterFacts {
+fn cluster() -> ReleaseFacts {
+    ReleaseFacts {
         id: String::new(),
         version: "4.14.3".to_owned(),
         active_target: Some("4.14.9".to_owned()),
@@ -56,7 +56,7 @@ fn every_rule_has_its_reason() {
             plan.name_any()
         );
     }
-    let silent = ClusterFacts {
+    let silent = ReleaseFacts {
         offered: None,
         ..cluster()
     };
