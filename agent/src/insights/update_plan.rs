@@ -134,7 +134,7 @@ impl UpdatePlans {
         now: Timestamp,
     ) -> Plan {
         let parts = self.parts(plan);
-        let own: Vec<_> = self.own().map(BuiltIn::name).collect();
+        let own: Vec<_> = self.own().iter().map(|informer| informer.name()).collect();
         let named = informers
             .keys()
             .chain(&own)
@@ -207,11 +207,8 @@ impl UpdatePlans {
     }
 
     /// The agent's own informers.
-    fn own(&self) -> impl Iterator<Item = BuiltIn> + use<> {
-        BuiltIn::ALL.into_iter().filter({
-            let has_built_in = self.has_built_in;
-            move |_| has_built_in
-        })
+    fn own(&self) -> &'static [BuiltIn] {
+        if self.has_built_in { &BuiltIn::ALL } else { &[] }
     }
 
     /// Writes the parts, then the plan.
