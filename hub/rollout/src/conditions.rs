@@ -9,7 +9,7 @@ const NAMED: usize = 5;
 /// The longest message of a condition, in bytes.
 const MESSAGE: usize = 1024;
 /// The longest message about one cluster within a condition's, in bytes.
-const CLUSTER_MESSAGE: usize = 160;
+pub(crate) const CLUSTER_MESSAGE: usize = 160;
 
 /// The status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -45,7 +45,7 @@ impl fmt::Display for ExpectedDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", in_words(self.duration()))?;
         f.write_str(if self.is_assumed {
-            " (p90, assumed: too few upgrades like it are on record)"
+            " (p90, assumed: few are on record)"
         } else {
             " (p90 of the forecast)"
         })
@@ -72,11 +72,7 @@ mod tests {
             (0, false, "0m (p90 of the forecast)"),
             (1, false, "5m (p90 of the forecast)"),
             (3600, false, "1h (p90 of the forecast)"),
-            (
-                9001,
-                true,
-                "2h35m (p90, assumed: too few upgrades like it are on record)",
-            ),
+            (9001, true, "2h35m (p90, assumed: few are on record)"),
         ] {
             let expected = ExpectedDuration::new(SignedDuration::from_secs(seconds), is_assumed);
             assert_eq!(expected.to_string(), said);

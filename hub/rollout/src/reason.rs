@@ -342,7 +342,7 @@ impl Reason {
             Self::DoesNotFit { expected, until } => {
                 write!(
                     f,
-                    "too little time is left before its start window closes or a freeze begins: it takes {expected}"
+                    "too little time is left of its start window, or before a freeze: it takes {expected}"
                 )?;
                 match until {
                     Some(until) => write!(f, "; it may start at {until}"),
@@ -353,8 +353,8 @@ impl Reason {
             }
             Self::NeverFits { expected, longest } => write!(
                 f,
-                "it never starts: it takes {expected}, and none of its start windows is open for longer than {}; lengthen one, or \
-                 take spec.upgradeStrategy.startOnlyIfItFits off",
+                "it never starts: it takes {expected}, and no start window is open for longer than {}; lengthen one, or unset \
+                 startOnlyIfItFits",
                 in_words(*longest)
             ),
             Self::Frozen {
@@ -439,7 +439,28 @@ impl fmt::Display for Reason {
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+
     use super::*;
+    use crate::conditions::CLUSTER_MESSAGE;
+
+    /// Conditions cut it, and what to do comes last.
+    #[test]
+    fn why_a_cluster_does_not_fit_is_said_in_full() {
+        let expected = ExpectedDuration::new(SignedDuration::from_mins(99 * 60 + 55), true);
+        let never = Reason::NeverFits {
+            expected,
+            longest: SignedDuration::from_mins(23 * 60 + 55),
+        };
+        let later = Reason::DoesNotFit {
+            expected,
+            until: Some("2026-12-01T22:00:00Z".parse().unwrap()),
+        };
+        for reason in [never, later] {
+            let message = reason.to_string();
+            assert!(message.len() <= CLUSTER_MESSAGE, "{}: {message}", message.len());
+        }
+    }
 
     #[test]
     fn a_namespace_that_is_being_deleted_is_not_missing() {
