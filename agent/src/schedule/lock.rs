@@ -24,31 +24,27 @@ use crate::refusal;
 /// When it is looked again for whoever is not watched.
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_mins(5);
 
-/// What has become of the UpgradeJob that has the lock. That it is gone is asked for: a watch may be of other namespaces, or lag.
+/// What has become of an UpgradeJob that has the lock, or has paused pools. That it is gone is asked for: a watch may be of other
+/// namespaces, or lag.
 ///
 /// # Errors
 /// If it cannot be read.
-pub(super) async fn holder(
+pub(super) async fn state(
     context: &Context,
     seen: &Seen,
     written: &Written,
     job: &JobRef,
     now: Timestamp,
-) -> Fact<ObservedHolder> {
+) -> Fact<HolderState> {
     seen.jobs.known(now)?;
     let known = seen.jobs.objects();
-    let state = if let Some(known) = known.iter().find(|known| JobRef::of(known) == *job) {
-        HolderState::of(Some(&written.jobs.newest(known)))
-    } else {
-        let api: Api<UpgradeJob> = Api::namespaced(context.client.clone(), &job.namespace);
-        let found = api.get_opt(&job.name).await;
-        let found = found.map_err(|error| Unread::Failed(refusal::words(&error)))?;
-        HolderState::of(found.as_ref())
-    };
-    Ok(ObservedHolder {
-        job: job.clone(),
-        state,
-    })
+    if let Some(known) = known.iter().find(|known| JobRef::of(known) == *job) {
+        return Ok(HolderState::of(Some(&written.jobs.newest(known))));
+    }
+    let api: Api<UpgradeJob> = Api::namespaced(context.client.clone(), &job.namespace);
+    let found = api.get_opt(&job.name).await;
+    let found = found.map_err(|error| Unread::Failed(refusal::words(&error)))?;
+    Ok(HolderState::of(found.as_ref()))
 }
 
 /// What the controller has.
@@ -83,7 +79,10 @@ impl Reconcile for Locks {
         *self.was_there() = None;
         let holder = match free_if_stale(&cluster, &Err(Unread::NotAsked)) {
             Ok(_) => return Ok(None),
-            Err(job) => holder(&self.context, &self.seen, &self.written, &job, now).await,
+            Err(job) => {
+                let state = state(&self.context, &self.seen, &self.written, &job, now).await;
+                state.map(|state| ObservedHolder { job, state })
+            }
         };
         let is_unreadable = holder.is_err();
         let Ok(Some(write)) = free_if_stale(&cluster, &holder) else {

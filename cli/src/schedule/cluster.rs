@@ -1,6 +1,7 @@
 //! What is read of a cluster: everything that the decisions about its maintenances look at, as the agent reads it. What cannot be read
 //! is a fact, too.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use anyhow::{Context, bail};
@@ -13,6 +14,7 @@ use drydock_runtime::pages::list_all;
 use drydock_schedule::config::Observed;
 use drydock_schedule::job::JobObservation;
 use drydock_schedule::job::lock::{HolderState, JobRef, ObservedHolder};
+use drydock_schedule::job::pools;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use k8s_openapi::api::batch::v1::Job;
@@ -62,6 +64,8 @@ pub struct ObservedCluster {
     pub pools: Fact<Vec<MachineConfigPool>>,
     /// What has become of the UpgradeJob that has the lock of the cluster.
     pub holder: Fact<ObservedHolder>,
+    /// What has become of those that have paused machine config pools.
+    pub pausing_jobs: BTreeMap<JobRef, Fact<HolderState>>,
 }
 
 impl ObservedCluster {
@@ -100,8 +104,10 @@ impl ObservedCluster {
             operators,
             pools,
             holder: Err(Unread::NotAsked),
+            pausing_jobs: BTreeMap::new(),
         };
         cluster.holder = cluster.read_holder(client).await;
+        cluster.pausing_jobs = cluster.read_pausing_jobs(client).await;
         Ok(cluster)
     }
 
@@ -111,16 +117,29 @@ impl ObservedCluster {
         let Some(job) = holder.and_then(|holder| JobRef::parse(holder)) else {
             return Err(Unread::NotAsked);
         };
-        let is_it = |known: &&UpgradeJob| JobRef::of(known) == job;
-        let known = self.jobs.iter().flatten().find(is_it);
-        if let Some(known) = known {
-            let state = HolderState::of(Some(known));
-            return Ok(ObservedHolder { job, state });
+        let state = self.read_state(client, &job).await?;
+        Ok(ObservedHolder { job, state })
+    }
+
+    async fn read_pausing_jobs(&self, client: &Client) -> BTreeMap<JobRef, Fact<HolderState>> {
+        let marks = self.pools.iter().flatten().filter_map(pools::mark);
+        let jobs: BTreeSet<JobRef> = marks.filter_map(JobRef::parse).collect();
+        let mut states = BTreeMap::new();
+        for job in jobs {
+            let state = self.read_state(client, &job).await;
+            states.insert(job, state);
+        }
+        states
+    }
+
+    async fn read_state(&self, client: &Client, job: &JobRef) -> Fact<HolderState> {
+        let known = self.jobs.iter().flatten();
+        if let Some(known) = known.into_iter().find(|known| JobRef::of(known) == *job) {
+            return Ok(HolderState::of(Some(known)));
         }
         let api: Api<UpgradeJob> = Api::namespaced(client.clone(), &job.namespace);
         let found = api.get_opt(&job.name).await;
-        let state = HolderState::of(found.map_err(|error| unread(&error))?.as_ref());
-        Ok(ObservedHolder { job, state })
+        Ok(HolderState::of(found.map_err(|error| unread(&error))?.as_ref()))
     }
 
     /// The UpgradeConfig of this name.
@@ -189,6 +208,7 @@ impl ObservedCluster {
             operators: self.operators.clone(),
             alerts: Ok(Vec::new()),
             holder: self.holder.clone(),
+            pausing_jobs: self.pausing_jobs.clone(),
             ..JobObservation::new(job, moment)
         }
     }

@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use serde::Serialize;
 
 use super::cluster::{ObservedCluster, Scope};
-use super::outlook::{Run, Stage, runs};
+use super::outlook::{Run, Stage, runs, runs_of_no_schedule};
 use super::{times, versions};
 use crate::upgrades::arguments::Output;
 use crate::upgrades::table;
@@ -20,6 +20,8 @@ use crate::upgrades::table;
 pub struct ScheduleList {
     now: Timestamp,
     schedules: Vec<ScheduleRow>,
+    /// UpgradeJobs of no schedule that have not ended: somebody has made them by hand.
+    upgrade_jobs: Vec<JobRow>,
     /// What was not read or not looked at, and so may change what is said.
     notes: Vec<String>,
 }
@@ -36,6 +38,15 @@ struct ScheduleRow {
     location: String,
     /// Those that have not ended, and the next one.
     runs: Vec<RunRow>,
+}
+
+/// An UpgradeJob of no schedule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JobRow {
+    namespace: String,
+    #[serde(flatten)]
+    run: RunRow,
 }
 
 /// A run of a schedule.
@@ -76,7 +87,7 @@ pub fn run(cluster: &ObservedCluster, output: Output, yours: &TimeZone) -> anyho
 /// The schedules as a table.
 pub fn text(cluster: &ObservedCluster, is_wide: bool, yours: &TimeZone) -> String {
     let schedules = shown(cluster, yours);
-    if schedules.schedules.is_empty() {
+    if schedules.schedules.is_empty() && schedules.upgrade_jobs.is_empty() {
         return format!("{}.", capital(&cluster.nothing()));
     }
     render(&schedules, &cluster.scope, is_wide, yours)
@@ -94,6 +105,7 @@ pub fn shown(cluster: &ObservedCluster, yours: &TimeZone) -> ScheduleList {
     ScheduleList {
         now: cluster.now,
         schedules: rows.collect(),
+        upgrade_jobs: other_jobs(cluster, yours),
         notes: notes(cluster, &Vec::from_iter(&cluster.configs)),
     }
 }
@@ -113,6 +125,15 @@ fn row(cluster: &ObservedCluster, config: &UpgradeConfig, yours: &TimeZone) -> S
             .map(|run| run_row(run, &zone, yours))
             .collect(),
     }
+}
+
+fn other_jobs(cluster: &ObservedCluster, yours: &TimeZone) -> Vec<JobRow> {
+    let rows = runs_of_no_schedule(cluster).into_iter();
+    rows.map(|(namespace, run)| JobRow {
+        namespace,
+        run: run_row(&run, &cluster.local_zone, yours),
+    })
+    .collect()
 }
 
 fn run_row(run: &Run, zone: &TimeZone, yours: &TimeZone) -> RunRow {
@@ -172,7 +193,14 @@ pub fn notes(cluster: &ObservedCluster, configs: &[&UpgradeConfig]) -> Vec<Strin
 }
 
 fn render(schedules: &ScheduleList, scope: &Scope, is_wide: bool, yours: &TimeZone) -> String {
-    let runs = || schedules.schedules.iter().flat_map(|schedule| &schedule.runs);
+    let others = || schedules.upgrade_jobs.iter().map(|job| &job.run);
+    let runs = || {
+        schedules
+            .schedules
+            .iter()
+            .flat_map(|schedule| &schedule.runs)
+            .chain(others())
+    };
     let is_same = runs().all(|run| run.start_local == run.start_yours);
     let here = times::name(yours);
     let columns = [
@@ -195,12 +223,15 @@ fn render(schedules: &ScheduleList, scope: &Scope, is_wide: bool, yours: &TimeZo
         .map(|(_, name)| *name)
         .collect();
     let mut shown = table::plain(&header);
-    for schedule in &schedules.schedules {
-        for run in &schedule.runs {
-            let cells = cells(schedule, run, schedules.now);
-            let cells = columns.iter().zip(&cells).filter(|((is_shown, _), _)| *is_shown);
-            shown.add_row(cells.map(|(_, cell)| Cell::new(table::printable(cell))));
-        }
+    let of_schedules = schedules.schedules.iter().flat_map(|schedule| {
+        let cells = |run| cells(Some(schedule), &schedule.namespace, run, schedules.now);
+        schedule.runs.iter().map(cells)
+    });
+    let of_no_schedule = schedules.upgrade_jobs.iter();
+    let of_no_schedule = of_no_schedule.map(|job| cells(None, &job.namespace, &job.run, schedules.now));
+    for cells in of_schedules.chain(of_no_schedule) {
+        let cells = columns.iter().zip(&cells).filter(|((is_shown, _), _)| *is_shown);
+        shown.add_row(cells.map(|(_, cell)| Cell::new(table::printable(cell))));
     }
     let mut lines = vec![table::text(&shown)];
     if !schedules.notes.is_empty() {
@@ -216,8 +247,9 @@ fn render(schedules: &ScheduleList, scope: &Scope, is_wide: bool, yours: &TimeZo
 }
 
 /// The cells of all columns.
-fn cells(schedule: &ScheduleRow, run: &RunRow, now: Timestamp) -> [String; 12] {
+fn cells(schedule: Option<&ScheduleRow>, namespace: &str, run: &RunRow, now: Timestamp) -> [String; 12] {
     let or_none = |text: Option<&String>| text.cloned().unwrap_or_else(|| "-".to_owned());
+    let of_schedule = |text: &dyn Fn(&ScheduleRow) -> String| schedule.map_or("-".to_owned(), text);
     let within = match run.start {
         _ if run.started => "started".to_owned(),
         Some(start) if start <= now => "due".to_owned(),
@@ -225,11 +257,11 @@ fn cells(schedule: &ScheduleRow, run: &RunRow, now: Timestamp) -> [String; 12] {
         None => "-".to_owned(),
     };
     [
-        schedule.namespace.clone(),
-        schedule.name.clone(),
-        schedule.cron.clone(),
-        schedule.iso_week.clone().unwrap_or_else(|| "every".to_owned()),
-        schedule.location.clone(),
+        namespace.to_owned(),
+        of_schedule(&|schedule| schedule.name.clone()),
+        of_schedule(&|schedule| schedule.cron.clone()),
+        of_schedule(&|schedule| schedule.iso_week.clone().unwrap_or_else(|| "every".to_owned())),
+        of_schedule(&|schedule| schedule.location.clone()),
         or_none(run.start_local.as_ref()),
         or_none(run.start_yours.as_ref()),
         within,

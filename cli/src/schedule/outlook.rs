@@ -138,6 +138,21 @@ pub fn runs(cluster: &ObservedCluster, config: &UpgradeConfig) -> Vec<Run> {
     runs
 }
 
+/// The runs of UpgradeJobs that have not ended and are of none of the UpgradeConfigs, by their start, with their namespaces.
+pub fn runs_of_no_schedule(cluster: &ObservedCluster) -> Vec<(String, Run)> {
+    let is_of = |config: &UpgradeConfig, job: &UpgradeJob| asked_by(config, [job]).next().is_some();
+    let jobs = cluster.jobs.iter().flatten();
+    let others =
+        jobs.filter(|job| !has_ended(job) && !cluster.configs.iter().any(|config| is_of(config, job)));
+    let runs = others.map(|job| {
+        let namespace = job.namespace().unwrap_or_default();
+        (namespace, Run::existing(cluster, job, true))
+    });
+    let mut runs: Vec<(String, Run)> = runs.collect();
+    runs.sort_by_key(|(_, run)| run.start);
+    runs
+}
+
 /// The UpgradeJob of the schedule that has not ended.
 pub fn current_job<'a>(cluster: &'a ObservedCluster, config: &'a UpgradeConfig) -> Option<&'a UpgradeJob> {
     let plan = decide(&cluster.observed(config), cluster.now);

@@ -42,7 +42,7 @@ pub use write::{JobWrite, ObservedVersion, Request, WrittenKind};
 
 use crate::job::condition::JobCondition;
 use crate::job::health::Alert;
-use crate::job::lock::{JobRef, ObservedHolder};
+use crate::job::lock::{HolderState, JobRef, ObservedHolder};
 use crate::job::pass::Pass;
 use crate::job::settings::Settings;
 
@@ -69,6 +69,8 @@ pub struct JobObservation {
     pub alerts: Fact<Vec<Alert>>,
     /// The UpgradeJob that holds the lock, if it is another one.
     pub holder: Fact<ObservedHolder>,
+    /// What has become of other UpgradeJobs that have paused machine config pools.
+    pub pausing_jobs: BTreeMap<JobRef, Fact<HolderState>>,
     /// The time of the pass.
     pub now: Timestamp,
 }
@@ -87,6 +89,7 @@ impl JobObservation {
             operators: Err(Unread::NotAsked),
             alerts: Err(Unread::NotAsked),
             holder: Err(Unread::NotAsked),
+            pausing_jobs: BTreeMap::new(),
             now,
         }
     }
@@ -111,6 +114,8 @@ pub enum Need {
     Alerts,
     /// What has become of the UpgradeJob that holds the lock.
     Holder(JobRef),
+    /// What has become of an UpgradeJob that has paused a machine config pool.
+    PausingJob(JobRef),
 }
 
 impl fmt::Display for Need {
@@ -124,6 +129,10 @@ impl fmt::Display for Need {
             Self::Operators => formatter.write_str("the cluster operators"),
             Self::Alerts => formatter.write_str("the critical alerts"),
             Self::Holder(job) => write!(formatter, "UpgradeJob {job}, which has the lock of the cluster"),
+            Self::PausingJob(job) => write!(
+                formatter,
+                "UpgradeJob {job}, which has paused a machine config pool"
+            ),
         }
     }
 }

@@ -3,15 +3,18 @@
 
 use std::collections::BTreeSet;
 
+use drydock_api::fact::Unread;
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_api::openshift::MachineConfigPool;
 use drydock_api::schedule::HookEvent;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
+use super::Need;
 use super::condition::{Failure, JobCondition, JobReason};
 use super::event::JobStep;
 use super::hooks::{self, HookProgress, Occasion};
+use super::lock::{HolderState, JobRef};
 use super::pass::{Flow, NEXT, Pass, STOP};
 use super::write::{JobWrite, ObservedVersion, PoolMark};
 use crate::instants::just_after;
@@ -32,7 +35,7 @@ pub(super) fn is_outdated(pool: &MachineConfigPool) -> bool {
 }
 
 /// The UpgradeJob that has paused the pool, if one has.
-pub(super) fn mark(pool: &MachineConfigPool) -> Option<&str> {
+pub fn mark(pool: &MachineConfigPool) -> Option<&str> {
     let mark = pool.annotations().get(UPGRADE_LOCK_ANNOTATION);
     mark.map(String::as_str).filter(|mark| !mark.is_empty())
 }
@@ -95,21 +98,40 @@ pub(super) fn manage(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
     if are_paused { NEXT } else { STOP }
 }
 
-/// Pools that this UpgradeJob has paused, and that no entry of its spec selects any more.
+/// Pools that no entry of the spec selects, and that this UpgradeJob has paused, or one that is gone. Those of one that has failed are for a
+/// person to unpause.
 fn left_over<'a>(
-    pass: &Pass<'_>,
+    pass: &mut Pass<'_>,
     pools: &'a [MachineConfigPool],
     delayed: &[Delayed<'_>],
 ) -> Vec<&'a MachineConfigPool> {
-    let own = pass.job_ref().to_string();
     let is_delayed = |pool: &MachineConfigPool| {
         let name = pool.name_any();
         delayed.iter().any(|delayed| delayed.pool.name_any() == name)
     };
-    pools
-        .iter()
-        .filter(|pool| mark(pool) == Some(&own) && !is_delayed(pool))
-        .collect()
+    let others = pools.iter().filter(|pool| !is_delayed(pool));
+    others.filter(|pool| is_abandoned(pass, pool)).collect()
+}
+
+/// Has this UpgradeJob paused the pool, or one that is gone?
+fn is_abandoned(pass: &mut Pass<'_>, pool: &MachineConfigPool) -> bool {
+    let Some(by) = mark(pool).and_then(JobRef::parse) else {
+        return false;
+    };
+    if by == pass.job_ref() {
+        return true;
+    }
+    match pass.seen.pausing_jobs.get(&by) {
+        Some(Ok(state)) => *state == HolderState::Absent,
+        None | Some(Err(Unread::NotAsked)) => {
+            pass.need(Need::PausingJob(by));
+            false
+        }
+        Some(Err(Unread::Failed(_))) => {
+            pass.poll();
+            false
+        }
+    }
 }
 
 /// The UpgradeJob fails if a pool is still paused after its time, without hooks.
@@ -121,7 +143,7 @@ fn expire(pass: &mut Pass<'_>, delayed: &[Delayed<'_>]) -> Flow {
     if late.is_empty() {
         return NEXT;
     }
-    let message = format!("still paused at delayMax: {}", described(&late));
+    let message = format!("still paused at delayMax: {}", described(pass, &late));
     pass.fail(Failure::UnpausingPoolsExpired, &message)
 }
 
@@ -187,7 +209,7 @@ fn record(
     let type_ = JobCondition::MachineConfigPoolsPaused;
     let others = match by_person {
         [] => String::new(),
-        pools => format!("; paused as well: {}", described(pools)),
+        pools => format!("; paused as well: {}", described(pass, pools)),
     };
     if !kept.is_empty() {
         let names = names(kept.iter().copied());
@@ -223,7 +245,10 @@ pub(super) fn finish(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
         .collect();
     let type_ = JobCondition::Paused;
     if !paused.is_empty() {
-        let message = format!("waits for paused machine config pools: {}", described(&paused));
+        let message = format!(
+            "waits for paused machine config pools: {}",
+            described(pass, &paused)
+        );
         let step = JobStep::UpgradePaused;
         pass.record(type_, true, JobReason::DelaySet, step, &message);
         return STOP;
@@ -243,10 +268,20 @@ pub(super) fn finish(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
     if left.is_empty() { NEXT } else { STOP }
 }
 
-fn described(pools: &[&MachineConfigPool]) -> String {
+fn described(pass: &Pass<'_>, pools: &[&MachineConfigPool]) -> String {
+    let has_ended = |by: &str| {
+        let state = JobRef::parse(by).and_then(|by| pass.seen.pausing_jobs.get(&by));
+        matches!(state, Some(Ok(HolderState::Present { has_ended: true, .. })))
+    };
     let mut parts: Vec<String> = pools
         .iter()
         .map(|pool| match mark(pool) {
+            Some(by) if has_ended(by) => {
+                format!(
+                    "{} (by UpgradeJob {by}, which has failed: unpause it)",
+                    pool.name_any()
+                )
+            }
             Some(by) => format!("{} (by UpgradeJob {by})", pool.name_any()),
             None => format!("{} (not by an UpgradeJob: unpause it)", pool.name_any()),
         })

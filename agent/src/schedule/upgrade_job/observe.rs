@@ -7,6 +7,7 @@ use drydock_api::openshift::ClusterOperator;
 use drydock_api::schedule::UpgradeJob;
 use drydock_runtime::pages::list_all;
 use drydock_schedule::job::health::ALERTS;
+use drydock_schedule::job::lock::ObservedHolder;
 use drydock_schedule::job::{JobObservation, Need};
 use jiff::Timestamp;
 use kube::api::ListParams;
@@ -76,7 +77,15 @@ impl UpgradeJobs {
                 seen.alerts = alerts.map_err(|error| Unread::Failed(error.to_string()));
             }
             Need::Holder(job) => {
-                seen.holder = lock::holder(&self.context, &self.seen, written, job, now).await;
+                let state = lock::state(&self.context, &self.seen, written, job, now).await;
+                seen.holder = state.map(|state| ObservedHolder {
+                    job: job.clone(),
+                    state,
+                });
+            }
+            Need::PausingJob(job) => {
+                let state = lock::state(&self.context, &self.seen, written, job, now).await;
+                seen.pausing_jobs.insert(job.clone(), state);
             }
         }
     }

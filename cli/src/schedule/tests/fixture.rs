@@ -1,6 +1,8 @@
 //! A cluster that runs 4.16.4, on a Wednesday morning, with two schedules in the namespace `maintenance`: `nights`, each second Tuesday at
 //! 22:00 in Zurich, pinned four hours before, and `days`, every day at noon.
 
+use std::collections::BTreeMap;
+
 use drydock_api::fact::Unread;
 use drydock_api::schedule::{UpgradeConfig, UpgradeJob, UpgradeSuspensionWindow};
 use jiff::Timestamp;
@@ -85,6 +87,7 @@ pub fn cluster() -> ObservedCluster {
             "status": {"machineCount": 3, "updatedMachineCount": 3},
         }))]),
         holder: Err(Unread::NotAsked),
+        pausing_jobs: BTreeMap::new(),
     }
 }
 

@@ -198,6 +198,38 @@ fn what_others_have_written_does_not_act_on_the_terminal() {
 }
 
 #[test]
+fn upgrade_jobs_that_somebody_has_made_by_hand_are_listed_until_they_end() {
+    let by_hand = |conditions: &Value| {
+        with(|cluster| {
+            let mut job = job("nights", "by-hand", NIGHT, conditions);
+            job.metadata.owner_references = None;
+            cluster.jobs = Ok(vec![job]);
+        })
+    };
+    let waiting = by_hand(&json!([]));
+    let listed = serde_json::to_value(shown(&waiting, &new_york())).unwrap();
+    assert_eq!(
+        (
+            &listed["upgradeJobs"][0]["job"],
+            &listed["upgradeJobs"][0]["namespace"]
+        ),
+        (&json!("by-hand"), &json!(NAMESPACE))
+    );
+    let said = text(&waiting, false, &new_york());
+    let line = said.lines().find(|line| line.contains("by-hand")).unwrap();
+    assert!(line.starts_with("-  ") && line.contains("4.16.9"), "{said}");
+    let ended = json!([{
+        "type": "Succeeded", "status": "True", "reason": "Succeeded", "message": "", "lastTransitionTime": NIGHT,
+    }]);
+    assert!(!text(&by_hand(&ended), false, &new_york()).contains("by-hand"));
+    let no_schedule = with(|cluster| {
+        cluster.jobs = waiting.jobs.clone();
+        cluster.configs.clear();
+    });
+    assert!(text(&no_schedule, false, &new_york()).contains("by-hand"));
+}
+
+#[test]
 fn ones_own_zone_is_shown_only_where_it_is_another() {
     let utc = jiff::tz::TimeZone::UTC;
     let days = with(|cluster| {

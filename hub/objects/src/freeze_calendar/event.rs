@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use jiff::{Span, SpanRelativeTo, Timestamp, Unit};
 
 use super::rule::Rule;
-use super::{CalendarError, KNOWN_FROM, KNOWN_UNTIL, Occurrence, shortened};
+use super::{CalendarError, KNOWN_FROM, KNOWN_UNTIL, Occurrence, shortened, zone};
 
 /// The longest event, in days.
 const LONGEST_DAYS: f64 = 400.0;
@@ -201,10 +201,10 @@ fn moment(property: &Property<'_>, text: &str, zone: &TimeZone) -> Result<Moment
     let at = at.flatten().ok_or_else(wrong)?;
     let zone = match parameter(property, "TZID") {
         _ if local.len() < text.len() => TimeZone::UTC,
-        Some(id) => TimeZone::get(id.trim_start_matches('/')).map_err(|_| {
+        Some(id) => zone::named(id).ok_or_else(|| {
             let id = shortened(id);
             format!(
-                "{name}: the time zone {id:?} is not known: name it as IANA does, for example Europe/Zurich"
+                "{name}: the time zone {id:?} is not known: name it as IANA or Windows does, for example Europe/Zurich"
             )
         })?,
         None => zone.clone(),

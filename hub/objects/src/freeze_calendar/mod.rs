@@ -8,6 +8,7 @@ mod reference;
 mod rule;
 #[cfg(test)]
 mod tests;
+mod zone;
 
 use std::sync::Arc;
 
@@ -74,12 +75,15 @@ pub fn parse(text: &str, zone: &TimeZone) -> Result<FreezeCalendar, CalendarErro
         return Err(CalendarError::TooLong);
     }
     let text = unfold(text);
-    check_lines(&text)?;
-    let calendars = read_components(&text).map_err(|_| {
-        CalendarError::NoCalendar(
-            "a line is neither a property nor the begin or end of a component".to_owned(),
-        )
-    })?;
+    let mut calendars = Vec::new();
+    for calendar in each_calendar(&text)? {
+        let read = read_components(calendar).map_err(|_| {
+            CalendarError::NoCalendar(
+                "a line is neither a property nor the begin or end of a component".to_owned(),
+            )
+        })?;
+        calendars.extend(read);
+    }
     check_all_was_read(&text, &calendars)?;
     let mut occurrences = Vec::new();
     let (mut events, mut counted) = (0, 0);
@@ -109,15 +113,20 @@ fn too_many(what: &'static str, limit: usize) -> CalendarError {
     CalendarError::TooMany { what, limit }
 }
 
-/// Parsing follows the nesting of components: it must not be deep.
-fn check_lines(text: &str) -> Result<(), CalendarError> {
+/// The calendars of a text, of which the parser takes one at a time. It follows the nesting of components: that must not be deep.
+fn each_calendar(text: &str) -> Result<Vec<&str>, CalendarError> {
     let mut depth = 0_usize;
-    for line in text.lines() {
+    let mut begins_at = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
         let begins = |what: &str| {
             line.get(..what.len())
                 .is_some_and(|start| start.eq_ignore_ascii_case(what))
         };
         if begins("BEGIN:") {
+            if depth == 0 {
+                begins_at.push(at);
+            }
             depth += 1;
         } else if begins("END:") {
             depth = depth.saturating_sub(1);
@@ -127,8 +136,13 @@ fn check_lines(text: &str) -> Result<(), CalendarError> {
                 "its components are nested too deep".to_owned(),
             ));
         }
+        at += line.len();
     }
-    Ok(())
+    // What stands before the first one belongs to it: it is no calendar, and must not be left out.
+    let ends = begins_at.iter().skip(1).copied().chain([text.len()]);
+    let starts = [0].into_iter().chain(begins_at.iter().skip(1).copied());
+    let calendars = starts.zip(ends).filter_map(|(start, end)| text.get(start..end));
+    Ok(calendars.collect())
 }
 
 /// The parser stops at what it does not understand, and leaves it out: every line must be in what it has read.

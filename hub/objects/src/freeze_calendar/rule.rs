@@ -90,6 +90,12 @@ impl Rule {
                 "UNTIL" => rule.until = Some(until(value, start).ok_or_else(wrong)?),
                 "WKST" => rule.week_start = weekday(value).ok_or_else(wrong)?,
                 "BYDAY" => by_day = Some(value),
+                "BYMONTH" => {
+                    let is_own = within(value, 1, 12) == Some(i64::from(start.at.month()));
+                    is_own
+                        .then_some(())
+                        .ok_or_else(|| format!("{}: give the month of DTSTART", wrong()))?;
+                }
                 "BYMONTHDAY" => {
                     for number in value.split(',') {
                         let number = within(number, -31, 31).filter(|number| *number != 0);
@@ -110,8 +116,15 @@ impl Rule {
             rule.read_days(days)?;
         }
         let has_month_days = !rule.days.is_empty();
-        if has_month_days && rule.frequency != Frequency::Monthly {
-            return Err("RRULE: days of a month are understood with FREQ=MONTHLY only".to_owned());
+        let has_month = seen.contains("BYMONTH");
+        let is_yearly = rule.frequency == Frequency::Yearly;
+        if has_month_days && rule.frequency != Frequency::Monthly && !(is_yearly && has_month) {
+            let why =
+                "RRULE: days of a month are understood with FREQ=MONTHLY, and with FREQ=YEARLY and BYMONTH";
+            return Err(why.to_owned());
+        }
+        if has_month && !is_yearly {
+            return Err("RRULE: BYMONTH is understood with FREQ=YEARLY only".to_owned());
         }
         Ok(rule)
     }
@@ -133,8 +146,8 @@ impl Rule {
             let weekday = weekday(name).ok_or_else(wrong)?;
             match (self.frequency, number) {
                 (Frequency::Weekly, "") => self.weekdays.push(weekday),
-                (Frequency::Monthly, "") => self.days.push(DayOfMonth::Every(weekday)),
-                (Frequency::Monthly, number) => {
+                (Frequency::Monthly | Frequency::Yearly, "") => self.days.push(DayOfMonth::Every(weekday)),
+                (Frequency::Monthly | Frequency::Yearly, number) => {
                     let number = within(number, -5, 5).filter(|number| *number != 0);
                     let number = number.and_then(|number| i8::try_from(number).ok());
                     self.days
@@ -142,7 +155,7 @@ impl Rule {
                 }
                 _ => {
                     return Err(format!(
-                        "{}: with FREQ=WEEKLY days, with FREQ=MONTHLY also the so-manieth",
+                        "{}: with FREQ=WEEKLY days, with FREQ=MONTHLY and FREQ=YEARLY also the so-manieth",
                         wrong()
                     ));
                 }
@@ -247,7 +260,7 @@ impl Rule {
                     .first_of_month()
                     .checked_add(Span::new().try_years(step).ok()?)
                     .ok()?;
-                day_of_month(month, first.day()).into_iter().collect()
+                self.dates_of_month(first, month)
             }
         };
         dates.sort_unstable();

@@ -66,6 +66,10 @@ fn whole_days_and_times_are_those_of_their_zone() {
             "DTSTART;TZID=America/New_York:20261224T120000 DURATION:PT36H",
             "2026-12-24T17:00:00Z 2026-12-26T05:00:00Z",
         ),
+        (
+            "DTSTART;TZID=/Europe/Zurich:20261224T120000 DURATION:PT1H",
+            "2026-12-24T11:00:00Z 2026-12-24T12:00:00Z",
+        ),
         // Days of the clock: that of the autumn has 25 hours.
         (
             "DTSTART;VALUE=DATE:20261025",
@@ -95,6 +99,15 @@ fn rules_occur_on_the_dates_of_a_wall_calendar() {
         (
             "DTSTART;VALUE=DATE:20261224 RRULE:FREQ=YEARLY;COUNT=2",
             vec!["2026-12-23T23", "2027-12-23T23"],
+        ),
+        (
+            "DTSTART;VALUE=DATE:20261224 RRULE:FREQ=YEARLY;BYMONTH=12;BYMONTHDAY=24;COUNT=2",
+            vec!["2026-12-23T23", "2027-12-23T23"],
+        ),
+        // The fourth Thursday of November.
+        (
+            "DTSTART;VALUE=DATE:20261126 RRULE:FREQ=YEARLY;BYDAY=4TH;BYMONTH=11;COUNT=3",
+            vec!["2026-11-25T23", "2027-11-24T23", "2028-11-22T23"],
         ),
         (
             "DTSTART;VALUE=DATE:20261201 RRULE:FREQ=DAILY;INTERVAL=3;COUNT=3",
@@ -251,4 +264,35 @@ fn hostile_texts_are_refused_quickly() {
         let refused = refused(&text);
         assert!(refused.contains(why), "{why}: {refused}");
     }
+}
+
+/// Calendars of Outlook and Exchange name zones as Windows does, with spaces; some quote them.
+#[test]
+fn zones_have_names_of_iana_or_windows() {
+    for (name, meant) in [
+        ("W. Europe Standard Time", "2026-07-01T10:00:00Z"),
+        ("\"Eastern Standard Time\"", "2026-07-01T16:00:00Z"),
+        ("UTC", "2026-07-01T12:00:00Z"),
+    ] {
+        let event = format!("DTSTART;TZID={name}:20260701T120000\r\nDURATION:PT1H\r\n");
+        let text =
+            format!("BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\n{event}END:VEVENT\r\nEND:VCALENDAR\r\n");
+        let FreezeCalendar::Read(freezes) = parse(&text, &zurich()).unwrap() else {
+            panic!("{name} cannot be read");
+        };
+        assert_eq!(freezes[0].from.to_string(), meant, "{name}");
+    }
+    let unknown = calendar(&["DTSTART;TZID=Mars/Olympus:20260701T120000 DURATION:PT1H"]);
+    assert!(refused(&unknown).contains("Mars/Olympus"));
+}
+
+/// Some tools export several calendars into one file.
+#[test]
+fn all_calendars_of_a_file_count() {
+    let one = calendar(&["DTSTART:20261224T120000Z DURATION:PT1H"]);
+    let other = calendar(&["DTSTART:20261225T120000Z DURATION:PT1H"]);
+    let FreezeCalendar::Read(freezes) = parse(&format!("{one}{other}"), &zurich()).unwrap() else {
+        panic!("they cannot be read");
+    };
+    assert_eq!(freezes.len(), 3);
 }

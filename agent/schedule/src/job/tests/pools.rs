@@ -7,7 +7,8 @@ use kube::ResourceExt;
 
 use super::fixture::*;
 use super::world::World;
-use crate::job::{JobStep, JobWrite};
+use crate::job::lock::JobRef;
+use crate::job::{JobStep, JobWrite, Need};
 
 const UNPAUSE: HookEvent = HookEvent::MachineConfigPoolUnpause;
 
@@ -425,4 +426,64 @@ fn a_maintenance_without_a_release_does_not_wait_for_pools_that_it_does_not_dela
         .updated_machine_count = Some(3);
     world.settle("j");
     assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
+}
+
+/// The UpgradeJob `j` was upgrading the cluster, with a pool paused, when a person deleted it; the next one delays no pool.
+#[test]
+fn a_pool_of_a_deleted_upgrade_job_is_unpaused_by_the_next() {
+    let mut world = world(Some("4h"), None);
+    world.settle("j");
+    world.update();
+    world.settle("j");
+    world.jobs.remove("j");
+    world.jobs.insert("k".to_owned(), job("k"));
+    world.settle("k");
+    assert!(!is_paused(&world, "worker"));
+    assert_eq!(mark(&world, "worker"), None);
+    world.update_nodes();
+    world.settle("k");
+    assert_eq!(world.end("k").as_deref(), Some("Succeeded"));
+}
+
+/// Whether the pools of one that has failed are to be upgraded now is for a person to decide.
+#[test]
+fn a_pool_of_a_failed_upgrade_job_stays_paused_and_the_next_says_so() {
+    let mut world = world(Some("4h"), None);
+    world.settle("j");
+    world.update();
+    world.now = START + hours(13);
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("TimedOut"));
+    let mut next = job("k");
+    next.spec.start_after.0 = world.now;
+    next.spec.start_before.0 = world.now + hours(10);
+    world.jobs.insert("k".to_owned(), next);
+    world.settle("k");
+    assert!(is_paused(&world, "worker"));
+    let message = world.message("k", "Paused");
+    assert!(
+        message.contains("worker (by UpgradeJob maintenance/j, which has failed: unpause it)"),
+        "{message}"
+    );
+}
+
+/// A server that does not answer is no reason to unpause anything.
+#[test]
+fn a_pool_stays_paused_while_nobody_knows_what_became_of_its_upgrade_job() {
+    let mut world = world(Some("4h"), None);
+    world.settle("j");
+    world.update();
+    let own = JobRef {
+        namespace: "maintenance".to_owned(),
+        name: "j".to_owned(),
+    };
+    world.unreadable = vec![Need::PausingJob(own)];
+    world.jobs.remove("j");
+    world.jobs.insert("k".to_owned(), job("k"));
+    let decision = world.settle("k");
+    assert!(is_paused(&world, "worker"));
+    assert!(decision.wake.unwrap() <= world.now + minutes(1));
+    world.unreadable.clear();
+    world.settle("k");
+    assert!(!is_paused(&world, "worker"));
 }

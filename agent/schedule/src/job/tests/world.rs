@@ -114,6 +114,11 @@ impl World {
                     };
                     seen.holder = self.fact(need, holder);
                 }
+                Need::PausingJob(job) => {
+                    let found = self.jobs.get(&job.name).filter(|_| job.namespace == NAMESPACE);
+                    let state = self.fact(need, HolderState::of(found));
+                    seen.pausing_jobs.insert(job.clone(), state);
+                }
             }
         }
         seen
