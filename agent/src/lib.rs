@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 pub use drydock_engine::configuration;
 
 pub use crate::http::{Body, Exchange, Network};
-pub use insights::{InsightsPart, InsightsSettings};
+pub use insights::{InsightsPart, InsightsSettings, cluster_objects};
 pub use monitoring::EndpointConfig;
 pub use schedule::{ScheduleNamespace, SchedulePart, ScheduleSettings};
 pub use settings::Settings;
@@ -120,6 +120,7 @@ pub async fn run(
             publisher: publisher.clone(),
             metrics: metrics.clone(),
             network: settings.network.clone(),
+            monitoring: Arc::clone(&monitoring),
         },
         settings.insights,
     );

@@ -29,6 +29,28 @@ where
     Ok(found)
 }
 
+/// Shows each page of the objects that `parameters` select, `size` of them at most: for more objects than should be in memory at once.
+///
+/// # Errors
+/// If a page cannot be read.
+pub async fn each_page<K>(
+    api: &Api<K>,
+    parameters: ListParams,
+    size: u32,
+    mut seen: impl FnMut(Vec<K>),
+) -> Result<(), kube::Error>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let mut next = Some(parameters.limit(size));
+    while let Some(parameters) = next {
+        let page = api.list(&parameters).await?;
+        seen(page.items);
+        next = after(parameters, page.metadata);
+    }
+    Ok(())
+}
+
 /// The metadata of all objects that `parameters` select, read in pages: for kinds whose objects are large.
 ///
 /// # Errors

@@ -3,22 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use drydock_api::conditions;
+use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::insights::{OngoingUpdate, PoolReference};
 use drydock_api::openshift::cluster_version::UpdateHistory;
-use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
+use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use kube::core::{PartialObjectMeta, Resource};
 
 use crate::plan::ReleaseFacts;
+use crate::status;
 use crate::times;
-use crate::update_status::{ControlPlaneProgress, ObservedPool, Pause, PoolProgress};
+use crate::update_status::percent;
+use crate::update_status::{ControlPlaneProgress, ObservedPool, Pause, PoolProgress, Start};
 
 /// The pool of the control plane's nodes.
 const CONTROL_PLANE_POOL: &str = "master";
+/// How much of OpenShift's words about a refused update is kept.
+const LONGEST_REASON: usize = 1024;
 /// On a node: the configuration that it has.
 const CURRENT_CONFIG: &str = "machineconfiguration.openshift.io/currentConfig";
 /// On a node: the configuration that it should get.
@@ -36,10 +40,47 @@ pub fn control_plane(cluster: &ClusterVersion, now: Timestamp) -> Fact<ControlPl
     let paused_until = cluster.spec.other.get("versionManagement");
     let paused_until = paused_until.and_then(|management| management.get("pausedUntil")?.as_str());
     Ok(ControlPlaneProgress {
+        start: start(cluster, &target),
         target,
         is_reconciled,
         pause: paused_until.map_or(Pause::No, |until| pause(until, now)),
     })
+}
+
+/// How far the update to `target` is before it starts, by the condition ReleaseAccepted and the history.
+fn start(cluster: &ClusterVersion, target: &str) -> Start {
+    let newest = history(cluster).first();
+    if newest.is_some_and(|newest| newest.version.as_deref() == Some(target)) {
+        return Start::Started;
+    }
+    let Some(status) = &cluster.status else {
+        return Start::Requested;
+    };
+    let is_seen =
+        status.observed_generation.unwrap_or_default() >= cluster.metadata.generation.unwrap_or_default();
+    let accepted = conditions::find(&status.conditions, "ReleaseAccepted").filter(|_| is_seen);
+    let Some(accepted) = accepted else {
+        return Start::Requested;
+    };
+    let (reason, message) = (accepted.reason(), accepted.message());
+    if accepted.is_true() {
+        return Start::Preconditions;
+    }
+    if !accepted.is_false() {
+        return Start::Downloading;
+    }
+    let step = if reason.contains("Precondition") {
+        "preconditions do not hold"
+    } else if reason.contains("Verif") {
+        "its release cannot be verified"
+    } else {
+        "its release cannot be downloaded"
+    };
+    let why = format!("{reason}: {message}")
+        .chars()
+        .take(LONGEST_REASON)
+        .collect();
+    Start::Refused { step, why }
 }
 
 /// What `pausedUntil` means: `true`, or a moment. What is neither pauses, too: somebody wanted that.
@@ -132,6 +173,13 @@ pub fn facts(cluster: &ClusterVersion) -> Fact<ReleaseFacts> {
     })
 }
 
+/// How many percent of the operators of the release have the version, by what they say. They are part of the release only where they are
+/// marked so.
+pub fn operators_percent(operators: &[ClusterOperator], target: &str) -> Option<i64> {
+    let counts = status::operator_counts(operators, target);
+    (counts.total > 0).then(|| percent(counts.updated, counts.total))
+}
+
 /// The pools of workers, by name. `nodes` are those of the cluster, as far as they were needed; `is_rendered` says whether the pools
 /// already have the configurations of the version that the control plane is to have.
 pub fn pools<K: Resource>(
@@ -193,8 +241,10 @@ fn progress<K: Resource>(
         .as_ref()
         .and_then(|status| status.machine_count)
         .unwrap_or_default();
+    let total = usize::try_from(count).unwrap_or_default();
     if count == 0 || (is_rendered && is_settled(pool)) {
         return Ok(PoolProgress {
+            nodes: total,
             outdated: Vec::new(),
             updating: Vec::new(),
             pause,
@@ -220,6 +270,7 @@ fn progress<K: Resource>(
         }
     }
     Ok(PoolProgress {
+        nodes: total,
         outdated: outdated.into_iter().collect(),
         updating: updating.into_iter().collect(),
         pause,

@@ -40,6 +40,7 @@ impl Finding {
             impact: self.impact.clone(),
             remediation: self.remediation.clone(),
             carried_over: None,
+            caused_by: None,
         }
     }
 }

@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::openshift::{ClusterVersion, MachineConfig};
-use drydock_api::prometheus::AlertsResponse;
+use drydock_api::openshift::{ClusterVersion, Etcd, MachineConfig};
+use drydock_api::prometheus::{Alert, AlertsResponse};
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::built_in::BuiltInFacts;
+use crate::built_in::{BuiltInFacts, DrainingNode, NodeLoads, draining_nodes};
 use crate::facts::{ClusterFacts, operator_image};
 
 /// The Deployment of the machine config operator.
@@ -50,12 +51,7 @@ pub fn facts(documents: Vec<Value>) -> Result<ClusterFacts, ObjectsError> {
                 .filter(|deployment| deployment.metadata.name.as_deref() == Some(MACHINE_CONFIG_OPERATOR));
             named.find_map(operator_image)
         }),
-        alerts: match objects.alerts {
-            Some(alerts) => serde_json::from_value::<AlertsResponse>(alerts)
-                .map(|answer| answer.data.alerts)
-                .map_err(|error| Unread::Failed(format!("parsing alerts: {error}"))),
-            None => Err(Unread::NotAsked),
-        },
+        alerts: objects.take_alerts(),
     })
 }
 
@@ -67,12 +63,32 @@ pub fn facts(documents: Vec<Value>) -> Result<ClusterFacts, ObjectsError> {
 pub fn built_in_facts(documents: Vec<Value>) -> Result<BuiltInFacts, ObjectsError> {
     let mut objects = Objects::of(documents);
     let budgets = objects.read_some("PodDisruptionBudget");
-    let pods = match &budgets {
+    let all_pods: Fact<Vec<Pod>> = objects.read_some("Pod");
+    let pods = match (&budgets, &all_pods) {
         // Without pods it is still known which budgets let none be evicted.
-        Ok(_) => objects.read("Pod"),
-        Err(why) => Err(why.clone()),
+        (Ok(_), Err(Unread::NotAsked)) => Ok(Vec::new()),
+        (Ok(_), pods) => pods.clone(),
+        (Err(why), _) => Err(why.clone()),
     };
+    let nodes: Fact<Vec<Node>> = objects.read_some("Node");
+    let draining = nodes
+        .as_ref()
+        .map(|nodes| draining(nodes, all_pods.as_deref().unwrap_or_default()))
+        .map_err(Clone::clone);
+    let etcds: Fact<Vec<Etcd>> = objects.read_some("Etcd");
     Ok(BuiltInFacts {
+        alerts: objects.take_alerts(),
+        draining,
+        etcd: etcds.and_then(|etcds| etcds.into_iter().next().ok_or(Unread::NotAsked)),
+        installed: objects.read_some("ClusterServiceVersion"),
+        loads: all_pods.map(|pods| {
+            let mut loads = NodeLoads::default();
+            pods.iter().for_each(|pod| loads.add(pod));
+            loads
+        }),
+        nodes,
+        // Nobody is there to evaluate them.
+        risks: BTreeMap::new(),
         cluster: Ok(objects.cluster_version()?),
         operators: objects.read_some("ClusterOperator"),
         pools: objects.read_some("MachineConfigPool"),
@@ -80,6 +96,16 @@ pub fn built_in_facts(documents: Vec<Value>) -> Result<BuiltInFacts, ObjectsErro
         pods,
         requests: objects.read_some("APIRequestCount"),
     })
+}
+
+/// The nodes that are being drained, with their pods.
+fn draining(nodes: &[Node], pods: &[Pod]) -> Vec<DrainingNode> {
+    let of_node = |name: String| {
+        let is_of = |pod: &&Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref()) == Some(&name);
+        let pods = pods.iter().filter(is_of).cloned().collect();
+        DrainingNode { name, pods }
+    };
+    draining_nodes(nodes).into_iter().map(of_node).collect()
 }
 
 /// Objects by their kinds.
@@ -105,6 +131,13 @@ impl Objects {
             .next()
             .ok_or(ObjectsError::NoClusterVersion)?;
         serde_json::from_value(version).map_err(ObjectsError::InvalidClusterVersion)
+    }
+
+    fn take_alerts(&mut self) -> Fact<Vec<Alert>> {
+        let alerts = self.alerts.take().ok_or(Unread::NotAsked)?;
+        serde_json::from_value::<AlertsResponse>(alerts)
+            .map(|answer| answer.data.alerts)
+            .map_err(|error| Unread::Failed(format!("parsing alerts: {error}")))
     }
 
     fn add(&mut self, mut document: Value) {

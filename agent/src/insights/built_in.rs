@@ -1,75 +1,55 @@
-//! What the agent's own informers look at: read when they are asked, and not before.
+//! What the agent's own informers look at, as the agent reads it: ClusterVersion and the pools are watched, all else is asked for.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::openshift::{APIRequestCount, ClusterOperator};
-use drydock_insights::built_in::{BuiltInFacts, Question, blocked_namespaces};
-use drydock_runtime::pages::list_all;
+use drydock_api::prometheus::Alert;
+use drydock_insights::built_in::{BuiltInFacts, Question};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::ListParams;
-use kube::{Api, Client};
-use serde::de::DeserializeOwned;
+use kube::Client;
 
+use super::cluster_objects::{self, KeptPods, Prometheus};
 use super::watches::Seen;
-use crate::refusal;
+use crate::monitoring::{Monitoring, MonitoringError};
 
 /// Reads everything that the agent's own informers need for a question.
 pub(super) async fn facts(
     client: &Client,
+    monitoring: &Monitoring,
     seen: &Seen,
+    kept: &KeptPods,
     question: Question<'_>,
     now: Timestamp,
 ) -> BuiltInFacts {
-    let budgets = list::<PodDisruptionBudget>(&Api::all(client.clone())).await;
-    let pods = match &budgets {
-        Ok(budgets) => pods(client, budgets).await,
-        Err(why) => Err(why.clone()),
-    };
     let cluster = seen.cluster.fact(now).and_then(|cluster| {
         let missing = || Unread::Failed("the cluster has no ClusterVersion: is it OpenShift?".to_owned());
         cluster.map(|cluster| (*cluster).clone()).ok_or_else(missing)
     });
-    let pools = seen.pools.known(now).map(|()| seen.pools.objects());
-    BuiltInFacts {
-        cluster,
-        operators: list::<ClusterOperator>(&Api::all(client.clone())).await,
-        pools: pools.map(|pools| pools.into_iter().map(Arc::unwrap_or_clone).collect()),
-        budgets,
-        pods,
-        requests: match question {
-            Question::Status => Err(Unread::NotAsked),
-            Question::Plan(_) => requests(client).await,
-        },
+    let pools = seen.pools.known(now).map(|()| {
+        let pools = seen.pools.objects().into_iter();
+        pools.map(Arc::unwrap_or_clone).collect()
+    });
+    cluster_objects::read(client, cluster, pools, monitoring, kept, question, now).await
+}
+
+impl Prometheus for Monitoring {
+    async fn alerts(&self) -> Fact<Vec<Alert>> {
+        self.all_alerts().await.map_err(|error| unread(&error))
+    }
+
+    async fn holds(&self, query: &str) -> Fact<bool> {
+        self.evaluate(query).await.map_err(|error| unread(&error))
     }
 }
 
-/// Pods where a budget lets none be evicted.
-async fn pods(client: &Client, budgets: &[PodDisruptionBudget]) -> Fact<Vec<Pod>> {
-    let mut pods = Vec::new();
-    for namespace in blocked_namespaces(budgets) {
-        pods.extend(list::<Pod>(&Api::namespaced(client.clone(), &namespace)).await?);
-    }
-    Ok(pods)
-}
-
-/// A cluster without that kind has none.
-async fn requests(client: &Client) -> Fact<Vec<APIRequestCount>> {
-    let api: Api<APIRequestCount> = Api::all(client.clone());
-    match list_all(&api, ListParams::default()).await {
-        Ok(counts) => Ok(counts),
-        Err(kube::Error::Api(refusal)) if refusal.code == 404 => Err(Unread::NotAsked),
-        Err(error) => Err(Unread::Failed(refusal::words(&error))),
+/// A cluster without monitoring has no alerts to speak of; one whose monitoring does not answer may have any.
+fn unread(error: &MonitoringError) -> Unread {
+    match error {
+        MonitoringError::Missing { source, .. } if is_not_found(source) => Unread::NotAsked,
+        error => Unread::Failed(error.to_string()),
     }
 }
 
-async fn list<K>(api: &Api<K>) -> Fact<Vec<K>>
-where
-    K: Clone + DeserializeOwned + Debug,
-{
-    let listed = list_all(api, ListParams::default()).await;
-    listed.map_err(|error| Unread::Failed(refusal::words(&error)))
+fn is_not_found(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(refusal) if refusal.code == 404)
 }

@@ -4,6 +4,7 @@
 
 mod authority;
 mod built_in;
+pub mod cluster_objects;
 mod contacts;
 mod hook_client;
 mod question;
@@ -32,11 +33,13 @@ pub use settings::{InsightsPart, InsightsSettings};
 
 use crate::http::Network;
 use crate::metrics::Metrics;
+use crate::monitoring::Monitoring;
 use crate::reconcile::changes::Wakers;
 use crate::reconcile::control::{Controller, Reconcile};
 use crate::reconcile::presence::{Discovery, Presence, presence};
 use crate::reconcile::written::{Changed, Created};
 use authority::Authorities;
+use cluster_objects::KeptPods;
 use contacts::Contacts;
 use hook_client::HookClient;
 use question::Questioner;
@@ -58,6 +61,7 @@ pub(crate) struct Context {
     pub publisher: Publisher,
     pub metrics: Metrics,
     pub network: Network,
+    pub monitoring: Arc<Monitoring>,
 }
 
 /// The engine, not running yet.
@@ -170,6 +174,7 @@ impl Engine {
                 seen: self.seen.clone(),
                 presence: self.presence.clone(),
                 questioner: questioner.clone(),
+                kept: KeptPods::default(),
                 has_built_in: self.settings.is_on(InsightsPart::BuiltInInformers),
                 changed: Changed::default(),
                 due: Mutex::default(),
@@ -182,6 +187,7 @@ impl Engine {
                 context: self.context.clone(),
                 seen: self.seen.clone(),
                 questioner,
+                kept: KeptPods::default(),
                 has_built_in: self.settings.is_on(InsightsPart::BuiltInInformers),
                 changed: Changed::default(),
                 parts: Changed::default(),

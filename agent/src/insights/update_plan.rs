@@ -19,6 +19,7 @@ use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use kube::{Resource, ResourceExt};
 
+use super::cluster_objects::KeptPods;
 use super::question::{Questioner, by_name};
 use super::watches::Seen;
 use super::{AT_ONCE, Context, built_in, write};
@@ -31,6 +32,8 @@ pub(super) struct UpdatePlans {
     pub context: Context,
     pub seen: Seen,
     pub questioner: Questioner,
+    /// Pods that budgets keep.
+    pub kept: KeptPods,
     /// Whether the agent's own informers are asked.
     pub has_built_in: bool,
     pub changed: Changed<UpdatePlan>,
@@ -197,7 +200,15 @@ impl UpdatePlans {
                 self.context.clock.now(),
                 Question::Plan(&plan.spec.target_release),
             );
-            let facts = built_in::facts(&self.context.client, &self.seen, question, at).await;
+            let facts = built_in::facts(
+                &self.context.client,
+                &self.context.monitoring,
+                &self.seen,
+                &self.kept,
+                question,
+                at,
+            )
+            .await;
             asked.extend(own.into_iter().map(|informer| {
                 let attempt = informer.attempt(&facts, question, at);
                 (informer.name(), Asked { at, attempt })

@@ -23,6 +23,7 @@ use kube::api::ListParams;
 use kube::core::PartialObjectMeta;
 use kube::{Api, Resource, ResourceExt};
 
+use super::cluster_objects::KeptPods;
 use super::question::{Questioner, by_name, is_wait};
 use super::watches::Seen;
 use super::{AT_ONCE, Context, IDLE, built_in, write};
@@ -34,6 +35,8 @@ use crate::refusal;
 
 /// How often informers are asked while the cluster is updated (insights.md, section 1.9, row 14).
 const BUSY: SignedDuration = SignedDuration::from_secs(30);
+/// How often the agent's own informers look while the cluster is updated: what they find is reported by conditions that last longer.
+const OWN: SignedDuration = SignedDuration::from_secs(60);
 /// After how long an informer is asked again that says Wait.
 const WAIT: SignedDuration = SignedDuration::from_secs(5);
 /// The operator that renders the configurations of nodes.
@@ -45,6 +48,8 @@ pub(super) struct UpdateStatuses {
     pub seen: Seen,
     pub presence: Presence,
     pub questioner: Questioner,
+    /// Pods that budgets keep.
+    pub kept: KeptPods,
     /// Whether the agent's own informers are asked.
     pub has_built_in: bool,
     pub changed: Changed<UpdateStatus>,
@@ -58,6 +63,8 @@ pub(super) struct UpdateStatuses {
 #[derive(Clone)]
 pub(super) struct Workers {
     nodes: Fact<Vec<PartialObjectMeta<Node>>>,
+    /// How many percent of the operators have the version.
+    operators_percent: Option<i64>,
     /// Whether pools already have the configurations of the version.
     is_rendered: bool,
 }
@@ -105,6 +112,7 @@ impl Reconcile for UpdateStatuses {
                 .as_ref()
                 .ok()
                 .and_then(|progress| cluster::ongoing(cluster, progress)),
+            operators_percent: workers.operators_percent,
             control_plane,
         };
         // While workers are left, the update is not over, although the control plane is what it should be.
@@ -122,6 +130,7 @@ impl Reconcile for UpdateStatuses {
 /// What the status says besides the findings.
 struct Frame {
     control_plane: Fact<ControlPlaneProgress>,
+    operators_percent: Option<i64>,
     pools: Vec<drydock_insights::update_status::ObservedPool>,
     update: Option<drydock_api::insights::OngoingUpdate>,
 }
@@ -141,6 +150,7 @@ impl Frame {
         let observed = Observed {
             records,
             control_plane: self.control_plane.clone(),
+            operators_percent: self.operators_percent,
             pools: self.pools.clone(),
             update: self.update.clone(),
         };
@@ -216,7 +226,15 @@ impl UpdateStatuses {
         if !is_due {
             return false;
         }
-        let facts = built_in::facts(&self.context.client, &self.seen, Question::Status, now).await;
+        let facts = built_in::facts(
+            &self.context.client,
+            &self.context.monitoring,
+            &self.seen,
+            &self.kept,
+            Question::Status,
+            now,
+        )
+        .await;
         for informer in BuiltIn::ALL {
             let attempt = informer.attempt(&facts, Question::Status, now);
             self.merge(known, &informer.name(), FailurePolicy::Fail, &attempt, stage, now);
@@ -237,6 +255,8 @@ impl UpdateStatuses {
         let record = merge(name, &before, attempt, policy, stage, now);
         let pause = if is_wait(attempt) {
             WAIT
+        } else if stage == Stage::Open && BuiltIn::of(name).is_some() {
+            OWN
         } else if stage == Stage::Open {
             BUSY
         } else {
@@ -303,6 +323,7 @@ impl UpdateStatuses {
         if is_reconciled && pools.iter().all(|pool| cluster::is_settled(pool)) {
             return Workers {
                 nodes: Ok(Vec::new()),
+                operators_percent: None,
                 is_rendered: true,
             };
         }
@@ -320,9 +341,15 @@ impl UpdateStatuses {
             .as_ref()
             .ok()
             .map(|progress| progress.target.as_str());
+        let operators = if is_reconciled {
+            Vec::new()
+        } else {
+            self.operators().await
+        };
         let workers = Workers {
             nodes: self.nodes().await,
-            is_rendered: is_reconciled || self.is_rendered(target).await,
+            operators_percent: target.and_then(|target| cluster::operators_percent(&operators, target)),
+            is_rendered: is_reconciled || is_rendered(&operators, target),
         };
         *self.workers.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, workers.clone()));
         workers
@@ -334,17 +361,21 @@ impl UpdateStatuses {
         listed.map_err(|error| Unread::Failed(refusal::words(&error)))
     }
 
-    async fn is_rendered(&self, target: Option<&str>) -> bool {
+    /// Operators that cannot be read have not got the version, as far as is known.
+    async fn operators(&self) -> Vec<ClusterOperator> {
         let api: Api<ClusterOperator> = Api::all(self.context.client.clone());
-        let listed = list_all(&api, ListParams::default()).await.unwrap_or_default();
-        let operator = listed
-            .iter()
-            .find(|operator| operator.name_any() == MACHINE_CONFIG);
-        let status = operator.and_then(|operator| operator.status.as_ref());
-        let version =
-            status.and_then(|status| status.versions.iter().find(|version| version.name == "operator"));
-        version.is_some_and(|version| Some(version.version.as_str()) == target)
+        list_all(&api, ListParams::default()).await.unwrap_or_default()
     }
+}
+
+/// Has the operator that configures nodes the version?
+fn is_rendered(operators: &[ClusterOperator], target: Option<&str>) -> bool {
+    let operator = operators
+        .iter()
+        .find(|operator| operator.name_any() == MACHINE_CONFIG);
+    let status = operator.and_then(|operator| operator.status.as_ref());
+    let version = status.and_then(|status| status.versions.iter().find(|version| version.name == "operator"));
+    version.is_some_and(|version| Some(version.version.as_str()) == target)
 }
 
 /// What informers are asked.

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use drydock_api::prometheus::{Alert, AlertsResponse};
 use http::{Method, Request};
 use serde::Deserialize;
+
+use crate::http::Answer;
 
 use super::{Monitoring, MonitoringError, Part};
 
@@ -67,11 +70,50 @@ impl Monitoring {
             .collect())
     }
 
+    /// All alerts that are pending or fire, with what they say.
+    ///
+    /// # Errors
+    /// As [`Self::firing`].
+    pub async fn all_alerts(&self) -> Result<Vec<Alert>, MonitoringError> {
+        let request = Request::builder().method(Method::GET);
+        let answer = self
+            .ask(Part::Prometheus, "/api/v1/alerts", request, Bytes::new())
+            .await?
+            .success()?;
+        let reply: AlertsResponse = answer.json()?;
+        if reply.status == "success" {
+            return Ok(reply.data.alerts);
+        }
+        let reason = reply.error.unwrap_or_else(|| "it is no success".to_owned());
+        Err(answer.malformed(reason).into())
+    }
+
+    /// Whether an instant query says 1, and not 0, as queries of update risks do.
+    ///
+    /// # Errors
+    /// As [`Self::firing`], and if it says neither, or nothing, or several things.
+    pub async fn evaluate(&self, query: &str) -> Result<bool, MonitoringError> {
+        let (samples, answer) = self.query(query).await?;
+        match samples.as_slice() {
+            [sample] if sample.value.1 == "1" => Ok(true),
+            [sample] if sample.value.1 == "0" => Ok(false),
+            _ => Err(answer
+                .malformed("the query of a risk must have one value, 0 or 1")
+                .into()),
+        }
+    }
+
     /// The labels of the alerts that an instant query selects.
     ///
     /// # Errors
     /// If there is no answer, or one that says nothing: no alerts are only those that Prometheus says are none.
     pub async fn firing(&self, query: &str) -> Result<Vec<BTreeMap<String, String>>, MonitoringError> {
+        let (samples, _) = self.query(query).await?;
+        Ok(above_zero(samples))
+    }
+
+    /// The series that an instant query selects, and the answer that has them.
+    async fn query(&self, query: &str) -> Result<(Vec<Sample>, Answer), MonitoringError> {
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("query", query)
             .finish();
@@ -85,7 +127,7 @@ impl Monitoring {
         let reply: Reply = answer.json()?;
         match reply.data {
             Some(data) if reply.status == "success" && data.result_type == "vector" => {
-                Ok(above_zero(data.result))
+                Ok((data.result, answer))
             }
             _ => {
                 let reason = reply

@@ -33,6 +33,10 @@ pub struct Insight {
     /// The update during which it came up is complete, and it is not resolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried_over: Option<bool>,
+    /// The finding that this one follows from, by its uuid: resolve that one first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 32, max = 32))]
+    pub caused_by: Option<String>,
 }
 
 /// What can be done about a finding.

@@ -22,6 +22,7 @@ use super::{Insight, PoolReference};
     doc = "UpdateStatus is what all informers know about the update of the cluster that is under way.",
     validation = Rule::new("self.metadata.name == 'cluster'").message("there is one UpdateStatus, and its name is cluster"),
     printcolumn = r#"{"name": "Target", "type": "string", "jsonPath": ".status.update.target"}"#,
+    printcolumn = r#"{"name": "Percent", "type": "integer", "jsonPath": ".status.controlPlane.completionPercent"}"#,
     printcolumn = r#"{"name": "Pending", "type": "string", "jsonPath": ".status.controlPlane.conditions[?(@.type==\"UpdatePending\")].status"}"#,
     printcolumn = r#"{"name": "Active", "type": "string", "jsonPath": ".status.controlPlane.conditions[?(@.type==\"UpdateActive\")].status"}"#,
     printcolumn = r#"{"name": "Reason", "type": "string", "jsonPath": ".status.controlPlane.conditions[?(@.type==\"UpdateActive\")].reason"}"#,
@@ -166,6 +167,10 @@ pub struct ControlPlaneStatus {
     #[schemars(length(max = 256))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub update_informers: Vec<InformerInsights>,
+    /// How many percent of its operators have the version of the update. It never falls while that update lasts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
+    pub completion_percent: Option<i64>,
     /// UpdatePending, UpdateActive, ScopeUnresolved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8))]
@@ -191,6 +196,10 @@ pub struct WorkerPoolStatus {
     #[schemars(length(max = 256))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub update_informers: Vec<InformerInsights>,
+    /// How many percent of its nodes match the release of the update. It never falls while that update lasts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
+    pub completion_percent: Option<i64>,
     /// UpdatePending, UpdateActive.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8))]

@@ -3,16 +3,14 @@
 use std::fmt::Debug;
 
 use anyhow::Context;
+use drydock_agent::cluster_objects::{self, KeptPods};
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::openshift::{
-    APIRequestCount, ClusterOperator, ClusterVersion, MachineConfig, MachineConfigPool,
-};
-use drydock_insights::built_in::{BuiltInFacts, blocked_namespaces};
+use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfig, MachineConfigPool};
+use drydock_insights::built_in::{BuiltInFacts, Question};
 use drydock_insights::facts::{ClusterFacts, ConfigVersions, config_version, operator_image};
 use drydock_runtime::pages::{list_all, list_all_metadata};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Node, Pod};
-use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::core::v1::Node;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 use serde::de::DeserializeOwned;
@@ -70,50 +68,25 @@ pub async fn read_version(server: &Server) -> anyhow::Result<ClusterFacts> {
     })
 }
 
-/// What the agent's own informers look at.
+/// What the agent's own informers look at for an update to `target`.
 ///
 /// # Errors
 /// If there is no ClusterVersion.
-pub async fn built_in_facts(client: &Client) -> anyhow::Result<BuiltInFacts> {
-    let (version, operators, pools, budgets, requests) = futures::join!(
-        cluster_version(client),
-        listed::<ClusterOperator>(client),
-        listed::<MachineConfigPool>(client),
-        listed::<PodDisruptionBudget>(client),
-        requests(client),
-    );
-    let pods = match &budgets {
-        Ok(budgets) => pods(client, budgets).await,
-        Err(why) => Err(why.clone()),
-    };
-    Ok(BuiltInFacts {
-        cluster: Ok(version?),
-        operators,
+pub async fn built_in_facts(server: &Server, target: &str) -> anyhow::Result<BuiltInFacts> {
+    let client = &server.client;
+    let (version, pools) = futures::join!(cluster_version(client), listed::<MachineConfigPool>(client));
+    let monitoring = alerts::Monitoring(server);
+    let kept = KeptPods::default();
+    Ok(cluster_objects::read(
+        client,
+        Ok(version?),
         pools,
-        budgets,
-        pods,
-        requests,
-    })
-}
-
-/// Pods where a budget lets none be evicted.
-async fn pods(client: &Client, budgets: &[PodDisruptionBudget]) -> Fact<Vec<Pod>> {
-    let mut pods = Vec::new();
-    for namespace in blocked_namespaces(budgets) {
-        let api: Api<Pod> = Api::namespaced(client.clone(), &namespace);
-        let listed = list_all(&api, ListParams::default()).await;
-        pods.extend(listed.map_err(|error| unread(&error))?);
-    }
-    Ok(pods)
-}
-
-/// A cluster without that kind has not counted.
-async fn requests(client: &Client) -> Fact<Vec<APIRequestCount>> {
-    match list_all(&Api::all(client.clone()), ListParams::default()).await {
-        Ok(counts) => Ok(counts),
-        Err(kube::Error::Api(refusal)) if refusal.code == 404 => Err(Unread::NotAsked),
-        Err(error) => Err(unread(&error)),
-    }
+        &monitoring,
+        &kept,
+        Question::Plan(target),
+        server.now(),
+    )
+    .await)
 }
 
 /// The ClusterVersion.

@@ -59,6 +59,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "drydock-cli",
         &[
+            "drydock-agent",
             "drydock-api",
             "drydock-forecast",
             "drydock-hub",

@@ -42,6 +42,7 @@ fn draft(name: &str, release: &str, used: i64) -> Draft {
         description: format!("It was asked for {used} times in the last 24 hours."),
         action: "Find out who uses it, and have them use its successor".to_owned(),
         verify: format!("kubectl get apirequestcount {name} -o jsonpath='{{.status.currentHour}}'"),
+        reference: None,
         resources: vec![object("apiserver.openshift.io", "APIRequestCount", name)],
     }
 }

@@ -71,6 +71,7 @@ fn draft(uid: &'static str, name: &str, level: Level, what: &str, condition: &Fo
             condition.type_()
         ),
         verify: format!("kubectl get clusteroperator {name}"),
+        reference: None,
         resources: vec![object("config.openshift.io", "ClusterOperator", name)],
     }
 }

@@ -1,9 +1,12 @@
 //! What ClusterVersion says about an update (insights.md, sections 2.2 and 2.5), and the risks of the target.
 
+use std::collections::BTreeMap;
+
 use drydock_api::conditions::{AnyCondition, ForeignCondition, find, is_false, is_true};
+use drydock_api::fact::Fact;
 use drydock_api::insights::{ImpactType, Level, ResourceReference};
 use drydock_api::openshift::ClusterVersion;
-use drydock_api::openshift::cluster_version::ConditionalUpdate;
+use drydock_api::openshift::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -11,9 +14,17 @@ use super::draft::{Draft, object};
 use super::{Question, is_minor_update};
 use crate::finding::Finding;
 
+/// The most queries that are evaluated for one target, and how long each may be.
+const MOST_QUERIES: usize = 32;
+const LONGEST_QUERY: usize = 16 << 10;
 const VERIFY: &str = "kubectl get clusterversion version -o jsonpath='{.status.conditions}'";
 
-pub(super) fn findings(cluster: &ClusterVersion, question: Question<'_>, now: Timestamp) -> Vec<Finding> {
+pub(super) fn findings(
+    cluster: &ClusterVersion,
+    question: Question<'_>,
+    evaluated: &BTreeMap<String, Fact<bool>>,
+    now: Timestamp,
+) -> Vec<Finding> {
     let conditions = cluster
         .status
         .as_ref()
@@ -32,7 +43,7 @@ pub(super) fn findings(cluster: &ClusterVersion, question: Question<'_>, now: Ti
                 not_upgradeable(conditions).filter(|_| is_minor_update(cluster, target)),
             ];
             let mut drafts: Vec<_> = of_target.into_iter().flatten().collect();
-            drafts.extend(of_updates(cluster, target));
+            drafts.extend(of_updates(cluster, target, evaluated));
             drafts
         }
     };
@@ -52,6 +63,7 @@ fn draft(uid: &'static str, level: Level, impact_type: ImpactType, summary: Stri
         description: String::new(),
         action: action.to_owned(),
         verify: VERIFY.to_owned(),
+        reference: None,
         resources: cluster_version(),
     }
 }
@@ -156,7 +168,11 @@ fn not_upgradeable(conditions: &[ForeignCondition]) -> Option<Draft> {
 }
 
 /// Whether the target is offered, and its risks: each is a finding of its own, so that nobody accepts all with one.
-fn of_updates(cluster: &ClusterVersion, target: &str) -> Vec<Draft> {
+fn of_updates(
+    cluster: &ClusterVersion,
+    target: &str,
+    evaluated: &BTreeMap<String, Fact<bool>>,
+) -> Vec<Draft> {
     let Some(status) = &cluster.status else {
         return Vec::new();
     };
@@ -168,12 +184,11 @@ fn of_updates(cluster: &ClusterVersion, target: &str) -> Vec<Draft> {
     {
         return Vec::new();
     }
-    let mut conditional = status.conditional_updates.iter();
-    if let Some(update) = conditional.find(|update| is_target(update.release.version.as_ref())) {
+    if let Some(update) = conditional_update(cluster, target) {
         return if is_true(&update.conditions, "Recommended") {
             Vec::new()
         } else {
-            risks(update, target)
+            risks(update, target, evaluated)
         };
     }
     if is_false(&status.conditions, "RetrievedUpdates") {
@@ -190,32 +205,85 @@ fn of_updates(cluster: &ClusterVersion, target: &str) -> Vec<Draft> {
     )]
 }
 
-fn risks(update: &ConditionalUpdate, target: &str) -> Vec<Draft> {
+/// The conditional update to a version, if it is one.
+fn conditional_update<'a>(cluster: &'a ClusterVersion, target: &str) -> Option<&'a ConditionalUpdate> {
+    let mut updates = cluster.status.as_ref()?.conditional_updates.iter();
+    updates.find(|update| update.release.version.as_deref() == Some(target))
+}
+
+/// The queries by which the risks of a target apply to the cluster, as PromQL: they are to be evaluated by its own Prometheus.
+pub fn risk_queries(cluster: &ClusterVersion, target: &str) -> Vec<String> {
+    let update =
+        conditional_update(cluster, target).filter(|update| !is_true(&update.conditions, "Recommended"));
+    let risks = update.map(|update| update.risks.as_slice()).unwrap_or_default();
+    let queries = risks.iter().filter_map(query).map(str::to_owned);
+    queries.take(MOST_QUERIES).collect()
+}
+
+/// The query of a risk: that of the first rule which is one. A risk with the rule Always has none.
+fn query(risk: &ConditionalUpdateRisk) -> Option<&str> {
+    let rules = risk.other.get("matchingRules")?.as_array()?;
+    let is = |rule: &Value, type_: &str| rule.get("type").and_then(Value::as_str) == Some(type_);
+    if rules.iter().any(|rule| is(rule, "Always")) {
+        return None;
+    }
+    let rule = rules.iter().find(|rule| is(rule, "PromQL"))?;
+    let query = rule.pointer("/promql/promql")?.as_str()?;
+    Some(query).filter(|query| query.len() <= LONGEST_QUERY)
+}
+
+/// What the cluster's Prometheus says of a risk, if it was asked and has an answer.
+fn applies(risk: &ConditionalUpdateRisk, evaluated: &BTreeMap<String, Fact<bool>>) -> Option<bool> {
+    evaluated.get(query(risk)?)?.as_ref().ok().copied()
+}
+
+fn risks(update: &ConditionalUpdate, target: &str, evaluated: &BTreeMap<String, Fact<bool>>) -> Vec<Draft> {
     let recommended = find(&update.conditions, "Recommended");
     let why = recommended.map(said).unwrap_or_default();
     let action = "Read what the risk is, and whether it applies to this cluster";
-    let level = if recommended.is_some_and(AnyCondition::is_false) {
+    let is_said_to_apply = recommended.is_some_and(AnyCondition::is_false);
+    let level = if is_said_to_apply {
         Level::Warning
     } else {
         Level::Unknown
     };
+    // Of several OpenShift does not say which applies. That none does, although it says that one does, is taken for a moment between two looks.
+    let apply: Vec<Option<bool>> = update.risks.iter().map(|risk| applies(risk, evaluated)).collect();
+    let is_contradiction = is_said_to_apply && apply.iter().all(|applies| *applies == Some(false));
     let drafts: Vec<_> = update
         .risks
         .iter()
-        .map(|risk| {
+        .zip(apply)
+        .map(|(risk, applies)| {
+            let (level, summary, note) = match applies {
+                Some(false) if !is_contradiction => (
+                    Level::Info,
+                    format!(
+                        "The risk {} of {target} does not apply to this cluster",
+                        risk.name
+                    ),
+                    "The cluster's Prometheus says that it does not apply.",
+                ),
+                Some(true) => (
+                    Level::Warning,
+                    format!(
+                        "{target} has the risk {}, which applies to this cluster",
+                        risk.name
+                    ),
+                    "The cluster's Prometheus says that it applies.",
+                ),
+                _ => (level, format!("{target} has the risk {}", risk.name), ""),
+            };
             let url = risk.other.get("url").and_then(Value::as_str).unwrap_or_default();
             let mut resources = cluster_version();
             resources.push(object("", "UpdateRisk", &risk.name));
+            let parts = [risk.message.as_str(), url, why.as_str(), note];
+            let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             Draft {
-                description: format!("{}\n{url}\n{why}", risk.message),
+                description: parts.join("\n"),
+                reference: Some(url.to_owned()),
                 resources,
-                ..draft(
-                    "update-risk",
-                    level,
-                    ImpactType::Unknown,
-                    format!("{target} has the risk {}", risk.name),
-                    action,
-                )
+                ..draft("update-risk", level, ImpactType::Unknown, summary, action)
             }
         })
         .collect();

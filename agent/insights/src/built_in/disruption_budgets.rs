@@ -28,7 +28,7 @@ pub fn blocked_namespaces(budgets: &[PodDisruptionBudget]) -> BTreeSet<String> {
 }
 
 /// Does a budget let none of its pods be evicted?
-fn is_blocking(budget: &PodDisruptionBudget) -> bool {
+pub(super) fn is_blocking(budget: &PodDisruptionBudget) -> bool {
     let status = budget.status.as_ref();
     status.is_some_and(|status| status.expected_pods > 0 && status.disruptions_allowed <= 0)
 }
@@ -65,6 +65,7 @@ fn draft(budget: &PodDisruptionBudget, pods: &[Pod]) -> Draft {
             "Get the pods of the budget to be healthy again".to_owned()
         },
         verify: format!("kubectl get poddisruptionbudget {name} -n {namespace}"),
+        reference: None,
         resources: vec![ResourceReference {
             group: Some("policy".to_owned()),
             kind: "PodDisruptionBudget".to_owned(),
@@ -74,7 +75,7 @@ fn draft(budget: &PodDisruptionBudget, pods: &[Pod]) -> Draft {
     }
 }
 
-fn is_of(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
+pub(super) fn is_of(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
     let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
     pod.namespace() == budget.namespace()
         && selector.is_some_and(|selector| {
@@ -90,11 +91,15 @@ fn words(pod: &Pod) -> String {
         .as_ref()
         .and_then(|spec| spec.node_name.clone())
         .unwrap_or_else(|| "no node".to_owned());
+    format!("pod {} on {node}, of {}", pod.name_any(), owner(pod))
+}
+
+/// Whose a pod is, for people.
+pub(super) fn owner(pod: &Pod) -> String {
     let owners = pod.owner_references();
     let owner = owners.iter().find(|owner| owner.controller == Some(true));
-    let owner = owner.map_or_else(
+    owner.map_or_else(
         || "nobody".to_owned(),
         |owner| format!("{} {}", owner.kind, owner.name),
-    );
-    format!("pod {} on {node}, of {owner}", pod.name_any())
+    )
 }

@@ -21,6 +21,8 @@ pub(super) struct Draft {
     pub action: String,
     /// How to see whether it still is so.
     pub verify: String,
+    /// Where to read about it.
+    pub reference: Option<String>,
     pub resources: Vec<ResourceReference>,
 }
 
@@ -46,10 +48,18 @@ impl Draft {
             remediation: Some(Remediation {
                 action: Some(self.action),
                 verify: Some(self.verify),
+                reference: self.reference.filter(|reference| is_address(reference)),
                 ..Remediation::default()
             }),
         }
     }
+}
+
+/// Only addresses that a browser opens without asking a program, and that the definition takes.
+fn is_address(reference: &str) -> bool {
+    const LONGEST: usize = 512;
+    let is_web = reference.starts_with("https://") || reference.starts_with("http://");
+    is_web && reference.len() <= LONGEST && !reference.contains(char::is_whitespace)
 }
 
 fn rounded(now: Timestamp) -> Timestamp {

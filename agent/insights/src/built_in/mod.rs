@@ -1,36 +1,61 @@
 //! The agent's own informers: what the cluster's objects say about an update. Each finding says what can be done, and by which command one
 //! sees whether it still is so.
 
+mod alerts;
 mod api_removals;
+mod capacity;
 mod cluster_operators;
 mod cluster_version;
 mod disruption_budgets;
 mod draft;
+mod drains;
+mod etcd;
+mod installed_operators;
+mod nodes;
 mod pools;
+mod quantity;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::openshift::{APIRequestCount, ClusterOperator, ClusterVersion, MachineConfigPool};
+use drydock_api::olm::ClusterServiceVersion;
+use drydock_api::openshift::{APIRequestCount, ClusterOperator, ClusterVersion, Etcd, MachineConfigPool};
+use drydock_api::prometheus::Alert;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::core::PartialObjectMeta;
 
 use crate::finding::Finding;
 use crate::hooks::Answer;
 use crate::informer_name::InformerName;
 use crate::merge::Attempt;
+pub use capacity::NodeLoads;
+pub use cluster_version::risk_queries;
 pub use disruption_budgets::blocked_namespaces;
+pub use drains::draining_nodes;
 
 /// One of the agent's own informers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BuiltIn {
+    /// Alerts that fire.
+    Alerts,
     /// What ClusterVersion says, with the risks of the target.
     ClusterVersion,
     /// What ClusterOperators say.
     ClusterOperators,
+    /// What etcd's operator says.
+    Etcd,
+    /// Operators of OLM that are not meant for the target.
+    InstalledOperators,
     /// What MachineConfigPools say.
     MachineConfigPools,
+    /// Whether there is room for the pods of nodes that are drained.
+    NodeCapacity,
+    /// What nodes say, and what those wait for that are drained.
+    Nodes,
     /// PodDisruptionBudgets that let no pod be evicted.
     PodDisruptionBudgets,
     /// APIs that the target no longer has, and that are still used.
@@ -61,14 +86,63 @@ pub struct BuiltInFacts {
     pub pods: Fact<Vec<Pod>>,
     /// APIRequestCounts.
     pub requests: Fact<Vec<APIRequestCount>>,
+    /// Alerts that are pending or fire.
+    pub alerts: Fact<Vec<Alert>>,
+    /// Nodes.
+    pub nodes: Fact<Vec<Node>>,
+    /// The nodes of [`draining_nodes`], with their pods.
+    pub draining: Fact<Vec<DrainingNode>>,
+    /// What the pods of each node ask for.
+    pub loads: Fact<NodeLoads>,
+    /// What the operator of etcd says.
+    pub etcd: Fact<Etcd>,
+    /// The ClusterServiceVersions of OLM, without those that it has copied.
+    pub installed: Fact<Vec<PartialObjectMeta<ClusterServiceVersion>>>,
+    /// Whether the cluster's Prometheus says that risks apply, by the queries of [`risk_queries`].
+    pub risks: BTreeMap<String, Fact<bool>>,
+}
+
+impl BuiltInFacts {
+    /// Those of a cluster of which nothing else has been asked for.
+    pub fn of(cluster: Fact<ClusterVersion>) -> Self {
+        Self {
+            cluster,
+            operators: Err(Unread::NotAsked),
+            pools: Err(Unread::NotAsked),
+            budgets: Err(Unread::NotAsked),
+            pods: Err(Unread::NotAsked),
+            requests: Err(Unread::NotAsked),
+            alerts: Err(Unread::NotAsked),
+            nodes: Err(Unread::NotAsked),
+            draining: Err(Unread::NotAsked),
+            loads: Err(Unread::NotAsked),
+            etcd: Err(Unread::NotAsked),
+            installed: Err(Unread::NotAsked),
+            risks: BTreeMap::new(),
+        }
+    }
+}
+
+/// A node that is being drained, and its pods.
+#[derive(Clone, Debug)]
+pub struct DrainingNode {
+    /// Its name.
+    pub name: String,
+    /// All of its pods.
+    pub pods: Vec<Pod>,
 }
 
 impl BuiltIn {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 10] = [
+        Self::Alerts,
         Self::ClusterVersion,
         Self::ClusterOperators,
+        Self::Etcd,
+        Self::InstalledOperators,
         Self::MachineConfigPools,
+        Self::NodeCapacity,
+        Self::Nodes,
         Self::PodDisruptionBudgets,
         Self::ApiRemovals,
     ];
@@ -76,9 +150,14 @@ impl BuiltIn {
     /// Its name.
     pub fn name(self) -> InformerName {
         InformerName::built_in(match self {
+            Self::Alerts => "alerts",
             Self::ClusterVersion => "cluster-version",
             Self::ClusterOperators => "cluster-operators",
+            Self::Etcd => "etcd",
+            Self::InstalledOperators => "installed-operators",
             Self::MachineConfigPools => "machine-config-pools",
+            Self::NodeCapacity => "node-capacity",
+            Self::Nodes => "nodes",
             Self::PodDisruptionBudgets => "pod-disruption-budgets",
             Self::ApiRemovals => "api-removals",
         })
@@ -103,11 +182,38 @@ impl BuiltIn {
             fact.as_ref().map_err(Clone::clone)
         }
         Ok(match self {
-            Self::ClusterVersion => cluster_version::findings(read(&facts.cluster)?, question, now),
+            Self::Alerts => alerts::findings(read(&facts.alerts)?, read(&facts.cluster)?, question, now),
+            Self::ClusterVersion => {
+                cluster_version::findings(read(&facts.cluster)?, question, &facts.risks, now)
+            }
             Self::ClusterOperators => {
                 cluster_operators::findings(read(&facts.operators)?, read(&facts.cluster)?, question, now)
             }
+            Self::Etcd => etcd::findings(read(&facts.etcd)?, now),
+            Self::InstalledOperators => match question {
+                Question::Status => Vec::new(),
+                Question::Plan(target) => installed_operators::findings(read(&facts.installed)?, target, now),
+            },
             Self::MachineConfigPools => pools::findings(read(&facts.pools)?, now),
+            Self::NodeCapacity => match question {
+                Question::Status => Vec::new(),
+                Question::Plan(_) => {
+                    let (nodes, pools) = (read(&facts.nodes)?, read(&facts.pools)?);
+                    capacity::findings(nodes, pools, read(&facts.loads)?, now)
+                }
+            },
+            Self::Nodes => {
+                let (all, pools) = (read(&facts.nodes)?, read(&facts.pools)?);
+                let mut found = nodes::findings(all, pools, question, now);
+                if matches!(question, Question::Status) {
+                    found.extend(drains::findings(
+                        read(&facts.draining)?,
+                        read(&facts.budgets)?,
+                        now,
+                    ));
+                }
+                found
+            }
             Self::PodDisruptionBudgets => {
                 disruption_budgets::findings(read(&facts.budgets)?, read(&facts.pods)?, now)
             }

@@ -59,6 +59,7 @@ fn draft(uid: &'static str, name: &str, level: Level, summary: String, action: S
         description: String::new(),
         action,
         verify: format!("kubectl get machineconfigpool {name}"),
+        reference: None,
         resources: vec![object(
             "machineconfiguration.openshift.io",
             "MachineConfigPool",

@@ -3,6 +3,11 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod alerts;
+mod components;
+mod nodes;
+mod risks;
+
 const NOW: &str = "2026-01-05T08:07:00Z";
 
 fn now() -> Timestamp {
@@ -45,6 +50,13 @@ fn facts() -> BuiltInFacts {
         budgets: Ok(Vec::new()),
         pods: Ok(Vec::new()),
         requests: Ok(Vec::new()),
+        alerts: Ok(Vec::new()),
+        nodes: Ok(Vec::new()),
+        draining: Ok(Vec::new()),
+        loads: Ok(NodeLoads::default()),
+        etcd: Ok(Etcd::default()),
+        installed: Ok(Vec::new()),
+        risks: BTreeMap::new(),
     }
 }
 

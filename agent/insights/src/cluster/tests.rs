@@ -137,3 +137,46 @@ fn pools_name_the_nodes_that_they_wait_for() {
     let unread: Fact<Vec<PartialObjectMeta<Node>>> = Err(Unread::Failed("refused".to_owned()));
     assert!(pools(&[&worker], &unread, true)[0].progress.is_err());
 }
+
+/// requested → downloading → preconditions → started, as ClusterVersion says it.
+#[test]
+fn an_update_starts_step_by_step() {
+    let asked = json!({"desiredUpdate": {"version": "4.14.5"}});
+    let with = |generation: i64, conditions: Value| {
+        let mut cluster = cluster(&asked, "Completed");
+        cluster.metadata.generation = Some(generation);
+        let status = cluster.status.as_mut().unwrap();
+        status.observed_generation = Some(2);
+        status.conditions = serde_json::from_value(conditions).unwrap();
+        control_plane(&cluster, NOW.parse().unwrap()).unwrap().start
+    };
+    let accepted = |status: &str, reason: &str| json!([{"type": "ReleaseAccepted", "status": status, "reason": reason, "message": "m"}]);
+    let refused = |step: &'static str, why: &str| Start::Refused {
+        step,
+        why: why.to_owned(),
+    };
+    for (generation, conditions, meant) in [
+        (3, accepted("True", "PayloadLoaded"), Start::Requested),
+        (2, json!([]), Start::Requested),
+        (2, accepted("Unknown", "RetrievePayload"), Start::Downloading),
+        (2, accepted("True", "PayloadLoaded"), Start::Preconditions),
+        (
+            2,
+            accepted("False", "RetrievePayload"),
+            refused("its release cannot be downloaded", "RetrievePayload: m"),
+        ),
+        (
+            2,
+            accepted("False", "VerifyPayloadVersion"),
+            refused("its release cannot be verified", "VerifyPayloadVersion: m"),
+        ),
+        (
+            2,
+            accepted("False", "PreconditionChecks"),
+            refused("preconditions do not hold", "PreconditionChecks: m"),
+        ),
+    ] {
+        assert_eq!(with(generation, conditions.clone()), meant, "{conditions}");
+    }
+    assert_eq!(progress_of(&json!({}), "Partial").start, Start::Started);
+}

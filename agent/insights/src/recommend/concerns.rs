@@ -1,6 +1,7 @@
 //! What alerts say about any update.
 
 use drydock_api::fact::{Fact, Unread};
+use drydock_api::insights::ImpactType;
 use drydock_api::prometheus::Alert;
 use serde::Serialize;
 
@@ -171,6 +172,32 @@ fn judge(alerts: &[Alert]) -> Vec<Concern> {
         acceptance_name: String::new(),
     }));
     found
+}
+
+/// What an alert that fires says about any update.
+pub struct AlertConcern {
+    /// It is one of those that suggest significant issues.
+    pub is_critical: bool,
+    /// What it is about.
+    pub impact: ImpactType,
+    /// What it says.
+    pub details: String,
+}
+
+/// What an alert says about any update; nothing if it does not fire, or does not matter.
+pub fn of_alert(alert: &Alert) -> Option<AlertConcern> {
+    if alert.label("alertname").is_empty() || alert.state == "pending" {
+        return None;
+    }
+    let group = Group::of(alert)?;
+    Some(AlertConcern {
+        is_critical: group == Group::Critical,
+        impact: match group {
+            Group::Critical | Group::UpdatePrecheck => ImpactType::Unknown,
+            _ => ImpactType::UpdateSpeed,
+        },
+        details: details(alert, group),
+    })
 }
 
 /// Whether a budget is named: alerts about budgets do not name theirs in their texts.

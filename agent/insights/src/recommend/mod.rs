@@ -16,6 +16,7 @@ use drydock_api::prometheus::Alert;
 use serde::Serialize;
 
 pub use choice::{Choice, NotFound, choose};
+pub(crate) use concerns::of_alert as concern_of_alert;
 pub use concerns::{Concern, ConcernStatus};
 pub use targets::{NotRecommended, ReleaseGroup, TargetRelease, Unreadable};
 

@@ -17,11 +17,12 @@ pub const NO_RUNBOOK: &str = "<alert does not have a runbook_url annotation>";
 pub fn insights(alerts: &[Alert], started: Option<Timestamp>) -> Vec<Insight> {
     alerts
         .iter()
-        .filter_map(|alert| insight(alert, started))
+        .filter_map(|alert| of_alert(alert, started))
         .collect()
 }
 
-fn insight(alert: &Alert, started: Option<Timestamp>) -> Option<Insight> {
+/// The insight of an alert, if it matters.
+pub fn of_alert(alert: &Alert, started: Option<Timestamp>) -> Option<Insight> {
     let name = alert.label("alertname");
     let level = level(alert)?;
     if name.is_empty() || alert.state == "pending" {

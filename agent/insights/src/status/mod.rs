@@ -5,7 +5,7 @@ mod availability;
 mod control_plane;
 mod health;
 mod history;
-mod keys;
+pub(crate) mod keys;
 mod node_state;
 mod nodes;
 mod operators;
@@ -19,12 +19,16 @@ use drydock_api::openshift::cluster_version::ClusterVersionStatus;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-pub(crate) use alerts::{description, first, runbook};
+pub(crate) use alerts::{description, first, of_alert, runbook};
+pub(crate) use availability::Availability;
 pub use control_plane::{ControlPlane, ControlPlaneAssessment};
 pub use history::Versions;
 pub use node_state::{NodeAssessment, NodeEstimate, NodePhase};
 pub use nodes::NodeStatus;
+pub(crate) use nodes::{is_being_updated, is_degraded, is_draining};
+pub(crate) use operators::counts as operator_counts;
 pub use operators::{OperatorCounts, UpdatingOperator};
+pub(crate) use pools::sort_into_pools;
 pub use pools::{NodeCounts, PoolAssessment, PoolStatus};
 
 use crate::estimate::{Method, PoolEstimate};
@@ -35,7 +39,7 @@ use crate::times;
 /// The condition that says whether a cluster updates.
 const PROGRESSING: &str = "Progressing";
 /// The pool of the control plane's nodes.
-const MASTER: &str = "master";
+pub(crate) const MASTER: &str = "master";
 /// The pool of all other nodes.
 const WORKER: &str = "worker";
 

@@ -177,8 +177,13 @@ fn pool_config(pool: &MachineConfigPool) -> &str {
         .unwrap_or_default()
 }
 
+/// Whether a node has not got yet what it is to get: then it is not available for a while.
+pub fn is_being_updated(node: &Node) -> bool {
+    annotation(node, keys::CURRENT_CONFIG) != annotation(node, keys::DESIRED_CONFIG) || is_draining(node)
+}
+
 /// Whether a node that is being updated is drained. While its daemon has not noticed yet that it has something to do, it is about to be.
-fn is_draining(node: &Node) -> bool {
+pub fn is_draining(node: &Node) -> bool {
     let (desired, last) = (
         annotation(node, keys::DESIRED_DRAIN),
         annotation(node, keys::LAST_DRAIN),
@@ -190,7 +195,8 @@ fn is_draining(node: &Node) -> bool {
     is_wanted || annotation(node, keys::STATE) == keys::DONE
 }
 
-fn is_degraded(node: &Node) -> bool {
+/// Whether the daemon of a node has failed.
+pub fn is_degraded(node: &Node) -> bool {
     let state = annotation(node, keys::STATE);
     !annotation(node, keys::DESIRED_CONFIG).is_empty()
         && [keys::DEGRADED, keys::UNRECONCILABLE].contains(&state)

@@ -1,7 +1,7 @@
 //! The operators of an update.
 
 use drydock_api::conditions::{AnyCondition, ForeignCondition, find};
-use drydock_api::fact::Fact;
+use drydock_api::fact::{Fact, Unread};
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::openshift::ClusterOperator;
 use jiff::Timestamp;
@@ -126,6 +126,17 @@ pub fn assess(
     let only_nodes_left = found.counts.total - found.counts.updated == 1;
     found.last_progress = nodes_since.filter(|_| only_nodes_left).or(found.last_progress);
     found
+}
+
+/// How many operators of the release have a version, whatever else they say.
+pub fn counts(operators: &[ClusterOperator], target: &str) -> OperatorCounts {
+    let unread = Err(Unread::NotAsked);
+    let mut counts = OperatorCounts::default();
+    for operator in operators.iter().filter(|operator| is_platform(operator)) {
+        counts.total += 1;
+        counts.updated += usize::from(is_updated(operator, &operator.name_any(), target, &unread));
+    }
+    counts
 }
 
 impl Operators {

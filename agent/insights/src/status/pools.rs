@@ -153,7 +153,10 @@ pub fn assess(
 }
 
 /// Which nodes are in which pool: the one of the control plane comes first, then those of their own, then the one of all others.
-fn sort_into_pools<'a>(pools: &[MachineConfigPool], nodes: &'a [Node]) -> BTreeMap<String, Vec<&'a Node>> {
+pub fn sort_into_pools<'a>(
+    pools: &[MachineConfigPool],
+    nodes: &'a [Node],
+) -> BTreeMap<String, Vec<&'a Node>> {
     let mut selectors: Vec<_> = pools
         .iter()
         .filter_map(|pool| {

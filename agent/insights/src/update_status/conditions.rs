@@ -30,13 +30,58 @@ pub struct ControlPlaneProgress {
     pub target: String,
     /// Whether it has it.
     pub is_reconciled: bool,
+    /// How far it is in being started.
+    pub start: Start,
     /// What keeps it.
     pub pause: Pause,
+}
+
+/// How far an update is before anything is updated (insights.md, section 5, point 2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// It has been asked for, and OpenShift has not looked at that yet.
+    Requested,
+    /// Its release is downloaded and verified.
+    Downloading,
+    /// What must hold before it is checked.
+    Preconditions,
+    /// OpenShift does not do it: at which step, and why not.
+    Refused {
+        /// The step.
+        step: &'static str,
+        /// Why not, in OpenShift's words.
+        why: String,
+    },
+    /// It has started.
+    Started,
+}
+
+impl Start {
+    /// What is said of the control plane's update to a version.
+    fn words(&self, target: &str) -> String {
+        match self {
+            Self::Requested => {
+                format!("{target} has been requested: the cluster-version-operator has not looked at it yet")
+            }
+            Self::Downloading => {
+                format!("{target} has been requested: its release is being downloaded and verified")
+            }
+            Self::Preconditions => format!(
+                "{target} has been requested: its release is verified, and preconditions are being checked"
+            ),
+            Self::Refused { step, why } => {
+                format!("{target} has been requested, and does not start: {step}: {why}")
+            }
+            Self::Started => format!("the control plane is being updated to {target}"),
+        }
+    }
 }
 
 /// How far a pool is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolProgress {
+    /// How many nodes it has.
+    pub nodes: usize,
     /// Nodes that are not what they should be, in order.
     pub outdated: Vec<String>,
     /// Nodes of them that have been given what they should become.
@@ -107,11 +152,7 @@ pub(super) fn of_control_plane(progress: &Fact<ControlPlaneProgress>) -> [Said; 
         format!("the control plane does not run {target} yet"),
     );
     let active = match paused(&progress.pause, "the control plane") {
-        None => active(
-            TRUE,
-            "ControlPlaneUpdateActive",
-            format!("the control plane is being updated to {target}"),
-        ),
+        None => active(TRUE, "ControlPlaneUpdateActive", progress.start.words(target)),
         Some((reason, message)) => active(FALSE, reason, message),
     };
     [waits, active]

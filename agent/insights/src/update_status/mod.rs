@@ -3,6 +3,8 @@
 //! It is also the memory: what an informer has found, and since when, is read from it again after a restart.
 
 mod bound;
+mod cause;
+mod completion;
 mod conditions;
 mod placement;
 mod settle;
@@ -23,7 +25,10 @@ use crate::informer_name::InformerName;
 use crate::merge::InformerRecord;
 pub(crate) use bound::size;
 pub use bound::{BYTES, MAX_INFORMERS};
-pub use conditions::{ControlPlaneProgress, Pause, PoolProgress};
+pub use cause::causes;
+use completion::Completion;
+pub(crate) use completion::percent;
+pub use conditions::{ControlPlaneProgress, Pause, PoolProgress, Start};
 use placement::Placed;
 pub use placement::records;
 pub use settle::settled;
@@ -39,6 +44,8 @@ pub struct Observed<'a> {
     pub records: &'a Records,
     /// How far the control plane is.
     pub control_plane: Fact<ControlPlaneProgress>,
+    /// How many percent of its operators have the version.
+    pub operators_percent: Option<i64>,
     /// The pools of workers.
     pub pools: Vec<ObservedPool>,
     /// The update, while there is one.
@@ -69,7 +76,8 @@ pub fn assemble(
     let dropped = bounded.dropped.clone();
     let mut placed = Placed::of(bounded.records, &observed.pools);
     let unresolved = std::mem::take(&mut placed.unresolved);
-    let status = UpdateStatusStatus {
+    let completion = Completion { previous, observed };
+    let mut status = UpdateStatusStatus {
         update: observed.update.clone().map(|update| OngoingUpdate {
             estimated_finish: estimated_finish(observed.records),
             ..update
@@ -77,6 +85,7 @@ pub fn assemble(
         informers: summaries(observed.records, &dropped),
         control_plane: drydock_api::insights::ControlPlaneStatus {
             update_informers: placed.control_plane,
+            completion_percent: completion.of_control_plane(),
             conditions: control_plane_conditions(previous, observed, &unresolved, now),
         },
         worker_pools: observed
@@ -88,11 +97,13 @@ pub fn assemble(
                 pool: pool.pool.clone(),
                 uid: pool.uid.clone(),
                 update_informers,
+                completion_percent: completion.of_pool(pool),
                 conditions: pool_conditions(previous, observed, pool, now),
             })
             .collect(),
         conditions: completeness(previous, &dropped, now),
     };
+    cause::fold(&mut status);
     match previous {
         Some(previous) => settled(previous, status),
         None => status,

@@ -1,10 +1,12 @@
 use drydock_api::conditions::find;
 use drydock_api::fact::Unread;
 use drydock_api::insights::{
-    FailurePolicy, Impact, ImpactType, InformerState, Insight, Level, Remediation, Scope, ScopeType,
+    FailurePolicy, Impact, ImpactType, InformerState, Insight, Level, Remediation, ResourceReference, Scope,
+    ScopeType,
 };
 
 use super::*;
+use crate::built_in::BuiltIn;
 use crate::finding::Finding;
 use crate::hooks::Answer;
 use crate::merge::{Attempt, Stage, merge};
@@ -52,9 +54,18 @@ fn finding(uid: &str, level: Level, pools: &[&str], acquired: i64) -> Finding {
 }
 
 fn record(informer: &str, previous: &InformerRecord, findings: Vec<Finding>, seconds: i64) -> InformerRecord {
+    recorded(&name(informer), previous, findings, seconds)
+}
+
+fn recorded(
+    informer: &InformerName,
+    previous: &InformerRecord,
+    findings: Vec<Finding>,
+    seconds: i64,
+) -> InformerRecord {
     let attempt = Attempt::Answered(Answer::Success(findings));
     merge(
-        &name(informer),
+        informer,
         previous,
         &attempt,
         FailurePolicy::Fail,
@@ -67,6 +78,7 @@ fn progress(is_reconciled: bool, pause: Pause) -> ControlPlaneProgress {
     ControlPlaneProgress {
         target: "4.14.4".to_owned(),
         is_reconciled,
+        start: Start::Started,
         pause,
     }
 }
@@ -74,6 +86,7 @@ fn progress(is_reconciled: bool, pause: Pause) -> ControlPlaneProgress {
 fn workers(outdated: &[&str], updating: &[&str], pause: Pause) -> PoolProgress {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     PoolProgress {
+        nodes: 4,
         outdated: owned(outdated),
         updating: owned(updating),
         pause,
@@ -84,6 +97,7 @@ fn observed(records: &Records) -> Observed<'_> {
     Observed {
         records,
         control_plane: Ok(progress(false, Pause::No)),
+        operators_percent: None,
         pools: vec![ObservedPool {
             api_version: "machineconfiguration.openshift.io/v1".to_owned(),
             pool: pool("worker"),
@@ -102,6 +116,119 @@ fn observed(records: &Records) -> Observed<'_> {
 fn shown(conditions: &[Condition], kind: &str) -> String {
     let condition = find(conditions, kind).unwrap();
     format!("{} {}", condition.status, condition.reason)
+}
+
+/// A restart of the operators, or a node that joins, is no step back; another target begins anew.
+#[test]
+fn progress_never_runs_backwards() {
+    let records = Records::new();
+    let with = |percent: Option<i64>, outdated: &[&str], target: &str| {
+        let mut seen = observed(&records);
+        seen.operators_percent = percent;
+        seen.pools[0].progress = Ok(workers(outdated, &[], Pause::No));
+        seen.update.as_mut().unwrap().target = target.to_owned();
+        seen
+    };
+    let percents = |status: &UpdateStatusStatus| {
+        (
+            status.control_plane.completion_percent,
+            status.worker_pools[0].completion_percent,
+        )
+    };
+    let first = assemble(None, &with(Some(97), &["a"], "4.14.4"), at(0));
+    assert_eq!(percents(&first), (Some(97), Some(75)));
+    let back = assemble(Some(&first), &with(Some(10), &["a", "b", "c"], "4.14.4"), at(60));
+    assert_eq!(percents(&back), (Some(97), Some(75)));
+    let unread = assemble(Some(&back), &with(None, &["a"], "4.14.4"), at(90));
+    assert_eq!(percents(&unread), (Some(97), Some(75)));
+    let on = assemble(Some(&unread), &with(Some(98), &[], "4.14.4"), at(120));
+    assert_eq!(percents(&on), (Some(98), Some(100)));
+    let other = assemble(Some(&on), &with(Some(3), &["a"], "4.14.5"), at(180));
+    assert_eq!(percents(&other), (Some(3), Some(75)));
+    let mut over = with(None, &[], "4.14.4");
+    over.update = None;
+    assert_eq!(percents(&assemble(Some(&on), &over, at(240))), (None, None));
+}
+
+/// A node that is down takes the operators with it that run on it: it is the one to look at.
+#[test]
+fn effects_are_folded_under_their_cause() {
+    let of = |kind: &str, object: &str, uid: &str, words: &str| {
+        let mut finding = finding(uid, Level::Warning, &[], 0);
+        finding.impact.description = Some(words.to_owned());
+        finding.scope.resources = vec![ResourceReference {
+            group: None,
+            kind: kind.to_owned(),
+            namespace: None,
+            name: object.to_owned(),
+        }];
+        finding
+    };
+    let node = of("Node", "node-1.example", "node-unavailable", "");
+    let dns = "DNS default is degraded: pods on node-1.example.";
+    let operators = vec![
+        of("ClusterOperator", "dns", "operator-degraded", dns),
+        of(
+            "ClusterOperator",
+            "etcd",
+            "operator-degraded",
+            "pods on node-11.example",
+        ),
+    ];
+    let strange = vec![of("ClusterOperator", "x", "operator-degraded", dns)];
+    let reported = |name: InformerName, findings| {
+        let record = recorded(&name, &InformerRecord::default(), findings, 0);
+        (name, record)
+    };
+    let records = Records::from([
+        reported(BuiltIn::Nodes.name(), vec![node]),
+        reported(BuiltIn::ClusterOperators.name(), operators),
+        reported(name("stranger"), strange),
+    ]);
+    let status = assemble(None, &observed(&records), at(0));
+    let informers = &status.control_plane.update_informers;
+    let cause = informers
+        .iter()
+        .find(|informer| informer.name == "drydock.nodes")
+        .unwrap();
+    let uuid = cause.insights[0].uuid.clone();
+    let caused: Vec<_> = informers
+        .iter()
+        .flat_map(|informer| &informer.insights)
+        .filter_map(|insight| {
+            Some((
+                insight.scope.resources[0].name.clone(),
+                insight.caused_by.clone()?,
+            ))
+        })
+        .collect();
+    assert_eq!(caused, [("dns".to_owned(), uuid)]);
+}
+
+/// requested → downloading → preconditions → started, and where it stops.
+#[test]
+fn an_update_that_does_not_start_says_at_which_step() {
+    for (start, words) in [
+        (Start::Requested, "has not looked at it yet"),
+        (Start::Downloading, "is being downloaded and verified"),
+        (Start::Preconditions, "preconditions are being checked"),
+        (
+            Start::Refused {
+                step: "its release cannot be verified",
+                why: "VerificationFailed: no signature".to_owned(),
+            },
+            "4.14.4 has been requested, and does not start: its release cannot be verified: VerificationFailed: no signature",
+        ),
+        (Start::Started, "the control plane is being updated to 4.14.4"),
+    ] {
+        let records = Records::new();
+        let mut seen = observed(&records);
+        seen.control_plane.as_mut().unwrap().start = start;
+        let status = assemble(None, &seen, at(0));
+        let active = find(&status.control_plane.conditions, "UpdateActive").unwrap();
+        assert!(active.message.contains(words), "{}", active.message);
+        assert_eq!(active.reason, "ControlPlaneUpdateActive");
+    }
 }
 
 #[test]

@@ -20,6 +20,7 @@ use tower::service_fn;
 
 use super::super::*;
 use super::json;
+use crate::monitoring::EndpointConfig;
 
 const BEGIN: &str = "2026-01-05T08:00:00Z";
 
@@ -126,12 +127,15 @@ impl TestCluster {
         let registry = prometheus::Registry::new();
         let (publisher, writer) =
             publisher(client.clone(), self.clock.clone(), "drydock-agent", &registry).unwrap();
+        let network = network(Arc::clone(&self.informers), Arc::clone(&self.hooks));
+        let monitoring = Monitoring::new(client.clone(), network.clone(), EndpointConfig::default());
         let context = Context {
             client,
+            monitoring: Arc::new(monitoring),
             clock: self.clock.clone(),
             publisher,
             metrics: Metrics::register(&registry).unwrap(),
-            network: network(Arc::clone(&self.informers), Arc::clone(&self.hooks)),
+            network,
         };
         let settings = InsightsSettings {
             off: if self.has_built_in {

@@ -130,6 +130,11 @@ async fn what_the_agent_itself_has_found_about_an_update_ends_with_it() {
         "ClusterVersion does not say whether it fails"
     );
     let before = status(&cluster).await;
+    assert!(
+        before.informers.iter().all(|informer| informer.message.is_none()),
+        "{:?}",
+        before.informers
+    );
     tokio::time::sleep(2 * MINUTE).await;
     let later = status(&cluster).await;
     assert_eq!(later.control_plane, before.control_plane);

@@ -67,7 +67,7 @@ pub async fn collect(server: &Server, collection: &Collection<'_>) -> anyhow::Re
         collection.acceptance.accept.is_empty(),
         "the cluster has no UpdatePlans, which say what is accepted: install drydock-agent with its insights"
     );
-    let facts = live::built_in_facts(&server.client).await?;
+    let facts = live::built_in_facts(server, &target).await?;
     let checks = pre_checks::of_objects(&facts, &target, now());
     print::note(&computed(of, &checks));
     Ok(checks)

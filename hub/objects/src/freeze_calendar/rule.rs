@@ -96,13 +96,7 @@ impl Rule {
                         .then_some(())
                         .ok_or_else(|| format!("{}: give the month of DTSTART", wrong()))?;
                 }
-                "BYMONTHDAY" => {
-                    for number in value.split(',') {
-                        let number = within(number, -31, 31).filter(|number| *number != 0);
-                        let number = number.and_then(|number| i8::try_from(number).ok());
-                        rule.days.push(DayOfMonth::Number(number.ok_or_else(wrong)?));
-                    }
-                }
+                "BYMONTHDAY" => rule.days = days_of_month(value).ok_or_else(wrong)?,
                 _ => return Err(wrong()),
             }
         }
@@ -286,6 +280,15 @@ impl Rule {
         }
         dates
     }
+}
+
+/// The days of BYMONTHDAY.
+fn days_of_month(text: &str) -> Option<Vec<DayOfMonth>> {
+    let day = |text: &str| {
+        let number = within(text, -31, 31).filter(|number| *number != 0)?;
+        i8::try_from(number).ok().map(DayOfMonth::Number)
+    };
+    text.split(',').map(day).collect()
 }
 
 /// A day of the month, if it has it.

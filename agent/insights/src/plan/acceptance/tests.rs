@@ -22,6 +22,7 @@ fn insight(uuid: &str, level: Level) -> Insight {
         },
         remediation: None,
         carried_over: None,
+        caused_by: None,
     }
 }
 

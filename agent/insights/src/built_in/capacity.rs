@@ -1,0 +1,181 @@
+//! Is there room for the pods of nodes that are drained? Requests of pods against what nodes have, as the scheduler counts (insights.md,
+//! section 5, pre-check CapacityReservation).
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+use drydock_api::insights::{ImpactType, Level};
+use drydock_api::openshift::MachineConfigPool;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Pod, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use kube::ResourceExt;
+
+use super::draft::{Draft, object};
+use super::quantity;
+use crate::estimate::max_unavailable;
+use crate::finding::Finding;
+use crate::status::{MASTER, sort_into_pools};
+
+/// Processors in thousandths, and memory in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Resources {
+    cpu: u128,
+    memory: u128,
+}
+
+impl AddAssign for Resources {
+    fn add_assign(&mut self, other: Self) {
+        self.cpu = self.cpu.saturating_add(other.cpu);
+        self.memory = self.memory.saturating_add(other.memory);
+    }
+}
+
+impl Resources {
+    fn read(quantities: Option<&BTreeMap<String, Quantity>>) -> Option<Self> {
+        let read = |name: &str| quantity::thousandths(&quantities?.get(name)?.0);
+        Some(Self {
+            cpu: read("cpu")?,
+            memory: read("memory")? / 1000,
+        })
+    }
+
+    fn requested(of: Option<&ResourceRequirements>) -> Self {
+        let requests = of.and_then(|of| of.requests.as_ref());
+        let read = |name: &str| quantity::thousandths(&requests?.get(name)?.0);
+        Self {
+            cpu: read("cpu").unwrap_or_default(),
+            memory: read("memory").unwrap_or_default() / 1000,
+        }
+    }
+
+    fn without(self, other: Self) -> Self {
+        Self {
+            cpu: self.cpu.saturating_sub(other.cpu),
+            memory: self.memory.saturating_sub(other.memory),
+        }
+    }
+
+    fn max(self, other: Self) -> Self {
+        Self {
+            cpu: self.cpu.max(other.cpu),
+            memory: self.memory.max(other.memory),
+        }
+    }
+}
+
+/// What the pods of each node ask for, added up pod by pod, so that not all of them are in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeLoads(BTreeMap<String, Load>);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Load {
+    all: Resources,
+    /// Those that go elsewhere when the node is drained.
+    moving: Resources,
+}
+
+impl NodeLoads {
+    /// Counts a pod.
+    pub fn add(&mut self, pod: &Pod) {
+        let Some(spec) = &pod.spec else {
+            return;
+        };
+        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+        let Some(node) = spec
+            .node_name
+            .as_ref()
+            .filter(|_| !matches!(phase, Some("Succeeded" | "Failed")))
+        else {
+            return;
+        };
+        let mut running = Resources::default();
+        for container in &spec.containers {
+            running += Resources::requested(container.resources.as_ref());
+        }
+        // Those that initialize run one after the other, and before the others.
+        let first = spec.init_containers.iter().flatten();
+        let first = first.map(|container| Resources::requested(container.resources.as_ref()));
+        let asked = first.fold(running, Resources::max);
+        let owners = pod.owner_references().iter();
+        let stays = owners
+            .filter(|owner| owner.controller == Some(true))
+            .any(|owner| matches!(owner.kind.as_str(), "DaemonSet" | "Node"));
+        let load = self.0.entry(node.clone()).or_default();
+        load.all += asked;
+        if !stays {
+            load.moving += asked;
+        }
+    }
+
+    fn of(&self, node: &str) -> Load {
+        self.0.get(node).copied().unwrap_or_default()
+    }
+}
+
+pub(super) fn findings(
+    nodes: &[Node],
+    pools: &[MachineConfigPool],
+    loads: &NodeLoads,
+    now: Timestamp,
+) -> Vec<Finding> {
+    let by_pool = sort_into_pools(pools, nodes);
+    let workers = pools.iter().filter(|pool| pool.name_any() != MASTER);
+    let drafts = workers.filter_map(|pool| {
+        let nodes = by_pool.get(&pool.name_any())?;
+        let at_a_time = max_unavailable(pool.spec.max_unavailable().as_ref(), nodes.len());
+        short(&pool.name_any(), nodes, loads, at_a_time)
+    });
+    drafts.map(|draft| draft.finding(now)).collect()
+}
+
+/// Is there no room for the pods of the fullest nodes on the others of the pool? Where a node does not say what it has, nothing is known.
+fn short(pool: &str, nodes: &[&Node], loads: &NodeLoads, at_a_time: usize) -> Option<Draft> {
+    let mut known: Vec<(Load, Resources, bool)> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let status = node.status.as_ref();
+        let has = Resources::read(status.and_then(|status| status.allocatable.as_ref()))?;
+        let load = loads.of(&node.name_any());
+        let is_open = node
+            .spec
+            .as_ref()
+            .is_none_or(|spec| spec.unschedulable != Some(true));
+        known.push((load, has.without(load.all), is_open));
+    }
+    known.sort_by_key(|(load, _, _)| std::cmp::Reverse(load.moving));
+    let (drained, others) = known.split_at(at_a_time.min(known.len()));
+    let mut moving = Resources::default();
+    drained.iter().for_each(|(load, _, _)| moving += load.moving);
+    let mut free = Resources::default();
+    let open = others.iter().filter(|(_, _, is_open)| *is_open);
+    open.for_each(|(_, left, _)| free += *left);
+    let is_short = moving.cpu > free.cpu || moving.memory > free.memory;
+    is_short.then(|| draft(pool, moving, free, drained.len()))
+}
+
+fn draft(pool: &str, moving: Resources, free: Resources, drained: usize) -> Draft {
+    Draft {
+        uid: "capacity-short",
+        level: Level::Warning,
+        impact_type: ImpactType::ClusterCapacity,
+        summary: format!("Pool {pool} has no room for the pods of nodes that are drained"),
+        description: format!(
+            "Nodes drained at a time: {drained}. Their pods ask for {}; the other nodes of the pool have {} free.",
+            words(moving),
+            words(free)
+        ),
+        action: format!("Add a node to pool {pool}, or remove pods, before the update"),
+        verify: "kubectl get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.allocatable.cpu,MEMORY:.status.allocatable.memory".to_owned(),
+        reference: None,
+        resources: vec![object("machineconfiguration.openshift.io", "MachineConfigPool", pool)],
+    }
+}
+
+fn words(resources: Resources) -> String {
+    const MEBIBYTE: u128 = 1 << 20;
+    format!(
+        "{}m CPU and {}Mi memory",
+        resources.cpu,
+        resources.memory / MEBIBYTE
+    )
+}

@@ -1,0 +1,106 @@
+//! What nodes wait for that are being drained (insights.md, section 5, point 3): pods, the budgets that keep them, and whose they are. Since when
+//! is what is remembered of the finding.
+
+use drydock_api::insights::{ImpactType, Level};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::ResourceExt;
+
+use super::DrainingNode;
+use super::disruption_budgets::{is_blocking, is_of, owner};
+use super::draft::Draft;
+use super::nodes::node;
+use crate::finding::Finding;
+use crate::status::is_draining;
+
+/// How many pods are named.
+const SHOWN: usize = 5;
+/// How many nodes are looked at: each is a request.
+const MOST_NODES: usize = 16;
+/// After how many minutes the machine config operator calls a drain failed.
+const PATIENCE: i64 = 60;
+
+/// The nodes that are being drained: their pods have to be read.
+pub fn draining_nodes(nodes: &[Node]) -> Vec<String> {
+    let draining = nodes.iter().filter(|node| is_draining(node));
+    draining.map(ResourceExt::name_any).take(MOST_NODES).collect()
+}
+
+pub(super) fn findings(
+    draining: &[DrainingNode],
+    budgets: &[PodDisruptionBudget],
+    now: Timestamp,
+) -> Vec<Finding> {
+    let drafts = draining.iter().map(|draining| draft(draining, budgets));
+    drafts.map(|draft| draft.finding(now)).collect()
+}
+
+fn draft(draining: &DrainingNode, budgets: &[PodDisruptionBudget]) -> Draft {
+    let name = &draining.name;
+    let mut left: Vec<(bool, String)> = draining
+        .pods
+        .iter()
+        .filter(|pod| is_evicted(pod))
+        .map(|pod| words(pod, budgets))
+        .collect();
+    // Those that are kept first: they are why it takes so long.
+    left.sort_by(|one, other| (other.0, &one.1).cmp(&(one.0, &other.1)));
+    let kept = left.iter().filter(|(is_kept, _)| *is_kept).count();
+    let mut lines: Vec<String> = left.iter().take(SHOWN).map(|(_, words)| words.clone()).collect();
+    if left.len() > SHOWN {
+        lines.push(format!("and {} more", left.len() - SHOWN));
+    }
+    let summary = match (left.len(), kept) {
+        (0, _) => format!("Node {name} is being drained: no pod is left"),
+        (pods, 0) => format!("Node {name} is being drained: pods left: {pods}"),
+        (pods, kept) => format!("Node {name} is being drained: pods left: {pods}, kept by a budget: {kept}"),
+    };
+    Draft {
+        uid: "node-draining",
+        level: Level::Status,
+        impact_type: ImpactType::UpdateSpeed,
+        summary,
+        description: lines.join("\n"),
+        action: format!(
+            "Nothing for {PATIENCE} minutes; then get the pods that are kept another replica, or delete them"
+        ),
+        verify: format!("kubectl get pods -A --field-selector spec.nodeName={name}"),
+        reference: None,
+        resources: vec![node(name)],
+    }
+}
+
+/// Pods of DaemonSets and of the kubelet itself stay, and those that have ended are no hindrance.
+fn is_evicted(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    let is_over = matches!(phase, Some("Succeeded" | "Failed"));
+    let stays = pod
+        .owner_references()
+        .iter()
+        .any(|owner| owner.controller == Some(true) && matches!(owner.kind.as_str(), "DaemonSet" | "Node"));
+    !is_over && !stays
+}
+
+/// Is it kept by a budget, and what is said of it?
+fn words(pod: &Pod, budgets: &[PodDisruptionBudget]) -> (bool, String) {
+    let name = format!("{}/{}", pod.namespace().unwrap_or_default(), pod.name_any());
+    let of = owner(pod);
+    if let Some(deleted) = &pod.metadata.deletion_timestamp {
+        let words = format!(
+            "pod {name}, of {of}, is terminating, and was to have ended by {}",
+            deleted.0
+        );
+        return (false, words);
+    }
+    let budget = budgets
+        .iter()
+        .find(|budget| is_blocking(budget) && is_of(budget, pod));
+    match budget {
+        Some(budget) => (
+            true,
+            format!("pod {name}, of {of}, is kept by budget {}", budget.name_any()),
+        ),
+        None => (false, format!("pod {name}, of {of}")),
+    }
+}

@@ -1,0 +1,98 @@
+//! What nodes say (insights.md, section 2.5): those that are not available, whose daemon has failed, or that somebody has cordoned.
+
+use drydock_api::insights::{ImpactType, Level, ResourceReference};
+use drydock_api::openshift::MachineConfigPool;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+
+use super::Question;
+use super::draft::{Draft, object};
+use crate::finding::Finding;
+use crate::status::{Availability, is_being_updated, is_degraded, keys, sort_into_pools};
+
+pub(super) fn findings(
+    nodes: &[Node],
+    pools: &[MachineConfigPool],
+    question: Question<'_>,
+    now: Timestamp,
+) -> Vec<Finding> {
+    let by_pool = sort_into_pools(pools, nodes);
+    let of_pools = pools.iter().flat_map(|pool| {
+        let nodes = by_pool.get(&pool.name_any());
+        nodes.into_iter().flatten().map(move |node| (*node, pool))
+    });
+    let drafts = of_pools.flat_map(|(node, pool)| {
+        let cordoned = cordoned(node).filter(|_| matches!(question, Question::Plan(_)));
+        [degraded(node), unavailable(node, pool, now), cordoned]
+    });
+    drafts.flatten().map(|draft| draft.finding(now)).collect()
+}
+
+pub(super) fn node(name: &str) -> ResourceReference {
+    object("", "Node", name)
+}
+
+fn draft(uid: &'static str, name: &str, level: Level, summary: String, action: String) -> Draft {
+    Draft {
+        uid,
+        level,
+        impact_type: ImpactType::UpdateSpeed,
+        summary,
+        description: String::new(),
+        action,
+        verify: format!("kubectl get node {name}"),
+        reference: None,
+        resources: vec![node(name)],
+    }
+}
+
+fn degraded(node: &Node) -> Option<Draft> {
+    let name = node.name_any();
+    is_degraded(node).then(|| Draft {
+        impact_type: ImpactType::UpdateStalled,
+        description: keys::annotation(node, keys::REASON).to_owned(),
+        ..draft(
+            "node-degraded",
+            &name,
+            Level::Error,
+            format!("Node {name} cannot be configured"),
+            format!("Look at the log of the machine-config-daemon on node {name}"),
+        )
+    })
+}
+
+/// A node that is being updated is not available for a while, and says so itself.
+fn unavailable(node: &Node, pool: &MachineConfigPool, now: Timestamp) -> Option<Draft> {
+    let availability = Availability::of(node, pool);
+    let is_stuck = availability.is_serious(now) && !is_being_updated(node);
+    let name = node.name_any();
+    is_stuck.then(|| Draft {
+        description: availability.description(),
+        ..draft(
+            "node-unavailable",
+            &name,
+            Level::Warning,
+            availability.summary(&name),
+            format!("Get node {name} to be ready again, or remove it"),
+        )
+    })
+}
+
+/// No pod can move to it, and nobody says until when.
+fn cordoned(node: &Node) -> Option<Draft> {
+    let is_cordoned = node
+        .spec
+        .as_ref()
+        .is_some_and(|spec| spec.unschedulable == Some(true));
+    let name = node.name_any();
+    (is_cordoned && !is_being_updated(node)).then(|| {
+        draft(
+            "node-cordoned",
+            &name,
+            Level::Warning,
+            format!("Node {name} is cordoned: pods of nodes that are drained cannot move to it"),
+            format!("Make it schedulable: kubectl uncordon {name}"),
+        )
+    })
+}

@@ -1,0 +1,167 @@
+//! Nodes: how they are, what drained ones wait for, and whether there is room for their pods.
+
+use super::*;
+
+fn worker(name: &str, change: &Value) -> Node {
+    let mut node = json!({
+        "metadata": {"name": name, "labels": {"node-role.kubernetes.io/worker": ""}, "annotations": {
+            "machineconfiguration.openshift.io/currentConfig": "x", "machineconfiguration.openshift.io/desiredConfig": "x",
+            "machineconfiguration.openshift.io/state": "Done",
+        }},
+        "spec": {},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi"}, "conditions": [
+            {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-05T07:00:00Z"},
+        ]},
+    });
+    json_patch::merge(&mut node, change);
+    read(node)
+}
+
+fn worker_pool(max_unavailable: i32) -> MachineConfigPool {
+    read(json!({
+        "metadata": {"name": "worker"},
+        "spec": {"maxUnavailable": max_unavailable, "nodeSelector": {"matchLabels": {"node-role.kubernetes.io/worker": ""}}},
+    }))
+}
+
+#[test]
+fn nodes_that_are_gone_broken_or_cordoned() {
+    let ready = |status: &str, since: &str| json!({"status": {"conditions": [{"type": "Ready", "status": status, "lastTransitionTime": since}]}});
+    let updating = json!({"machineconfiguration.openshift.io/desiredConfig": "y"});
+    let facts = BuiltInFacts {
+        pools: Ok(vec![worker_pool(1)]),
+        nodes: Ok(vec![
+            worker("a", &json!({})),
+            worker("b", &ready("Unknown", "2026-01-05T08:03:00Z")),
+            worker("c", &ready("Unknown", "2026-01-05T08:02:00Z")),
+            worker("d", &json!({"spec": {"unschedulable": true}})),
+            worker(
+                "e",
+                &json!({"spec": {"unschedulable": true}, "metadata": {"annotations": updating}}),
+            ),
+            worker(
+                "f",
+                &json!({"metadata": {"annotations": {"machineconfiguration.openshift.io/state": "Degraded"}}}),
+            ),
+        ]),
+        ..facts()
+    };
+    let words = |question| {
+        let found = found(BuiltIn::Nodes, &facts, question).into_iter();
+        found
+            .map(|(uid, level, summary)| format!("{uid} {} {summary}", level.as_str()))
+            .collect::<Vec<_>>()
+    };
+    let always = [
+        "node-unavailable Warning Node c is not ready",
+        "node-degraded Error Node f cannot be configured",
+    ];
+    assert_eq!(words(Question::Status), always);
+    let before = words(Question::Plan("4.14.4"));
+    assert_eq!(before.len(), 3);
+    assert!(
+        before[1].starts_with("node-cordoned Warning Node d is cordoned"),
+        "{before:?}"
+    );
+}
+
+#[test]
+fn a_node_that_is_drained_says_which_pods_it_waits_for_and_whose_they_are() {
+    let drain = json!({"metadata": {"annotations": {
+        "machineconfiguration.openshift.io/desiredConfig": "y",
+        "machineconfiguration.openshift.io/desiredDrain": "drain-y", "machineconfiguration.openshift.io/lastAppliedDrain": "uncordon-x",
+    }}});
+    let pod = |name: &str, owner: &str, more: &Value| -> Pod {
+        let mut pod = json!({
+            "metadata": {"name": name, "namespace": "ns", "labels": {"app": name}, "ownerReferences": [
+                {"apiVersion": "v1", "kind": owner, "name": "o", "uid": "u", "controller": true},
+            ]},
+            "spec": {"nodeName": "a", "containers": []}, "status": {"phase": "Running"},
+        });
+        json_patch::merge(&mut pod, more);
+        read(pod)
+    };
+    let nodes = vec![worker("a", &drain), worker("b", &json!({}))];
+    assert_eq!(draining_nodes(&nodes), ["a"]);
+    let budget: PodDisruptionBudget = read(json!({
+        "metadata": {"name": "db", "namespace": "ns"}, "spec": {"selector": {"matchLabels": {"app": "kept"}}},
+        "status": {"expectedPods": 2, "currentHealthy": 2, "desiredHealthy": 2, "disruptionsAllowed": 0},
+    }));
+    let draining = DrainingNode {
+        name: "a".to_owned(),
+        pods: vec![
+            pod("agent", "DaemonSet", &json!({})),
+            pod("done", "Job", &json!({"status": {"phase": "Succeeded"}})),
+            pod(
+                "going",
+                "ReplicaSet",
+                &json!({"metadata": {"deletionTimestamp": "2026-01-05T07:57:00Z"}}),
+            ),
+            pod("kept", "StatefulSet", &json!({})),
+        ],
+    };
+    let facts = BuiltInFacts {
+        pools: Ok(vec![worker_pool(1)]),
+        nodes: Ok(nodes),
+        draining: Ok(vec![draining]),
+        budgets: Ok(vec![budget]),
+        ..facts()
+    };
+    let Attempt::Answered(Answer::Success(findings)) =
+        BuiltIn::Nodes.attempt(&facts, Question::Status, now())
+    else {
+        panic!("it has an answer");
+    };
+    assert_eq!(findings[0].impact.level, Level::Status);
+    assert_eq!(
+        findings[0].impact.summary,
+        "Node a is being drained: pods left: 2, kept by a budget: 1"
+    );
+    assert_eq!(
+        findings[0].impact.description.as_deref(),
+        Some(
+            "pod ns/kept, of StatefulSet o, is kept by budget db\npod ns/going, of ReplicaSet o, is terminating, and was to have ended by 2026-01-05T07:57:00Z"
+        )
+    );
+}
+
+#[test]
+fn a_pool_without_room_for_the_pods_of_drained_nodes() {
+    let pod = |node: &str, cpu: &str, owner: &str| -> Pod {
+        read(json!({
+            "metadata": {"name": "p", "namespace": "ns", "ownerReferences": [
+                {"apiVersion": "v1", "kind": owner, "name": "o", "uid": "u", "controller": true},
+            ]},
+            "spec": {
+                "nodeName": node, "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}],
+                "initContainers": [{"name": "i", "resources": {"requests": {"cpu": "100m"}}}],
+            },
+        }))
+    };
+    let with = |max_unavailable: i32, pods: &[Pod], nodes: Vec<Node>| {
+        let mut loads = NodeLoads::default();
+        pods.iter().for_each(|pod| loads.add(pod));
+        let facts = BuiltInFacts {
+            pools: Ok(vec![worker_pool(max_unavailable)]),
+            nodes: Ok(nodes),
+            loads: Ok(loads),
+            ..facts()
+        };
+        uids(BuiltIn::NodeCapacity, &facts, Question::Plan("4.14.4"))
+    };
+    let three = || ["a", "b", "c"].map(|name| worker(name, &json!({}))).to_vec();
+    let half = ["a", "b", "c"].map(|node| pod(node, "2", "ReplicaSet"));
+    let most = ["a", "b", "c"].map(|node| pod(node, "3", "ReplicaSet"));
+    let daemons = ["a", "b", "c"].map(|node| pod(node, "3", "DaemonSet"));
+    let short = ["capacity-short"];
+    assert!(with(1, &half, three()).is_empty());
+    assert_eq!(with(2, &half, three()), short);
+    assert_eq!(with(1, &most, three()), short);
+    assert!(with(1, &daemons, three()).is_empty());
+    let mut cordoned = three();
+    cordoned[1].spec.as_mut().unwrap().unschedulable = Some(true);
+    cordoned[2].spec.as_mut().unwrap().unschedulable = Some(true);
+    assert_eq!(with(1, &half, cordoned), short);
+    let silent = vec![worker("a", &json!({"status": {"allocatable": null}}))];
+    assert!(with(1, &most, silent).is_empty(), "what a node has is not known");
+}
