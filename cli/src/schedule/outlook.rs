@@ -91,6 +91,7 @@ impl Run {
         config: &UpgradeConfig,
         settings: &Settings,
         maintenance: PlannedMaintenance,
+        after: Option<&UpgradeJob>,
     ) -> Self {
         let start = maintenance.start;
         let stage = |maintenance| Stage::Planned(Some(maintenance));
@@ -106,6 +107,16 @@ impl Run {
             };
         };
         let version = version::highest(available);
+        if let Some(after) = after
+            && maintenance.left_out.is_none()
+        {
+            let would = Would::AwaitEnd(after.name_any());
+            return Self {
+                version,
+                stage: stage(maintenance),
+                ..Self::without_job(Some(start), would)
+            };
+        }
         let job = upgrade_job(config, settings, start, version.clone());
         let simulation = simulate(cluster.observe(job, cluster.now.max(start)));
         let would = match &maintenance.left_out {
@@ -132,7 +143,7 @@ pub fn runs(cluster: &ObservedCluster, config: &UpgradeConfig) -> Vec<Run> {
         .collect();
     // The schedule has one run at a time: as long as that has not started, it is the next one.
     if controlled.is_none_or(has_started) {
-        runs.push(next(cluster, config));
+        runs.push(next(cluster, config, controlled));
     }
     runs.sort_by_key(|run| run.start.unwrap_or(Timestamp::MAX));
     runs
@@ -163,8 +174,8 @@ pub fn current_job<'a>(cluster: &'a ObservedCluster, config: &'a UpgradeConfig) 
     jobs.find(|known| known.name_any() == job && known.namespace() == config.namespace())
 }
 
-/// The next maintenance.
-fn next(cluster: &ObservedCluster, config: &UpgradeConfig) -> Run {
+/// The next maintenance, after an UpgradeJob of the schedule that runs.
+fn next(cluster: &ObservedCluster, config: &UpgradeConfig, after: Option<&UpgradeJob>) -> Run {
     let not_run = |next: &NextDecision| {
         let (_, reason) = next.readiness();
         let message = next.to_string();
@@ -182,7 +193,7 @@ fn next(cluster: &ObservedCluster, config: &UpgradeConfig) -> Run {
     };
     match unread(cluster) {
         Some(why) => Run::without_job(Some(first.start), Would::NotKnown(why)),
-        None => Run::planned(cluster, config, &outlook.settings, first),
+        None => Run::planned(cluster, config, &outlook.settings, first, after),
     }
 }
 

@@ -19,6 +19,8 @@ pub enum Would {
     BeSuspended,
     /// It would be left out, or skipped, because of a window; in words.
     BeLeftOut(String),
+    /// It has no UpgradeJob before the one of this name has ended.
+    AwaitEnd(String),
     /// It would wait until the cluster is healthy.
     AwaitHealth(String),
     /// It would wait for another upgrade, or for a correction of its UpgradeJob.
@@ -55,6 +57,7 @@ impl Would {
             Self::GoOn(_) => "GoOn",
             Self::BeSuspended => "Suspended",
             Self::BeLeftOut(_) => "SuspensionWindow",
+            Self::AwaitEnd(_) => "AwaitEnd",
             Self::AwaitHealth(_) => "Unhealthy",
             Self::Wait { reason, .. } | Self::Fail { reason, .. } => reason,
             Self::NotRun { reason, .. } => reason,
@@ -106,6 +109,10 @@ impl fmt::Display for Would {
             Self::GoOn(how) => write!(formatter, "go on: {how}"),
             Self::BeSuspended => write!(formatter, "be left out: {}", LeftOut::BySchedule),
             Self::BeLeftOut(why) => write!(formatter, "be left out: {why}"),
+            Self::AwaitEnd(job) => write!(
+                formatter,
+                "be created once UpgradeJob {job} has ended, if its time is not over then"
+            ),
             Self::AwaitHealth(why) => write!(formatter, "wait until the cluster is healthy: {why}"),
             // Conditions are statements: it waits for something.
             Self::Wait { message, .. } => match message.strip_prefix("waits ") {

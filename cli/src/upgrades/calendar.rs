@@ -119,14 +119,14 @@ fn frozen(upgrade: &ManagedClustersUpgrade, index: usize, freeze: &Freeze, now: 
     let (from, to): (Timestamp, Timestamp) = (freeze.from.parse().ok()?, freeze.to.parse().ok()?);
     let reason = table::printable(&freeze.reason);
     let whom = match freeze.cluster_selector {
-        Some(_) => "some clusters",
-        None => "clusters",
+        Some(_) => "Some clusters of",
+        None => "All clusters of",
     };
     let mut event = event(upgrade, &format!("freeze-{index}"), now);
     event
         .add_property("DTSTART", moment(from))
         .add_property("DTEND", moment(to))
-        .summary(&format!("No {whom} of {} are started: {reason}", name(upgrade)));
+        .summary(&format!("{whom} {} are not started: {reason}", name(upgrade)));
     Some(event.done())
 }
 

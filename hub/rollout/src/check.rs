@@ -8,7 +8,10 @@ use drydock_names::names::{EndState, WorkKind};
 use thiserror::Error;
 
 use crate::assess::rollout_since;
-use crate::{Action, ClusterRow, Plan, RecordedOutcome, Rollout, Spec, Uid, VersionFeedback, Work};
+use crate::{
+    Action, ActionJobState, ClusterRow, Plan, RecordedOutcome, Rollout, Spec, Uid, VersionFeedback, Work,
+    WorkFeedback,
+};
 
 /// A rule that a plan would break.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -52,7 +55,7 @@ pub fn check(rollout: &Rollout, rows: &BTreeMap<ClusterName, ClusterRow>, plan: 
         .filter(|cluster| !check.in_flight(cluster))
         .collect();
     if !starts.is_empty() {
-        check.starts(&starts, &mut violations);
+        check.starts(plan, &starts, &mut violations);
     }
     check.upgrades(plan, &mut violations);
     for action in &plan.actions {
@@ -67,15 +70,16 @@ struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    fn starts(&self, starts: &BTreeSet<&ClusterName>, violations: &mut Vec<Violation>) {
+    fn starts(&self, plan: &Plan, starts: &BTreeSet<&ClusterName>, violations: &mut Vec<Violation>) {
         let canaries_wait = self.canaries_wait();
         for name in starts {
             self.start(name, canaries_wait, violations);
         }
         if let Ok(spec) = &self.rollout.spec {
             let limit = spec.strategy.slots(self.selected());
-            let holds_slot =
-                |(name, row): &(&ClusterName, &ClusterRow)| self.in_flight(name) || row.may_hide_work();
+            let holds_slot = |(name, row): &(&ClusterName, &ClusterRow)| {
+                self.in_flight(name) && !self.waits_between(plan, name) || row.may_hide_work()
+            };
             let running = self.rows.iter().filter(holds_slot).count();
             if running + starts.len() > limit {
                 violations.push(Violation::TooMany {
@@ -291,6 +295,24 @@ impl<'a> Check<'a> {
             && self
                 .own(name)
                 .all(|(_, work)| work.outcome.is_none() && !self.is_recorded(name, work))
+    }
+
+    /// Whether its action is done, and its upgrade does not follow with this plan.
+    fn waits_between(&self, plan: &Plan, name: &ClusterName) -> bool {
+        let is_done = |work: &Work| match &work.feedback {
+            WorkFeedback::ActionJobs(jobs) => {
+                work.available && jobs.iter().all(|job| job.state == ActionJobState::Succeeded)
+            }
+            _ => false,
+        };
+        let follows = plan.actions.iter().any(|action| match action {
+            Action::CreateWork(new) => new.cluster == *name,
+            _ => false,
+        });
+        !follows
+            && self
+                .own(name)
+                .all(|(kind, work)| kind == WorkKind::Pre && is_done(work))
     }
 
     fn is_complete(&self, spec: &Spec, name: &ClusterName) -> bool {

@@ -280,6 +280,10 @@ fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
                 "no waiting cluster would end before its start window closes or a freeze begins, the next one may start at {opens}"
             ),
         ),
+        Halt::AwaitingStartWindow { opens: Some(opens) } if report.awaits_canaries => (
+            reason::AWAITING_START_WINDOW,
+            format!("no start window of the canaries, for which all others wait, is open, the next one opens at {opens}"),
+        ),
         Halt::AwaitingStartWindow { opens: Some(opens) } => (
             reason::AWAITING_START_WINDOW,
             format!("no start window is open, the next one opens at {opens}"),

@@ -188,6 +188,8 @@ pub enum Reason {
     SpecInvalid,
     /// The version that the cluster runs is not known yet.
     ReadingVersion,
+    /// Another upgrade has the lock of the cluster, and which.
+    LockHeld(Arc<str>),
     /// The cluster does not show the target yet.
     WaitingForTarget(Option<Arc<str>>),
     /// The cluster is on its way; how far, or what it waits for.
@@ -263,6 +265,7 @@ impl Reason {
             Self::ActionDone => "ActionDone",
             Self::SpecInvalid => "SpecInvalid",
             Self::ReadingVersion => "ReadingVersion",
+            Self::LockHeld(_) => "LockHeld",
             Self::WaitingForTarget(_) => "WaitingForTarget",
             Self::Progressing(_) => "Progressing",
             Self::WaitingForClusterVersion => "WaitingForClusterVersion",
@@ -425,6 +428,7 @@ impl fmt::Display for Reason {
             Self::WaitingForTarget(Some(why)) => {
                 write!(f, "waiting until the cluster takes up the target: {why}")
             }
+            Self::LockHeld(holder) => write!(f, "waiting for {holder}, which has the lock of the cluster"),
             Self::Progressing(Some(how)) => write!(f, "upgrading: {how}"),
             Self::Unreadable(why) => {
                 write!(f, "the status feedback of the ManifestWork cannot be read: {why}")

@@ -32,6 +32,9 @@ pub struct SlotInputs {
     pub may_hide_works: usize,
     /// Those whose upgrade follows on their action.
     pub continuing: usize,
+    /// Those of them whose start times are closed: they hold no slot, as they may wait for days. How many are upgraded at a time is counted
+    /// on its own ([`upgrades_allowed`]).
+    pub closed: usize,
     /// Failures that spend the budget.
     pub failures: usize,
     /// Canaries that all others wait for.
@@ -62,6 +65,7 @@ impl SlotInputs {
             refused_starts: totals.refused_starts,
             may_hide_works: totals.may_hide_works,
             continuing: totals.continuing.len(),
+            closed: 0,
             failures: totals.failures,
             awaited_canaries: totals.awaited_canaries.0,
             complete_canaries: totals.awaited_canaries.1,
@@ -217,10 +221,11 @@ impl FreeSlots {
     pub fn new(limit: usize, inputs: &SlotInputs) -> Self {
         // Until it is known which works there are, each that there may be counts.
         let known = limit.saturating_sub(inputs.may_hide_works);
+        let taken = inputs.in_flight.saturating_sub(inputs.closed);
         Self {
-            free: known.saturating_sub(inputs.in_flight),
+            free: known.saturating_sub(taken),
             // A start that was refused keeps its slot, unless the limit was lowered meanwhile: it has begun nothing yet.
-            kept: known.saturating_sub(inputs.in_flight - inputs.refused_starts),
+            kept: known.saturating_sub(taken.saturating_sub(inputs.refused_starts)),
             is_canaries_turn: inputs.complete_canaries < inputs.awaited_canaries,
         }
     }
@@ -371,11 +376,19 @@ pub(crate) fn fill_slots(
     let is_open = |timetable: &Timetable| spec.strategy.start_times.opening(*timetable, now).is_open();
     let open: BTreeSet<Timetable> = timetables.into_iter().filter(is_open).collect();
     let limit = spec.strategy.slots(totals.selected);
-    let inputs = SlotInputs::of(totals);
+    let is_continuing = |timetable: &Timetable| open.contains(timetable);
+    let inputs = SlotInputs {
+        closed: totals
+            .continuing
+            .values()
+            .filter(|timetable| !is_continuing(timetable))
+            .count(),
+        ..SlotInputs::of(totals)
+    };
     let continuing = totals
         .continuing
         .iter()
-        .filter(|(_, timetable)| open.contains(timetable));
+        .filter(|(_, timetable)| is_continuing(timetable));
     let continuing = continuing.take(upgrades_allowed(limit, &inputs));
     let mut filled = Filled {
         limit,

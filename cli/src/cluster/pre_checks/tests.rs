@@ -64,7 +64,7 @@ fn a_cluster_without_findings_may_go() {
     );
     assert_eq!(
         computed("of objects in files", &checks),
-        "computed of objects in files, without drydock.machine-config-pools, drydock.pod-disruption-budgets, drydock.api-removals, whose \
+        "computed of objects in files, without drydock.alerts, drydock.etcd, drydock.installed-operators, drydock.machine-config-pools, drydock.node-capacity, drydock.nodes, drydock.pod-disruption-budgets, drydock.api-removals, whose \
          objects are not there: nothing is written, and nothing can be accepted\n"
     );
 }

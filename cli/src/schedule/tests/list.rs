@@ -180,7 +180,7 @@ fn what_runs_is_listed_before_what_comes_next() {
         [
             ("2026-11-25T07:00:00Z", "n", "Unhealthy"),
             ("2026-11-25T09:00:00Z", "b", "LockHeld"),
-            (NIGHT, "", "LockHeld"),
+            (NIGHT, "", "AwaitEnd"),
         ]
     );
 }

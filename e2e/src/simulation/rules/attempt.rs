@@ -229,12 +229,16 @@ impl RuleState {
 
     /// How many clusters an upgrade has in flight.
     pub(super) fn in_flight(&self, key: &str) -> usize {
-        let clusters = self.attempts.iter();
-        let running = clusters.filter(|(cluster, attempts)| {
+        self.clusters_in_flight(key).count()
+    }
+
+    /// The clusters that an upgrade has in flight, with their attempts.
+    pub(super) fn clusters_in_flight(&self, key: &str) -> impl Iterator<Item = (&str, &Attempt)> {
+        self.attempts.iter().filter_map(move |(cluster, attempts)| {
             let mut own = attempts.iter().filter(|attempt| attempt.key == key);
-            own.any(|attempt| self.is_in_flight(cluster, attempt))
-        });
-        running.count()
+            let attempt = own.find(|attempt| self.is_in_flight(cluster, attempt))?;
+            Some((cluster.as_str(), attempt))
+        })
     }
 
     pub(super) fn is_in_flight(&self, cluster: &str, attempt: &Attempt) -> bool {

@@ -45,6 +45,11 @@ fn release_of(goal: &Goal) -> Option<Version> {
 /// Whether a cluster with any of these labels may be started that takes this long at least, and must end in time: by the windows and
 /// freezes themselves, not as the hub puts them together.
 fn is_open(spec: &Spec, labels: &[Labels], needs: SignedDuration, now: Timestamp) -> bool {
+    openings(spec, labels, needs, now).contains(&true)
+}
+
+/// The same for each of the labels, and for the moments that the hub may take for the present.
+fn openings(spec: &Spec, labels: &[Labels], needs: SignedDuration, now: Timestamp) -> Vec<bool> {
     let times = &spec.strategy.start_times;
     let opens = |labels: &Labels, moment: Timestamp| {
         let selects =
@@ -71,9 +76,11 @@ fn is_open(spec: &Spec, labels: &[Labels], needs: SignedDuration, now: Timestamp
         !is_frozen && (is_always || own.any(|window| window.window.closes(moment).is_some_and(fits)))
     };
     let moments = [now - off(), now, now + off()];
-    labels
+    let opens = &opens;
+    let each = labels
         .iter()
-        .any(|labels| moments.iter().any(|moment| opens(labels, *moment)))
+        .flat_map(|labels| moments.iter().map(move |moment| opens(labels, *moment)));
+    each.collect()
 }
 
 impl RuleState {
@@ -329,11 +336,21 @@ impl Start<'_> {
     }
 
     fn by_limit(&self) -> Option<String> {
-        let running = self.seen.in_flight(&self.attempt.key);
+        let running = self.seen.clusters_in_flight(&self.attempt.key);
+        let running = running
+            .filter(|(cluster, attempt)| !self.may_wait_between(cluster, attempt))
+            .count();
         let limit = self.spec.strategy.slots(self.most_selected());
         breaks(running <= limit, || {
             format!("{running} clusters in flight, {limit} may be")
         })
+    }
+
+    /// Whether a cluster may have given its slot up: its action may be done, and its start times closed.
+    fn may_wait_between(&self, cluster: &str, attempt: &Attempt) -> bool {
+        let labels = self.seen.labels(cluster, self.now);
+        let openings = openings(self.spec, &labels, SignedDuration::ZERO, self.now);
+        attempt.works.keys().all(|kind| kind == "pre") && openings.contains(&false)
     }
 
     /// Whether the cluster is surely a canary that the others wait for.

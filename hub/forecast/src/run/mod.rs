@@ -172,6 +172,7 @@ impl<'a> Simulation<'a> {
             (is_closed(*index), *is_other, *started, *index)
         });
         let open = continuing.partition_point(|(_, _, index)| !is_closed(*index));
+        state.inputs.closed = continuing.len() - open;
         state.continuing = continuing;
         open.min(upgrades_allowed(self.limit, &state.inputs))
     }

@@ -1,5 +1,6 @@
 //! Upgrading a cluster through its ClusterVersion.
 
+use drydock_api::lock;
 use drydock_api::names::CLUSTER_VERSION;
 use drydock_api::ocm::manifest_work::{
     DeleteOption, Manifest, ManifestConfig, ManifestStatus, ManifestWorkSpec, ResourceIdentifier,
@@ -22,7 +23,11 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// Of our own role on the cluster, which the klusterlet aggregates into the work agent's.
 const ROLE: &str = "drydock-clusterversion";
 
-pub(super) const PATHS: [(&str, &str); 15] = [
+pub(super) const PATHS: [(&str, &str); 16] = [
+    (
+        "lock",
+        r".metadata.annotations.managedupgrade\.appuio\.io/upgrade-job",
+    ),
     ("generation", ".metadata.generation"),
     ("observedGeneration", ".status.observedGeneration"),
     ("version", ".status.history[0].version"),
@@ -271,6 +276,9 @@ pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> VersionFeedbac
             since: now,
         }),
         without_updates: is("retrievedUpdates", "False"),
+        locked_by: text(status, "lock")
+            .filter(|holder| !holder.is_empty())
+            .map(|holder| bounded(&lock::describe(&holder), MESSAGE).into()),
         blocked_by,
     }
 }

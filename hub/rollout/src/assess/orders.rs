@@ -21,15 +21,16 @@ impl ClusterView<'_> {
             StartKind::ByReading => Stage::Platform,
             StartKind::New | StartKind::ByReopening => self.first_stage()?,
         };
+        let method = self.method(spec);
         let revision = Revision {
             generation,
             rollout_since: since,
             goal: spec.goal.clone(),
-            method: self.method(spec),
+            method,
             timeout_seconds: stage.timeout(spec)?.as_secs(),
             started_at: self.new_attempt(),
             from: self.known_version().cloned(),
-            enforcement: self.enforcement_in(stage, &spec.goal),
+            enforcement: self.enforcement_in(stage, &spec.goal, method),
         };
         self.work(stage, revision)
     }
@@ -58,7 +59,7 @@ impl ClusterView<'_> {
     pub(super) fn revision_after(&self, lead: &Work, stage: Stage) -> Option<Revision> {
         let spec = self.spec();
         let mut revision = (**lead.revision.as_ref()?).clone();
-        revision.enforcement = self.enforcement_in(stage, &revision.goal);
+        revision.enforcement = self.enforcement_in(stage, &revision.goal, revision.method);
         match spec.and_then(|spec| stage.timeout(spec)) {
             Some(timeout) => revision.timeout_seconds = timeout.as_secs(),
             // An action stands in the spec alone.
@@ -97,17 +98,18 @@ impl ClusterView<'_> {
         })
     }
 
-    fn enforcement_in(&self, stage: Stage, goal: &Goal) -> Enforcement {
+    fn enforcement_in(&self, stage: Stage, goal: &Goal, method: UpgradeMethod) -> Enforcement {
         match stage {
-            Stage::Platform => self.enforcement(goal),
+            Stage::Platform => self.enforcement(goal, method),
             Stage::PreAction | Stage::Operators | Stage::PostAction => Enforcement::Enforced,
         }
     }
 
     /// Only a cluster that is known to be below the target is asked for it; every other one is read first. An image has no version
-    /// to compare.
-    fn enforcement(&self, goal: &Goal) -> Enforcement {
+    /// to compare. A ClusterVersion is always read first: somebody may have the lock of the cluster.
+    fn enforcement(&self, goal: &Goal, method: UpgradeMethod) -> Enforcement {
         match (self.known_version(), goal.version()) {
+            _ if method == UpgradeMethod::ClusterVersion => Enforcement::Observed,
             (_, None) => Enforcement::Enforced,
             (Some(shown), Some(target))
                 if shown.cmp_precedence(target).is_lt() && !self.may_be_at(target) =>

@@ -83,7 +83,15 @@ pub(crate) fn upgrade_progress(
     present: &Present,
 ) -> Progress {
     let progress = match &work.feedback {
-        WorkFeedback::ClusterVersion(feedback) if is_observed(work) => observed(work, feedback, target),
+        WorkFeedback::ClusterVersion(feedback) if is_observed(work) => match observed(work, feedback, target)
+        {
+            // An UpgradeConfig takes the lock itself; who writes ClusterVersion itself waits until nobody has it.
+            Progress::Enforce => match &feedback.locked_by {
+                Some(holder) => initialized(Reason::LockHeld(Arc::clone(holder))),
+                None => Progress::Enforce,
+            },
+            progress => progress,
+        },
         WorkFeedback::Agent(feedback) if is_observed(work) => observed(work, &feedback.cluster, target),
         WorkFeedback::ClusterVersion(feedback) => by_cluster_version(work, feedback, target, present),
         WorkFeedback::Agent(feedback) => by_agent(work, feedback, target),

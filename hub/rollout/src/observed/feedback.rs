@@ -42,6 +42,8 @@ pub struct VersionFeedback {
     pub invalid: Option<RejectedTarget>,
     /// The cluster cannot reach its update service: it may refuse what it will accept later.
     pub without_updates: bool,
+    /// Who has the lock of the cluster, if somebody has (Maintenance schedules, section 2.7).
+    pub locked_by: Option<Arc<str>>,
     /// Why it waits, if it says so: `Failing`, or `ReleaseAccepted=False`.
     pub blocked_by: Option<Arc<str>>,
 }

@@ -22,6 +22,8 @@ pub enum SpecEdit {
     Soak(i64),
     MaxFailures(Option<u32>),
     Windows(bool),
+    /// Those of canaries alone.
+    CanaryWindows(bool),
     OnlyIfItFits(bool),
     Method(RequestedMethod),
 }
@@ -33,6 +35,8 @@ pub enum Event {
     Progress(usize),
     /// It fails.
     Failure(usize),
+    /// Another upgrade takes the lock of a cluster, or gives it back.
+    Locked(usize, bool),
     /// Time passes.
     Minutes(i64),
     Available(usize, bool),
@@ -152,6 +156,7 @@ fn edits() -> impl Strategy<Value = SpecEdit> {
         (0_i64..60).prop_map(SpecEdit::Soak),
         proptest::option::of(0_u32..4).prop_map(SpecEdit::MaxFailures),
         any::<bool>().prop_map(SpecEdit::Windows),
+        any::<bool>().prop_map(SpecEdit::CanaryWindows),
         any::<bool>().prop_map(SpecEdit::OnlyIfItFits),
         prop_oneof![
             Just(RequestedMethod::Auto),
@@ -183,6 +188,7 @@ fn event() -> impl Strategy<Value = Event> {
         30 => cluster().prop_map(Event::Progress),
         4 => cluster().prop_map(Event::Failure),
         8 => (1_i64..90).prop_map(Event::Minutes),
+        4 => switch(Event::Locked),
         3 => switch(Event::Available),
         1 => switch(Event::Product),
         1 => cluster().prop_map(Event::Leaves),

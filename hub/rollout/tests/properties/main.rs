@@ -134,6 +134,9 @@ fn a_cluster_whose_works_somebody_deletes_starts_when_a_slot_is_free() {
 fn a_cluster_whose_failure_is_seen_together_with_a_free_slot_counts() {
     let mut world = three(2, false, Some(1));
     assert_eq!(world.upgrading(), [name(0), name(1)]);
+    // It is read, and then asked for the target.
+    world.happen(&Event::Progress(1));
+    world.settle();
     while !world.is_complete(&name(0)) {
         world.happen(&Event::Progress(0));
         let plan = world.plan();
@@ -142,6 +145,60 @@ fn a_cluster_whose_failure_is_seen_together_with_a_free_slot_counts() {
     world.happen(&Event::Failure(1));
     world.settle();
     assert!(world.upgrading().is_empty(), "the failure budget is spent");
+}
+
+/// An UpgradeJob, or an upgrade of the agent's, is waited for, and named (Maintenance schedules, section 2.7).
+#[test]
+fn a_cluster_whose_lock_another_upgrade_has_is_asked_for_nothing() {
+    let mut world = three(3, false, None);
+    world.happen(&Event::Locked(1, true));
+    world.happen(&Event::Progress(1));
+    world.settle();
+    let waiting = reason(&mut world, 1).unwrap().to_string();
+    assert_eq!(
+        waiting,
+        "waiting for UpgradeJob a/b, which has the lock of the cluster"
+    );
+    world.happen(&Event::Locked(1, false));
+    world.settle();
+    while !world.is_complete(&name(1)) {
+        world.happen(&Event::Progress(1));
+        world.settle();
+    }
+}
+
+/// A window of one cluster that has closed after its action does not hold back the others (Maintenance schedules, section 3).
+#[test]
+fn a_cluster_that_waits_between_stages_for_its_window_gives_its_slot_up() {
+    let mut world = three(1, true, None);
+    world.happen(&Event::Canary(0, true));
+    world.happen(&Event::Edit(vec![SpecEdit::CanaryWindows(true)]));
+    world.settle();
+    assert_eq!((world.works(0), world.works(1)), (vec![WorkKind::Pre], vec![]));
+    // The window is open for 20 minutes of each hour.
+    while world.now.to_string().get(14..16) != Some("30") {
+        world.happen(&Event::Minutes(1));
+    }
+    world.happen(&Event::Progress(0));
+    world.settle();
+    let waiting = reason(&mut world, 0);
+    assert!(
+        matches!(waiting, Some(Reason::WaitingForWindow { .. })),
+        "{waiting:?}"
+    );
+    assert_eq!(world.works(1), [WorkKind::Pre]);
+    world.happen(&Event::Progress(1));
+    world.settle();
+    assert_eq!(world.upgrading(), [name(1)]);
+    // No more than one is upgraded at a time: when its window opens, it waits until the other one is done.
+    world.happen(&Event::Minutes(31));
+    world.settle();
+    assert_eq!(world.upgrading(), [name(1)]);
+    while !world.is_complete(&name(1)) {
+        world.happen(&Event::Progress(1));
+        world.settle();
+    }
+    assert_eq!(world.upgrading(), [name(0)]);
 }
 
 #[test]
@@ -165,6 +222,8 @@ fn one_edit_that_resumes_and_selects_less_starts_only_what_it_selects() {
 #[test]
 fn a_retry_by_any_new_value_starts_a_failed_cluster_over_once() {
     let mut world = three(3, false, None);
+    world.happen(&Event::Progress(1));
+    world.settle();
     world.happen(&Event::Failure(1));
     world.settle();
     let state = |world: &mut World| {

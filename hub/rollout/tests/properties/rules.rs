@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use drydock_rollout::{
-    Action, ClusterName, ClusterRow, EndState, Enforcement, Plan, RecordedOutcome, UpdateState, Work,
-    WorkFeedback, WorkKind,
+    Action, ActionJobState, ClusterName, ClusterRow, EndState, Enforcement, Plan, RecordedOutcome,
+    UpdateState, UpgradeMethod, Work, WorkFeedback, WorkKind,
 };
 use semver::Version;
 
@@ -14,6 +14,7 @@ impl World {
     pub fn keeps_the_rules(&self, plan: &Plan) {
         self.nothing_is_lost(plan);
         self.nobody_is_asked_for_an_older_version(plan);
+        self.nobody_is_asked_while_another_upgrade_has_the_lock(plan);
         let starts: BTreeSet<&ClusterName> = plan
             .actions
             .iter()
@@ -116,6 +117,28 @@ impl World {
         }
     }
 
+    /// A ClusterVersion is read before it is written, and not written while somebody has the lock of its cluster.
+    fn nobody_is_asked_while_another_upgrade_has_the_lock(&self, plan: &Plan) {
+        for action in &plan.actions {
+            match action {
+                Action::CreateWork(new) if new.kind == WorkKind::Cluster => assert!(
+                    new.revision.method == UpgradeMethod::Agent
+                        || new.revision.enforcement == Enforcement::Observed,
+                    "{} is written without having been read",
+                    new.cluster
+                ),
+                Action::EnforceWork { cluster, .. } => {
+                    let work = self.observed.rows[cluster].works.get(WorkKind::Cluster).unwrap();
+                    let WorkFeedback::ClusterVersion(feedback) = &work.feedback else {
+                        continue;
+                    };
+                    assert_eq!(feedback.locked_by, None, "{cluster} is written against its lock");
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn own_works<'a>(&'a self, row: &'a ClusterRow) -> impl Iterator<Item = (WorkKind, &'a Work)> {
         let works = row.works.iter().map(|(kind, work)| (kind, &**work));
         works.filter(|(_, work)| self.is_own(work))
@@ -136,11 +159,25 @@ impl World {
     }
 
     fn in_flight(&self) -> usize {
-        self.observed
-            .rows
-            .keys()
-            .filter(|name| self.is_under_way(name))
+        let names = self.observed.rows.keys();
+        names
+            .filter(|name| self.is_under_way(name) && !self.waits_for_its_start_time(name))
             .count()
+    }
+
+    /// Its action is done, and its upgrade does not follow before its window opens: it may take days, and others go first.
+    fn waits_for_its_start_time(&self, name: &ClusterName) -> bool {
+        let row = &self.observed.rows[name];
+        let is_between = self.own_works(row).all(|(kind, work)| {
+            let WorkFeedback::ActionJobs(jobs) = &work.feedback else {
+                return false;
+            };
+            kind == WorkKind::Pre && jobs.iter().all(|job| job.state == ActionJobState::Succeeded)
+        });
+        let labels = row.facts.as_ref().map(|facts| facts.labels.clone());
+        let times = &self.spec().strategy.start_times;
+        let timetable = times.timetable(&labels.unwrap_or_default());
+        is_between && !times.opening(timetable, self.now).is_open()
     }
 
     fn selected(&self) -> Vec<ClusterName> {

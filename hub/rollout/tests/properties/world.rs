@@ -11,8 +11,8 @@ use drydock_rollout::{
     PlacementKey, Plan, Previous, RecordPageHeader, RecordedEntry, RecordedOutcome, Refusal, RefusalCause,
     RefusedWrite, RejectedTarget, RequestedMethod, Requirements, Retries, RetryToken, Revision, Rollout,
     Selected, Selection, SelectionProblem, SelectionSource, Selector, Spec, StageSeconds, StartTimes,
-    Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Window, Work,
-    WorkFeedback, WorkKind, check, decide,
+    StartWindow, Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback,
+    Window, Work, WorkFeedback, WorkKind, check, decide,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -296,6 +296,13 @@ impl World {
                     fail(work, &target, now - SignedDuration::from_mins(11));
                 }
             }
+            Event::Locked(number, locked) => {
+                if let Some((_, work)) = self.newest(*number)
+                    && let WorkFeedback::ClusterVersion(feedback) = &mut work.feedback
+                {
+                    feedback.locked_by = locked.then(|| "UpgradeJob a/b".into());
+                }
+            }
             Event::Refused(number, cause) => self.refuse(*number, *cause),
             Event::Accepted(number) => {
                 if let Some(row) = self.row(*number) {
@@ -391,6 +398,15 @@ impl World {
             SpecEdit::Windows(wanted) => {
                 let window = || Window::parse("0 * * * *", SignedDuration::from_mins(20), None).unwrap();
                 spec.strategy.start_times = StartTimes::of_all(wanted.then(window).into_iter().collect());
+            }
+            SpecEdit::CanaryWindows(wanted) => {
+                let window = Window::parse("0 * * * *", SignedDuration::from_mins(20), None).unwrap();
+                let window = StartWindow {
+                    window,
+                    selector: Some(canary_selector()),
+                };
+                let windows = if wanted { vec![window] } else { Vec::new() };
+                spec.strategy.start_times = StartTimes::new(windows, Vec::new());
             }
             SpecEdit::OnlyIfItFits(wanted) => spec.strategy.start_only_if_it_fits = wanted,
             SpecEdit::Method(method) => spec.strategy.method = method,
