@@ -4,7 +4,7 @@ use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_api::openshift::MachineConfigPool;
 use drydock_api::schedule::{UpgradeConfig, UpgradeJob};
 use drydock_schedule::config::asked_by;
-use drydock_schedule::job::lock::{self, LockState};
+use drydock_schedule::job::lock::{self, HolderState, JobRef, LockState};
 use drydock_schedule::job::simulation::{Outcome, Simulation, listed};
 use kube::ResourceExt;
 
@@ -16,7 +16,7 @@ use super::versions;
 pub fn cluster(cluster: &ObservedCluster, runs: &[Run]) -> Vec<String> {
     let mut lines = vec![lock(cluster, runs.iter().find_map(Run::job))];
     match &cluster.pools {
-        Ok(pools) => lines.extend(pools.iter().map(pool)),
+        Ok(pools) => lines.extend(pools.iter().map(|found| pool(cluster, found))),
         Err(why) => lines.push(format!("the machine config pools are not read: {why}")),
     }
     lines
@@ -39,7 +39,7 @@ fn lock(cluster: &ObservedCluster, job: Option<&UpgradeJob>) -> String {
     }
 }
 
-fn pool(pool: &MachineConfigPool) -> String {
+fn pool(cluster: &ObservedCluster, pool: &MachineConfigPool) -> String {
     let status = pool.status.clone().unwrap_or_default();
     let count = |count: Option<i64>| count.unwrap_or_default();
     let paused = match pool
@@ -48,7 +48,17 @@ fn pool(pool: &MachineConfigPool) -> String {
         .filter(|mark| !mark.is_empty())
     {
         _ if pool.spec.paused != Some(true) => String::new(),
-        Some(by) => format!(", paused by UpgradeJob {by}"),
+        Some(by) => {
+            let state = JobRef::parse(by).and_then(|by| cluster.pausing_jobs.get(&by));
+            let what = match state {
+                Some(Ok(HolderState::Absent)) => {
+                    ", which does not exist any more: the next UpgradeJob unpauses it"
+                }
+                Some(Ok(HolderState::Present { has_ended: true, .. })) => ", which has failed: unpause it",
+                _ => "",
+            };
+            format!(", paused by UpgradeJob {by}{what}")
+        }
         None => ", paused, not by an UpgradeJob".to_owned(),
     };
     format!(

@@ -84,7 +84,8 @@ pub(super) fn manage(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
     }
     for pool in left_over(pass, pools, &delayed) {
         let now = pass.now();
-        if !unpause(pass, pool, now)? {
+        // Those of one that is gone were never this one's to keep.
+        if !unpause(pass, pool, now)? && is_own(pass, pool) {
             kept.push(pool);
         }
     }
@@ -111,6 +112,11 @@ fn left_over<'a>(
     };
     let others = pools.iter().filter(|pool| !is_delayed(pool));
     others.filter(|pool| is_abandoned(pass, pool)).collect()
+}
+
+/// Has this UpgradeJob paused the pool?
+fn is_own(pass: &Pass<'_>, pool: &MachineConfigPool) -> bool {
+    mark(pool) == Some(&pass.job_ref().to_string())
 }
 
 /// Has this UpgradeJob paused the pool, or one that is gone?
@@ -150,8 +156,7 @@ fn expire(pass: &mut Pass<'_>, delayed: &[Delayed<'_>]) -> Flow {
 /// Pauses a pool, or takes it over from an UpgradeJob that is no longer there. Says whether it is paused.
 fn pause(pass: &mut Pass<'_>, pool: &MachineConfigPool) -> bool {
     let own = pass.job_ref();
-    let is_own = mark(pool) == Some(&own.to_string());
-    let is_other = mark(pool).is_some() && !is_own;
+    let is_other = mark(pool).is_some() && !is_own(pass, pool);
     if !is_paused(pool) || is_other {
         pass.write(JobWrite::PausePool {
             pool: ObservedVersion::of(pool),
@@ -179,6 +184,13 @@ fn unpause(
     match hooks::run(pass, &occasion(pool, DELAY_REACHED, since)) {
         HookProgress::Running => Continue(false),
         HookProgress::Finished => {
+            if let Some(by) = mark(pool).filter(|_| !is_own(pass, pool)) {
+                let message = format!(
+                    "unpauses machine config pool {}, which UpgradeJob {by} had paused, which does not exist any more",
+                    pool.name_any()
+                );
+                pass.say(JobStep::MachineConfigPoolsUnpaused, &message);
+            }
             pass.write(JobWrite::UnpausePool(ObservedVersion::of(pool)));
             Continue(false)
         }

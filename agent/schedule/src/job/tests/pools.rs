@@ -437,9 +437,23 @@ fn a_pool_of_a_deleted_upgrade_job_is_unpaused_by_the_next() {
     world.settle("j");
     world.jobs.remove("j");
     world.jobs.insert("k".to_owned(), job("k"));
+    world.said.clear();
     world.settle("k");
     assert!(!is_paused(&world, "worker"));
     assert_eq!(mark(&world, "worker"), None);
+    // It says what it did, and not that it keeps a pool.
+    let condition = world.condition("k", "MachineConfigPoolsPaused");
+    assert_eq!(condition.as_deref(), Some("False/NoManagedPools"));
+    assert!(!world.has_said(JobStep::MachineConfigPoolsPaused));
+    let said = world
+        .said
+        .iter()
+        .find(|event| event.step == JobStep::MachineConfigPoolsUnpaused);
+    assert!(
+        said.unwrap()
+            .message
+            .contains("worker, which UpgradeJob maintenance/j had paused")
+    );
     world.update_nodes();
     world.settle("k");
     assert_eq!(world.end("k").as_deref(), Some("Succeeded"));
