@@ -1,5 +1,6 @@
 //! The writes of decisions about UpgradeJobs. Each has the version of its object that was seen as a precondition.
 
+use drydock_api::insights::UpdatePlan;
 use drydock_api::names::{AGENT_MANAGER, HOOK_UPGRADE_JOB_LABEL};
 use drydock_api::openshift::{ClusterVersion, MachineConfigPool};
 use drydock_api::schedule::UpgradeJobHook;
@@ -64,6 +65,7 @@ pub(super) async fn perform(
             written.pools.note(patch(&api, object, body, Part::Object).await?);
             Ok(())
         }
+        (_, Request::Apply { name, body }) => apply(client, &name, body).await,
         (WrittenKind::Job, Request::Patch { object, body }) => {
             let api: Api<Job> = Api::namespaced(client.clone(), namespace(object));
             written
@@ -71,12 +73,22 @@ pub(super) async fn perform(
                 .note(without_spec(patch(&api, object, body, Part::Object).await?));
             Ok(())
         }
-        (WrittenKind::UpgradeJobHookStatus, Request::Patch { object, body }) => {
+        (WrittenKind::UpgradeJobHookStatus | WrittenKind::UpdatePlan, Request::Patch { object, body }) => {
             let api: Api<UpgradeJobHook> = Api::namespaced(client.clone(), namespace(object));
             written.hooks.note(patch(&api, object, body, Part::Status).await?);
             Ok(())
         }
     }
+}
+
+/// Applies an UpdatePlan, the one kind that this program wants something of without having seen it.
+async fn apply(client: &Client, name: &str, body: Value) -> Result<(), Refusal> {
+    let api: Api<UpdatePlan> = Api::all(client.clone());
+    let parameters = PatchParams::apply(AGENT_MANAGER).force();
+    let applied = api.patch(name, &parameters, &Patch::Apply(body)).await;
+    applied
+        .map(drop)
+        .map_err(|error| Refusal::Failed(ReconcileError::write(format!("UpdatePlan {name}"), &error)))
 }
 
 /// What of an object is patched.

@@ -23,7 +23,7 @@ pub use update_informer::{
 };
 pub use update_plan::{
     InsightCounts, LevelCounts, PlanInformer, PlanPhase, UpdatePlan, UpdatePlanSpec, UpdatePlanStatus,
-    Verdict, VerdictReason,
+    Verdict, VerdictReason, plan_name,
 };
 pub use update_plan_insight::{
     PlanInsight, UpdatePlanInsight, UpdatePlanInsightSpec, UpdatePlanInsightStatus,

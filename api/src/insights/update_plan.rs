@@ -52,6 +52,11 @@ pub struct UpdatePlanSpec {
     pub refresh_requested_at: Option<Time>,
 }
 
+/// The name of the plan of a target: there is one for each, since the API server allows no other name (insights.md, section 1.6).
+pub fn plan_name(target: &str) -> String {
+    format!("update-plan-{}", target.to_lowercase().replace('+', "."))
+}
+
 /// What has been found about a planned update.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]

@@ -28,6 +28,10 @@ pub struct HealthChecks {
     /// If true, the cluster is unhealthy while an alert of severity critical fires. Default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_critical_alerts: Option<bool>,
+    /// If true, nothing is asked of the cluster before its UpdatePlan of the version says that the update may start: until every finding that
+    /// gates is accepted or gone. Only before an upgrade. Default false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_update_plan: Option<bool>,
     /// Alerts that are passed over, by their labels, such as `alertname: KubePodCrashLooping`. Of an entry all labels must match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]
@@ -52,6 +56,7 @@ impl Default for HealthChecks {
             skip_degraded_operators_check: None,
             check_degraded_operators: None,
             check_critical_alerts: None,
+            check_update_plan: None,
             exclude_alerts: None,
             exclude_namespaces: None,
             exclude_operators: None,

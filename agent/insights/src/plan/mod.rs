@@ -22,6 +22,7 @@ use jiff::Timestamp;
 
 use crate::informer_name::InformerName;
 use crate::merge::Attempt;
+pub use drydock_api::insights::plan_name;
 pub use events::PlanEvent;
 pub use prune::ReleaseFacts;
 
@@ -121,11 +122,6 @@ fn over(plan: &UpdatePlan) -> Plan {
         events: Vec::new(),
         wake: prune::next_prune(plan),
     }
-}
-
-/// The name of the plan of a target: there is one for each, since the API server allows no other name (insights.md, section 1.6).
-pub fn plan_name(target: &str) -> String {
-    format!("update-plan-{}", target.to_lowercase().replace('+', "."))
 }
 
 /// The name of an informer's part of a plan.

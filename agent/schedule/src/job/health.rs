@@ -9,11 +9,12 @@ use drydock_api::openshift::{ClusterOperator, ClusterVersion};
 use drydock_api::schedule::HealthChecks;
 use kube::ResourceExt;
 
-use super::Need;
 use super::condition::{Failure, JobCondition, JobReason};
 use super::event::JobStep;
 use super::pass::{Flow, NEXT, Pass, STOP};
 use super::settings::HealthSettings;
+use super::write::JobWrite;
+use super::{Need, UpdatePlanState};
 use crate::instants::{just_after, later};
 
 /// The alerts that a check is about, as PromQL: all critical ones that fire.
@@ -67,12 +68,15 @@ pub(super) fn check(pass: &mut Pass<'_>, stage: Stage, cluster: &ClusterVersion)
         Stage::Before => &settings.before,
         Stage::After => &settings.after,
     };
-    let needs = missing(pass, &settings.checks);
+    let needs = missing(pass, stage, &settings.checks);
     if !needs.is_empty() {
         needs.into_iter().for_each(|need| pass.need(need));
         return STOP;
     }
-    let problems = problems(pass, settings, cluster);
+    let mut problems = problems(pass, settings, cluster);
+    if let Some(version) = planned(pass, stage, &settings.checks) {
+        problems.extend(of_update_plan(pass, &version));
+    }
     if problems.is_empty() {
         let message = "the cluster is healthy";
         pass.record(
@@ -107,8 +111,13 @@ fn unhealthy(pass: &mut Pass<'_>, stage: Stage, settings: &HealthSettings, probl
 }
 
 /// What must be read for the checks.
-fn missing(pass: &Pass<'_>, checks: &HealthChecks) -> Vec<Need> {
+fn missing(pass: &Pass<'_>, stage: Stage, checks: &HealthChecks) -> Vec<Need> {
     let mut needs = Vec::new();
+    if let Some(version) = planned(pass, stage, checks)
+        && matches!(pass.seen.update_plan, Err(Unread::NotAsked))
+    {
+        needs.push(Need::UpdatePlan(version));
+    }
     if checks.checks_degraded_operators() && matches!(pass.seen.operators, Err(Unread::NotAsked)) {
         needs.push(Need::Operators);
     }
@@ -116,6 +125,35 @@ fn missing(pass: &Pass<'_>, checks: &HealthChecks) -> Vec<Need> {
         needs.push(Need::Alerts);
     }
     needs
+}
+
+/// The version whose UpdatePlan is to be looked at: before an upgrade, where that is asked for, as long as it has not begun.
+fn planned(pass: &Pass<'_>, stage: Stage, checks: &HealthChecks) -> Option<String> {
+    let is_asked = stage == Stage::Before && checks.check_update_plan == Some(true);
+    let target = pass.settings.target.as_ref().filter(|_| is_asked)?;
+    target.version.clone().filter(|version| !version.is_empty())
+}
+
+/// What keeps the update from being started, by its plan, which is created or refreshed where that is necessary.
+fn of_update_plan(pass: &mut Pass<'_>, version: &str) -> Option<String> {
+    let seen = pass.seen;
+    match &seen.update_plan {
+        Ok(UpdatePlanState::Startable) => None,
+        Ok(UpdatePlanState::Held(why)) => Some(format!("the update to {version} may not start: {why}")),
+        Ok(UpdatePlanState::Collecting) => {
+            Some(format!("informers are being asked about the update to {version}"))
+        }
+        Ok(UpdatePlanState::Outdated) => {
+            pass.write(JobWrite::RequestUpdatePlan {
+                version: version.to_owned(),
+                at: pass.now(),
+            });
+            Some(format!("informers are to be asked about the update to {version}"))
+        }
+        Err(why) => Some(format!(
+            "cannot check whether the update to {version} may start: {why}"
+        )),
+    }
 }
 
 fn problems(pass: &Pass<'_>, settings: &HealthSettings, cluster: &ClusterVersion) -> Vec<String> {

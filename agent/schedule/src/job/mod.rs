@@ -69,6 +69,8 @@ pub struct JobObservation {
     pub alerts: Fact<Vec<Alert>>,
     /// The UpgradeJob that holds the lock, if it is another one.
     pub holder: Fact<ObservedHolder>,
+    /// What the UpdatePlan of the version says.
+    pub update_plan: Fact<UpdatePlanState>,
     /// What has become of other UpgradeJobs that have paused machine config pools.
     pub pausing_jobs: BTreeMap<JobRef, Fact<HolderState>>,
     /// The time of the pass.
@@ -89,10 +91,24 @@ impl JobObservation {
             operators: Err(Unread::NotAsked),
             alerts: Err(Unread::NotAsked),
             holder: Err(Unread::NotAsked),
+            update_plan: Err(Unread::NotAsked),
             pausing_jobs: BTreeMap::new(),
             now,
         }
     }
+}
+
+/// What an UpdatePlan says of the start of its update (insights.md, section 1.6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UpdatePlanState {
+    /// There is none, or what it says is of long ago: the informers have to be asked.
+    Outdated,
+    /// The informers are being asked.
+    Collecting,
+    /// There are findings that nobody has accepted, or informers that do not answer; in words.
+    Held(String),
+    /// The update may start.
+    Startable,
 }
 
 /// Something that is read only when a decision needs it.
@@ -114,6 +130,8 @@ pub enum Need {
     Alerts,
     /// What has become of the UpgradeJob that holds the lock.
     Holder(JobRef),
+    /// What the UpdatePlan of this version says.
+    UpdatePlan(String),
     /// What has become of an UpgradeJob that has paused a machine config pool.
     PausingJob(JobRef),
 }
@@ -129,6 +147,7 @@ impl fmt::Display for Need {
             Self::Operators => formatter.write_str("the cluster operators"),
             Self::Alerts => formatter.write_str("the critical alerts"),
             Self::Holder(job) => write!(formatter, "UpgradeJob {job}, which has the lock of the cluster"),
+            Self::UpdatePlan(version) => write!(formatter, "the UpdatePlan of {version}"),
             Self::PausingJob(job) => write!(
                 formatter,
                 "UpgradeJob {job}, which has paused a machine config pool"

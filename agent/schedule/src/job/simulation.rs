@@ -172,6 +172,8 @@ fn carry_out(seen: &mut JobObservation, decision: JobDecision, run: &mut BTreeSe
                 pause(seen, &pool, true, mark);
             }
             JobWrite::UnpausePool(pool) => pause(seen, &pool, false, None),
+            // What informers would say is not known.
+            JobWrite::RequestUpdatePlan { .. } => {}
             JobWrite::CreateHookJob(_) => {
                 let announced = status.hook_tracker.iter_mut().flatten();
                 announced

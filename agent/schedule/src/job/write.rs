@@ -1,14 +1,16 @@
 //! The writes that a decision asks for. Each says which version of its object the decision has seen: the controller writes with that
 //! as a precondition, and a conflict means that the decision is made anew.
 
+use drydock_api::insights::{UpdatePlan, plan_name};
 use drydock_api::lock::LockKey;
 use drydock_api::names::{
     HOOK_JOB_FINALIZER, PAUSED_ON_FAILURE_ANNOTATION, UPGRADE_LOCK_ANNOTATION, UPGRADE_LOCK_OWNER_ANNOTATION,
 };
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::schedule::{DesiredVersion, HookClaim};
-use kube::ResourceExt;
+use jiff::Timestamp;
 use kube::core::DynamicObject;
+use kube::{Resource, ResourceExt};
 use serde_json::{Map, Value, json};
 
 use super::lock::JobRef;
@@ -94,6 +96,13 @@ pub enum JobWrite {
         /// Whose it becomes.
         claim: HookClaim,
     },
+    /// The informers of update insights are asked about a version: its UpdatePlan is created, or refreshed.
+    RequestUpdatePlan {
+        /// The version.
+        version: String,
+        /// When that was found to be necessary.
+        at: Timestamp,
+    },
     /// The Job of a hook may go: its finalizers become these.
     RemoveHookFinalizer {
         /// The Job.
@@ -114,6 +123,8 @@ pub enum WrittenKind {
     Job,
     /// The subresource `status` of an UpgradeJobHook.
     UpgradeJobHookStatus,
+    /// An UpdatePlan.
+    UpdatePlan,
 }
 
 /// What the controller sends.
@@ -121,6 +132,13 @@ pub enum WrittenKind {
 pub enum Request<'a> {
     /// A new object, under its own name.
     Create(&'a DynamicObject),
+    /// What this program wants of an object, by server-side apply: no version of it has to be seen before.
+    Apply {
+        /// Its name.
+        name: String,
+        /// All of its fields that are wanted.
+        body: Value,
+    },
     /// A JSON merge patch. Its metadata has UID and resourceVersion, so that a server refuses it for any other version of the object.
     Patch {
         /// The object.
@@ -140,6 +158,7 @@ impl JobWrite {
             Self::PausePool { .. } | Self::UnpausePool(_) => WrittenKind::MachineConfigPool,
             Self::CreateHookJob(_) | Self::RemoveHookFinalizer { .. } => WrittenKind::Job,
             Self::ClaimHook { .. } => WrittenKind::UpgradeJobHookStatus,
+            Self::RequestUpdatePlan { .. } => WrittenKind::UpdatePlan,
         }
     }
 
@@ -147,6 +166,15 @@ impl JobWrite {
     pub fn request(&self) -> Request<'_> {
         let (object, metadata, rest) = match self {
             Self::CreateHookJob(job) => return Request::Create(job),
+            Self::RequestUpdatePlan { version, at } => {
+                let name = plan_name(version);
+                let body = json!({
+                    "apiVersion": UpdatePlan::api_version(&()), "kind": UpdatePlan::kind(&()),
+                    "metadata": {"name": name},
+                    "spec": {"targetRelease": version, "refreshRequestedAt": at.to_string()},
+                });
+                return Request::Apply { name, body };
+            }
             Self::TakeLock { cluster_version, key } => (
                 cluster_version,
                 lock(&json!(key.holder), &json!(key.owner())),

@@ -14,7 +14,7 @@ use kube::api::ListParams;
 use kube::{Api, Resource, ResourceExt};
 
 use super::super::lock;
-use super::UpgradeJobs;
+use super::{UpgradeJobs, update_plan};
 use crate::refusal;
 use crate::watched::Watched;
 
@@ -82,6 +82,10 @@ impl UpgradeJobs {
                     job: job.clone(),
                     state,
                 });
+            }
+            Need::UpdatePlan(version) => {
+                let client = &self.context.client;
+                seen.update_plan = update_plan::read(client, &seen.cluster_version, version, now).await;
             }
             Need::PausingJob(job) => {
                 let state = lock::state(&self.context, &self.seen, written, job, now).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::fixture::*;
 use super::world::World;
-use crate::job::{JobStep, Need};
+use crate::job::{JobStep, Need, UpdatePlanState};
 
 fn alert(name: &str, namespace: &str) -> crate::job::health::Alert {
     let mut alert = labels("alertname", name);
@@ -179,4 +179,55 @@ fn only_what_is_checked_is_read() {
         world.condition("j", "PreHealthCheckDone").as_deref(),
         Some("True/Completed")
     );
+}
+
+/// Insights, issue of the gate: what the UpdatePlan holds is not asked for.
+#[test]
+fn an_update_plan_that_holds_the_update_is_waited_for() {
+    let mut planned = job("j");
+    planned.spec.config.pre_upgrade_health_checks.check_update_plan = Some(true);
+    let mut world = World::new([planned]);
+    world.settle("j");
+    // Nobody has asked the informers yet.
+    assert_eq!(world.update_plan, UpdatePlanState::Collecting);
+    assert_eq!(world.cluster.spec.desired_update, None);
+    let message = world.message("j", "PreHealthCheckDone");
+    assert!(
+        message.contains("informers are being asked about the update to"),
+        "{message}"
+    );
+    world.update_plan =
+        UpdatePlanState::Held("2 findings are not accepted: Pool worker is paused".to_owned());
+    world.settle("j");
+    let message = world.message("j", "PreHealthCheckDone");
+    assert!(
+        message.contains("may not start: 2 findings are not accepted"),
+        "{message}"
+    );
+    let mut late = world.clone();
+    late.now = START + hours(2);
+    late.settle("j");
+    assert_eq!(late.end("j").as_deref(), Some("PreHealthCheckFailed"));
+    world.update_plan = UpdatePlanState::Startable;
+    world.settle("j");
+    assert!(world.cluster.spec.desired_update.is_some());
+    // What comes up later is the cluster's health, and not a reason to stop half-way.
+    world.update_plan = UpdatePlanState::Held("a node is down".to_owned());
+    world.update();
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
+}
+
+#[test]
+fn without_a_version_or_the_wish_no_update_plan_is_looked_at() {
+    let mut world = World::new([job("j")]);
+    world.unreadable = vec![Need::UpdatePlan("4.16.5".to_owned())];
+    world.settle("j");
+    assert!(world.cluster.spec.desired_update.is_some());
+    let mut hooks_only = job("j");
+    hooks_only.spec.desired_version = None;
+    hooks_only.spec.config.pre_upgrade_health_checks.check_update_plan = Some(true);
+    let mut world = World::new([hooks_only]);
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
 }

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::world::World;
-use crate::job::JobWrite;
 use crate::job::write::{Request, WrittenKind};
+use crate::job::{JobWrite, UpdatePlanState};
 
 impl World {
     /// Takes a write as a server does. Says whether it was taken.
@@ -33,6 +33,12 @@ impl World {
             (WrittenKind::UpgradeJobHookStatus, Request::Patch { object, body }) => {
                 patch(self.hooks.get_mut(&object.name), &body, &version)
             }
+            (WrittenKind::UpdatePlan, Request::Apply { name, body }) => {
+                assert_eq!(body["metadata"]["name"], name);
+                self.update_plan = UpdatePlanState::Collecting;
+                true
+            }
+            (kind, request) => panic!("{kind:?} is not written so: {request:?}"),
         };
         if is_taken {
             self.written.push(write.clone());

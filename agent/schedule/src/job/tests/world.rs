@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::fixture::{NAMESPACE, START, history, hours};
+use crate::job::UpdatePlanState;
 use crate::job::health::Alert;
 use crate::job::lock::{HolderState, ObservedHolder};
 use crate::job::write::WrittenKind;
@@ -31,6 +32,7 @@ pub struct World {
     pub pools: BTreeMap<String, MachineConfigPool>,
     pub operators: Vec<ClusterOperator>,
     pub alerts: Vec<Alert>,
+    pub update_plan: UpdatePlanState,
     /// What cannot be read.
     pub unreadable: Vec<Need>,
     /// Writes whose answer is an error.
@@ -61,6 +63,7 @@ impl World {
             pools: BTreeMap::new(),
             operators: Vec::new(),
             alerts: Vec::new(),
+            update_plan: UpdatePlanState::Outdated,
             unreadable: Vec::new(),
             refused: Vec::new(),
             refused_hook_jobs: BTreeMap::new(),
@@ -114,6 +117,7 @@ impl World {
                     };
                     seen.holder = self.fact(need, holder);
                 }
+                Need::UpdatePlan(_) => seen.update_plan = self.fact(need, self.update_plan.clone()),
                 Need::PausingJob(job) => {
                     let found = self.jobs.get(&job.name).filter(|_| job.namespace == NAMESPACE);
                     let state = self.fact(need, HolderState::of(found));

@@ -1,0 +1,58 @@
+//! What the UpdatePlan of a version says of its start: asked for, as it is needed rarely.
+
+use drydock_api::conditions;
+use drydock_api::fact::{Fact, Unread};
+use drydock_api::insights::{UpdatePlan, Verdict, condition, plan_name};
+use drydock_api::openshift::ClusterVersion;
+use drydock_insights::cluster;
+use drydock_insights::plan::prune::MAX_AGE;
+use drydock_insights::pre_checks::{Population, population};
+use drydock_schedule::job::UpdatePlanState;
+use jiff::Timestamp;
+use kube::{Api, Client};
+
+use crate::refusal;
+
+/// Reads it.
+pub(super) async fn read(
+    client: &Client,
+    cluster: &Fact<ClusterVersion>,
+    version: &str,
+    now: Timestamp,
+) -> Fact<UpdatePlanState> {
+    let api: Api<UpdatePlan> = Api::all(client.clone());
+    match api.get(&plan_name(version)).await {
+        Ok(plan) => Ok(state(&plan, cluster, now)),
+        Err(kube::Error::Api(refused)) if refused.reason == "NotFound" && refused.details.is_some() => {
+            Ok(UpdatePlanState::Outdated)
+        }
+        Err(error) => Err(Unread::Failed(refusal::words(&error))),
+    }
+}
+
+/// What was said of another version than the cluster runs, or long ago, says nothing of now.
+fn state(plan: &UpdatePlan, cluster: &Fact<ClusterVersion>, now: Timestamp) -> UpdatePlanState {
+    let status = plan.status.clone().unwrap_or_default();
+    match population(plan) {
+        Population::Awaits(_) | Population::Unseen => return UpdatePlanState::Collecting,
+        Population::Over => return UpdatePlanState::Outdated,
+        Population::Populated => {}
+    }
+    let base = cluster
+        .as_ref()
+        .ok()
+        .and_then(|cluster| cluster::facts(cluster).ok());
+    let is_of_base = base.is_some_and(|base| status.base_version.as_ref() == Some(&base.version));
+    let collected = status.collected_at.as_ref();
+    let is_recent = collected.is_some_and(|collected| now.duration_since(collected.0) < MAX_AGE);
+    if !is_of_base || !is_recent {
+        return UpdatePlanState::Outdated;
+    }
+    let may_start = status.verdict.is_some_and(|verdict| verdict != Verdict::Stop);
+    if may_start && conditions::is_true(&status.conditions, condition::STARTABLE) {
+        return UpdatePlanState::Startable;
+    }
+    let startable = conditions::find(&status.conditions, condition::STARTABLE);
+    let why = startable.map(|startable| startable.message.clone());
+    UpdatePlanState::Held(why.unwrap_or_else(|| "its UpdatePlan does not say that it may".to_owned()))
+}
