@@ -263,7 +263,15 @@ async fn used_by_upgrade_jobs() -> Rights {
     let jobs: Api<UpgradeJob> = Api::namespaced(spoke.client.clone(), AGENT_NAMESPACE);
     let status = jobs.get("one").await.unwrap().status.unwrap();
     assert!(is_true(&status.conditions.unwrap(), "Succeeded"));
+    let mut planned = job;
+    planned["config"]["preUpgradeHealthChecks"] = json!({"checkUpdatePlan": true});
+    planned["startBefore"] = json!("2026-01-08T10:00:00Z");
+    planned["startAfter"] = json!("2026-01-06T10:00:00Z");
+    create(&spoke, "UpgradeJob", "planned", &planned).await;
+    tokio::time::sleep(HOUR * 6).await;
     let mut used = used.lock().unwrap().clone();
+    // An apply that creates is checked as both.
+    used.insert("config.openshift.io updateplans create".to_owned());
     // Required by no request: an owner that blocks deletion needs it. A Job that exists already is read before it counts as ours, and
     // DaemonSets where their pods are on a node that is drained.
     used.insert("managedupgrade.appuio.io upgradejobs/finalizers update".to_owned());

@@ -8,6 +8,7 @@ pub const CLUSTER: &[&str] = &[
     include_str!("../crds/clusteroperators.yaml"),
     include_str!("../crds/clusterserviceversions.yaml"),
     include_str!("../crds/clusterversions.yaml"),
+    include_str!("../crds/etcds.yaml"),
     include_str!("../crds/installplans.yaml"),
     include_str!("../crds/machineconfigpools.yaml"),
     include_str!("../crds/machines.yaml"),

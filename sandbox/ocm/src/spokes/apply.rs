@@ -58,8 +58,10 @@ pub(super) fn metas(work: &Object) -> impl Iterator<Item = ResourceMeta> {
     })
 }
 
-/// Applies each manifest by its update strategy.
-pub(super) fn apply(cluster: &mut ClusterTimeline, work: &Object) -> Vec<ResourceMeta> {
+/// Applies each manifest by its update strategy. Says as well whether an object that upgrades the cluster was among them, and was not only
+/// read.
+pub(super) fn apply(cluster: &mut ClusterTimeline, work: &Object) -> (Vec<ResourceMeta>, bool) {
+    let mut upgrades = false;
     let metas: Vec<ResourceMeta> = metas(work).collect();
     let manifests = object::list(&work["spec"]["workload"]["manifests"]);
     for (meta, manifest) in metas.iter().zip(manifests) {
@@ -75,9 +77,10 @@ pub(super) fn apply(cluster: &mut ClusterTimeline, work: &Object) -> Vec<Resourc
             _ if cluster.objects.contains_key(&id) => {}
             _ => create(cluster, &id, manifest),
         }
+        upgrades |= matches!(&*meta.kind, CLUSTER_VERSION | UPGRADE_CONFIG);
         own(cluster, &id, work.uid(), manifest::is_owned(&work["spec"], meta));
     }
-    metas
+    (metas, upgrades)
 }
 
 fn create(cluster: &mut ClusterTimeline, id: &Id, manifest: &Value) {

@@ -64,6 +64,8 @@ struct Work {
     reported: WorkStatus,
     /// The generation that was applied.
     applied: Option<i64>,
+    /// An object that upgrades the cluster was applied, and not only read.
+    has_asked: bool,
     /// What is said of it is nonsense.
     nonsense: bool,
     /// Its objects are gone.
@@ -331,6 +333,7 @@ impl ClusterTimeline {
                     status: reported.clone(),
                     reported,
                     applied: None,
+                    has_asked: false,
                     nonsense: false,
                     cleaned_up: false,
                     finalizer,
@@ -444,7 +447,7 @@ impl ClusterTimeline {
         if object::generation(&object) != generation || object::is_deleting(&object) {
             return;
         }
-        let is_first = work.applied.is_none();
+        let (is_first, has_asked) = (work.applied.is_none(), work.has_asked);
         if is_first && self.chance("refused", self.settings.late / 2) {
             self.refuse(uid, &object, now);
             let minutes = 1 + self.draw("refusal") % 20;
@@ -454,9 +457,9 @@ impl ClusterTimeline {
             );
             return;
         }
-        let metas = apply::apply(self, &object);
-        let upgrades = |meta: &ResourceMeta| matches!(&*meta.kind, CLUSTER_VERSION | UPGRADE_CONFIG);
-        if is_first && metas.iter().any(upgrades) {
+        let (metas, upgrades) = apply::apply(self, &object);
+        let asks = upgrades && !has_asked;
+        if asks {
             self.update_applied = Some(Instant::now());
         }
         let nonsense = self.chance("nonsense", self.settings.nonsense);
@@ -464,12 +467,13 @@ impl ClusterTimeline {
             let results = metas.into_iter().map(|meta| (meta, Applied::Applied)).collect();
             status::record_apply(&mut work.status, results, generation, now);
             work.applied = Some(generation);
+            work.has_asked |= upgrades;
             work.nonsense = nonsense;
         }
         if nonsense {
             self.after(CORRECTS, Timer::Correct(uid.to_owned()));
         }
-        update::consider(self, uid, is_first, now);
+        update::consider(self, uid, asks, now);
     }
 
     /// The cluster does not let the work agent apply the work for now.

@@ -28,7 +28,7 @@ pub(super) enum Step {
     Commence(Id, i64),
 }
 
-/// A work was applied: what follows of it. A work that is new lets the cluster try again what it had refused.
+/// A work was applied: what follows of it. One that asks for the first time lets the cluster try again what it had refused.
 pub(super) fn consider(cluster: &mut ClusterTimeline, work: &str, is_new: bool, now: Timestamp) {
     consider_version(cluster, work, is_new, now);
     if !cluster.agent {
