@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_api::names::AGENT_NAMESPACE;
+use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_LOCK_ANNOTATION};
 use drydock_api::ocm::{ManagedCluster, ManifestWork, Placement};
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::upgradeconfig::UpgradeConfig;
@@ -358,5 +358,56 @@ async fn a_cluster_that_is_there_when_its_upgrade_config_is_created_again_is_com
         .await
         .unwrap();
     until_complete(&hub).await;
+    fleet.shut_down().await.unwrap();
+}
+
+/// One upgrade at a time on a cluster: who has the lock of its ClusterVersion is waited for, and named.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_whose_lock_an_upgrade_job_has_is_asked_for_nothing_before_that_has_ended() {
+    let settings = clusters(1);
+    let wanted = upgrade(&settings, &json!({}), &json!({"upgradeVia": "ClusterVersion"}));
+    let fleet = local_fleet::start(settings).await.unwrap();
+    let (hub, spoke) = (fleet.user().unwrap(), fleet.user_of("dev1").unwrap());
+    let versions: Api<ClusterVersion> = Api::all(spoke);
+    let lock = |holder: Value| {
+        let patch = json!({"metadata": {"annotations": {UPGRADE_LOCK_ANNOTATION: holder}}});
+        let versions = versions.clone();
+        async move {
+            let patch = Patch::Merge(patch);
+            versions
+                .patch("version", &PatchParams::default(), &patch)
+                .await
+                .unwrap();
+        }
+    };
+    lock(json!("maintenance/nights")).await;
+    fleet::start(&hub, &wanted).await.unwrap();
+    tokio::time::sleep(HOUR).await;
+    assert_eq!(versions.get("version").await.unwrap().spec.desired_update, None);
+    let upgrades: Api<ManagedClustersUpgrade> = Api::namespaced(hub.clone(), &wanted.namespace().unwrap());
+    let status = upgrades.get(&wanted.name_any()).await.unwrap().status.unwrap();
+    let cluster = &status.clusters.unwrap()[0];
+    assert_eq!(cluster.reason.as_deref(), Some("LockHeld"));
+    let message = cluster.message.clone().unwrap_or_default();
+    assert!(
+        message.contains("UpgradeJob maintenance/nights, which has the lock of the cluster"),
+        "{message}"
+    );
+    lock(Value::Null).await;
+    let mut has_asked = false;
+    for _ in 0..60 {
+        tokio::time::sleep(MINUTE).await;
+        has_asked = versions
+            .get("version")
+            .await
+            .unwrap()
+            .spec
+            .desired_update
+            .is_some();
+        if has_asked {
+            break;
+        }
+    }
+    assert!(has_asked, "it is asked for the target once nobody has the lock");
     fleet.shut_down().await.unwrap();
 }
