@@ -22,8 +22,8 @@ pub use update_informer::{
     UpdateInformerSpec, UpdateInformerStatus,
 };
 pub use update_plan::{
-    InsightCounts, LevelCounts, PlanInformer, PlanPhase, UpdatePlan, UpdatePlanSpec, UpdatePlanStatus,
-    Verdict, VerdictReason,
+    InsightCounts, LevelCounts, PlanAcceptedRisk, PlanInformer, PlanPhase, UpdatePlan, UpdatePlanSpec,
+    UpdatePlanStatus, Verdict, VerdictReason,
 };
 pub use update_plan_insight::{
     PlanInsight, UpdatePlanInsight, UpdatePlanInsightSpec, UpdatePlanInsightStatus,

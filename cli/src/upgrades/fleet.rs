@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use drydock_api::ClusterName;
-use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord};
+use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord, UpgradeRiskAcceptance};
 use drydock_api::names::KIND_LABEL;
 use drydock_api::ocm::{
     ManagedCluster, ManagedClusterAddOn, ManagedClusterSet, ManagedClusterSetBinding, Placement,
@@ -69,10 +69,14 @@ pub async fn read(hub: &Hub) -> anyhow::Result<Fleet> {
     take::<Placement>(hub, &mut fleet).await?;
     take::<PlacementDecision>(hub, &mut fleet).await?;
     take::<ManagedClustersUpgradeRecord>(hub, &mut fleet).await?;
+    take::<UpgradeRiskAcceptance>(hub, &mut fleet).await?;
     let found: Vec<PartialManifestWork> =
         list(&everywhere(hub), ListParams::default().labels(KIND_LABEL)).await?;
     for work in found {
-        if let Some(digest) = works::digest(&work, hub.now()) {
+        if let Some(asked) = works::pre_checks::digest(&work) {
+            let version = Some(version_of(&work));
+            let _no_one_waits = fleet.set_pre_checks(&asked.cluster, &asked.name, Some(asked.work), version);
+        } else if let Some(digest) = works::digest(&work, hub.now()) {
             let version = version_of(&work);
             let _no_one_waits = fleet.set_work(&digest.cluster, digest.kind, digest.work, version);
         }

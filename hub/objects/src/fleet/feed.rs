@@ -38,7 +38,7 @@ impl Fleet {
         self.touch(name)
     }
 
-    fn touch_nothing(&mut self, name: &ClusterName) -> Change {
+    pub(super) fn touch_nothing(&mut self, name: &ClusterName) -> Change {
         if self.clusters.get(name).is_some_and(|known| known.is_blank()) {
             self.clusters.remove(name);
         }
@@ -343,7 +343,10 @@ impl Fleet {
             .clusters
             .iter()
             .filter(|(_, known)| {
-                !known.works.is_empty() || !known.entries.is_empty() || !known.pending.is_empty()
+                !known.works.is_empty()
+                    || !known.entries.is_empty()
+                    || !known.pending.is_empty()
+                    || !known.pre_checks.is_empty()
             })
             .map(|(name, _)| name.clone())
             .collect();
