@@ -33,6 +33,7 @@ pub const ACCEPTED_RISKS_LIMIT: usize = 64;
 pub struct UpgradeRiskAcceptanceSpec {
     /// The ManagedClustersUpgrade, of the same namespace.
     #[schemars(length(min = 1, max = 253))]
+    #[x_kube(validation = Rule::new("self == oldSelf").message("upgrade cannot be changed: accept the risks of another upgrade in another object"))]
     pub upgrade: String,
     /// The version that the upgrade leads to, or the image where it names no version. What is accepted counts for no other.
     #[schemars(length(min = 1, max = 1024))]

@@ -34,7 +34,7 @@ mod totals;
 pub mod transition;
 mod window;
 
-pub use assess::rollout_since;
+pub use assess::{ClusterPreChecks, rollout_since};
 pub use check::{Violation, check};
 pub use conditions::{ConditionStatus, ConditionType, UpgradeCondition, upgrade_conditions};
 pub use decide::decide;

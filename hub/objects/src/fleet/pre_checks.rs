@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drydock_rollout::{
-    Action, ClusterName, PreCheckWork, PreCheckWrite, RiskAcceptance, UpgradeKey, pre_checks_work_name,
+    Action, ClusterName, ClusterPreChecks, PreCheckWork, PreCheckWrite, RiskAcceptance, UpgradeKey,
+    pre_checks_work_name,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -128,6 +129,14 @@ impl Fleet {
             }
         }
         change
+    }
+
+    /// What the clusters of an upgrade have answered before they start, after [`Fleet::look`].
+    pub fn pre_checks(&self, key: &UpgradeKey, now: Timestamp) -> BTreeMap<ClusterName, ClusterPreChecks> {
+        let followed = self.upgrades.get(key);
+        followed
+            .map(|followed| followed.decider.pre_checks(now))
+            .unwrap_or_default()
     }
 
     /// The risks that are accepted for the clusters of an upgrade, in the order of the objects' names.

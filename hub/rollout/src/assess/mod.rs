@@ -25,6 +25,7 @@ use crate::{
 };
 
 pub(crate) use entry::{NewEntry, Unrecorded};
+pub use pre_checks::ClusterPreChecks;
 pub(crate) use pre_checks::PreCheckStep;
 pub(crate) use present::Present;
 

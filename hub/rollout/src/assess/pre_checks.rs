@@ -17,6 +17,38 @@ const NAMED_FINDINGS: usize = 3;
 /// The longest headline of a finding within a reason, in bytes.
 const SUMMARY: usize = 80;
 
+/// What a cluster has answered, as it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterPreChecks {
+    /// It has been asked about the present target.
+    pub asked: bool,
+    /// The answer; which findings are accepted is as of now.
+    pub answer: Option<PreCheckAnswer>,
+    /// Why there is none, if that is said.
+    pub trouble: Option<Arc<str>>,
+}
+
+impl ClusterPreChecks {
+    /// How many findings nobody has accepted, those included that are not listed.
+    pub fn unaccepted(&self) -> usize {
+        let Some(answer) = &self.answer else { return 0 };
+        let listed = answer.findings.iter().filter(|found| !found.accepted).count();
+        match answer.source {
+            AnswerSource::Agent { unaccepted, .. } => unaccepted.max(listed),
+            AnswerSource::ClusterVersion | AnswerSource::AtTarget => listed,
+        }
+    }
+
+    /// Whether the cluster does not start where an answer is required.
+    pub fn holds(&self) -> bool {
+        match self.answer.as_ref().map(|answer| &answer.source) {
+            Some(AnswerSource::Agent { stops, .. }) => *stops,
+            Some(AnswerSource::ClusterVersion | AnswerSource::AtTarget) => self.unaccepted() > 0,
+            None => false,
+        }
+    }
+}
+
 /// What is to be written about the work by which a cluster is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PreCheckStep {
@@ -50,6 +82,38 @@ impl ClusterView<'_> {
             }
             None => {}
         }
+    }
+
+    /// What the cluster has answered about the present target.
+    pub(crate) fn pre_checks(&self) -> ClusterPreChecks {
+        let target = self.spec().and_then(|spec| spec.goal.target.as_ref());
+        let Some((work, target)) = self.own_pre_checks().zip(target) else {
+            return ClusterPreChecks::default();
+        };
+        let name = target.to_string();
+        if work.question.as_ref().is_none_or(|asked| *asked.target != *name) {
+            return ClusterPreChecks::default();
+        }
+        let risks = self.accepted_risks(target);
+        let mut answer = work.answer.clone();
+        if let Some(answer) = &mut answer
+            && answer.source == AnswerSource::ClusterVersion
+        {
+            let accepted = answer.findings.iter().cloned().map(|found| Finding {
+                accepted: risks.iter().any(|risk| risk.covers(&found) && self.lasts(risk)),
+                ..found
+            });
+            answer.findings = accepted.collect();
+        }
+        ClusterPreChecks {
+            asked: true,
+            answer,
+            trouble: work.trouble.clone(),
+        }
+    }
+
+    fn lasts(&self, risk: &RiskAcceptance) -> bool {
+        risk.until.is_none_or(|until| !self.present.has_reached(until))
     }
 
     /// The policy, if the cluster may start and there is something to ask. One whose platform is at the target has nothing to fear from
@@ -229,8 +293,7 @@ impl ClusterView<'_> {
         let risks = target
             .map(|target| self.accepted_risks(target))
             .unwrap_or_default();
-        let lasts = |risk: &RiskAcceptance| risk.until.is_none_or(|until| !self.present.has_reached(until));
-        let is_open = |found: &&Finding| !risks.iter().any(|risk| risk.covers(found) && lasts(risk));
+        let is_open = |found: &&Finding| !risks.iter().any(|risk| risk.covers(found) && self.lasts(risk));
         let open: Vec<&Finding> = answer.findings.iter().filter(is_open).collect();
         match open.len() {
             0 => Standing::Clear,
