@@ -383,6 +383,45 @@ mod tests {
     }
 
     #[test]
+    fn the_hub_accepts_by_the_rule_of_the_agent_and_calls_findings_as_it_does() {
+        use drydock_api::insights::{Level, ResourceReference, Scope};
+        use drydock_insights::{InformerName, identity, plan::acceptance::covers};
+        let of_agent = |level: FindingLevel| Level::parse(level.as_str());
+        for accepted in FindingLevel::ALL {
+            for found in FindingLevel::ALL {
+                let agents = covers(of_agent(accepted), of_agent(found));
+                assert_eq!(accepted.covers(found), agents, "{accepted} {found}");
+            }
+        }
+        let value = |name: &str, text: &str| serde_json::json!({"name": name, "fieldValue": {"type": "String", "string": text}});
+        let question = r#"{"target":"4.14.12","asksAgent":false,"askedAt":"2026-01-05T08:00:00Z"}"#;
+        let work = serde_json::json!({
+            "metadata": {"name": "c1-pre-checks-0", "namespace": "c1", "annotations": {"drydock.dev/question": question}},
+            "status": {"resourceStatus": {"manifests": [{
+                "resourceMeta": {"group": "config.openshift.io", "resource": "clusterversions", "name": "version"},
+                "statusFeedback": {"values": [
+                    value("version", "4.14.9"), value("read-for-4.14.12", "version"), value("offered", "4.14.12"), value("failing", "True"),
+                ]},
+            }]}},
+        });
+        let work = serde_json::from_value(work).unwrap();
+        let digest = drydock_objects::works::pre_checks::digest(&work).unwrap();
+        let answer = digest.work.answer.clone().unwrap();
+        let scope = Scope {
+            resources: vec![ResourceReference {
+                group: Some("config.openshift.io".to_owned()),
+                kind: "ClusterVersion".to_owned(),
+                namespace: None,
+                name: "version".to_owned(),
+            }],
+            ..Scope::default()
+        };
+        let informer = InformerName::parse("drydock.cluster-version").unwrap();
+        let uuid = identity::uuid(&informer, &scope, "failing");
+        assert_eq!(answer.findings[0].uuid.as_deref(), Some(&*uuid));
+    }
+
+    #[test]
     fn of_one_cluster_it_says_what_is_not_listed() {
         let fleet = fleet();
         let text = |name: &str| ClusterView::of(&name.into(), &fleet[&ClusterName::from(name)]).text();

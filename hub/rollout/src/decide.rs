@@ -404,7 +404,11 @@ impl AssessedFleet<'_> {
         if let Some((_, name)) = kept {
             return Some((name.clone(), self.status(name)?.reason.clone()));
         }
-        let waiting = self.totals.startable.with(|_| true).find(|key| key.needs_slot)?;
+        let mut waiting = self.totals.startable.with(|_| true);
+        let Some(waiting) = waiting.find(|key| key.needs_slot) else {
+            let name = self.totals.awaited.first()?;
+            return Some((name.clone(), self.status(name)?.reason.clone()));
+        };
         let reason = self.waiting_reason(&waiting.name, !waiting.is_other, report, now);
         Some((waiting.name.clone(), reason))
     }

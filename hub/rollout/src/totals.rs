@@ -65,6 +65,8 @@ pub(crate) struct Totals {
     pub asked_and_done: BTreeSet<ClusterName>,
     /// Clusters with findings that nobody has accepted.
     pub with_findings: BTreeSet<ClusterName>,
+    /// Clusters that have been asked, and are waited for.
+    pub awaited: BTreeSet<ClusterName>,
     /// Clusters that have not answered in time, and are waited for.
     pub unanswered: BTreeSet<ClusterName>,
     pub unrecorded: BTreeSet<ClusterName>,
@@ -167,10 +169,8 @@ impl Totals {
 
     fn apply_pre_checks(&mut self, name: &ClusterName, assessment: &Assessment, adds: bool) {
         let step = assessment.pre_checks.as_ref();
-        let is_unanswered = assessment
-            .status
-            .as_ref()
-            .is_some_and(|status| matches!(status.reason, Reason::PreChecksUnanswered(_)));
+        let reason = assessment.status.as_ref().map(|status| &status.reason);
+        let is_unanswered = matches!(reason, Some(Reason::PreChecksUnanswered(_)));
         for (set, applies) in [
             (&mut self.to_ask, matches!(step, Some(PreCheckStep::Ask))),
             (
@@ -178,6 +178,7 @@ impl Totals {
                 matches!(step, Some(PreCheckStep::Delete(_))),
             ),
             (&mut self.with_findings, assessment.has_findings),
+            (&mut self.awaited, reason == Some(&Reason::AwaitingPreChecks)),
             (&mut self.unanswered, is_unanswered),
         ] {
             change_set(set, name.clone(), applies, adds);

@@ -38,6 +38,16 @@ impl Fleet {
         self.touch(name)
     }
 
+    /// Drydock's agent is installed on a cluster as an add-on, whether Available or not; or it is not.
+    pub fn set_agent_installed(&mut self, name: &ClusterName, installed: bool) -> Change {
+        let known = self.known(name);
+        if known.agent_installed == installed {
+            return self.touch_nothing(name);
+        }
+        known.agent_installed = installed;
+        self.touch(name)
+    }
+
     pub(super) fn touch_nothing(&mut self, name: &ClusterName) -> Change {
         if self.clusters.get(name).is_some_and(|known| known.is_blank()) {
             self.clusters.remove(name);

@@ -61,7 +61,9 @@ impl FleetKind for ManagedClusterAddOn {
 
     fn see(fleet: &mut Fleet, namespace: &str, _name: &str, object: Option<&Self>) -> Change {
         let available = object.is_some_and(Self::is_available);
-        fleet.set_agent(&ClusterName::from(namespace), available)
+        let name = ClusterName::from(namespace);
+        let installed = fleet.set_agent_installed(&name, object.is_some());
+        installed.and(fleet.set_agent(&name, available))
     }
 }
 

@@ -53,6 +53,7 @@ pub enum Change {
 struct KnownCluster {
     facts: Option<Arc<ClusterFacts>>,
     agent: bool,
+    agent_installed: bool,
     /// Its works, as the watch has brought them.
     works: Works,
     /// The versions of them.
@@ -147,6 +148,7 @@ impl KnownCluster {
     fn is_blank(&self) -> bool {
         self.facts.is_none()
             && !self.agent
+            && !self.agent_installed
             && self.works.is_empty()
             && self.pending.is_empty()
             && self.recorded.is_empty()
@@ -172,6 +174,7 @@ impl KnownCluster {
             facts: self.facts.clone(),
             selection,
             agent: self.agent,
+            agent_installed: self.agent_installed,
             expected: None,
             pre_checks: pre_checks.and_then(|known| known.work.clone()),
             pre_check_write: pre_checks.and_then(|known| known.write().cloned()),

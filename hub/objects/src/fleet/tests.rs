@@ -246,6 +246,7 @@ fn entries_of_cluster(known: &KnownCluster) -> [(&'static str, usize); 10] {
     let KnownCluster {
         facts,
         agent,
+        agent_installed,
         works,
         versions,
         pending,
@@ -259,7 +260,7 @@ fn entries_of_cluster(known: &KnownCluster) -> [(&'static str, usize); 10] {
     assert_eq!(recorded.len(), entries.len());
     [
         ("facts", facts.iter().count()),
-        ("agents", usize::from(*agent)),
+        ("agents", usize::from(*agent || *agent_installed)),
         ("works", works.iter().count()),
         ("versions", versions.iter().count()),
         ("pending", pending.iter().count()),

@@ -199,9 +199,11 @@ impl ClusterView<'_> {
         let now = self.present.now();
         PreCheckQuestion {
             target: target.to_string().into(),
-            // An agent that is away for a while keeps its plan. A release without a version has none.
+            // An agent that is away for a while is waited for, and keeps its plan. A release without a version has none.
             asks_agent: target.version.is_some()
-                && (self.row.agent || asked.is_some_and(|asked| asked.asks_agent)),
+                && (self.row.agent
+                    || self.row.agent_installed
+                    || asked.is_some_and(|asked| asked.asks_agent)),
             accepted: digest_of_accepted(&self.accepted_risks(target)),
             asked_at: Timestamp::from_second(now.as_second()).unwrap_or(now),
         }

@@ -158,6 +158,8 @@ pub struct ClusterRow {
     pub selection: Option<Selected>,
     /// Whether Drydock's agent is Available on it.
     pub agent: bool,
+    /// Whether it is installed there as an add-on: it answers when it is Available again.
+    pub agent_installed: bool,
     /// How long its upgrade takes, if that was asked for (`startOnlyIfItFits`) and is known.
     pub expected: Option<ExpectedDuration>,
     /// Its works, whoever made them.
