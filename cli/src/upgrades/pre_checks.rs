@@ -24,19 +24,16 @@ const NAMED: usize = 3;
 pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<()> {
     let upgrade = hub.upgrade(&arguments.upgrade.name).await?;
     let found = read(hub, &upgrade).await?;
-    let text = match &arguments.cluster {
-        Some(name) => {
-            let checks = found
-                .get(name)
-                .with_context(|| format!("cluster {name} takes no part in {}", arguments.upgrade.name))?;
-            let shown = ClusterView::of(name, checks);
-            table::for_scripts(&shown, arguments.output)?.unwrap_or_else(|| shown.text())
-        }
-        None => {
-            let shown = FleetView::of(&upgrade, &found);
-            let is_wide = arguments.output == Output::Wide;
-            table::for_scripts(&shown, arguments.output)?.unwrap_or_else(|| shown.text(is_wide))
-        }
+    let text = if let Some(name) = &arguments.cluster {
+        let checks = found
+            .get(name)
+            .with_context(|| format!("cluster {name} takes no part in {}", arguments.upgrade.name))?;
+        let shown = ClusterView::of(name, checks);
+        table::for_scripts(&shown, arguments.output)?.unwrap_or_else(|| shown.text())
+    } else {
+        let shown = FleetView::of(&upgrade, &found);
+        let is_wide = arguments.output == Output::Wide;
+        table::for_scripts(&shown, arguments.output)?.unwrap_or_else(|| shown.text(is_wide))
     };
     table::print(&text)?;
     Ok(())

@@ -170,7 +170,10 @@ pub(super) fn set_field(
         "preUpgradeAction" => drawn_action(rng, 45, "backup"),
         "postUpgradeAction" => drawn_action(rng, 30, "check"),
         // The clusters of a simulation have no UpdatePlans: what is required of them would never come.
-        "preChecks" => pick(rng, &[Value::Null, json!({"mode": "Off"}), json!({"mode": "Report"})]),
+        "preChecks" => pick(
+            rng,
+            &[Value::Null, json!({"mode": "Off"}), json!({"mode": "Report"})],
+        ),
         _ => json!(chance(rng, 8)),
     };
     if drawn.is_null() {

@@ -114,18 +114,20 @@ impl Fleet {
         digest: Option<AcceptanceDigest>,
     ) -> Change {
         let id = super::feed::page_id(namespace, name);
-        let before = match digest.clone() {
+        if self.acceptances.get(&id) == digest.as_ref() {
+            return Change::Nothing;
+        }
+        let mut concerned: Vec<UpgradeKey> = digest.iter().map(|digest| digest.upgrade.clone()).collect();
+        let before = match digest {
             Some(digest) => self.acceptances.insert(id, digest),
             None => self.acceptances.remove(&id),
         };
-        if before == digest {
-            return Change::Nothing;
-        }
+        concerned.extend(before.map(|digest| digest.upgrade));
         let mut change = Change::Nothing;
-        for digest in before.iter().chain(&digest) {
-            if let Some(followed) = self.upgrades.get_mut(&digest.upgrade) {
+        for key in concerned {
+            if let Some(followed) = self.upgrades.get_mut(&key) {
                 followed.is_stale = true;
-                change = change.and(Change::Upgrades([digest.upgrade.clone()].into()));
+                change = change.and(Change::Upgrades([key].into()));
             }
         }
         change

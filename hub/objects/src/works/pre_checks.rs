@@ -392,10 +392,8 @@ fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<PreC
         return None;
     }
     let collected_at = said("collectedAt")?.parse().ok()?;
-    let stops = match said("verdict")?.as_str() {
-        "Go" | "Caution" => false,
-        _ => true,
-    };
+    // A verdict that is not known holds.
+    let stops = !matches!(said("verdict")?.as_str(), "Go" | "Caution");
     let unaccepted = number("unaccepted").and_then(|count| usize::try_from(count).ok());
     Some(PreCheckAnswer {
         source: AnswerSource::Agent {
