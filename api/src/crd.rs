@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     insights,
-    mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord},
+    mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord, UpgradeRiskAcceptance},
     schedule, upgradeconfig,
 };
 
@@ -17,6 +17,7 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
     let mut definitions = vec![
         ManagedClustersUpgrade::crd(),
         ManagedClustersUpgradeRecord::crd(),
+        UpgradeRiskAcceptance::crd(),
         upgradeconfig::UpgradeConfig::crd(),
         schedule::UpgradeConfig::crd(),
         schedule::UpgradeJob::crd(),

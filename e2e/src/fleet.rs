@@ -102,13 +102,19 @@ pub fn is_true(upgrade: &ManagedClustersUpgrade, type_: &str) -> bool {
         .any(|condition| condition.type_ == type_ && condition.status == "True")
 }
 
+/// The label selector of works of stages: all of ours but those by which clusters are asked before they start.
+pub fn of_stages() -> String {
+    use drydock_api::names::{KIND_LABEL, PRE_CHECKS_KIND};
+    format!("{KIND_LABEL},{KIND_LABEL}!={PRE_CHECKS_KIND}")
+}
+
 /// All works of the fleet, as `cluster/name`, sorted.
 ///
 /// # Errors
 /// If they cannot be listed.
 pub async fn works(hub: &Client) -> anyhow::Result<Vec<ManifestWork>> {
     let api: Api<ManifestWork> = Api::all(hub.clone());
-    let parameters = ListParams::default().labels(drydock_api::names::KIND_LABEL);
+    let parameters = ListParams::default().labels(&of_stages());
     let mut works = api.list(&parameters).await.context("listing the works")?.items;
     works.sort_by_key(|work| (work.namespace(), work.name_any()));
     Ok(works)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeStatus, RecordEntry};
-use drydock_api::names::{self, KIND_LABEL, STATE_LABEL, UPGRADE_ANNOTATION};
+use drydock_api::names::{self, KIND_LABEL, PRE_CHECKS_KIND, STATE_LABEL, UPGRADE_ANNOTATION};
 use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::server_time::ServerTime;
@@ -453,13 +453,25 @@ impl HubFleet {
         self.until(name, WEEK, |status| is_true(status, "Complete")).await
     }
 
-    /// All works of the hub that say that they are Drydock's.
+    /// The works by which clusters are asked before they start.
+    ///
+    /// # Errors
+    /// If they cannot be listed.
+    pub async fn questions(&self) -> anyhow::Result<Vec<std::sync::Arc<Object>>> {
+        let mut works = self.user.list(&MANIFEST_WORK, &Selection::everything()).await?;
+        works.retain(|work| work.label(KIND_LABEL) == Some(PRE_CHECKS_KIND));
+        Ok(works)
+    }
+
+    /// All works of the hub that say that they are Drydock's, but those by which clusters are asked before they start.
     ///
     /// # Errors
     /// If they cannot be listed.
     pub async fn works(&self) -> anyhow::Result<Vec<std::sync::Arc<Object>>> {
         let mut works = self.user.list(&MANIFEST_WORK, &Selection::everything()).await?;
-        works.retain(|work| work.annotation(UPGRADE_ANNOTATION).is_some());
+        works.retain(|work| {
+            work.annotation(UPGRADE_ANNOTATION).is_some() && work.label(KIND_LABEL) != Some(PRE_CHECKS_KIND)
+        });
         Ok(works)
     }
 

@@ -261,10 +261,11 @@ impl UpdatePlans {
             .iter()
             .map(|plan| PlanToKeep {
                 plan,
-                is_accepted: self
-                    .parts(plan)
-                    .values()
-                    .any(|part| !accepted(plan, part).is_empty()),
+                is_accepted: !plan.spec.accepted_risks.is_empty()
+                    || self
+                        .parts(plan)
+                        .values()
+                        .any(|part| !accepted(plan, part).is_empty()),
             })
             .collect();
         prune(&kept, cluster, now).remove(&plan.name_any())

@@ -5,6 +5,10 @@
 pub const UPGRADE_UID_LABEL: &str = "drydock.dev/upgrade-uid";
 /// Label on every work: what it is for, one of [`WorkKind`]'s names.
 pub const KIND_LABEL: &str = "drydock.dev/kind";
+/// The value of [`KIND_LABEL`] on a work that asks a cluster what would be a problem with its upgrade.
+pub const PRE_CHECKS_KIND: &str = "pre-checks";
+/// Annotation on such a work: what it asks, as JSON.
+pub const QUESTION_ANNOTATION: &str = "drydock.dev/question";
 /// On ConfigMaps that have a calendar of freezes, whatever its value.
 pub const FREEZE_CALENDAR_LABEL: &str = "drydock.dev/freeze-calendar";
 /// Label on a cluster-upgrade work that has ended: one of [`EndState`]'s names.

@@ -34,6 +34,12 @@ pub const FROZEN: &str = "Frozen";
 pub const FREEZE_CALENDAR_UNREADABLE: &str = "FreezeCalendarUnreadable";
 /// Not in progress: nothing has started yet.
 pub const NOT_STARTED: &str = "NotStarted";
+/// Of a cluster, or of the condition PreChecksPassed: findings that nobody has accepted.
+pub const RISKS_NOT_ACCEPTED: &str = "RisksNotAccepted";
+/// Of a cluster, or of the condition PreChecksPassed: no answer in time.
+pub const PRE_CHECKS_UNANSWERED: &str = "PreChecksUnanswered";
+/// PreChecksPassed: nothing keeps a cluster from starting.
+pub const PRE_CHECKS_PASSED: &str = "AsExpected";
 /// Failed: at least one cluster has.
 pub const CLUSTER_FAILED: &str = "ClusterUpgradeFailed";
 /// Failed: the spec cannot be acted on.

@@ -22,8 +22,8 @@ pub use update_informer::{
     UpdateInformerSpec, UpdateInformerStatus,
 };
 pub use update_plan::{
-    InsightCounts, LevelCounts, PlanInformer, PlanPhase, UpdatePlan, UpdatePlanSpec, UpdatePlanStatus,
-    Verdict, VerdictReason, plan_name,
+    InsightCounts, LevelCounts, PlanAcceptedRisk, PlanInformer, PlanPhase, UpdatePlan, UpdatePlanSpec,
+    UpdatePlanStatus, Verdict, VerdictReason, plan_name,
 };
 pub use update_plan_insight::{
     PlanInsight, UpdatePlanInsight, UpdatePlanInsightSpec, UpdatePlanInsightStatus,

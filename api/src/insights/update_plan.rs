@@ -43,6 +43,11 @@ pub struct UpdatePlanSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub target_image: Option<String>,
+    /// Findings that are accepted for this target, beside those that UpdatePlanInsights name: the hub writes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub accepted_risks: Vec<PlanAcceptedRisk>,
     /// A later moment than before has everything asked anew.
     #[serde(
         default,
@@ -55,6 +60,45 @@ pub struct UpdatePlanSpec {
 /// The name of the plan of a target: there is one for each, since the API server allows no other name (insights.md, section 1.6).
 pub fn plan_name(target: &str) -> String {
     format!("update-plan-{}", target.to_lowercase().replace('+', "."))
+}
+
+/// A finding that is accepted: by its uuid, or by informer and uid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("has(self.informer) == has(self.uid)").message("informer and uid are given together"),
+    validation = Rule::new("has(self.uuid) != has(self.informer)")
+        .message("either uuid, or informer and uid, say what is accepted")
+)]
+pub struct PlanAcceptedRisk {
+    /// The finding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 32, max = 32), regex(pattern = "^[0-9a-f]{32}$"))]
+    pub uuid: Option<String>,
+    /// Who reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub informer: Option<String>,
+    /// What it is to its informer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub uid: Option<String>,
+    /// The level up to which it is accepted. A finding that is worse is not.
+    pub level: Level,
+    /// Who accepts it.
+    #[schemars(length(min = 1, max = 253))]
+    pub accepted_by: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
+    pub reason: Option<String>,
+    /// Until when; for as long as it stands here if not given.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
+    pub until: Option<Time>,
 }
 
 /// What has been found about a planned update.

@@ -4,11 +4,15 @@
 //! used: an object that a server without our rules has let through must be readable, so that its status can say what
 //! is wrong with it.
 
+mod acceptance;
+mod pre_checks;
 mod record;
 mod spec;
 mod status;
 mod strategy;
 
+pub use acceptance::{ACCEPTED_RISKS_LIMIT, AcceptedRisk, UpgradeRiskAcceptance, UpgradeRiskAcceptanceSpec};
+pub use pre_checks::{InvalidPreChecksMode, PreChecks, PreChecksMode};
 pub use record::{
     ManagedClustersUpgradeRecord, ManagedClustersUpgradeRecordSpec, RECORD_ENTRIES_LIMIT, RecordEntry,
     RecordedForecast, RecordedStages, RecordedUpgrade,
@@ -35,6 +39,10 @@ pub const DEFAULT_CLUSTER_UPGRADE_TIMEOUT: GoDuration = GoDuration::from_hours(3
 pub const DEFAULT_OPERATORS_UPGRADE_TIMEOUT: GoDuration = GoDuration::from_mins(10);
 /// How long an action may take, if its `timeout` does not say.
 pub const DEFAULT_ACTION_TIMEOUT: GoDuration = GoDuration::from_hours(1);
+/// How old an answer to pre-checks may be, if `preChecks.maxAge` does not say: agents renew theirs each 24 hours.
+pub const DEFAULT_PRE_CHECKS_MAX_AGE: GoDuration = GoDuration::from_hours(25);
+/// How long a cluster may take to answer pre-checks, if `preChecks.timeout` does not say. Agents wait for their informers for two minutes.
+pub const DEFAULT_PRE_CHECKS_TIMEOUT: GoDuration = GoDuration::from_mins(10);
 /// The size limit of a status, in bytes of JSON.
 pub const STATUS_LIMIT: usize = 64 * 1024;
 /// The most clusters that a status lists.

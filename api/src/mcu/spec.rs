@@ -4,7 +4,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ManagedClustersUpgradeStatus, UpgradeStrategy};
+use super::{ManagedClustersUpgradeStatus, PreChecks, UpgradeStrategy};
 use crate::{ocm::manifest_work::ManifestWorkSpec, selector::LabelRequirement};
 
 /// Which clusters are upgraded, to what, and how.
@@ -59,6 +59,9 @@ pub struct ManagedClustersUpgradeSpec {
     /// What is done on each cluster after its upgrade; the cluster is complete when all its Jobs have succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post_upgrade_action: Option<Action>,
+    /// Whether clusters are asked, before they start, what would be a problem with their upgrade.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pre_checks: Option<PreChecks>,
     /// While true, no further cluster starts; running upgrades continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,

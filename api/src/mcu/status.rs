@@ -199,6 +199,8 @@ pub mod condition {
     pub const COMPLETE: &str = "Complete";
     /// A cluster has failed, or the spec is invalid.
     pub const FAILED: &str = "Failed";
+    /// Nothing that its pre-checks have found keeps a cluster from starting.
+    pub const PRE_CHECKS_PASSED: &str = "PreChecksPassed";
     /// The upgrade is being deleted, and something keeps it.
     pub const DELETING: &str = "Deleting";
 }

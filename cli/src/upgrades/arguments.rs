@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 use drydock_api::ClusterName;
-use drydock_rollout::ClusterState;
+use drydock_rollout::{ClusterState, FindingLevel};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
@@ -25,6 +25,12 @@ pub enum Command {
     /// Write upgrades that have not ended, with their forecasts, and their freezes as a calendar (.ics)
     #[command(after_help = CALENDAR_EXAMPLES)]
     Calendar(CalendarArguments),
+    /// Show what clusters have found before they start, over the fleet: what would hold how many of them
+    #[command(after_help = PRE_CHECKS_EXAMPLES)]
+    PreChecks(PreChecksArguments),
+    /// Accept findings of pre-checks, for all clusters of an upgrade or for some
+    #[command(after_help = ACCEPT_EXAMPLES)]
+    Accept(AcceptArguments),
     /// Start no further cluster; running upgrades continue
     #[command(after_help = PAUSE_EXAMPLES)]
     Pause(UpgradeArguments),
@@ -72,6 +78,24 @@ Examples:
 
   # of all namespaces
   kubectl drydock calendar -A";
+
+const PRE_CHECKS_EXAMPLES: &str = "\
+Examples:
+  kubectl drydock pre-checks spring
+
+  # one cluster
+  kubectl drydock pre-checks spring --cluster dev3
+
+  # for a script
+  kubectl drydock pre-checks spring -o json";
+
+const ACCEPT_EXAMPLES: &str = "\
+Examples:
+  # a finding, for all clusters of the upgrade, until Saturday
+  kubectl drydock accept spring 0123456789abcdef0123456789abcdef --reason 'lifted in the window' --until 2026-12-05T00:00:00Z
+
+  # all findings that an informer calls so, on clusters with a label
+  kubectl drydock accept spring drydock.pod-disruption-budgets/budget-at-limit --reason 'known' --selector environment=dev";
 
 const PAUSE_EXAMPLES: &str = "\
 Examples:
@@ -160,6 +184,68 @@ pub struct ClustersArguments {
     /// What to print
     #[arg(long, short, value_enum, default_value_t = Output::Table)]
     pub output: Output,
+}
+
+/// Flags of `pre-checks`.
+#[derive(Args, Debug)]
+pub struct PreChecksArguments {
+    /// Which upgrade.
+    #[command(flatten)]
+    pub upgrade: UpgradeArguments,
+    /// Only what this cluster has found
+    #[arg(long, value_name = "NAME")]
+    pub cluster: Option<ClusterName>,
+    /// What to print
+    #[arg(long, short, value_enum, default_value_t = Output::Table)]
+    pub output: Output,
+}
+
+/// Flags of `accept`.
+#[derive(Args, Debug)]
+pub struct AcceptArguments {
+    /// Which upgrade.
+    #[command(flatten)]
+    pub upgrade: UpgradeArguments,
+    /// The findings: UUIDs, or INFORMER/UID for all that an informer calls so
+    #[arg(value_name = "FINDING", required = true)]
+    pub findings: Vec<String>,
+    /// Why
+    #[arg(long)]
+    pub reason: String,
+    /// Until when; for as long as the UpgradeRiskAcceptance is there if not given
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<Timestamp>,
+    /// Up to which level; default: the level of the finding where it is worst, Warning for INFORMER/UID
+    #[arg(long, value_name = "LEVEL")]
+    pub level: Option<LevelArgument>,
+    /// Only on this cluster; repeatable
+    #[arg(long = "cluster", value_name = "NAME")]
+    pub clusters: Vec<ClusterName>,
+    /// Only on clusters with this label; repeatable
+    #[arg(long = "selector", short = 'l', value_name = "LABEL=VALUE", value_parser = label)]
+    pub labels: Vec<(String, String)>,
+}
+
+/// A level that can be accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelArgument(pub FindingLevel);
+
+impl FromStr for LevelArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let level = FindingLevel::parse(text);
+        level
+            .map(Self)
+            .ok_or_else(|| format!("`{text}` is no level: write Warning, Unknown, Error or Critical"))
+    }
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is no label: write LABEL=VALUE"))?;
+    Ok((key.to_owned(), value.to_owned()))
 }
 
 /// Flags of `history`.

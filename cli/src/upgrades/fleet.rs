@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use drydock_api::ClusterName;
-use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord};
+use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord, UpgradeRiskAcceptance};
 use drydock_api::names::KIND_LABEL;
 use drydock_api::ocm::{
     ManagedCluster, ManagedClusterAddOn, ManagedClusterSet, ManagedClusterSetBinding, Placement,
@@ -69,10 +69,18 @@ pub async fn read(hub: &Hub) -> anyhow::Result<Fleet> {
     take::<Placement>(hub, &mut fleet).await?;
     take::<PlacementDecision>(hub, &mut fleet).await?;
     take::<ManagedClustersUpgradeRecord>(hub, &mut fleet).await?;
+    match take::<UpgradeRiskAcceptance>(hub, &mut fleet).await {
+        // Who may not read what is accepted sees all else; a hub of before does not have the kind.
+        Err(error) if is_code(&error, 403) || is_code(&error, 404) => {}
+        taken => taken?,
+    }
     let found: Vec<PartialManifestWork> =
         list(&everywhere(hub), ListParams::default().labels(KIND_LABEL)).await?;
     for work in found {
-        if let Some(digest) = works::digest(&work, hub.now()) {
+        if let Some(asked) = works::pre_checks::digest(&work) {
+            let version = Some(version_of(&work));
+            let _no_one_waits = fleet.set_pre_checks(&asked.cluster, &asked.name, Some(asked.work), version);
+        } else if let Some(digest) = works::digest(&work, hub.now()) {
             let version = version_of(&work);
             let _no_one_waits = fleet.set_work(&digest.cluster, digest.kind, digest.work, version);
         }
@@ -108,8 +116,12 @@ async fn take_calendars(
 }
 
 fn is_forbidden(error: &anyhow::Error) -> bool {
+    is_code(error, 403)
+}
+
+fn is_code(error: &anyhow::Error, code: u16) -> bool {
     let refusal = error.downcast_ref::<kube::Error>();
-    matches!(refusal, Some(kube::Error::Api(refusal)) if refusal.code == 403)
+    matches!(refusal, Some(kube::Error::Api(refusal)) if refusal.code == code)
 }
 
 async fn take<K>(hub: &Hub, fleet: &mut Fleet) -> anyhow::Result<()>

@@ -1,5 +1,6 @@
 //! Commands about the upgrades of a hub: what they do, what has been done, and what people want changed.
 
+mod accept;
 mod accuracy;
 pub mod arguments;
 mod calendar;
@@ -10,6 +11,7 @@ mod forecast;
 mod hint;
 mod history;
 pub mod hub;
+mod pre_checks;
 mod spreadsheet;
 mod status;
 pub mod table;
@@ -39,6 +41,14 @@ pub async fn run(command: &Command) -> anyhow::Result<()> {
         Command::Calendar(arguments) => {
             let hub = Hub::connect(&arguments.connection).await?;
             calendar::run(&hub, arguments).await
+        }
+        Command::PreChecks(arguments) => {
+            let hub = Hub::connect(&arguments.upgrade.connection).await?;
+            pre_checks::run(&hub, arguments).await
+        }
+        Command::Accept(arguments) => {
+            let hub = Hub::connect(&arguments.upgrade.connection).await?;
+            accept::run(&hub, arguments).await
         }
         Command::Pause(upgrade) => {
             let hub = Hub::connect(&upgrade.connection).await?;

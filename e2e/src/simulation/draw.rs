@@ -124,13 +124,14 @@ pub(super) fn selector(rng: &mut ChaCha8Rng, clusters: usize) -> Value {
 }
 
 /// The fields of a spec that are edited one by one; absent ones are null.
-pub(super) const FIELDS: [&str; 8] = [
+pub(super) const FIELDS: [&str; 9] = [
     "selection",
     "clusterVersion",
     "ocpOperators",
     "upgradeStrategy",
     "preUpgradeAction",
     "postUpgradeAction",
+    "preChecks",
     "paused",
     "maxConcurrency",
 ];
@@ -168,6 +169,11 @@ pub(super) fn set_field(
         }
         "preUpgradeAction" => drawn_action(rng, 45, "backup"),
         "postUpgradeAction" => drawn_action(rng, 30, "check"),
+        // The clusters of a simulation have no UpdatePlans: what is required of them would never come.
+        "preChecks" => pick(
+            rng,
+            &[Value::Null, json!({"mode": "Off"}), json!({"mode": "Report"})],
+        ),
         _ => json!(chance(rng, 8)),
     };
     if drawn.is_null() {

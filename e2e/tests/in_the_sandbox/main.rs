@@ -21,6 +21,7 @@ mod layers;
 mod leader_election;
 mod main_job;
 mod operators;
+mod pre_checks;
 mod rights;
 mod rollout_rules;
 mod schedule;

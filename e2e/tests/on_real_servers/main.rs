@@ -18,5 +18,6 @@ mod kubectl;
 mod leader_election;
 mod main_job;
 mod manifests;
+mod risk_acceptance;
 mod schedule;
 mod upgrade_lock;

@@ -142,8 +142,8 @@ async fn placements_of_other_namespaces_are_for_who_may_read_them() {
             .iter()
             .filter(|kind| **kind == "CustomResourceDefinition")
             .count(),
-        2,
-        "the hub's own: upgrades and records"
+        3,
+        "the hub's own: upgrades, records and acceptances"
     );
     manifests::install(&admin, &drydock_api::crds()[..2])
         .await

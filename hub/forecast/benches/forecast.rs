@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use drydock_forecast::{FailureRate, Forecast, GroupBy, Model, PastUpgrade, SimulationSettings, Stream};
 use drydock_rollout::{
     ActionSpec, AgentOptions, ClusterFacts, ClusterName, ClusterRow, Decider, ForecastInput, Goal,
-    IntOrPercent, Labels, LiveUpgrades, Observed, OwnPlacement, PlacementKey, Previous, RequestedMethod,
-    Requirements, Retries, Rollout, Selected, Selection, SelectionSource, Selector, Spec, StageSeconds,
-    StartTimes, Strategy, Target, Uid, Upgrade, UpgradeKey, Window,
+    IntOrPercent, Labels, LiveUpgrades, Observed, OwnPlacement, PlacementKey, PreChecksPolicy, Previous,
+    RequestedMethod, Requirements, Retries, Rollout, Selected, Selection, SelectionSource, Selector, Spec,
+    StageSeconds, StartTimes, Strategy, Target, Uid, Upgrade, UpgradeKey, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -68,6 +68,7 @@ fn spec(limit: u32, with_actions: bool) -> Spec {
         },
         pre_action: action(),
         post_action: action(),
+        pre_checks: PreChecksPolicy::default(),
         paused: false,
     }
 }
@@ -124,6 +125,7 @@ fn forecast_input(clusters: u32, limit: u32, with_actions: bool) -> Option<Forec
             own: OwnPlacement::Absent,
             superseded: BTreeSet::new(),
         },
+        acceptances: Arc::default(),
         pages: Vec::new(),
         page_refusal: None,
     };

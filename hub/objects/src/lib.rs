@@ -2,6 +2,7 @@
 //! one row a cluster for each upgrade; [`render_status`] and [`works`] write what was decided as objects. No I/O: the hub feeds a
 //! [`Fleet`] from watches, the plugin from lists.
 
+pub mod acceptance;
 pub mod cluster;
 mod details;
 mod fleet;

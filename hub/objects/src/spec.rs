@@ -15,8 +15,8 @@ use drydock_api::selector::LabelMatch;
 use drydock_api::upgradeconfig::UpgradeType;
 use drydock_api::{GoDuration, IntOrPercent, ReleaseImage, ReleaseVersion};
 use drydock_rollout::{
-    ActionSpec, AgentOptions, Goal, InvalidSpec, OperatorKey, Operators, PlacementKey, RequestedMethod,
-    Selector, Spec, Strategy, Target,
+    ActionSpec, AgentOptions, Goal, InvalidSpec, OperatorKey, Operators, PlacementKey, PreChecksMode,
+    PreChecksPolicy, RequestedMethod, Selector, Spec, Strategy, Target,
 };
 use jiff::SignedDuration;
 use serde_json::json;
@@ -47,6 +47,7 @@ pub fn parse_spec(upgrade: &ManagedClustersUpgrade) -> Result<Spec, InvalidSpec>
         upgrade_strategy,
         pre_upgrade_action,
         post_upgrade_action,
+        pre_checks,
         paused,
     } = spec;
     let placements: Vec<PlacementKey> = placement
@@ -85,9 +86,38 @@ pub fn parse_spec(upgrade: &ManagedClustersUpgrade) -> Result<Spec, InvalidSpec>
             .map(|selector| placement::own_key(upgrade, selector)),
         goal: Arc::new(Goal { target, operators }),
         strategy,
+        pre_checks: parse_pre_checks(pre_checks.as_ref())?,
         pre_action: parse_action("spec.preUpgradeAction", pre_upgrade_action.as_ref())?,
         post_action: parse_action("spec.postUpgradeAction", post_upgrade_action.as_ref())?,
         paused: paused.unwrap_or(false),
+    })
+}
+
+fn parse_pre_checks(pre_checks: Option<&mcu::PreChecks>) -> Result<PreChecksPolicy, InvalidSpec> {
+    let default = mcu::PreChecks::default();
+    let mcu::PreChecks {
+        mode,
+        max_age,
+        timeout,
+    } = pre_checks.unwrap_or(&default);
+    let mode = mode
+        .as_deref()
+        .map(str::parse)
+        .transpose()
+        .map_err(|error| invalid("spec.preChecks.mode", error))?
+        .unwrap_or_default();
+    let duration = |field: &str, text: &Option<String>, default: GoDuration| match text {
+        Some(text) => parse_timeout(field, text, false),
+        None => Ok(default.signed()),
+    };
+    Ok(PreChecksPolicy {
+        mode: match mode {
+            mcu::PreChecksMode::Off => PreChecksMode::Off,
+            mcu::PreChecksMode::Report => PreChecksMode::Report,
+            mcu::PreChecksMode::Require => PreChecksMode::Require,
+        },
+        max_age: duration("spec.preChecks.maxAge", max_age, mcu::DEFAULT_PRE_CHECKS_MAX_AGE)?,
+        timeout: duration("spec.preChecks.timeout", timeout, mcu::DEFAULT_PRE_CHECKS_TIMEOUT)?,
     })
 }
 

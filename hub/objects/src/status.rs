@@ -7,8 +7,8 @@ use drydock_api::mcu::{
     ManagedClustersUpgradeStatus, STATUS_LIMIT, condition, reason,
 };
 use drydock_rollout::{
-    ActionCounts, ClusterName, ConditionStatus, ConditionType, Counts, Halt, Report, Transition, bounded,
-    upgrade_conditions,
+    ActionCounts, ClusterName, ConditionStatus, ConditionType, Counts, Halt, Report, Transition,
+    UpgradeCondition, bounded, upgrade_conditions,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -107,7 +107,12 @@ fn conditions_of(report: &Report, generation: i64, before: &[Condition], now: Ti
     if report.deletion.is_none() {
         conditions.retain(|found| found.type_ != condition::DELETING);
     }
-    for condition in upgrade_conditions(report) {
+    let wanted = upgrade_conditions(report);
+    let says_of_pre_checks = |found: &UpgradeCondition| found.type_ == ConditionType::PreChecksPassed;
+    if !report.frozen && !wanted.iter().any(says_of_pre_checks) {
+        conditions.retain(|found| found.type_ != condition::PRE_CHECKS_PASSED);
+    }
+    for condition in wanted {
         let wanted = DesiredCondition {
             type_: condition.type_.as_str(),
             status: match condition.status {
@@ -156,7 +161,7 @@ fn phase(conditions: &[Condition]) -> Option<String> {
     };
     let newest = conditions
         .iter()
-        .filter(|condition| condition.is_true())
+        .filter(|found| found.is_true() && found.type_ != condition::PRE_CHECKS_PASSED)
         .max_by_key(|condition| (condition.last_transition_time.0, says_most(&condition.type_)));
     let newest = newest.or_else(|| conditions.iter().find(|condition| !condition.is_true()))?;
     Some(newest.reason.clone())
@@ -300,6 +305,11 @@ pub fn transitions(
 
 /// Reasons that are reported when they appear: of which condition, and in which status of it.
 const PROBLEMS: &[(ConditionType, &[&str], &str)] = &[
+    (
+        ConditionType::PreChecksPassed,
+        &[reason::RISKS_NOT_ACCEPTED, reason::PRE_CHECKS_UNANSWERED],
+        FALSE,
+    ),
     (
         ConditionType::Failed,
         &[reason::INVALID_SPEC, reason::RECORDS_REFUSED],

@@ -9,8 +9,8 @@ use thiserror::Error;
 
 use crate::assess::rollout_since;
 use crate::{
-    Action, ActionJobState, ClusterRow, Plan, RecordedOutcome, Rollout, Spec, Uid, VersionFeedback, Work,
-    WorkFeedback,
+    Action, ActionJobState, AnswerSource, ClusterRow, FailureReason, Finding, Plan, PreChecksMode,
+    RecordedOutcome, RefusedWrite, Rollout, Spec, Stage, Uid, VersionFeedback, Work, WorkFeedback,
 };
 
 /// A rule that a plan would break.
@@ -30,6 +30,9 @@ pub enum Violation {
     /// A cluster would start although nothing may.
     #[error("{0} would start although {1}")]
     MustNotStart(ClusterName, &'static str),
+    /// A cluster would start although an answer is required of it, and there is none, or one with findings that nobody has accepted.
+    #[error("{0} would start although its pre-checks do not let it")]
+    NotCleared(ClusterName),
     /// A work would be created where one is.
     #[error("the work {1:?} of {0} exists")]
     Exists(ClusterName, WorkKind),
@@ -140,6 +143,61 @@ impl<'a> Check<'a> {
         {
             violations.push(Violation::BeforeCanaries(name.clone()));
         }
+        if let Ok(spec) = &self.rollout.spec
+            && let Some(row) = self.rows.get(name)
+            && self.needs_answer(spec, name, row)
+            && !self.has_cleared(spec, name, row)
+        {
+            violations.push(Violation::NotCleared(name.clone()));
+        }
+    }
+
+    /// Whether a cluster starts only with an answer: not where its platform is at the target, where a later stage is taken up again, or
+    /// where its start was refused before.
+    fn needs_answer(&self, spec: &Spec, name: &ClusterName, row: &ClusterRow) -> bool {
+        let uid = &self.rollout.upgrade.uid;
+        let is_required = spec.pre_checks.mode == PreChecksMode::Require && spec.goal.target.is_some();
+        let claims = row.facts.as_ref().and_then(|facts| facts.version.as_ref());
+        let fed_back = self
+            .works(name)
+            .filter_map(|(_, work)| work.feedback.cluster_version()?.completed());
+        let is_ahead = !spec.goal.platform_reached(fed_back.chain(claims).max());
+        let mut refused = row.refusals.keys();
+        let was_refused = refused.any(|(of, _, write)| of == uid && *write == RefusedWrite::Create);
+        let is_later = |reason: &str| {
+            let failed = FailureReason::parse(reason).map(FailureReason::stage);
+            failed.is_some_and(|stage| stage > Stage::Platform)
+        };
+        let by_works = self.own(name).filter_map(|(_, work)| work.outcome.as_ref());
+        let by_records = row.entries.iter().map(|recorded| &recorded.entry.reason);
+        let is_taken_up = by_works
+            .map(|outcome| &outcome.reason)
+            .chain(by_records)
+            .any(|reason| is_later(reason));
+        is_required && is_ahead && !was_refused && !is_taken_up
+    }
+
+    fn has_cleared(&self, spec: &Spec, name: &ClusterName, row: &ClusterRow) -> bool {
+        let Some((work, target)) = row.pre_checks.as_ref().zip(spec.goal.target.as_ref()) else {
+            return false;
+        };
+        let target = target.to_string();
+        let is_asked = work
+            .question
+            .as_ref()
+            .is_some_and(|question| *question.target == *target);
+        let is_own = work.owner.uid == self.rollout.upgrade.uid && !work.deleting;
+        let facts = row.facts.as_deref();
+        let is_accepted = |found: &Finding| {
+            let mut risks = self.rollout.acceptances.iter();
+            risks.any(|risk| *risk.target == *target && risk.is_about(name, facts) && risk.covers(found))
+        };
+        let is_clear = work.answer.as_ref().is_some_and(|answer| match &answer.source {
+            AnswerSource::AtTarget => true,
+            AnswerSource::Agent { stops, .. } => !stops,
+            AnswerSource::ClusterVersion => answer.findings.iter().all(is_accepted),
+        });
+        is_own && is_asked && is_clear && row.pre_check_write.is_none()
     }
 
     fn action(&self, action: &Action, violations: &mut Vec<Violation>) {
@@ -184,6 +242,8 @@ impl<'a> Check<'a> {
             | Action::ApplyPlacement(_)
             | Action::DeletePlacement(_)
             | Action::ConfirmWork { .. }
+            | Action::AskPreChecks(_)
+            | Action::DeletePreChecks { .. }
             | Action::WritePage(_)
             | Action::MarkPage { .. } => {}
         }

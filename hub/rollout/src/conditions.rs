@@ -2,7 +2,7 @@
 
 use drydock_names::reasons as reason;
 
-use crate::{Halt, Report, SelectionProblem, bounded};
+use crate::{Halt, PreChecksMode, Report, SelectionProblem, bounded};
 
 /// How many names a message holds.
 const NAMED: usize = 5;
@@ -37,6 +37,8 @@ pub enum ConditionType {
     Complete,
     /// A cluster has failed, or the spec is invalid.
     Failed,
+    /// Nothing that its pre-checks have found keeps a cluster from starting.
+    PreChecksPassed,
     /// The upgrade is being deleted, and something keeps it.
     Deleting,
 }
@@ -50,6 +52,7 @@ impl ConditionType {
             Self::InProgress => "InProgress",
             Self::Complete => "Complete",
             Self::Failed => "Failed",
+            Self::PreChecksPassed => "PreChecksPassed",
             Self::Deleting => "Deleting",
         }
     }
@@ -84,19 +87,21 @@ fn value(status: ConditionStatus, reason: &'static str, message: impl Into<Strin
 
 /// What all conditions say.
 pub fn upgrade_conditions(report: &Report) -> Vec<UpgradeCondition> {
-    use ConditionType::{Applied, Complete, Deleting, Failed, InProgress, Selected};
+    use ConditionType::{Applied, Complete, Deleting, Failed, InProgress, PreChecksPassed, Selected};
     if let Some(deleting) = deleting(report) {
         return vec![condition(Deleting, deleting)];
     }
     let in_progress = in_progress(report);
     let complete = complete(report, &in_progress);
-    vec![
+    let mut conditions = vec![
         condition(Selected, selected(report)),
         condition(Applied, applied(report)),
         condition(InProgress, in_progress),
         condition(Complete, complete),
         condition(Failed, failed(report)),
-    ]
+    ];
+    conditions.extend(pre_checks(report).map(|passed| condition(PreChecksPassed, passed)));
+    conditions
 }
 
 fn condition(type_: ConditionType, mut value: ConditionValue) -> UpgradeCondition {
@@ -237,6 +242,48 @@ fn first_wait(report: &Report) -> String {
     first
         .map(|(name, reason)| format!("{name}: {}", bounded(&reason.to_string(), CLUSTER_MESSAGE)))
         .unwrap_or_default()
+}
+
+/// What clusters have answered, where it matters: always where it is required, else while there are findings.
+fn pre_checks(report: &Report) -> Option<ConditionValue> {
+    let found = &report.pre_checks;
+    let first = || {
+        let first = found.first.as_ref();
+        first.map(|(name, reason)| format!("; {name}: {}", bounded(&reason.to_string(), 400)))
+    };
+    let with_findings = clusters(found.with_findings);
+    Some(match (found.mode, found.with_findings, found.unanswered) {
+        (PreChecksMode::Off, ..) | (PreChecksMode::Report, 0, _) => return None,
+        (PreChecksMode::Report, ..) => value(
+            FALSE,
+            reason::RISKS_NOT_ACCEPTED,
+            format!(
+                "findings that nobody has accepted: {with_findings}; they start nevertheless (spec.preChecks.mode is Report)"
+            ),
+        ),
+        (PreChecksMode::Require, 0, 0) => value(
+            TRUE,
+            reason::PRE_CHECKS_PASSED,
+            "no cluster is held by what it has found",
+        ),
+        (PreChecksMode::Require, 0, unanswered) => value(
+            FALSE,
+            reason::PRE_CHECKS_UNANSWERED,
+            format!(
+                "not started, for they have not answered: {}{}",
+                clusters(unanswered),
+                first().unwrap_or_default()
+            ),
+        ),
+        (PreChecksMode::Require, ..) => value(
+            FALSE,
+            reason::RISKS_NOT_ACCEPTED,
+            format!(
+                "not started, for they have findings that nobody has accepted: {with_findings}{}",
+                first().unwrap_or_default()
+            ),
+        ),
+    })
 }
 
 /// The reason and the words for why nothing new starts.

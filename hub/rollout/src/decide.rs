@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use drydock_names::ClusterName;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::assess::{Assessment, ClusterView, Context, NextWrite, StartKind, Step, assess, is_over};
+use crate::assess::{
+    Assessment, ClusterView, Context, NextWrite, PreCheckStep, StartKind, Step, assess, is_over,
+};
 use crate::slots::{self, Filled, fill_slots, halt};
 use crate::totals::Totals;
 use crate::{
     Action, ActionCounts, ClusterRow, ClusterStatus, Enforcement, Finish, Halt, NAMED_CLUSTERS, Observed,
-    OwnPlacement, Plan, Reason, Report, Rollout, Urgency, deletion, pages,
+    OwnPlacement, Plan, PreCheckCounts, Reason, Report, Rollout, Urgency, deletion, pages,
 };
 
 /// Decides what is to be done about an upgrade.
@@ -92,6 +94,7 @@ impl AssessedFleet<'_> {
 
     fn actions(&self, filled: &Filled, frozen: bool, now: Timestamp) -> Vec<Action> {
         let mut actions = own_placement(self.rollout);
+        actions.extend(self.pre_checks(filled, frozen, now));
         let acting = self.totals.acting.iter().chain(&filled.continues);
         for name in acting {
             if let (Some(cluster), Some(Step::Continue(next))) = (self.cluster(name, now), self.step(name)) {
@@ -113,6 +116,32 @@ impl AssessedFleet<'_> {
         if frozen || settled {
             actions.extend(self.disposals());
         }
+        actions
+    }
+
+    /// Questions to clusters, before any of them starts, and works of questions that have served. A cluster that starts with this plan is
+    /// not asked: its answer would come too late, and nobody waits for it.
+    fn pre_checks(&self, filled: &Filled, frozen: bool, now: Timestamp) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for name in &self.totals.asked_and_done {
+            let step = self
+                .assessments
+                .get(name)
+                .map(|assessment| &assessment.pre_checks);
+            if let Some(Some(PreCheckStep::Delete(uid))) = step {
+                actions.push(Action::DeletePreChecks {
+                    cluster: name.clone(),
+                    uid: uid.clone(),
+                });
+            }
+        }
+        if frozen || has_selection_problem(self.rollout) {
+            return actions;
+        }
+        let starts: BTreeSet<&ClusterName> = filled.starts.iter().collect();
+        let asked = self.totals.to_ask.iter().filter(|name| !starts.contains(name));
+        let asks = asked.filter_map(|name| self.cluster(name, now)?.pre_check_ask());
+        actions.extend(asks.map(|ask| Action::AskPreChecks(Box::new(ask))));
         actions
     }
 
@@ -256,6 +285,12 @@ impl AssessedFleet<'_> {
             counts: totals.all,
             states: totals.states.clone(),
             canaries: totals.canaries,
+            pre_checks: PreCheckCounts {
+                mode: spec.map(|spec| spec.pre_checks.mode).unwrap_or_default(),
+                with_findings: totals.with_findings.len(),
+                unanswered: totals.unanswered.len(),
+                first: self.first_held(),
+            },
             awaits_canaries: totals.awaited_canaries.1 < totals.awaited_canaries.0,
             pre_actions: used(totals.pre_actions, has(|spec| spec.pre_action.is_some())),
             post_actions: used(totals.post_actions, has(|spec| spec.post_action.is_some())),
@@ -296,6 +331,18 @@ impl AssessedFleet<'_> {
         first
             .filter_map(|name| Some((name.clone(), self.status(name)?.reason.clone())))
             .collect()
+    }
+
+    /// The first cluster that its pre-checks hold, and why.
+    fn first_held(&self) -> Option<(ClusterName, Reason)> {
+        let held = self.totals.with_findings.iter().chain(&self.totals.unanswered);
+        let mut held = held.filter_map(|name| Some((name.clone(), self.status(name)?.reason.clone())));
+        held.find(|(_, reason)| {
+            matches!(
+                reason,
+                Reason::RisksNotAccepted { .. } | Reason::PreChecksUnanswered(_)
+            )
+        })
     }
 
     fn attention(
@@ -357,7 +404,11 @@ impl AssessedFleet<'_> {
         if let Some((_, name)) = kept {
             return Some((name.clone(), self.status(name)?.reason.clone()));
         }
-        let waiting = self.totals.startable.with(|_| true).find(|key| key.needs_slot)?;
+        let mut waiting = self.totals.startable.with(|_| true);
+        let Some(waiting) = waiting.find(|key| key.needs_slot) else {
+            let name = self.totals.awaited.first()?;
+            return Some((name.clone(), self.status(name)?.reason.clone()));
+        };
         let reason = self.waiting_reason(&waiting.name, !waiting.is_other, report, now);
         Some((waiting.name.clone(), reason))
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drydock_names::ClusterName;
 use jiff::Timestamp;
 
-use crate::assess::{Assessment, Context, assess};
+use crate::assess::{Assessment, ClusterPreChecks, ClusterView, Context, assess};
 use crate::decide::{AssessedFleet, is_frozen};
 use crate::slots::{fill_slots, halt};
 use crate::totals::Totals;
@@ -128,6 +128,20 @@ impl Decider {
         }
         let halt = halt(&self.rollout, &self.totals, now);
         fill_slots(&self.rollout, &self.totals, halt.as_ref(), now, is_taken).starts
+    }
+
+    /// What every cluster that takes part has answered before it starts.
+    pub fn pre_checks(&self, now: Timestamp) -> BTreeMap<ClusterName, ClusterPreChecks> {
+        let members = self
+            .assessments
+            .iter()
+            .filter(|(_, found)| found.status.is_some());
+        let rows = members.filter_map(|(name, _)| Some((name, self.rows.get(name)?)));
+        rows.map(|(name, row)| {
+            let cluster = ClusterView::new(&self.context, name, row, now);
+            (name.clone(), cluster.pre_checks())
+        })
+        .collect()
     }
 
     /// Every cluster that takes part, with where it is: in the words of the report that a plan of this moment gave.

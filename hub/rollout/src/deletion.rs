@@ -90,6 +90,10 @@ impl Deletion<'_> {
             self.entries.extend(cluster.entry(&unrecorded, self.now));
             return;
         }
+        // Nothing is on record of what was asked.
+        if let Some(work) = row.pre_checks.as_ref().filter(|work| !work.deleting) {
+            self.ask_no_more(name, row, &work.uid);
+        }
         for (kind, work) in cluster.own_works().filter(|(_, work)| !work.deleting) {
             if let Some(refusal) = cluster.refusal(kind, RefusedWrite::Delete) {
                 self.report
@@ -106,6 +110,31 @@ impl Deletion<'_> {
                 kind,
                 uid: work.uid.clone(),
             });
+        }
+    }
+}
+
+impl Deletion<'_> {
+    /// The work goes by which the cluster was asked. Where that is refused, it is tried again.
+    fn ask_no_more(&mut self, name: &ClusterName, row: &ClusterRow, uid: &crate::Uid) {
+        match row
+            .pre_check_write
+            .as_ref()
+            .filter(|write| write.until > self.now)
+        {
+            Some(write) => {
+                self.waits = true;
+                self.wake = self.wake.into_iter().chain([write.until]).min();
+                if let Some(words) = &write.refused {
+                    self.report
+                        .refused
+                        .get_or_insert_with(|| (name.clone(), words.to_string()));
+                }
+            }
+            None => self.actions.push(Action::DeletePreChecks {
+                cluster: name.clone(),
+                uid: uid.clone(),
+            }),
         }
     }
 }

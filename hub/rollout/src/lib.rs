@@ -34,7 +34,7 @@ mod totals;
 pub mod transition;
 mod window;
 
-pub use assess::rollout_since;
+pub use assess::{ClusterPreChecks, rollout_since};
 pub use check::{Violation, check};
 pub use conditions::{ConditionStatus, ConditionType, UpgradeCondition, upgrade_conditions};
 pub use decide::decide;
@@ -46,24 +46,28 @@ pub use forecast_input::{AfterEnd, ClusterProgress, ForecastInput, ForecastUnava
 pub use goal::{Goal, OperatorKey, Operators, Target};
 pub use labels::Labels;
 pub use observed::{
-    ALREADY_AT_TARGET, ActionJob, ActionJobState, AgentFeedback, AgentPhase, Applied, AttemptOutcome,
-    ClusterFacts, ClusterRow, ENTRY_MESSAGE, Enforcement, Entry, EntryPlace, LiveUpgrades, Observed,
-    OwnPlacement, Owner, PerKind, PlacementKey, Previous, RecordPage, RecordPageHeader, RecordedEntry,
-    RecordedOutcome, Refusal, RefusalCause, RefusedWrite, RejectedTarget, Requirements, Retries, RetryToken,
-    Revision, Rollout, Selected, Selection, SelectionProblem, SelectionSource, StageSeconds, Taint,
-    Toleration, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Work, WorkAfter,
-    WorkFeedback, Works,
+    ALREADY_AT_TARGET, AcceptedFinding, ActionJob, ActionJobState, AgentFeedback, AgentPhase, AnswerSource,
+    Applied, AttemptOutcome, ClusterFacts, ClusterRow, ENTRY_MESSAGE, Enforcement, Entry, EntryPlace,
+    Finding, FindingLevel, LiveUpgrades, Observed, OwnPlacement, Owner, PerKind, PlacementKey,
+    PreCheckAnswer, PreCheckQuestion, PreCheckWork, PreCheckWrite, Previous, RecordPage, RecordPageHeader,
+    RecordedEntry, RecordedOutcome, Refusal, RefusalCause, RefusedWrite, RejectedTarget, Requirements,
+    Retries, RetryToken, Revision, RiskAcceptance, Rollout, Selected, Selection, SelectionProblem,
+    SelectionSource, StageSeconds, Taint, Toleration, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod,
+    VersionFeedback, Work, WorkAfter, WorkFeedback, Works, pre_checks_work_name,
 };
 pub use pages::{PAGE_ENTRIES, expired_pages};
-pub use plan::{Action, Finish, NewWork, Plan, RecordPageWrite, WorkContent};
+pub use plan::{Action, Finish, NewWork, Plan, PreCheckAsk, RecordPageWrite, WorkContent};
 pub use reason::{Deadline, FailureReason, Reason};
 pub use report::{
-    ActionCounts, ClusterStatus, Counts, DeletionReport, Halt, NAMED_CLUSTERS, Report, Urgency,
+    ActionCounts, ClusterStatus, Counts, DeletionReport, Halt, NAMED_CLUSTERS, PreCheckCounts, Report,
+    Urgency,
 };
 pub use selector::{InvalidSelector, Selector};
 pub use slots::{FreeSlots, HaltKind, SlotDecision, SlotInputs, next_moment, upgrades_allowed};
 pub use snapshot::{DecisionPage, Decisions, PlacementSummary, Snapshot, read_snapshot};
-pub use spec::{ActionSpec, AgentOptions, InvalidSpec, RequestedMethod, Spec, Strategy};
+pub use spec::{
+    ActionSpec, AgentOptions, InvalidSpec, PreChecksMode, PreChecksPolicy, RequestedMethod, Spec, Strategy,
+};
 pub use stage::Stage;
 pub use stage_set::StageSet;
 pub use start_times::{

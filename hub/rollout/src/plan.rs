@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::spec::AgentOptions;
 use crate::{
-    Entry, Operators, PlacementKey, RecordPageHeader, Report, RetryToken, Revision, Target, Uid,
-    UpgradeMethod,
+    Entry, Operators, PlacementKey, PreCheckQuestion, RecordPageHeader, Report, RetryToken, Revision,
+    RiskAcceptance, Target, Uid, UpgradeMethod,
 };
 
 /// What a work is to contain.
@@ -99,6 +99,24 @@ pub struct RecordPageWrite {
     pub replaced: Vec<(usize, Entry)>,
 }
 
+/// A question to a cluster, to be written as a work: complete, and the same when it is written again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreCheckAsk {
+    /// Which cluster.
+    pub cluster: ClusterName,
+    /// What it is asked; written on the work.
+    pub question: PreCheckQuestion,
+    /// The release.
+    pub target: Target,
+    /// The risks that are accepted there.
+    pub accepted: Vec<RiskAcceptance>,
+}
+
+impl PreCheckAsk {
+    /// The most risks that are accepted on one cluster: as many as an UpdatePlan holds.
+    pub const MOST_ACCEPTED: usize = 64;
+}
+
 /// One write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -170,6 +188,15 @@ pub enum Action {
         /// Which work.
         kind: WorkKind,
     },
+    /// Ask a cluster what would be a problem with its upgrade, or ask it again.
+    AskPreChecks(Box<PreCheckAsk>),
+    /// Delete the work by which a cluster was asked.
+    DeletePreChecks {
+        /// Which cluster.
+        cluster: ClusterName,
+        /// The work as observed.
+        uid: Uid,
+    },
     /// Write entries on a page of records.
     WritePage(Box<RecordPageWrite>),
     /// Mark a page as history (the upgrade is being deleted), or as this upgrade's (it was restored under another uid).
@@ -202,6 +229,8 @@ impl Action {
             | Self::LabelWork { uid, .. } => Some(uid),
             Self::CreateWork(_)
             | Self::ConfirmWork { .. }
+            | Self::AskPreChecks(_)
+            | Self::DeletePreChecks { .. }
             | Self::AddFinalizer
             | Self::RemoveFinalizer
             | Self::ApplyPlacement(_)
@@ -216,7 +245,9 @@ impl Action {
         match self {
             Self::CreateWork(work) => Some(&work.cluster),
             Self::FinishWork(finish) => Some(&finish.cluster),
-            Self::EnforceWork { cluster, .. }
+            Self::AskPreChecks(ask) => Some(&ask.cluster),
+            Self::DeletePreChecks { cluster, .. }
+            | Self::EnforceWork { cluster, .. }
             | Self::SetChannel { cluster, .. }
             | Self::ReopenWork { cluster, .. }
             | Self::DeleteWork { cluster, .. }

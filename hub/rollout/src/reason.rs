@@ -154,6 +154,17 @@ pub enum Reason {
     OwnedByAnotherUpgrade(String),
     /// The upgrade must go through the agent, which is not Available on the cluster.
     AgentNotAvailable,
+    /// It has findings that nobody has accepted, and that have to be.
+    RisksNotAccepted {
+        /// How many.
+        count: usize,
+        /// The worst of them, with their levels.
+        findings: Arc<str>,
+    },
+    /// It is asked what would be a problem, and has not answered yet.
+    AwaitingPreChecks,
+    /// It has not answered in the time that it has for that; why, if that is said.
+    PreChecksUnanswered(Option<Arc<str>>),
     /// The cluster's namespace is missing on the hub, in the server's words.
     NamespaceMissing(Arc<str>),
     /// A work cannot be written.
@@ -253,6 +264,9 @@ impl Reason {
             Self::Tainted(_) => "Tainted",
             Self::OwnedByAnotherUpgrade(_) => "OwnedByAnotherUpgrade",
             Self::AgentNotAvailable => "AgentNotAvailable",
+            Self::RisksNotAccepted { .. } => drydock_names::reasons::RISKS_NOT_ACCEPTED,
+            Self::AwaitingPreChecks => "AwaitingPreChecks",
+            Self::PreChecksUnanswered(_) => drydock_names::reasons::PRE_CHECKS_UNANSWERED,
             Self::NamespaceMissing(_) => "NamespaceMissing",
             Self::WriteRefused { .. } => "WriteRefused",
             Self::ReplacingOldWork => "ReplacingOldWork",
@@ -288,6 +302,7 @@ impl Reason {
                 | Self::Frozen { .. }
                 | Self::FreezeCalendarUnreadable(_)
                 | Self::Halted(_)
+                | Self::AwaitingPreChecks
         )
     }
 }
@@ -312,6 +327,10 @@ impl Reason {
             }
             Self::AgentNotAvailable => {
                 "upgradeVia is Agent, and the add-on drydock-agent is not Available on the cluster"
+            }
+            Self::AwaitingPreChecks => "waiting until the cluster answers its pre-checks",
+            Self::PreChecksUnanswered(None) => {
+                "the cluster has not answered its pre-checks in time: see whether its work agent and drydock-agent run"
             }
             Self::ReplacingOldWork => {
                 "waiting until the ManifestWork of an earlier upgrade is deleted; where the agent has commenced an upgrade, this lasts until that upgrade has ended"
@@ -404,6 +423,13 @@ impl fmt::Display for Reason {
                     f,
                     "the cluster belongs to upgrade {upgrade} until that upgrade has finished there"
                 )
+            }
+            Self::RisksNotAccepted { count, findings } => {
+                let noun = if *count == 1 { "finding is" } else { "findings are" };
+                write!(f, "{count} {noun} not accepted: {findings}")
+            }
+            Self::PreChecksUnanswered(Some(why)) => {
+                write!(f, "the cluster has not answered its pre-checks in time: {why}")
             }
             Self::NamespaceMissing(words) => {
                 let how = if words.contains("being terminated") {

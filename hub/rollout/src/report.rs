@@ -6,7 +6,7 @@ use std::sync::Arc;
 use drydock_names::{ClusterName, IntOrPercent};
 use jiff::Timestamp;
 
-use crate::{ClusterState, Deadline, InvalidSpec, PlacementKey, Reason, SelectionProblem};
+use crate::{ClusterState, Deadline, InvalidSpec, PlacementKey, PreChecksMode, Reason, SelectionProblem};
 
 /// Where one cluster of the rollout is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,6 +187,19 @@ pub struct DeletionReport {
     pub unrecorded: usize,
 }
 
+/// What clusters have answered before they start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PreCheckCounts {
+    /// What follows from it.
+    pub mode: PreChecksMode,
+    /// Clusters that have not started, with findings that nobody has accepted.
+    pub with_findings: usize,
+    /// Clusters that have not answered in time, and do not start before they have.
+    pub unanswered: usize,
+    /// The first cluster that is held, and why.
+    pub first: Option<(ClusterName, Reason)>,
+}
+
 /// The most clusters that a report names.
 pub const NAMED_CLUSTERS: usize = 100;
 
@@ -213,6 +226,8 @@ pub struct Report {
     pub states: BTreeMap<ClusterState, usize>,
     /// The canaries among them.
     pub canaries: Counts,
+    /// What clusters have answered before they start.
+    pub pre_checks: PreCheckCounts,
     /// Not all canaries are complete that the others wait for.
     pub awaits_canaries: bool,
     /// The pre-upgrade actions.

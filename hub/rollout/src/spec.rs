@@ -101,6 +101,29 @@ impl Strategy {
     }
 }
 
+/// What follows from what clusters answer before they start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PreChecksMode {
+    /// Nobody is asked.
+    #[default]
+    Off,
+    /// They are asked, and start whatever they answer.
+    Report,
+    /// They start only when nothing is left that has to be accepted.
+    Require,
+}
+
+/// How clusters are asked before they start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PreChecksPolicy {
+    /// What follows.
+    pub mode: PreChecksMode,
+    /// How old an answer may be.
+    pub max_age: SignedDuration,
+    /// After how long without an answer that is told.
+    pub timeout: SignedDuration,
+}
+
 /// The whole of what the user asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
@@ -112,6 +135,8 @@ pub struct Spec {
     pub goal: Arc<Goal>,
     /// How the fleet is walked.
     pub strategy: Strategy,
+    /// Whether clusters are asked before they start.
+    pub pre_checks: PreChecksPolicy,
     /// What runs on a cluster before its upgrade.
     pub pre_action: Option<ActionSpec>,
     /// What runs on a cluster after its upgrade.

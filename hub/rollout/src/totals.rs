@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drydock_names::ClusterName;
 use jiff::Timestamp;
 
-use crate::assess::{Assessment, NextWrite, Start, Step, Unrecorded};
+use crate::assess::{Assessment, NextWrite, PreCheckStep, Start, Step, Unrecorded};
 use crate::startable::{StartKey, Startable};
 use crate::{ActionCounts, ClusterState, ClusterStatus, Counts, Reason, Stage, Timetable, Urgency};
 
@@ -59,6 +59,16 @@ pub(crate) struct Totals {
     pub continuing: BTreeMap<(bool, Option<Timestamp>, ClusterName), Timetable>,
     /// Clusters with writes that wait for nobody.
     pub acting: BTreeSet<ClusterName>,
+    /// Clusters that are to be asked what would be a problem.
+    pub to_ask: BTreeSet<ClusterName>,
+    /// Clusters whose works that asked them have served.
+    pub asked_and_done: BTreeSet<ClusterName>,
+    /// Clusters with findings that nobody has accepted.
+    pub with_findings: BTreeSet<ClusterName>,
+    /// Clusters that have been asked, and are waited for.
+    pub awaited: BTreeSet<ClusterName>,
+    /// Clusters that have not answered in time, and are waited for.
+    pub unanswered: BTreeSet<ClusterName>,
     pub unrecorded: BTreeSet<ClusterName>,
     /// Clusters that need nothing, which is on no page of records yet.
     pub at_target: BTreeSet<ClusterName>,
@@ -135,6 +145,7 @@ impl Totals {
             adds,
         );
         change(&mut self.may_hide_works, assessment.may_hide_work, adds);
+        self.apply_pre_checks(name, assessment, adds);
         change_set(
             &mut self.disposable,
             name.clone(),
@@ -153,6 +164,24 @@ impl Totals {
         }
         if let Some(status) = &assessment.status {
             self.apply_status(name, assessment, status, adds);
+        }
+    }
+
+    fn apply_pre_checks(&mut self, name: &ClusterName, assessment: &Assessment, adds: bool) {
+        let step = assessment.pre_checks.as_ref();
+        let reason = assessment.status.as_ref().map(|status| &status.reason);
+        let is_unanswered = matches!(reason, Some(Reason::PreChecksUnanswered(_)));
+        for (set, applies) in [
+            (&mut self.to_ask, matches!(step, Some(PreCheckStep::Ask))),
+            (
+                &mut self.asked_and_done,
+                matches!(step, Some(PreCheckStep::Delete(_))),
+            ),
+            (&mut self.with_findings, assessment.has_findings),
+            (&mut self.awaited, reason == Some(&Reason::AwaitingPreChecks)),
+            (&mut self.unanswered, is_unanswered),
+        ] {
+            change_set(set, name.clone(), applies, adds);
         }
     }
 

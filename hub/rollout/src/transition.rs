@@ -69,6 +69,8 @@ pub fn of_action(row: Option<&ClusterRow>, rollout: &Rollout, action: &Action) -
         | Action::SetChannel { .. }
         | Action::LabelWork { .. }
         | Action::ConfirmWork { .. }
+        | Action::AskPreChecks(_)
+        | Action::DeletePreChecks { .. }
         | Action::MarkPage { .. }
         | Action::DeleteWork { .. } => Vec::new(),
     }

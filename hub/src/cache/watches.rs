@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use drydock_api::ClusterName;
-use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord};
+use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord, UpgradeRiskAcceptance};
 use drydock_api::names::{KIND_LABEL, WorkKind};
 use drydock_api::ocm::{
     ManagedCluster, ManagedClusterAddOn, ManagedClusterSet, ManagedClusterSetBinding, Placement,
@@ -53,6 +53,7 @@ pub(crate) fn follow(watching: &Watching<'_>, clock: &Clock, tasks: &mut Tasks) 
     watching.start_kind::<ManagedClusterSetBinding>(tasks, "bindings");
     watching.start_kind::<ConfigMap>(tasks, "calendars");
     watching.start_kind::<ManagedClustersUpgradeRecord>(tasks, "records");
+    watching.start_kind::<UpgradeRiskAcceptance>(tasks, "acceptances");
 }
 
 /// The name of an object, and the object if it is there.
@@ -67,6 +68,9 @@ fn parts<'a, K: Resource>(seen: &ObjectChange<'a, K>) -> (ObjectKey, Option<&'a 
 fn see_work(fleet: &mut Fleet, seen: &ObjectChange<'_, PartialManifestWork>, clock: &Clock) -> Change {
     let now = clock.now();
     let (key, found) = parts(seen);
+    if let Some(cluster) = works::pre_checks::asked_cluster(&key.namespace, &key.name) {
+        return see_pre_checks(fleet, &cluster, &key, seen);
+    }
     if let Some(work) = found {
         return match works::digest(work, now) {
             Some(digest) => fleet.set_work(&digest.cluster, digest.kind, digest.work, version_of(work)),
@@ -92,6 +96,24 @@ fn see_work(fleet: &mut Fleet, seen: &ObjectChange<'_, PartialManifestWork>, clo
         ObjectChange::Deleted(work) => fleet.remove_work(&cluster, kind, Some(version_of(*work)), now),
         ObjectChange::Missing(_) | ObjectChange::Applied(_) => fleet.remove_work(&cluster, kind, None, now),
     }
+}
+
+/// A work by which a cluster is asked.
+fn see_pre_checks(
+    fleet: &mut Fleet,
+    cluster: &ClusterName,
+    key: &ObjectKey,
+    seen: &ObjectChange<'_, PartialManifestWork>,
+) -> Change {
+    let (work, version) = match seen {
+        ObjectChange::Applied(work) => {
+            let digest = works::pre_checks::digest(work);
+            (digest.map(|digest| digest.work), Some(version_of(*work)))
+        }
+        ObjectChange::Deleted(work) => (None, Some(version_of(*work))),
+        ObjectChange::Missing(_) => (None, None),
+    };
+    fleet.set_pre_checks(cluster, &key.name, work, version)
 }
 
 impl Watching<'_> {

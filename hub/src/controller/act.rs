@@ -98,6 +98,9 @@ fn settle(
 ) -> Option<WriteError> {
     let now = context.clock.now();
     let cache = &context.cache;
+    if matches!(action, Action::AskPreChecks(_) | Action::DeletePreChecks { .. }) {
+        return settle_pre_checks(context, planned, action, outcome);
+    }
     match outcome {
         WriteOutcome::Written { uid, version } => {
             cache.change(|fleet| fleet.written(action, uid, version, now));
@@ -122,6 +125,57 @@ fn settle(
         }
         WriteOutcome::Conflict(source) | WriteOutcome::HeldBack(source) => {
             cache.change(|fleet| fleet.abandoned(action));
+            Some(WriteError::of(action, source))
+        }
+    }
+}
+
+/// Updates the cache with the outcome of a write of a work by which a cluster is asked: one that was not made is made again later.
+fn settle_pre_checks(
+    context: &Context,
+    planned: &Planned,
+    action: &Action,
+    outcome: WriteOutcome,
+) -> Option<WriteError> {
+    let now = context.clock.now();
+    let key = &planned.rollout.upgrade.key;
+    let noted = |version, refused: Option<&str>| {
+        context.cache.change(|fleet| {
+            let noted = fleet.pre_checks_written(key, action, version, refused, now);
+            noted.unwrap_or_default()
+        });
+    };
+    let undone = |is_gone| {
+        context
+            .cache
+            .change(|fleet| fleet.pre_checks_undone(key, action, is_gone).unwrap_or_default());
+    };
+    match outcome {
+        WriteOutcome::Written { version, .. } => {
+            noted(version, None);
+            context.metrics.carried_out(action);
+            None
+        }
+        WriteOutcome::Gone => {
+            undone(true);
+            None
+        }
+        WriteOutcome::AlreadyCached => {
+            undone(false);
+            None
+        }
+        WriteOutcome::Refused { cause, words } => {
+            noted(None, Some(&words));
+            context.metrics.refused(action, cause);
+            tracing::debug!(words, "asking a cluster, or no longer asking it, was refused");
+            None
+        }
+        WriteOutcome::Unknown(source) => {
+            noted(None, None);
+            Some(WriteError::of(action, source))
+        }
+        WriteOutcome::Conflict(source) | WriteOutcome::HeldBack(source) => {
+            undone(false);
             Some(WriteError::of(action, source))
         }
     }

@@ -108,7 +108,11 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
 /// Nothing of the plan is done: what it reserved is free again.
 fn abandon(context: &Context, planned: &Planned) {
     for action in &planned.plan.actions {
-        context.cache.change(|fleet| fleet.abandoned(action));
+        context.cache.change(|fleet| {
+            let key = &planned.rollout.upgrade.key;
+            let undone = fleet.pre_checks_undone(key, action, false);
+            undone.unwrap_or_else(|| fleet.abandoned(action))
+        });
     }
 }
 

@@ -6,7 +6,10 @@ use drydock_api::names::{HUB_MANAGER, UPGRADE_FINALIZER, WorkKind};
 use drydock_api::ocm::{ManifestWork, Placement};
 use drydock_objects::works::{self, CommittedOutcome, PartialManifestWork, WorkTemplate};
 use drydock_objects::{Planned, placement, record};
-use drydock_rollout::{Action, Finish, NewWork, PlacementKey, RecordPageWrite, RefusalCause, Stage, Uid};
+use drydock_rollout::{
+    Action, Finish, NewWork, PlacementKey, PreCheckAsk, RecordPageWrite, RefusalCause, Stage, Uid,
+    pre_checks_work_name,
+};
 use drydock_runtime::follow::version_of;
 use drydock_runtime::object_key::ObjectKey;
 use http::HeaderValue;
@@ -78,6 +81,12 @@ pub(super) fn describe(action: &Action) -> String {
         Action::DeleteWork { cluster, kind, .. } => work("deleting", cluster, *kind),
         Action::LabelWork { cluster, kind, .. } => work("labelling", cluster, *kind),
         Action::ConfirmWork { cluster, kind } => work("reading", cluster, *kind),
+        Action::AskPreChecks(ask) => {
+            format!("applying the ManifestWork of the pre-checks of {}", ask.cluster)
+        }
+        Action::DeletePreChecks { cluster, .. } => {
+            format!("deleting the ManifestWork of the pre-checks of {cluster}")
+        }
         Action::WritePage(write) => format!("writing the record {}", write.name),
         Action::MarkPage { name, .. } => format!("marking the record {name}"),
     }
@@ -138,6 +147,11 @@ impl Writer<'_> {
             }
             Action::DeleteWork { cluster, kind, uid } => self.delete_work(cluster, *kind, uid).await,
             Action::ConfirmWork { cluster, kind } => self.confirm_work(cluster, *kind).await,
+            Action::AskPreChecks(ask) => self.ask_pre_checks(ask).await,
+            Action::DeletePreChecks { cluster, uid } => {
+                let name = pre_checks_work_name(cluster, &self.planned.rollout.upgrade.key);
+                self.delete_named(cluster, &name, uid).await
+            }
             Action::WritePage(write) => self.write_page(write).await,
             Action::MarkPage { name, closed } => self.mark_page(name, *closed).await,
         }
@@ -354,7 +368,28 @@ impl Writer<'_> {
         }
     }
 
+    /// One request, whether the work is there or not: it is the same each time.
+    async fn ask_pre_checks(&self, ask: &PreCheckAsk) -> WriteOutcome {
+        let upgrade = &self.planned.rollout.upgrade;
+        let work = works::pre_checks::build(&upgrade.key, &upgrade.uid, ask);
+        let name = pre_checks_work_name(&ask.cluster, &upgrade.key);
+        let url = ManifestWork::url_path(&(), Some(ask.cluster.namespace()));
+        let parameters = PatchParams::apply(HUB_MANAGER).force();
+        let request = Request::new(url).patch(&name, &parameters, &Patch::Apply(work));
+        match self
+            .send::<WrittenObject>("patch", request.map_err(kube::Error::BuildRequest))
+            .await
+        {
+            Ok(written) => written.outcome(),
+            Err(error) => of_error(error),
+        }
+    }
+
     async fn delete_work(&self, cluster: &ClusterName, kind: WorkKind, uid: &Uid) -> WriteOutcome {
+        self.delete_named(cluster, &kind.work_name(cluster), uid).await
+    }
+
+    async fn delete_named(&self, cluster: &ClusterName, name: &str, uid: &Uid) -> WriteOutcome {
         let parameters = DeleteParams {
             preconditions: Some(Preconditions {
                 uid: Some(uid.to_string()),
@@ -363,7 +398,7 @@ impl Writer<'_> {
             ..DeleteParams::default()
         };
         let api: Api<ManifestWork> = self.api(cluster.namespace());
-        match api.delete(&kind.work_name(cluster), &parameters).await {
+        match api.delete(name, &parameters).await {
             // A work that waits for the work agent comes back; one that is gone at once does not.
             Ok(answer) => answer
                 .left()

@@ -6,6 +6,7 @@ mod watches;
 use std::time::Duration;
 
 use drydock_api::mcu::{ForecastStatus, RecordedForecast};
+use drydock_api::names::PRE_CHECKS_KIND;
 use drydock_objects::Planned;
 use drydock_rollout::{Action, EndState, RecordedOutcome, RefusalCause, UpgradeKey};
 use prometheus::{
@@ -147,8 +148,8 @@ impl Metrics {
     /// An action was refused.
     pub fn refused(&self, action: &Action, cause: RefusalCause) {
         let write = match action {
-            Action::CreateWork(_) => "create",
-            Action::DeleteWork { .. } => "delete",
+            Action::CreateWork(_) | Action::AskPreChecks(_) => "create",
+            Action::DeleteWork { .. } | Action::DeletePreChecks { .. } => "delete",
             Action::WritePage(_) | Action::MarkPage { .. } => "record",
             _ => "change",
         };
@@ -165,6 +166,7 @@ impl Metrics {
     pub fn carried_out(&self, action: &Action) {
         match action {
             Action::CreateWork(new) => self.works.with_label_values(&[new.kind.as_str()]).inc(),
+            Action::AskPreChecks(_) => self.works.with_label_values(&[PRE_CHECKS_KIND]).inc(),
             Action::FinishWork(finish) => {
                 let seconds = finish.at.duration_since(finish.started_at).as_secs_f64();
                 self.duration
@@ -193,6 +195,7 @@ impl Metrics {
             | Action::ReopenWork { .. }
             | Action::LabelWork { .. }
             | Action::ConfirmWork { .. }
+            | Action::DeletePreChecks { .. }
             | Action::MarkPage { .. }
             | Action::DeleteWork { .. } => {}
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use drydock_api::mcu::ForecastStatus;
+use drydock_api::mcu::reason::{PRE_CHECKS_UNANSWERED, RISKS_NOT_ACCEPTED};
 use drydock_rollout::{ClusterState, Report, Upgrade, UpgradeKey};
 use prometheus::{IntGaugeVec, Opts, Registry};
 
@@ -15,6 +16,7 @@ enum Gauge {
     Versions,
     Info,
     Halted,
+    PreChecks,
     Progress,
     Refused,
     Forecast,
@@ -34,6 +36,7 @@ pub(super) struct Upgrades {
     versions: IntGaugeVec,
     info: IntGaugeVec,
     halted: IntGaugeVec,
+    pre_checks: IntGaugeVec,
     progress: IntGaugeVec,
     refused: IntGaugeVec,
     forecast: IntGaugeVec,
@@ -68,6 +71,11 @@ impl Upgrades {
             halted: gauge(
                 "drydock_upgrade_halted",
                 "Why an upgrade starts nothing new.",
+                Some("reason"),
+            )?,
+            pre_checks: gauge(
+                "drydock_upgrade_prechecks_clusters",
+                "Clusters of an upgrade that have not started, with findings that nobody has accepted, or without the answer that is required.",
                 Some("reason"),
             )?,
             progress: gauge(
@@ -145,6 +153,7 @@ impl Upgrades {
             Gauge::Versions => &self.versions,
             Gauge::Info => &self.info,
             Gauge::Halted => &self.halted,
+            Gauge::PreChecks => &self.pre_checks,
             Gauge::Progress => &self.progress,
             Gauge::Refused => &self.refused,
             Gauge::Forecast => &self.forecast,
@@ -174,6 +183,15 @@ fn series(report: &Report) -> BTreeMap<Series, i64> {
     series.insert((Gauge::Info, Some(report.target.clone())), 1);
     if let Some(halt) = &report.halt {
         series.insert((Gauge::Halted, Some(halt.as_str().to_owned())), 1);
+    }
+    let found = &report.pre_checks;
+    for (reason, count) in [
+        (RISKS_NOT_ACCEPTED, found.with_findings),
+        (PRE_CHECKS_UNANSWERED, found.unanswered),
+    ] {
+        if count > 0 {
+            series.insert((Gauge::PreChecks, Some(reason.to_owned())), number(count));
+        }
     }
     if let Some(moment) = report.last_finished.max(report.rollout_since) {
         series.insert((Gauge::Progress, None), moment.as_second());

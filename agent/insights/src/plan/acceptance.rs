@@ -1,12 +1,15 @@
 //! Whether a finding is accepted (insights.md, section 1.6): this finding, for this target, no worse than it was, and no longer than was said.
 
 use drydock_api::insights::{
-    AcceptanceState, AcceptedInsight, Insight, Level, UpdatePlan, UpdatePlanInsight,
+    AcceptanceState, AcceptedInsight, Insight, Level, PlanAcceptedRisk, UpdatePlan, UpdatePlanInsight,
 };
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
 use crate::hooks::MAX_SKEW_MINUTES;
+use crate::informer_name::InformerName;
+use crate::merge::is_truncation;
 
 /// What has been accepted of a plan's findings. Nothing, where the object belongs to another plan, or to one of the same name that is gone.
 pub fn accepted<'a>(plan: &UpdatePlan, object: &'a UpdatePlanInsight) -> &'a [AcceptedInsight] {
@@ -29,8 +32,41 @@ pub fn acceptance(
     let of_insight = accepted.iter().filter(|accepted| accepted.uuid == insight.uuid);
     of_insight
         .filter(|accepted| is_past(accepted, now))
-        .map(|accepted| state(accepted, insight.impact.level, now))
+        .map(|accepted| state(accepted.level, accepted.until.as_ref(), insight.impact.level, now))
         .min()
+}
+
+/// What all acceptances come to for a finding: those of the plan itself, and those of the informer's part. Of several the best counts.
+pub fn acceptance_of(
+    plan: &UpdatePlan,
+    object: Option<&UpdatePlanInsight>,
+    informer: &InformerName,
+    insight: &Insight,
+    now: Timestamp,
+) -> Option<AcceptanceState> {
+    let of_part = object.map(|object| accepted(plan, object)).unwrap_or_default();
+    let on_plan = on_plan(&plan.spec.accepted_risks, informer, insight);
+    let on_plan = on_plan.map(|risk| state(risk.level, risk.until.as_ref(), insight.impact.level, now));
+    on_plan.chain(acceptance(of_part, insight, now)).min()
+}
+
+/// The acceptances on the plan itself that are about a finding. By informer and uid nobody accepts what says that findings do not fit in:
+/// it is about others each time.
+pub fn on_plan<'a>(
+    risks: &'a [PlanAcceptedRisk],
+    informer: &InformerName,
+    insight: &Insight,
+) -> impl Iterator<Item = &'a PlanAcceptedRisk> {
+    risks
+        .iter()
+        .filter(|risk| match (&risk.uuid, &risk.informer, &risk.uid) {
+            (Some(uuid), None, None) => *uuid == insight.uuid,
+            (None, Some(of), Some(uid)) => {
+                of == informer.as_str() && *uid == insight.uid && !is_truncation(insight)
+            }
+            // What does not say one thing says nothing.
+            _ => false,
+        })
 }
 
 /// Nobody accepts in the future what may have become worse by then.
@@ -38,10 +74,10 @@ fn is_past(accepted: &AcceptedInsight, now: Timestamp) -> bool {
     accepted.accepted_at.0.duration_since(now) <= SignedDuration::from_mins(MAX_SKEW_MINUTES)
 }
 
-fn state(accepted: &AcceptedInsight, level: Level, now: Timestamp) -> AcceptanceState {
-    if accepted.until.as_ref().is_some_and(|until| until.0 <= now) {
+fn state(accepted: Level, until: Option<&Time>, level: Level, now: Timestamp) -> AcceptanceState {
+    if until.is_some_and(|until| until.0 <= now) {
         AcceptanceState::Expired
-    } else if covers(accepted.level, level) {
+    } else if covers(accepted, level) {
         AcceptanceState::Accepted
     } else {
         AcceptanceState::LevelRaised
@@ -57,6 +93,12 @@ pub fn covers(accepted: Level, found: Level) -> bool {
         (accepted, Level::Unknown) => accepted == Level::Critical,
         (accepted, found) => found <= accepted,
     }
+}
+
+/// When the next acceptance on the plan itself runs out.
+pub fn next_expiry_on_plan(risks: &[PlanAcceptedRisk], now: Timestamp) -> Option<Timestamp> {
+    let ends = risks.iter().filter_map(|risk| risk.until.as_ref());
+    ends.map(|until| until.0).filter(|until| *until > now).min()
 }
 
 /// When the next acceptance runs out.

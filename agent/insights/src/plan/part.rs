@@ -6,7 +6,7 @@ use drydock_api::insights::{
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::acceptance::{acceptance, accepted, next_expiry};
+use super::acceptance::{acceptance_of, accepted, next_expiry, next_expiry_on_plan};
 use super::lifecycle::Age;
 use super::{Asked, Observed, PlanInformerFacts};
 use crate::finding::worst_first;
@@ -83,7 +83,8 @@ pub(super) fn part(
     let accepted = object
         .map(|object| accepted(observed.plan, object))
         .unwrap_or_default();
-    let wakes = [due, next_expiry(accepted, now)];
+    let on_plan = &observed.plan.spec.accepted_risks;
+    let wakes = [due, next_expiry(accepted, now), next_expiry_on_plan(on_plan, now)];
     Part {
         status,
         is_due: due.is_some_and(|due| due <= now),
@@ -153,14 +154,11 @@ fn fill(
 ) {
     let (mut insights, dropped) = bounded(informer, record, now);
     worst_first(&mut insights);
-    let accepted = object
-        .map(|object| accepted(observed.plan, object))
-        .unwrap_or_default();
     status.dropped = (dropped > 0).then_some(dropped as i64);
     status.insights = insights
         .into_iter()
         .map(|insight| PlanInsight {
-            acceptance: acceptance(accepted, &insight, now),
+            acceptance: acceptance_of(observed.plan, object, &informer.name, &insight, now),
             insight,
         })
         .collect();

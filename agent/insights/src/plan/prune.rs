@@ -14,6 +14,9 @@ pub const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 /// For how long a plan is kept whose update has been made.
 const AUDIT: SignedDuration = SignedDuration::from_hours(30 * 24);
 
+/// The kind that owns what OCM's work agent applies.
+const APPLIED_WORK: &str = "AppliedManifestWork";
+
 /// What is known of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReleaseFacts {
@@ -95,15 +98,25 @@ pub fn next_prune(plan: &UpdatePlan) -> Option<Timestamp> {
     last_asked(plan)?.checked_add(MAX_AGE).ok()
 }
 
-/// A plan whose update is under way, or has been made, is kept.
+/// A plan whose update is under way, or has been made, is kept, and so is one that a work applies.
 fn is_kept(plan: &PlanToKeep<'_>, cluster: &ReleaseFacts) -> bool {
     let target = &plan.plan.spec.target_release;
-    cluster.active_target.as_ref() == Some(target) || cluster.history.contains_key(target)
+    is_applied(plan.plan)
+        || cluster.active_target.as_ref() == Some(target)
+        || cluster.history.contains_key(target)
+}
+
+/// Whether a ManifestWork of the hub applies the plan: it would come back, and goes with its work.
+fn is_applied(plan: &UpdatePlan) -> bool {
+    let owners = plan.owner_references().iter();
+    owners
+        .map(|owner| owner.kind.as_str())
+        .any(|kind| kind == APPLIED_WORK)
 }
 
 fn reason(plan: &PlanToKeep<'_>, cluster: &ReleaseFacts, now: Timestamp) -> Option<PruneReason> {
     let target = &plan.plan.spec.target_release;
-    if cluster.active_target.as_ref() == Some(target) {
+    if cluster.active_target.as_ref() == Some(target) || is_applied(plan.plan) {
         return None;
     }
     if let Some(began) = cluster.history.get(target) {

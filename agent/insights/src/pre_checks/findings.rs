@@ -1,10 +1,11 @@
 //! The findings of all informers, as they are shown.
 
-use drydock_api::insights::{AcceptanceState, AcceptedInsight, InformerState, Insight, UpdatePlanInsight};
+use drydock_api::insights::{AcceptanceState, InformerState, Insight};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
 
 use super::CheckedPart;
+use crate::plan::acceptance::on_plan;
 
 /// A finding, who reports it, and whether it is accepted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,25 +65,46 @@ pub(super) fn of_parts(parts: &[CheckedPart<'_>]) -> Vec<CheckedFinding> {
 fn of_part<'a>(part: &'a CheckedPart<'_>) -> impl Iterator<Item = CheckedFinding> + 'a {
     part.insights.iter().map(|found| {
         let is_accepted = found.acceptance == Some(AcceptanceState::Accepted);
-        let who = found
-            .acceptance
-            .and_then(|_| who(part.object?, &found.insight.uuid));
+        let who = found.acceptance.and_then(|_| who(part, &found.insight));
         CheckedFinding {
             informer: part.name.to_string(),
             holds: found.insight.impact.level.gates() && !is_accepted,
             acceptance: found.acceptance.map(|state| CheckedAcceptance {
                 state,
-                accepted_by: who.map(|who| who.accepted_by.clone()),
-                reason: who.and_then(|who| who.reason.clone()),
-                until: who.and_then(|who| who.until.clone()),
+                accepted_by: who.as_ref().map(|who| who.accepted_by.to_owned()),
+                reason: who.as_ref().and_then(|who| who.reason.cloned()),
+                until: who.and_then(|who| who.until.cloned()),
             }),
             insight: found.insight.clone(),
         }
     })
 }
 
-/// Who has accepted a finding. There is one entry for each finding: the API server merges them by uuid.
-fn who<'a>(object: &'a UpdatePlanInsight, uuid: &str) -> Option<&'a AcceptedInsight> {
-    let mut accepted = object.spec.accepted_insights.iter();
-    accepted.find(|accepted| accepted.uuid == uuid)
+/// Who accepts a finding, as it was written down.
+struct Accepter<'a> {
+    accepted_by: &'a str,
+    reason: Option<&'a String>,
+    until: Option<&'a Time>,
+}
+
+/// Who has accepted a finding: in the informer's part, where there is one entry for each finding, for the API server merges them by uuid;
+/// else on the plan itself.
+fn who<'a>(part: &CheckedPart<'a>, insight: &Insight) -> Option<Accepter<'a>> {
+    let of_part = part.object.map(|object| object.spec.accepted_insights.as_slice());
+    let mut of_part = of_part.unwrap_or_default().iter();
+    let in_part = of_part
+        .find(|accepted| accepted.uuid == insight.uuid)
+        .map(|accepted| Accepter {
+            accepted_by: &accepted.accepted_by,
+            reason: accepted.reason.as_ref(),
+            until: accepted.until.as_ref(),
+        });
+    in_part.or_else(|| {
+        let risk = on_plan(part.accepted_risks, &part.name, insight).next()?;
+        Some(Accepter {
+            accepted_by: &risk.accepted_by,
+            reason: risk.reason.as_ref(),
+            until: risk.until.as_ref(),
+        })
+    })
 }

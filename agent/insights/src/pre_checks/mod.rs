@@ -8,8 +8,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use drydock_api::insights::{
-    FailurePolicy, InformerState, InsightCounts, PlanInsight, PlanPhase, UpdatePlan, UpdatePlanInsight,
-    Verdict,
+    FailurePolicy, InformerState, InsightCounts, PlanAcceptedRisk, PlanInsight, PlanPhase, UpdatePlan,
+    UpdatePlanInsight, Verdict,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::built_in::{BuiltIn, BuiltInFacts, Question};
 use crate::informer_name::InformerName;
 use crate::merge::{InformerRecord, Stage, merge};
-use crate::plan::acceptance::{acceptance, accepted};
+use crate::plan::acceptance::acceptance_of;
 use crate::plan::verdict::{InformerPart, judge};
 pub use findings::{CheckedAcceptance, CheckedFinding};
 
@@ -79,6 +79,8 @@ struct CheckedPart<'a> {
     message: Option<String>,
     insights: Vec<PlanInsight>,
     object: Option<&'a UpdatePlanInsight>,
+    /// What is accepted on the plan itself.
+    accepted_risks: &'a [PlanAcceptedRisk],
 }
 
 /// What is missing of a plan.
@@ -138,7 +140,7 @@ pub fn of_plan(plan: &UpdatePlan, objects: &[UpdatePlanInsight], now: Timestamp)
 
 /// One informer's part. What was written for another plan of this name, or before it was changed, is no answer.
 fn part<'a>(
-    plan: &UpdatePlan,
+    plan: &'a UpdatePlan,
     name: &str,
     state: InformerState,
     object: Option<&'a UpdatePlanInsight>,
@@ -159,18 +161,21 @@ fn part<'a>(
             message: None,
             insights: Vec::new(),
             object,
+            accepted_risks: &plan.spec.accepted_risks,
         };
     };
     let insights = status.insights.iter().map(|found| PlanInsight {
         insight: found.insight.clone(),
-        acceptance: acceptance(accepted(plan, object), &found.insight, now),
+        acceptance: acceptance_of(plan, Some(object), &name, &found.insight, now),
     });
+    let insights: Vec<_> = insights.collect();
     CheckedPart {
         name,
         state: status.state,
         message: status.message.clone(),
-        insights: insights.collect(),
+        insights,
         object: Some(object),
+        accepted_risks: &plan.spec.accepted_risks,
     }
 }
 
@@ -193,6 +198,7 @@ pub fn of_objects(facts: &BuiltInFacts, target: &str, now: Timestamp) -> PreChec
                 message: record.message,
                 insights: insights.collect(),
                 object: None,
+                accepted_risks: &[],
             }
         })
         .collect();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use drydock_forecast::{ClusterTimes, PastUpgrade};
 use drydock_rollout::{
     AfterEnd, AgentOptions, ClusterProgress, ForecastInput, Goal, IntOrPercent, Labels, PlacementKey,
-    Position, RequestedMethod, Selector, SlotInputs, Spec, Stage, StageSet, StartTimes, Strategy, Target,
-    Window,
+    Position, PreChecksPolicy, RequestedMethod, Selector, SlotInputs, Spec, Stage, StageSet, StartTimes,
+    Strategy, Target, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -64,6 +64,7 @@ fn spec(limit: u32, asked: Asked) -> Spec {
         },
         pre_action: None,
         post_action: None,
+        pre_checks: PreChecksPolicy::default(),
         paused: false,
     }
 }

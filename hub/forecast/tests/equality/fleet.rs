@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use drydock_rollout::{
     ActionSpec, AgentOptions, ClusterFacts, ClusterName, ClusterRow, ExpectedDuration, Freeze, Goal,
-    IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, PlacementKey, Previous,
-    RequestedMethod, Requirements, Retries, Rollout, Selected, Selection, SelectionSource, Selector, Spec,
-    StartTimes, StartWindow, Strategy as RolloutStrategy, Taint, Target, Uid, Upgrade, UpgradeKey, Window,
+    IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, PlacementKey, PreChecksPolicy,
+    Previous, RequestedMethod, Requirements, Retries, Rollout, Selected, Selection, SelectionSource,
+    Selector, Spec, StartTimes, StartWindow, Strategy as RolloutStrategy, Taint, Target, Uid, Upgrade,
+    UpgradeKey, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -172,6 +173,7 @@ impl Fleet {
             },
             pre_action: action(self.pre),
             post_action: action(self.post),
+            pre_checks: PreChecksPolicy::default(),
             paused: self.paused,
         }
     }
@@ -272,6 +274,7 @@ impl Fleet {
                     own: OwnPlacement::Absent,
                     superseded: BTreeSet::new(),
                 },
+                acceptances: Arc::default(),
                 pages: Vec::new(),
                 page_refusal: None,
             },

@@ -38,7 +38,17 @@ impl Fleet {
         self.touch(name)
     }
 
-    fn touch_nothing(&mut self, name: &ClusterName) -> Change {
+    /// Drydock's agent is installed on a cluster as an add-on, whether Available or not; or it is not.
+    pub fn set_agent_installed(&mut self, name: &ClusterName, installed: bool) -> Change {
+        let known = self.known(name);
+        if known.agent_installed == installed {
+            return self.touch_nothing(name);
+        }
+        known.agent_installed = installed;
+        self.touch(name)
+    }
+
+    pub(super) fn touch_nothing(&mut self, name: &ClusterName) -> Change {
         if self.clusters.get(name).is_some_and(|known| known.is_blank()) {
             self.clusters.remove(name);
         }
@@ -343,7 +353,10 @@ impl Fleet {
             .clusters
             .iter()
             .filter(|(_, known)| {
-                !known.works.is_empty() || !known.entries.is_empty() || !known.pending.is_empty()
+                !known.works.is_empty()
+                    || !known.entries.is_empty()
+                    || !known.pending.is_empty()
+                    || !known.pre_checks.is_empty()
             })
             .map(|(name, _)| name.clone())
             .collect();

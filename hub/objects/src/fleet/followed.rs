@@ -6,8 +6,8 @@ use std::sync::Arc;
 use drydock_api::mcu::{ClusterStatusEntry, ManagedClustersUpgrade};
 use drydock_rollout::{
     ClusterName, ClusterState, Decider, LiveUpgrades, OwnPlacement, PlacementKey, Reason, RecordPage,
-    Refusal, RefusalCause, RefusedWrite, Rollout, Selected, Selection, SelectionProblem, SelectionSource,
-    Snapshot, UpgradeKey, WorkKind, bounded,
+    Refusal, RefusalCause, RefusedWrite, RiskAcceptance, Rollout, Selected, Selection, SelectionProblem,
+    SelectionSource, Snapshot, UpgradeKey, WorkKind, bounded,
 };
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -56,6 +56,7 @@ impl Followed {
             spec: digest.spec.clone(),
             previous: digest.previous.clone(),
             selection: Selection::default(),
+            acceptances: Arc::default(),
             pages: Vec::new(),
             page_refusal: None,
         };
@@ -89,11 +90,17 @@ impl Followed {
         let upgrade = &self.decider.rollout().upgrade;
         self.selected.contains_key(name)
             || self.decider.rows().contains_key(name)
-            || known.is_some_and(|known| known.concerns(upgrade))
+            || known.is_some_and(|known| known.concerns(name, upgrade))
     }
 
     /// Takes over what has changed about the upgrade as a whole; clusters whose place in the selection has changed are marked.
-    pub fn take_over(&mut self, live: &Arc<LiveUpgrades>, sources: Sources, pages: Vec<RecordPage>) {
+    pub fn take_over(
+        &mut self,
+        live: &Arc<LiveUpgrades>,
+        sources: Sources,
+        acceptances: Arc<[RiskAcceptance]>,
+        pages: Vec<RecordPage>,
+    ) {
         let mut rollout = Rollout {
             upgrade: self.digest.upgrade.clone(),
             spec: self.digest.spec.clone(),
@@ -103,6 +110,7 @@ impl Followed {
                 own: sources.own,
                 superseded: sources.superseded,
             },
+            acceptances,
             pages,
             page_refusal: self.page_refusal.clone(),
         };

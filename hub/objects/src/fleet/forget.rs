@@ -38,6 +38,7 @@ impl Fleet {
             known.pending = PerKind::default();
             known.gone = PerKind::default();
             known.refusals.clear();
+            known.forget_pre_check_writes();
             known.lost = None;
             self.refused.remove(name);
         }
@@ -49,7 +50,10 @@ impl Fleet {
     /// Writes that no upgrade wants any more are forgotten, after one has gone.
     pub(super) fn forget_all_unwanted(&mut self) {
         let with_writes = self.clusters.iter().filter(|(_, known)| {
-            !known.pending.is_empty() || !known.refusals.is_empty() || known.lost.is_some()
+            !known.pending.is_empty()
+                || !known.refusals.is_empty()
+                || !known.pre_checks.is_empty()
+                || known.lost.is_some()
         });
         let names: Vec<ClusterName> = with_writes.map(|(name, _)| name.clone()).collect();
         for name in names {

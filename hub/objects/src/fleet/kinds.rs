@@ -1,7 +1,7 @@
 //! The kinds of which a fleet is made: which of their objects are wanted, and what each says. Watches and lists feed a fleet alike.
 
 use drydock_api::ClusterName;
-use drydock_api::mcu::ManagedClustersUpgradeRecord;
+use drydock_api::mcu::{ManagedClustersUpgradeRecord, UpgradeRiskAcceptance};
 use drydock_api::names::{AGENT_ADDON, FREEZE_CALENDAR_LABEL, PLACEMENT_LABEL, UPGRADE_UID_LABEL};
 use drydock_api::ocm::{
     ManagedCluster, ManagedClusterAddOn, ManagedClusterSet, ManagedClusterSetBinding, Placement,
@@ -13,7 +13,7 @@ use kube::Resource;
 use kube::core::params::ListParams;
 
 use super::{Change, Fleet};
-use crate::{cluster, placement, record};
+use crate::{acceptance, cluster, placement, record};
 
 /// Which objects of a kind a fleet is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,9 @@ impl FleetKind for ManagedClusterAddOn {
 
     fn see(fleet: &mut Fleet, namespace: &str, _name: &str, object: Option<&Self>) -> Change {
         let available = object.is_some_and(Self::is_available);
-        fleet.set_agent(&ClusterName::from(namespace), available)
+        let name = ClusterName::from(namespace);
+        let installed = fleet.set_agent_installed(&name, object.is_some());
+        installed.and(fleet.set_agent(&name, available))
     }
 }
 
@@ -112,5 +114,14 @@ impl FleetKind for ManagedClustersUpgradeRecord {
 
     fn see(fleet: &mut Fleet, namespace: &str, name: &str, object: Option<&Self>) -> Change {
         fleet.set_record(namespace, name, object.and_then(record::digest))
+    }
+}
+
+impl FleetKind for UpgradeRiskAcceptance {
+    // Acceptances belong to the users, who do not label them for us.
+    const SELECTOR: KindSelector = KindSelector::All;
+
+    fn see(fleet: &mut Fleet, namespace: &str, name: &str, object: Option<&Self>) -> Change {
+        fleet.set_acceptance(namespace, name, object.map(acceptance::digest))
     }
 }

@@ -9,6 +9,7 @@ mod forget;
 mod kinds;
 mod pending;
 mod plan;
+mod pre_checks;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -22,11 +23,13 @@ use drydock_rollout::{
     RefusedWrite, Selected, Selector, Snapshot, Uid, Upgrade, UpgradeKey, Work, WorkKind, Works,
 };
 
+use crate::acceptance::AcceptanceDigest;
 use crate::placement::{DecisionDigest, PlacementDigest};
 use crate::record::RecordDigest;
 use calendars::Calendars;
 use followed::Followed;
 use pending::Pending;
+use pre_checks::PreChecksByName;
 
 pub use forecast_input::ForecastOnRecord;
 pub use kinds::{FleetKind, KindSelector};
@@ -50,6 +53,7 @@ pub enum Change {
 struct KnownCluster {
     facts: Option<Arc<ClusterFacts>>,
     agent: bool,
+    agent_installed: bool,
     /// Its works, as the watch has brought them.
     works: Works,
     /// The versions of them.
@@ -63,6 +67,8 @@ struct KnownCluster {
     /// The same, the oldest first.
     entries: Arc<[Arc<RecordedEntry>]>,
     refusals: BTreeMap<(Uid, WorkKind, RefusedWrite), Arc<Refusal>>,
+    /// The works by which upgrades ask it.
+    pre_checks: PreChecksByName,
     /// A work of an attempt without an end that somebody else has deleted.
     lost: Option<Arc<Work>>,
 }
@@ -72,7 +78,7 @@ type PageId = Arc<(String, String)>;
 
 impl KnownCluster {
     /// Whether an upgrade has works or records here.
-    fn concerns(&self, upgrade: &Upgrade) -> bool {
+    fn concerns(&self, name: &ClusterName, upgrade: &Upgrade) -> bool {
         let pending = self
             .pending
             .iter()
@@ -80,6 +86,7 @@ impl KnownCluster {
         let works = self.works.iter().map(|(_, work)| work);
         let mut works = works.chain(pending).chain(&self.lost);
         works.any(|work| upgrade.owns_work(work))
+            || self.pre_checks_of(name, &upgrade.key).is_some()
             // It may be anybody's.
             || self.pending.iter().any(|(_, pending)| pending.is_unlisted())
             || self
@@ -141,14 +148,17 @@ impl KnownCluster {
     fn is_blank(&self) -> bool {
         self.facts.is_none()
             && !self.agent
+            && !self.agent_installed
             && self.works.is_empty()
             && self.pending.is_empty()
             && self.recorded.is_empty()
+            && self.pre_checks.is_empty()
             && self.lost.is_none()
     }
 
     /// The cluster as an upgrade sees it.
-    fn row(&self, selection: Option<Selected>) -> ClusterRow {
+    fn row(&self, name: &ClusterName, upgrade: &UpgradeKey, selection: Option<Selected>) -> ClusterRow {
+        let pre_checks = self.pre_checks_of(name, upgrade);
         let mut works = self.works.clone();
         let mut unconfirmed = BTreeMap::new();
         for (kind, pending) in self.pending.iter() {
@@ -164,7 +174,10 @@ impl KnownCluster {
             facts: self.facts.clone(),
             selection,
             agent: self.agent,
+            agent_installed: self.agent_installed,
             expected: None,
+            pre_checks: pre_checks.and_then(|known| known.work.clone()),
+            pre_check_write: pre_checks.and_then(|known| known.write().cloned()),
             works,
             entries: Arc::clone(&self.entries),
             refusals: self.refusals.clone(),
@@ -189,6 +202,8 @@ pub struct Fleet {
     records: BTreeMap<PageId, RecordDigest>,
     upgrades: BTreeMap<UpgradeKey, Followed>,
     calendars: Calendars,
+    /// What objects accept, by namespace and name.
+    acceptances: BTreeMap<PageId, AcceptanceDigest>,
     /// Clusters with refused writes; some may have none any more.
     refused: BTreeSet<ClusterName>,
     live: Arc<LiveUpgrades>,

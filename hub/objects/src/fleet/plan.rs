@@ -199,12 +199,13 @@ impl Fleet {
             let sources = self.sources(&followed);
             let pages = self.pages(&followed);
             let before = followed.decider.rollout().upgrade.live != self.live;
-            followed.take_over(&self.live, sources, pages);
+            let acceptances = self.acceptances_of(key);
+            followed.take_over(&self.live, sources, acceptances, pages);
             if before {
                 let names = self
                     .clusters
                     .iter()
-                    .filter(|(_, known)| known.concerns(&followed.decider.rollout().upgrade));
+                    .filter(|(name, known)| known.concerns(name, &followed.decider.rollout().upgrade));
                 followed.changed.extend(names.map(|(name, _)| name.clone()));
             }
         }
@@ -212,12 +213,13 @@ impl Fleet {
         for name in std::mem::take(&mut followed.changed) {
             let selection = followed.selected.get(&name).copied();
             let known = self.clusters.get(&name);
-            let concerns = known.is_some_and(|known| known.concerns(&followed.decider.rollout().upgrade));
+            let concerns =
+                known.is_some_and(|known| known.concerns(&name, &followed.decider.rollout().upgrade));
             let expected = followed.expectations.of(&name);
             let row = match known {
                 Some(known) if selection.is_some() || concerns => Some(ClusterRow {
                     expected,
-                    ..known.row(selection)
+                    ..known.row(&name, key, selection)
                 }),
                 None if selection.is_some() => Some(ClusterRow {
                     selection,
@@ -284,9 +286,13 @@ impl Fleet {
     fn begin(&mut self, rollout: &Rollout, actions: &[Action], now: Timestamp) {
         for action in actions {
             let Some(name) = action.cluster() else { continue };
+            self.begin_pre_checks(&rollout.upgrade.key, action, now);
             let known = self.known(name);
-            let works = known.row(None).works;
+            let works = known.row(name, &rollout.upgrade.key, None).works;
             let Some((kind, work)) = action.work_after(&works, &rollout.upgrade, &Uid::default(), now) else {
+                if is_about_pre_checks(action) {
+                    let _woken = self.touch(name);
+                }
                 continue;
             };
             let seen = known.version(kind);
@@ -444,6 +450,10 @@ fn gone_namespace(refused: &RefusedAction<'_>) -> Option<Arc<str>> {
     (is_gone && owner.namespace != refused.upgrade.namespace).then(|| Arc::clone(&owner.namespace))
 }
 
+fn is_about_pre_checks(action: &Action) -> bool {
+    matches!(action, Action::AskPreChecks(_) | Action::DeletePreChecks { .. })
+}
+
 fn is_about_pages(action: &Action) -> bool {
     matches!(action, Action::WritePage(_) | Action::MarkPage { .. })
 }
@@ -474,6 +484,8 @@ fn about(action: &Action) -> Option<(&ClusterName, WorkKind, RefusedWrite)> {
         Action::LabelWork { cluster, kind, .. } => (cluster, *kind, RefusedWrite::Change),
         Action::DeleteWork { cluster, kind, .. } => (cluster, *kind, RefusedWrite::Delete),
         Action::ConfirmWork { .. }
+        | Action::AskPreChecks(_)
+        | Action::DeletePreChecks { .. }
         | Action::AddFinalizer
         | Action::RemoveFinalizer
         | Action::ApplyPlacement(_)

@@ -212,6 +212,7 @@ impl TestFleet {
             records,
             upgrades,
             calendars,
+            acceptances,
             refused,
             live,
             has_looked_for_leads: _,
@@ -227,6 +228,7 @@ impl TestFleet {
             ("bindings", bindings.len()),
             ("records", records.len()),
             ("calendars", calendars.len()),
+            ("acceptances", acceptances.len()),
             ("upgrades", upgrades.len()),
             ("refused", refused.len()),
             ("live", live.uids.len() + live.keys.len()),
@@ -240,10 +242,11 @@ impl TestFleet {
     }
 }
 
-fn entries_of_cluster(known: &KnownCluster) -> [(&'static str, usize); 9] {
+fn entries_of_cluster(known: &KnownCluster) -> [(&'static str, usize); 10] {
     let KnownCluster {
         facts,
         agent,
+        agent_installed,
         works,
         versions,
         pending,
@@ -251,18 +254,20 @@ fn entries_of_cluster(known: &KnownCluster) -> [(&'static str, usize); 9] {
         recorded,
         entries,
         refusals,
+        pre_checks,
         lost,
     } = known;
     assert_eq!(recorded.len(), entries.len());
     [
         ("facts", facts.iter().count()),
-        ("agents", usize::from(*agent)),
+        ("agents", usize::from(*agent || *agent_installed)),
         ("works", works.iter().count()),
         ("versions", versions.iter().count()),
         ("pending", pending.iter().count()),
         ("gone", gone.iter().count()),
         ("entries", entries.len()),
         ("refusals", refusals.len()),
+        ("pre-checks", pre_checks.len()),
         ("lost", lost.iter().count()),
     ]
 }

@@ -37,6 +37,19 @@ pub(super) fn watched(
     }
 }
 
+/// The same with paths that are made for one object.
+pub(super) fn watched_values(
+    identifier: ResourceIdentifier,
+    paths: &[(String, String)],
+    strategy: UpdateStrategy,
+) -> ManifestConfig {
+    let paths: Vec<(&str, &str)> = paths
+        .iter()
+        .map(|(name, path)| (name.as_str(), path.as_str()))
+        .collect();
+    watched(identifier, &paths, strategy)
+}
+
 /// The strategy that keeps what others have set. The default one replaces the whole spec.
 pub(super) fn server_side_apply() -> UpdateStrategy {
     applied_by(drydock_api::names::WORK_AGENT_MANAGER)

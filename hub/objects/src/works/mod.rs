@@ -7,6 +7,7 @@ mod cluster_version;
 mod feedback;
 mod operators;
 mod partial;
+pub mod pre_checks;
 mod read;
 mod read_only;
 mod upgrade_config;

@@ -66,8 +66,11 @@ impl ClusterView<'_> {
         }
         if status.state == ClusterState::NotStarted {
             return Some(match status.reason {
-                // These are over within seconds; how long a work takes to go depends on its cluster.
-                Reason::AwaitingRecord | Reason::ConfirmingWork(_) => self.in_queue(StartKind::New),
+                // These are over within seconds, or the minutes in which an agent answers; how long a work takes to go depends on its
+                // cluster. What an answer keeps from starting is blocked until somebody accepts it.
+                Reason::AwaitingRecord | Reason::ConfirmingWork(_) | Reason::AwaitingPreChecks => {
+                    self.in_queue(StartKind::New)
+                }
                 ref reason => Position::Blocked(reason.clone()),
             });
         }

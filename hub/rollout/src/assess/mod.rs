@@ -6,6 +6,7 @@ mod entry;
 mod forecast_input;
 mod orders;
 mod ownership;
+mod pre_checks;
 mod present;
 mod progress;
 mod stages;
@@ -20,10 +21,12 @@ use semver::Version;
 
 use crate::{
     Applied, ClusterRow, ClusterState, ClusterStatus, Deadline, FailureReason, Labels, Reason, RetryToken,
-    Rollout, SelectionSource, Spec, Stage, Timetable, Upgrade, Work,
+    RiskAcceptance, Rollout, SelectionSource, Spec, Stage, Timetable, Upgrade, Work,
 };
 
 pub(crate) use entry::{NewEntry, Unrecorded};
+pub use pre_checks::ClusterPreChecks;
+pub(crate) use pre_checks::PreCheckStep;
 pub(crate) use present::Present;
 
 /// What the assessments of all clusters of a rollout share.
@@ -32,6 +35,7 @@ pub(crate) struct Context {
     pub upgrade: Upgrade,
     pub spec: Option<Arc<Spec>>,
     pub sources: Vec<SelectionSource>,
+    pub acceptances: Arc<[RiskAcceptance]>,
     /// When this rollout began, if it has. One that has not is later than all that have.
     pub since: Option<Timestamp>,
     /// The fingerprint of the spec's goal.
@@ -45,6 +49,7 @@ impl Context {
             upgrade: rollout.upgrade.clone(),
             spec: rollout.spec.as_ref().ok().cloned(),
             sources: rollout.selection.sources.clone(),
+            acceptances: Arc::clone(&rollout.acceptances),
             since: rollout_since(rollout),
         }
     }
@@ -167,6 +172,10 @@ pub(crate) struct Assessment {
     pub may_hide_work: bool,
     /// When it may be started.
     pub timetable: Timetable,
+    /// What is written about the work by which it is asked what would be a problem.
+    pub pre_checks: Option<PreCheckStep>,
+    /// It has answered with findings that nobody has accepted.
+    pub has_findings: bool,
 }
 
 pub(crate) const IS_FINAL: Deadline = Deadline::Never("it is the end");
@@ -196,6 +205,7 @@ pub(crate) fn assess(context: &Context, name: &ClusterName, row: &ClusterRow, no
     let cluster = ClusterView::new(context, name, row, now);
     let mut assessment = cluster.assess();
     cluster.keep_works_known(&mut assessment);
+    cluster.check_before_start(&mut assessment);
     let has_begun = |status: &ClusterStatus| status.state.in_flight() && status.started.is_some();
     assessment.may_hide_work = row.may_hide_work() && !assessment.status.as_ref().is_some_and(has_begun);
     assessment.until = cluster.present.until();
@@ -415,6 +425,8 @@ impl<'a> ClusterView<'a> {
             disposable: Vec::new(),
             may_hide_work: false,
             timetable: Timetable::default(),
+            pre_checks: None,
+            has_findings: false,
         }
     }
 

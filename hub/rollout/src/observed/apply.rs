@@ -9,7 +9,7 @@ use super::{
     ActionJob, ActionJobState, Applied, AttemptOutcome, EntryPlace, Observed, OwnPlacement, RecordPage,
     RecordPageHeader, RecordedEntry, Uid, Upgrade, UpgradeMethod, VersionFeedback, Work, WorkFeedback, Works,
 };
-use crate::{Action, Finish, NewWork, RecordPageWrite};
+use crate::{Action, Finish, NewWork, PreCheckAsk, PreCheckWork, RecordPageWrite};
 
 /// A work as an action leaves it; `None` if it is gone.
 pub type WorkAfter = (WorkKind, Option<Arc<Work>>);
@@ -53,6 +53,8 @@ impl Action {
             | Self::ApplyPlacement(_)
             | Self::DeletePlacement(_)
             | Self::ConfirmWork { .. }
+            | Self::AskPreChecks(_)
+            | Self::DeletePreChecks { .. }
             | Self::WritePage(_)
             | Self::MarkPage { .. } => None,
         }
@@ -114,6 +116,12 @@ impl Observed {
                     row.unconfirmed.remove(kind);
                 }
             }
+            Action::AskPreChecks(ask) => self.ask(ask),
+            Action::DeletePreChecks { cluster, .. } => {
+                if let Some(row) = self.rows.get_mut(cluster) {
+                    row.pre_checks = None;
+                }
+            }
             Action::CreateWork(_)
             | Action::FinishWork(_)
             | Action::ReopenWork { .. }
@@ -122,6 +130,18 @@ impl Observed {
             | Action::LabelWork { .. }
             | Action::DeleteWork { .. } => self.change_work(action, now),
         }
+    }
+
+    fn ask(&mut self, ask: &PreCheckAsk) {
+        let row = self.rows.entry(ask.cluster.clone()).or_default();
+        row.pre_checks = Some(Arc::new(PreCheckWork {
+            uid: Uid::new(format!("{}-pre-checks", ask.cluster)),
+            owner: self.rollout.upgrade.as_owner(),
+            deleting: false,
+            question: Some(Arc::new(ask.question.clone())),
+            answer: None,
+            trouble: None,
+        }));
     }
 
     fn change_work(&mut self, action: &Action, now: Timestamp) {

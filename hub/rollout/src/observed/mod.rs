@@ -3,6 +3,7 @@
 mod apply;
 mod feedback;
 mod name;
+mod pre_checks;
 mod record;
 mod row;
 mod work;
@@ -21,6 +22,11 @@ pub use feedback::{
     WorkFeedback,
 };
 pub use name::{Owner, PlacementKey, Uid, UpgradeKey};
+pub(crate) use pre_checks::digest_of_accepted;
+pub use pre_checks::{
+    AcceptedFinding, AnswerSource, Finding, FindingLevel, PreCheckAnswer, PreCheckQuestion, PreCheckWork,
+    PreCheckWrite, RiskAcceptance, pre_checks_work_name,
+};
 pub use record::{
     ALREADY_AT_TARGET, ENTRY_MESSAGE, Entry, EntryPlace, RecordPage, RecordPageHeader, RecordedEntry,
     RecordedOutcome, StageSeconds,
@@ -212,6 +218,8 @@ pub struct Rollout {
     pub previous: Previous,
     /// The Placements that select clusters.
     pub selection: Selection,
+    /// The risks that are accepted for its clusters.
+    pub acceptances: Arc<[RiskAcceptance]>,
     /// The pages of its records, in the order of their numbers.
     pub pages: Vec<RecordPage>,
     /// Why its last page could not be written, and since when, if so.

@@ -7,7 +7,7 @@ use drydock_names::names::WorkKind;
 use jiff::Timestamp;
 use semver::Version;
 
-use super::{RecordedEntry, Uid, Work, Works};
+use super::{PreCheckWork, PreCheckWrite, RecordedEntry, Uid, Work, Works};
 use crate::{ExpectedDuration, Labels, Selector};
 
 /// A taint of a ManagedCluster that keeps it from being selected.
@@ -158,10 +158,16 @@ pub struct ClusterRow {
     pub selection: Option<Selected>,
     /// Whether Drydock's agent is Available on it.
     pub agent: bool,
+    /// Whether it is installed there as an add-on: it answers when it is Available again.
+    pub agent_installed: bool,
     /// How long its upgrade takes, if that was asked for (`startOnlyIfItFits`) and is known.
     pub expected: Option<ExpectedDuration>,
     /// Its works, whoever made them.
     pub works: Works,
+    /// The work by which this upgrade asks it what would be a problem.
+    pub pre_checks: Option<Arc<PreCheckWork>>,
+    /// A write of that work that has not come back.
+    pub pre_check_write: Option<PreCheckWrite>,
     /// What the records of all upgrades say of it, the oldest first.
     pub entries: Arc<[Arc<RecordedEntry>]>,
     /// Writes of its works that could not be made, those of each upgrade by themselves.
@@ -178,6 +184,7 @@ impl ClusterRow {
     pub fn is_blank(&self) -> bool {
         self.selection.is_none()
             && self.works.is_empty()
+            && self.pre_checks.is_none()
             && self.entries.is_empty()
             && self.refusals.is_empty()
             && self.lost.is_none()

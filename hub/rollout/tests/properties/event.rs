@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use drydock_rollout::{IntOrPercent, RefusalCause, RequestedMethod};
+use drydock_rollout::{IntOrPercent, PreChecksMode, RefusalCause, RequestedMethod};
 use proptest::prelude::*;
 
 use super::world::Theirs;
@@ -26,6 +26,7 @@ pub enum SpecEdit {
     CanaryWindows(bool),
     OnlyIfItFits(bool),
     Method(RequestedMethod),
+    PreChecks(PreChecksMode),
 }
 
 /// Something that happens to a fleet.
@@ -70,6 +71,10 @@ pub enum Event {
     Records(bool),
     /// Another upgrade has had the cluster; its rollout began later, or earlier.
     Theirs(usize, Theirs, bool),
+    /// A cluster answers what it is asked: with nothing, or with a finding; through its agent, or by its ClusterVersion.
+    Answers(usize, bool, bool),
+    /// Somebody accepts the finding, or takes that back.
+    AcceptsRisk(bool),
     /// All objects are restored, and the upgrade has another uid.
     Restored,
 }
@@ -164,6 +169,12 @@ fn edits() -> impl Strategy<Value = SpecEdit> {
             Just(RequestedMethod::ClusterVersion)
         ]
         .prop_map(SpecEdit::Method),
+        prop_oneof![
+            Just(PreChecksMode::Off),
+            Just(PreChecksMode::Report),
+            Just(PreChecksMode::Require)
+        ]
+        .prop_map(SpecEdit::PreChecks),
     ]
 }
 
@@ -207,6 +218,9 @@ fn event() -> impl Strategy<Value = Event> {
         3 => cluster().prop_map(Event::Accepted),
         2 => any::<bool>().prop_map(Event::Records),
         4 => (cluster(), theirs, any::<bool>()).prop_map(|(number, theirs, later)| Event::Theirs(number, theirs, later)),
+        6 => (cluster(), any::<bool>(), any::<bool>())
+            .prop_map(|(number, finds, agent)| Event::Answers(number, finds, agent)),
+        2 => any::<bool>().prop_map(Event::AcceptsRisk),
         1 => Just(Event::Restored),
     ]
 }

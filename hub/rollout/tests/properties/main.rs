@@ -8,6 +8,7 @@
 )]
 
 mod event;
+mod pre_checks;
 mod rules;
 mod world;
 

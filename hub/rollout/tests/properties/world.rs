@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drydock_rollout::{
-    Action, ActionJob, ActionJobState, ActionSpec, AgentFeedback, AgentOptions, AgentPhase, Applied,
-    AttemptOutcome, ClusterFacts, ClusterName, ClusterRow, Decider, EndState, Enforcement, Entry, EntryPlace,
-    ExpectedDuration, Goal, IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, Owner,
-    PlacementKey, Plan, Previous, RecordPageHeader, RecordedEntry, RecordedOutcome, Refusal, RefusalCause,
-    RefusedWrite, RejectedTarget, RequestedMethod, Requirements, Retries, RetryToken, Revision, Rollout,
-    Selected, Selection, SelectionProblem, SelectionSource, Selector, Spec, StageSeconds, StartTimes,
-    StartWindow, Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback,
-    Window, Work, WorkFeedback, WorkKind, check, decide,
+    AcceptedFinding, Action, ActionJob, ActionJobState, ActionSpec, AgentFeedback, AgentOptions, AgentPhase,
+    AnswerSource, Applied, AttemptOutcome, ClusterFacts, ClusterName, ClusterRow, Decider, EndState,
+    Enforcement, Entry, EntryPlace, ExpectedDuration, Finding, FindingLevel, Goal, IntOrPercent, Labels,
+    LiveUpgrades, Observed, Operators, OwnPlacement, Owner, PlacementKey, Plan, PreCheckAnswer,
+    PreChecksMode, PreChecksPolicy, Previous, RecordPageHeader, RecordedEntry, RecordedOutcome, Refusal,
+    RefusalCause, RefusedWrite, RejectedTarget, RequestedMethod, Requirements, Retries, RetryToken, Revision,
+    RiskAcceptance, Rollout, Selected, Selection, SelectionProblem, SelectionSource, Selector, Spec,
+    StageSeconds, StartTimes, StartWindow, Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey,
+    UpgradeMethod, VersionFeedback, Window, Work, WorkFeedback, WorkKind, check, decide,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -93,6 +94,7 @@ fn spec(fleet: &Fleet) -> Spec {
         },
         pre_action: action(fleet.pre),
         post_action: action(fleet.post),
+        pre_checks: PreChecksPolicy::default(),
         paused: false,
     }
 }
@@ -160,6 +162,7 @@ impl World {
                 own: OwnPlacement::Absent,
                 superseded: BTreeSet::new(),
             },
+            acceptances: Arc::default(),
             pages: Vec::new(),
             page_refusal: None,
         };
@@ -310,6 +313,7 @@ impl World {
                 }
             }
             Event::Theirs(number, theirs, later) => self.another_upgrade(*number, *theirs, *later),
+            Event::Answers(number, finds, by_agent) => self.answer(*number, *finds, *by_agent),
             _ => {}
         }
     }
@@ -336,6 +340,17 @@ impl World {
                     }
                 }
             }
+            Event::AcceptsRisk(accepts) => {
+                let target = self
+                    .observed
+                    .rollout
+                    .spec
+                    .as_ref()
+                    .ok()
+                    .and_then(|spec| spec.goal.target.clone());
+                let risk = target.filter(|_| *accepts).map(|target| accepted_risk(&target));
+                self.observed.rollout.acceptances = risk.into_iter().collect();
+            }
             Event::Records(accepted) => {
                 let refusal = self.refusal(RefusedWrite::Create, RefusalCause::Other);
                 self.observed.rollout.page_refusal = (!accepted).then(|| Arc::new(refusal));
@@ -354,6 +369,27 @@ impl World {
         let work = self.newest(number).and_then(|(_, work)| work.revision.clone());
         work.and_then(|revision| revision.goal.target.clone())
             .unwrap_or_default()
+    }
+
+    /// The cluster answers what it was last asked.
+    pub fn answer(&mut self, number: usize, finds: bool, by_agent: bool) {
+        let now = self.now;
+        let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) else {
+            return;
+        };
+        let source = if by_agent {
+            AnswerSource::Agent {
+                collected_at: now,
+                stops: finds,
+                unaccepted: usize::from(finds),
+            }
+        } else {
+            AnswerSource::ClusterVersion
+        };
+        Arc::make_mut(work).answer = Some(PreCheckAnswer {
+            source,
+            findings: finds.then(finding).into_iter().collect(),
+        });
     }
 
     fn edit_spec(&mut self, edit: &SpecEdit) {
@@ -410,6 +446,7 @@ impl World {
             }
             SpecEdit::OnlyIfItFits(wanted) => spec.strategy.start_only_if_it_fits = wanted,
             SpecEdit::Method(method) => spec.strategy.method = method,
+            SpecEdit::PreChecks(mode) => spec.pre_checks = policy(mode),
         });
     }
 
@@ -560,6 +597,40 @@ impl World {
 
     pub fn is_own(&self, work: &Work) -> bool {
         self.observed.rollout.upgrade.owns_work(work)
+    }
+}
+
+pub fn policy(mode: PreChecksMode) -> PreChecksPolicy {
+    PreChecksPolicy {
+        mode,
+        max_age: SignedDuration::from_hours(1),
+        timeout: SignedDuration::from_mins(10),
+    }
+}
+
+const FINDING: &str = "0123456789abcdef0123456789abcdef";
+
+fn finding() -> Finding {
+    Finding {
+        uuid: Some(FINDING.into()),
+        informer: "mco".into(),
+        uid: Some("pool-paused".into()),
+        level: FindingLevel::Error,
+        summary: "the pool is paused".into(),
+        accepted: false,
+    }
+}
+
+fn accepted_risk(target: &Target) -> RiskAcceptance {
+    RiskAcceptance {
+        target: target.to_string().into(),
+        finding: AcceptedFinding::Uuid(FINDING.into()),
+        clusters: None,
+        selector: None,
+        level: FindingLevel::Error,
+        accepted_by: "ann".into(),
+        reason: "known".into(),
+        until: None,
     }
 }
 

@@ -95,6 +95,61 @@ fn an_acceptance_is_of_one_plan() {
     assert!(accepted(&plan, &object).is_empty());
 }
 
+fn on_plan(
+    uuid: Option<&str>,
+    named: Option<(&str, &str)>,
+    level: Level,
+    until: Option<i64>,
+) -> PlanAcceptedRisk {
+    PlanAcceptedRisk {
+        uuid: uuid.map(str::to_owned),
+        informer: named.map(|(informer, _)| informer.to_owned()),
+        uid: named.map(|(_, uid)| uid.to_owned()),
+        level,
+        accepted_by: "ann".to_owned(),
+        reason: None,
+        until: until.map(|until| Time(at(until))),
+    }
+}
+
+fn accepted_on_plan(risk: PlanAcceptedRisk, insight: &Insight, seconds: i64) -> Option<AcceptanceState> {
+    let mut plan = UpdatePlan::default();
+    plan.spec.accepted_risks = vec![risk];
+    let informer = InformerName::parse("mco").unwrap();
+    acceptance_of(&plan, None, &informer, insight, at(seconds))
+}
+
+#[test]
+fn what_is_accepted_on_the_plan_follows_the_same_rules() {
+    use AcceptanceState::{Accepted, Expired, LevelRaised};
+    let found = insight("u", Level::Error);
+    for (uuid, named, level, until, state) in [
+        (Some("u"), None, Level::Error, None, Some(Accepted)),
+        (Some("u"), None, Level::Warning, None, Some(LevelRaised)),
+        (Some("u"), None, Level::Error, Some(60), Some(Expired)),
+        (Some("other"), None, Level::Critical, None, None),
+        (None, Some(("mco", "a")), Level::Error, None, Some(Accepted)),
+        (None, Some(("mco", "b")), Level::Critical, None, None),
+        (None, Some(("etcd", "a")), Level::Critical, None, None),
+        (None, None, Level::Critical, None, None),
+        // Written by hand past the schema: it does not say one thing.
+        (Some("u"), Some(("mco", "a")), Level::Critical, None, None),
+    ] {
+        let risk = on_plan(uuid, named, level, until);
+        assert_eq!(accepted_on_plan(risk.clone(), &found, 60), state, "{risk:?}");
+    }
+    let mut truncated = insight("t", Level::Error);
+    truncated.uid = "insights-truncated".to_owned();
+    let by_name = on_plan(None, Some(("mco", "insights-truncated")), Level::Critical, None);
+    assert_eq!(
+        accepted_on_plan(by_name, &truncated, 0),
+        None,
+        "nobody accepts by its name what was never shown"
+    );
+    let by_uuid = on_plan(Some("t"), None, Level::Error, None);
+    assert_eq!(accepted_on_plan(by_uuid, &truncated, 0), Some(Accepted));
+}
+
 fn level() -> impl Strategy<Value = Level> {
     prop::sample::select(Level::ALL.to_vec())
 }
@@ -106,7 +161,16 @@ proptest! {
         let is = |accepted: &AcceptedInsight, level, now| {
             acceptance(std::slice::from_ref(accepted), &insight("a", level), now) == Some(AcceptanceState::Accepted)
         };
+        let risk = |found| {
+            let risk = on_plan(Some("a"), None, accepted, Some(minutes * 60));
+            move |seconds| accepted_on_plan(risk.clone(), &insight("a", found), seconds)
+        };
         let accepted = by("a", accepted, Some(minutes * 60));
+        // It does not matter where it is accepted.
+        for seconds in [0, minutes * 30, minutes * 60] {
+            let in_part = acceptance(std::slice::from_ref(&accepted), &insight("a", found), at(seconds));
+            prop_assert_eq!(risk(found)(seconds), in_part);
+        }
         // Later, it is accepted only if it was before.
         if is(&accepted, found, at(minutes * 30)) {
             prop_assert!(is(&accepted, found, at(0)));

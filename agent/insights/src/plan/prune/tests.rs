@@ -1,5 +1,5 @@
 use drydock_api::insights::UpdatePlanStatus;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 
 use super::*;
 
@@ -87,4 +87,26 @@ fn of_too_many_plans_the_oldest_go_that_nobody_has_accepted() {
     let found = prune(&kept, &cluster(), at(23));
     let names: Vec<_> = found.keys().map(String::as_str).collect();
     assert_eq!(names, ["update-plan-4.15.29", "update-plan-4.15.30"]);
+}
+
+#[test]
+fn a_plan_that_a_work_applies_goes_with_its_work() {
+    let mut applied = plan("4.14.5", 0, true);
+    applied.metadata.owner_references = Some(vec![OwnerReference {
+        kind: "AppliedManifestWork".to_owned(),
+        ..OwnerReference::default()
+    }]);
+    let others: Vec<_> = (0..MAX_PLANS)
+        .map(|patch| plan(&format!("4.15.{patch}"), 1, false))
+        .collect();
+    let all = others.iter().chain([&applied]);
+    let kept: Vec<_> = all
+        .map(|plan| PlanToKeep {
+            plan,
+            is_accepted: false,
+        })
+        .collect();
+    let pruned = prune(&kept, &cluster(), at(2));
+    assert_eq!(pruned.into_values().collect::<Vec<_>>(), [PruneReason::TooMany]);
+    assert!(!prune(&kept, &cluster(), at(1000)).contains_key("update-plan-4.14.5"));
 }

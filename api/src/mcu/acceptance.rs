@@ -1,0 +1,96 @@
+//! UpgradeRiskAcceptance (short `mcura`): which findings somebody accepts for the clusters of an upgrade. It is a kind of its own so that
+//! rights can part those who plan an upgrade from those who accept its risks.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::{CustomResource, KubeSchema};
+use serde::{Deserialize, Serialize};
+
+use crate::selector::LabelMatch;
+
+/// The most risks that one object accepts.
+pub const ACCEPTED_RISKS_LIMIT: usize = 64;
+
+/// The risks that somebody accepts for the clusters of one upgrade and one target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
+#[kube(
+    group = "cluster.open-cluster-management.io",
+    version = "v1beta1",
+    kind = "UpgradeRiskAcceptance",
+    plural = "upgraderiskacceptances",
+    singular = "upgraderiskacceptance",
+    shortname = "mcura",
+    namespaced,
+    derive = "PartialEq",
+    derive = "Default",
+    doc = "UpgradeRiskAcceptance accepts findings of pre-checks for the clusters of a ManagedClustersUpgrade.",
+    printcolumn = r#"{"name": "Upgrade", "type": "string", "jsonPath": ".spec.upgrade", "description": "The ManagedClustersUpgrade"}"#,
+    printcolumn = r#"{"name": "Target", "type": "string", "jsonPath": ".spec.target", "description": "The release for which it counts"}"#,
+    printcolumn = r#"{"name": "Accepted-By", "type": "string", "jsonPath": ".spec.acceptedRisks[*].acceptedBy", "description": "Who accepts the risks"}"#,
+    printcolumn = r#"{"name": "Until", "type": "string", "jsonPath": ".spec.acceptedRisks[*].until", "description": "Until when"}"#,
+    printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}"#
+)]
+#[serde(rename_all = "camelCase")]
+pub struct UpgradeRiskAcceptanceSpec {
+    /// The ManagedClustersUpgrade, of the same namespace.
+    #[schemars(length(min = 1, max = 253))]
+    #[x_kube(validation = Rule::new("self == oldSelf").message("upgrade cannot be changed: accept the risks of another upgrade in another object"))]
+    pub upgrade: String,
+    /// The version that the upgrade leads to, or the image where it names no version. What is accepted counts for no other.
+    #[schemars(length(min = 1, max = 1024))]
+    #[x_kube(validation = Rule::new("self == oldSelf").message("target cannot be changed: accept the risks of another target in another object"))]
+    pub target: String,
+    /// What is accepted.
+    #[serde(default)]
+    #[schemars(length(max = 64))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub accepted_risks: Vec<AcceptedRisk>,
+}
+
+/// A finding that is accepted: by its uuid, or by informer and uid.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("has(self.informer) == has(self.uid)").message("informer and uid are given together"),
+    validation = Rule::new("has(self.finding) != has(self.informer)")
+        .message("either finding, or informer and uid, say what is accepted")
+)]
+pub struct AcceptedRisk {
+    /// The uuid of the finding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 32, max = 32), regex(pattern = "^[0-9a-f]{32}$"))]
+    pub finding: Option<String>,
+    /// Who reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub informer: Option<String>,
+    /// What it is to its informer: every finding of that uid is accepted, whatever objects of the cluster it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub uid: Option<String>,
+    /// The level up to which it is accepted: a finding that is worse, or becomes so, is not. Default Warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["Warning", "Unknown", "Error", "Critical"]))]
+    pub level: Option<String>,
+    /// On which clusters, by name; on all of the upgrade if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 512), inner(length(min = 1, max = 63)))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub clusters: Option<Vec<String>>,
+    /// On which clusters, by the labels of their ManagedClusters; on all of the upgrade if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_selector: Option<LabelMatch>,
+    /// Why.
+    #[schemars(length(min = 1, max = 1024))]
+    pub reason: String,
+    /// Who accepts it: the user who writes this, where the admission policy of `manifests/risk-acceptance` is installed.
+    #[schemars(length(min = 1, max = 253))]
+    pub accepted_by: String,
+    /// Until when; for as long as this object is there if not given.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
+    #[schemars(extend("format" = "date-time"))]
+    pub until: Option<Time>,
+}

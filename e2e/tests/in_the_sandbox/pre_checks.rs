@@ -1,0 +1,221 @@
+//! What clusters are asked before they start: by the real hub and the real agent, and what that costs.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use drydock_api::mcu::{ClusterStatusEntry, ManagedClustersUpgrade, UpgradeRiskAcceptance};
+use drydock_api::names::{HUB_MANAGER, PRE_CHECKS_KIND};
+use drydock_e2e::fleet;
+use drydock_e2e::hub_fleet::{HubFleet, minutes, spec_of, with};
+use drydock_e2e::local_fleet;
+use drydock_sandbox::test_env::TestEnvSettings;
+use k8s_openapi::api::core::v1::Event;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use kube_sandbox::access::{Access, Key, Kind};
+use kube_sandbox::server::{FaultAction, RequestInfo};
+use ocm_sandbox::spokes::StubWorkAgentSettings;
+use openshift_sandbox::cluster::Fault;
+use serde_json::{Value, json};
+
+const HOUR: Duration = Duration::from_hours(1);
+const PLAN: Kind = Kind::new(
+    "config.openshift.io",
+    "v1beta1",
+    "UpdatePlan",
+    "updateplans",
+    false,
+);
+
+fn entry<'a>(upgrade: &'a ManagedClustersUpgrade, cluster: &str) -> Option<&'a ClusterStatusEntry> {
+    let clusters = upgrade.status.as_ref()?.clusters.as_ref()?;
+    clusters.iter().find(|entry| entry.name == cluster)
+}
+
+fn is_held(upgrade: &ManagedClustersUpgrade, cluster: &str) -> bool {
+    entry(upgrade, cluster).is_some_and(|entry| entry.reason.as_deref() == Some("RisksNotAccepted"))
+}
+
+async fn questions(hub: &Client) -> usize {
+    let api: Api<drydock_api::ocm::ManifestWork> = Api::all(hub.clone());
+    let asked = ListParams::default().labels(&format!("drydock.dev/kind={PRE_CHECKS_KIND}"));
+    api.list(&asked).await.unwrap().items.len()
+}
+
+#[expect(
+    clippy::too_many_lines,
+    reason = "one story, from the question to the end of what was asked"
+)]
+#[tokio::test(start_paused = true)]
+async fn a_cluster_whose_finding_nobody_has_accepted_is_held_until_somebody_does() {
+    let mut settings = TestEnvSettings::demo(3, 5);
+    for (number, cluster) in settings.clusters.iter_mut().enumerate() {
+        cluster.agent = number == 0;
+        // To two of them the target is not recommended: one says so by its agent, one by its ClusterVersion.
+        if number != 1 {
+            cluster.faults.extend([Fault::NotRecommended]);
+        }
+    }
+    let mut upgrade = json!(fleet::upgrade(&settings.clusters).unwrap());
+    let fleet = local_fleet::start(settings).await.unwrap();
+    let hub = fleet.user().unwrap();
+    let spoke = Access::memory(fleet.env.spoke("dev1").unwrap(), "user");
+    let spec = upgrade["spec"].as_object_mut().unwrap();
+    for field in ["preUpgradeAction", "postUpgradeAction"] {
+        spec.remove(field);
+    }
+    let strategy = spec["upgradeStrategy"].as_object_mut().unwrap();
+    strategy.remove("canaryClusters");
+    spec.insert("preChecks".to_owned(), json!({"mode": "Require"}));
+    let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
+    tokio::time::sleep(HOUR).await;
+    fleet::start(&hub, &upgrade).await.unwrap();
+
+    // The one of which nothing is found starts: those before it take no slot.
+    let held = fleet::until(&hub, "held", 2 * HOUR, |upgrade| {
+        let dev2 = entry(upgrade, "dev2");
+        let is_started = dev2.is_none_or(|entry| entry.state != "NotStarted");
+        is_held(upgrade, "dev1") && is_held(upgrade, "dev3") && is_started
+    });
+    let held = held.await.unwrap();
+    let message = |cluster: &str| entry(&held, cluster).unwrap().message.clone().unwrap();
+    assert!(message("dev1").contains("has the risk"), "{}", message("dev1"));
+    assert!(
+        message("dev3").contains("is not recommended"),
+        "{}",
+        message("dev3")
+    );
+    let conditions = held.status.as_ref().unwrap().conditions.clone().unwrap();
+    let passed = conditions
+        .iter()
+        .find(|one| one.type_ == "PreChecksPassed")
+        .unwrap();
+    assert_eq!((&*passed.status, &*passed.reason), ("False", "RisksNotAccepted"));
+    let events: Api<Event> = Api::namespaced(hub.clone(), "default");
+    let events = events.list(&ListParams::default()).await.unwrap().items;
+    let mut reasons = events.iter().filter_map(|event| event.reason.as_deref());
+    assert!(reasons.any(|reason| reason == "RisksNotAccepted"));
+
+    let risk = |uid: &str, cluster: &str| {
+        json!({
+            "informer": "drydock.cluster-version", "uid": uid, "clusters": [cluster],
+            "reason": "it does not apply here", "acceptedBy": "ann",
+        })
+    };
+    let acceptance: UpgradeRiskAcceptance = serde_json::from_value(json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "UpgradeRiskAcceptance",
+        "metadata": {"name": "known", "namespace": "default"},
+        "spec": {"upgrade": fleet::UPGRADE, "target": "4.14.12", "acceptedRisks": [risk("update-risk", "dev1")]},
+    }))
+    .unwrap();
+    let acceptances: Api<UpgradeRiskAcceptance> = Api::namespaced(hub.clone(), "default");
+    acceptances
+        .create(&PostParams::default(), &acceptance)
+        .await
+        .unwrap();
+    let started = fleet::until(&hub, "started", HOUR, |upgrade| {
+        entry(upgrade, "dev1").is_none_or(|entry| entry.state != "NotStarted")
+    });
+    let started = started.await.unwrap();
+    assert!(is_held(&started, "dev3"), "nobody has accepted anything for it");
+    let risks = [risk("update-risk", "dev1"), risk("not-recommended", "dev3")];
+    let more = json!({"spec": {"acceptedRisks": risks}});
+    acceptances
+        .patch("known", &PatchParams::default(), &Patch::Merge(more))
+        .await
+        .unwrap();
+    let started = fleet::until(&hub, "all started", 24 * HOUR, |upgrade| {
+        let status = upgrade.status.as_ref();
+        let counts = status.and_then(|status| status.clusters_summery.as_ref());
+        counts.is_some_and(|counts| counts.pending == 0)
+    });
+    started.await.unwrap();
+    let plan = spoke
+        .get(&PLAN, &Key::cluster("update-plan-4.14.12"))
+        .await
+        .unwrap();
+    assert_eq!(plan["spec"]["acceptedRisks"][0]["acceptedBy"], "ann");
+
+    // What was asked goes with the upgrade, on the cluster, too; ClusterVersion stays.
+    fleet::upgrades(&hub)
+        .delete(fleet::UPGRADE, &DeleteParams::default())
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR).await;
+    assert_eq!(questions(&hub).await, 0);
+    assert!(
+        spoke
+            .find(&PLAN, &Key::cluster("update-plan-4.14.12"))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    let version = Kind::new(
+        "config.openshift.io",
+        "v1",
+        "ClusterVersion",
+        "clusterversions",
+        false,
+    );
+    spoke.get(&version, &Key::cluster("version")).await.unwrap();
+    fleet.shut_down().await.unwrap();
+}
+
+/// The hub's requests about works, by verb, for a rollout of ten clusters one after the other; and those of ten idle hours after it.
+async fn requests(mode: Option<&str>) -> (BTreeMap<String, usize>, usize) {
+    let light = HubFleet::start(10, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    let counted = Arc::new(Mutex::new(BTreeMap::<String, usize>::new()));
+    let seen = Arc::clone(&counted);
+    light
+        .server
+        .set_fault_hook(Some(Arc::new(move |asked: &RequestInfo<'_>| {
+            if asked.identity.name() == HUB_MANAGER
+                && asked.kind.is_some_and(|kind| kind.plural == "manifestworks")
+            {
+                *seen
+                    .lock()
+                    .unwrap()
+                    .entry(format!("{:?}", asked.verb))
+                    .or_default() += 1;
+            }
+            FaultAction::Pass
+        })));
+    let names: Vec<String> = (1..=10).map(|number| format!("c{number:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let pre_checks = mode.map_or(Value::Null, |mode| json!({"mode": mode}));
+    let change = json!({"upgradeStrategy": {"maxConcurrency": 1}, "preChecks": pre_checks});
+    light
+        .upgrade("spring", with(spec_of(&names), &change))
+        .await
+        .unwrap();
+    light.until_complete("spring").await.unwrap();
+    minutes(5).await;
+    assert_eq!(light.questions().await.unwrap().len(), 0);
+    let of_rollout = std::mem::take(&mut *counted.lock().unwrap());
+    minutes(600).await;
+    let idle = counted.lock().unwrap().values().sum();
+    light.shut_down().await;
+    (of_rollout, idle)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_default_costs_two_requests_a_cluster_that_waits_and_none_while_idle() {
+    let (without, idle_without) = requests(Some("Off")).await;
+    let (with_default, idle) = requests(None).await;
+    assert_eq!(idle, idle_without);
+    let more: BTreeMap<&str, usize> = with_default
+        .iter()
+        .map(|(verb, count)| {
+            (
+                verb.as_str(),
+                count - without.get(verb).copied().unwrap_or_default(),
+            )
+        })
+        .filter(|(_, more)| *more > 0)
+        .collect();
+    // The first cluster starts at once, so that nobody asks it.
+    assert_eq!(more.values().copied().collect::<Vec<_>>(), [9, 9], "{more:?}");
+}

@@ -1,0 +1,123 @@
+//! Which risks somebody has accepted, for which clusters of which upgrade.
+
+use drydock_api::mcu::{AcceptedRisk, UpgradeRiskAcceptance, UpgradeRiskAcceptanceSpec};
+use drydock_rollout::{AcceptedFinding, ClusterName, FindingLevel, RiskAcceptance, UpgradeKey, bounded};
+use kube::ResourceExt;
+
+use crate::spec::parse_selector;
+
+/// The longest reason that is passed on, in bytes.
+const REASON: usize = 1024;
+/// The longest name that is passed on, in bytes.
+const NAME: usize = 253;
+
+/// What an object accepts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AcceptanceDigest {
+    /// For which upgrade.
+    pub upgrade: UpgradeKey,
+    /// What. An entry that cannot be read accepts nothing.
+    pub risks: Vec<RiskAcceptance>,
+}
+
+/// Reads an object. One that is being deleted accepts nothing more.
+pub fn digest(object: &UpgradeRiskAcceptance) -> AcceptanceDigest {
+    let UpgradeRiskAcceptanceSpec {
+        upgrade,
+        target,
+        accepted_risks,
+    } = &object.spec;
+    let is_there = object.metadata.deletion_timestamp.is_none();
+    let risks = accepted_risks.iter().filter(|_| is_there);
+    AcceptanceDigest {
+        upgrade: UpgradeKey::new(object.namespace().unwrap_or_default(), upgrade.as_str()),
+        risks: risks.filter_map(|risk| parse(target, risk)).collect(),
+    }
+}
+
+fn parse(target: &str, risk: &AcceptedRisk) -> Option<RiskAcceptance> {
+    let AcceptedRisk {
+        finding,
+        informer,
+        uid,
+        level,
+        clusters,
+        cluster_selector,
+        reason,
+        accepted_by,
+        until,
+    } = risk;
+    let finding = match (finding, informer, uid) {
+        (Some(uuid), None, None) => AcceptedFinding::Uuid(uuid.as_str().into()),
+        (None, Some(informer), Some(uid)) => AcceptedFinding::Named {
+            informer: informer.as_str().into(),
+            uid: uid.as_str().into(),
+        },
+        _ => return None,
+    };
+    let selector = cluster_selector
+        .as_ref()
+        .map(|selector| parse_selector("clusterSelector", selector));
+    Some(RiskAcceptance {
+        target: target.into(),
+        finding,
+        clusters: clusters.as_ref().map(|names| {
+            let names = names.iter();
+            names.map(|name| ClusterName::from(name.as_str())).collect()
+        }),
+        selector: selector.transpose().ok()?,
+        level: match level {
+            Some(level) => FindingLevel::parse(level)?,
+            None => FindingLevel::default(),
+        },
+        accepted_by: bounded(accepted_by, NAME).into(),
+        reason: bounded(reason, REASON).into(),
+        until: until.as_ref().map(|until| until.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(risk: &serde_json::Value) -> Vec<RiskAcceptance> {
+        let object = json!({
+            "metadata": {"name": "a", "namespace": "hub"},
+            "spec": {"upgrade": "fleet", "target": "4.14.12", "acceptedRisks": [risk]},
+        });
+        digest(&serde_json::from_value(object).unwrap()).risks
+    }
+
+    #[test]
+    fn what_does_not_say_one_thing_accepts_nothing() {
+        let uuid = "0123456789abcdef0123456789abcdef";
+        let risk = |more: serde_json::Value| {
+            let mut risk = json!({"reason": "known", "acceptedBy": "ann"});
+            risk.as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            risk
+        };
+        for (more, count) in [
+            (json!({"finding": uuid}), 1),
+            (json!({"informer": "mco", "uid": "a"}), 1),
+            (json!({}), 0),
+            (json!({"informer": "mco"}), 0),
+            (json!({"finding": uuid, "informer": "mco", "uid": "a"}), 0),
+            (json!({"finding": uuid, "level": "Whatever"}), 0),
+            (
+                json!({"finding": uuid, "clusterSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}}),
+                0,
+            ),
+        ] {
+            assert_eq!(read(&risk(more.clone())).len(), count, "{more}");
+        }
+        let least = read(&risk(json!({"finding": uuid})));
+        assert_eq!(
+            least[0].level,
+            FindingLevel::Warning,
+            "who names no level accepts the least"
+        );
+    }
+}

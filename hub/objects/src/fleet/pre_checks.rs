@@ -1,0 +1,225 @@
+//! The works by which clusters are asked, and the risks that are accepted. They hold no slots: a write that does not come back is made
+//! again, for it is the same each time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use drydock_rollout::{
+    Action, ClusterName, ClusterPreChecks, PreCheckWork, PreCheckWrite, RiskAcceptance, UpgradeKey,
+    pre_checks_work_name,
+};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Change, Fleet, KnownCluster};
+use crate::acceptance::AcceptanceDigest;
+
+/// How long a write may take to come back, and how long a refused one waits, before it is made again.
+const AGAIN: SignedDuration = SignedDuration::from_mins(1);
+
+/// One work by which a cluster is asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct KnownPreChecks {
+    /// As the watch has brought it.
+    pub work: Option<Arc<PreCheckWork>>,
+    /// In this version.
+    version: u64,
+    write: Option<PendingWrite>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct PendingWrite {
+    write: PreCheckWrite,
+    /// The version that the server has answered; none while it is under way, or where it was refused.
+    version: Option<u64>,
+}
+
+impl KnownPreChecks {
+    fn is_blank(&self) -> bool {
+        self.work.is_none() && self.write.is_none()
+    }
+
+    /// The write that has not come back.
+    pub fn write(&self) -> Option<&PreCheckWrite> {
+        self.write.as_ref().map(|pending| &pending.write)
+    }
+
+    /// The watch has come to this version.
+    fn see(&mut self, version: u64) {
+        self.version = version;
+        let is_back = |pending: &PendingWrite| pending.version.is_some_and(|written| written <= version);
+        if self.write.as_ref().is_some_and(is_back) {
+            self.write = None;
+        }
+    }
+}
+
+impl KnownCluster {
+    /// The work by which an upgrade asks this cluster.
+    pub(super) fn pre_checks_of(&self, name: &ClusterName, upgrade: &UpgradeKey) -> Option<&KnownPreChecks> {
+        if self.pre_checks.is_empty() {
+            return None;
+        }
+        self.pre_checks.get(pre_checks_work_name(name, upgrade).as_str())
+    }
+
+    /// Nobody wants these writes any more.
+    pub(super) fn forget_pre_check_writes(&mut self) {
+        self.pre_checks.values_mut().for_each(|known| known.write = None);
+        self.forget_blank_pre_checks();
+    }
+
+    fn forget_blank_pre_checks(&mut self) {
+        self.pre_checks.retain(|_, known| !known.is_blank());
+    }
+}
+
+impl Fleet {
+    /// The watch says that a work by which a cluster is asked is so, in this version, or is gone.
+    pub fn set_pre_checks(
+        &mut self,
+        cluster: &ClusterName,
+        name: &str,
+        work: Option<Arc<PreCheckWork>>,
+        version: Option<u64>,
+    ) -> Change {
+        let all = &mut self.known(cluster).pre_checks;
+        let known = all.entry(name.into()).or_default();
+        let is_same = known.work == work;
+        let before = known.write.is_some();
+        known.work = work;
+        match version {
+            Some(version) => known.see(version),
+            // A list lacks it.
+            None => known.write = None,
+        }
+        let is_same = is_same && before == known.write.is_some();
+        self.known(cluster).forget_blank_pre_checks();
+        if is_same {
+            return self.touch_nothing(cluster);
+        }
+        self.touch(cluster)
+    }
+
+    /// The names of the works by which a cluster is asked, as the watch has brought them.
+    pub fn has_pre_checks(&self, cluster: &ClusterName, name: &str) -> bool {
+        let known = self.clusters.get(cluster);
+        known.is_some_and(|known| known.pre_checks.contains_key(name))
+    }
+
+    /// An object that accepts risks is so, or is gone.
+    pub fn set_acceptance(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        digest: Option<AcceptanceDigest>,
+    ) -> Change {
+        let id = super::feed::page_id(namespace, name);
+        if self.acceptances.get(&id) == digest.as_ref() {
+            return Change::Nothing;
+        }
+        let mut concerned: Vec<UpgradeKey> = digest.iter().map(|digest| digest.upgrade.clone()).collect();
+        let before = match digest {
+            Some(digest) => self.acceptances.insert(id, digest),
+            None => self.acceptances.remove(&id),
+        };
+        concerned.extend(before.map(|digest| digest.upgrade));
+        let mut change = Change::Nothing;
+        for key in concerned {
+            if let Some(followed) = self.upgrades.get_mut(&key) {
+                followed.is_stale = true;
+                change = change.and(Change::Upgrades([key].into()));
+            }
+        }
+        change
+    }
+
+    /// What the clusters of an upgrade have answered before they start, after [`Fleet::look`].
+    pub fn pre_checks(&self, key: &UpgradeKey, now: Timestamp) -> BTreeMap<ClusterName, ClusterPreChecks> {
+        let followed = self.upgrades.get(key);
+        followed
+            .map(|followed| followed.decider.pre_checks(now))
+            .unwrap_or_default()
+    }
+
+    /// The risks that are accepted for the clusters of an upgrade, in the order of the objects' names.
+    pub(super) fn acceptances_of(&self, upgrade: &UpgradeKey) -> Arc<[RiskAcceptance]> {
+        let own = self
+            .acceptances
+            .values()
+            .filter(|digest| digest.upgrade == *upgrade);
+        own.flat_map(|digest| digest.risks.iter().cloned()).collect()
+    }
+
+    /// A write of a work by which a cluster is asked is under way.
+    pub(super) fn begin_pre_checks(&mut self, upgrade: &UpgradeKey, action: &Action, now: Timestamp) {
+        self.note_pre_checks(upgrade, action, None, None, now);
+    }
+
+    /// What became of a write of a work by which a cluster is asked; nothing for any other action. `version` is that of the work now, if
+    /// it is there; `refused` are the words with which it was not made.
+    pub fn pre_checks_written(
+        &mut self,
+        upgrade: &UpgradeKey,
+        action: &Action,
+        version: Option<u64>,
+        refused: Option<&str>,
+        now: Timestamp,
+    ) -> Option<Change> {
+        let cluster = asks(action)?;
+        self.note_pre_checks(upgrade, action, version, refused, now);
+        Some(self.touch(cluster))
+    }
+
+    fn note_pre_checks(
+        &mut self,
+        upgrade: &UpgradeKey,
+        action: &Action,
+        version: Option<u64>,
+        refused: Option<&str>,
+        now: Timestamp,
+    ) {
+        let Some(cluster) = asks(action) else { return };
+        let name = pre_checks_work_name(cluster, upgrade);
+        let known = self.known(cluster).pre_checks.entry(name.into()).or_default();
+        known.write = Some(PendingWrite {
+            write: PreCheckWrite {
+                until: now.saturating_add(AGAIN).unwrap_or(Timestamp::MAX),
+                refused: refused.map(|words| drydock_rollout::bounded(words, 256).into()),
+            },
+            version,
+        });
+        let seen = known.version;
+        known.see(seen);
+    }
+
+    /// A write of a work by which a cluster is asked was not made, for a reason that has nothing to do with it; or the work is gone.
+    pub fn pre_checks_undone(
+        &mut self,
+        upgrade: &UpgradeKey,
+        action: &Action,
+        is_gone: bool,
+    ) -> Option<Change> {
+        let cluster = asks(action)?;
+        let name = pre_checks_work_name(cluster, upgrade);
+        if let Some(known) = self.known(cluster).pre_checks.get_mut(name.as_str()) {
+            known.write = None;
+            if is_gone {
+                known.work = None;
+            }
+        }
+        self.known(cluster).forget_blank_pre_checks();
+        Some(self.touch(cluster))
+    }
+}
+
+/// The cluster that is asked, or is asked no more.
+fn asks(action: &Action) -> Option<&ClusterName> {
+    match action {
+        Action::AskPreChecks(ask) => Some(&ask.cluster),
+        Action::DeletePreChecks { cluster, .. } => Some(cluster),
+        _ => None,
+    }
+}
+
+/// The works by which one cluster is asked, by their names.
+pub(super) type PreChecksByName = BTreeMap<Arc<str>, KnownPreChecks>;

@@ -1,0 +1,315 @@
+use drydock_rollout::Target;
+
+use super::*;
+
+const ASKED: &str = "2026-01-05T08:00:00Z";
+const UUID: &str = "0123456789abcdef0123456789abcdef";
+
+fn upgrade() -> UpgradeKey {
+    UpgradeKey::new("hub", "spring")
+}
+
+fn ask(version: Option<&str>, asks_agent: bool, accepted: Vec<RiskAcceptance>) -> PreCheckAsk {
+    let target = Target {
+        version: version.map(|version| version.parse().unwrap()),
+        image: version.is_none().then(|| "registry/release@sha256:0".to_owned()),
+        ..Target::default()
+    };
+    PreCheckAsk {
+        cluster: ClusterName::from("c01"),
+        question: PreCheckQuestion {
+            target: target.to_string().into(),
+            asks_agent,
+            accepted: Arc::default(),
+            asked_at: ASKED.parse().unwrap(),
+        },
+        target,
+        accepted,
+    }
+}
+
+fn built(ask: &PreCheckAsk) -> Value {
+    build(&upgrade(), &Uid::new("u1"), ask)
+}
+
+fn value(name: &str, value: &str) -> Value {
+    json!({"name": name, "fieldValue": {"type": "String", "string": value}})
+}
+
+/// What a work says whose objects feed back these values.
+fn read_work(ask: &PreCheckAsk, plan: Option<&[(&str, &str)]>, cluster: &[(&str, &str)]) -> PreCheckWork {
+    let mut work = built(ask);
+    let values =
+        |all: &[(&str, &str)]| -> Vec<Value> { all.iter().map(|(name, text)| value(name, text)).collect() };
+    let mut manifests = vec![json!({
+        "resourceMeta": {"group": GROUP, "resource": "clusterversions", "kind": "ClusterVersion", "name": "version"},
+        "statusFeedback": {"values": values(cluster)}, "conditions": [],
+    })];
+    if let Some(plan) = plan {
+        let version = ask.target.version.as_ref().unwrap();
+        manifests.push(json!({
+            "resourceMeta": {"group": GROUP, "resource": PLANS, "kind": "UpdatePlan", "name": plan_name(version)},
+            "statusFeedback": {"values": values(plan)}, "conditions": [],
+        }));
+    }
+    work["status"] = json!({"conditions": [], "resourceStatus": {"manifests": manifests}});
+    read_value(work)
+}
+
+fn read_value(work: Value) -> PreCheckWork {
+    let work: PartialManifestWork = serde_json::from_value(work).unwrap();
+    (*digest(&work).unwrap().work).clone()
+}
+
+const GO: [(&str, &str); 6] = [
+    ("generation", "1"),
+    ("observedGeneration", "1"),
+    ("asked", ASKED),
+    ("collectedAt", "2026-01-05T08:01:00Z"),
+    ("verdict", "Go"),
+    ("unaccepted", "0"),
+];
+
+fn but(values: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
+    let is_other = |(name, _): &&(&str, &str)| values.iter().all(|(other, _)| other != name);
+    GO.iter().filter(is_other).chain(values).copied().collect()
+}
+
+#[test]
+fn the_plan_is_named_as_the_api_server_requires_and_cluster_version_is_never_deleted() {
+    let work = built(&ask(Some("4.15.0-RC.1+Build"), true, Vec::new()));
+    let manifests = work["spec"]["workload"]["manifests"].as_array().unwrap();
+    let plan = &manifests[2];
+    assert_eq!(plan["metadata"]["name"], "update-plan-4.15.0-rc.1.build");
+    assert_eq!(
+        plan["spec"],
+        json!({"targetRelease": "4.15.0-RC.1+Build", "refreshRequestedAt": ASKED})
+    );
+    assert_eq!(
+        work["spec"]["manifestConfigs"][0]["updateStrategy"]["type"],
+        "ReadOnly"
+    );
+    let orphaned = &work["spec"]["deleteOption"]["selectivelyOrphans"]["orphaningRules"];
+    assert_eq!(
+        orphaned.as_array().unwrap().len(),
+        1,
+        "the plan goes with the work"
+    );
+    assert_eq!(orphaned[0]["resource"], "clusterversions");
+    // The role that lets the work agent read ClusterVersion lets it write nothing.
+    assert_eq!(manifests[1]["rules"][0]["verbs"], json!(["get", "list", "watch"]));
+    for without in [
+        ask(None, true, Vec::new()),
+        ask(Some("4.15.0"), false, Vec::new()),
+    ] {
+        let work = built(&without);
+        let manifests = work["spec"]["workload"]["manifests"].as_array().unwrap().clone();
+        assert_eq!(manifests.len(), 2, "{work:#}");
+    }
+}
+
+#[test]
+fn what_is_fed_back_is_bounded() {
+    let work = built(&ask(Some("4.15.0"), true, Vec::new()));
+    let configs = work["spec"]["manifestConfigs"].as_array().unwrap();
+    let count = |config: &Value| {
+        let paths = config
+            .pointer("/feedbackRules/0/jsonPaths")
+            .and_then(Value::as_array);
+        paths.map_or(0, Vec::len)
+    };
+    let all: usize = configs.iter().map(count).sum();
+    assert!(all <= 45, "{all} values");
+    let long = "x".repeat(100_000);
+    let stopping = [
+        but(&[("verdict", "Stop"), ("level0", "Error"), ("informer0", "mco")]),
+        vec![],
+    ]
+    .concat();
+    let mut values: Vec<(&str, &str)> = stopping;
+    values.push(("summary0", &long));
+    let work = read_work(&ask(Some("4.15.0"), true, Vec::new()), Some(&values), &[]);
+    let answer = work.answer.unwrap();
+    assert_eq!(answer.findings[0].summary.len(), TEXT);
+}
+
+#[test]
+fn an_answer_counts_if_it_is_about_this_question() {
+    let asked = ask(Some("4.14.12"), true, Vec::new());
+    for (values, is_answer) in [
+        (but(&[]), true),
+        (but(&[("asked", "2026-01-05T09:00:00Z")]), true),
+        (but(&[("asked", "2026-01-05T07:59:59Z")]), false),
+        (but(&[("observedGeneration", "0")]), false),
+        (but(&[("collectedAt", "soon")]), false),
+        (but(&[("generation", "many")]), false),
+        (GO[..4].to_vec(), false),
+        (Vec::new(), false),
+    ] {
+        let work = read_work(
+            &asked,
+            Some(&values),
+            &[("version", "4.14.9"), ("read-for-4.14.12", "version")],
+        );
+        assert_eq!(work.answer.is_some(), is_answer, "{values:?}");
+    }
+}
+
+#[test]
+fn an_unknown_verdict_holds_and_a_text_is_no_more_than_text() {
+    let asked = ask(Some("4.14.12"), true, Vec::new());
+    let values = but(&[
+        ("verdict", "Whatever"),
+        ("unaccepted", "-3"),
+        ("uuid0", UUID),
+        ("informer0", "mco"),
+        ("level0", "Doom"),
+        ("summary0", "\u{1b}[31mred\nline"),
+        ("accepted0", "false"),
+        ("uuid1", "../../etc"),
+        ("informer1", "mco"),
+        ("summary1", "b"),
+        ("summary2", "nobody reports this"),
+    ]);
+    let answer = read_work(&asked, Some(&values), &[]).answer.unwrap();
+    let AnswerSource::Agent {
+        stops, unaccepted, ..
+    } = answer.source
+    else {
+        panic!("{answer:?}");
+    };
+    assert_eq!((stops, unaccepted), (true, 0));
+    assert_eq!(answer.findings.len(), 2, "what has no informer is none");
+    let first = &answer.findings[0];
+    assert_eq!(first.uuid.as_deref(), Some(UUID));
+    assert_eq!(
+        (first.level, &*first.summary),
+        (FindingLevel::Unknown, "[31mred line")
+    );
+    assert_eq!(answer.findings[1].uuid, None);
+}
+
+#[test]
+fn without_an_agent_cluster_version_says_what_speaks_against_it() {
+    let said = |target: &str, values: &[(&str, &str)]| -> Option<Vec<String>> {
+        let asked = ask(Some(target), false, Vec::new());
+        let mark = format!("read-for-{target}");
+        let mut all = vec![("version", "4.14.9"), (&*mark, "version")];
+        all.extend(values);
+        let answer = read_work(&asked, None, &all).answer?;
+        let named = answer
+            .findings
+            .iter()
+            .map(|found| found.uid.clone().unwrap().to_string());
+        Some(named.collect())
+    };
+    let offered = ("offered", "4.14.12");
+    let upgradeable = ("upgradeable", "False");
+    for (target, values, expected) in [
+        ("4.14.12", vec![offered], vec![]),
+        ("4.14.12", vec![offered, upgradeable], vec![]),
+        ("4.15.0", vec![offered, upgradeable], vec!["not-upgradeable"]),
+        (
+            "4.15.0",
+            vec![offered, upgradeable, ("upgradeableReason", "AdminAckRequired")],
+            vec!["admin-ack-required"],
+        ),
+        ("4.14.12", vec![], vec!["not-offered"]),
+        ("4.14.12", vec![("recommended", "True")], vec![]),
+        ("4.14.12", vec![("recommended", "False")], vec!["not-recommended"]),
+        (
+            "4.14.12",
+            vec![("retrievedUpdates", "False")],
+            vec!["updates-not-retrieved"],
+        ),
+        (
+            "4.14.12",
+            vec![("failing", "True")],
+            vec!["not-offered", "failing"],
+        ),
+        (
+            "4.14.12",
+            vec![offered, ("progressing", "True")],
+            vec!["update-in-progress"],
+        ),
+    ] {
+        let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+        assert_eq!(said(target, &values), Some(expected), "{target} {values:?}");
+    }
+    // What was read with the paths of another target says nothing.
+    let asked = ask(Some("4.14.12"), false, Vec::new());
+    let before = [
+        ("version", "4.14.9"),
+        ("read-for-4.14.11", "version"),
+        ("offered", "4.14.11"),
+    ];
+    assert_eq!(read_work(&asked, None, &before).answer, None);
+    // A cluster that is there, or on its way, has nothing left to fear.
+    let there = read_work(&asked, None, &[("version", "4.14.12")]);
+    assert_eq!(there.answer.unwrap().source, AnswerSource::AtTarget);
+}
+
+#[test]
+fn only_a_cluster_that_does_not_know_the_kind_is_taken_by_its_cluster_version() {
+    let asked = ask(Some("4.14.12"), true, Vec::new());
+    let with = |message: &str| {
+        let mut work = built(&asked);
+        let values = [
+            value("version", "4.14.9"),
+            value("read-for-4.14.12", "version"),
+            value("offered", "4.14.12"),
+        ];
+        work["status"] = json!({"conditions": [], "resourceStatus": {"manifests": [
+            {
+                "resourceMeta": {"group": GROUP, "resource": "clusterversions", "name": "version"},
+                "statusFeedback": {"values": values}, "conditions": [],
+            },
+            {
+                "resourceMeta": {"group": GROUP, "kind": "UpdatePlan", "resource": "", "name": "update-plan-4.14.12"},
+                "conditions": [{"type": "Applied", "status": "False", "reason": "AppliedManifestFailed", "message": message}],
+            },
+        ]}});
+        read_value(work)
+    };
+    let unknown = with(r#"no matches for kind "UpdatePlan" in version "config.openshift.io/v1beta1""#);
+    assert_eq!(unknown.answer.unwrap().source, AnswerSource::ClusterVersion);
+    let refused = with("admission webhook denied the request");
+    assert_eq!(refused.answer, None);
+    assert_eq!(
+        refused.trouble.as_deref(),
+        Some("admission webhook denied the request")
+    );
+}
+
+#[test]
+fn accepted_risks_are_on_the_plan() {
+    let risk = |finding| RiskAcceptance {
+        target: "4.14.12".into(),
+        finding,
+        clusters: None,
+        selector: None,
+        level: FindingLevel::Error,
+        accepted_by: "ann".into(),
+        reason: "known".into(),
+        until: Some("2026-02-01T00:00:00Z".parse().unwrap()),
+    };
+    let named = AcceptedFinding::Named {
+        informer: "mco".into(),
+        uid: "a".into(),
+    };
+    let accepted = vec![risk(AcceptedFinding::Uuid(UUID.into())), risk(named)];
+    let work = built(&ask(Some("4.14.12"), true, accepted));
+    let risks = &work["spec"]["workload"]["manifests"][2]["spec"]["acceptedRisks"];
+    let rest =
+        json!({"level": "Error", "acceptedBy": "ann", "reason": "known", "until": "2026-02-01T00:00:00Z"});
+    let mut by_uuid = rest.clone();
+    by_uuid["uuid"] = UUID.into();
+    let mut by_name = rest;
+    by_name["informer"] = "mco".into();
+    by_name["uid"] = "a".into();
+    assert_eq!(*risks, json!([by_uuid, by_name]));
+    // The agent reads it as the kind has it.
+    let plan = work["spec"]["workload"]["manifests"][2].clone();
+    let plan: drydock_api::insights::UpdatePlan = serde_json::from_value(plan).unwrap();
+    assert_eq!(plan.spec.accepted_risks.len(), 2);
+}

@@ -1,0 +1,323 @@
+//! What a cluster is asked before it starts, and whether its answer lets it start.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Assessment, ClusterView, StartKind, Step};
+use crate::observed::digest_of_accepted;
+use crate::{
+    AnswerSource, ClusterState, Finding, PreCheckAnswer, PreCheckAsk, PreCheckQuestion, PreCheckWork,
+    PreChecksMode, PreChecksPolicy, Reason, RiskAcceptance, Target, Uid, bounded,
+};
+
+/// The most findings that a reason names.
+const NAMED_FINDINGS: usize = 3;
+/// The longest headline of a finding within a reason, in bytes.
+const SUMMARY: usize = 80;
+
+/// What a cluster has answered, as it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterPreChecks {
+    /// It has been asked about the present target.
+    pub asked: bool,
+    /// The answer; which findings are accepted is as of now.
+    pub answer: Option<PreCheckAnswer>,
+    /// Why there is none, if that is said.
+    pub trouble: Option<Arc<str>>,
+}
+
+impl ClusterPreChecks {
+    /// How many findings nobody has accepted, those included that are not listed.
+    pub fn unaccepted(&self) -> usize {
+        let Some(answer) = &self.answer else { return 0 };
+        let listed = answer.findings.iter().filter(|found| !found.accepted).count();
+        match answer.source {
+            AnswerSource::Agent { unaccepted, .. } => unaccepted.max(listed),
+            AnswerSource::ClusterVersion | AnswerSource::AtTarget => listed,
+        }
+    }
+
+    /// Whether the cluster does not start where an answer is required.
+    pub fn holds(&self) -> bool {
+        match self.answer.as_ref().map(|answer| &answer.source) {
+            Some(AnswerSource::Agent { stops, .. }) => *stops,
+            Some(AnswerSource::ClusterVersion | AnswerSource::AtTarget) => self.unaccepted() > 0,
+            None => false,
+        }
+    }
+}
+
+/// What is to be written about the work by which a cluster is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PreCheckStep {
+    /// It is asked, or asked again.
+    Ask,
+    /// The work has served.
+    Delete(Uid),
+}
+
+/// What the answer of a cluster comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Nothing keeps it.
+    Clear,
+    /// It has findings that nobody has accepted: why, and how many.
+    Held(Reason),
+    /// It has not answered, or its answer is too old.
+    Awaited(Reason),
+}
+
+impl ClusterView<'_> {
+    /// Asks a cluster that may start, lets it wait if its answer is required, and deletes the work of one that has ended.
+    pub(super) fn check_before_start(&self, assessment: &mut Assessment) {
+        match self.policy_for(assessment) {
+            Some(policy) => self.ask(policy, assessment),
+            None if self.is_served(assessment) => {
+                let work = self.row.pre_checks.as_ref().filter(|work| !work.deleting);
+                assessment.pre_checks = work
+                    .filter(|_| self.may_write_pre_checks())
+                    .map(|work| PreCheckStep::Delete(work.uid.clone()));
+            }
+            None => {}
+        }
+    }
+
+    /// What the cluster has answered about the present target.
+    pub(crate) fn pre_checks(&self) -> ClusterPreChecks {
+        let target = self.spec().and_then(|spec| spec.goal.target.as_ref());
+        let Some((work, target)) = self.own_pre_checks().zip(target) else {
+            return ClusterPreChecks::default();
+        };
+        let name = target.to_string();
+        if work.question.as_ref().is_none_or(|asked| *asked.target != *name) {
+            return ClusterPreChecks::default();
+        }
+        let risks = self.accepted_risks(target);
+        let mut answer = work.answer.clone();
+        if let Some(answer) = &mut answer
+            && answer.source == AnswerSource::ClusterVersion
+        {
+            let accepted = answer.findings.iter().cloned().map(|found| Finding {
+                accepted: risks.iter().any(|risk| risk.covers(&found) && self.lasts(risk)),
+                ..found
+            });
+            answer.findings = accepted.collect();
+        }
+        ClusterPreChecks {
+            asked: true,
+            answer,
+            trouble: work.trouble.clone(),
+        }
+    }
+
+    fn lasts(&self, risk: &RiskAcceptance) -> bool {
+        risk.until.is_none_or(|until| !self.present.has_reached(until))
+    }
+
+    /// The policy, if the cluster may start and there is something to ask. One whose platform is at the target has nothing to fear from
+    /// its upgrade, and one that has a slot already has begun.
+    fn policy_for(&self, assessment: &Assessment) -> Option<&PreChecksPolicy> {
+        let policy = self.pre_checks_policy()?;
+        let Step::Start(start) = &assessment.step else {
+            return None;
+        };
+        let is_asked = start.kind == StartKind::New && !start.holds_slot;
+        (is_asked && self.is_platform_ahead()).then_some(policy)
+    }
+
+    /// The policy, where it applies to this goal at all.
+    fn pre_checks_policy(&self) -> Option<&PreChecksPolicy> {
+        let spec = self.spec()?;
+        let is_on = spec.pre_checks.mode != PreChecksMode::Off && spec.goal.target.is_some();
+        is_on.then_some(&spec.pre_checks)
+    }
+
+    fn is_platform_ahead(&self) -> bool {
+        self.spec()
+            .is_some_and(|spec| !spec.goal.platform_reached(self.known_version()))
+    }
+
+    /// Whether nobody needs the answer any more: the cluster takes no part, has ended, or nothing is to be asked.
+    fn is_served(&self, assessment: &Assessment) -> bool {
+        let Some(status) = &assessment.status else {
+            return true;
+        };
+        // What an invalid spec says of pre-checks is not known.
+        let is_off = self.spec().is_some() && self.pre_checks_policy().is_none();
+        status.state.finished() || is_off
+    }
+
+    fn ask(&self, policy: &PreChecksPolicy, assessment: &mut Assessment) {
+        let Some(target) = self.spec().and_then(|spec| spec.goal.target.as_ref()) else {
+            return;
+        };
+        let question = self.question(target);
+        let work = self.own_pre_checks();
+        let answered = work.filter(|work| {
+            work.question
+                .as_ref()
+                .is_some_and(|asked| asked.is_same(&question))
+        });
+        let (standing, is_old) = self.standing(policy, answered);
+        let is_requiring = policy.mode == PreChecksMode::Require;
+        let is_due = answered.is_none() || (is_requiring && is_old);
+        let is_leaving = self.row.pre_checks.as_ref().is_some_and(|work| work.deleting);
+        if is_due && !is_leaving && self.may_write_pre_checks() {
+            assessment.pre_checks = Some(PreCheckStep::Ask);
+        }
+        assessment.has_findings = matches!(standing, Standing::Held(_));
+        let reason = match standing {
+            Standing::Clear => return,
+            Standing::Held(reason) | Standing::Awaited(reason) => reason,
+        };
+        if is_requiring {
+            assessment.step = Step::WAIT;
+            if let Some(status) = &mut assessment.status {
+                status.state = ClusterState::NotStarted;
+                status.reason = reason;
+            }
+        }
+    }
+
+    /// This upgrade's work, if it is not being deleted.
+    fn own_pre_checks(&self) -> Option<&PreCheckWork> {
+        let work = self.row.pre_checks.as_deref()?;
+        (work.owner.uid == self.context.upgrade.uid && !work.deleting).then_some(work)
+    }
+
+    /// Whether the work may be written now: not while an earlier write has not come back.
+    fn may_write_pre_checks(&self) -> bool {
+        let write = self.row.pre_check_write.as_ref();
+        write.is_none_or(|write| self.present.has_reached(write.until))
+    }
+
+    /// The question that is to be asked, as of now.
+    fn question(&self, target: &Target) -> PreCheckQuestion {
+        let asked = self.own_pre_checks().and_then(|work| work.question.as_ref());
+        let now = self.present.now();
+        PreCheckQuestion {
+            target: target.to_string().into(),
+            // An agent that is away for a while is waited for, and keeps its plan. A release without a version has none.
+            asks_agent: target.version.is_some()
+                && (self.row.agent
+                    || self.row.agent_installed
+                    || asked.is_some_and(|asked| asked.asks_agent)),
+            accepted: digest_of_accepted(&self.accepted_risks(target)),
+            asked_at: Timestamp::from_second(now.as_second()).unwrap_or(now),
+        }
+    }
+
+    /// The risks of this target that are accepted here. Those whose time is over are among them: the agent says so.
+    fn accepted_risks(&self, target: &Target) -> Vec<&RiskAcceptance> {
+        let target = target.to_string();
+        let facts = self.row.facts.as_deref();
+        let risks = self.context.acceptances.iter();
+        risks
+            .filter(|risk| *risk.target == *target && risk.is_about(self.name, facts))
+            .take(PreCheckAsk::MOST_ACCEPTED)
+            .collect()
+    }
+
+    /// What the write of a question is.
+    pub(crate) fn pre_check_ask(&self) -> Option<PreCheckAsk> {
+        let target = self.spec()?.goal.target.as_ref()?;
+        Some(PreCheckAsk {
+            cluster: self.name.clone(),
+            question: self.question(target),
+            target: target.clone(),
+            accepted: self.accepted_risks(target).into_iter().cloned().collect(),
+        })
+    }
+
+    /// What the answer comes to, and whether it is too old.
+    fn standing(&self, policy: &PreChecksPolicy, work: Option<&PreCheckWork>) -> (Standing, bool) {
+        let Some((work, asked)) = work.and_then(|work| Some((work, work.question.as_ref()?))) else {
+            let refused = self
+                .row
+                .pre_check_write
+                .as_ref()
+                .and_then(|write| write.refused.clone());
+            let reason = match refused {
+                Some(words) => Reason::PreChecksUnanswered(Some(words)),
+                None => Reason::AwaitingPreChecks,
+            };
+            return (Standing::Awaited(reason), false);
+        };
+        let awaited = |is_old| {
+            let is_late = asked
+                .asked_at
+                .saturating_add(policy.timeout)
+                .is_ok_and(|late| self.present.has_reached(late));
+            let reason = if is_late {
+                Reason::PreChecksUnanswered(work.trouble.clone())
+            } else {
+                Reason::AwaitingPreChecks
+            };
+            (Standing::Awaited(reason), is_old)
+        };
+        // A write that is under way replaces what was asked.
+        if self.row.pre_check_write.is_some() {
+            return awaited(false);
+        }
+        let Some(answer) = &work.answer else {
+            return awaited(false);
+        };
+        match &answer.source {
+            AnswerSource::AtTarget => (Standing::Clear, false),
+            AnswerSource::ClusterVersion => (self.by_cluster_version(answer), false),
+            AnswerSource::Agent {
+                collected_at,
+                stops,
+                unaccepted,
+            } => {
+                let is_old = collected_at
+                    .saturating_add(policy.max_age)
+                    .is_ok_and(|old| self.present.has_reached(old));
+                if is_old && policy.mode == PreChecksMode::Require {
+                    return awaited(true);
+                }
+                let open: Vec<&Finding> = answer.findings.iter().filter(|found| !found.accepted).collect();
+                let standing = if *stops {
+                    Standing::Held(held_by(&open, (*unaccepted).max(open.len())))
+                } else {
+                    Standing::Clear
+                };
+                (standing, is_old)
+            }
+        }
+    }
+
+    /// What ClusterVersion says needs the acceptance that an agent would ask for.
+    fn by_cluster_version(&self, answer: &PreCheckAnswer) -> Standing {
+        let target = self.spec().and_then(|spec| spec.goal.target.as_ref());
+        let risks = target
+            .map(|target| self.accepted_risks(target))
+            .unwrap_or_default();
+        let is_open = |found: &&Finding| !risks.iter().any(|risk| risk.covers(found) && self.lasts(risk));
+        let open: Vec<&Finding> = answer.findings.iter().filter(is_open).collect();
+        match open.len() {
+            0 => Standing::Clear,
+            count => Standing::Held(held_by(&open, count)),
+        }
+    }
+}
+
+/// Findings that hold a cluster, in words: the first of them, and how many there are.
+fn held_by(open: &[&Finding], count: usize) -> Reason {
+    let mut words = String::new();
+    for found in open.iter().take(NAMED_FINDINGS) {
+        let separator = if words.is_empty() { "" } else { "; " };
+        let _ = write!(
+            words,
+            "{separator}{}: {}",
+            found.level,
+            bounded(&found.summary, SUMMARY)
+        );
+    }
+    Reason::RisksNotAccepted {
+        count,
+        findings: Arc::from(words),
+    }
+}

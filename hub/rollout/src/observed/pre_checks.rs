@@ -1,0 +1,264 @@
+//! What clusters are asked before they start, and what they answer.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use drydock_names::ClusterName;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Owner, Uid, UpgradeKey};
+use crate::goal::short_hash;
+use crate::{ClusterFacts, Selector};
+
+/// How bad a finding is that has to be accepted. Ordered from what matters least; what could not be judged is worse than a warning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FindingLevel {
+    /// Minor or transient.
+    #[default]
+    Warning,
+    /// It could not be judged.
+    Unknown,
+    /// An administrator is needed.
+    Error,
+    /// Data or the cluster may be lost.
+    Critical,
+}
+
+impl FindingLevel {
+    /// All levels, from what matters least.
+    pub const ALL: [Self; 4] = [Self::Warning, Self::Unknown, Self::Error, Self::Critical];
+
+    /// The level's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Warning => "Warning",
+            Self::Unknown => "Unknown",
+            Self::Error => "Error",
+            Self::Critical => "Critical",
+        }
+    }
+
+    /// The level of this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str() == text)
+    }
+
+    /// Whether the acceptance of this level covers a finding of another one. What could not be judged may be anything, so that only
+    /// who has accepted the worst, or that it cannot be judged, has accepted it: as the agent has it.
+    pub fn covers(self, found: Self) -> bool {
+        match (self, found) {
+            (Self::Unknown, found) => found == Self::Unknown,
+            (accepted, Self::Unknown) => accepted == Self::Critical,
+            (accepted, found) => found <= accepted,
+        }
+    }
+}
+
+impl fmt::Display for FindingLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Something that would be a problem with the upgrade of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is on every cluster: a digest of the informer, the scope and the uid. Absent where an informer has not answered.
+    pub uuid: Option<Arc<str>>,
+    /// Who reports it.
+    pub informer: Arc<str>,
+    /// What it is to its informer, if that is known.
+    pub uid: Option<Arc<str>>,
+    /// How bad it is.
+    pub level: FindingLevel,
+    /// The headline.
+    pub summary: Arc<str>,
+    /// The cluster says that somebody has accepted it.
+    pub accepted: bool,
+}
+
+/// Who has answered for a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnswerSource {
+    /// Its agent, with an UpdatePlan.
+    Agent {
+        /// When everything was asked.
+        collected_at: Timestamp,
+        /// The verdict is Stop.
+        stops: bool,
+        /// How many findings nobody has accepted; more than are listed, perhaps.
+        unaccepted: usize,
+    },
+    /// Nobody: what its ClusterVersion says, which is always as of now.
+    ClusterVersion,
+    /// The cluster has the target already, or is on its way to it: there is nothing to ask.
+    AtTarget,
+}
+
+/// What a cluster has answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreCheckAnswer {
+    /// Who has.
+    pub source: AnswerSource,
+    /// The worst findings, the worst first.
+    pub findings: Arc<[Finding]>,
+}
+
+/// What a cluster is asked. It stands on the work that asks it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PreCheckQuestion {
+    /// The release, in words: a version, or an image.
+    pub target: Arc<str>,
+    /// Whether the agent is asked, or only ClusterVersion is read.
+    pub asks_agent: bool,
+    /// A digest of the risks that are accepted; empty if none are.
+    #[serde(default)]
+    pub accepted: Arc<str>,
+    /// When it was asked, in whole seconds.
+    pub asked_at: Timestamp,
+}
+
+impl PreCheckQuestion {
+    /// Whether another question is the same, whenever it was asked.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.target == other.target && self.asks_agent == other.asks_agent && self.accepted == other.accepted
+    }
+}
+
+/// A work that asks a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreCheckWork {
+    /// Its uid.
+    pub uid: Uid,
+    /// Who made it.
+    pub owner: Owner,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// What it asks, if that can be read.
+    pub question: Option<Arc<PreCheckQuestion>>,
+    /// The answer to that.
+    pub answer: Option<PreCheckAnswer>,
+    /// Why there is none, if that is said.
+    pub trouble: Option<Arc<str>>,
+}
+
+/// A write of such a work that has not come back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreCheckWrite {
+    /// When it is tried again.
+    pub until: Timestamp,
+    /// Why it was refused, if it was, in the server's words.
+    pub refused: Option<Arc<str>>,
+}
+
+/// The name of the work by which an upgrade asks a cluster. It is the same after a restore from a backup, which gives another uid.
+pub fn pre_checks_work_name(cluster: &ClusterName, upgrade: &UpgradeKey) -> String {
+    format!("{cluster}-pre-checks-{}", short_hash(&upgrade.to_string()))
+}
+
+/// Which finding is accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AcceptedFinding {
+    /// That of this uuid.
+    Uuid(Arc<str>),
+    /// Those that an informer gives this uid.
+    Named {
+        /// The informer.
+        informer: Arc<str>,
+        /// The uid.
+        uid: Arc<str>,
+    },
+}
+
+/// A risk that somebody has accepted, for some clusters of an upgrade and one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RiskAcceptance {
+    /// The target, as [`PreCheckQuestion::target`] has it: it counts for no other.
+    pub target: Arc<str>,
+    /// What is accepted.
+    pub finding: AcceptedFinding,
+    /// On which clusters; on all if not given.
+    pub clusters: Option<BTreeSet<ClusterName>>,
+    /// On clusters with which labels; with any if not given.
+    pub selector: Option<Selector>,
+    /// Up to which level.
+    pub level: FindingLevel,
+    /// Who accepts it.
+    pub accepted_by: Arc<str>,
+    /// Why.
+    pub reason: Arc<str>,
+    /// Until when.
+    pub until: Option<Timestamp>,
+}
+
+impl RiskAcceptance {
+    /// Whether it is about a cluster.
+    pub fn is_about(&self, name: &ClusterName, facts: Option<&ClusterFacts>) -> bool {
+        let is_named = self.clusters.as_ref().is_none_or(|names| names.contains(name));
+        let has_labels = self
+            .selector
+            .as_ref()
+            .is_none_or(|selector| facts.is_some_and(|facts| selector.matches(&facts.labels)));
+        is_named && has_labels
+    }
+
+    /// Whether it is about a finding, and covers its level. Whether its time is over is not asked here.
+    pub fn covers(&self, finding: &Finding) -> bool {
+        let is_it = match &self.finding {
+            AcceptedFinding::Uuid(uuid) => finding.uuid.as_ref() == Some(uuid),
+            AcceptedFinding::Named { informer, uid } => {
+                finding.informer == *informer && finding.uid.as_ref() == Some(uid)
+            }
+        };
+        is_it && self.level.covers(finding.level)
+    }
+}
+
+/// A digest of accepted risks, empty if there are none: the same for the same, whoever computes it.
+pub fn digest_of_accepted(accepted: &[&RiskAcceptance]) -> Arc<str> {
+    if accepted.is_empty() {
+        return Arc::default();
+    }
+    let text: Vec<String> = accepted
+        .iter()
+        .map(|risk| {
+            let RiskAcceptance {
+                target: _,
+                finding,
+                clusters: _,
+                selector: _,
+                level,
+                accepted_by,
+                reason,
+                until,
+            } = risk;
+            format!("{finding:?} {level} {accepted_by:?} {reason:?} {until:?}")
+        })
+        .collect();
+    short_hash(&text.join("\n")).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acceptance_covers_what_is_no_worse_and_the_unknown_only_if_it_says_so() {
+        use FindingLevel::{Critical, Error, Unknown, Warning};
+        for (accepted, covered) in [
+            (Warning, vec![Warning]),
+            (Unknown, vec![Unknown]),
+            (Error, vec![Warning, Error]),
+            (Critical, vec![Warning, Unknown, Error, Critical]),
+        ] {
+            let covers: Vec<_> = FindingLevel::ALL
+                .into_iter()
+                .filter(|found| accepted.covers(*found))
+                .collect();
+            assert_eq!(covers, covered, "{accepted}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What clusters are asked before they start, and what follows from their answers.
+
+use drydock_rollout::{Action, PreChecksMode, Reason};
+use jiff::SignedDuration;
+
+use super::event::{Event, Fleet, SpecEdit};
+use super::reason;
+use super::world::{World, name};
+
+/// Three clusters, of which one may be in flight.
+fn world(mode: PreChecksMode) -> World {
+    let mut world = World::new(&Fleet::plain(3, 1));
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(mode)]));
+    world.settle();
+    world
+}
+
+fn asked(world: &World) -> Vec<usize> {
+    let is_asked = |number: &usize| world.observed.rows[&name(*number)].pre_checks.is_some();
+    (0..3).filter(is_asked).collect()
+}
+
+fn started(world: &World) -> Vec<usize> {
+    (0..3).filter(|number| !world.works(*number).is_empty()).collect()
+}
+
+#[test]
+fn where_answers_are_reported_nobody_waits_for_them() {
+    let mut reported = world(PreChecksMode::Report);
+    assert_eq!(started(&reported), [0]);
+    assert_eq!(
+        asked(&reported),
+        [1, 2],
+        "that which starts at once could not answer in time"
+    );
+    for number in 1..3 {
+        reported.answer(number, true, true);
+    }
+    reported.settle();
+    assert_eq!(reported.plan().report.pre_checks.with_findings, 2);
+    for _ in 0..4 {
+        reported.happen(&Event::Progress(0));
+        reported.settle();
+    }
+    assert_eq!(
+        started(&reported),
+        [0, 1],
+        "the next one starts whatever it has found"
+    );
+    assert_eq!(asked(&world(PreChecksMode::Off)), Vec::<usize>::new());
+}
+
+#[test]
+fn what_was_asked_is_deleted_when_the_cluster_has_ended_or_leaves_or_nobody_asks_any_more() {
+    let mut world = world(PreChecksMode::Require);
+    assert_eq!(asked(&world), [0, 1, 2]);
+    world.answer(0, false, true);
+    world.settle();
+    assert_eq!((started(&world), asked(&world)), (vec![0], vec![0, 1, 2]));
+    for _ in 0..4 {
+        world.happen(&Event::Progress(0));
+        world.settle();
+    }
+    assert_eq!(asked(&world), [1, 2]);
+    world.happen(&Event::Selected(1, false));
+    world.settle();
+    assert_eq!(asked(&world), [2]);
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Off)]));
+    world.settle();
+    assert_eq!(asked(&world), Vec::<usize>::new());
+}
+
+#[test]
+fn where_answers_are_required_a_cluster_with_findings_takes_no_slot() {
+    for by_agent in [true, false] {
+        let mut world = world(PreChecksMode::Require);
+        assert_eq!(started(&world), Vec::<usize>::new());
+        assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
+        world.answer(0, true, by_agent);
+        world.answer(1, false, by_agent);
+        world.settle();
+        assert_eq!(started(&world), [1], "the one behind it has the slot");
+        let held = reason(&mut world, 0).unwrap();
+        assert_eq!(held.as_str(), "RisksNotAccepted");
+        assert_eq!(
+            held.to_string(),
+            "1 finding is not accepted: Error: the pool is paused"
+        );
+        let report = world.plan().report;
+        assert_eq!((report.pre_checks.with_findings, report.counts.in_flight), (1, 1));
+    }
+}
+
+#[test]
+fn what_is_accepted_holds_no_longer_and_holds_again_when_that_is_taken_back() {
+    let mut world = world(PreChecksMode::Require);
+    world.answer(0, true, false);
+    world.settle();
+    world.happen(&Event::AcceptsRisk(true));
+    // It is asked again, with what is accepted.
+    assert!(
+        world
+            .plan()
+            .actions
+            .iter()
+            .any(|action| matches!(action, Action::AskPreChecks(_)))
+    );
+    world.settle();
+    assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
+    world.answer(0, true, false);
+    world.happen(&Event::AcceptsRisk(false));
+    world.settle();
+    world.answer(0, true, false);
+    world.settle();
+    assert_eq!(started(&world), Vec::<usize>::new());
+    world.happen(&Event::AcceptsRisk(true));
+    world.settle();
+    world.answer(0, true, false);
+    world.settle();
+    assert_eq!(started(&world), [0]);
+}
+
+#[test]
+fn one_that_does_not_answer_is_told_and_one_whose_answer_is_old_is_asked_again() {
+    let mut world = world(PreChecksMode::Require);
+    world.answer(0, true, true);
+    world.settle();
+    world.happen(&Event::Minutes(11));
+    world.settle();
+    assert_eq!(reason(&mut world, 1), Some(Reason::PreChecksUnanswered(None)));
+    let first = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
+    world.happen(&Event::Minutes(60));
+    world.settle();
+    let again = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
+    let waited = again
+        .question
+        .as_ref()
+        .unwrap()
+        .asked_at
+        .duration_since(first.question.as_ref().unwrap().asked_at);
+    assert!(waited >= SignedDuration::from_hours(1), "{waited}");
+    assert_eq!(again.answer, None);
+    assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
+}
