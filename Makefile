@@ -101,7 +101,9 @@ bench: control-plane ## Measure: the sandbox beside a real API server, and rollo
 
 .PHONY: bench-agent
 bench-agent: control-plane ## Measure the agent: memory and CPU on a real API server, requests of an idle hour and of a whole upgrade
-	@$(CARGO) build --release --quiet --package drydock-agent
+	@rustup target list --installed | grep -qx $(MUSL) || rustup target add $(MUSL)
+	@CC_$(subst -,_,$(MUSL))=musl-gcc $(CARGO) build --quiet --profile image --target $(MUSL) --package drydock-agent
+	@mkdir -p target/release && cp target/$(MUSL)/image/drydock-agent target/release/
 	@$(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench agent
 
 .PHONY: bench-fleet

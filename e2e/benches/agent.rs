@@ -86,7 +86,7 @@ async fn maintain(client: &Client, now: Timestamp) -> anyhow::Result<()> {
 async fn schedules() -> anyhow::Result<()> {
     let mut settings = fleet::three_clusters(5);
     settings.clusters.truncate(1);
-    let fleet = RealFleet::start(settings).await?;
+    let mut fleet = RealFleet::start(settings).await?;
     let pid = *fleet.agents().first().context("there is no agent")?;
     maintain(&fleet.user_of(REAL_SPOKE).await?, Timestamp::now()).await?;
     // As above, the agent has some hundredth of this time.
@@ -96,10 +96,17 @@ async fn schedules() -> anyhow::Result<()> {
     let after = used(pid)?;
     let seconds = began.elapsed().as_secs_f64();
     println!(
-        "{CONFIGS} UpgradeConfigs and {JOBS} UpgradeJobs, idle, {seconds:.0} s: {} KiB resident, {} KiB at the highest, {:.3} CPU seconds a minute",
+        "{CONFIGS} UpgradeConfigs and {JOBS} UpgradeJobs that were created at once, idle, {seconds:.0} s: {} KiB resident, {} KiB at the highest, {:.3} CPU seconds a minute",
         after.resident_kibibytes,
         after.peak_kibibytes,
         (after.cpu_seconds - before.cpu_seconds) * 60.0 / seconds
+    );
+    let pid = fleet.restart_agent()?;
+    tokio::time::sleep(4 * HOUR).await;
+    let after = used(pid)?;
+    println!(
+        "an agent that starts with them: {} KiB resident, {} KiB at the highest",
+        after.resident_kibibytes, after.peak_kibibytes
     );
     fleet.shut_down().await;
     Ok(())

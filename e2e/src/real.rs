@@ -43,6 +43,9 @@ pub struct RealFleet {
     /// The real cluster's API server.
     pub spoke: ControlPlane,
     agents: Vec<Process>,
+    /// By which the real cluster's agent reaches its API server and its monitoring.
+    agent_kubeconfig: PathBuf,
+    monitoring: String,
     hub_process: Option<Process>,
     hub_kubeconfig: PathBuf,
     workplace: Workplace,
@@ -86,6 +89,8 @@ impl RealFleet {
         let monitoring = monitor(REAL_SPOKE, &endpoint, &stop).await?;
         let mut fleet = Self {
             agents: vec![agent(&workplace, REAL_SPOKE, &agent_kubeconfig, &monitoring)?],
+            agent_kubeconfig,
+            monitoring,
             hub_process: None,
             hub_kubeconfig,
             env: None,
@@ -187,6 +192,26 @@ impl RealFleet {
     /// The process numbers of the agents, the real cluster's first.
     pub fn agents(&self) -> Vec<u32> {
         self.agents.iter().map(Process::id).collect()
+    }
+
+    /// Starts the real cluster's agent anew, and says which process it is then.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn restart_agent(&mut self) -> anyhow::Result<u32> {
+        let started = agent(
+            &self.workplace,
+            REAL_SPOKE,
+            &self.agent_kubeconfig,
+            &self.monitoring,
+        )?;
+        let id = started.id();
+        // The first one is dropped, and ends so.
+        match self.agents.first_mut() {
+            Some(first) => *first = started,
+            None => self.agents.push(started),
+        }
+        Ok(id)
     }
 
     /// Kills the hub as `kill -9` does.

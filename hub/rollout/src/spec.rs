@@ -120,7 +120,7 @@ pub struct PreChecksPolicy {
     pub mode: PreChecksMode,
     /// How old an answer may be.
     pub max_age: SignedDuration,
-    /// After how long without an answer that is told.
+    /// After how long without an answer that is reported.
     pub timeout: SignedDuration,
 }
 

@@ -19,7 +19,7 @@ const SHOWN: usize = 5;
 /// How many nodes are looked at: each is a request.
 const MOST_NODES: usize = 16;
 /// After how many minutes the machine config operator calls a drain failed.
-const PATIENCE: i64 = 60;
+const DRAIN_TIMEOUT: i64 = 60;
 
 /// The nodes that are being drained: their pods have to be read.
 pub fn draining_nodes(nodes: &[Node]) -> Vec<String> {
@@ -63,7 +63,7 @@ fn draft(draining: &DrainingNode, budgets: &[PodDisruptionBudget]) -> Draft {
         summary,
         description: lines.join("\n"),
         action: format!(
-            "Nothing for {PATIENCE} minutes; then get the pods that are kept another replica, or delete them"
+            "Nothing for {DRAIN_TIMEOUT} minutes; then get the pods that are kept another replica, or delete them"
         ),
         verify: format!("kubectl get pods -A --field-selector spec.nodeName={name}"),
         reference: None,
@@ -71,7 +71,7 @@ fn draft(draining: &DrainingNode, budgets: &[PodDisruptionBudget]) -> Draft {
     }
 }
 
-/// Pods of DaemonSets and of the kubelet itself stay, and those that have ended are no hindrance.
+/// Pods of DaemonSets and of the kubelet itself stay, and those that have ended block nothing.
 fn is_evicted(pod: &Pod) -> bool {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     let is_over = matches!(phase, Some("Succeeded" | "Failed"));

@@ -5,10 +5,8 @@
 mod tests;
 
 use drydock_api::conditions::{AnyCondition, find};
-use drydock_api::lock;
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::openshift::cluster_version::{ClusterVersionStatus, Release};
-use kube::ResourceExt;
 use semver::Version;
 
 /// What is allowed that is refused otherwise.
@@ -79,11 +77,16 @@ pub enum Refusal {
 /// The conditions that speak against any update, in the order in which `oc` looks at them.
 const WARNINGS: [&str; 3] = ["Invalid", "Failing", "Progressing"];
 
-/// Decides whether an update is requested.
+/// Decides whether an update is requested. `locked_by` is who has the lock of the cluster, in words, if somebody has who still needs it.
 ///
 /// # Errors
 /// If a guard refuses it.
-pub fn decide(cluster: &ClusterVersion, target: &Version, allowed: Allowed) -> Result<Decision, Refusal> {
+pub fn decide(
+    cluster: &ClusterVersion,
+    target: &Version,
+    allowed: Allowed,
+    locked_by: Option<&str>,
+) -> Result<Decision, Refusal> {
     let empty = ClusterVersionStatus::default();
     let status = cluster.status.as_ref().unwrap_or(&empty);
     if is_requested(cluster, status, target) {
@@ -93,8 +96,8 @@ pub fn decide(cluster: &ClusterVersion, target: &Version, allowed: Allowed) -> R
         });
         return Ok(Decision::Nothing { is_reached });
     }
-    if let Some(holder) = lock::holder(cluster.annotations()) {
-        return Err(Refusal::Locked(lock::describe(holder)));
+    if let Some(holder) = locked_by {
+        return Err(Refusal::Locked(holder.to_owned()));
     }
     if !allowed.with_warnings {
         warned(status)?;

@@ -1,4 +1,6 @@
+use drydock_api::lock;
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
+use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use super::*;
@@ -36,7 +38,14 @@ fn cluster(different: &Value) -> ClusterVersion {
 
 /// What comes of it: the image, or the words of the refusal.
 fn outcome(different: &Value, target: &str, allowed: Allowed) -> String {
-    let decision = decide(&cluster(different), &Version::parse(target).unwrap(), allowed);
+    let cluster = cluster(different);
+    let locked_by = lock::holder(cluster.annotations()).map(lock::describe);
+    let decision = decide(
+        &cluster,
+        &Version::parse(target).unwrap(),
+        allowed,
+        locked_by.as_deref(),
+    );
     match decision {
         Ok(Decision::Nothing { is_reached: true }) => "reached".to_owned(),
         Ok(Decision::Nothing { is_reached: false }) => "requested".to_owned(),

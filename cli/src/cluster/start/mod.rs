@@ -1,5 +1,7 @@
 //! `cluster start`: requests an update, unless something holds it.
 
+mod lock;
+
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
@@ -33,7 +35,14 @@ pub async fn run(arguments: &StartArguments) -> anyhow::Result<ExitCode> {
     let server = Server::connect(&arguments.connection).await?;
     let cluster = live::cluster_version(&server.client).await?;
     // Nobody is asked about an update that is refused in any case.
-    if let Decision::Nothing { is_reached } = decide(&cluster, &arguments.version, arguments.allowed())? {
+    let locked_by = lock::holder(&server.client, &cluster).await;
+    let decision = decide(
+        &cluster,
+        &arguments.version,
+        arguments.allowed(),
+        locked_by.as_deref(),
+    )?;
+    if let Decision::Nothing { is_reached } = decision {
         print::text(&nothing(arguments, is_reached))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -97,7 +106,8 @@ async fn request(server: &Server, arguments: &StartArguments) -> anyhow::Result<
     loop {
         tries += 1;
         let cluster = live::cluster_version(&server.client).await?;
-        let image = match decide(&cluster, target, arguments.allowed())? {
+        let locked_by = lock::holder(&server.client, &cluster).await;
+        let image = match decide(&cluster, target, arguments.allowed(), locked_by.as_deref())? {
             Decision::Nothing { is_reached } => return Ok(nothing(arguments, is_reached)),
             Decision::Request { image } => image,
         };

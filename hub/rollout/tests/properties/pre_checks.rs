@@ -121,7 +121,7 @@ fn what_is_accepted_holds_no_longer_and_holds_again_when_that_is_taken_back() {
 }
 
 #[test]
-fn one_that_does_not_answer_is_told_and_one_whose_answer_is_old_is_asked_again() {
+fn one_that_does_not_answer_is_reported_and_one_whose_answer_is_old_is_asked_again() {
     let mut world = world(PreChecksMode::Require);
     world.answer(0, true, true);
     world.settle();
