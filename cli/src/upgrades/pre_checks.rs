@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn the_hub_accepts_by_the_rule_of_the_agent_and_calls_findings_as_it_does() {
         use drydock_api::insights::{Level, ResourceReference, Scope};
-        use drydock_insights::{InformerName, identity, plan::acceptance::covers};
+        use drydock_insights::{built_in::BuiltIn, identity, plan::acceptance::covers};
         let of_agent = |level: FindingLevel| Level::parse(level.as_str());
         for accepted in FindingLevel::ALL {
             for found in FindingLevel::ALL {
@@ -413,8 +413,7 @@ mod tests {
             }],
             ..Scope::default()
         };
-        let informer = InformerName::parse("drydock.cluster-version").unwrap();
-        let uuid = identity::uuid(&informer, &scope, "failing");
+        let uuid = identity::uuid(&BuiltIn::ClusterVersion.name(), &scope, "failing");
         assert_eq!(answer.findings[0].uuid.as_deref(), Some(&*uuid));
     }
 
