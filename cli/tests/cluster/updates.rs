@@ -26,8 +26,8 @@ fn objects_in_files_are_checked_and_nothing_is_accepted() {
     );
     assert_eq!(
         text(&checked.stderr),
-        "computed of objects in files, without drydock.machine-config-pools, drydock.pod-disruption-budgets, drydock.api-removals, whose \
-         objects are not there: nothing is written, and nothing can be accepted\n"
+        "computed of objects in files, without drydock.etcd, drydock.installed-operators, drydock.machine-config-pools, \
+         drydock.node-capacity, drydock.nodes, drydock.pod-disruption-budgets, drydock.api-removals, whose objects are not there: nothing is written, and nothing can be accepted\n"
     );
     assert_eq!(checked.status.code(), Some(1));
     let report: Value =
@@ -237,10 +237,11 @@ async fn a_cluster_without_an_agent_is_checked_by_its_objects() {
     assert!(refused.contains("the cluster has no UpdatePlans"), "{refused}");
     let not_offered = start(&["--version", "4.99.0", "--pre-checks=false"]);
     assert!(!not_offered.status.success());
-    lock(&client, Some("team/job")).await;
+    lock(&client, Some("somebody")).await;
     let locked = text(&start(&["--pre-checks=false"]).stderr);
-    assert!(locked.contains("belongs to UpgradeJob team/job"), "{locked}");
-    lock(&client, None).await;
+    assert!(locked.contains("belongs to \"somebody\""), "{locked}");
+    // An UpgradeJob that does not exist holds nobody.
+    lock(&client, Some("team/job")).await;
     let started = start(&[]);
     assert!(
         text(&started.stdout).starts_with("Requested the update to"),
