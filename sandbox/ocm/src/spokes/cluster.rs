@@ -459,7 +459,9 @@ impl ClusterTimeline {
         }
         let (metas, upgrades) = apply::apply(self, &object);
         let asks = upgrades && !has_asked;
-        if asks {
+        // The stage begins with the work, which may only read at first.
+        let is_of_upgrade = |meta: &ResourceMeta| matches!(&*meta.kind, CLUSTER_VERSION | UPGRADE_CONFIG);
+        if is_first && metas.iter().any(is_of_upgrade) {
             self.update_applied = Some(Instant::now());
         }
         let nonsense = self.chance("nonsense", self.settings.nonsense);
