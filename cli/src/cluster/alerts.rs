@@ -34,7 +34,7 @@ pub async fn read(server: &Server) -> Fact<Vec<Alert>> {
 pub struct Monitoring<'a>(pub &'a Server);
 
 impl Prometheus for Monitoring<'_> {
-    /// Who may not ask the cluster's monitoring is told that alerts were not looked at. It must not hold an update for which nothing could be
+    /// Alerts that may not be read are reported as not looked at. They must not hold an update for which nothing could be
     /// accepted.
     async fn alerts(&self) -> Fact<Vec<Alert>> {
         read(self.0).await.map_err(|_unreadable| Unread::NotAsked)

@@ -35,9 +35,10 @@ fn real_definitions(source: &str) -> Vec<Value> {
 }
 
 /// Kinds of which no real definition is at hand.
-const WITHOUT_MODEL: [&str; 3] = [
+const WITHOUT_MODEL: [&str; 4] = [
     "catalogsources.operators.coreos.com",
     "clusterserviceversions.operators.coreos.com",
+    "etcds.operator.openshift.io",
     "prometheusrules.monitoring.coreos.com",
 ];
 

@@ -12,7 +12,7 @@ use super::disruption_budgets::{is_blocking, is_of, owner};
 use super::draft::Draft;
 use super::nodes::node;
 use crate::finding::Finding;
-use crate::status::is_draining;
+use crate::status::is_drain_wanted;
 
 /// How many pods are named.
 const SHOWN: usize = 5;
@@ -23,7 +23,7 @@ const DRAIN_TIMEOUT: i64 = 60;
 
 /// The nodes that are being drained: their pods have to be read.
 pub fn draining_nodes(nodes: &[Node]) -> Vec<String> {
-    let draining = nodes.iter().filter(|node| is_draining(node));
+    let draining = nodes.iter().filter(|node| is_drain_wanted(node));
     draining.map(ResourceExt::name_any).take(MOST_NODES).collect()
 }
 

@@ -25,7 +25,7 @@ pub use control_plane::{ControlPlane, ControlPlaneAssessment};
 pub use history::Versions;
 pub use node_state::{NodeAssessment, NodeEstimate, NodePhase};
 pub use nodes::NodeStatus;
-pub(crate) use nodes::{is_being_updated, is_degraded, is_draining};
+pub(crate) use nodes::{is_being_updated, is_degraded, is_drain_wanted};
 pub(crate) use operators::counts as operator_counts;
 pub use operators::{OperatorCounts, UpdatingOperator};
 pub(crate) use pools::sort_into_pools;

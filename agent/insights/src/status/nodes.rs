@@ -179,11 +179,20 @@ fn pool_config(pool: &MachineConfigPool) -> &str {
 
 /// Whether a node has not got yet what it is to get: then it is not available for a while.
 pub fn is_being_updated(node: &Node) -> bool {
-    annotation(node, keys::CURRENT_CONFIG) != annotation(node, keys::DESIRED_CONFIG) || is_draining(node)
+    annotation(node, keys::CURRENT_CONFIG) != annotation(node, keys::DESIRED_CONFIG) || is_drain_wanted(node)
+}
+
+/// Whether a node is drained, whatever for.
+pub fn is_drain_wanted(node: &Node) -> bool {
+    let (desired, last) = (
+        annotation(node, keys::DESIRED_DRAIN),
+        annotation(node, keys::LAST_DRAIN),
+    );
+    desired != last && desired.split('-').next() == Some(keys::DRAIN)
 }
 
 /// Whether a node that is being updated is drained. While its daemon has not noticed yet that it has something to do, it is about to be.
-pub fn is_draining(node: &Node) -> bool {
+fn is_draining(node: &Node) -> bool {
     let (desired, last) = (
         annotation(node, keys::DESIRED_DRAIN),
         annotation(node, keys::LAST_DRAIN),

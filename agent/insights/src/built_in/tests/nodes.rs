@@ -7,6 +7,9 @@ fn worker(name: &str, change: &Value) -> Node {
         "metadata": {"name": name, "labels": {"node-role.kubernetes.io/worker": ""}, "annotations": {
             "machineconfiguration.openshift.io/currentConfig": "x", "machineconfiguration.openshift.io/desiredConfig": "x",
             "machineconfiguration.openshift.io/state": "Done",
+            // What a node has that was drained for the last time long ago.
+            "machineconfiguration.openshift.io/desiredDrain": "uncordon-x",
+            "machineconfiguration.openshift.io/lastAppliedDrain": "uncordon-x",
         }},
         "spec": {},
         "status": {"allocatable": {"cpu": "4", "memory": "8Gi"}, "conditions": [
