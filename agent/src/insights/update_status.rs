@@ -62,6 +62,8 @@ pub(super) struct UpdateStatuses {
 /// What is read of the workers while they are being updated.
 #[derive(Clone)]
 pub(super) struct Workers {
+    /// The version that it was read for: of another one it says nothing.
+    target: Option<String>,
     nodes: Fact<Vec<PartialObjectMeta<Node>>>,
     /// How many percent of the operators have the version.
     operators_percent: Option<i64>,
@@ -322,25 +324,27 @@ impl UpdateStatuses {
             .is_ok_and(|progress| progress.is_reconciled);
         if is_reconciled && pools.iter().all(|pool| cluster::is_settled(pool)) {
             return Workers {
+                target: None,
                 nodes: Ok(Vec::new()),
                 operators_percent: None,
                 is_rendered: true,
             };
         }
+        let target = control_plane
+            .as_ref()
+            .ok()
+            .map(|progress| progress.target.clone());
         let known = self
             .workers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         if let Some((read, workers)) = known
+            && workers.target == target
             && now.duration_since(read) < BUSY
         {
             return workers;
         }
-        let target = control_plane
-            .as_ref()
-            .ok()
-            .map(|progress| progress.target.as_str());
         let operators = if is_reconciled {
             Vec::new()
         } else {
@@ -348,8 +352,11 @@ impl UpdateStatuses {
         };
         let workers = Workers {
             nodes: self.nodes().await,
-            operators_percent: target.and_then(|target| cluster::operators_percent(&operators, target)),
-            is_rendered: is_reconciled || is_rendered(&operators, target),
+            operators_percent: target
+                .as_ref()
+                .and_then(|target| cluster::operators_percent(&operators, target)),
+            is_rendered: is_reconciled || is_rendered(&operators, target.as_deref()),
+            target,
         };
         *self.workers.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, workers.clone()));
         workers

@@ -12,6 +12,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::ResourceExt;
 
 use super::draft::{Draft, object};
+use super::pods::{is_over, stays};
 use super::quantity;
 use crate::estimate::max_unavailable;
 use crate::finding::Finding;
@@ -81,12 +82,7 @@ impl NodeLoads {
         let Some(spec) = &pod.spec else {
             return;
         };
-        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-        let Some(node) = spec
-            .node_name
-            .as_ref()
-            .filter(|_| !matches!(phase, Some("Succeeded" | "Failed")))
-        else {
+        let Some(node) = spec.node_name.as_ref().filter(|_| !is_over(pod)) else {
             return;
         };
         let mut running = Resources::default();
@@ -97,13 +93,9 @@ impl NodeLoads {
         let first = spec.init_containers.iter().flatten();
         let first = first.map(|container| Resources::requested(container.resources.as_ref()));
         let asked = first.fold(running, Resources::max);
-        let owners = pod.owner_references().iter();
-        let stays = owners
-            .filter(|owner| owner.controller == Some(true))
-            .any(|owner| matches!(owner.kind.as_str(), "DaemonSet" | "Node"));
         let load = self.0.entry(node.clone()).or_default();
         load.all += asked;
-        if !stays {
+        if !stays(pod) {
             load.moving += asked;
         }
     }

@@ -11,6 +11,7 @@ use kube::ResourceExt;
 use kube::core::{Selector, SelectorExt};
 
 use super::draft::Draft;
+use super::pods::owner;
 use crate::finding::Finding;
 
 /// How many pods are named.
@@ -92,14 +93,4 @@ fn words(pod: &Pod) -> String {
         .and_then(|spec| spec.node_name.clone())
         .unwrap_or_else(|| "no node".to_owned());
     format!("pod {} on {node}, of {}", pod.name_any(), owner(pod))
-}
-
-/// Whose a pod is, for people.
-pub(super) fn owner(pod: &Pod) -> String {
-    let owners = pod.owner_references();
-    let owner = owners.iter().find(|owner| owner.controller == Some(true));
-    owner.map_or_else(
-        || "nobody".to_owned(),
-        |owner| format!("{} {}", owner.kind, owner.name),
-    )
 }

@@ -8,9 +8,10 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::ResourceExt;
 
 use super::DrainingNode;
-use super::disruption_budgets::{is_blocking, is_of, owner};
+use super::disruption_budgets::{is_blocking, is_of};
 use super::draft::Draft;
 use super::nodes::node;
+use super::pods::{is_over, owner, stays};
 use crate::finding::Finding;
 use crate::status::is_drain_wanted;
 
@@ -41,7 +42,7 @@ fn draft(draining: &DrainingNode, budgets: &[PodDisruptionBudget]) -> Draft {
     let mut left: Vec<(bool, String)> = draining
         .pods
         .iter()
-        .filter(|pod| is_evicted(pod))
+        .filter(|pod| !is_over(pod) && !stays(pod))
         .map(|pod| words(pod, budgets))
         .collect();
     // Those that are kept first: they are why it takes so long.
@@ -69,17 +70,6 @@ fn draft(draining: &DrainingNode, budgets: &[PodDisruptionBudget]) -> Draft {
         reference: None,
         resources: vec![node(name)],
     }
-}
-
-/// Pods of DaemonSets and of the kubelet itself stay, and those that have ended block nothing.
-fn is_evicted(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-    let is_over = matches!(phase, Some("Succeeded" | "Failed"));
-    let stays = pod
-        .owner_references()
-        .iter()
-        .any(|owner| owner.controller == Some(true) && matches!(owner.kind.as_str(), "DaemonSet" | "Node"));
-    !is_over && !stays
 }
 
 /// Is it kept by a budget, and what is said of it?

@@ -12,6 +12,7 @@ mod drains;
 mod etcd;
 mod installed_operators;
 mod nodes;
+mod pods;
 mod pools;
 mod quantity;
 #[cfg(test)]

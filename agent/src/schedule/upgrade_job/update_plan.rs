@@ -5,13 +5,15 @@ use drydock_api::fact::{Fact, Unread};
 use drydock_api::insights::{UpdatePlan, Verdict, condition, plan_name};
 use drydock_api::openshift::ClusterVersion;
 use drydock_insights::cluster;
-use drydock_insights::plan::prune::MAX_AGE;
 use drydock_insights::pre_checks::{Population, population};
 use drydock_schedule::job::UpdatePlanState;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::{Api, Client};
 
 use crate::refusal;
+
+/// How old what a plan says may be: what held the update may be corrected since, and something else may have come up.
+const FRESH: SignedDuration = SignedDuration::from_mins(5);
 
 /// Reads it.
 pub(super) async fn read(
@@ -30,7 +32,7 @@ pub(super) async fn read(
     }
 }
 
-/// What was said of another version than the cluster runs, or long ago, says nothing of now.
+/// What was said of another version than the cluster runs, or a while ago, says nothing of now: the informers are asked again.
 fn state(plan: &UpdatePlan, cluster: &Fact<ClusterVersion>, now: Timestamp) -> UpdatePlanState {
     let status = plan.status.clone().unwrap_or_default();
     match population(plan) {
@@ -44,7 +46,7 @@ fn state(plan: &UpdatePlan, cluster: &Fact<ClusterVersion>, now: Timestamp) -> U
         .and_then(|cluster| cluster::facts(cluster).ok());
     let is_of_base = base.is_some_and(|base| status.base_version.as_ref() == Some(&base.version));
     let collected = status.collected_at.as_ref();
-    let is_recent = collected.is_some_and(|collected| now.duration_since(collected.0) < MAX_AGE);
+    let is_recent = collected.is_some_and(|collected| now.duration_since(collected.0) < FRESH);
     if !is_of_base || !is_recent {
         return UpdatePlanState::Outdated;
     }
