@@ -201,6 +201,8 @@ pub enum Reason {
     ReadingVersion,
     /// Another upgrade has the lock of the cluster, and which.
     LockHeld(Arc<str>),
+    /// The cluster is being updated to this version, which is not the target.
+    UpgradeInProgress(Arc<str>),
     /// The cluster does not show the target yet.
     WaitingForTarget(Option<Arc<str>>),
     /// The cluster is on its way; how far, or what it waits for.
@@ -280,6 +282,7 @@ impl Reason {
             Self::SpecInvalid => "SpecInvalid",
             Self::ReadingVersion => "ReadingVersion",
             Self::LockHeld(_) => "LockHeld",
+            Self::UpgradeInProgress(_) => "UpgradeInProgress",
             Self::WaitingForTarget(_) => "WaitingForTarget",
             Self::Progressing(_) => "Progressing",
             Self::WaitingForClusterVersion => "WaitingForClusterVersion",
@@ -453,6 +456,12 @@ impl fmt::Display for Reason {
             }
             Self::WaitingForTarget(Some(why)) => {
                 write!(f, "waiting until the cluster takes up the target: {why}")
+            }
+            Self::UpgradeInProgress(version) => {
+                write!(
+                    f,
+                    "waiting for the update of the cluster to {version}, which is under way"
+                )
             }
             Self::LockHeld(holder) => write!(f, "waiting for {holder}, which has the lock of the cluster"),
             Self::Progressing(Some(how)) => write!(f, "upgrading: {how}"),

@@ -86,8 +86,8 @@ pub(crate) fn upgrade_progress(
         WorkFeedback::ClusterVersion(feedback) if is_observed(work) => match observed(work, feedback, target)
         {
             // An UpgradeConfig takes the lock itself; who writes ClusterVersion itself waits until nobody has it.
-            Progress::Enforce => match &feedback.locked_by {
-                Some(holder) => initialized(Reason::LockHeld(Arc::clone(holder))),
+            Progress::Enforce => match held_by(feedback) {
+                Some(reason) => initialized(reason),
                 None => Progress::Enforce,
             },
             progress => progress,
@@ -107,6 +107,17 @@ pub(crate) fn upgrade_progress(
         ),
         progress => progress,
     }
+}
+
+/// What keeps a cluster from being asked for the target: somebody has its lock, or it is being updated, whoever wants that, and would be left
+/// between releases. One whose update fails may be led elsewhere.
+fn held_by(feedback: &VersionFeedback) -> Option<Reason> {
+    if let Some(holder) = &feedback.locked_by {
+        return Some(Reason::LockHeld(Arc::clone(holder)));
+    }
+    let is_under_way = feedback.state == Some(UpdateState::Partial) && feedback.blocked_by.is_none();
+    let version = feedback.version.as_ref().filter(|_| is_under_way)?;
+    Some(Reason::UpgradeInProgress(version.to_string().into()))
 }
 
 fn initialized(reason: Reason) -> Progress {

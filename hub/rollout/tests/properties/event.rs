@@ -38,6 +38,8 @@ pub enum Event {
     Failure(usize),
     /// Another upgrade takes the lock of a cluster, or gives it back.
     Locked(usize, bool),
+    /// Somebody else updates a cluster, which fails or does not.
+    UpdatedByOthers(usize, bool),
     /// Time passes.
     Minutes(i64),
     Available(usize, bool),
@@ -200,6 +202,7 @@ fn event() -> impl Strategy<Value = Event> {
         4 => cluster().prop_map(Event::Failure),
         8 => (1_i64..90).prop_map(Event::Minutes),
         4 => switch(Event::Locked),
+        3 => switch(Event::UpdatedByOthers),
         3 => switch(Event::Available),
         1 => switch(Event::Product),
         1 => cluster().prop_map(Event::Leaves),

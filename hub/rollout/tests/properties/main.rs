@@ -14,7 +14,7 @@ mod world;
 
 use std::collections::BTreeSet;
 
-use drydock_rollout::{Action, ClusterState, EndState, IntOrPercent, Reason, WorkKind};
+use drydock_rollout::{Action, ClusterState, EndState, Enforcement, IntOrPercent, Reason, WorkKind};
 use proptest::prelude::*;
 
 use event::{Event, Fleet, SpecEdit, events, fleets};
@@ -165,6 +165,31 @@ fn a_cluster_whose_lock_another_upgrade_has_is_asked_for_nothing() {
     while !world.is_complete(&name(1)) {
         world.happen(&Event::Progress(1));
         world.settle();
+    }
+}
+
+/// An update without a lock is waited for as well: its UpgradeJob was deleted, or a person has asked for it. One that fails is not.
+#[test]
+fn a_cluster_that_somebody_else_updates_is_asked_for_nothing() {
+    for (fails, is_asked) in [(false, false), (true, true)] {
+        let mut world = three(3, false, None);
+        world.happen(&Event::UpdatedByOthers(1, fails));
+        world.settle();
+        let enforcement = |world: &World| {
+            let work = world.observed.rows[&name(1)]
+                .works
+                .get(WorkKind::Cluster)
+                .unwrap();
+            work.revision.as_ref().unwrap().enforcement
+        };
+        assert_eq!(enforcement(&world) == Enforcement::Enforced, is_asked);
+        if !is_asked {
+            let waiting = reason(&mut world, 1).unwrap().to_string();
+            assert_eq!(
+                waiting,
+                "waiting for the update of the cluster to 4.14.10, which is under way"
+            );
+        }
     }
 }
 

@@ -133,6 +133,9 @@ impl World {
                         continue;
                     };
                     assert_eq!(feedback.locked_by, None, "{cluster} is written against its lock");
+                    let is_under_way =
+                        feedback.state == Some(UpdateState::Partial) && feedback.blocked_by.is_none();
+                    assert!(!is_under_way, "{cluster} is led elsewhere in mid-update");
                 }
                 _ => {}
             }

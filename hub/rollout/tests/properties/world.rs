@@ -306,6 +306,16 @@ impl World {
                     feedback.locked_by = locked.then(|| "UpgradeJob a/b".into());
                 }
             }
+            Event::UpdatedByOthers(number, fails) => {
+                if let Some((_, work)) = self.newest(*number)
+                    && let WorkFeedback::ClusterVersion(feedback) = &mut work.feedback
+                    && feedback.state != Some(UpdateState::Partial)
+                {
+                    feedback.version = Some(Version::new(4, 14, 10));
+                    feedback.state = Some(UpdateState::Partial);
+                    feedback.blocked_by = fails.then(|| "the cluster is failing".into());
+                }
+            }
             Event::Refused(number, cause) => self.refuse(*number, *cause),
             Event::Accepted(number) => {
                 if let Some(row) = self.row(*number) {
