@@ -398,6 +398,29 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// What the cluster itself says that keeps it from being upgraded.
+    fn write_what_holds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RisksNotAccepted { count, findings } => {
+                let noun = if *count == 1 { "finding is" } else { "findings are" };
+                write!(f, "{count} {noun} not accepted: {findings}")
+            }
+            Self::PreChecksUnanswered(Some(why)) => {
+                write!(f, "the cluster has not answered its pre-checks in time: {why}")
+            }
+            Self::UpgradeInProgress(version) => {
+                write!(
+                    f,
+                    "waiting for the update of the cluster to {version}, which is under way"
+                )
+            }
+            Self::LockHeld(holder) => write!(f, "waiting for {holder}, which has the lock of the cluster"),
+            other => f.write_str(other.as_str()),
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(sentence) = self.fixed() {
@@ -413,6 +436,10 @@ impl fmt::Display for Reason {
             | Self::NeverFits { .. }
             | Self::Frozen { .. }
             | Self::FreezeCalendarUnreadable(_) => self.write_start_time(f),
+            Self::RisksNotAccepted { .. }
+            | Self::PreChecksUnanswered(Some(_))
+            | Self::LockHeld(_)
+            | Self::UpgradeInProgress(_) => self.write_what_holds(f),
             Self::NotOpenShift(product) => write!(
                 f,
                 "the cluster is {product}, which is not upgraded by a ClusterVersion: leave it out of the selection"
@@ -426,13 +453,6 @@ impl fmt::Display for Reason {
                     f,
                     "the cluster belongs to upgrade {upgrade} until that upgrade has finished there"
                 )
-            }
-            Self::RisksNotAccepted { count, findings } => {
-                let noun = if *count == 1 { "finding is" } else { "findings are" };
-                write!(f, "{count} {noun} not accepted: {findings}")
-            }
-            Self::PreChecksUnanswered(Some(why)) => {
-                write!(f, "the cluster has not answered its pre-checks in time: {why}")
             }
             Self::NamespaceMissing(words) => {
                 let how = if words.contains("being terminated") {
@@ -457,13 +477,6 @@ impl fmt::Display for Reason {
             Self::WaitingForTarget(Some(why)) => {
                 write!(f, "waiting until the cluster takes up the target: {why}")
             }
-            Self::UpgradeInProgress(version) => {
-                write!(
-                    f,
-                    "waiting for the update of the cluster to {version}, which is under way"
-                )
-            }
-            Self::LockHeld(holder) => write!(f, "waiting for {holder}, which has the lock of the cluster"),
             Self::Progressing(Some(how)) => write!(f, "upgrading: {how}"),
             Self::Unreadable(why) => {
                 write!(f, "the status feedback of the ManifestWork cannot be read: {why}")

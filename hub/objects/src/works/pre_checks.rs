@@ -256,6 +256,7 @@ fn version_paths(version: Option<&Version>) -> Vec<(String, String)> {
             ),
             ("recommended".to_owned(), format!("{conditional}.status")),
             ("recommendedReason".to_owned(), format!("{conditional}.reason")),
+            ("recommendedMessage".to_owned(), format!("{conditional}.message")),
         ]);
     }
     all
@@ -446,7 +447,7 @@ fn by_cluster_version(status: &ManifestStatus, running: &Version, target: Option
             .unwrap_or_default()
     };
     let mut findings = Vec::new();
-    let mut add = |uid: &str, level, summary: String| findings.push(own_finding(uid, level, &summary));
+    let mut add = |uid: &str, level, summary: String| findings.push(own_finding(uid, "", level, &summary));
     if is("failing", "True") {
         let summary = format!("The cluster's update is failing: {}", said("failingMessage"));
         add("failing", FindingLevel::Warning, summary);
@@ -480,11 +481,13 @@ fn by_cluster_version(status: &ManifestStatus, running: &Version, target: Option
             FindingLevel::Unknown
         };
         let reason = said("recommendedReason");
-        add(
-            "not-recommended",
-            level,
-            format!("{target} is not recommended: {reason}"),
+        // Which risks those are is in the words: who has accepted one has accepted no other.
+        let risks = format!(
+            "{reason}: {}",
+            text(status, "recommendedMessage").unwrap_or_default()
         );
+        let summary = format!("{target} is not recommended: {reason}");
+        findings.push(own_finding("not-recommended", &risks, level, &summary));
     } else if text(status, "offered").is_none() && text(status, "recommended").is_none() {
         let summary = format!("{target} is not among the updates that the update service offers");
         add("not-offered", FindingLevel::Error, summary);
@@ -493,11 +496,13 @@ fn by_cluster_version(status: &ManifestStatus, running: &Version, target: Option
     findings
 }
 
-/// A finding about ClusterVersion as a whole, under the identity that the agent gives it (insights.md, section 1.4).
-fn own_finding(uid: &str, level: FindingLevel, summary: &str) -> Finding {
+/// A finding about ClusterVersion as a whole, under the identity that the agent gives it (insights.md, section 1.4), or about a part of it that
+/// `about` tells from others.
+fn own_finding(uid: &str, about: &str, level: FindingLevel, summary: &str) -> Finding {
     use sha2::Digest;
-    let identity =
-        format!("{CLUSTER_VERSION_INFORMER}/ControlPlane//{GROUP}:ClusterVersion::{CLUSTER_VERSION}/{uid}");
+    let identity = format!(
+        "{CLUSTER_VERSION_INFORMER}/ControlPlane//{GROUP}:ClusterVersion::{CLUSTER_VERSION}/{uid}{about}"
+    );
     let digest = sha2::Sha256::digest(identity.as_bytes());
     let uuid: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     Finding {

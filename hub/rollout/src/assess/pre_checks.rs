@@ -94,22 +94,26 @@ impl ClusterView<'_> {
         if work.question.as_ref().is_none_or(|asked| *asked.target != *name) {
             return ClusterPreChecks::default();
         }
-        let risks = self.accepted_risks(target);
-        let mut answer = work.answer.clone();
-        if let Some(answer) = &mut answer
-            && answer.source == AnswerSource::ClusterVersion
-        {
+        let answer = work.answer.as_ref().map(|answer| self.judged(answer, target));
+        ClusterPreChecks {
+            asked: true,
+            answer,
+            trouble: work.trouble.clone(),
+        }
+    }
+
+    /// An answer with what is accepted as of now. An agent judges that itself.
+    fn judged(&self, answer: &PreCheckAnswer, target: &Target) -> PreCheckAnswer {
+        let mut answer = answer.clone();
+        if answer.source == AnswerSource::ClusterVersion {
+            let risks = self.accepted_risks(target);
             let accepted = answer.findings.iter().cloned().map(|found| Finding {
                 accepted: risks.iter().any(|risk| risk.covers(&found) && self.lasts(risk)),
                 ..found
             });
             answer.findings = accepted.collect();
         }
-        ClusterPreChecks {
-            asked: true,
-            answer,
-            trouble: work.trouble.clone(),
-        }
+        answer
     }
 
     fn lasts(&self, risk: &RiskAcceptance) -> bool {
@@ -160,7 +164,7 @@ impl ClusterView<'_> {
                 .as_ref()
                 .is_some_and(|asked| asked.is_same(&question))
         });
-        let (standing, is_old) = self.standing(policy, answered);
+        let (standing, is_old) = self.standing(policy, target, answered);
         let is_requiring = policy.mode == PreChecksMode::Require;
         let is_due = answered.is_none() || (is_requiring && is_old);
         let is_leaving = self.row.pre_checks.as_ref().is_some_and(|work| work.deleting);
@@ -232,7 +236,12 @@ impl ClusterView<'_> {
     }
 
     /// What the answer comes to, and whether it is too old.
-    fn standing(&self, policy: &PreChecksPolicy, work: Option<&PreCheckWork>) -> (Standing, bool) {
+    fn standing(
+        &self,
+        policy: &PreChecksPolicy,
+        target: &Target,
+        work: Option<&PreCheckWork>,
+    ) -> (Standing, bool) {
         let Some((work, asked)) = work.and_then(|work| Some((work, work.question.as_ref()?))) else {
             let refused = self
                 .row
@@ -264,9 +273,11 @@ impl ClusterView<'_> {
         let Some(answer) = &work.answer else {
             return awaited(false);
         };
-        match &answer.source {
+        let answer = self.judged(answer, target);
+        let open: Vec<&Finding> = answer.findings.iter().filter(|found| !found.accepted).collect();
+        match answer.source {
             AnswerSource::AtTarget => (Standing::Clear, false),
-            AnswerSource::ClusterVersion => (self.by_cluster_version(answer), false),
+            AnswerSource::ClusterVersion => (held_unless(open.is_empty(), &open, open.len()), false),
             AnswerSource::Agent {
                 collected_at,
                 stops,
@@ -278,29 +289,17 @@ impl ClusterView<'_> {
                 if is_old && policy.mode == PreChecksMode::Require {
                     return awaited(true);
                 }
-                let open: Vec<&Finding> = answer.findings.iter().filter(|found| !found.accepted).collect();
-                let standing = if *stops {
-                    Standing::Held(held_by(&open, (*unaccepted).max(open.len())))
-                } else {
-                    Standing::Clear
-                };
-                (standing, is_old)
+                (held_unless(!stops, &open, unaccepted.max(open.len())), is_old)
             }
         }
     }
+}
 
-    /// What ClusterVersion says needs the acceptance that an agent would ask for.
-    fn by_cluster_version(&self, answer: &PreCheckAnswer) -> Standing {
-        let target = self.spec().and_then(|spec| spec.goal.target.as_ref());
-        let risks = target
-            .map(|target| self.accepted_risks(target))
-            .unwrap_or_default();
-        let is_open = |found: &&Finding| !risks.iter().any(|risk| risk.covers(found) && self.lasts(risk));
-        let open: Vec<&Finding> = answer.findings.iter().filter(is_open).collect();
-        match open.len() {
-            0 => Standing::Clear,
-            count => Standing::Held(held_by(&open, count)),
-        }
+fn held_unless(is_clear: bool, open: &[&Finding], count: usize) -> Standing {
+    if is_clear {
+        Standing::Clear
+    } else {
+        Standing::Held(held_by(open, count))
     }
 }
 

@@ -133,6 +133,35 @@ fn what_is_fed_back_is_bounded() {
     assert_eq!(answer.findings[0].summary.len(), TEXT);
 }
 
+/// On a cluster without the agent what is not recommended is one finding: another risk makes it another one, which nobody has accepted.
+#[test]
+fn the_acceptance_of_a_risk_covers_no_other() {
+    let asked = ask(Some("4.14.12"), false, Vec::new());
+    let uuid = |reason: &str, message: &str| {
+        let said = [
+            ("version", "4.14.9"),
+            ("read-for-4.14.12", "version"),
+            ("recommended", "False"),
+            ("recommendedReason", reason),
+            ("recommendedMessage", message),
+        ];
+        let answer = read_work(&asked, None, &said).answer.unwrap();
+        assert_eq!(answer.findings[0].uid.as_deref(), Some("not-recommended"));
+        answer.findings[0].uuid.clone().unwrap()
+    };
+    let first = uuid("BrokenDns", "names are not resolved");
+    assert_eq!(first, uuid("BrokenDns", "names are not resolved"));
+    assert_ne!(first, uuid("DataLoss", "all volumes are erased"));
+    let several = uuid("MultipleReasons", "names are not resolved");
+    assert_ne!(
+        several,
+        uuid(
+            "MultipleReasons",
+            "names are not resolved. all volumes are erased"
+        )
+    );
+}
+
 #[test]
 fn an_answer_counts_if_it_is_about_this_question() {
     let asked = ask(Some("4.14.12"), true, Vec::new());
