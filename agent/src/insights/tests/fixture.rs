@@ -3,7 +3,7 @@ use std::convert::Infallible;
 
 use bytes::Bytes;
 use drydock_api::insights::{UpdateInformer, UpdatePlan};
-use drydock_api::openshift::ClusterVersion;
+use drydock_api::openshift::{ClusterOperator, ClusterVersion};
 use drydock_runtime::events::publisher;
 use http::{Request, Response};
 use http_body_util::Full;
@@ -215,6 +215,21 @@ impl TestCluster {
         let api: Api<ClusterVersion> = Api::all(self.client.clone());
         let patch = Patch::Merge(status);
         api.patch_status("version", &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
+    /// An operator of the release, which has this version.
+    pub async fn operator(&self, name: &str, version: &str) {
+        let object = json!({
+            "metadata": {"name": name, "annotations": {"include.release.openshift.io/x": "true"}},
+            "status": {"versions": [{"name": "operator", "version": version}]},
+        });
+        let object: ClusterOperator = serde_json::from_value(object).unwrap();
+        let api: Api<ClusterOperator> = Api::all(self.client.clone());
+        api.create(&PostParams::default(), &object).await.unwrap();
+        let status = Patch::Merge(json!({"status": object.status}));
+        api.patch_status(name, &PatchParams::default(), &status)
             .await
             .unwrap();
     }

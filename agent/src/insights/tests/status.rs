@@ -118,6 +118,20 @@ async fn many_loud_informers_fit_into_the_status() {
     cluster.stop().await;
 }
 
+/// What operators had when one update was over says nothing of the next one, which may begin at once.
+#[tokio::test(start_paused = true)]
+async fn the_progress_of_an_update_begins_anew_with_the_next_one() {
+    let mut cluster = TestCluster::new(true).await;
+    cluster.operator("dns", "4.14.4").await;
+    cluster.set_version("Partial", "4.14.4").await;
+    cluster.start().await;
+    assert_eq!(status(&cluster).await.control_plane.completion_percent, Some(100));
+    cluster.set_version("Partial", "4.14.5").await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(status(&cluster).await.control_plane.completion_percent, Some(0));
+    cluster.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_the_agent_itself_has_found_about_an_update_ends_with_it() {
     let mut cluster = TestCluster::new(true).await;

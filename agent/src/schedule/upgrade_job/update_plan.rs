@@ -58,3 +58,68 @@ fn state(plan: &UpdatePlan, cluster: &Fact<ClusterVersion>, now: Timestamp) -> U
     let why = startable.map(|startable| startable.message.clone());
     UpdatePlanState::Held(why.unwrap_or_else(|| "its UpdatePlan does not say that it may".to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const NOW: &str = "2026-01-05T08:00:00Z";
+
+    fn said(status: &Value) -> UpdatePlanState {
+        let cluster = json!({"metadata": {"name": "version"}, "status": {
+            "history": [{"state": "Completed", "version": "4.14.3"}],
+        }});
+        let plan = json!({
+            "metadata": {"name": "update-plan-4.14.4", "generation": 2}, "spec": {"targetRelease": "4.14.4"}, "status": status,
+        });
+        let plan = serde_json::from_value(plan).unwrap();
+        state(
+            &plan,
+            &Ok(serde_json::from_value(cluster).unwrap()),
+            NOW.parse().unwrap(),
+        )
+    }
+
+    /// What held it may be corrected, and something else may have come up: only what is fresh counts, either way.
+    #[test]
+    fn only_what_is_fresh_holds_or_frees() {
+        let with = |phase: &str, collected: &str, verdict: &str| {
+            let startable = if verdict == "Stop" { "False" } else { "True" };
+            said(&json!({
+                "observedGeneration": 2, "baseVersion": "4.14.3", "phase": phase, "collectedAt": collected, "verdict": verdict,
+                "conditions": [{
+                    "type": "Startable", "status": startable, "reason": "R", "message": "a pool is paused",
+                    "lastTransitionTime": NOW,
+                }],
+            }))
+        };
+        let held = UpdatePlanState::Held("a pool is paused".to_owned());
+        let (fresh, old) = ("2026-01-05T07:56:00Z", "2026-01-05T07:55:00Z");
+        for (phase, collected, verdict, meant) in [
+            ("Ready", fresh, "Go", UpdatePlanState::Startable),
+            ("Ready", fresh, "Caution", UpdatePlanState::Startable),
+            ("Ready", fresh, "Stop", held.clone()),
+            ("Failed", fresh, "Stop", held),
+            ("Ready", old, "Go", UpdatePlanState::Outdated),
+            ("Ready", old, "Stop", UpdatePlanState::Outdated),
+            ("Collecting", old, "Go", UpdatePlanState::Collecting),
+            ("Stale", fresh, "Go", UpdatePlanState::Outdated),
+        ] {
+            assert_eq!(
+                with(phase, collected, verdict),
+                meant,
+                "{phase} {collected} {verdict}"
+            );
+        }
+        let of_another_version = json!({
+            "observedGeneration": 2, "baseVersion": "4.14.2", "phase": "Ready", "collectedAt": fresh, "verdict": "Go",
+        });
+        assert_eq!(said(&of_another_version), UpdatePlanState::Outdated);
+        assert_eq!(
+            said(&json!({"observedGeneration": 1})),
+            UpdatePlanState::Collecting
+        );
+    }
+}
