@@ -32,6 +32,7 @@ pub use drydock_engine::configuration;
 pub use crate::http::{Body, Exchange, Network};
 pub use insights::{InsightsPart, InsightsSettings, cluster_objects};
 pub use monitoring::EndpointConfig;
+pub use schedule::update_plan;
 pub use schedule::{ScheduleNamespace, SchedulePart, ScheduleSettings};
 pub use settings::Settings;
 

@@ -5,16 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use anyhow::{Context, bail};
+use drydock_agent::update_plan;
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::names::{HOOK_UPGRADE_JOB_LABEL, UPGRADE_LOCK_ANNOTATION};
 use drydock_api::openshift::cluster_version::Release;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
-use drydock_api::schedule::{UpgradeConfig, UpgradeJob, UpgradeJobHook, UpgradeSuspensionWindow};
+use drydock_api::schedule::{
+    UpgradeConfig, UpgradeJob, UpgradeJobConfig, UpgradeJobHook, UpgradeSuspensionWindow,
+};
 use drydock_runtime::pages::list_all;
 use drydock_schedule::config::Observed;
-use drydock_schedule::job::JobObservation;
 use drydock_schedule::job::lock::{HolderState, JobRef, ObservedHolder};
 use drydock_schedule::job::pools;
+use drydock_schedule::job::{JobObservation, UpdatePlanState};
+use drydock_schedule::version;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use k8s_openapi::api::batch::v1::Job;
@@ -23,6 +27,7 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
+use super::outlook::has_ended;
 use crate::server::{Server, unread};
 
 /// OpenShift's ClusterVersion.
@@ -66,6 +71,8 @@ pub struct ObservedCluster {
     pub holder: Fact<ObservedHolder>,
     /// What has become of those that have paused machine config pools.
     pub pausing_jobs: BTreeMap<JobRef, Fact<HolderState>>,
+    /// What the UpdatePlans say of the versions to which UpgradeJobs upgrade, or would, that look at them.
+    pub update_plans: BTreeMap<String, Fact<UpdatePlanState>>,
 }
 
 impl ObservedCluster {
@@ -105,9 +112,11 @@ impl ObservedCluster {
             pools,
             holder: Err(Unread::NotAsked),
             pausing_jobs: BTreeMap::new(),
+            update_plans: BTreeMap::new(),
         };
         cluster.holder = cluster.read_holder(client).await;
         cluster.pausing_jobs = cluster.read_pausing_jobs(client).await;
+        cluster.update_plans = cluster.read_update_plans(client).await;
         Ok(cluster)
     }
 
@@ -130,6 +139,26 @@ impl ObservedCluster {
             states.insert(job, state);
         }
         states
+    }
+
+    async fn read_update_plans(&self, client: &Client) -> BTreeMap<String, Fact<UpdatePlanState>> {
+        let looks =
+            |config: &UpgradeJobConfig| config.pre_upgrade_health_checks.check_update_plan == Some(true);
+        let unfinished = self.jobs.iter().flatten().filter(|job| !has_ended(job));
+        let of_jobs = unfinished
+            .filter(|job| looks(&job.spec.config))
+            .filter_map(|job| job.spec.desired_version.clone());
+        let next = self.available_updates().and_then(version::highest);
+        let mut configs = self.configs.iter();
+        let is_next = configs.any(|config| looks(&config.spec.job_template.spec.config));
+        let releases = of_jobs.chain(next.filter(|_| is_next));
+        let versions: BTreeSet<String> = releases.filter_map(|release| release.version).collect();
+        let mut plans = BTreeMap::new();
+        for version in versions {
+            let state = update_plan::read(client, &self.cluster_version, &version, self.now).await;
+            plans.insert(version, state);
+        }
+        plans
     }
 
     async fn read_state(&self, client: &Client, job: &JobRef) -> Fact<HolderState> {
@@ -199,7 +228,10 @@ impl ObservedCluster {
     /// What an UpgradeJob decides by at a moment, as things are. Alerts are not looked at: the cluster's monitoring is not asked.
     pub fn observe(&self, job: UpgradeJob, moment: Timestamp) -> JobObservation {
         let namespace = job.namespace();
+        let version = job.spec.desired_version.as_ref();
+        let update_plan = version.and_then(|release| self.update_plans.get(release.version.as_ref()?));
         JobObservation {
+            update_plan: update_plan.cloned().unwrap_or(Err(Unread::NotAsked)),
             hooks: near(&self.hooks, namespace.as_ref()),
             hook_jobs: near(&self.hook_jobs, namespace.as_ref()),
             windows: near(&self.windows, namespace.as_ref()),

@@ -3,7 +3,7 @@
 
 mod observe;
 mod perform;
-mod update_plan;
+pub mod update_plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -16,7 +16,10 @@ use crate::refusal;
 const FRESH: SignedDuration = SignedDuration::from_mins(5);
 
 /// Reads it.
-pub(super) async fn read(
+///
+/// # Errors
+/// If it cannot be read.
+pub async fn read(
     client: &Client,
     cluster: &Fact<ClusterVersion>,
     version: &str,

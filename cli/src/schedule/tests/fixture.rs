@@ -88,6 +88,7 @@ pub fn cluster() -> ObservedCluster {
         }))]),
         holder: Err(Unread::NotAsked),
         pausing_jobs: BTreeMap::new(),
+        update_plans: BTreeMap::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use drydock_api::fact::Unread;
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
+use drydock_schedule::job::UpdatePlanState;
 use drydock_schedule::job::lock::{HolderState, JobRef, ObservedHolder};
 use kube::ResourceExt;
 use serde_json::{Value, json};
@@ -227,6 +228,29 @@ fn upgrade_jobs_that_somebody_has_made_by_hand_are_listed_until_they_end() {
         cluster.configs.clear();
     });
     assert!(text(&no_schedule, false, &new_york()).contains("by-hand"));
+}
+
+/// What the UpdatePlan says is read as the agent reads it; that it has to be asked for first is nothing that would be known now.
+#[test]
+fn a_run_that_its_update_plan_holds_waits_for_it() {
+    let with_plan = |state: UpdatePlanState| {
+        next(&with(|cluster| {
+            let job = &mut cluster.configs[1].spec.job_template.spec;
+            job.config.pre_upgrade_health_checks.check_update_plan = Some(true);
+            cluster.update_plans.insert("4.16.10".to_owned(), Ok(state));
+        }))
+    };
+    assert_eq!(with_plan(UpdatePlanState::Startable), "Start: start");
+    let held = with_plan(UpdatePlanState::Held("a pool is paused".to_owned()));
+    assert!(
+        held.starts_with("Unhealthy: wait") && held.contains("a pool is paused"),
+        "{held}"
+    );
+    let outdated = with_plan(UpdatePlanState::Outdated);
+    assert!(
+        outdated.contains("informers are to be asked about the update to 4.16.10"),
+        "{outdated}"
+    );
 }
 
 #[test]
