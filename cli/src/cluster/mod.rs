@@ -6,7 +6,7 @@ pub mod arguments;
 mod files;
 mod live;
 mod pre_checks;
-mod print;
+pub mod print;
 mod recommend;
 mod start;
 mod status;

@@ -9,16 +9,15 @@ use drydock_api::mcu::{
 use drydock_api::selector::LabelMatch;
 use drydock_objects::parse_spec;
 use drydock_rollout::{ClusterName, ClusterPreChecks, FindingLevel};
-use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::Api;
 use kube::api::{ObjectMeta, PostParams};
-use kube::{Api, Client};
 use sha2::{Digest, Sha256};
 
 use super::arguments::AcceptArguments;
 use super::hub::Hub;
 use super::{pre_checks, table};
-use crate::server::MANAGER;
+use crate::server::{MANAGER, user};
 
 /// How often a write is tried that somebody else's came before.
 const TRIES: usize = 5;
@@ -40,7 +39,7 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
         .context("the upgrade has no release as its target: nothing is asked")?;
     let target = target.to_string();
     let found = pre_checks::read(hub, &upgrade).await?;
-    let who = user(&hub.client).await?;
+    let who = user(&hub.client).await;
     let risks: Vec<AcceptedRisk> = arguments
         .findings
         .iter()
@@ -175,20 +174,6 @@ fn add(before: &mut Vec<AcceptedRisk>, risks: &[AcceptedRisk]) -> anyhow::Result
         "an UpgradeRiskAcceptance holds {ACCEPTED_RISKS_LIMIT} risks: remove those that are over, or write another object"
     );
     Ok(())
-}
-
-/// Who the user is, to the API server: an acceptance in another name is refused, where the policy of `manifests/risk-acceptance` is.
-async fn user(client: &Client) -> anyhow::Result<String> {
-    let api: Api<SelfSubjectReview> = Api::all(client.clone());
-    let asked = api
-        .create(&PostParams::default(), &SelfSubjectReview::default())
-        .await;
-    let review = asked.context("asking the API server who you are")?;
-    review
-        .status
-        .and_then(|status| status.user_info?.username)
-        .filter(|name| !name.is_empty())
-        .context("the API server does not say who you are")
 }
 
 #[cfg(test)]

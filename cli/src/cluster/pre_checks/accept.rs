@@ -6,15 +6,13 @@ use anyhow::{Context, bail, ensure};
 use drydock_api::insights::{AcceptedInsight, UpdatePlanInsight};
 use drydock_insights::pre_checks::PreChecks;
 use jiff::Timestamp;
-use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 
-use super::super::print;
 use super::super::update_arguments::AcceptanceArguments;
-use crate::server::{MANAGER, Server};
+use crate::server::{MANAGER, Server, user};
 
 /// How often a write is tried that somebody else's came before.
 const TRIES: usize = 5;
@@ -137,22 +135,6 @@ fn own(object: &UpdatePlanInsight) -> BTreeSet<String> {
         Some(key.get("uuid")?.as_str()?.to_owned())
     })
     .collect()
-}
-
-/// Who the user is, to the API server.
-async fn user(client: &Client) -> String {
-    let api: Api<SelfSubjectReview> = Api::all(client.clone());
-    let asked = api
-        .create(&PostParams::default(), &SelfSubjectReview::default())
-        .await;
-    let name = asked
-        .ok()
-        .and_then(|review| review.status?.user_info?.username)
-        .filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| {
-        print::note("the API server does not say who you are: the acceptance names the plugin\n");
-        MANAGER.to_owned()
-    })
 }
 
 #[cfg(test)]
