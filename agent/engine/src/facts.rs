@@ -16,8 +16,8 @@ use crate::drains::{Budget, ObservedNode, ObservedPod};
 use crate::silences::Silence;
 
 pub use cluster::{
-    HistoryEntry, LockHolder, ObservedCluster, ReleaseRef, UnhealthyOperator, Workers, cluster, unhealthy,
-    workers,
+    HistoryEntry, LockHolder, ObservedCluster, PausedBy, ReleaseRef, UnhealthyOperator, Workers, cluster,
+    unhealthy, workers,
 };
 pub use drydock_api::fact::{Fact, Unread};
 

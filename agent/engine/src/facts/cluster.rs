@@ -2,6 +2,7 @@
 
 use drydock_api::conditions::{AnyCondition, FALSE, ForeignCondition, TRUE};
 use drydock_api::lock;
+use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -71,10 +72,19 @@ pub struct Workers {
     pub machines: i64,
     /// How many of them are updated.
     pub updated: i64,
-    /// Whether nothing of it is updated for the time being.
-    pub paused: bool,
+    /// Who has seen to it that nothing of it is updated for the time being.
+    pub paused: Option<PausedBy>,
     /// Why nodes of it cannot be updated, in the cluster's own words.
     pub degraded: Option<String>,
+}
+
+/// Who has paused a machine config pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PausedBy {
+    /// An UpgradeJob, as `NAMESPACE/NAME`.
+    UpgradeJob(String),
+    /// Somebody who has left no mark.
+    SomebodyElse,
 }
 
 impl ObservedCluster {
@@ -181,8 +191,14 @@ pub fn workers(pool: &MachineConfigPool) -> Workers {
         degraded: degraded.map(|condition| condition.message().to_owned()),
         machines: status.machine_count.unwrap_or_default(),
         updated: status.updated_machine_count.unwrap_or_default(),
-        paused: pool.spec.paused.unwrap_or_default(),
+        paused: (pool.spec.paused == Some(true)).then(|| paused_by(pool)),
     }
+}
+
+fn paused_by(pool: &MachineConfigPool) -> PausedBy {
+    let mark = pool.annotations().get(UPGRADE_LOCK_ANNOTATION);
+    mark.filter(|mark| !mark.is_empty())
+        .map_or(PausedBy::SomebodyElse, |mark| PausedBy::UpgradeJob(mark.clone()))
 }
 
 /// The operators that are unhealthy: degraded, or not available.

@@ -56,7 +56,7 @@ pub(crate) fn observation() -> Observation {
         workers: Ok(Some(Workers {
             machines: 3,
             updated: 3,
-            paused: false,
+            paused: None,
             degraded: None,
         })),
         in_force: ActiveConfiguration::default(),

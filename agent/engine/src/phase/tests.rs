@@ -15,8 +15,8 @@ use super::*;
 use crate::capacity::{Capacity, Extra, ExtraMachine};
 use crate::drains::{Cordon, ObservedNode, ObservedPod};
 use crate::facts::{
-    FileIntegrity, HistoryEntry, LockHolder, Observation, ObservedCluster, Origin, UnhealthyOperator, Unread,
-    Workers, Write,
+    FileIntegrity, HistoryEntry, LockHolder, Observation, ObservedCluster, Origin, PausedBy,
+    UnhealthyOperator, Unread, Workers, Write,
 };
 use crate::silences::{Silence, SilenceChange, SilenceState};
 
@@ -184,7 +184,7 @@ impl Agent {
 
     fn workers(&mut self, machines: i64, updated: i64) {
         self.seen.workers = Ok(Some(Workers {
-            paused: false,
+            paused: None,
             degraded: None,
             machines,
             updated,

@@ -88,7 +88,7 @@ fn workers_have_a_silence_for_as_many_as_are_left_and_the_one_before_goes() {
         let workers = Workers {
             machines,
             updated,
-            paused: false,
+            paused: None,
             degraded: None,
         };
         for_workers("4.14.12", &workers, 60, &configuration, START)
@@ -147,7 +147,7 @@ fn workers_that_become_more_and_fewer_again_are_never_without_a_silence() {
         let workers = Workers {
             machines,
             updated: 0,
-            paused: false,
+            paused: None,
             degraded: None,
         };
         let wanted = for_workers("4.14.12", &workers, 60, &configuration, now);
@@ -180,7 +180,7 @@ fn no_drain_that_may_last_for_ever_makes_a_silence_that_does() {
     let workers = Workers {
         machines: 500,
         updated: 0,
-        paused: false,
+        paused: None,
         degraded: None,
     };
     let wanted = for_workers("4.14.12", &workers, i32::MAX, &Configuration::default(), START);

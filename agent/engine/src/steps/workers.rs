@@ -1,7 +1,7 @@
 //! AllWorkersUpgraded: every machine of the pool `worker` has been updated.
 
 use super::{StepContext, StepOutcome};
-use crate::facts::{Facts, Unread, Workers, Write};
+use crate::facts::{Facts, PausedBy, Unread, Workers, Write};
 
 /// The workers, if some are not updated yet.
 ///
@@ -23,11 +23,14 @@ pub(super) fn decide(situation: &StepContext<'_>) -> StepOutcome {
         Ok(None) => return StepOutcome::Done,
         Ok(Some(workers)) => workers,
     };
-    if workers.paused {
-        return StepOutcome::Waiting(Some(
-            "the MachineConfigPool worker is paused: its nodes are updated when spec.paused is false"
-                .to_owned(),
-        ));
+    if let Some(by) = &workers.paused {
+        let by = match by {
+            PausedBy::UpgradeJob(job) => format!(" by UpgradeJob {job}"),
+            PausedBy::SomebodyElse => String::new(),
+        };
+        return StepOutcome::Waiting(Some(format!(
+            "the MachineConfigPool worker is paused{by}: its nodes are updated when spec.paused is false"
+        )));
     }
     let problem = workers.degraded.as_ref();
     StepOutcome::Waiting(

@@ -114,6 +114,21 @@ fn left_over<'a>(
     others.filter(|pool| is_abandoned(pass, pool)).collect()
 }
 
+/// Unpauses the pools of UpgradeJobs that are gone, while this one waits for somebody else: nobody else would, and they may be waited for. Pools that
+/// this one delays too stay paused until then.
+pub(super) fn unpause_abandoned(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
+    for pool in pools.iter().filter(|pool| is_paused(pool)) {
+        let due = pass.settings.delay_of(pool.labels()).map(|(until, _)| until);
+        if let Some(until) = due.filter(|until| *until > pass.now()) {
+            pass.wake_at(until);
+        } else if !is_own(pass, pool) && is_abandoned(pass, pool) {
+            let since = due.unwrap_or(pass.now());
+            unpause(pass, pool, since)?;
+        }
+    }
+    NEXT
+}
+
 /// Has this UpgradeJob paused the pool?
 fn is_own(pass: &Pass<'_>, pool: &MachineConfigPool) -> bool {
     mark(pool) == Some(&pass.job_ref().to_string())

@@ -26,9 +26,12 @@ pub(super) fn advance(pass: &mut Pass<'_>) -> Flow {
     }
     let seen = pass.seen;
     let cluster = pass.read(&seen.cluster_version, Need::ClusterVersion, "ClusterVersion")?;
-    lock::hold(pass, cluster)?;
-    wait_for_others(pass, cluster)?;
     let pools = pass.read(&seen.pools, Need::Pools, "the machine config pools")?;
+    if lock::hold(pass, cluster).is_break() || wait_for_others(pass, cluster).is_break() {
+        // Who has the lock may wait for just these pools.
+        pools::unpause_abandoned(pass, pools)?;
+        return STOP;
+    }
     pools::manage(pass, pools)?;
     health::check(pass, Stage::Before, cluster)?;
     let target = target(pass, cluster);

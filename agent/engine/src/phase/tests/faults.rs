@@ -211,3 +211,27 @@ extDependencyAvailabilityChecks: {{http: {{timeout: {most}}}}}
     agent.measures();
     assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
 }
+
+#[test]
+fn workers_whose_pool_is_paused_are_waited_for_and_who_paused_it_is_named() {
+    for (by, words) in [
+        (PausedBy::SomebodyElse, "MachineConfigPool worker is paused: "),
+        (
+            PausedBy::UpgradeJob("maintenance/j".to_owned()),
+            "MachineConfigPool worker is paused by UpgradeJob maintenance/j: ",
+        ),
+    ] {
+        let mut agent = Agent::new();
+        agent.look();
+        agent.look();
+        commence(&mut agent.seen);
+        agent.workers(3, 0);
+        agent.cluster().history[0].completed = true;
+        let workers = agent.seen.workers.as_mut().unwrap().as_mut().unwrap();
+        workers.paused = Some(by);
+        agent.look();
+        let (status, message) = agent.says(ConditionType::WorkerNodesUpgraded);
+        assert_eq!(status, "False");
+        assert!(message.contains(words), "{message}");
+    }
+}

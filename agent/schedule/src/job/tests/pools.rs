@@ -501,3 +501,38 @@ fn a_pool_stays_paused_while_nobody_knows_what_became_of_its_upgrade_job() {
     world.settle("k");
     assert!(!is_paused(&world, "worker"));
 }
+
+/// An UpgradeConfig of the other engine has the lock, and waits for workers that a deleted UpgradeJob has paused.
+#[test]
+fn a_pool_of_a_deleted_upgrade_job_is_unpaused_by_one_that_waits_for_the_lock() {
+    let mut world = world(Some("4h"), None);
+    world.settle("j");
+    world.update();
+    world.jobs.remove("j");
+    world.hold_lock("upgradeconfig.upgrade.managed.openshift.io/managed-upgrade-config");
+    world.jobs.insert("k".to_owned(), job("k"));
+    world.settle("k");
+    let waiting = world.condition("k", "Waiting");
+    assert_eq!(waiting.as_deref(), Some("True/LockHeld"));
+    assert!(!is_paused(&world, "worker"));
+    assert_eq!(mark(&world, "worker"), None);
+}
+
+#[test]
+fn a_pool_that_the_waiting_upgrade_job_delays_too_is_unpaused_then() {
+    let mut world = world(Some("4h"), None);
+    world.settle("j");
+    world.update();
+    let mut next = world.jobs["j"].clone();
+    next.metadata = job("k").metadata;
+    next.status = None;
+    world.jobs.remove("j");
+    world.hold_lock("upgradeconfig.upgrade.managed.openshift.io/managed-upgrade-config");
+    world.jobs.insert("k".to_owned(), next);
+    let decision = world.settle("k");
+    assert!(is_paused(&world, "worker"));
+    assert!(decision.wake.unwrap() <= START + hours(4));
+    world.now = START + hours(4);
+    world.settle("k");
+    assert!(!is_paused(&world, "worker"));
+}

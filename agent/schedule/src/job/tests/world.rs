@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use drydock_api::fact::Unread;
+use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_api::schedule::{HookStatus, UpgradeJob, UpgradeJobHook, UpgradeSuspensionWindow};
 use jiff::Timestamp;
@@ -355,6 +356,12 @@ impl World {
 
     pub fn names_of_hook_jobs(&self) -> Vec<&str> {
         self.hook_jobs.keys().map(String::as_str).collect()
+    }
+
+    /// Somebody else has the lock of the cluster.
+    pub fn hold_lock(&mut self, holder: &str) {
+        let annotations = BTreeMap::from([(UPGRADE_LOCK_ANNOTATION.to_owned(), holder.to_owned())]);
+        self.cluster.metadata.annotations = Some(annotations);
     }
 
     pub fn lock(&self) -> Option<&str> {
