@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use drydock_forecast::{ClusterForecast, Forecast};
-use drydock_rollout::{ForecastInput, Position};
+use drydock_rollout::{ForecastInput, Position, Reason};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
@@ -103,18 +103,21 @@ fn state(position: &Position) -> &'static str {
     }
 }
 
-/// Clusters that do not start, by why.
+/// Clusters that do not start, by why; those whose windows are too short also by how long they take, and how long their windows are.
 pub fn blocked(forecast_input: &ForecastInput) -> Vec<BlockedGroup> {
-    let mut groups: BTreeMap<&str, BlockedGroup> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, Option<String>), BlockedGroup> = BTreeMap::new();
     for cluster in &forecast_input.clusters {
         let Position::Blocked(reason) = &cluster.position else {
             continue;
         };
-        let group = groups.entry(reason.as_str()).or_insert_with(|| BlockedGroup {
-            reason: reason.as_str().to_owned(),
-            message: reason.to_string(),
-            clusters: Vec::new(),
-        });
+        let words = matches!(reason, Reason::NeverFits { .. }).then(|| reason.to_string());
+        let group = groups
+            .entry((reason.as_str(), words))
+            .or_insert_with(|| BlockedGroup {
+                reason: reason.as_str().to_owned(),
+                message: reason.to_string(),
+                clusters: Vec::new(),
+            });
         group.clusters.push(cluster.name.to_string());
     }
     let mut groups: Vec<BlockedGroup> = groups.into_values().collect();

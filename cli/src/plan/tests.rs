@@ -50,7 +50,7 @@ pub fn fleet(clusters: usize) -> Fleet {
             "",
             name,
             json!({
-                "metadata": {"labels": {"cluster.open-cluster-management.io/clusterset": "fleet"}},
+                "metadata": {"labels": {"cluster.open-cluster-management.io/clusterset": "fleet", "name": name}},
                 "spec": {"hubAcceptsClient": true},
                 "status": {
                     "conditions": [
@@ -319,6 +319,22 @@ fn clusters_that_no_window_is_long_enough_for_are_listed_with_how_long_they_take
     assert!(
         shown.contains("NeverFits") && shown.contains("open for longer than 1h"),
         "{shown}"
+    );
+
+    // Those of other windows are listed by themselves.
+    let mut two = strategy("1h");
+    two["startWindows"] = json!([
+        {"cron": "0 22 * * *", "duration": "1h", "clusterSelector": {"matchExpressions": [{"key": "name", "operator": "In", "values": ["c1"]}]}},
+        {"cron": "0 22 * * *", "duration": "30m"},
+    ]);
+    let report = planned(4, &two, &["--no-failures"]).unwrap();
+    let never = report.blocked.iter().filter(|group| group.reason == "NeverFits");
+    let never: Vec<_> = never
+        .map(|group| (group.clusters.len(), group.message.as_str()))
+        .collect();
+    assert!(
+        matches!(never[..], [(2, two), (1, one)] if two.contains("30m") && one.contains("1h")),
+        "{never:?}"
     );
 
     let report = planned(4, &strategy("8h"), &["--no-failures"]).unwrap();
