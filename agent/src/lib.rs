@@ -15,6 +15,7 @@ mod registry;
 mod schedule;
 mod settings;
 mod update_graph;
+pub mod update_plan;
 mod watched;
 
 use drydock_runtime::Clock;
@@ -32,7 +33,6 @@ pub use drydock_engine::configuration;
 pub use crate::http::{Body, Exchange, Network};
 pub use insights::{InsightsPart, InsightsSettings, cluster_objects};
 pub use monitoring::EndpointConfig;
-pub use schedule::update_plan;
 pub use schedule::{ScheduleNamespace, SchedulePart, ScheduleSettings};
 pub use settings::Settings;
 

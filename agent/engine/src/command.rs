@@ -38,6 +38,8 @@ pub enum Command {
     DeleteMachineSet(String),
     /// The file-integrity operator starts over, for this version.
     ReinitializeFileIntegrity(String),
+    /// The informers of update insights are asked about this version: its UpdatePlan is created, or refreshed.
+    RequestUpdatePlan(String),
     /// Removes what blocks drains.
     ActOnPods(Vec<drains::Action>),
 }
@@ -52,6 +54,7 @@ impl Command {
             Self::Silence(_) => Write::Silence,
             Self::CreateMachineSet(_) | Self::DeleteMachineSet(_) => Write::MachineSet,
             Self::ReinitializeFileIntegrity(_) => Write::FileIntegrity,
+            Self::RequestUpdatePlan(_) => Write::UpdatePlan,
             Self::ActOnPods(_) => Write::Pod,
         }
     }

@@ -4,6 +4,7 @@ mod cluster;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use drydock_api::insights::UpdatePlanState;
 use drydock_api::lock::{self, LockKey};
 use drydock_api::upgradeconfig::{UpgradeConfigSpec, UpgradeType};
 use jiff::{SignedDuration, Timestamp};
@@ -50,6 +51,8 @@ pub enum Need {
     FileIntegrity,
     /// Which critical alerts fired during the upgrade that has ended.
     Result,
+    /// What the UpdatePlan of the version says that is asked for.
+    UpdatePlan,
 }
 
 /// What was read because a decision needed it.
@@ -81,6 +84,8 @@ pub struct ReadOnDemand {
     pub file_integrity: Fact<FileIntegrity>,
     /// Which critical alerts fired during the upgrade that has ended.
     pub fired: Fact<BTreeSet<String>>,
+    /// What the UpdatePlan of the version says that is asked for.
+    pub update_plan: Fact<UpdatePlanState>,
 }
 
 impl Default for ReadOnDemand {
@@ -99,6 +104,7 @@ impl Default for ReadOnDemand {
             policy: Err(Unread::NotAsked),
             file_integrity: Err(Unread::NotAsked),
             fired: Err(Unread::NotAsked),
+            update_plan: Err(Unread::NotAsked),
         }
     }
 }
@@ -190,6 +196,8 @@ pub enum Write {
     FileIntegrity,
     /// Of pods.
     Pod,
+    /// Of UpdatePlans.
+    UpdatePlan,
 }
 
 /// What is known of the request to the cluster beside what ClusterVersion asks for.

@@ -244,7 +244,9 @@ impl Collector<'_> {
             reason::ALL.into_iter().filter(|known| *known == reason).collect()
         } else {
             // What was not looked at in this pass is not found.
-            let findings = health::before(facts).or_else(|_| health::after(facts));
+            let findings = health::at_start(facts)
+                .or_else(|_| health::before(facts))
+                .or_else(|_| health::after(facts));
             let findings = findings.unwrap_or_default();
             let is_checked = self.is_upgrading();
             let found = findings.iter().filter(|_| is_checked);

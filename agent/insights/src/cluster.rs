@@ -116,7 +116,7 @@ fn history(cluster: &ClusterVersion) -> &[UpdateHistory] {
 }
 
 /// The newest release that the whole cluster has reached.
-fn completed(cluster: &ClusterVersion) -> Option<String> {
+pub fn completed(cluster: &ClusterVersion) -> Option<String> {
     let mut entries = history(cluster).iter();
     entries.find(|entry| entry.is_completed())?.version.clone()
 }

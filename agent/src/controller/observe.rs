@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use drydock_api::insights::UpdatePlanState;
 use drydock_api::lock::LockKey;
 use drydock_api::machine_api::{Machine, MachineSet, NAMESPACE};
 use drydock_api::names::{PROVIDER_ANNOTATION, REINITIALIZED_ANNOTATION, VERSION_OF_ANNOTATION};
@@ -20,13 +21,13 @@ use http::{Request, StatusCode};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::ListParams;
-use kube::{Api, ResourceExt};
+use kube::{Api, Client, ResourceExt};
 use serde::de::DeserializeOwned;
 
 use super::{Shared, write};
 use crate::http::{self as bounded, Exchange};
 use crate::registry::Registry;
-use crate::update_graph;
+use crate::{update_graph, update_plan};
 
 /// What is watched, and what the process remembers of the last pass.
 pub(super) async fn first(shared: &Shared, upgrade: &UpgradeConfig) -> Observation {
@@ -96,6 +97,7 @@ fn give_up(need: Need, seen: &mut Observation, unread: Unread) {
         Need::Release => seen.release = Err(unread),
         Need::Policy => seen.policy = Err(unread),
         Need::Result => seen.fired = Err(unread),
+        Need::UpdatePlan => seen.update_plan = Err(unread),
     }
 }
 
@@ -139,6 +141,7 @@ async fn ask(shared: &Shared, need: Need, seen: &mut Observation, status: &Upgra
         }
         Need::FileIntegrity => seen.seen.file_integrity = file_integrity(shared).await,
         Need::Result => seen.seen.fired = fired(shared, seen, status).await,
+        Need::UpdatePlan => seen.seen.update_plan = update_plan(client, seen).await,
     }
 }
 
@@ -293,6 +296,16 @@ async fn release(shared: &Shared, seen: &Observation) -> Result<String, String> 
     let exchange = outside(shared)?;
     let registry = Registry::new(&exchange, &credentials);
     registry.version(&image).await.map_err(|error| error.to_string())
+}
+
+/// What the UpdatePlan says of the version that is asked for.
+async fn update_plan(client: &Client, seen: &Observation) -> Fact<UpdatePlanState> {
+    let facts = seen.facts()?;
+    let target = facts.target();
+    let Some(version) = target.as_ref().and_then(Target::version) else {
+        return Err(Unread::Failed("no version is asked for".to_owned()));
+    };
+    update_plan::read(client, facts.current(), version, seen.now).await
 }
 
 /// For which version the file-integrity operator was last reinitialized; on a cluster without it there is nothing to do.

@@ -14,6 +14,7 @@ use kube::ResourceExt;
 use super::reconcile::ReconcileError;
 use super::{Shared, write};
 use crate::monitoring::MonitoringError;
+use crate::update_plan;
 
 /// How often drains are checked.
 const DRAIN_CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(55);
@@ -138,6 +139,10 @@ async fn one(shared: &Shared, command: &Command) -> Result<(), ReconcileError> {
         Command::ReinitializeFileIntegrity(version) => (
             "the annotation of FileIntegrity osd-fileintegrity".to_owned(),
             write::reinitialize_file_integrity(client, version).await,
+        ),
+        Command::RequestUpdatePlan(version) => (
+            format!("the UpdatePlan of {version}"),
+            update_plan::request(client, version, shared.context.clock.now()).await,
         ),
         Command::ActOnPods(actions) => (
             "pods that block drains".to_owned(),

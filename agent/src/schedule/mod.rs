@@ -32,7 +32,6 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 pub use settings::{ScheduleNamespace, SchedulePart, ScheduleSettings};
-pub use upgrade_job::update_plan;
 
 use crate::http::Network;
 use crate::metrics::Metrics;

@@ -23,7 +23,7 @@ pub use update_informer::{
 };
 pub use update_plan::{
     InsightCounts, LevelCounts, PlanAcceptedRisk, PlanInformer, PlanPhase, UpdatePlan, UpdatePlanSpec,
-    UpdatePlanStatus, Verdict, VerdictReason, plan_name,
+    UpdatePlanState, UpdatePlanStatus, Verdict, VerdictReason, plan_name, plan_request,
 };
 pub use update_plan_insight::{
     PlanInsight, UpdatePlanInsight, UpdatePlanInsightSpec, UpdatePlanInsightStatus,

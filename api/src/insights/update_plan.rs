@@ -1,9 +1,11 @@
 //! UpdatePlan: an update that somebody thinks of (insights.md, section 1.6).
 
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-use kube::{CustomResource, KubeSchema};
+use kube::{CustomResource, KubeSchema, Resource};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{InformerState, Level};
 
@@ -60,6 +62,40 @@ pub struct UpdatePlanSpec {
 /// The name of the plan of a target: there is one for each, since the API server allows no other name (insights.md, section 1.6).
 pub fn plan_name(target: &str) -> String {
     format!("update-plan-{}", target.to_lowercase().replace('+', "."))
+}
+
+/// What is applied of the UpdatePlan of a version to have the informers asked: it is created, or refreshed.
+pub fn plan_request(version: &str, at: Timestamp) -> Value {
+    json!({
+        "apiVersion": UpdatePlan::api_version(&()), "kind": UpdatePlan::kind(&()),
+        "metadata": {"name": plan_name(version)},
+        "spec": {"targetRelease": version, "refreshRequestedAt": at.to_string()},
+    })
+}
+
+/// What an UpdatePlan says of the start of its update (insights.md, section 1.6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UpdatePlanState {
+    /// There is none, or what it says is of long ago: the informers have to be asked.
+    Outdated,
+    /// The informers are being asked.
+    Collecting,
+    /// There are findings that nobody has accepted, or informers that do not answer; in words.
+    Held(String),
+    /// The update may start.
+    Startable,
+}
+
+impl UpdatePlanState {
+    /// Why the update to a version may not start, if so.
+    pub fn obstacle(&self, version: &str) -> Option<String> {
+        match self {
+            Self::Startable => None,
+            Self::Held(why) => Some(format!("the update to {version} may not start: {why}")),
+            Self::Collecting => Some(format!("informers are being asked about the update to {version}")),
+            Self::Outdated => Some(format!("informers are to be asked about the update to {version}")),
+        }
+    }
 }
 
 /// A finding that is accepted: by its uuid, or by informer and uid.

@@ -7,17 +7,19 @@ use std::fmt::Debug;
 use anyhow::{Context, bail};
 use drydock_agent::update_plan;
 use drydock_api::fact::{Fact, Unread};
+use drydock_api::insights::UpdatePlanState;
 use drydock_api::names::{HOOK_UPGRADE_JOB_LABEL, UPGRADE_LOCK_ANNOTATION};
 use drydock_api::openshift::cluster_version::Release;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_api::schedule::{
     UpgradeConfig, UpgradeJob, UpgradeJobConfig, UpgradeJobHook, UpgradeSuspensionWindow,
 };
+use drydock_insights::cluster::completed;
 use drydock_runtime::pages::list_all;
 use drydock_schedule::config::Observed;
+use drydock_schedule::job::JobObservation;
 use drydock_schedule::job::lock::{HolderState, JobRef, ObservedHolder};
 use drydock_schedule::job::pools;
-use drydock_schedule::job::{JobObservation, UpdatePlanState};
 use drydock_schedule::version;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -153,9 +155,10 @@ impl ObservedCluster {
         let is_next = configs.any(|config| looks(&config.spec.job_template.spec.config));
         let releases = of_jobs.chain(next.filter(|_| is_next));
         let versions: BTreeSet<String> = releases.filter_map(|release| release.version).collect();
+        let current = self.cluster_version.as_ref().ok().and_then(completed);
         let mut plans = BTreeMap::new();
         for version in versions {
-            let state = update_plan::read(client, &self.cluster_version, &version, self.now).await;
+            let state = update_plan::read(client, current.as_deref(), &version, self.now).await;
             plans.insert(version, state);
         }
         plans

@@ -156,6 +156,8 @@ pub struct HealthCheck {
     pub ignored_criticals: Vec<String>,
     /// Namespaces whose alerts do not fail the check.
     pub ignored_namespaces: Vec<String>,
+    /// Whether the UpdatePlan of the version has to say that the update may start, before it does.
+    pub check_update_plan: bool,
 }
 
 /// `extDependencyAvailabilityChecks`

@@ -5,10 +5,12 @@ mod nodes;
 mod operators;
 #[cfg(test)]
 mod tests;
+mod update_plan;
 
 use crate::facts::{Facts, Need, Unread};
 
 pub use alerts::query;
+pub use update_plan::request as update_plan_request;
 
 /// Why a check fails, as the metric's label `reason` says it.
 pub mod reason {
@@ -34,9 +36,11 @@ pub mod reason {
     pub const BUDGET_CONFIGURATION: &str = "cluster_invalid_pdb_configuration";
     /// PodDisruptionBudgets cannot be read.
     pub const BUDGETS_UNREAD: &str = "pdb_query_failed";
+    /// The UpdatePlan does not say that the update may start.
+    pub const UPDATE_PLAN: &str = "update_plan_not_startable";
 
     /// All of them.
-    pub const ALL: [&str; 11] = [
+    pub const ALL: [&str; 12] = [
         QUERY_FAILED,
         ALERTS,
         OPERATORS,
@@ -48,6 +52,7 @@ pub mod reason {
         BUDGET,
         BUDGET_CONFIGURATION,
         BUDGETS_UNREAD,
+        UPDATE_PLAN,
     ];
 }
 
@@ -72,6 +77,13 @@ pub fn before(facts: &Facts) -> Check {
         findings.extend(capacity(facts)?);
         findings.extend(nodes::check(facts)?);
     }
+    Ok(findings)
+}
+
+/// The check by which an upgrade starts: what [`before`] looks at, and the UpdatePlan, where that is asked for.
+pub fn at_start(facts: &Facts) -> Check {
+    let mut findings = before(facts)?;
+    findings.extend(update_plan::check(facts)?);
     Ok(findings)
 }
 

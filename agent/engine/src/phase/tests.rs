@@ -6,6 +6,7 @@ mod wanted;
 
 use std::collections::BTreeSet;
 
+use drydock_api::insights::UpdatePlanState;
 use drydock_api::machine_api::MachineSet;
 use drydock_api::upgradeconfig::UpgradeType;
 use jiff::SignedDuration;
@@ -36,6 +37,8 @@ struct Agent {
     pods: Vec<ObservedPod>,
     /// Whether the lock of the cluster is taken and freed as soon as that is asked for.
     is_lock_granted: bool,
+    /// What the UpdatePlan says.
+    update_plan: UpdatePlanState,
 }
 
 impl Agent {
@@ -51,6 +54,7 @@ impl Agent {
             nodes: Vec::new(),
             pods: Vec::new(),
             is_lock_granted: true,
+            update_plan: UpdatePlanState::Outdated,
         }
     }
 
@@ -144,6 +148,8 @@ impl Agent {
             Need::Capacity if is_broken => seen.capacity = Err(broken()),
             Need::Capacity => seen.capacity = Ok(self.capacity.clone()),
             Need::Result => seen.fired = Ok(BTreeSet::new()),
+            Need::UpdatePlan if is_broken => seen.update_plan = Err(broken()),
+            Need::UpdatePlan => seen.update_plan = Ok(self.update_plan.clone()),
             Need::FileIntegrity => seen.file_integrity = Ok(FileIntegrity::Absent),
             other => panic!("{other:?} is not expected"),
         }

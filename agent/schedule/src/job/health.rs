@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 
 use drydock_api::conditions::{self, AnyCondition, FALSE};
 use drydock_api::fact::{Fact, Unread};
+use drydock_api::insights::UpdatePlanState;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion};
 use drydock_api::schedule::HealthChecks;
 use kube::ResourceExt;
 
+use super::Need;
 use super::condition::{Failure, JobCondition, JobReason};
 use super::event::JobStep;
 use super::pass::{Flow, NEXT, Pass, STOP};
 use super::settings::HealthSettings;
 use super::write::JobWrite;
-use super::{Need, UpdatePlanState};
 use crate::instants::{just_after, later};
 
 /// The alerts that a check is about, as PromQL: all critical ones that fire.
@@ -138,17 +139,14 @@ fn planned(pass: &Pass<'_>, stage: Stage, checks: &HealthChecks) -> Option<Strin
 fn of_update_plan(pass: &mut Pass<'_>, version: &str) -> Option<String> {
     let seen = pass.seen;
     match &seen.update_plan {
-        Ok(UpdatePlanState::Startable) => None,
-        Ok(UpdatePlanState::Held(why)) => Some(format!("the update to {version} may not start: {why}")),
-        Ok(UpdatePlanState::Collecting) => {
-            Some(format!("informers are being asked about the update to {version}"))
-        }
-        Ok(UpdatePlanState::Outdated) => {
-            pass.write(JobWrite::RequestUpdatePlan {
-                version: version.to_owned(),
-                at: pass.now(),
-            });
-            Some(format!("informers are to be asked about the update to {version}"))
+        Ok(state) => {
+            if *state == UpdatePlanState::Outdated {
+                pass.write(JobWrite::RequestUpdatePlan {
+                    version: version.to_owned(),
+                    at: pass.now(),
+                });
+            }
+            state.obstacle(version)
         }
         Err(why) => Some(format!(
             "cannot check whether the update to {version} may start: {why}"

@@ -30,6 +30,7 @@ use std::fmt;
 
 use drydock_api::conditions;
 use drydock_api::fact::{Fact, Unread};
+use drydock_api::insights::UpdatePlanState;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_api::schedule::{
     UpgradeJob, UpgradeJobConfig, UpgradeJobHook, UpgradeJobSpec, UpgradeJobStatus, UpgradeSuspensionWindow,
@@ -96,19 +97,6 @@ impl JobObservation {
             now,
         }
     }
-}
-
-/// What an UpdatePlan says of the start of its update (insights.md, section 1.6).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum UpdatePlanState {
-    /// There is none, or what it says is of long ago: the informers have to be asked.
-    Outdated,
-    /// The informers are being asked.
-    Collecting,
-    /// There are findings that nobody has accepted, or informers that do not answer; in words.
-    Held(String),
-    /// The update may start.
-    Startable,
 }
 
 /// Something that is read only when a decision needs it.

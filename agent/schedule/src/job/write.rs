@@ -1,7 +1,7 @@
 //! The writes that a decision asks for. Each says which version of its object the decision has seen: the controller writes with that
 //! as a precondition, and a conflict means that the decision is made anew.
 
-use drydock_api::insights::{UpdatePlan, plan_name};
+use drydock_api::insights::{plan_name, plan_request};
 use drydock_api::lock::LockKey;
 use drydock_api::names::{
     HOOK_JOB_FINALIZER, PAUSED_ON_FAILURE_ANNOTATION, UPGRADE_LOCK_ANNOTATION, UPGRADE_LOCK_OWNER_ANNOTATION,
@@ -9,8 +9,8 @@ use drydock_api::names::{
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::schedule::{DesiredVersion, HookClaim};
 use jiff::Timestamp;
+use kube::ResourceExt;
 use kube::core::DynamicObject;
-use kube::{Resource, ResourceExt};
 use serde_json::{Map, Value, json};
 
 use super::lock::JobRef;
@@ -167,13 +167,10 @@ impl JobWrite {
         let (object, metadata, rest) = match self {
             Self::CreateHookJob(job) => return Request::Create(job),
             Self::RequestUpdatePlan { version, at } => {
-                let name = plan_name(version);
-                let body = json!({
-                    "apiVersion": UpdatePlan::api_version(&()), "kind": UpdatePlan::kind(&()),
-                    "metadata": {"name": name},
-                    "spec": {"targetRelease": version, "refreshRequestedAt": at.to_string()},
-                });
-                return Request::Apply { name, body };
+                return Request::Apply {
+                    name: plan_name(version),
+                    body: plan_request(version, *at),
+                };
             }
             Self::TakeLock { cluster_version, key } => (
                 cluster_version,

@@ -3,7 +3,6 @@
 
 mod observe;
 mod perform;
-pub mod update_plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

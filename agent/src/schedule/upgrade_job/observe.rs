@@ -5,6 +5,7 @@ use std::sync::Arc;
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::openshift::ClusterOperator;
 use drydock_api::schedule::UpgradeJob;
+use drydock_insights::cluster;
 use drydock_runtime::pages::list_all;
 use drydock_schedule::job::health::ALERTS;
 use drydock_schedule::job::lock::ObservedHolder;
@@ -14,8 +15,9 @@ use kube::api::ListParams;
 use kube::{Api, Resource, ResourceExt};
 
 use super::super::lock;
-use super::{UpgradeJobs, update_plan};
+use super::UpgradeJobs;
 use crate::refusal;
+use crate::update_plan;
 use crate::watched::Watched;
 
 impl UpgradeJobs {
@@ -85,7 +87,8 @@ impl UpgradeJobs {
             }
             Need::UpdatePlan(version) => {
                 let client = &self.context.client;
-                seen.update_plan = update_plan::read(client, &seen.cluster_version, version, now).await;
+                let current = seen.cluster_version.as_ref().ok().and_then(cluster::completed);
+                seen.update_plan = update_plan::read(client, current.as_deref(), version, now).await;
             }
             Need::PausingJob(job) => {
                 let state = lock::state(&self.context, &self.seen, written, job, now).await;

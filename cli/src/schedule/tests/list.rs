@@ -1,8 +1,8 @@
 //! The list of schedules.
 
 use drydock_api::fact::Unread;
+use drydock_api::insights::UpdatePlanState;
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
-use drydock_schedule::job::UpdatePlanState;
 use drydock_schedule::job::lock::{HolderState, JobRef, ObservedHolder};
 use kube::ResourceExt;
 use serde_json::{Value, json};

@@ -122,10 +122,13 @@ impl CalendarEvent {
                 for start in rule.starts(&self.start, from, KNOWN_UNTIL) {
                     starts.insert(start);
                     if starts.len() > most {
-                        return None;
+                        break;
                     }
                 }
             }
+        }
+        if starts.len() > most {
+            return None;
         }
         let starts = starts.into_iter().filter(|start| !self.except.contains(start));
         Some(starts.filter_map(|start| self.occurrence(start)).collect())

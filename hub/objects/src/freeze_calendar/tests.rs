@@ -1,6 +1,8 @@
 //! Calendars against dates that were worked out by hand.
 
 use drydock_rollout::FreezeCalendar;
+use jiff::ToSpan;
+use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::*;
@@ -236,6 +238,14 @@ fn what_is_not_understood_is_refused_and_never_left_out() {
 #[test]
 fn hostile_texts_are_refused_quickly() {
     let good = calendar(&["DTSTART;VALUE=DATE:20261224"]);
+    // Dates are all there is room for in a text: one each minute.
+    let first = DateTime::constant(2026, 1, 1, 0, 0, 0, 0);
+    let dates =
+        (0..51_000_i64).map(|minute| (first + minute.minutes()).strftime("%Y%m%dT%H%M%S").to_string());
+    let many_dates = format!(
+        "DTSTART:20260101T000000 DURATION:PT1M RDATE:{}",
+        dates.collect::<Vec<_>>().join(",")
+    );
     for (text, why) in [
         (String::new(), "RFC 5545"),
         ("hello".to_owned(), "RFC 5545"),
@@ -258,6 +268,10 @@ fn hostile_texts_are_refused_quickly() {
         ),
         (
             calendar(&["DTSTART;VALUE=DATE:19000101 RRULE:FREQ=DAILY"; 8]),
+            "50000 occurrences",
+        ),
+        (
+            calendar(&[many_dates.as_str(), "DTSTART;VALUE=DATE:20261224"]),
             "50000 occurrences",
         ),
     ] {

@@ -272,3 +272,54 @@ fn what_waits_is_looked_at_and_says_so() {
     agent.look();
     assert_eq!(probed(&agent), agent.seen.now);
 }
+
+#[test]
+fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
+    let mut agent = Agent::new();
+    agent.seen.in_force.configuration.health_check.check_update_plan = true;
+    agent.unhealthy = vec![UnhealthyOperator {
+        name: "etcd".to_owned(),
+        why: "degraded".to_owned(),
+    }];
+    agent.look();
+    let waits = |agent: &Agent| agent.says(ConditionType::ClusterHealthyBeforeUpgrade).1;
+    assert_eq!(
+        agent.look().0,
+        [],
+        "nobody is asked while something else is in the way"
+    );
+    assert!(waits(&agent).contains("etcd is degraded"), "{}", waits(&agent));
+    agent.unhealthy.clear();
+    let request = Command::RequestUpdatePlan("4.14.12".to_owned());
+    assert_eq!(agent.look().0, [request.clone()]);
+    for (state, words) in [
+        (
+            UpdatePlanState::Collecting,
+            "informers are being asked about the update to 4.14.12",
+        ),
+        (
+            UpdatePlanState::Held("Pool worker is paused".to_owned()),
+            "the update to 4.14.12 may not start: Pool worker is paused",
+        ),
+    ] {
+        agent.update_plan = state;
+        assert_eq!(agent.look().0, []);
+        assert!(waits(&agent).contains(words), "{}", waits(&agent));
+    }
+    // What held it may be corrected since.
+    agent.update_plan = UpdatePlanState::Outdated;
+    assert_eq!(agent.look().0, [request]);
+    agent.broken.insert(Need::UpdatePlan);
+    assert_eq!(agent.look().0, []);
+    assert!(waits(&agent).contains("cannot check whether the update to 4.14.12 may start: forbidden"));
+    agent.broken.clear();
+    agent.update_plan = UpdatePlanState::Startable;
+    agent.look();
+    assert!(
+        agent
+            .look()
+            .0
+            .iter()
+            .any(|command| matches!(command, Command::SetDesiredUpdate { .. } | Command::SetChannel(_)))
+    );
+}

@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::fixture::*;
 use super::world::World;
-use crate::job::{JobStep, Need, UpdatePlanState};
+use crate::job::{JobStep, Need};
+use drydock_api::insights::UpdatePlanState;
 
 fn alert(name: &str, namespace: &str) -> crate::job::health::Alert {
     let mut alert = labels("alertname", name);

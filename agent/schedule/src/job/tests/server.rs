@@ -8,8 +8,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::world::World;
+use crate::job::JobWrite;
 use crate::job::write::{Request, WrittenKind};
-use crate::job::{JobWrite, UpdatePlanState};
+use drydock_api::insights::UpdatePlanState;
 
 impl World {
     /// Takes a write as a server does. Says whether it was taken.

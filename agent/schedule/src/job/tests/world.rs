@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use drydock_api::fact::Unread;
+use drydock_api::insights::UpdatePlanState;
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_api::schedule::{HookStatus, UpgradeJob, UpgradeJobHook, UpgradeSuspensionWindow};
@@ -15,7 +16,6 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::fixture::{NAMESPACE, START, history, hours};
-use crate::job::UpdatePlanState;
 use crate::job::health::Alert;
 use crate::job::lock::{HolderState, ObservedHolder};
 use crate::job::write::WrittenKind;

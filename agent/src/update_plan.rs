@@ -2,12 +2,11 @@
 
 use drydock_api::conditions;
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::insights::{UpdatePlan, Verdict, condition, plan_name};
-use drydock_api::openshift::ClusterVersion;
-use drydock_insights::cluster;
+use drydock_api::insights::{UpdatePlan, UpdatePlanState, Verdict, condition, plan_name, plan_request};
+use drydock_api::names::AGENT_MANAGER;
 use drydock_insights::pre_checks::{Population, population};
-use drydock_schedule::job::UpdatePlanState;
 use jiff::{SignedDuration, Timestamp};
+use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 
 use crate::refusal;
@@ -15,19 +14,19 @@ use crate::refusal;
 /// How old what a plan says may be: what held the update may be corrected since, and something else may have come up.
 const FRESH: SignedDuration = SignedDuration::from_mins(5);
 
-/// Reads it.
+/// Reads it; `current` is the version that the cluster runs.
 ///
 /// # Errors
 /// If it cannot be read.
 pub async fn read(
     client: &Client,
-    cluster: &Fact<ClusterVersion>,
+    current: Option<&str>,
     version: &str,
     now: Timestamp,
 ) -> Fact<UpdatePlanState> {
     let api: Api<UpdatePlan> = Api::all(client.clone());
     match api.get(&plan_name(version)).await {
-        Ok(plan) => Ok(state(&plan, cluster, now)),
+        Ok(plan) => Ok(state(&plan, current, now)),
         Err(kube::Error::Api(refused)) if refused.reason == "NotFound" && refused.details.is_some() => {
             Ok(UpdatePlanState::Outdated)
         }
@@ -35,19 +34,28 @@ pub async fn read(
     }
 }
 
+/// Has the informers asked about a version: its UpdatePlan is created, or refreshed.
+///
+/// # Errors
+/// If the server refuses.
+pub(crate) async fn request(client: &Client, version: &str, now: Timestamp) -> Result<(), kube::Error> {
+    let api: Api<UpdatePlan> = Api::all(client.clone());
+    let parameters = PatchParams::apply(AGENT_MANAGER).force();
+    let wanted = Patch::Apply(plan_request(version, now));
+    api.patch(&plan_name(version), &parameters, &wanted)
+        .await
+        .map(drop)
+}
+
 /// What was said of another version than the cluster runs, or a while ago, says nothing of now: the informers are asked again.
-fn state(plan: &UpdatePlan, cluster: &Fact<ClusterVersion>, now: Timestamp) -> UpdatePlanState {
+fn state(plan: &UpdatePlan, current: Option<&str>, now: Timestamp) -> UpdatePlanState {
     let status = plan.status.clone().unwrap_or_default();
     match population(plan) {
         Population::Awaits(_) | Population::Unseen => return UpdatePlanState::Collecting,
         Population::Over => return UpdatePlanState::Outdated,
         Population::Populated => {}
     }
-    let base = cluster
-        .as_ref()
-        .ok()
-        .and_then(|cluster| cluster::facts(cluster).ok());
-    let is_of_base = base.is_some_and(|base| status.base_version.as_ref() == Some(&base.version));
+    let is_of_base = current.is_some() && status.base_version.as_deref() == current;
     let collected = status.collected_at.as_ref();
     let is_recent = collected.is_some_and(|collected| now.duration_since(collected.0) < FRESH);
     if !is_of_base || !is_recent {
@@ -71,18 +79,11 @@ mod tests {
     const NOW: &str = "2026-01-05T08:00:00Z";
 
     fn said(status: &Value) -> UpdatePlanState {
-        let cluster = json!({"metadata": {"name": "version"}, "status": {
-            "history": [{"state": "Completed", "version": "4.14.3"}],
-        }});
         let plan = json!({
             "metadata": {"name": "update-plan-4.14.4", "generation": 2}, "spec": {"targetRelease": "4.14.4"}, "status": status,
         });
         let plan = serde_json::from_value(plan).unwrap();
-        state(
-            &plan,
-            &Ok(serde_json::from_value(cluster).unwrap()),
-            NOW.parse().unwrap(),
-        )
+        state(&plan, Some("4.14.3"), NOW.parse().unwrap())
     }
 
     /// What held it may be corrected, and something else may have come up: only what is fresh counts, either way.
