@@ -8,6 +8,7 @@ mod lock;
 mod metrics;
 mod node_force_drain;
 mod notifications;
+mod pool_mark;
 mod settings;
 mod suspension_window;
 mod upgrade_config;
@@ -45,6 +46,7 @@ use hook_job::HookJobs;
 use lock::Locks;
 use node_force_drain::{DeletedPods, NodeForceDrains};
 use notifications::Notifications;
+use pool_mark::PoolMarks;
 use suspension_window::SuspensionWindows;
 use upgrade_config::UpgradeConfigs;
 use upgrade_job::UpgradeJobs;
@@ -84,6 +86,7 @@ struct Woken {
     hooks: Arc<Notify>,
     hook_jobs: Arc<Notify>,
     locks: Arc<Notify>,
+    pool_marks: Arc<Notify>,
     windows: Arc<Notify>,
     versions: Arc<Notify>,
     drains: Arc<Notify>,
@@ -99,6 +102,7 @@ impl Woken {
             hooks,
             hook_jobs,
             locks,
+            pool_marks,
             windows,
             versions,
             drains,
@@ -107,13 +111,21 @@ impl Woken {
         } = self;
         WokenBy {
             configs: Wakers::of([configs, windows, config_notifications]),
-            jobs: Wakers::of([jobs, configs, windows, hook_jobs, locks, job_notifications]),
+            jobs: Wakers::of([
+                jobs,
+                configs,
+                windows,
+                hook_jobs,
+                locks,
+                pool_marks,
+                job_notifications,
+            ]),
             hooks: Wakers::of([jobs, hooks]),
             hook_jobs: Wakers::of([jobs, hook_jobs]),
             windows: Wakers::of([configs, windows, jobs]),
             managed: Wakers::of([versions]),
             upstream: Wakers::of([configs, versions, jobs, locks]),
-            pools: Wakers::of([jobs]),
+            pools: Wakers::of([jobs, pool_marks]),
             drains: Wakers::of([drains]),
             nodes: Wakers::of([drains]),
         }
@@ -242,7 +254,7 @@ impl Engine {
         self.controller(drains, &self.woken.drains, shutdown)
     }
 
-    fn of_jobs(&self, written: &Arc<Written>, shutdown: &CancellationToken) -> [BoxFuture<'static, ()>; 5] {
+    fn of_jobs(&self, written: &Arc<Written>, shutdown: &CancellationToken) -> [BoxFuture<'static, ()>; 6] {
         let jobs = UpgradeJobs {
             context: self.context.clone(),
             seen: self.seen.clone(),
@@ -265,6 +277,11 @@ impl Engine {
             written: Arc::clone(written),
             was_there: Mutex::default(),
         };
+        let pool_marks = PoolMarks {
+            context: self.context.clone(),
+            seen: self.seen.clone(),
+            written: Arc::clone(written),
+        };
         let notifications = self.notifications::<UpgradeJob>(written);
         [
             self.controller(notifications, &self.woken.job_notifications, shutdown),
@@ -272,6 +289,7 @@ impl Engine {
             self.controller(hooks, &self.woken.hooks, shutdown),
             self.controller(hook_jobs, &self.woken.hook_jobs, shutdown),
             self.controller(locks, &self.woken.locks, shutdown),
+            self.controller(pool_marks, &self.woken.pool_marks, shutdown),
         ]
     }
 

@@ -230,6 +230,6 @@ fn kept(pass: &Pass<'_>, pools: &[MachineConfigPool]) -> Option<String> {
     let is_kept = |pool: &&MachineConfigPool| pools::mark(pool) == Some(&own) && pools::is_paused(pool);
     let names = pools::names(pools.iter().filter(is_kept));
     (!names.is_empty()).then(|| {
-        format!("the UpgradeJob failed, and these stay paused: {names}; unpause them, or the next UpgradeJob that delays them does")
+        format!("when the UpgradeJob failed, these stayed paused: {names}; unpause them, or the next UpgradeJob that delays them does")
     })
 }

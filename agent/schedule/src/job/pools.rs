@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use drydock_api::fact::Unread;
+use drydock_api::fact::{Fact, Unread};
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_api::openshift::MachineConfigPool;
 use drydock_api::schedule::HookEvent;
@@ -38,6 +38,23 @@ pub(super) fn is_outdated(pool: &MachineConfigPool) -> bool {
 pub fn mark(pool: &MachineConfigPool) -> Option<&str> {
     let mark = pool.annotations().get(UPGRADE_LOCK_ANNOTATION);
     mark.map(String::as_str).filter(|mark| !mark.is_empty())
+}
+
+/// The UpgradeJob that has paused a pool which somebody has unpaused since.
+pub fn unpaused_of(pool: &MachineConfigPool) -> Option<JobRef> {
+    mark(pool).filter(|_| !is_paused(pool)).and_then(JobRef::parse)
+}
+
+/// The write that takes the mark off a pool which somebody has unpaused, once its UpgradeJob has ended or is gone: who pauses the pool after that is
+/// not the UpgradeJob. One that has not ended sees to it itself.
+pub fn take_off_mark(pool: &MachineConfigPool, by: &Fact<HolderState>) -> Option<JobWrite> {
+    unpaused_of(pool)?;
+    match by {
+        Ok(HolderState::Absent | HolderState::Present { has_ended: true, .. }) => {
+            Some(JobWrite::UnpausePool(ObservedVersion::of(pool)))
+        }
+        Ok(HolderState::Present { has_ended: false, .. }) | Err(_) => None,
+    }
 }
 
 /// Names of pools, for people.

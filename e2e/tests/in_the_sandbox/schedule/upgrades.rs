@@ -242,6 +242,52 @@ async fn a_pool_is_upgraded_later_and_one_that_a_person_paused_stays_paused() {
     spoke.fleet.shut_down().await.unwrap();
 }
 
+/// As told after a maintenance that failed, a person unpauses the pool; pauses it later for other reasons, and the next maintenance comes.
+#[tokio::test(start_paused = true)]
+async fn a_pool_that_a_person_pauses_after_a_failed_maintenance_stays_paused() {
+    let spoke = faulty(&[]).await;
+    let client = &spoke.client;
+    let mut spec = job_at("2026-01-05T09:00:00Z");
+    spec["config"]["upgradeTimeout"] = json!("4h");
+    spec["config"]["machineConfigPools"] = json!([{
+        "matchLabels": {"matchLabels": {"pools.operator.machineconfiguration.openshift.io/worker": ""}},
+        "delayUpgrade": {"delayMin": "8h"},
+    }]);
+    create_job(client, "one", spec).await;
+    assert_eq!(ended(client, "one").await.0, "TimedOut");
+    let failed = pool(client).await;
+    let own = format!("{AGENT_NAMESPACE}/one");
+    assert_eq!(failed.annotations().get(UPGRADE_LOCK_ANNOTATION), Some(&own));
+    pause(client, false).await;
+    tokio::time::sleep(HOUR).await;
+    assert!(
+        !pool(client)
+            .await
+            .annotations()
+            .contains_key(UPGRADE_LOCK_ANNOTATION)
+    );
+    jobs(client)
+        .delete("one", &DeleteParams::default())
+        .await
+        .unwrap();
+    pause(client, true).await;
+    create_job(client, "two", job_at("2026-01-06T09:00:00Z")).await;
+    until(&spoke.fleet.clock, "2026-01-06T12:00:00Z").await;
+    assert!(job_condition(client, "two", "Started").await.is_some());
+    assert_eq!(pool(client).await.spec.paused, Some(true));
+    spoke.fleet.shut_down().await.unwrap();
+}
+
+/// A person pauses or unpauses the workers.
+async fn pause(client: &Client, paused: bool) {
+    let pools: Api<MachineConfigPool> = Api::all(client.clone());
+    let patch = Patch::Merge(json!({"spec": {"paused": paused}}));
+    pools
+        .patch(WORKER_POOL, &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_release_that_is_withdrawn_is_not_installed() {
     let spoke = faulty(&[]).await;

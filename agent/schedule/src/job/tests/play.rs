@@ -13,7 +13,7 @@ use super::fixture::*;
 use super::world::World;
 use crate::job::lock::{HolderState, JobRef, ObservedHolder, free_if_stale};
 use crate::job::write::WrittenKind;
-use crate::job::{JobDecision, Need, hooks};
+use crate::job::{JobDecision, Need, hooks, pools};
 
 pub const JOBS: [&str; 3] = ["one", "two", "noop"];
 pub const POOLS: [&str; 2] = ["master", "worker"];
@@ -40,6 +40,8 @@ pub enum Step {
     Withdraw,
     DeleteJob(usize),
     CreateAnew(usize),
+    /// What a person does after a maintenance that failed: unpauses, deletes, pauses for reasons of his own, and tries again.
+    CleanUp(usize, usize),
     OtherUpgrade(bool),
     Refuse(WrittenKind),
     Unreadable(Need),
@@ -99,6 +101,7 @@ impl Play {
             Some(writes) => self.world.reconcile_until(job, writes),
             None => self.world.reconcile(job),
         };
+        self.take_off_marks();
         self.check_end(job);
         self.check_lock(&world, job);
         self.check_pools(&world);
@@ -258,6 +261,12 @@ impl Play {
             }
             Step::DeleteJob(job) => self.delete_job(JOBS[*job]),
             Step::CreateAnew(job) => self.create_anew(JOBS[*job]),
+            Step::CleanUp(job, pool) => {
+                self.set_paused(POOLS[*pool], false);
+                self.delete_job(JOBS[*job]);
+                self.set_paused(POOLS[*pool], true);
+                self.create_anew(JOBS[*job]);
+            }
             Step::OtherUpgrade(on) => other_upgrade(world, *on),
             Step::Refuse(kind) => world.refused.push(*kind),
             Step::Unreadable(need) => world.unreadable.push(need.clone()),
@@ -279,20 +288,36 @@ impl Play {
 
     fn set_paused(&mut self, pool: &str, paused: bool) {
         let was_paused = self.world.pools[pool].spec.paused == Some(true);
-        let is_marked = self.world.pools[pool]
-            .annotations()
-            .contains_key(UPGRADE_LOCK_ANNOTATION);
-        if paused && !was_paused && !is_marked {
+        // An UpgradeJob that delays the pool would pause it again anyway.
+        let by = pools::mark(&self.world.pools[pool]).and_then(JobRef::parse);
+        let state = by.map(|job| HolderState::of(self.world.jobs.get(&job.name)));
+        let is_delayed = matches!(state, Some(HolderState::Present { has_ended: false, .. }));
+        if paused && !was_paused && !is_delayed {
             self.by_person.insert(pool.to_owned());
         } else if !paused {
             self.by_person.remove(pool);
         }
         self.world.set_paused(pool, paused);
+        self.take_off_marks();
+    }
+
+    /// What the controller of marks does as soon as a pool is unpaused, or an UpgradeJob has ended or is gone.
+    fn take_off_marks(&mut self) {
+        for pool in self.world.pools.clone().values() {
+            let Some(job) = pools::unpaused_of(pool) else {
+                continue;
+            };
+            let state = HolderState::of(self.world.jobs.get(&job.name));
+            if let Some(write) = pools::take_off_mark(pool, &Ok(state)) {
+                self.world.apply(&write);
+            }
+        }
     }
 
     /// Its hooks' Jobs follow it, as soon as they are let go.
     fn delete_job(&mut self, job: &str) {
         self.world.jobs.remove(job);
+        self.take_off_marks();
         let now = self.world.now;
         let uids: Vec<_> = self.world.jobs.values().filter_map(ResourceExt::uid).collect();
         for hook_job in self.world.hook_jobs.values_mut() {

@@ -328,7 +328,7 @@ fn an_aborting_unpause_hook_fails_it_and_the_pool_stays_paused() {
     assert!(
         world
             .message("j", "MachineConfigPoolsPaused")
-            .contains("these stay paused: worker")
+            .contains("these stayed paused: worker")
     );
     assert_eq!(world.lock(), None);
 }
@@ -350,7 +350,7 @@ fn a_failure_leaves_delayed_pools_paused_and_names_them() {
         assert!(is_paused(&world, "worker"), "{pauses}");
         assert_eq!(pools_condition(&world).as_deref(), Some(reason));
         let message = world.message("j", "MachineConfigPoolsPaused");
-        assert!(message.contains("these stay paused: worker"), "{message}");
+        assert!(message.contains("these stayed paused: worker"), "{message}");
     }
 }
 
