@@ -1,12 +1,13 @@
 //! Health checks.
 
 use axum::http::StatusCode;
+use drydock_api::insights::UpdateInformer;
 use drydock_api::openshift::ClusterOperator;
 use drydock_api::upgradeconfig::UpgradePhase;
 use drydock_e2e::spoke::NAME;
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use openshift_sandbox::monitoring::ResponseMode;
 use serde_json::json;
@@ -37,6 +38,46 @@ async fn step_4_a_critical_alert_blocks_the_upgrade_and_an_ignored_one_does_not(
     let health = spoke.condition("ClusterHealthyBeforeUpgrade").await.unwrap();
     assert_eq!(health.status, "True");
     assert_eq!(spoke.metric(&reason).unwrap(), Some(0.0));
+    spoke.fleet.shut_down().await.unwrap();
+}
+
+/// An informer that is not there holds it; without it, the upgrade commences without anybody's help.
+#[tokio::test(start_paused = true)]
+async fn step_4_an_update_plan_holds_the_upgrade_where_that_is_asked_for() {
+    let spoke = spoke().await;
+    spoke
+        .configure("healthCheck: {checkUpdatePlan: true}")
+        .await
+        .unwrap();
+    let informers: Api<UpdateInformer> = Api::all(spoke.client.clone());
+    let absent = json!({
+        "metadata": {"name": "storage"},
+        "spec": {"clientConfig": {"service": {"namespace": "x", "name": "x"}, "caBundle": "eA=="}, "failurePolicy": "Fail"},
+    });
+    let absent = serde_json::from_value(absent).unwrap();
+    informers.create(&PostParams::default(), &absent).await.unwrap();
+    spoke.ask(json!({})).await.unwrap();
+    tokio::time::sleep(HOUR / 2).await;
+    let health = spoke.condition("ClusterHealthyBeforeUpgrade").await.unwrap();
+    let message = health.message.unwrap();
+    assert!(
+        message.contains("the update to 4.14.12 may not start: "),
+        "{message}"
+    );
+    let reason = [
+        "healthcheck_failed",
+        "update_plan_not_startable",
+        "Upgrading",
+        "4.14.9",
+    ];
+    assert_eq!(spoke.metric(&reason).unwrap(), Some(1.0));
+    informers
+        .delete("storage", &DeleteParams::default())
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR / 4).await;
+    let health = spoke.condition("ClusterHealthyBeforeUpgrade").await.unwrap();
+    assert_eq!(health.status, "True", "{:?}", health.message);
     spoke.fleet.shut_down().await.unwrap();
 }
 
