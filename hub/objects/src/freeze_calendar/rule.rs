@@ -324,7 +324,8 @@ fn within(text: &str, least: i64, most: i64) -> Option<i64> {
     (least..=most).contains(&number).then_some(number)
 }
 
-/// The last start on the clock of the first one: a whole day is part of it.
+/// The last start on the clock of the first one: a whole day is part of it. Some programs write a moment for events of whole days, too, of UTC's day or
+/// the zone's: the later day counts, as one more is safer than one less.
 fn until(text: &str, start: &Moment) -> Option<DateTime> {
     let is_numeric = text
         .bytes()
@@ -336,13 +337,18 @@ fn until(text: &str, start: &Moment) -> Option<DateTime> {
         let date = Date::strptime("%Y%m%d", text).ok()?;
         return Some(date.at(23, 59, 59, 0));
     }
-    let local = text.strip_suffix('Z');
-    let at = DateTime::strptime("%Y%m%dT%H%M%S", local.unwrap_or(text)).ok()?;
-    match local {
+    let of_utc = text.strip_suffix('Z');
+    let written = DateTime::strptime("%Y%m%dT%H%M%S", of_utc.unwrap_or(text)).ok()?;
+    let at = match of_utc {
         Some(_) => {
-            let instant = jiff::tz::TimeZone::UTC.to_timestamp(at).ok()?;
-            Some(start.zone.to_datetime(instant))
+            let instant = jiff::tz::TimeZone::UTC.to_timestamp(written).ok()?;
+            start.zone.to_datetime(instant)
         }
-        None => Some(at),
-    }
+        None => written,
+    };
+    Some(if start.is_day {
+        at.date().max(written.date()).at(23, 59, 59, 0)
+    } else {
+        at
+    })
 }

@@ -158,6 +158,23 @@ fn rules_occur_on_the_dates_of_a_wall_calendar() {
     }
 }
 
+/// RFC 5545 asks for a date. No day that was meant is left out.
+#[test]
+fn whole_days_last_to_the_later_day_of_a_moment() {
+    for (zone, until, last) in [
+        ("America/New_York", "20261126T000000Z", "2026-11-27T05:00:00Z"),
+        ("Europe/Zurich", "20261125T230000Z", "2026-11-26T23:00:00Z"),
+        ("Europe/Zurich", "20261126", "2026-11-26T23:00:00Z"),
+    ] {
+        let event = format!("DTSTART;VALUE=DATE:20261124 RRULE:FREQ=DAILY;UNTIL={until}");
+        let zone = TimeZone::get(zone).unwrap();
+        let FreezeCalendar::Read(all) = parse(&calendar(&[&event]), &zone).unwrap() else {
+            panic!("it cannot be read");
+        };
+        assert_eq!(all[0].to.to_string(), last, "{until}");
+    }
+}
+
 #[test]
 fn a_time_of_the_clock_stays_through_summer_time() {
     let event = "DTSTART;TZID=Europe/Zurich:20261018T220000 DURATION:PT1H RRULE:FREQ=WEEKLY;UNTIL=20261102T000000Z EXDATE;TZID=Europe/Zurich:20261101T220000";

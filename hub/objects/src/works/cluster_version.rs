@@ -23,7 +23,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// Of our own role on the cluster, which the klusterlet aggregates into the work agent's.
 const ROLE: &str = "drydock-clusterversion";
 
-pub(super) const PATHS: [(&str, &str); 16] = [
+pub(super) const PATHS: [(&str, &str); 18] = [
     (
         "lock",
         r".metadata.annotations.managedupgrade\.appuio\.io/upgrade-job",
@@ -35,6 +35,7 @@ pub(super) const PATHS: [(&str, &str); 16] = [
     ("verified", ".status.history[0].verified"),
     ("image", ".status.history[0].image"),
     ("channel", ".spec.channel"),
+    ("asked", ".spec.desiredUpdate.version"),
     (
         "retrievedUpdates",
         r#".status.conditions[?(@.type=="RetrievedUpdates")].status"#,
@@ -47,6 +48,10 @@ pub(super) const PATHS: [(&str, &str); 16] = [
     (
         "failingMessage",
         r#".status.conditions[?(@.type=="Failing")].message"#,
+    ),
+    (
+        "failingSince",
+        r#".status.conditions[?(@.type=="Failing")].lastTransitionTime"#,
     ),
     ("invalid", r#".status.conditions[?(@.type=="Invalid")].status"#),
     (
@@ -258,6 +263,8 @@ pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> VersionFeedbac
     } else {
         unreadable_version(status)
     };
+    let failing = || is("failing", "True") && !is("releaseAccepted", "False");
+    let failing_since = text(status, "failingSince").filter(|_| failing());
     let refused = is("invalid", "True") && has_looked(status);
     VersionFeedback {
         version: text(status, "version").and_then(|version| parse_version(&version)),
@@ -280,6 +287,8 @@ pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> VersionFeedbac
             .filter(|holder| !holder.is_empty())
             .map(|holder| bounded(&lock::describe(&holder), MESSAGE).into()),
         blocked_by,
+        failing_since: failing_since.and_then(|since| since.parse().ok()),
+        asked: text(status, "asked").and_then(|version| parse_version(&version)),
     }
 }
 

@@ -15,6 +15,9 @@ use crate::{
 /// For how long a cluster must refuse the target before it fails by it: it may not have heard of the release yet.
 const REFUSES: SignedDuration = SignedDuration::from_mins(10);
 
+/// For how long the update that somebody else has asked for must be failing before the cluster is led elsewhere.
+const FAILS: SignedDuration = SignedDuration::from_mins(30);
+
 /// How far a work is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
@@ -86,7 +89,7 @@ pub(crate) fn upgrade_progress(
         WorkFeedback::ClusterVersion(feedback) if is_observed(work) => match observed(work, feedback, target)
         {
             // An UpgradeConfig takes the lock itself; who writes ClusterVersion itself waits until nobody has it.
-            Progress::Enforce => match held_by(feedback) {
+            Progress::Enforce => match held_by(feedback, target, present) {
                 Some(reason) => initialized(reason),
                 None => Progress::Enforce,
             },
@@ -109,14 +112,24 @@ pub(crate) fn upgrade_progress(
     }
 }
 
-/// What keeps a cluster from being asked for the target: somebody has its lock, or it is being updated, whoever wants that, and would be left
-/// between releases. One whose update fails may be led elsewhere.
-fn held_by(feedback: &VersionFeedback) -> Option<Reason> {
+/// What keeps a cluster from being asked for the target: somebody has its lock, or it is being updated, or was asked to be, whoever wants that:
+/// it would be left between releases. One whose update fails, or that refuses it, may be led elsewhere.
+fn held_by(feedback: &VersionFeedback, target: &Target, present: &Present) -> Option<Reason> {
     if let Some(holder) = &feedback.locked_by {
         return Some(Reason::LockHeld(Arc::clone(holder)));
     }
-    let is_under_way = feedback.state == Some(UpdateState::Partial) && feedback.blocked_by.is_none();
-    let version = feedback.version.as_ref().filter(|_| is_under_way)?;
+    // Operators are unavailable for a while in any update.
+    let fails = |since: Timestamp| present.has_reached(since.saturating_add(FAILS).unwrap_or(Timestamp::MAX));
+    if feedback.blocked_by.is_some() && feedback.failing_since.is_none_or(fails) {
+        return None;
+    }
+    let newest = feedback.version.as_ref();
+    let under_way = newest.filter(|_| feedback.state == Some(UpdateState::Partial));
+    let version = under_way.or_else(|| {
+        let is_new = |asked: &&Version| newest != Some(*asked) && target.version.as_ref() != Some(*asked);
+        let asked = feedback.asked.as_ref().filter(is_new);
+        asked.filter(|_| feedback.invalid.is_none())
+    })?;
     Some(Reason::UpgradeInProgress(version.to_string().into()))
 }
 
@@ -321,6 +334,65 @@ mod tests {
         assert_eq!(shown("4.14.12", "4.14.12+build"), Shows::Target);
         assert_eq!(shown("4.14.13", "4.14.12+build"), Shows::Newer);
         assert_eq!(shown("4.14.12-rc.1", "4.14.12"), Shows::Other);
+    }
+
+    /// Somebody else's update is waited for from when it is asked for, unless the cluster refuses it or it fails for long.
+    #[test]
+    fn what_somebody_else_has_asked_for_is_waited_for() {
+        let version = |text: &str| Some(Version::parse(text).unwrap());
+        let now: Timestamp = "2026-01-05T10:00:00Z".parse().unwrap();
+        let ago = |minutes: i64| now - SignedDuration::from_mins(minutes);
+        let target = Target {
+            version: version("4.14.12"),
+            ..Target::default()
+        };
+        let idle = VersionFeedback {
+            version: version("4.14.9"),
+            state: Some(UpdateState::Completed),
+            ..VersionFeedback::default()
+        };
+        let asked = VersionFeedback {
+            asked: version("4.14.10"),
+            ..idle.clone()
+        };
+        let under_way = VersionFeedback {
+            version: version("4.14.10"),
+            state: Some(UpdateState::Partial),
+            ..asked.clone()
+        };
+        let failing = |since: Option<Timestamp>| VersionFeedback {
+            blocked_by: Some("dns is degraded".into()),
+            failing_since: since,
+            ..under_way.clone()
+        };
+        let refused = VersionFeedback {
+            blocked_by: Some("not verified".into()),
+            ..asked.clone()
+        };
+        let before = VersionFeedback {
+            asked: version("4.14.9"),
+            ..idle.clone()
+        };
+        let ours = VersionFeedback {
+            asked: version("4.14.12"),
+            ..idle.clone()
+        };
+        for (feedback, held_by_other) in [
+            (idle, false),
+            (before, false),
+            (ours, false),
+            (asked, true),
+            (under_way.clone(), true),
+            (failing(Some(ago(29))), true),
+            (failing(Some(ago(30))), false),
+            (failing(None), false),
+            (refused, false),
+        ] {
+            let present = Present::new(now);
+            let reason = held_by(&feedback, &target, &present);
+            assert_eq!(reason.is_some(), held_by_other, "{feedback:?}");
+            assert!(reason.is_none_or(|reason| reason.to_string().contains("4.14.10")));
+        }
     }
 
     #[test]

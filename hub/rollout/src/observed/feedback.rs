@@ -46,6 +46,10 @@ pub struct VersionFeedback {
     pub locked_by: Option<Arc<str>>,
     /// Why it waits, if it says so: `Failing`, or `ReleaseAccepted=False`.
     pub blocked_by: Option<Arc<str>>,
+    /// Since when it is failing, if it waits for that.
+    pub failing_since: Option<Timestamp>,
+    /// The version that its spec asks for, whoever has asked.
+    pub asked: Option<Version>,
 }
 
 impl VersionFeedback {
