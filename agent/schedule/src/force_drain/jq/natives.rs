@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use jaq_core::load;
 use jaq_core::load::parse::Def;
 use jaq_core::native::{self, Filter as Named, Fun, v};
 use jaq_core::{Cv, Exn, RunPtr, ValXs};
@@ -16,30 +17,23 @@ pub(super) const CHARGE: &str = "__charge";
 /// Multiplies.
 pub(super) const MULTIPLY: &str = "__multiply";
 
-/// Definitions that need what is not here: a terminal, a clock, more mathematics, encodings.
-const WITHOUT_NATIVES: [&str; 19] = [
-    "stderr",
-    "debug",
-    "halt_error",
-    "todate",
-    "fromdate",
-    "@html",
-    "@htmld",
-    "@uri",
-    "@urid",
-    "@base64",
-    "@base64d",
-    "logb",
-    "significand",
-    "pow10",
-    "drem",
-    "nexttoward",
-    "scalb",
-    "gamma",
-    "combinations",
-];
+/// Definitions that need what is not here, or are defined otherwise: a terminal.
+const WITHOUT_NATIVES: [&str; 3] = ["stderr", "debug", "halt_error"];
 /// Definitions that assign at places which the program gives: those nest as deep as it likes.
-const ASSIGNING: [&str; 6] = ["setpath", "delpaths", "del", "pick", "walk", "paths"];
+const ASSIGNING: [&str; 6] = ["setpath", "delpaths", "del", "pick", "walk", "combinations"];
+/// What of the pod says nothing, or takes more than its input weighs: environment, clock, the process' own zone, terminal, times as long as
+/// their format wants.
+const LEFT_OUT: [&str; 7] = [
+    "env",
+    "now",
+    "localtime",
+    "strflocaltime",
+    "strftime",
+    "debug_empty",
+    "stderr_empty",
+];
+/// What gojq has and the library does not.
+const LIBRARY: &str = include_str!("library.jq");
 
 /// What is defined in jq.
 pub(super) fn definitions<'s>() -> impl Iterator<Item = Def<&'s str>> {
@@ -47,7 +41,8 @@ pub(super) fn definitions<'s>() -> impl Iterator<Item = Def<&'s str>> {
     let kept = all.filter(|definition| {
         !WITHOUT_NATIVES.contains(&definition.name) && !ASSIGNING.contains(&definition.name)
     });
-    kept.map(for_program)
+    let own = load::parse(LIBRARY, |parser| parser.defs());
+    kept.chain(own.into_iter().flatten()).map(for_program)
 }
 
 /// A definition, for as long as the program that is compiled with it.
@@ -58,10 +53,9 @@ fn for_program<'s>(definition: Def<&'static str>) -> Def<&'s str> {
 /// What is built in.
 pub(super) fn functions() -> impl Iterator<Item = Fun<Jq>> {
     let core = jaq_core::funs::<Jq>().filter(|(name, ..)| *name != "range");
-    let matching = ["matches", "split_matches", "split_"];
-    let matching = jaq_std::extra_funs::<Jq>().filter(move |(name, ..)| matching.contains(name));
+    let more = jaq_std::extra_funs::<Jq>().filter(|(name, ..)| !LEFT_OUT.contains(name));
     core.chain(jaq_std::base_funs())
-        .chain(matching)
+        .chain(more)
         .chain(jaq_json::funs())
         .chain(own())
 }

@@ -77,6 +77,20 @@ fn what_selectors_are_made_of_works() {
         "[.spec.containers[] | select(.image | endswith(\":1\"))] | length == 1",
         "@json \"\\(.metadata.name)\" == \"\\\"p\\\"\"",
         "[splits(\"a\"; null)]? // true",
+        ".metadata.name | IN(\"p\", \"q\")",
+        ".metadata.name | IN(\"q\", \"r\") | not",
+        "IN(.spec.containers[].image; \"example/other\")",
+        "[paths] | any(. == [\"metadata\", \"labels\", \"tier\"])",
+        "[leaf_paths] | length == 5",
+        "INDEX(.spec.containers[]; .image) | has(\"example/other\")",
+        "\"a b\" | @uri == \"a%20b\" and @base64 == \"YSBi\" and (@base64 | @base64d) == \"a b\"",
+        "\"<\" | @html == \"&lt;\"",
+        "\"2026-01-05T08:00:00Z\" | fromdate == 1767600000 and (fromdate | todate) == .",
+        "\"2026-01-05\" | strptime(\"%Y-%m-%d\") | mktime == 1767571200",
+        "9 | sqrt == 3 and pow(.; 2) == 81",
+        "\"xax\" | trimstr(\"x\") == \"a\" and (toarray | length) == 1",
+        "65 | ascii == \"A\"",
+        "debug | debug(\"x\") | .metadata.name == \"p\"",
     ] {
         assert_eq!(run(program), Selected::Yes, "{program}");
     }
@@ -103,6 +117,9 @@ fn every_program_ends() {
         "try repeat(1) catch true",
         "[limit(1000000; repeat(\"x\"))] | join(\"\") | length > 1",
         "0 | [recurse(. + 1)] | length > 1",
+        "reduce range(1000) as $i (\"x\"; @base64) | length > 1",
+        "reduce range(100000) as $i (0; [.]) | [paths] | length > 1",
+        "[range(1000)] as $row | [range(300) | $row] | [leaf_paths] | length > 1",
     ] {
         let Selected::Stopped(why) = run(program) else {
             panic!("{program} ends");
