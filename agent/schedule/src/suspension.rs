@@ -15,7 +15,7 @@ use crate::instants::later;
 use crate::selector::{InvalidSelector, Labels, Selection};
 
 /// Characters of a window's reason that are shown: the API sets no limit, and conditions have one.
-const LONGEST_REASON: usize = 256;
+pub(crate) const LONGEST_REASON: usize = 256;
 
 /// Which objects a window affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use drydock_api::schedule::{
 use jiff::Timestamp;
 
 use crate::selector::Selection;
-use crate::suspension::matching;
+use crate::suspension::{LONGEST_REASON, matching};
 
 /// The status that a window should have. `configs` and `jobs` are those of its namespace, or more.
 ///
@@ -58,9 +58,7 @@ fn readiness(window: &UpgradeSuspensionWindow) -> (bool, &'static str, String) {
         let message = "spec.start is not before spec.end: the window is never in force, correct it";
         return (false, "NeverInForce", message.to_owned());
     }
-    let message = format!(
-        "in force from {} until {}: {}",
-        spec.start.0, spec.end.0, spec.reason
-    );
+    let reason: String = spec.reason.chars().take(LONGEST_REASON).collect();
+    let message = format!("in force from {} until {}: {reason}", spec.start.0, spec.end.0);
     (true, "Usable", message)
 }

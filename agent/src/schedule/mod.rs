@@ -228,6 +228,7 @@ impl Engine {
             seen: self.seen.clone(),
             written: Arc::clone(written),
             sent: Mutex::default(),
+            failing: Mutex::default(),
             kind: PhantomData,
         }
     }

@@ -1,7 +1,7 @@
 //! The controllers that send notifications of UpgradeJobs and UpgradeConfigs (the design document: "every step of the upgrade process
 //! should be notified"). They are apart from those that upgrade: a receiver that does not answer holds up nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,6 +13,7 @@ use drydock_api::schedule::{
     JobNotification, SecretKey, UpgradeConfig, UpgradeJob, UpgradeNotificationStatus,
 };
 use drydock_engine::configuration::may_carry_secrets;
+use drydock_runtime::events::{NewEvent, Severity};
 use drydock_schedule::config::notification as of_config;
 use drydock_schedule::job::notification as of_job;
 use drydock_schedule::notification::{NotificationPayload, close, is_pending, missing, note, receiver_name};
@@ -129,11 +130,15 @@ pub(super) struct Notifications<K> {
     pub seen: Seen,
     pub written: Arc<Written>,
     pub sent: Mutex<BTreeSet<Sent>>,
+    pub failing: Mutex<BTreeMap<Failing, String>>,
     pub kind: std::marker::PhantomData<fn() -> K>,
 }
 
 /// A notification that a receiver has got while no status says so yet: UID of the object, id of the event, name of the receiver.
 type Sent = (String, String, String);
+
+/// A receiver that does not take what an object raises: UID of the object, name of the receiver.
+type Failing = (String, String);
 
 impl<K: Notifies> Reconcile for Notifications<K> {
     type Object = K;
@@ -145,6 +150,14 @@ impl<K: Notifies> Reconcile for Notifications<K> {
                 .iter()
                 .any(|raised| raised.sent_time.is_none())
         });
+        let is_pending = |uid: &str| {
+            objects
+                .iter()
+                .any(|object| object.meta().uid.as_deref() == Some(uid))
+        };
+        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        failing.retain(|(uid, _), _| is_pending(uid));
+        drop(failing);
         objects
     }
 
@@ -185,15 +198,37 @@ impl<K: Notifies> Notifications<K> {
             return Ok(());
         }
         let what = format!("{} of {} {}", raised.event, K::kind(&()), object.name_any());
-        self.send(object, raised, receiver)
-            .await
-            .map_err(|why| ReconcileError::Notification {
-                what,
-                receiver: receiver_name(receiver),
-                why,
-            })?;
+        let result = self.send(object, raised, receiver).await;
+        self.report(object, receiver, result.as_ref().err());
+        result.map_err(|why| ReconcileError::Notification {
+            what,
+            receiver: receiver_name(receiver),
+            why,
+        })?;
         self.sent().insert(sent);
         Ok(())
+    }
+
+    /// Says that a receiver does not take what is sent, once for each reason.
+    fn report(&self, object: &K, receiver: &JobNotification, why: Option<&String>) {
+        let receiver = receiver_name(receiver);
+        let about = (object.uid().unwrap_or_default(), receiver.clone());
+        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = match why {
+            Some(why) => failing.insert(about, why.clone()),
+            None => failing.remove(&about),
+        };
+        let Some(why) = why.filter(|why| before.as_ref() != Some(why)) else {
+            return;
+        };
+        self.context.publisher.publish(&NewEvent {
+            object: object.object_ref(&()),
+            related: None,
+            severity: Severity::Warning,
+            reason: "NotificationNotSent",
+            action: "Notifying",
+            message: format!("receiver {receiver} gets nothing, it is tried again for a day: {why}"),
+        });
     }
 
     async fn send(

@@ -52,11 +52,26 @@ pub(super) async fn create_job(
     };
     match api.create(&parameters, job).await {
         Ok(created) => Ok(Some(created)),
-        Err(kube::Error::Api(refusal)) if refusal.is_already_exists() => Ok(None),
+        Err(kube::Error::Api(refusal)) if refusal.is_already_exists() => is_own(&api, job).await,
         Err(error) => Err(ReconcileError::write(
             format!("UpgradeJob {}", job.name_any()),
             &error,
         )),
+    }
+}
+
+/// An UpgradeJob of this name that is there already must be the one that was to be created: the maintenance would be lost otherwise.
+async fn is_own(api: &Api<UpgradeJob>, job: &UpgradeJob) -> Result<Option<UpgradeJob>, ReconcileError> {
+    let name = job.name_any();
+    let found = api.get_opt(&name).await;
+    let found = found.map_err(|error| ReconcileError::write(format!("UpgradeJob {name}"), &error))?;
+    let owner = |job: &UpgradeJob| job.owner_references().first().map(|owner| owner.uid.clone());
+    match found {
+        Some(found) if owner(&found) != owner(job) => Err(ReconcileError::Write {
+            what: format!("UpgradeJob {name}"),
+            why: "there is another of this name, which this UpgradeConfig does not own: delete it, or give it another name".to_owned(),
+        }),
+        _ => Ok(None),
     }
 }
 

@@ -14,7 +14,11 @@ pub struct JobNotification {
     /// The events that are sent, such as `UpgradeSkipped`. Default all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
-    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    #[x_kube(
+        merge_strategy = ListMerge::Atomic,
+        validation = Rule::new("self.all(event, event in ['UpgradeScheduled', 'UpgradeStarted', 'UpgradeWaiting', 'ClusterUnhealthy', 'PreHealthCheckCompleted', 'UpgradeCommenced', 'UpgradeCompleted', 'PostHealthCheckCompleted', 'MachineConfigPoolsPaused', 'MachineConfigPoolsUnpaused', 'UpgradePaused', 'UpgradeSucceeded', 'UpgradeSkipped', 'UpgradeFailed'])")
+            .message("events must be events that are notified, such as UpgradeSkipped or UpgradeFailed: see Maintenance schedules")
+    )]
     pub events: Option<Vec<String>>,
     /// Sent with each notification, such as the identifiers of the cluster and its owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]

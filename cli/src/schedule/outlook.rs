@@ -1,11 +1,12 @@
 //! The runs of a schedule, and what would come of them as things are. What would come of it is what the decisions of `drydock-schedule`
 //! say; here they are only put together.
 
-use drydock_api::conditions::{Condition, is_true};
+use drydock_api::conditions::{self, Condition, FALSE, is_true};
 use drydock_api::fact::Fact;
+use drydock_api::schedule::condition as condition_type;
 use drydock_api::schedule::{DesiredVersion, UpgradeConfig, UpgradeJob};
 use drydock_schedule::config::{
-    NextDecision, PlannedMaintenance, Settings, asked_by, decide, outlook, upgrade_job,
+    NextDecision, PlannedMaintenance, Settings, WRITE_REFUSED, asked_by, decide, outlook, upgrade_job,
 };
 use drydock_schedule::job::condition;
 use drydock_schedule::job::simulation::{Simulation, simulate};
@@ -73,10 +74,14 @@ impl Run {
     fn existing(cluster: &ObservedCluster, job: &UpgradeJob, is_beside: bool) -> Self {
         let start = job.spec.start_after.0;
         let simulation = simulate(cluster.observe(job.clone(), cluster.now.max(start)));
+        let asks_for_none = match job.spec.desired_version {
+            Some(_) => None,
+            None => Some("the UpgradeJob asks for no release"),
+        };
         Self {
             start: Some(start),
             version: job.spec.desired_version.clone(),
-            would: Would::simulated(&simulation, job.spec.desired_version.is_some()),
+            would: Would::simulated(&simulation, asks_for_none),
             stage: Stage::Job {
                 job: Box::new(job.clone()),
                 is_beside,
@@ -121,7 +126,10 @@ impl Run {
         let simulation = simulate(cluster.observe(job, cluster.now.max(start)));
         let would = match &maintenance.left_out {
             Some(by) => Would::left_out(by),
-            None => Would::simulated(&simulation, version.is_some()),
+            None => {
+                let none_available = version.is_none().then_some("no update is available");
+                Would::simulated(&simulation, none_available)
+            }
         };
         Self {
             version,
@@ -191,10 +199,30 @@ fn next(cluster: &ObservedCluster, config: &UpgradeConfig, after: Option<&Upgrad
     let Some(first) = outlook.maintenances.into_iter().next() else {
         return not_run(&NextDecision::Never);
     };
-    match unread(cluster) {
-        Some(why) => Run::without_job(Some(first.start), Would::NotKnown(why)),
-        None => Run::planned(cluster, config, &outlook.settings, first, after),
+    if let Some(why) = unread(cluster) {
+        return Run::without_job(Some(first.start), Would::NotKnown(why));
     }
+    let refused = refusal(config).filter(|_| after.is_none() && first.left_out.is_none());
+    let run = Run::planned(cluster, config, &outlook.settings, first, after);
+    match refused {
+        Some(refused) => Run {
+            would: Would::NotRun {
+                reason: WRITE_REFUSED,
+                message: refused.message.clone(),
+            },
+            simulation: None,
+            ..run
+        },
+        None => run,
+    }
+}
+
+/// What the API server has said of the last UpgradeJob that the agent was to create by this spec: the next would fare no better.
+fn refusal(config: &UpgradeConfig) -> Option<&Condition> {
+    let conditions = config.status.as_ref()?.conditions.as_deref()?;
+    let ready = conditions::find(conditions, condition_type::READY)?;
+    let is_refused = ready.reason == WRITE_REFUSED && ready.status == FALSE;
+    (is_refused && ready.observed_generation == config.metadata.generation).then_some(ready)
 }
 
 /// Why nothing can be said about any run.

@@ -129,7 +129,10 @@ impl Manual {
     fn would(&self) -> String {
         match &self.simulation.outcome {
             Outcome::AsksFor(release) => format!("ask the cluster for {}", versions::name(release)),
-            _ => Would::simulated(&self.simulation, self.job.spec.desired_version.is_some()).to_string(),
+            _ => {
+                let has_none = self.job.spec.desired_version.is_none();
+                Would::simulated(&self.simulation, has_none.then_some("no update is available")).to_string()
+            }
         }
     }
 }

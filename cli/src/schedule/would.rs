@@ -11,8 +11,8 @@ use drydock_schedule::job::simulation::{Outcome, Simulation, listed};
 pub enum Would {
     /// It would upgrade the cluster.
     Start,
-    /// It would run hooks only: there is no update.
-    RunHooks,
+    /// It would run hooks only, for this reason.
+    RunHooks(&'static str),
     /// An UpgradeJob runs, and goes on.
     GoOn(String),
     /// It would be left out, because the schedule is suspended.
@@ -53,7 +53,7 @@ impl Would {
     pub fn reason(&self) -> &str {
         match self {
             Self::Start => "Start",
-            Self::RunHooks => "RunHooks",
+            Self::RunHooks(_) => "RunHooks",
             Self::GoOn(_) => "GoOn",
             Self::BeSuspended => "Suspended",
             Self::BeLeftOut(_) => "SuspensionWindow",
@@ -73,9 +73,9 @@ impl Would {
         }
     }
 
-    /// What an UpgradeJob comes to.
-    pub fn simulated(simulation: &Simulation, has_target: bool) -> Self {
-        let begins = if has_target { Self::Start } else { Self::RunHooks };
+    /// What an UpgradeJob comes to that asks for a release, or runs hooks only for a reason.
+    pub fn simulated(simulation: &Simulation, hooks_only: Option<&'static str>) -> Self {
+        let begins = hooks_only.map_or(Self::Start, Self::RunHooks);
         match &simulation.outcome {
             Outcome::NotYet { .. } | Outcome::AsksFor(_) => begins,
             Outcome::Ends(end) if end.reason == JobReason::Skipped.name() => {
@@ -105,7 +105,7 @@ impl fmt::Display for Would {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start => write!(formatter, "start"),
-            Self::RunHooks => write!(formatter, "run hooks only: no update is available"),
+            Self::RunHooks(why) => write!(formatter, "run hooks only: {why}"),
             Self::GoOn(how) => write!(formatter, "go on: {how}"),
             Self::BeSuspended => write!(formatter, "be left out: {}", LeftOut::BySchedule),
             Self::BeLeftOut(why) => write!(formatter, "be left out: {why}"),

@@ -32,7 +32,7 @@ pub use next::{LeftOut, NextDecision};
 pub use origin::SearchOrigin;
 pub use outlook::{DecisionSpan, Outlook, PlannedMaintenance, outlook};
 pub use settings::{InvalidConfig, Settings};
-pub use status::refused;
+pub use status::{WRITE_REFUSED, refused};
 
 /// What is seen of an UpgradeConfig and of what it depends on.
 ///

@@ -52,6 +52,9 @@ pub(super) fn status(
     status
 }
 
+/// The reason of `Ready` where the API server refuses an UpgradeJob.
+pub const WRITE_REFUSED: &str = "WriteRefused";
+
 /// The status where the server refuses the UpgradeJob of the maintenance at `start`, in these words. Nothing has been decided yet: it is tried again
 /// until the maintenance has been missed.
 pub fn refused(config: &UpgradeConfig, start: Timestamp, why: &str, now: Timestamp) -> UpgradeConfigStatus {
@@ -61,7 +64,7 @@ pub fn refused(config: &UpgradeConfig, start: Timestamp, why: &str, now: Timesta
     let wanted = DesiredCondition {
         type_: condition::READY,
         status: FALSE,
-        reason: "WriteRefused",
+        reason: WRITE_REFUSED,
         message: &format!("the UpgradeJob of the maintenance at {start} cannot be created: {why}"),
         observed_generation: config.metadata.generation,
     };

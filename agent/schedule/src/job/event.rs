@@ -123,3 +123,22 @@ pub struct JobEvent {
     /// The same for people.
     pub message: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use drydock_api::schedule::UpgradeJob;
+    use kube::CustomResourceExt;
+
+    use super::*;
+
+    /// Who asks for an event that is never sent waits for ever.
+    #[test]
+    fn the_definition_accepts_the_events_that_are_notified_and_no_others() {
+        let definition = serde_json::to_string(&UpgradeJob::crd()).unwrap();
+        let rule = definition.split("event in [").nth(1).unwrap();
+        let accepted: Vec<&str> = rule.split(']').next().unwrap().split(", ").collect();
+        let notified = JobStep::ALL.into_iter().filter(|step| step.is_notified());
+        let notified: Vec<String> = notified.map(|step| format!("'{}'", step.name())).collect();
+        assert_eq!(accepted, notified);
+    }
+}

@@ -256,7 +256,7 @@ fn record(
         pools => format!("; paused as well: {}", described(pass, pools)),
     };
     if !kept.is_empty() {
-        let names = names(kept.iter().copied());
+        let names = with_times(pass, kept);
         let hooks = hooks::running_for(&pass.tracker, HookEvent::MachineConfigPoolUnpause);
         let hooks = hooks.map_or_else(String::new, |hooks| format!("; hooks have not ended: {hooks}"));
         let message = format!("paused to be upgraded later: {names}{hooks}{others}");
@@ -273,6 +273,19 @@ fn record(
         let message = format!("the UpgradeJob pauses no machine config pool at present{others}");
         pass.set(type_, false, JobReason::DelaySet, &message);
     }
+}
+
+/// Names of pools that this UpgradeJob delays, with the time from which on each is upgraded.
+fn with_times(pass: &Pass<'_>, pools: &[&MachineConfigPool]) -> String {
+    let named = |pool: &&MachineConfigPool| {
+        let name = pool.name_any();
+        match pass.settings.delay_of(pool.labels()) {
+            Some((until, _)) if until > pass.now() => format!("{name} from {until} on"),
+            _ => name,
+        }
+    };
+    let names: BTreeSet<String> = pools.iter().map(named).collect();
+    Vec::from_iter(names).join(", ")
 }
 
 /// The pools that are not paused and not updated.
@@ -325,6 +338,9 @@ fn described(pass: &Pass<'_>, pools: &[&MachineConfigPool]) -> String {
                     "{} (by UpgradeJob {by}, which has failed: unpause it)",
                     pool.name_any()
                 )
+            }
+            Some(by) if is_own(pass, pool) => {
+                format!("{} (by UpgradeJob {by})", with_times(pass, &[pool]))
             }
             Some(by) => format!("{} (by UpgradeJob {by})", pool.name_any()),
             None => format!("{} (not by an UpgradeJob: unpause it)", pool.name_any()),

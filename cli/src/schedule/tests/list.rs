@@ -101,6 +101,16 @@ fn what_would_come_of_the_next_run_is_what_the_agent_would_decide() {
             "InvalidLocation: not run: spec.schedule: location \"Mars/Olympus\" is no time zone: write an IANA name such as Europe/Zurich, or Local",
         ),
         (
+            with(|cluster| {
+                let ready = json!([{
+                    "type": "Ready", "status": "False", "reason": "WriteRefused", "lastTransitionTime": "2026-01-01T00:00:00Z",
+                    "message": "the UpgradeJob of the maintenance at X cannot be created: its labels are no labels",
+                }]);
+                cluster.configs[1].status.get_or_insert_default().conditions = Some(read(ready));
+            }),
+            "WriteRefused: not run: the UpgradeJob of the maintenance at X cannot be created: its labels are no labels",
+        ),
+        (
             with(|cluster| cluster.jobs = unread()),
             "NotKnown: not known: UpgradeJobs are not read: you may not",
         ),

@@ -175,3 +175,36 @@ async fn a_job_beside_the_schedule_changes_nothing_for_it_and_is_deleted_with_th
     assert!(job_names(client).await.is_empty());
     spoke.fleet.shut_down().await.unwrap();
 }
+
+/// The maintenance is not lost without a word.
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_job_of_somebody_else_with_the_same_name_is_named() {
+    let spoke = spoke().await;
+    let (client, clock) = (&spoke.client, &spoke.fleet.clock);
+    let version = spoke.version().await.unwrap();
+    let available = version.status.unwrap().available_updates;
+    let versions = available.iter().filter_map(|release| release.version.clone());
+    let highest = versions.max_by_key(|version| semver::Version::parse(version).unwrap());
+    let unix = at(TUESDAY).as_second();
+    let name = format!("nights-{}-{unix}", highest.unwrap().replace('.', "-"));
+    create_job(client, &name, job_at("2027-01-05T09:00:00Z")).await;
+    create(client, "nights", weekly()).await;
+    until(clock, "2026-01-06T18:05:00Z").await;
+    let ready = condition(client, "nights", "Ready").await.unwrap();
+    assert_eq!(ready.reason, "WriteRefused");
+    assert!(
+        ready.message.contains("there is another of this name"),
+        "{}",
+        ready.message
+    );
+    assert_eq!(last_scheduled(client, "nights").await, None);
+    jobs(client)
+        .delete(&name, &kube::api::DeleteParams::default())
+        .await
+        .unwrap();
+    until(clock, "2026-01-06T18:50:00Z").await;
+    let own = jobs(client).get(&name).await.unwrap();
+    assert_eq!(own.owner_references()[0].name, "nights");
+    assert_eq!(last_scheduled(client, "nights").await, Some(at(TUESDAY)));
+    spoke.fleet.shut_down().await.unwrap();
+}

@@ -135,3 +135,18 @@ async fn an_address_that_is_missing_or_not_secret_holds_up_nothing_and_is_given_
     assert_eq!(asked.count(), 0);
     spoke.fleet.shut_down().await.unwrap();
 }
+
+/// Nobody reads the agent's log: that a receiver gets nothing is said where the UpgradeJob is.
+#[tokio::test(start_paused = true)]
+async fn a_receiver_that_cannot_be_reached_is_named_once_by_an_event() {
+    let receiver = Receiver::refusing(0);
+    let spoke = with_receiver(&receiver).await;
+    let client = &spoke.client;
+    let mut spec = job_at("2026-01-05T09:00:00Z");
+    spec["config"]["notifications"] = receivers();
+    spec["config"]["notifications"][0]["webhook"]["urlSecretRef"]["key"] = json!("lost");
+    create_job(client, "one", spec).await;
+    assert_eq!(ended(client, "one").await.0, "Succeeded");
+    assert_eq!(events(&spoke, "NotificationNotSent").await, 1);
+    spoke.fleet.shut_down().await.unwrap();
+}

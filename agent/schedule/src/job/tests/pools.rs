@@ -212,7 +212,10 @@ fn pools_that_a_person_has_paused_are_named_beside_those_that_are_delayed() {
     world.set_paused("infra", true);
     world.settle("j");
     let paused = world.message("j", "MachineConfigPoolsPaused");
-    assert!(paused.contains("paused to be upgraded later: worker"), "{paused}");
+    assert!(
+        paused.contains("paused to be upgraded later: worker from 2026-"),
+        "{paused}"
+    );
     assert!(paused.contains("infra (not by an UpgradeJob"), "{paused}");
 }
 
