@@ -155,7 +155,12 @@ fn observed(work: &Work, feedback: &VersionFeedback, target: &Target) -> Progres
     }
     match shows(feedback, target) {
         Shows::Target | Shows::Newer if feedback.state == Some(UpdateState::Completed) => Progress::WasThere,
-        Shows::Target | Shows::Newer => under_way(feedback),
+        Shows::Target => under_way(feedback),
+        // Somebody else's, past the target: about the share that is done of it nobody has asked.
+        Shows::Newer => feedback.version.as_ref().map_or_else(
+            || under_way(feedback),
+            |version| initialized(Reason::UpgradeInProgress(version.to_string().into())),
+        ),
         Shows::WrongImage(_) | Shows::Other => Progress::Enforce,
     }
 }
