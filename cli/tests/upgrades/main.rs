@@ -239,3 +239,42 @@ fn what_acts_on_a_terminal_is_refused_before_an_error_quotes_it() {
         assert!(!why.contains(['\u{1b}', '\u{202e}']), "{why:?}");
     }
 }
+
+/// Of two clusters the target is not recommended to one: it is held until somebody accepts that.
+#[tokio::test]
+async fn what_holds_clusters_is_listed_and_accepted() {
+    let sandbox = Sandbox::start(&["--speed", "100000", "--clusters", "2", "--fault", "dev2=F7"]);
+    let mut upgrade = spring(false);
+    upgrade["spec"]["preChecks"] = serde_json::json!({"mode": "Require"});
+    sandbox.create(upgrade).await;
+    let held = until(&sandbox, &["pre-checks", "spring"], "not recommended").await;
+    assert!(
+        held.contains("1 cluster has findings that are not accepted"),
+        "{held}"
+    );
+    let of_one = sandbox.prints(&["pre-checks", "spring", "--cluster", "dev2", "-o", "json"]);
+    let of_one: Value = serde_json::from_str(&of_one).unwrap();
+    let finding = of_one["findings"]
+        .as_array()
+        .and_then(|findings| findings.iter().find(|finding| finding["uuid"].is_string()))
+        .unwrap_or_else(|| panic!("{of_one:#}"));
+    let uuid = finding["uuid"].as_str().unwrap();
+    let unknown = sandbox.refuses(&["accept", "spring", "no-such-finding", "--reason", "known"]);
+    assert!(unknown.contains("no-such-finding"), "{unknown}");
+    let accepted = sandbox.prints(&["accept", "spring", uuid, "--reason", "it does not apply here"]);
+    assert!(accepted.contains("spring"), "{accepted}");
+    until(&sandbox, &["status", "spring"], "2 complete").await;
+}
+
+/// What a command prints as soon as that has these words.
+async fn until(sandbox: &Sandbox, arguments: &[&str], words: &str) -> String {
+    let mut printed = String::new();
+    for _ in 0..300 {
+        printed = sandbox.prints(arguments);
+        if printed.contains(words) {
+            return printed;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("{arguments:?} never prints {words:?}: {printed}");
+}
