@@ -1,0 +1,87 @@
+// Requests to the server of this page, and what their failures mean.
+
+import { token } from './token';
+import type { ClusterDetail, Forecast, HistoryRow, Session, Snapshot, UpgradeDetail } from './types';
+
+export class ApiError extends Error {
+  constructor(
+    /** The HTTP status; 0 if there was no answer. */
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** What listens for an expired token: it concerns the whole page, whoever asked. */
+let onExpired: () => void = () => {};
+
+export function whenTokenExpires(listener: () => void): void {
+  onExpired = listener;
+}
+
+/** Sends a request; resolves with the response if its status is 200 to 299. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  const bearer = token();
+  if (bearer !== null) headers.set('Authorization', `Bearer ${bearer}`);
+  let response: Response;
+  try {
+    response = await fetch(`api/${path}`, { ...init, headers, cache: 'no-store', redirect: 'error' });
+  } catch (cause) {
+    if (init.signal?.aborted) throw cause;
+    throw new ApiError(0, 'the server does not answer');
+  }
+  if (response.ok) return response;
+  if (response.status === 401) onExpired();
+  throw new ApiError(response.status, await words(response));
+}
+
+async function words(response: Response): Promise<string> {
+  try {
+    const body: unknown = await response.json();
+    if (body !== null && typeof body === 'object' && 'error' in body) return String(body.error).slice(0, 2000);
+  } catch {
+    // Not JSON: a proxy's own page. Its status says enough.
+  }
+  return response.status === 401 ? 'the token has expired' : `the server answers ${response.status}`;
+}
+
+async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const response = await request(path, signal ? { signal } : {});
+  return (await response.json()) as T;
+}
+
+async function post<T>(path: string, body: unknown): Promise<T> {
+  const response = await request(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return (await response.json()) as T;
+}
+
+/** `NAMESPACE/NAME` as a part of a path. */
+function path(key: string): string {
+  return key.split('/').map(encodeURIComponent).join('/');
+}
+
+export interface Done {
+  done: string;
+}
+
+export const api = {
+  session: () => get<Session>('session'),
+  snapshot: (signal?: AbortSignal) => get<Snapshot>('snapshot', signal),
+  upgrade: (key: string, signal?: AbortSignal) => get<UpgradeDetail>(`upgrades/${path(key)}`, signal),
+  forecast: (key: string, signal?: AbortSignal) => get<Forecast>(`upgrades/${path(key)}/forecast`, signal),
+  pause: (key: string) => post<Done>(`upgrades/${path(key)}/pause`, {}),
+  resume: (key: string) => post<Done>(`upgrades/${path(key)}/resume`, {}),
+  retry: (key: string, cluster?: string) => post<Done>(`upgrades/${path(key)}/retry`, cluster ? { cluster } : {}),
+  accept: (key: string, body: { finding: string; reason: string; until?: number }) =>
+    post<Done>(`upgrades/${path(key)}/accept`, body),
+  plan: (body: { yaml: string; compare?: string }) => post<{ plans: Forecast[] }>('plan', body),
+  apply: (yaml: string) => post<Done>('apply', { yaml }),
+  history: (signal?: AbortSignal) => get<{ rows: HistoryRow[] }>('history', signal),
+  cluster: (name: string, signal?: AbortSignal) => get<ClusterDetail>(`clusters/${encodeURIComponent(name)}`, signal),
+};

@@ -1,0 +1,61 @@
+// The whole fleet: a cell or a line for each cluster, and above them how far each upgrade is.
+
+import { useMemo } from 'preact/hooks';
+import type { FilterColumn, FleetQuery } from '../url/route';
+import { refine } from '../url/use-route';
+import { useFleet, useStatus, useTick } from '../ui/use-app';
+import { Spinner } from '../ui/parts';
+import { count } from '../words/text';
+import { coloring } from './coloring';
+import { Cells } from './cells';
+import { filterRows } from './filter';
+import { Legend } from './legend';
+import { FleetTable } from './fleet-table';
+import { FleetToolbar } from './toolbar';
+import { UpgradeSummaries } from './upgrade-summaries';
+
+export function FleetPage({ query }: { query: FleetQuery }) {
+  const app = useStatus();
+  const generation = useFleet();
+  // Windows open and usual times pass while nothing else changes.
+  useTick(30_000);
+  const now = app.clock.now();
+  const minute = Math.floor(now / 30);
+  const table = app.fleet.clusters;
+  const filtered = useMemo(() => filterRows(table, query, now), [generation, minute, query.text, query.labels, JSON.stringify(query.only)]);
+  const colors = useMemo(() => coloring(table, filtered.rows, query.color, now), [filtered, query.color]);
+  if (app.fleet.revision === undefined) {
+    return (
+      <>
+        <h1 class="visually-hidden">Fleet</h1>
+        {app.connection.is === 'loading' && <Spinner label="Loading the fleet…" />}
+      </>
+    );
+  }
+  const toggle = (column: FilterColumn, value: string) => {
+    const only = { ...query.only };
+    if (only[column] === value) delete only[column];
+    else only[column] = value;
+    refine({ ...query, only });
+  };
+  const total = table.length;
+  const shown = filtered.rows.length;
+  return (
+    <>
+      <h1 class="visually-hidden">Fleet</h1>
+      <UpgradeSummaries />
+      <FleetToolbar query={query} error={filtered.error} />
+      <p class="counted" role="status">
+        {shown === total ? `${count(total)} clusters` : `${count(shown)} of ${count(total)} clusters`}
+      </p>
+      <Legend entries={colors.legend} mode={query.color} only={query.only[query.color]} onPick={(value) => toggle(query.color, value)} />
+      {query.view === 'table' ? (
+        <FleetTable rows={filtered.rows} query={query} generation={generation} />
+      ) : (
+        <Cells rows={filtered.rows} slots={colors.slots} generation={generation} />
+      )}
+      {total === 0 && <p class="empty">The hub has no managed clusters, or none that you may see.</p>}
+      {total > 0 && shown === 0 && <p class="empty">No cluster matches the filter.</p>}
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+// The same clusters as a table. Only the lines that are in view are in the document.
+
+import { useMemo } from 'preact/hooks';
+import type { FleetQuery } from '../url/route';
+import { refine } from '../url/use-route';
+import { useApp } from '../ui/use-app';
+import { ClusterLink, LevelLabel, Reason, StateLabel, Text } from '../ui/parts';
+import { type Column, VirtualTable } from '../ui/virtual-table';
+import { sentence } from '../words/sentence';
+import { moment } from '../words/time';
+import { sortRows } from './sort';
+
+const COLUMNS: Column[] = [
+  { id: 'name', label: 'Cluster', sortable: true },
+  { id: 'state', label: 'State', sortable: true },
+  { id: 'reason', label: 'Reason', sortable: true },
+  { id: 'message', label: 'What it waits for', wide: true },
+  { id: 'since', label: 'Since', sortable: true },
+  { id: 'normalUntil', label: 'Normal until', sortable: true },
+  { id: 'todo', label: 'What to do', wide: true },
+  { id: 'version', label: 'Version', sortable: true },
+  { id: 'upgrade', label: 'Upgrade', sortable: true },
+  { id: 'finding', label: 'Finding', sortable: true },
+];
+
+export function FleetTable({ rows, query, generation }: { rows: Uint32Array; query: FleetQuery; generation: number }) {
+  const app = useApp();
+  const table = app.fleet.clusters;
+  const sorted = useMemo(() => sortRows(table, rows, query.sort, query.descending), [rows, query.sort, query.descending, generation]);
+  const now = app.clock.now();
+  const cells = (line: number) => {
+    const cluster = table.read(sorted[line] as number);
+    const said = sentence(cluster, now);
+    return [
+      <ClusterLink name={cluster.name} />,
+      <StateLabel state={cluster.state} />,
+      <Reason reason={cluster.reason} state={cluster.state} />,
+      <Text of={said.what} />,
+      cluster.since ? moment(cluster.since, now) : '',
+      cluster.normalUntil ? <span class={said.late ? 'late' : ''}>{moment(cluster.normalUntil, now)}{said.late && ', late'}</span> : '',
+      <Text of={said.todo} />,
+      <Text of={cluster.version} limit={63} />,
+      <Text of={cluster.upgrade} limit={127} />,
+      cluster.finding ? <LevelLabel level={cluster.finding} /> : '',
+    ];
+  };
+  return (
+    <VirtualTable
+      label="Clusters"
+      columns={COLUMNS}
+      count={sorted.length}
+      cells={cells}
+      keyOf={(line) => table.name[sorted[line] as number] as string}
+      sort={query.sort}
+      descending={query.descending}
+      onSort={(sort) => refine({ ...query, sort, descending: query.sort === sort && !query.descending })}
+    />
+  );
+}

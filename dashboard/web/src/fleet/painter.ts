@@ -1,0 +1,178 @@
+// Draws the cells. Nothing is drawn while nothing changes, and of a change only the cells that look different now.
+
+import { printable } from '../words/text';
+import { SLOTS } from './color-modes';
+import type { Layout } from './layout';
+
+/** Marks on a cell, as bits: so that color is not all that tells. */
+export const MARK = { late: 1, failed: 2, unavailable: 4, canary: 8 } as const;
+
+export interface Picture {
+  layout: Layout;
+  /** The row of each cell. */
+  rows: Uint32Array;
+  /** The color of each row, an index into SLOTS. */
+  slots: Uint8Array;
+  /** The marks of each row. */
+  marks: Uint8Array;
+  name(row: number): string;
+}
+
+export class Painter {
+  private readonly context: CanvasRenderingContext2D;
+  private colors: string[] = [];
+  private ink = { dark: '#000', light: '#fff', text: '#000', mark: '#000', tile: '#fff' };
+  private drawn: Uint16Array | undefined;
+  private ratio = 1;
+
+  constructor(private readonly canvas: HTMLCanvasElement) {
+    // Opaque, so that the browser need not blend it.
+    this.context = canvas.getContext('2d', { alpha: false }) as CanvasRenderingContext2D;
+    this.readColors();
+  }
+
+  /** Reads the colors of the theme; everything is drawn anew then. */
+  readColors(): void {
+    const style = getComputedStyle(this.canvas);
+    const read = (name: string) => style.getPropertyValue(`--fleet-${name}`).trim();
+    this.colors = SLOTS.map(read);
+    this.ink = {
+      dark: read('ground'),
+      light: read('ground'),
+      text: read('text'),
+      mark: read('mark'),
+      tile: read('tile'),
+    };
+    this.drawn = undefined;
+  }
+
+  resize(layout: Layout): void {
+    this.ratio = devicePixelRatio || 1;
+    const width = Math.max(1, Math.round(layout.width * this.ratio));
+    const height = Math.max(1, Math.round(layout.height * this.ratio));
+    if (this.canvas.width !== width || this.canvas.height !== height) {
+      this.canvas.width = width;
+      this.canvas.height = height;
+    }
+    this.canvas.style.width = `${layout.width}px`;
+    this.canvas.style.height = `${layout.height}px`;
+    this.drawn = undefined;
+  }
+
+  draw(picture: Picture): void {
+    if (picture.layout.named) this.tiles(picture);
+    else this.squares(picture);
+  }
+
+  private clear(): void {
+    this.context.setTransform(1, 0, 0, 1, 0, 0);
+    this.context.fillStyle = this.ink.dark;
+    this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
+  }
+
+  private squares({ layout, rows, slots, marks }: Picture): void {
+    if (this.drawn?.length !== rows.length) {
+      this.clear();
+      // No cell looks like this.
+      this.drawn = new Uint16Array(rows.length).fill(0xffff);
+    }
+    const drawn = this.drawn;
+    const cells: number[][] = SLOTS.map(() => []);
+    for (let cell = 0; cell < rows.length; cell++) {
+      const row = rows[cell] as number;
+      const look = (slots[row] as number) | ((marks[row] as number) << 8);
+      if (drawn[cell] === look) continue;
+      drawn[cell] = look;
+      cells[slots[row] as number]?.push(cell);
+    }
+    const { context, ratio } = this;
+    const size = layout.stepX - layout.gap;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    // By color: to change the color is what costs.
+    cells.forEach((list, slot) => {
+      if (list.length === 0) return;
+      context.fillStyle = this.colors[slot] as string;
+      for (const cell of list) {
+        const x = Math.round((cell % layout.columns) * layout.stepX * ratio);
+        const y = Math.round(Math.floor(cell / layout.columns) * layout.stepY * ratio);
+        context.fillRect(x, y, Math.round(size * ratio), Math.round(size * ratio));
+      }
+    });
+    for (const list of cells) {
+      for (const cell of list) {
+        const mark = marks[rows[cell] as number] as number;
+        if (mark !== 0) this.mark(mark, (cell % layout.columns) * layout.stepX, Math.floor(cell / layout.columns) * layout.stepY, size);
+      }
+    }
+  }
+
+  /** A cross for failed, a corner for late, a hole for not available, a dot for a canary. */
+  private mark(mark: number, x: number, y: number, size: number): void {
+    const { context } = this;
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    if (mark & MARK.failed && size >= 5) {
+      context.strokeStyle = this.ink.dark;
+      context.lineWidth = Math.max(1, size / 9);
+      const inset = size * 0.25;
+      context.beginPath();
+      context.moveTo(x + inset, y + inset);
+      context.lineTo(x + size - inset, y + size - inset);
+      context.moveTo(x + size - inset, y + inset);
+      context.lineTo(x + inset, y + size - inset);
+      context.stroke();
+    }
+    if (mark & MARK.unavailable) {
+      const inset = Math.max(1, Math.round(size * 0.3));
+      context.fillStyle = this.ink.dark;
+      context.fillRect(x + inset, y + inset, size - 2 * inset, size - 2 * inset);
+    }
+    if (mark & MARK.late) {
+      context.fillStyle = this.ink.mark;
+      context.beginPath();
+      context.moveTo(x + size * 0.4, y);
+      context.lineTo(x + size, y);
+      context.lineTo(x + size, y + size * 0.6);
+      context.fill();
+    }
+    if (mark & MARK.canary && size >= 12) {
+      context.fillStyle = this.ink.dark;
+      context.beginPath();
+      context.arc(x + size * 0.24, y + size * 0.76, Math.max(1.5, size * 0.11), 0, 2 * Math.PI);
+      context.fill();
+    }
+  }
+
+  private tiles({ layout, rows, slots, marks, name }: Picture): void {
+    this.clear();
+    const { context, ratio } = this;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const width = layout.stepX - layout.gap;
+    const height = layout.stepY - layout.gap;
+    context.font = '13px system-ui, sans-serif';
+    context.textBaseline = 'middle';
+    rows.forEach((row, cell) => {
+      const x = (cell % layout.columns) * layout.stepX;
+      const y = Math.floor(cell / layout.columns) * layout.stepY;
+      context.fillStyle = this.ink.tile;
+      context.beginPath();
+      context.roundRect(x, y, width, height, 6);
+      context.fill();
+      context.fillStyle = this.colors[slots[row] as number] as string;
+      context.beginPath();
+      context.roundRect(x + 8, y + height / 2 - 8, 16, 16, 3);
+      context.fill();
+      if (marks[row]) this.mark(marks[row] as number, x + 8, y + height / 2 - 8, 16);
+      context.fillStyle = this.ink.text;
+      context.fillText(this.fit(name(row), width - 40), x + 32, y + height / 2 + 1);
+    });
+    this.drawn = undefined;
+  }
+
+  /** As much of a name as there is room for. */
+  private fit(name: string, width: number): string {
+    let text = printable(name, 63);
+    if (this.context.measureText(text).width <= width) return text;
+    while (text.length > 1 && this.context.measureText(`${text}…`).width > width) text = text.slice(0, -1);
+    return `${text}…`;
+  }
+}

@@ -1,0 +1,88 @@
+import { createContext } from 'preact';
+import { useContext, useEffect, useReducer, useRef, useState } from 'preact/hooks';
+import { ApiError } from '../api/client';
+import type { App } from '../app';
+
+export const AppContext = createContext<App | undefined>(undefined);
+
+export function useApp(): App {
+  const app = useContext(AppContext);
+  if (!app) throw new Error('there is no App above this component');
+  return app;
+}
+
+/** Renders anew when session or connection change. */
+export function useStatus(): App {
+  const app = useApp();
+  const [, renew] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => app.subscribe(() => renew(undefined)), [app]);
+  return app;
+}
+
+/** Renders anew when the fleet changes, at most once a frame; gives a number that is another one after each change. */
+export function useFleet(): number {
+  const app = useApp();
+  const [generation, set] = useState(app.fleet.generation);
+  useEffect(() => {
+    let frame = 0;
+    const show = () => {
+      frame = 0;
+      set(app.fleet.generation);
+    };
+    show();
+    const stop = app.onFleet(() => {
+      if (frame === 0) frame = requestAnimationFrame(show);
+    });
+    return () => {
+      stop();
+      cancelAnimationFrame(frame);
+    };
+  }, [app]);
+  return generation;
+}
+
+/** Renders anew every so often: for texts that say how long ago something was. Asks the server nothing. */
+export function useTick(milliseconds: number): void {
+  const [, renew] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => {
+    const timer = setInterval(() => renew(undefined), milliseconds);
+    return () => clearInterval(timer);
+  }, [milliseconds]);
+}
+
+export interface Loaded<T> {
+  value?: T;
+  error?: string;
+  loading: boolean;
+  reload(): void;
+}
+
+/** Loads what belongs to a key, and again when `renew` differs: at most every two seconds, so that a busy fleet asks little. */
+export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>, renew: unknown = 0, pause = 2000): Loaded<T> {
+  const [state, set] = useState<{ key: string; value?: T; error?: string; loading: boolean }>({ key, loading: true });
+  const [asked, ask] = useReducer((count: number) => count + 1, 0);
+  const last = useRef({ key: '', at: 0 });
+  useEffect(() => {
+    const stop = new AbortController();
+    const wait = last.current.key === key ? Math.max(0, last.current.at + pause - performance.now()) : 0;
+    const timer = setTimeout(async () => {
+      last.current = { key, at: performance.now() };
+      set((before) => (before.key === key ? { ...before, loading: true } : { key, loading: true }));
+      try {
+        const value = await load(stop.signal);
+        if (!stop.signal.aborted) set({ key, value, loading: false });
+      } catch (cause) {
+        if (stop.signal.aborted) return;
+        const error = cause instanceof ApiError ? cause.message : 'the answer cannot be read';
+        set((before) => ({ ...(before.key === key ? before : { key }), error, loading: false }));
+      }
+    }, wait);
+    return () => {
+      clearTimeout(timer);
+      // An answer that is on its way to the same question is still of use.
+      if (last.current.key !== key) stop.abort();
+    };
+  }, [key, renew, asked]);
+  const { key: _of, ...shown } = state.key === key ? state : { key, loading: true };
+  return { ...shown, reload: () => ask(undefined) };
+}

@@ -1,0 +1,108 @@
+// A table of thousands of lines, of which the document has those in view. All lines are of one height.
+
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+export interface Column {
+  id: string;
+  label: string;
+  sortable?: boolean;
+  /** Has what room is left. */
+  wide?: boolean;
+  /** Numbers, to the right. */
+  number?: boolean;
+}
+
+/** As in the style sheet. */
+const LINE = 36;
+const SPARE = 8;
+
+export function VirtualTable(props: {
+  label: string;
+  columns: Column[];
+  count: number;
+  cells: (line: number) => ComponentChildren[];
+  keyOf: (line: number) => string;
+  sort?: string;
+  descending?: boolean;
+  onSort?: (column: string) => void;
+}) {
+  const area = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  useLayoutEffect(() => {
+    const element = area.current as HTMLElement;
+    const measure = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    element.addEventListener('scroll', measure, { passive: true });
+    measure();
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', measure);
+    };
+  }, []);
+  const top = Math.min(view.top, Math.max(0, props.count * LINE - view.height));
+  const first = Math.max(0, Math.floor(top / LINE) - SPARE);
+  const last = Math.min(props.count, Math.ceil((top + view.height) / LINE) + SPARE);
+  const lines = [];
+  for (let line = first; line < last; line++) lines.push(line);
+  return (
+    <div class="table-area" ref={area} tabIndex={0} role="region" aria-label={props.label}>
+      <table class="pf-v6-c-table pf-m-compact virtual" aria-rowcount={props.count + 1}>
+        <caption class="visually-hidden">{props.label}</caption>
+        <thead class="pf-v6-c-table__thead">
+          <tr class="pf-v6-c-table__tr" aria-rowindex={1}>
+            {props.columns.map((column) => (
+              <Head key={column.id} column={column} sort={props.sort} descending={props.descending} onSort={props.onSort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody class="pf-v6-c-table__tbody">
+          <Spacer height={first * LINE} columns={props.columns.length} />
+          {lines.map((line) => (
+            <tr key={props.keyOf(line)} class="pf-v6-c-table__tr line" aria-rowindex={line + 2}>
+              {props.cells(line).map((cell, i) => (
+                <td key={props.columns[i]?.id} class={`pf-v6-c-table__td ${props.columns[i]?.wide ? 'wide' : ''} ${props.columns[i]?.number ? 'number' : ''}`}>
+                  <div class="cell-text">{cell}</div>
+                </td>
+              ))}
+            </tr>
+          ))}
+          <Spacer height={(props.count - last) * LINE} columns={props.columns.length} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Head(props: { column: Column; sort: string | undefined; descending: boolean | undefined; onSort: ((column: string) => void) | undefined }) {
+  const { column, onSort } = props;
+  const sorted = props.sort === column.id;
+  const order = props.descending ? 'descending' : 'ascending';
+  return (
+    <th scope="col" class={`pf-v6-c-table__th ${column.wide ? 'wide' : ''} ${column.number ? 'number' : ''}`} aria-sort={column.sortable && sorted ? order : undefined}>
+      {column.sortable && onSort ? (
+        <button type="button" class="sort" onClick={() => onSort(column.id)}>
+          {column.label}
+          <span aria-hidden="true">{sorted ? (props.descending ? ' ↓' : ' ↑') : ''}</span>
+        </button>
+      ) : (
+        column.label
+      )}
+    </th>
+  );
+}
+
+/** The height of the lines that are not there. */
+function Spacer({ height, columns }: { height: number; columns: number }) {
+  const row = useRef<HTMLTableRowElement>(null);
+  useLayoutEffect(() => {
+    if (row.current) row.current.style.height = `${height}px`;
+  }, [height]);
+  if (height <= 0) return null;
+  return (
+    <tr class="spacer" ref={row} aria-hidden="true">
+      <td colSpan={columns} />
+    </tr>
+  );
+}
