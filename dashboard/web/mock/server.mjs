@@ -1,11 +1,12 @@
 // Serves the built page and the API that it expects, of a fleet that is made up: to work on the page, and to test it.
 //   node mock/server.mjs --clusters 10000 --seed 1 --port 5180 --speed 20 [--read-only] [--still]
-// Tests misuse it by POST /mock/…: cut, refuse, accept, expire, renew, step, flood, reset, forbid.
+// Tests misuse it by POST /mock/…: cut, refuse, accept, expire, step, reset, forbid, remove, set.
 
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import * as answers from './answers.mjs';
 import { MockFleet } from './fleet.mjs';
 
@@ -16,7 +17,7 @@ const CSP =
 
 /** Starts a server; `port` 0 takes a free one. */
 export async function start({ clusters = 120, seed = 1, port = 0, speed = 20, still = false, readOnly = false } = {}) {
-  const state = { fleet: new MockFleet({ clusters, seed }), readOnly, token: 'mock', refusing: false, forbidden: '', streams: new Set(), changes: [], asked: [] };
+  const state = { fleet: new MockFleet({ clusters, seed }), readOnly, token: 'mock', refusing: false, forbidden: '', streams: new Set(), changes: [], asked: /** @type {string[]} */ ([]) };
   const server = createServer((request, response) => {
     serve(state, request, response).catch((cause) => {
       console.error(cause);
@@ -198,9 +199,12 @@ function file(path, request, response) {
   return createReadStream(packed ? `${where}.gz` : where).pipe(response);
 }
 
+/** Compressed where it is worth it, as the real server does. */
 function json(response, status, value) {
-  response.writeHead(status, { 'Content-Type': 'application/json' });
-  response.end(JSON.stringify(value));
+  const text = JSON.stringify(value);
+  const large = text.length > 10_000;
+  response.writeHead(status, { 'Content-Type': 'application/json', ...(large ? { 'Content-Encoding': 'gzip' } : {}) });
+  response.end(large ? gzipSync(text) : text);
 }
 
 async function body(request) {

@@ -27,24 +27,26 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   if (bearer !== null) headers.set('Authorization', `Bearer ${bearer}`);
   let response: Response;
   try {
-    response = await fetch(`api/${path}`, { ...init, headers, cache: 'no-store', redirect: 'error' });
+    response = await fetch(`api/${path}`, { ...init, headers, cache: 'no-store', redirect: 'manual' });
   } catch (cause) {
     if (init.signal?.aborted) throw cause;
     throw new ApiError(0, 'the server does not answer');
   }
   if (response.ok) return response;
-  if (response.status === 401) onExpired();
-  throw new ApiError(response.status, await words(response));
+  // A proxy that wants the user to sign in again sends them elsewhere.
+  const status = response.type === 'opaqueredirect' ? 401 : response.status;
+  if (status === 401) onExpired();
+  throw new ApiError(status, await words(response, status));
 }
 
-async function words(response: Response): Promise<string> {
+async function words(response: Response, status: number): Promise<string> {
   try {
     const body: unknown = await response.json();
     if (body !== null && typeof body === 'object' && 'error' in body) return String(body.error).slice(0, 2000);
   } catch {
     // Not JSON: a proxy's own page. Its status says enough.
   }
-  return response.status === 401 ? 'the token has expired' : `the server answers ${response.status}`;
+  return status === 401 ? 'the token has expired' : `the server answers ${status}`;
 }
 
 async function get<T>(path: string, signal?: AbortSignal): Promise<T> {

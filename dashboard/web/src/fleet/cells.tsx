@@ -4,10 +4,10 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { go } from '../url/use-route';
 import { useApp } from '../ui/use-app';
 import { useTheme } from '../ui/theme';
-import { isLate, spoken } from '../words/sentence';
+import { isLate, sentence, spoken } from '../words/sentence';
 import { count } from '../words/text';
 import { HoverCard } from './hover-card';
-import { cellAt, layout, neighbor } from './layout';
+import { cellAt, EDGE, layout, neighbor } from './layout';
 import { MARK, Painter } from './painter';
 
 interface Chosen {
@@ -35,7 +35,7 @@ export function Cells({ rows, slots, generation }: { rows: Uint32Array; slots: U
   }, [dark]);
   useLayoutEffect(() => painter.current?.resize(at), [at, room.ratio]);
   useLayoutEffect(() => {
-    painter.current?.draw({ layout: at, rows, slots, marks, name: (row) => table.name[row] ?? '' });
+    painter.current?.draw({ layout: at, rows, slots, marks, name: (row) => table.name[row] ?? '', what: (row) => sentence(table.read(row), app.clock.now()).what });
   }, [at, room.ratio, rows, slots, marks, dark]);
 
   const row = chosen ? table.find(chosen.name) : -1;
@@ -133,7 +133,7 @@ function useRoom(area: { current: HTMLElement | null }): { width: number; height
   useLayoutEffect(() => {
     const element = area.current as HTMLElement;
     const measure = () => {
-      const next = { width: element.clientWidth, height: element.clientHeight, ratio: devicePixelRatio };
+      const next = { width: element.clientWidth - 2 * EDGE, height: element.clientHeight - 2 * EDGE, ratio: devicePixelRatio };
       set((last) => (last.width === next.width && last.height === next.height && last.ratio === next.ratio ? last : next));
     };
     const observer = new ResizeObserver(measure);

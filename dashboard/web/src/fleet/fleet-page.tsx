@@ -23,7 +23,12 @@ export function FleetPage({ query }: { query: FleetQuery }) {
   const minute = Math.floor(now / 30);
   const table = app.fleet.clusters;
   const filtered = useMemo(() => filterRows(table, query, now), [generation, minute, query.text, query.labels, JSON.stringify(query.only)]);
-  const colors = useMemo(() => coloring(table, filtered.rows, query.color, now), [filtered, query.color]);
+  // The legend also counts what its own filter hides: so that one can go from one value to the next.
+  const colors = useMemo(() => {
+    const { [query.color]: _own, ...only } = query.only;
+    const rows = query.only[query.color] === undefined ? filtered.rows : filterRows(table, { ...query, only }, now).rows;
+    return coloring(table, rows, query.color, now);
+  }, [filtered, query.color]);
   if (app.fleet.revision === undefined) {
     return (
       <>

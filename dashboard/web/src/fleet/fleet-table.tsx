@@ -11,16 +11,16 @@ import { moment } from '../words/time';
 import { sortRows } from './sort';
 
 const COLUMNS: Column[] = [
-  { id: 'name', label: 'Cluster', sortable: true },
-  { id: 'state', label: 'State', sortable: true },
-  { id: 'reason', label: 'Reason', sortable: true },
-  { id: 'message', label: 'What it waits for', wide: true },
-  { id: 'since', label: 'Since', sortable: true },
-  { id: 'normalUntil', label: 'Normal until', sortable: true },
-  { id: 'todo', label: 'What to do', wide: true },
-  { id: 'version', label: 'Version', sortable: true },
-  { id: 'upgrade', label: 'Upgrade', sortable: true },
-  { id: 'finding', label: 'Finding', sortable: true },
+  { id: 'name', label: 'Cluster', sortable: true, width: 170 },
+  { id: 'state', label: 'State', sortable: true, width: 124 },
+  { id: 'reason', label: 'Reason', sortable: true, width: 170 },
+  { id: 'message', label: 'What it waits for' },
+  { id: 'since', label: 'Since', sortable: true, width: 130 },
+  { id: 'normalUntil', label: 'Normal until', sortable: true, width: 140 },
+  { id: 'todo', label: 'What to do' },
+  { id: 'version', label: 'Version', sortable: true, width: 90 },
+  { id: 'upgrade', label: 'Upgrade', sortable: true, width: 160 },
+  { id: 'finding', label: 'Finding', sortable: true, width: 96 },
 ];
 
 export function FleetTable({ rows, query, generation }: { rows: Uint32Array; query: FleetQuery; generation: number }) {

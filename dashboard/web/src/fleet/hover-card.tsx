@@ -5,14 +5,14 @@ import type { ClusterRow } from '../store/columns';
 import { useApp } from '../ui/use-app';
 import { LevelLabel, StateLabel, Text } from '../ui/parts';
 import { sentence } from '../words/sentence';
-import type { Layout } from './layout';
+import { EDGE, type Layout } from './layout';
 
 export function HoverCard({ at, cell, cluster, area }: { at: Layout; cell: number; cluster: ClusterRow; area: HTMLElement | null }) {
   const app = useApp();
   const card = useRef<HTMLDivElement>(null);
   const ring = useRef<HTMLDivElement>(null);
-  const x = (cell % at.columns) * at.stepX;
-  const y = Math.floor(cell / at.columns) * at.stepY;
+  const x = (cell % at.columns) * at.stepX + EDGE;
+  const y = Math.floor(cell / at.columns) * at.stepY + EDGE;
   useLayoutEffect(() => {
     const [box, frame] = [card.current, ring.current];
     if (!box || !frame || !area) return;

@@ -1,38 +1,50 @@
 // Where the cells are: as large as the room allows, with their names where there is room for these.
 
+/** Room around the cells for the ring around one of them, as in the style sheet. */
+export const EDGE = 4;
+
+export type Kind = 'squares' | 'names' | 'sentences';
+
 export interface Layout {
   columns: number;
   /** From one cell to the next, in CSS pixels. */
   stepX: number;
   stepY: number;
   gap: number;
-  /** Whether the cells are tiles with names. */
-  named: boolean;
+  /** Squares; tiles with names; or, for a few clusters, tiles with what each waits for. */
+  kind: Kind;
   width: number;
   height: number;
 }
 
-const TILE = { width: 116, lowest: 28, highest: 42, gap: 4 };
+const NAMES = { width: 116, widest: 200, lowest: 28, highest: 42, gap: 4 };
+const SENTENCES = { width: 250, widest: 420, lowest: 58, highest: 58, gap: 8 };
 const LARGEST = 44;
 /** Smaller cells cannot be hit; rather the area scrolls. */
 const SMALLEST = 6;
 
 export function layout(count: number, width: number, height: number): Layout {
-  const tiles = Math.max(1, Math.floor(width / (TILE.width + TILE.gap)));
-  const lines = Math.max(1, Math.ceil(count / tiles));
-  const stepY = Math.min(Math.floor(height / lines), TILE.highest + TILE.gap);
-  if (stepY >= TILE.lowest + TILE.gap) {
-    const stepX = Math.min(Math.floor(width / tiles), 180);
-    return cells(count, Math.max(1, Math.min(Math.floor(width / stepX), count)), stepX, stepY, TILE.gap, true);
-  }
+  const tiles = tiled(count, width, height, SENTENCES, 'sentences') ?? tiled(count, width, height, NAMES, 'names');
+  if (tiles) return tiles;
   let step = LARGEST;
-  while (step > SMALLEST && Math.ceil(count / Math.floor(width / step)) * step > height) step--;
-  return cells(count, Math.max(1, Math.floor(width / step)), step, step, step < 10 ? 1 : 2, false);
+  while (step > SMALLEST && Math.ceil(count / Math.floor((width + 1) / step)) * step > height) step--;
+  return cells(count, Math.max(1, Math.floor((width + 1) / step)), step, step, step < 10 ? 1 : 2, 'squares');
 }
 
-function cells(count: number, columns: number, stepX: number, stepY: number, gap: number, named: boolean): Layout {
+function tiled(count: number, width: number, height: number, tile: typeof NAMES, kind: Kind): Layout | undefined {
+  // The gap after the last column is outside.
+  const most = Math.max(1, Math.floor((width + tile.gap) / (tile.width + tile.gap)));
+  const lines = Math.max(1, Math.ceil(count / most));
+  const stepY = Math.min(Math.floor(height / lines), tile.highest + tile.gap);
+  if (stepY < tile.lowest + tile.gap) return undefined;
+  const stepX = Math.min((width + tile.gap) / most, tile.widest);
+  const columns = Math.max(1, Math.min(Math.floor((width + tile.gap) / stepX + 0.001), count));
+  return cells(count, columns, stepX, stepY, tile.gap, kind);
+}
+
+function cells(count: number, columns: number, stepX: number, stepY: number, gap: number, kind: Kind): Layout {
   const lines = Math.ceil(count / columns);
-  return { columns, stepX, stepY, gap, named, width: columns * stepX, height: lines * stepY };
+  return { columns, stepX, stepY, gap, kind, width: columns * stepX - gap, height: lines * stepY - gap };
 }
 
 /** The cell at a point; -1 where there is none. */

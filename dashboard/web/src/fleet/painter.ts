@@ -16,12 +16,14 @@ export interface Picture {
   /** The marks of each row. */
   marks: Uint8Array;
   name(row: number): string;
+  /** What the cluster waits for. */
+  what(row: number): string;
 }
 
 export class Painter {
   private readonly context: CanvasRenderingContext2D;
   private colors: string[] = [];
-  private ink = { dark: '#000', light: '#fff', text: '#000', mark: '#000', tile: '#fff' };
+  private ink = { ground: '', text: '', quiet: '', mark: '', tile: '' };
   private drawn: Uint16Array | undefined;
   private ratio = 1;
 
@@ -37,9 +39,9 @@ export class Painter {
     const read = (name: string) => style.getPropertyValue(`--fleet-${name}`).trim();
     this.colors = SLOTS.map(read);
     this.ink = {
-      dark: read('ground'),
-      light: read('ground'),
+      ground: read('ground'),
       text: read('text'),
+      quiet: read('quiet'),
       mark: read('mark'),
       tile: read('tile'),
     };
@@ -60,13 +62,13 @@ export class Painter {
   }
 
   draw(picture: Picture): void {
-    if (picture.layout.named) this.tiles(picture);
+    if (picture.layout.kind !== 'squares') this.tiles(picture);
     else this.squares(picture);
   }
 
   private clear(): void {
     this.context.setTransform(1, 0, 0, 1, 0, 0);
-    this.context.fillStyle = this.ink.dark;
+    this.context.fillStyle = this.ink.ground;
     this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
   }
 
@@ -111,7 +113,7 @@ export class Painter {
     const { context } = this;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     if (mark & MARK.failed && size >= 5) {
-      context.strokeStyle = this.ink.dark;
+      context.strokeStyle = this.ink.ground;
       context.lineWidth = Math.max(1, size / 9);
       const inset = size * 0.25;
       context.beginPath();
@@ -123,7 +125,7 @@ export class Painter {
     }
     if (mark & MARK.unavailable) {
       const inset = Math.max(1, Math.round(size * 0.3));
-      context.fillStyle = this.ink.dark;
+      context.fillStyle = this.ink.ground;
       context.fillRect(x + inset, y + inset, size - 2 * inset, size - 2 * inset);
     }
     if (mark & MARK.late) {
@@ -135,42 +137,53 @@ export class Painter {
       context.fill();
     }
     if (mark & MARK.canary && size >= 12) {
-      context.fillStyle = this.ink.dark;
+      context.fillStyle = this.ink.ground;
       context.beginPath();
       context.arc(x + size * 0.24, y + size * 0.76, Math.max(1.5, size * 0.11), 0, 2 * Math.PI);
       context.fill();
     }
   }
 
-  private tiles({ layout, rows, slots, marks, name }: Picture): void {
+  private tiles({ layout, rows, slots, marks, name, what }: Picture): void {
     this.clear();
     const { context, ratio } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const width = layout.stepX - layout.gap;
     const height = layout.stepY - layout.gap;
-    context.font = '13px system-ui, sans-serif';
+    const sentences = layout.kind === 'sentences';
     context.textBaseline = 'middle';
     rows.forEach((row, cell) => {
       const x = (cell % layout.columns) * layout.stepX;
       const y = Math.floor(cell / layout.columns) * layout.stepY;
-      context.fillStyle = this.ink.tile;
-      context.beginPath();
-      context.roundRect(x, y, width, height, 6);
-      context.fill();
-      context.fillStyle = this.colors[slots[row] as number] as string;
-      context.beginPath();
-      context.roundRect(x + 8, y + height / 2 - 8, 16, 16, 3);
-      context.fill();
-      if (marks[row]) this.mark(marks[row] as number, x + 8, y + height / 2 - 8, 16);
-      context.fillStyle = this.ink.text;
-      context.fillText(this.fit(name(row), width - 40), x + 32, y + height / 2 + 1);
+      const middle = y + (sentences ? 20 : height / 2);
+      this.rounded(x, y, width, height, 6, this.ink.tile);
+      this.rounded(x + 8, middle - 8, 16, 16, 3, this.colors[slots[row] as number] as string);
+      if (marks[row]) this.mark(marks[row] as number, x + 8, middle - 8, 16);
+      context.font = sentences ? '600 14px system-ui, sans-serif' : '13px system-ui, sans-serif';
+      this.text(name(row), x + 32, middle + 1, width - 40, this.ink.text);
+      if (!sentences) return;
+      context.font = '12px system-ui, sans-serif';
+      this.text(what(row), x + 32, y + 41, width - 40, this.ink.quiet);
     });
     this.drawn = undefined;
   }
 
-  /** As much of a name as there is room for. */
-  private fit(name: string, width: number): string {
-    let text = printable(name, 63);
+  private rounded(x: number, y: number, width: number, height: number, radius: number, color: string): void {
+    const { context } = this;
+    context.fillStyle = color;
+    context.beginPath();
+    context.roundRect(x, y, width, height, radius);
+    context.fill();
+  }
+
+  private text(text: string, x: number, y: number, width: number, color: string): void {
+    this.context.fillStyle = color;
+    this.context.fillText(this.fit(text, width), x, y);
+  }
+
+  /** As much of a text as there is room for. */
+  private fit(whole: string, width: number): string {
+    let text = printable(whole, 80);
     if (this.context.measureText(text).width <= width) return text;
     while (text.length > 1 && this.context.measureText(`${text}…`).width > width) text = text.slice(0, -1);
     return `${text}…`;

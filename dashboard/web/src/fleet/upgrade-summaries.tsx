@@ -72,6 +72,8 @@ function Summary({ upgrade }: { upgrade: Upgrade }) {
   );
 }
 
+const PHASE: Record<string, string> = { NotStarted: 'not started', InProgress: 'in progress', Complete: 'complete', Failed: 'failed', Paused: 'paused' };
+
 export function Phase({ upgrade }: { upgrade: Upgrade }) {
   if (upgrade.paused) return <Label color="orange">paused</Label>;
   if (upgrade.halt) return <Label color="orange">halted</Label>;
@@ -79,7 +81,7 @@ export function Phase({ upgrade }: { upgrade: Upgrade }) {
   if (upgrade.counts.inFlight > 0) return <Label color="blue">in progress</Label>;
   return (
     <Label color={upgrade.phase === 'Failed' ? 'red' : 'grey'}>
-      <Text of={upgrade.phase} limit={40} />
+      <Text of={PHASE[upgrade.phase] ?? upgrade.phase} limit={40} />
     </Label>
   );
 }
@@ -96,7 +98,7 @@ function Figures({ upgrade }: { upgrade: Upgrade }) {
       {forecast?.p50 && !isOver(upgrade) && (
         <span class="ends">
           {' '}· ends {moment(forecast.p50, now)}
-          {forecast.p90 && <>, by {moment(forecast.p90, now)} in 9 of 10 runs</>}
+          {forecast.p90 && <> (p90 {moment(forecast.p90, now)})</>}
         </span>
       )}
     </>

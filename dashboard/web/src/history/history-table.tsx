@@ -5,17 +5,17 @@ import { type Column, VirtualTable } from '../ui/virtual-table';
 import { duration, moment } from '../words/time';
 
 export const HISTORY_COLUMNS: Column[] = [
-  { id: 'endedAt', label: 'Ended', sortable: true },
-  { id: 'cluster', label: 'Cluster', sortable: true },
-  { id: 'upgrade', label: 'Upgrade', sortable: true },
-  { id: 'from', label: 'From', sortable: true },
-  { id: 'target', label: 'To', sortable: true },
-  { id: 'outcome', label: 'Outcome', sortable: true },
-  { id: 'reason', label: 'Reason', sortable: true },
-  { id: 'actualSeconds', label: 'Took', sortable: true, number: true },
-  { id: 'expectedSeconds', label: 'Expected', sortable: true, number: true },
-  { id: 'drift', label: 'Drift', sortable: true, number: true },
-  { id: 'attempt', label: 'Attempt', sortable: true, number: true },
+  { id: 'endedAt', label: 'Ended', sortable: true, width: 136 },
+  { id: 'cluster', label: 'Cluster', sortable: true, width: 190 },
+  { id: 'upgrade', label: 'Upgrade', sortable: true, width: 160 },
+  { id: 'from', label: 'From', sortable: true, width: 90 },
+  { id: 'target', label: 'To', sortable: true, width: 90 },
+  { id: 'outcome', label: 'Outcome', sortable: true, width: 110 },
+  { id: 'reason', label: 'Reason', sortable: true, width: 190 },
+  { id: 'actualSeconds', label: 'Took', sortable: true, width: 80, number: true },
+  { id: 'expectedSeconds', label: 'Expected', sortable: true, width: 90, number: true },
+  { id: 'drift', label: 'Drift', sortable: true, width: 90, number: true },
+  { id: 'attempt', label: 'Attempt', sortable: true, width: 80, number: true },
   { id: 'by', label: 'Started by', sortable: true },
 ];
 

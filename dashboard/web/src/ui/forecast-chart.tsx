@@ -67,7 +67,7 @@ function options(element: HTMLElement, forecasts: Forecast[], now: number, total
     height: HEIGHT,
     legend: { show: false },
     cursor: { show: false },
-    scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, total ?? max)] } },
+    scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, total ?? 0, max)] } },
     axes: [
       { ...axis, space: 90, values: (_plot, splits, _axis, _space, step) => splits.map((at) => label(at, step)) },
       { ...axis, size: 56, space: 40 },

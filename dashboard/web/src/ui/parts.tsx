@@ -15,7 +15,7 @@ export function Text({ of, limit, className }: { of: string; limit?: number; cla
 
 /** A long text of a cluster, cut, with a way to read more of it. */
 export function LongText({ of }: { of: string }) {
-  if (of.length <= 300) return <Text of={of} />;
+  if (of.length <= 300) return <Text of={of} className={of.length > 40 ? 'message' : ''} />;
   return (
     <details class="long-text">
       <summary>

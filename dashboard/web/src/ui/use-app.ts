@@ -57,16 +57,17 @@ export interface Loaded<T> {
   reload(): void;
 }
 
-/** Loads what belongs to a key, and again when `renew` differs: at most every two seconds, so that a busy fleet asks little. */
-export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>, renew: unknown = 0, pause = 2000): Loaded<T> {
+/** Loads what belongs to a key, and again when `renew` differs: not more often than `pause` says, so that a busy fleet asks little. */
+export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>, renew: unknown = 0, pause = 3000): Loaded<T> {
   const [state, set] = useState<{ key: string; value?: T; error?: string; loading: boolean }>({ key, loading: true });
   const [asked, ask] = useReducer((count: number) => count + 1, 0);
-  const last = useRef({ key: '', at: 0 });
+  const last = useRef({ key: '', at: 0, asked: 0 });
   useEffect(() => {
     const stop = new AbortController();
-    const wait = last.current.key === key ? Math.max(0, last.current.at + pause - performance.now()) : 0;
+    const soon = last.current.key !== key || last.current.asked !== asked;
+    const wait = soon ? 0 : Math.max(0, last.current.at + pause - performance.now());
     const timer = setTimeout(async () => {
-      last.current = { key, at: performance.now() };
+      last.current = { key, at: performance.now(), asked };
       set((before) => (before.key === key ? { ...before, loading: true } : { key, loading: true }));
       try {
         const value = await load(stop.signal);
@@ -85,4 +86,21 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
   }, [key, renew, asked]);
   const { key: _of, ...shown } = state.key === key ? state : { key, loading: true };
   return { ...shown, reload: () => ask(undefined) };
+}
+
+/** Counts the changes that concern an upgrade: its own, and those of its clusters. */
+export function useUpgradeChanges(key: string): number {
+  const app = useApp();
+  const [count, bump] = useReducer((last: number) => last + 1, 0);
+  useEffect(() => {
+    const { clusters, upgrades } = app.fleet;
+    let known = upgrades.get(key);
+    return app.onFleet(({ rows }) => {
+      const now = upgrades.get(key);
+      const word = clusters.words.find(key);
+      if (now !== known || !rows || rows.some((row) => clusters.columns.upgrade[row] === word)) bump(undefined);
+      known = now;
+    });
+  }, [app, key]);
+  return count;
 }

@@ -7,15 +7,16 @@ export interface Column {
   id: string;
   label: string;
   sortable?: boolean;
-  /** Has what room is left. */
-  wide?: boolean;
+  /** In pixels; without one it has what room is left. */
+  width?: number;
   /** Numbers, to the right. */
   number?: boolean;
 }
 
 /** As in the style sheet. */
 const LINE = 36;
-const SPARE = 8;
+const SPARE = 5;
+const WIDE = 230;
 
 export function VirtualTable(props: {
   label: string;
@@ -44,11 +45,12 @@ export function VirtualTable(props: {
   const top = Math.min(view.top, Math.max(0, props.count * LINE - view.height));
   const first = Math.max(0, Math.floor(top / LINE) - SPARE);
   const last = Math.min(props.count, Math.ceil((top + view.height) / LINE) + SPARE);
+  const least = props.columns.reduce((sum, column) => sum + (column.width ?? WIDE), 0);
   const lines = [];
   for (let line = first; line < last; line++) lines.push(line);
   return (
     <div class="table-area" ref={area} tabIndex={0} role="region" aria-label={props.label}>
-      <table class="pf-v6-c-table pf-m-compact virtual" aria-rowcount={props.count + 1}>
+      <table class="pf-v6-c-table pf-m-compact virtual" aria-rowcount={props.count + 1} style={{ minWidth: `${least}px` }}>
         <caption class="visually-hidden">{props.label}</caption>
         <thead class="pf-v6-c-table__thead">
           <tr class="pf-v6-c-table__tr" aria-rowindex={1}>
@@ -62,7 +64,7 @@ export function VirtualTable(props: {
           {lines.map((line) => (
             <tr key={props.keyOf(line)} class="pf-v6-c-table__tr line" aria-rowindex={line + 2}>
               {props.cells(line).map((cell, i) => (
-                <td key={props.columns[i]?.id} class={`pf-v6-c-table__td ${props.columns[i]?.wide ? 'wide' : ''} ${props.columns[i]?.number ? 'number' : ''}`}>
+                <td key={props.columns[i]?.id} class={`pf-v6-c-table__td ${props.columns[i]?.number ? 'number' : ''}`}>
                   <div class="cell-text">{cell}</div>
                 </td>
               ))}
@@ -80,7 +82,7 @@ function Head(props: { column: Column; sort: string | undefined; descending: boo
   const sorted = props.sort === column.id;
   const order = props.descending ? 'descending' : 'ascending';
   return (
-    <th scope="col" class={`pf-v6-c-table__th ${column.wide ? 'wide' : ''} ${column.number ? 'number' : ''}`} aria-sort={column.sortable && sorted ? order : undefined}>
+    <th scope="col" class={`pf-v6-c-table__th ${column.number ? 'number' : ''}`} aria-sort={column.sortable && sorted ? order : undefined} style={column.width ? { width: `${column.width}px` } : {}}>
       {column.sortable && onSort ? (
         <button type="button" class="sort" onClick={() => onSort(column.id)}>
           {column.label}

@@ -4,7 +4,7 @@ import { api } from '../api/client';
 import type { Upgrade, UpgradeDetail } from '../api/types';
 import { Phase } from '../fleet/upgrade-summaries';
 import { Alert, Button, LongText, Reason, Section, Spinner, Text } from '../ui/parts';
-import { type Loaded, useFleet, useLoaded, useStatus, useTick } from '../ui/use-app';
+import { type Loaded, useFleet, useLoaded, useStatus, useTick, useUpgradeChanges } from '../ui/use-app';
 import { clusters, count } from '../words/text';
 import { momentAndDistance } from '../words/time';
 import { Actions } from './actions';
@@ -17,9 +17,9 @@ export function UpgradePage({ upgrade: key }: { upgrade: string }) {
   const app = useStatus();
   useFleet();
   useTick(30_000);
-  // The summary that comes with the fleet is newer than the detail; when it changes, the detail is asked for again.
+  // The summary that comes with the fleet is newer than the detail, which is asked for again after a change.
   const summary = app.fleet.upgrades.get(key);
-  const detail = useLoaded(key, (signal) => api.upgrade(key, signal), summary);
+  const detail = useLoaded(key, (signal) => api.upgrade(key, signal), useUpgradeChanges(key));
   const shown: Upgrade | undefined = summary ?? detail.value;
   return (
     <div class="sheet">
@@ -114,14 +114,14 @@ function Details({ detail, upgrade, upgradeKey }: { detail: Loaded<UpgradeDetail
         <Section title="Canaries" note={value.soakUntil && value.soakUntil > now ? `soak until ${momentAndDistance(value.soakUntil, now)}` : value.canaries.length ? undefined : 'none'}>
           <Canaries canaries={value.canaries} />
         </Section>
+        <Section title="Halts" note={value.halts.length ? undefined : 'none'}>
+          <Halts halts={value.halts} now={now} />
+        </Section>
         <Section title="Findings" note={value.findings.length ? undefined : 'none'} wide>
           <Findings findings={value.findings} upgrade={upgradeKey} canAccept={canAccept} onDone={detail.reload} />
           <Acceptances acceptances={value.acceptances} now={now} />
         </Section>
-        <Section title="Halts" note={value.halts.length ? undefined : 'none'}>
-          <Halts halts={value.halts} now={now} />
-        </Section>
-        <Section title="Conditions">
+        <Section title="Conditions" wide>
           <Conditions conditions={value.conditions} now={now} />
         </Section>
         <Section title="Events" note={value.events.length ? undefined : 'none'} wide>
