@@ -22,7 +22,7 @@ export function purgeStyles() {
           variables: true,
           safelist: {
             // The last ones are put together from parts in the sources.
-            standard: ['html', 'body', '*', ':before', ':after', '::before', '::after', 'pf-v6-theme-dark', /^u-/, 'uplot', /^slot-/, /^progress-/, /^chart-/],
+            standard: ['html', 'body', '*', ':before', ':after', '::before', '::after', 'pf-v6-theme-dark', /^u-/, 'uplot', /^slot-/, /^progress-/, /^chart-/, /^mark-/],
             variables: [/^--fleet-/, /^--chart-/],
           },
           // Themes that the page does not offer.

@@ -13,12 +13,15 @@ test('the fleet shows, and a cell says its sentence', async ({ dashboard: { page
   await expect(page.getByRole('link', { name: 'default/spring' })).toBeVisible();
   await expect(page.getByRole('img', { name: /Progress of default\/spring: 31 of 88 complete/ })).toBeVisible();
   const failed = [...server.state.fleet.clusters.keys()].indexOf('fra-dev-3');
-  // Ten tiles a line.
-  const canvas = page.locator('canvas');
-  const box = await canvas.boundingBox();
-  if (!box) throw new Error('there is no canvas');
-  const columns = Math.floor((box.width + 8) / 116) > 10 ? 11 : 10;
-  await canvas.hover({ position: { x: ((failed % columns) + 0.5) * (box.width / columns), y: (Math.floor(failed / columns) + 0.5) * (box.height / Math.ceil(120 / columns)) } });
+  // The arrow keys go through the names in order, and the pointer finds the cell at the ring.
+  const ring = page.locator('.ring');
+  await page.getByRole('application').focus();
+  await page.keyboard.press('Home');
+  for (let i = 0; i < failed; i++) await page.keyboard.press('ArrowRight');
+  const at = await ring.boundingBox();
+  if (!at) throw new Error('there is no ring');
+  await page.keyboard.press('Escape');
+  await page.mouse.move(at.x + at.width / 2, at.y + at.height / 2);
   const card = page.locator('.hover-card');
   await expect(card).toContainText('fra-dev-3');
   await expect(card).toContainText('InstallPlan openshift-logging/install-x8k2p is pending');

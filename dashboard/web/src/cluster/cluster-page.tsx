@@ -33,7 +33,7 @@ export function ClusterPage({ name }: { name: string }) {
           {cluster && <StateLabel state={cluster.state} />}
           {(cluster ? cluster.available === 0 : detail.value?.available === false) && <Label color="orange">not available</Label>}
         </h1>
-        {cluster?.state === 'Failed' && <RetryButton upgrade={cluster.upgrade} cluster={name} onDone={detail.reload} />}
+        {cluster?.state === 'Failed' && <RetryButton kind="secondary" upgrade={cluster.upgrade} cluster={name} onDone={detail.reload} />}
       </header>
       {cluster && <Now cluster={cluster} now={app.clock.now()} />}
       {detail.value ? (

@@ -4,11 +4,11 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { go } from '../url/use-route';
 import { useApp } from '../ui/use-app';
 import { useTheme } from '../ui/theme';
-import { isLate, sentence, spoken } from '../words/sentence';
+import { sentence, spoken } from '../words/sentence';
 import { count } from '../words/text';
 import { HoverCard } from './hover-card';
 import { cellAt, EDGE, layout, neighbor } from './layout';
-import { MARK, Painter } from './painter';
+import { Painter } from './painter';
 
 interface Chosen {
   /** By name: rows move when clusters come and go. */
@@ -16,7 +16,7 @@ interface Chosen {
   by: 'pointer' | 'keyboard';
 }
 
-export function Cells({ rows, slots, generation }: { rows: Uint32Array; slots: Uint8Array; generation: number }) {
+export function Cells({ rows, slots, marks }: { rows: Uint32Array; slots: Uint8Array; marks: Uint8Array }) {
   const app = useApp();
   const table = app.fleet.clusters;
   const area = useRef<HTMLDivElement>(null);
@@ -26,7 +26,6 @@ export function Cells({ rows, slots, generation }: { rows: Uint32Array; slots: U
   const { dark } = useTheme();
   const [chosen, choose] = useState<Chosen | undefined>();
   const at = useMemo(() => layout(rows.length, room.width, room.height), [rows.length, room.width, room.height]);
-  const marks = useMarks(rows, generation);
 
   useLayoutEffect(() => {
     if (!canvas.current) return;
@@ -39,7 +38,6 @@ export function Cells({ rows, slots, generation }: { rows: Uint32Array; slots: U
   }, [at, room.ratio, rows, slots, marks, dark]);
 
   const row = chosen ? table.find(chosen.name) : -1;
-  // Rows are in ascending order, but for a filter that was changed meanwhile.
   const cell = row < 0 ? -1 : rows.indexOf(row);
   const pick = (to: number, by: Chosen['by']) => {
     const name = table.name[rows[to] ?? -1];
@@ -105,26 +103,6 @@ function matches(element: HTMLElement | null): boolean {
 function scrollTo(area: HTMLElement, top: number, height: number): void {
   if (top < area.scrollTop) area.scrollTop = top;
   else if (top + height > area.scrollTop + area.clientHeight) area.scrollTop = top + height - area.clientHeight;
-}
-
-function useMarks(rows: Uint32Array, generation: number): Uint8Array {
-  const app = useApp();
-  return useMemo(() => {
-    const table = app.fleet.clusters;
-    const now = app.clock.now();
-    const marks = new Uint8Array(table.length);
-    const failed = table.words.find('Failed');
-    const { state, normalUntil, available, canary } = table.columns;
-    for (const row of rows) {
-      let mark = 0;
-      if (state[row] === failed) mark |= MARK.failed;
-      else if (normalUntil[row] && isLate({ state: table.word('state', row), normalUntil: normalUntil[row] as number }, now)) mark |= MARK.late;
-      if (!available[row]) mark |= MARK.unavailable;
-      if (canary[row]) mark |= MARK.canary;
-      marks[row] = mark;
-    }
-    return marks;
-  }, [rows, generation]);
 }
 
 /** How much room there is, without a scroll bar. */

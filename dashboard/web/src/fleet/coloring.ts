@@ -23,7 +23,7 @@ export interface Coloring {
 
 const STATE_SLOTS: Slot[] = ['idle', 'prepare', 'asked', 'working', 'operators', 'after', 'done', 'failed'];
 const LEVEL_SLOTS: Slot[] = ['critical', 'error', 'warning', 'unknown', 'info'];
-const WINDOW_SLOTS: Slot[] = ['done', 'soon', 'today', 'week', 'later'];
+const WINDOW_SLOTS: Slot[] = ['done', 'soon', 'today', 'week', 'later', 'none'];
 const CATEGORIES: Slot[] = ['cat0', 'cat1', 'cat2', 'cat3', 'cat4', 'cat5', 'cat6', 'cat7'];
 
 export function coloring(table: ClusterTable, rows: Uint32Array, mode: ColorMode, now: number): Coloring {
@@ -84,8 +84,9 @@ function byWindow(table: ClusterTable, rows: Uint32Array, now: number): Coloring
     label: WINDOW_LABEL[value],
     slot: WINDOW_SLOTS[i] as Slot,
   }));
-  const opens = table.columns.windowOpens;
-  return paint(table, rows, choices, (row) => WINDOWS.indexOf(windowClass(opens[row] as number, now)));
+  const { windowOpens, state } = table.columns;
+  const waiting = table.words.find('NotStarted');
+  return paint(table, rows, choices, (row) => WINDOWS.indexOf(windowClass(windowOpens[row] as number, now, state[row] === waiting)));
 }
 
 function paint(table: ClusterTable, rows: Uint32Array, choices: Choices, entryOf: (row: number) => number): Coloring {

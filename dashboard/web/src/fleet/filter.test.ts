@@ -47,7 +47,8 @@ describe('the filter', () => {
     [{ only: { state: '' } }, ['prod2']],
     [{ only: { state: 'NoSuchState' } }, []],
     [{ only: { window: 'hour' } }, ['dev1']],
-    [{ only: { window: 'open' } }, ['dev2', 'prod2']],
+    [{ only: { window: 'none' } }, ['dev2', 'prod2']],
+    [{ only: { state: 'InFlight' } }, []],
     [{ only: { window: 'week' } }, ['prod1']],
     [{ only: { finding: 'Error' }, text: 'prod' }, ['prod1']],
   ] satisfies [Partial<FleetQuery>, string[]][])('%o', (query, expected) => expect(names(query)).toEqual(expected));
@@ -78,7 +79,7 @@ describe('the legend', () => {
   };
   it('counts states', () => expect(legend('state')).toEqual(['NotStarted 1', 'Complete 1', 'Failed 1', 'no upgrade 1']));
   it('has the newest version first', () => expect(legend('version')).toEqual(['4.18.10 1', '4.18.9 1', '4.17.21 1', 'not known 1']));
-  it('counts windows', () => expect(legend('window')).toEqual(['may start now 2', 'opens within an hour 1', 'opens within a week 1']));
+  it('counts windows', () => expect(legend('window')).toEqual(['opens within an hour 1', 'opens within a week 1', 'does not wait to start 2']));
   it('counts findings', () => expect(legend('finding')).toEqual(['Error 1', 'Warning 1', 'no open finding 2']));
 
   it('shares a color among versions beyond the eighth', () => {

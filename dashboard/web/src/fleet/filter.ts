@@ -2,6 +2,7 @@
 
 import type { ClusterTable, WordColumn } from '../store/columns';
 import { type FilterColumn, type FleetQuery } from '../url/route';
+import { IN_FLIGHT, isInFlight } from '../words/states';
 import { parseLabels, parseSelector } from './selector';
 import { windowClass } from './windows';
 
@@ -41,9 +42,11 @@ function select(length: number, tests: Test[]): Uint32Array {
 
 function byColumn(table: ClusterTable, column: FilterColumn, value: string, now: number): Test {
   if (column === 'window') {
-    const opens = table.columns.windowOpens;
-    return (row) => windowClass(opens[row] as number, now) === value;
+    const { windowOpens, state } = table.columns;
+    const waiting = table.words.find('NotStarted');
+    return (row) => windowClass(windowOpens[row] as number, now, state[row] === waiting) === value;
   }
+  if (column === 'state' && value === IN_FLIGHT) return byWord(table, 'state', isInFlight);
   const array = table.columns[column];
   const word = table.words.find(value);
   return (row) => array[row] === word;

@@ -9,7 +9,9 @@ import { count } from '../words/text';
 import { coloring } from './coloring';
 import { Cells } from './cells';
 import { filterRows } from './filter';
-import { Legend } from './legend';
+import { Legend, MarkLegend } from './legend';
+import { marks } from './marks';
+import { sortRows } from './sort';
 import { FleetTable } from './fleet-table';
 import { FleetToolbar } from './toolbar';
 import { UpgradeSummaries } from './upgrade-summaries';
@@ -29,6 +31,9 @@ export function FleetPage({ query }: { query: FleetQuery }) {
     const rows = query.only[query.color] === undefined ? filtered.rows : filterRows(table, { ...query, only }, now).rows;
     return coloring(table, rows, query.color, now);
   }, [filtered, query.color]);
+  const sorted = useMemo(() => sortRows(table, filtered.rows, query.sort, query.descending), [filtered, query.sort, query.descending]);
+  // Beside other colors than those of states, marks of states would only be noise.
+  const marked = useMemo(() => marks(table, query.color === 'state' ? filtered.rows : new Uint32Array(), now), [filtered, query.color === 'state']);
   if (app.fleet.revision === undefined) {
     return (
       <>
@@ -50,14 +55,17 @@ export function FleetPage({ query }: { query: FleetQuery }) {
       <h1 class="visually-hidden">Fleet</h1>
       <UpgradeSummaries />
       <FleetToolbar query={query} error={filtered.error} />
-      <p class="counted" role="status">
-        {shown === total ? `${count(total)} clusters` : `${count(shown)} of ${count(total)} clusters`}
-      </p>
-      <Legend entries={colors.legend} mode={query.color} only={query.only[query.color]} onPick={(value) => toggle(query.color, value)} />
+      <div class="legend-row">
+        <p class="counted" role="status">
+          {shown === total ? `${count(total)} clusters` : `${count(shown)} of ${count(total)} clusters`}
+        </p>
+        <Legend entries={colors.legend} mode={query.color} only={query.only[query.color]} onPick={(value) => toggle(query.color, value)} />
+        {query.view === 'cells' && <MarkLegend counts={marked.counts} />}
+      </div>
       {query.view === 'table' ? (
-        <FleetTable rows={filtered.rows} query={query} generation={generation} />
+        <FleetTable rows={sorted} query={query} />
       ) : (
-        <Cells rows={filtered.rows} slots={colors.slots} generation={generation} />
+        <Cells rows={sorted} slots={colors.slots} marks={marked.of} />
       )}
       {total === 0 && <p class="empty">The hub has no managed clusters, or none that you may see.</p>}
       {total > 0 && shown === 0 && <p class="empty">No cluster matches the filter.</p>}

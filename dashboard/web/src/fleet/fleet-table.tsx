@@ -1,6 +1,5 @@
 // The same clusters as a table. Only the lines that are in view are in the document.
 
-import { useMemo } from 'preact/hooks';
 import type { FleetQuery } from '../url/route';
 import { refine } from '../url/use-route';
 import { useApp } from '../ui/use-app';
@@ -8,7 +7,6 @@ import { ClusterLink, LevelLabel, Reason, StateLabel, Text } from '../ui/parts';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 import { sentence } from '../words/sentence';
 import { moment } from '../words/time';
-import { sortRows } from './sort';
 
 const COLUMNS: Column[] = [
   { id: 'name', label: 'Cluster', sortable: true, width: 170 },
@@ -23,13 +21,13 @@ const COLUMNS: Column[] = [
   { id: 'finding', label: 'Finding', sortable: true, width: 96 },
 ];
 
-export function FleetTable({ rows, query, generation }: { rows: Uint32Array; query: FleetQuery; generation: number }) {
+/** `rows` are in the order of the query. */
+export function FleetTable({ rows, query }: { rows: Uint32Array; query: FleetQuery }) {
   const app = useApp();
   const table = app.fleet.clusters;
-  const sorted = useMemo(() => sortRows(table, rows, query.sort, query.descending), [rows, query.sort, query.descending, generation]);
   const now = app.clock.now();
   const cells = (line: number) => {
-    const cluster = table.read(sorted[line] as number);
+    const cluster = table.read(rows[line] as number);
     const said = sentence(cluster, now);
     return [
       <ClusterLink name={cluster.name} />,
@@ -48,9 +46,9 @@ export function FleetTable({ rows, query, generation }: { rows: Uint32Array; que
     <VirtualTable
       label="Clusters"
       columns={COLUMNS}
-      count={sorted.length}
+      count={rows.length}
       cells={cells}
-      keyOf={(line) => table.name[sorted[line] as number] as string}
+      keyOf={(line) => table.name[rows[line] as number] as string}
       sort={query.sort}
       descending={query.descending}
       onSort={(sort) => refine({ ...query, sort, descending: query.sort === sort && !query.descending })}

@@ -17,7 +17,7 @@ export interface Layout {
   height: number;
 }
 
-const NAMES = { width: 116, widest: 200, lowest: 28, highest: 42, gap: 4 };
+const NAMES = { width: 132, widest: 200, lowest: 28, highest: 42, gap: 4 };
 const SENTENCES = { width: 250, widest: 420, lowest: 58, highest: 58, gap: 8 };
 const LARGEST = 44;
 /** Smaller cells cannot be hit; rather the area scrolls. */

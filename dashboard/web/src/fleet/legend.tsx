@@ -4,6 +4,7 @@ import { count } from '../words/text';
 import { Text } from '../ui/parts';
 import type { ColorMode } from './color-modes';
 import type { LegendEntry } from './coloring';
+import type { Mark } from './marks';
 
 export function Legend(props: {
   entries: LegendEntry[];
@@ -37,4 +38,44 @@ function Entry({ entry, pressed, onPick }: { entry: LegendEntry; pressed: boolea
       {content}
     </button>
   );
+}
+
+const MARK_LABEL: Record<Mark, string> = {
+  failed: 'failed',
+  late: 'longer than usual',
+  unavailable: 'not available',
+  canary: 'canary',
+};
+
+/** What the marks on the cells mean; those that there are. */
+export function MarkLegend({ counts }: { counts: Record<Mark, number> }) {
+  const there = (Object.keys(MARK_LABEL) as Mark[]).filter((mark) => counts[mark] > 0);
+  if (there.length === 0) return null;
+  return (
+    <ul class="legend marks" aria-label="Marks on the cells">
+      {there.map((mark) => (
+        <li key={mark} class="entry">
+          <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+            <rect class="mark-cell" width="12" height="12" rx="2" />
+            <MarkShape mark={mark} />
+          </svg>
+          {MARK_LABEL[mark]} <span class="number">{count(counts[mark])}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** As the painter draws it. */
+function MarkShape({ mark }: { mark: Mark }) {
+  switch (mark) {
+    case 'failed':
+      return <path class="mark-line" d="M3 3l6 6M9 3l-6 6" />;
+    case 'late':
+      return <path class="mark-corner" d="M5 0h7v7z" />;
+    case 'unavailable':
+      return <rect class="mark-fill" x="4" y="4" width="4" height="4" />;
+    case 'canary':
+      return <circle class="mark-fill" cx="3" cy="9" r="1.6" />;
+  }
 }

@@ -3,9 +3,7 @@
 import { printable } from '../words/text';
 import { SLOTS } from './color-modes';
 import type { Layout } from './layout';
-
-/** Marks on a cell, as bits: so that color is not all that tells. */
-export const MARK = { late: 1, failed: 2, unavailable: 4, canary: 8 } as const;
+import { MARK } from './marks';
 
 export interface Picture {
   layout: Layout;
@@ -160,7 +158,8 @@ export class Painter {
       this.rounded(x + 8, middle - 8, 16, 16, 3, this.colors[slots[row] as number] as string);
       if (marks[row]) this.mark(marks[row] as number, x + 8, middle - 8, 16);
       context.font = sentences ? '600 14px system-ui, sans-serif' : '13px system-ui, sans-serif';
-      this.text(name(row), x + 32, middle + 1, width - 40, this.ink.text);
+      // The end of a name is what tells clusters apart.
+      this.text(name(row), x + 32, middle + 1, width - 40, this.ink.text, 6);
       if (!sentences) return;
       context.font = '12px system-ui, sans-serif';
       this.text(what(row), x + 32, y + 41, width - 40, this.ink.quiet);
@@ -176,16 +175,18 @@ export class Painter {
     context.fill();
   }
 
-  private text(text: string, x: number, y: number, width: number, color: string): void {
+  private text(text: string, x: number, y: number, width: number, color: string, keep = 0): void {
     this.context.fillStyle = color;
-    this.context.fillText(this.fit(text, width), x, y);
+    this.context.fillText(this.fit(text, width, keep), x, y);
   }
 
-  /** As much of a text as there is room for. */
-  private fit(whole: string, width: number): string {
-    let text = printable(whole, 80);
+  /** As much of a text as there is room for, with its last `keep` characters. */
+  private fit(whole: string, width: number, keep: number): string {
+    const text = printable(whole, 80);
     if (this.context.measureText(text).width <= width) return text;
-    while (text.length > 1 && this.context.measureText(`${text}…`).width > width) text = text.slice(0, -1);
-    return `${text}…`;
+    const end = `…${keep > 0 ? text.slice(-keep) : ''}`;
+    let length = text.length - keep;
+    while (length > 1 && this.context.measureText(text.slice(0, length) + end).width > width) length--;
+    return text.slice(0, length) + end;
   }
 }

@@ -15,6 +15,17 @@ const MODE_LABEL: Record<ColorMode, string> = {
   upgrade: 'Upgrade',
 };
 
+/** The table is ordered by its heads. */
+const ORDERS = [
+  ['name', 'Name'],
+  ['state', 'State'],
+  ['version', 'Version'],
+  ['reason', 'Reason'],
+  ['upgrade', 'Upgrade'],
+  ['finding', 'Finding'],
+  ['since', 'Since'],
+] as const;
+
 export function FleetToolbar({ query, error }: { query: FleetQuery; error: string | undefined }) {
   const set = (change: Partial<FleetQuery>) => refine({ ...query, ...change });
   return (
@@ -35,6 +46,7 @@ export function FleetToolbar({ query, error }: { query: FleetQuery; error: strin
         />
       </Field>
       <Choice label="Color by" value={query.color} options={COLOR_MODES.map((mode) => [mode, MODE_LABEL[mode]])} onChange={(value) => set({ color: value as ColorMode })} />
+      {query.view === 'cells' && <Choice label="Order by" value={query.sort} options={ORDERS} onChange={(sort) => set({ sort, descending: false })} />}
       <div class="views" role="group" aria-label="Show as">
         <ViewButton label="Cells" pressed={query.view === 'cells'} onClick={() => set({ view: 'cells' })} />
         <ViewButton label="Table" pressed={query.view === 'table'} onClick={() => set({ view: 'table' })} />
@@ -99,7 +111,7 @@ export function Field({ label, children }: { label: string; children: JSX.Elemen
 export function Choice(props: {
   label: string;
   value: string;
-  options: (readonly [string, string])[];
+  options: readonly (readonly [string, string])[];
   onChange: (value: string) => void;
 }) {
   return (

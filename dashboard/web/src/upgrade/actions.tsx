@@ -52,13 +52,13 @@ export function Actions({ upgrade, failures, onDone }: { upgrade: Upgrade; failu
   );
 }
 
-export function RetryButton({ upgrade, cluster, onDone }: { upgrade: string; cluster: string; onDone: () => void }) {
+export function RetryButton({ upgrade, cluster, onDone, kind = 'link' }: { upgrade: string; cluster: string; onDone: () => void; kind?: 'link' | 'secondary' }) {
   const { session } = useStatus();
   const [asked, ask] = useState(false);
   if (!session || session.readOnly) return null;
   return (
     <>
-      <Button kind="link" small label={`Retry ${cluster.slice(0, 63)}`} onClick={() => ask(true)}>
+      <Button kind={kind} small={kind === 'link'} label={`Retry ${cluster.slice(0, 63)}`} onClick={() => ask(true)}>
         Retry…
       </Button>
       {asked && (

@@ -5,6 +5,7 @@ import type { Upgrade, UpgradeDetail } from '../api/types';
 import { Phase } from '../fleet/upgrade-summaries';
 import { Alert, Button, LongText, Reason, Section, Spinner, Text } from '../ui/parts';
 import { type Loaded, useFleet, useLoaded, useStatus, useTick, useUpgradeChanges } from '../ui/use-app';
+import { IN_FLIGHT } from '../words/states';
 import { clusters, count } from '../words/text';
 import { momentAndDistance } from '../words/time';
 import { Actions } from './actions';
@@ -53,7 +54,7 @@ function Progress({ upgrade }: { upgrade: Upgrade }) {
       <ul class="counts">
         <Figure value={counts.selected} label="selected" href={`#/fleet?${new URLSearchParams({ upgrade: upgrade.key })}`} />
         <Figure value={counts.complete} label="complete" href={only('Complete')} />
-        <Figure value={counts.inFlight} label="in flight" />
+        <Figure value={counts.inFlight} label="in flight" href={only(IN_FLIGHT)} />
         <Figure value={counts.notStarted} label="not started" href={only('NotStarted')} />
         <Figure value={counts.failed} label="failed" href={only('Failed')} bad={counts.failed > 0} />
         {counts.other > 0 && <Figure value={counts.other} label="other" />}

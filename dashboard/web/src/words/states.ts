@@ -11,10 +11,13 @@ export const STATES = [
   'Failed',
 ] as const;
 
-const IN_FLIGHT = new Set<string>(['PreAction', 'Initialized', 'PartialUpgrade', 'Operators', 'PostAction']);
+const IN_FLIGHT_STATES = new Set<string>(['PreAction', 'Initialized', 'PartialUpgrade', 'Operators', 'PostAction']);
+
+/** What a filter asks for to have the clusters of all these states. */
+export const IN_FLIGHT = 'InFlight';
 
 export function isInFlight(state: string): boolean {
-  return IN_FLIGHT.has(state);
+  return IN_FLIGHT_STATES.has(state);
 }
 
 /** What a state means, for the legend. */
