@@ -35,3 +35,16 @@ test('a place that does not exist is said', async ({ dashboard: { page, open } }
   await page.evaluate(() => (location.hash = '#/upgrade/a/<script>'));
   await expect(page.getByText('The upgrade cannot be shown.')).toBeVisible();
 });
+
+test('answers that lack lists, or are none, do not take the page down', async ({ dashboard: { page, open } }) => {
+  const counts = { selected: 0, notStarted: 0, inFlight: 0, complete: 0, failed: 0, other: 0 };
+  await page.route('**/api/upgrades/default/spring', (route) => route.fulfill({ json: { key: 'default/spring', target: '4', phase: '', paused: false, counts, states: {}, message: '', spec: '' } }));
+  await page.route('**/api/upgrades/default/spring/forecast', (route) => route.fulfill({ json: { title: '', text: '', confident: true, failures: 0, inFlightAtMost: 0 } }));
+  await open('#/upgrade/default/spring');
+  await expect(page.getByText('No cluster is in flight.')).toBeVisible();
+  await page.route('**/api/clusters/*', (route) => route.fulfill({ json: { upgrades: [null] } }));
+  await page.evaluate(() => (location.hash = '#/cluster/ams-dev-1'));
+  await expect(page.getByRole('alert')).toContainText('This part of the page has failed.');
+  await page.evaluate(() => (location.hash = '#/fleet'));
+  await expect(page.getByText('120 clusters')).toBeVisible();
+});

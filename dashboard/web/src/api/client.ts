@@ -68,6 +68,14 @@ function path(key: string): string {
   return key.split('/').map(encodeURIComponent).join('/');
 }
 
+const DETAIL_LISTS = ['conditions', 'canaries', 'inFlight', 'failures', 'waits', 'findings', 'acceptances', 'halts', 'events'];
+const FORECAST_LISTS = ['stops', 'waitsFor', 'blocked'];
+
+/** Lists that an answer leaves out because they are empty. */
+function withLists<T extends object>(answer: T, lists: string[]): T {
+  return { ...Object.fromEntries(lists.map((list) => [list, []])), ...answer };
+}
+
 export interface Done {
   done: string;
 }
@@ -75,15 +83,21 @@ export interface Done {
 export const api = {
   session: () => get<Session>('session'),
   snapshot: (signal?: AbortSignal) => get<Snapshot>('snapshot', signal),
-  upgrade: (key: string, signal?: AbortSignal) => get<UpgradeDetail>(`upgrades/${path(key)}`, signal),
-  forecast: (key: string, signal?: AbortSignal) => get<Forecast>(`upgrades/${path(key)}/forecast`, signal),
+  upgrade: async (key: string, signal?: AbortSignal) => withLists(await get<UpgradeDetail>(`upgrades/${path(key)}`, signal), DETAIL_LISTS),
+  forecast: async (key: string, signal?: AbortSignal) => withLists(await get<Forecast>(`upgrades/${path(key)}/forecast`, signal), FORECAST_LISTS),
   pause: (key: string) => post<Done>(`upgrades/${path(key)}/pause`, {}),
   resume: (key: string) => post<Done>(`upgrades/${path(key)}/resume`, {}),
   retry: (key: string, cluster?: string) => post<Done>(`upgrades/${path(key)}/retry`, cluster ? { cluster } : {}),
   accept: (key: string, body: { finding: string; reason: string; until?: number }) =>
     post<Done>(`upgrades/${path(key)}/accept`, body),
-  plan: (body: { yaml: string; compare?: string }) => post<{ plans: Forecast[] }>('plan', body),
+  plan: async (body: { yaml: string; compare?: string }) => {
+    const { plans } = await post<{ plans: Forecast[] }>('plan', body);
+    return plans.map((plan) => withLists(plan, FORECAST_LISTS));
+  },
   apply: (yaml: string) => post<Done>('apply', { yaml }),
   history: (signal?: AbortSignal) => get<{ rows: HistoryRow[] }>('history', signal),
-  cluster: (name: string, signal?: AbortSignal) => get<ClusterDetail>(`clusters/${encodeURIComponent(name)}`, signal),
+  cluster: async (name: string, signal?: AbortSignal) => {
+    const answer = await get<ClusterDetail>(`clusters/${encodeURIComponent(name)}`, signal);
+    return { ...withLists(answer, ['upgrades', 'findings', 'history']), labels: answer.labels ?? {} };
+  },
 };

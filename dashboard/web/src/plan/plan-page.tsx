@@ -5,6 +5,7 @@ import { api, ApiError } from '../api/client';
 import type { Forecast } from '../api/types';
 import { ForecastFacts, ForecastView, Ends } from '../upgrade/forecast-section';
 import { ActionDialog } from '../ui/action-dialog';
+import { showDialog } from '../ui/dialog-host';
 import { Alert, Button, Section, Spinner, Text } from '../ui/parts';
 import { useStatus } from '../ui/use-app';
 
@@ -19,7 +20,6 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
   const [yaml, setYaml] = useState('');
   const [compare, setCompare] = useState<string | undefined>();
   const [result, set] = useState<Result>({ is: 'none' });
-  const [applying, apply] = useState(false);
   const [error, setError] = useState<string | undefined>();
 
   useEffect(() => {
@@ -36,7 +36,7 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
   const forecast = async () => {
     set({ is: 'busy' });
     try {
-      const { plans } = await api.plan(compare?.trim() ? { yaml, compare } : { yaml });
+      const plans = await api.plan(compare?.trim() ? { yaml, compare } : { yaml });
       set({ is: 'done', plans, yaml });
     } catch (cause) {
       set({ is: 'failed', why: cause instanceof ApiError ? cause.message : 'the answer cannot be read' });
@@ -64,7 +64,7 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
           <Button onClick={() => setCompare(undefined)}>Do not compare</Button>
         )}
         {app.session?.readOnly === false && (
-          <Button disabled={empty} onClick={() => apply(true)}>Apply…</Button>
+          <Button disabled={empty} onClick={() => askApply(yaml, result.is === 'done' && result.yaml === yaml)}>Apply…</Button>
         )}
       </div>
       <div aria-live="polite">
@@ -72,17 +72,20 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
         {result.is === 'failed' && <Alert kind="danger" title="There is no forecast."><Text of={result.why} limit={2000} /></Alert>}
         {result.is === 'done' && <Plans plans={result.plans} now={app.clock.now()} changed={result.yaml !== yaml} />}
       </div>
-      {applying && (
-        <ActionDialog title="Apply this upgrade?" action="Apply" send={() => api.apply(yaml)} onClose={() => apply(false)}>
-          <p>
-            It is written to the hub with your own rights, as <code>kubectl apply --server-side</code> does. Unless it is paused, its clusters start as its
-            strategy allows: at once, if nothing holds them back.
-          </p>
-          {result.is !== 'done' || result.yaml !== yaml ? <Alert kind="warning" title="There is no forecast of it as it is now." /> : null}
-        </ActionDialog>
-      )}
     </div>
   );
+}
+
+function askApply(yaml: string, forecast: boolean): void {
+  showDialog((close) => (
+    <ActionDialog title="Apply this upgrade?" action="Apply" send={() => api.apply(yaml)} onClose={close}>
+      <p>
+        It is written to the hub with your own rights, as <code>kubectl apply --server-side</code> does. Unless it is paused, its clusters start as its
+        strategy allows: at once, if nothing holds them back.
+      </p>
+      {!forecast && <Alert kind="warning" title="There is no forecast of it as it is now." />}
+    </ActionDialog>
+  ));
 }
 
 function Editor(props: { label: string; value: string; placeholder: string; onInput: (value: string) => void }) {

@@ -80,8 +80,8 @@ export class ClusterTable {
   }
 
   private write(row: number, from: Columns, source: number, own: Uint32Array): void {
-    for (const column of WORD_COLUMNS) this.columns[column][row] = own[from[column][source] ?? 0] ?? 0;
-    for (const column of NUMBER_COLUMNS) this.columns[column][row] = from[column][source] ?? 0;
+    for (const column of WORD_COLUMNS) this.columns[column][row] = own[from[column]?.[source] ?? 0] ?? 0;
+    for (const column of NUMBER_COLUMNS) this.columns[column][row] = from[column]?.[source] ?? 0;
   }
 
   private rebuild(names: string[]): void {

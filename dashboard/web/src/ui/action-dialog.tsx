@@ -21,7 +21,10 @@ export function ActionDialog(props: {
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     dialog.current?.showModal();
-    return () => before?.focus();
+    return () => {
+      if (before?.isConnected) before.focus();
+      else document.querySelector('main')?.focus();
+    };
   }, []);
   const submit = async (event: Event) => {
     event.preventDefault();

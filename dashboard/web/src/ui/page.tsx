@@ -8,7 +8,10 @@ import { PlanPage } from '../plan/plan-page';
 import { UpgradePage } from '../upgrade/upgrade-page';
 import { format, type Route } from '../url/route';
 import { useRoute } from '../url/use-route';
+import { printable } from '../words/text';
 import { Banner, TokenExpired } from './banner';
+import { DialogHost } from './dialog-host';
+import { Guard } from './guard';
 import { Masthead } from './masthead';
 import { useStatus } from './use-app';
 
@@ -34,8 +37,11 @@ export function Page() {
       <Masthead route={route} />
       <Banner />
       <main id="main" ref={main} tabIndex={-1} class={`main ${route.page}`}>
-        <Content route={route} />
+        <Guard key={place}>
+          <Content route={route} />
+        </Guard>
       </main>
+      <DialogHost />
     </div>
   );
 }
@@ -64,9 +70,9 @@ function Content({ route }: { route: Route }) {
 function title(route: Route): string {
   switch (route.page) {
     case 'upgrade':
-      return `${route.key} · Drydock`;
+      return `${printable(route.key, 127)} · Drydock`;
     case 'cluster':
-      return `${route.name.slice(0, 63)} · Drydock`;
+      return `${printable(route.name, 63)} · Drydock`;
     case 'history':
       return 'History · Drydock';
     case 'plan':

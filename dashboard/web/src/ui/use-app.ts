@@ -61,28 +61,36 @@ export interface Loaded<T> {
 export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>, renew: unknown = 0, pause = 3000): Loaded<T> {
   const [state, set] = useState<{ key: string; value?: T; error?: string; loading: boolean }>({ key, loading: true });
   const [asked, ask] = useReducer((count: number) => count + 1, 0);
-  const last = useRef({ key: '', at: 0, asked: 0 });
+  const last = useRef({ key: '', at: 0, asked: 0, turn: 0, shown: 0 }).current;
+  const ending = useRef(new AbortController());
+  // Answers about another key are of no use.
   useEffect(() => {
     const stop = new AbortController();
-    const soon = last.current.key !== key || last.current.asked !== asked;
-    const wait = soon ? 0 : Math.max(0, last.current.at + pause - performance.now());
+    ending.current = stop;
+    return () => stop.abort();
+  }, [key]);
+  useEffect(() => {
+    const { signal } = ending.current;
+    const soon = last.key !== key || last.asked !== asked;
+    const wait = soon ? 0 : Math.max(0, last.at + pause - performance.now());
     const timer = setTimeout(async () => {
-      last.current = { key, at: performance.now(), asked };
+      const turn = last.turn + 1;
+      Object.assign(last, { key, at: performance.now(), asked, turn });
+      // Nor is an answer that a later one has overtaken.
+      const stale = () => signal.aborted || turn < last.shown;
       set((before) => (before.key === key ? { ...before, loading: true } : { key, loading: true }));
       try {
-        const value = await load(stop.signal);
-        if (!stop.signal.aborted) set({ key, value, loading: false });
+        const value = await load(signal);
+        if (stale()) return;
+        last.shown = turn;
+        set({ key, value, loading: false });
       } catch (cause) {
-        if (stop.signal.aborted) return;
+        if (stale()) return;
         const error = cause instanceof ApiError ? cause.message : 'the answer cannot be read';
         set((before) => ({ ...(before.key === key ? before : { key }), error, loading: false }));
       }
     }, wait);
-    return () => {
-      clearTimeout(timer);
-      // An answer that is on its way to the same question is still of use.
-      if (last.current.key !== key) stop.abort();
-    };
+    return () => clearTimeout(timer);
   }, [key, renew, asked]);
   const { key: _of, ...shown } = state.key === key ? state : { key, loading: true };
   return { ...shown, reload: () => ask(undefined) };

@@ -4,37 +4,37 @@ import { useState } from 'preact/hooks';
 import { api } from '../api/client';
 import type { Finding, UpgradeDetail } from '../api/types';
 import { ActionDialog } from '../ui/action-dialog';
+import { showDialog } from '../ui/dialog-host';
 import { Button, Label, LevelLabel, LongText, Names, Text } from '../ui/parts';
-import { clusters } from '../words/text';
+import { useApp } from '../ui/use-app';
+import { clusters, printable } from '../words/text';
 import { momentAndDistance } from '../words/time';
 
 export function Findings(props: { findings: Finding[]; upgrade: string; canAccept: boolean; onDone: () => void }) {
-  const [accepting, accept] = useState<Finding | undefined>();
+  const accept = (finding: Finding) =>
+    showDialog((close) => <AcceptDialog finding={finding} upgrade={props.upgrade} onClose={close} onDone={props.onDone} />);
   return (
-    <>
-      <ul class="facts">
-        {props.findings.map((finding) => (
-          <li key={finding.name}>
-            <p class="finding-head">
-              <LevelLabel level={finding.level} /> <strong>{clusters(finding.clusters)}</strong> <Text of={finding.type} limit={63} />
-              {finding.accepted && <Label color="green">accepted</Label>}
-              {!finding.accepted && props.canAccept && (
-                <Button kind="secondary" small label={`Accept ${finding.name.slice(0, 127)}`} onClick={() => accept(finding)}>
-                  Accept…
-                </Button>
-              )}
-            </p>
-            <p>
-              <LongText of={finding.message} />
-            </p>
-            <p class="quiet">
-              <Text of={`${finding.informer}/${finding.name}`} limit={150} /> · <Names names={finding.names} total={finding.clusters} />
-            </p>
-          </li>
-        ))}
-      </ul>
-      {accepting && <AcceptDialog finding={accepting} upgrade={props.upgrade} onClose={() => accept(undefined)} onDone={props.onDone} />}
-    </>
+    <ul class="facts">
+      {props.findings.map((finding) => (
+        <li key={finding.name}>
+          <p class="finding-head">
+            <LevelLabel level={finding.level} /> <strong>{clusters(finding.clusters)}</strong> <Text of={finding.type} limit={63} />
+            {finding.accepted && <Label color="green">accepted</Label>}
+            {!finding.accepted && props.canAccept && (
+              <Button kind="secondary" small label={`Accept ${printable(finding.name, 127)}`} onClick={() => accept(finding)}>
+                Accept…
+              </Button>
+            )}
+          </p>
+          <p>
+            <LongText of={finding.message} />
+          </p>
+          <p class="quiet">
+            <Text of={`${finding.informer}/${finding.name}`} limit={150} /> · <Names names={finding.names} total={finding.clusters} />
+          </p>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -47,10 +47,12 @@ const UNTIL = [
 ] as const;
 
 function AcceptDialog({ finding, upgrade, onClose, onDone }: { finding: Finding; upgrade: string; onClose: () => void; onDone: () => void }) {
+  // The time of the hub: that of a sandbox passes faster.
+  const { clock } = useApp();
   const [reason, setReason] = useState('');
   const [length, setLength] = useState('604800');
   const send = () => {
-    const until = length === '' ? {} : { until: Math.floor(Date.now() / 1000) + Number(length) };
+    const until = length === '' ? {} : { until: Math.floor(clock.now()) + Number(length) };
     return api.accept(upgrade, { finding: finding.name, reason: reason.trim(), ...until });
   };
   return (

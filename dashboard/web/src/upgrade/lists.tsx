@@ -3,7 +3,7 @@
 import type { Condition, InFlight, UpgradeDetail } from '../api/types';
 import { ClusterLink, Label, LongText, Names, Reason, StateLabel, Text } from '../ui/parts';
 import { isLate } from '../words/sentence';
-import { clusters, percent } from '../words/text';
+import { clusters, percent, printable } from '../words/text';
 import { duration, moment, momentAndDistance } from '../words/time';
 import { RetryButton } from './actions';
 import { Table } from '../ui/table';
@@ -98,7 +98,7 @@ function Share({ share, name }: { share: number; name: string }) {
   const value = Math.max(0, Math.min(1, share));
   return (
     <span class="share">
-      <progress value={value} max={1} aria-label={`Share of the upgrade of ${name.slice(0, 63)} that is done`} /> {percent(value)}
+      <progress value={value} max={1} aria-label={`Share of the upgrade of ${printable(name, 63)} that is done`} /> {percent(value)}
     </span>
   );
 }

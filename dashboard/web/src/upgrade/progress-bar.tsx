@@ -1,5 +1,5 @@
 import type { Counts } from '../api/types';
-import { count } from '../words/text';
+import { count, printable } from '../words/text';
 
 const PARTS = ['complete', 'inFlight', 'failed', 'other'] as const;
 
@@ -9,7 +9,7 @@ export function ProgressBar({ counts, label }: { counts: Counts; label: string }
   let from = 0;
   const text = `${count(counts.complete)} of ${count(counts.selected)} complete, ${count(counts.inFlight)} in flight, ${count(counts.failed)} failed`;
   return (
-    <svg class="progress" role="img" aria-label={`Progress of ${label}: ${text}`} width="100%" height="10">
+    <svg class="progress" role="img" aria-label={`Progress of ${printable(label, 127)}: ${text}`} width="100%" height="10">
       <rect class="progress-ground" width="100%" height="10" rx="3" />
       {PARTS.map((part) => {
         const share = (counts[part] / total) * 100;
