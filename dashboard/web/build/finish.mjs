@@ -1,10 +1,19 @@
-// After the build: compresses each text file once, so that the server need not, and checks what the page weighs.
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+// After the build: names the style sheet by what it is, compresses each text file once, so that the server need not, and checks what the page weighs.
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
 /** What a browser transfers for the whole page, all of its parts included, is at most this. */
 const LIMIT = 150 * 1024;
+
+// Vite's own name of it is of before unused styles were taken out: another style sheet could have the same, and caches would keep it.
+const style = files('dist').find((path) => path.endsWith('.css'));
+const hash = createHash('sha256').update(readFileSync(style)).digest('base64url').replace(/[^A-Za-z0-9]/g, '').slice(0, 8);
+const name = `assets/style-${hash}.css`;
+renameSync(style, join('dist', name));
+const page = readFileSync('dist/index.html', 'utf8');
+writeFileSync('dist/index.html', page.replace(/assets\/style-[\w-]+\.css/, name));
 
 let total = 0;
 for (const path of files('dist')) {

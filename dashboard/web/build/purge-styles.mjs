@@ -31,7 +31,9 @@ export function purgeStyles() {
         // Backgrounds and web fonts of PatternFly: the page has none.
         asset.source = purged.css.replace(/url\([^)]*\)/g, 'none');
       }
-      for (const name of Object.keys(bundle)) if (/\.(svg|woff2?|ttf|eot)$/.test(name)) delete bundle[name];
+      for (const name of Object.keys(bundle)) {
+        if (/\.(svg|woff2?|ttf|eot)$/.test(name) && !name.startsWith('assets/icon-')) delete bundle[name];
+      }
     },
   };
 }

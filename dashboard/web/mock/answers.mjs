@@ -78,7 +78,7 @@ export function upgradeDetail(fleet, key) {
     })),
     findings: FINDINGS.map(([name, level, informer, type, message]) => {
       const names = clusters.filter((cluster) => cluster.findingName === name).map((cluster) => cluster.name);
-      return { name, level, informer, type, message, clusters: names.length, names: names.slice(0, 5), accepted: fleet.accepted.some((one) => one.finding === name) };
+      return { name, level, informer, type, message, clusters: names.length, names: names.slice(0, 5), accepted: fleet.accepted.some((one) => one.finding === name), holds: names.length };
     }).filter((one) => one.clusters > 0),
     acceptances: fleet.accepted,
     halts: [{ from: fleet.now - 70_000, to: fleet.now - 66_400, reason: 'CanarySoaking', message: 'canaries are complete and soak for 1h' }, ...(summary.halt ? [{ from: fleet.now - 5, ...summary.halt }] : [])],
@@ -150,7 +150,10 @@ export function history(fleet) {
       outcome: cluster.state,
       reason: cluster.reason,
       attempt: 1,
-      expectedSeconds: 3900,
+      message: cluster.message,
+      canary: cluster.canary,
+      to: cluster.version,
+      forecast: { p10: fleet.now - 9000, p50: fleet.now - 6000, p90: fleet.now - 1000, ended: fleet.now - 4000, errorSeconds: 2000, withinBand: true },
       actualSeconds: actual,
       by: 'ann@example.com',
     });

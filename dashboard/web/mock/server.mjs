@@ -17,7 +17,7 @@ const CSP =
 
 /** Starts a server; `port` 0 takes a free one. */
 export async function start({ clusters = 120, seed = 1, port = 0, speed = 20, still = false, readOnly = false } = {}) {
-  const state = { fleet: new MockFleet({ clusters, seed }), readOnly, token: 'mock', refusing: false, forbidden: '', streams: new Set(), changes: [], asked: /** @type {string[]} */ ([]) };
+  const state = { fleet: new MockFleet({ clusters, seed }), readOnly, speed: still ? 1 : speed, token: 'mock', refusing: false, forbidden: '', streams: new Set(), changes: [], asked: /** @type {string[]} */ ([]) };
   const server = createServer((request, response) => {
     serve(state, request, response).catch((cause) => {
       console.error(cause);
@@ -58,7 +58,7 @@ async function api(state, request, url, response) {
   const post = request.method === 'POST' ? await body(request) : undefined;
   switch (path[0]) {
     case 'session':
-      return ok({ user: 'ann@example.com', readOnly: state.readOnly, where: 'https://hub.example.com:6443', sandbox: false, docs: 'https://docs.example.com/drydock' });
+      return ok({ user: 'ann@example.com', readOnly: state.readOnly, where: 'https://hub.example.com:6443', sandbox: false, speed: state.speed, docs: 'https://docs.example.com/drydock' });
     case 'snapshot':
       return ok({ revision: fleet.revision, now: fleet.now, upgrades: [...fleet.targets.keys()].map((key) => answers.upgrade(fleet, key)), clusters: answers.columns(fleet.clusters.values()) });
     case 'changes':

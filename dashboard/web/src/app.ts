@@ -21,7 +21,7 @@ export class App {
       this.fleet,
       browserTransport,
       (state) => this.setConnection(state),
-      (now) => this.clock.observe(now, this.session?.sandbox ?? false),
+      (now) => this.clock.observe(now),
     );
     whenTokenExpires(() => this.expire());
   }
@@ -52,6 +52,7 @@ export class App {
     try {
       this.session = await api.session();
       setDocsBase(this.session.docs);
+      this.clock.setSpeed(this.session.speed && this.session.speed > 0 ? this.session.speed : 1);
     } catch (cause) {
       // The connection says what is wrong, and asks again. Without a session nothing can be changed.
       if (!(cause instanceof ApiError)) throw cause;

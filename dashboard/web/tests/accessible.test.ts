@@ -9,7 +9,7 @@ const PLACES: [string, string, (page: Page) => Promise<void>][] = [
   ['table', '#/fleet?view=table&color=finding', async () => {}],
   ['a wrong selector', '#/fleet?labels=a%3D%3D%3D', async () => {}],
   ['upgrade', '#/upgrade/default/spring', async (page) => expect(page.locator('.chart canvas')).toBeVisible()],
-  ['dialog', '#/upgrade/default/spring', async (page) => page.getByRole('button', { name: 'Accept budget-at-limit' }).click()],
+  ['dialog', '#/upgrade/default/spring', async (page) => page.getByRole('button', { name: /^Accept: budget monitoring/ }).click()],
   ['cluster', '#/cluster/pdx-edge-3', async (page) => expect(page.getByRole('heading', { name: 'Labels' })).toBeVisible()],
   ['history', '#/history', async (page) => expect(page.getByRole('table')).toBeVisible()],
   ['plan', '#/plan?upgrade=default/spring', async (page) => page.getByRole('button', { name: 'Forecast' }).click()],

@@ -51,7 +51,7 @@ test('a refusal is said', async ({ dashboard: { page, open, server } }) => {
 
 test('accepting needs a reason', async ({ dashboard: { page, open, server } }) => {
   await open('#/upgrade/default/spring');
-  await page.getByRole('button', { name: 'Accept budget-at-limit' }).click();
+  await page.getByRole('button', { name: /^Accept: budget monitoring/ }).click();
   const dialog = page.getByRole('dialog', { name: 'Accept this finding?' });
   await expect(dialog.getByRole('button', { name: 'Accept' })).toBeDisabled();
   await dialog.getByLabel('Reason').fill('lifted in the window');
@@ -105,5 +105,5 @@ test('the history is exported', async ({ dashboard: { page, open } }) => {
   for await (const chunk of await file.createReadStream()) chunks.push(chunk as Buffer);
   const lines = Buffer.concat(chunks).toString().trim().split('\n');
   expect(lines.length).toBe(2);
-  expect(lines[1]).toContain(',fra-dev-3,Failed,OperatorsTimedOut,');
+  expect(lines[1]).toContain(',fra-dev-3,false,Failed,OperatorsTimedOut,');
 });

@@ -95,7 +95,7 @@ export const api = {
     return plans.map((plan) => withLists(plan, FORECAST_LISTS));
   },
   apply: (yaml: string) => post<Done>('apply', { yaml }),
-  history: (signal?: AbortSignal) => get<{ rows: HistoryRow[] }>('history', signal),
+  history: (signal?: AbortSignal) => get<{ rows: HistoryRow[]; truncated?: boolean }>('history', signal),
   cluster: async (name: string, signal?: AbortSignal) => {
     const answer = await get<ClusterDetail>(`clusters/${encodeURIComponent(name)}`, signal);
     return { ...withLists(answer, ['upgrades', 'findings', 'history']), labels: answer.labels ?? {} };

@@ -5,6 +5,8 @@ export interface Session {
   readOnly: boolean;
   where: string;
   sandbox: boolean;
+  /** Seconds of the hub that pass in one of ours: more than 1 in a sandbox. */
+  speed?: number;
   /** Where the docs are published; without it there are no links to them. */
   docs?: string;
 }
@@ -92,6 +94,7 @@ export interface InFlight {
 }
 
 export interface Finding {
+  /** What an acceptance names; empty where it cannot be accepted. */
   name: string;
   level: string;
   informer: string;
@@ -100,6 +103,8 @@ export interface Finding {
   clusters: number;
   names: string[];
   accepted: boolean;
+  /** On how many clusters nobody has accepted it. */
+  holds?: number;
 }
 
 export interface UpgradeDetail extends Upgrade {
@@ -148,6 +153,11 @@ export interface HistoryRow {
   expectedSeconds?: number;
   actualSeconds?: number;
   by?: string;
+  message?: string;
+  canary?: boolean;
+  to?: string;
+  /** Of the rollout as a whole, and how good it was. */
+  forecast?: { p10?: number; p50?: number; p90?: number; ended?: number; errorSeconds?: number; withinBand?: boolean };
 }
 
 export interface ClusterDetail {

@@ -15,7 +15,7 @@ import { RetryButton } from '../upgrade/actions';
 export function ClusterPage({ name }: { name: string }) {
   const app = useStatus();
   useFleet();
-  useTick(30_000);
+  useTick(app.clock.tick);
   const table = app.fleet.clusters;
   const row = table.find(name);
   const cluster = row < 0 ? undefined : table.read(row);

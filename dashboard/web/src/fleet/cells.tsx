@@ -41,7 +41,8 @@ export function Cells({ rows, slots, marks }: { rows: Uint32Array; slots: Uint8A
   const cell = row < 0 ? -1 : rows.indexOf(row);
   const pick = (to: number, by: Chosen['by']) => {
     const name = table.name[rows[to] ?? -1];
-    choose(to < 0 || name === undefined ? undefined : { name, by });
+    // Within a cell the pointer moves without a change.
+    choose((last) => (to < 0 || name === undefined ? undefined : last?.name === name && last.by === by ? last : { name, by }));
   };
   const open = (which: number) => {
     const name = table.name[rows[which] ?? -1];

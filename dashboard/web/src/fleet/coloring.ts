@@ -50,7 +50,8 @@ function fixed(values: readonly string[], slots: Slot[], none: string, meaning: 
     meaning: meaning[value],
     slot: slots[i] as Slot,
   }));
-  return [...choices, { value: '', label: none, meaning: meaning[''], slot: 'none' }];
+  // A newer server may have words that this page does not know.
+  return [...choices, { value: undefined, label: 'others', slot: 'other' }, { value: '', label: none, meaning: meaning[''], slot: 'none' }];
 }
 
 /** The values that most clusters have, the highest first; all others share a color. */

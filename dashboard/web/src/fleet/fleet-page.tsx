@@ -20,7 +20,7 @@ export function FleetPage({ query }: { query: FleetQuery }) {
   const app = useStatus();
   const generation = useFleet();
   // Windows open and usual times pass while nothing else changes.
-  useTick(30_000);
+  useTick(app.clock.tick);
   const now = app.clock.now();
   const minute = Math.floor(now / 30);
   const table = app.fleet.clusters;

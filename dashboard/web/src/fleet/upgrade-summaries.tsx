@@ -72,7 +72,7 @@ function Summary({ upgrade }: { upgrade: Upgrade }) {
   );
 }
 
-const PHASE: Record<string, string> = { NotStarted: 'not started', InProgress: 'in progress', Complete: 'complete', Failed: 'failed', Paused: 'paused' };
+const PHASE: Record<string, string> = { NotStarted: 'not started', InProgress: 'in progress', Complete: 'complete', Failed: 'failed', Paused: 'paused', Deleting: 'deleting' };
 
 export function Phase({ upgrade }: { upgrade: Upgrade }) {
   if (upgrade.paused) return <Label color="orange">paused</Label>;

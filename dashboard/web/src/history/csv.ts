@@ -3,22 +3,29 @@
 import type { HistoryRow } from '../api/types';
 import { iso } from '../words/time';
 import { printable } from '../words/text';
-import { drift } from './history-table';
 
-const COLUMNS: [string, (row: HistoryRow) => string | number | undefined][] = [
+const COLUMNS: [string, (row: HistoryRow) => string | number | boolean | undefined][] = [
   ['ended_at', (row) => iso(row.endedAt)],
   ['upgrade', (row) => row.upgrade],
   ['target', (row) => row.target],
   ['started_by', (row) => row.by],
   ['cluster', (row) => row.cluster],
+  ['canary', (row) => row.canary],
   ['outcome', (row) => row.outcome],
   ['reason', (row) => row.reason],
+  ['message', (row) => row.message],
   ['from', (row) => row.from],
+  ['to', (row) => row.to],
   ['started_at', (row) => iso(row.startedAt)],
   ['attempt', (row) => row.attempt],
-  ['expected_seconds', (row) => row.expectedSeconds],
   ['actual_seconds', (row) => row.actualSeconds],
-  ['drift_seconds', drift],
+  ['expected_seconds', (row) => row.expectedSeconds],
+  ['forecast_p10', (row) => iso(row.forecast?.p10)],
+  ['forecast_p50', (row) => iso(row.forecast?.p50)],
+  ['forecast_p90', (row) => iso(row.forecast?.p90)],
+  ['rollout_ended', (row) => iso(row.forecast?.ended)],
+  ['forecast_error_seconds', (row) => row.forecast?.errorSeconds],
+  ['forecast_within_band', (row) => row.forecast?.withinBand],
 ];
 
 export function csv(rows: HistoryRow[]): string {
@@ -27,9 +34,9 @@ export function csv(rows: HistoryRow[]): string {
   return `${lines.map((line) => line.join(',')).join('\n')}\n`;
 }
 
-function field(value: string | number | undefined): string {
+function field(value: string | number | boolean | undefined): string {
   if (value === undefined) return '';
-  if (typeof value === 'number') return String(value);
+  if (typeof value !== 'string') return String(value);
   const text = inert(printable(value, 10_000));
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

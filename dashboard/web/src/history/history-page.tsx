@@ -11,7 +11,7 @@ import { format } from '../url/route';
 import { count, percent } from '../words/text';
 import { duration } from '../words/time';
 import { csv, save } from './csv';
-import { drift, HistoryTable } from './history-table';
+import { drift, HistoryTable, historyValue } from './history-table';
 
 export function HistoryPage({ text, upgrade }: { text: string; upgrade: string }) {
   const app = useStatus();
@@ -45,6 +45,7 @@ export function HistoryPage({ text, upgrade }: { text: string; upgrade: string }
         <>
           <p class="counted" role="status">
             {summary(rows)}
+            {history.value?.truncated && '; older records are not shown'}
           </p>
           <HistoryTable
             rows={rows}
@@ -67,6 +68,11 @@ function summary(rows: HistoryRow[]): string {
   const parts = [`${count(rows.length)} ${rows.length === 1 ? 'attempt' : 'attempts'}`, `${percent(failed / rows.length)} failed`];
   if (took.length > 0) parts.push(`half took at most ${duration(took[Math.floor((took.length - 1) / 2)] as number)}`);
   if (off.length > 0) parts.push(`half were within ${duration(off[Math.floor((off.length - 1) / 2)] as number)} of what was expected`);
+  const rollouts = new Map(rows.filter((row) => row.forecast?.withinBand !== undefined).map((row) => [`${row.upgrade} ${row.target} ${row.forecast?.ended}`, row]));
+  if (rollouts.size > 0) {
+    const within = [...rollouts.values()].filter((row) => row.forecast?.withinBand).length;
+    parts.push(`${within} of ${rollouts.size} ${rollouts.size === 1 ? 'rollout' : 'rollouts'} ended within the band of the forecast`);
+  }
   return parts.join(', ');
 }
 
@@ -74,14 +80,14 @@ function matching(rows: HistoryRow[], text: string, upgrade: string): HistoryRow
   const terms = text.toLowerCase().split(/\s+/).filter(Boolean);
   return rows.filter((row) => {
     if (upgrade && row.upgrade !== upgrade) return false;
-    const words = [row.cluster, row.upgrade, row.from, row.target, row.outcome, row.reason, row.by].join(' ').toLowerCase();
+    const words = [row.cluster, row.upgrade, row.from, row.target, row.outcome, row.reason, row.message, row.by].join(' ').toLowerCase();
     return terms.every((term) => words.includes(term));
   });
 }
 
 function sorted(rows: HistoryRow[], column: string, descending: boolean): HistoryRow[] {
   const sign = descending ? -1 : 1;
-  const value = (row: HistoryRow) => (column === 'drift' ? drift(row) : row[column as keyof HistoryRow]);
+  const value = historyValue(column);
   return rows.slice().sort((a, b) => sign * compare(value(a), value(b)));
 }
 

@@ -1,23 +1,80 @@
+import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
 import type { HistoryRow } from '../api/types';
 import { ClusterLink, Label, Text } from '../ui/parts';
 import { Table } from '../ui/table';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 import { duration, moment } from '../words/time';
 
-export const HISTORY_COLUMNS: Column[] = [
-  { id: 'endedAt', label: 'Ended', sortable: true, width: 136 },
-  { id: 'cluster', label: 'Cluster', sortable: true, width: 190 },
-  { id: 'upgrade', label: 'Upgrade', sortable: true, width: 160 },
-  { id: 'from', label: 'From', sortable: true, width: 90 },
-  { id: 'target', label: 'To', sortable: true, width: 90 },
-  { id: 'outcome', label: 'Outcome', sortable: true, width: 110 },
-  { id: 'reason', label: 'Reason', sortable: true, width: 190 },
-  { id: 'actualSeconds', label: 'Took', sortable: true, width: 80, number: true },
-  { id: 'expectedSeconds', label: 'Expected', sortable: true, width: 90, number: true },
-  { id: 'drift', label: 'Drift', sortable: true, width: 90, number: true },
-  { id: 'attempt', label: 'Attempt', sortable: true, width: 80, number: true },
-  { id: 'by', label: 'Started by', sortable: true },
+interface HistoryColumn extends Column {
+  cell: (row: HistoryRow, now: number) => ComponentChildren;
+  /** What it is ordered by. */
+  value: (row: HistoryRow) => string | number | undefined;
+  /** Columns without a value in any row are left out. */
+  optional?: boolean;
+}
+
+const text = (id: keyof HistoryRow, label: string, width: number, limit = 63, optional = false): HistoryColumn => ({
+  id,
+  label,
+  width,
+  optional,
+  sortable: true,
+  cell: (row) => <Text of={String(row[id] ?? '')} limit={limit} />,
+  value: (row) => row[id] as string | number | undefined,
+});
+
+const seconds = (id: string, label: string, value: (row: HistoryRow) => number | undefined, show: (seconds: number) => string): HistoryColumn => ({
+  id,
+  label,
+  width: 100,
+  optional: true,
+  sortable: true,
+  number: true,
+  cell: (row) => {
+    const found = value(row);
+    return found === undefined ? '' : show(found);
+  },
+  value,
+});
+
+const COLUMNS: HistoryColumn[] = [
+  {
+    id: 'endedAt',
+    label: 'Ended',
+    width: 150,
+    sortable: true,
+    cell: (row, now) => (row.endedAt ? moment(row.endedAt, now) : 'not over'),
+    value: (row) => row.endedAt ?? Number.MAX_SAFE_INTEGER,
+  },
+  { ...text('cluster', 'Cluster', 170), cell: (row) => <ClusterLink name={row.cluster} /> },
+  text('upgrade', 'Upgrade', 160, 127),
+  text('from', 'From', 90),
+  text('target', 'To', 90),
+  { ...text('outcome', 'Outcome', 110), cell: (row) => <Outcome outcome={row.outcome} /> },
+  text('reason', 'Reason', 180),
+  seconds('actualSeconds', 'Took', (row) => row.actualSeconds, duration),
+  seconds('expectedSeconds', 'Expected', (row) => row.expectedSeconds, duration),
+  seconds('drift', 'Drift', drift, signed),
+  {
+    ...seconds('forecast', 'Rollout against forecast', (row) => row.forecast?.errorSeconds, signed),
+    width: 200,
+    cell: ({ forecast }) =>
+      forecast?.errorSeconds === undefined ? '' : `${signed(forecast.errorSeconds)}${forecast.withinBand === undefined ? '' : forecast.withinBand ? ', in the band' : ', outside the band'}`,
+  },
+  { ...text('attempt', 'Attempt', 90, 40), number: true },
+  text('by', 'Started by', 150, 63, true),
+  { ...text('message', 'Message', 0, 300, true), width: undefined },
 ];
+
+/** The columns for which there is something in these rows. */
+function columnsOf(rows: HistoryRow[]): HistoryColumn[] {
+  return COLUMNS.filter((column) => !column.optional || rows.some((row) => column.value(row) !== undefined));
+}
+
+export function historyValue(column: string): (row: HistoryRow) => string | number | undefined {
+  return COLUMNS.find(({ id }) => id === column)?.value ?? (() => undefined);
+}
 
 /** How much longer it took than was expected; negative if it was faster. */
 export function drift(row: HistoryRow): number | undefined {
@@ -25,26 +82,8 @@ export function drift(row: HistoryRow): number | undefined {
   return row.actualSeconds - row.expectedSeconds;
 }
 
-function signed(seconds: number | undefined): string {
-  if (seconds === undefined) return '';
-  return `${seconds < 0 ? '−' : '+'}${duration(Math.abs(seconds))}`;
-}
-
-function cells(row: HistoryRow, now: number) {
-  return [
-    row.endedAt ? moment(row.endedAt, now) : 'not over',
-    <ClusterLink name={row.cluster} />,
-    <Text of={row.upgrade} limit={127} />,
-    <Text of={row.from ?? ''} limit={63} />,
-    <Text of={row.target} limit={63} />,
-    <Outcome outcome={row.outcome} />,
-    <Text of={row.reason} limit={63} />,
-    row.actualSeconds === undefined ? '' : duration(row.actualSeconds),
-    row.expectedSeconds === undefined ? '' : duration(row.expectedSeconds),
-    signed(drift(row)),
-    <Text of={String(row.attempt)} limit={40} />,
-    <Text of={row.by ?? ''} limit={63} />,
-  ];
+function signed(value: number): string {
+  return `${value < 0 ? '−' : '+'}${duration(Math.abs(value))}`;
 }
 
 function Outcome({ outcome }: { outcome: string }) {
@@ -68,20 +107,21 @@ export function HistoryTable(props: {
   onSort?: (column: string) => void;
 }) {
   const { rows, now } = props;
+  const columns = useMemo(() => columnsOf(rows), [rows]);
+  const cells = (row: HistoryRow) => columns.map((column) => column.cell(row, now));
   if (props.short) {
-    const head = HISTORY_COLUMNS.map((column) => column.label);
-    return <Table label="History" head={head} rows={rows.slice(0, 50).map((row) => ({ key: key(row), cells: cells(row, now) }))} more={rows.length - 50} />;
+    return <Table label="History" head={columns.map(({ label }) => label)} rows={rows.slice(0, 50).map((row) => ({ key: key(row), cells: cells(row) }))} more={rows.length - 50} />;
   }
   return (
     <VirtualTable
       label="History"
-      columns={HISTORY_COLUMNS}
+      columns={columns}
       count={rows.length}
-      cells={(line) => cells(rows[line] as HistoryRow, now)}
+      cells={(line) => cells(rows[line] as HistoryRow)}
       keyOf={(line) => `${line} ${key(rows[line] as HistoryRow)}`}
-      {...(props.sort === undefined ? {} : { sort: props.sort })}
-      {...(props.onSort ? { onSort: props.onSort } : {})}
-      descending={props.descending ?? false}
+      sort={props.sort}
+      descending={props.descending}
+      onSort={props.onSort}
     />
   );
 }

@@ -140,6 +140,7 @@ function Plans({ plans, now, changed }: { plans: Forecast[]; now: number; change
                   <span class={`swatch chart-${i}`} aria-hidden="true" /> <Text of={plan.title} limit={200} />
                 </h3>
                 <Ends band={plan} now={now} />
+                {!plan.p50 && <p>Fewer than half of the runs that were simulated end.</p>}
                 <ForecastFacts forecast={plan} />
               </div>
             ))}

@@ -8,7 +8,7 @@ export interface Column {
   label: string;
   sortable?: boolean;
   /** In pixels; without one it has what room is left. */
-  width?: number;
+  width?: number | undefined;
   /** Numbers, to the right. */
   number?: boolean;
 }
@@ -24,9 +24,9 @@ export function VirtualTable(props: {
   count: number;
   cells: (line: number) => ComponentChildren[];
   keyOf: (line: number) => string;
-  sort?: string;
-  descending?: boolean;
-  onSort?: (column: string) => void;
+  sort?: string | undefined;
+  descending?: boolean | undefined;
+  onSort?: ((column: string) => void) | undefined;
 }) {
   const area = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });

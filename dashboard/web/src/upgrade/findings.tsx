@@ -15,13 +15,16 @@ export function Findings(props: { findings: Finding[]; upgrade: string; canAccep
     showDialog((close) => <AcceptDialog finding={finding} upgrade={props.upgrade} onClose={close} onDone={props.onDone} />);
   return (
     <ul class="facts">
-      {props.findings.map((finding) => (
-        <li key={finding.name}>
+      {props.findings.map((finding, i) => (
+        <li key={finding.name || i}>
           <p class="finding-head">
             <LevelLabel level={finding.level} /> <strong>{clusters(finding.clusters)}</strong> <Text of={finding.type} limit={63} />
             {finding.accepted && <Label color="green">accepted</Label>}
-            {!finding.accepted && props.canAccept && (
-              <Button kind="secondary" small label={`Accept ${printable(finding.name, 127)}`} onClick={() => accept(finding)}>
+            {!finding.accepted && finding.holds !== undefined && finding.holds < finding.clusters && (
+              <span class="quiet">not accepted on {clusters(finding.holds)}</span>
+            )}
+            {!finding.accepted && finding.name !== '' && props.canAccept && (
+              <Button kind="secondary" small label={`Accept: ${printable(finding.message || finding.name, 127)}`} onClick={() => accept(finding)}>
                 Accept…
               </Button>
             )}
@@ -30,7 +33,7 @@ export function Findings(props: { findings: Finding[]; upgrade: string; canAccep
             <LongText of={finding.message} />
           </p>
           <p class="quiet">
-            <Text of={`${finding.informer}/${finding.name}`} limit={150} /> · <Names names={finding.names} total={finding.clusters} />
+            <Text of={[finding.informer, finding.name].filter(Boolean).join(' · ')} limit={150} /> · <Names names={finding.names} total={finding.clusters} />
           </p>
         </li>
       ))}
@@ -61,7 +64,7 @@ function AcceptDialog({ finding, upgrade, onClose, onDone }: { finding: Finding;
         <LevelLabel level={finding.level} /> <LongText of={finding.message} />
       </p>
       <p>
-        It no longer holds back {clusters(finding.clusters)} of <Text of={upgrade} limit={127} />. The acceptance is written under your name; where a finding
+        It no longer holds back {clusters(finding.holds ?? finding.clusters)} of <Text of={upgrade} limit={127} />. The acceptance is written under your name; where a finding
         becomes worse than it is now, it is asked for again.
       </p>
       <label class="field">

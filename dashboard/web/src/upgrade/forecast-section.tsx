@@ -32,6 +32,7 @@ export function ForecastView({ forecasts, now, total, facts = true }: { forecast
   return (
     <>
       {facts && <Ends band={first} now={now} />}
+      {facts && !first.p50 && <p>Fewer than half of the runs that were simulated end.</p>}
       {forecasts.some((forecast) => forecast.curve?.length) && (
         <Suspense fallback={<Spinner label="Loading the chart…" />}>
           <Chart forecasts={forecasts} now={now} total={total} />

@@ -17,7 +17,7 @@ import { ProgressBar } from './progress-bar';
 export function UpgradePage({ upgrade: key }: { upgrade: string }) {
   const app = useStatus();
   useFleet();
-  useTick(30_000);
+  useTick(app.clock.tick);
   // The summary that comes with the fleet is newer than the detail, which is asked for again after a change.
   const summary = app.fleet.upgrades.get(key);
   const detail = useLoaded(key, (signal) => api.upgrade(key, signal), useUpgradeChanges(key));
