@@ -1,6 +1,6 @@
 // The fleet as cells on a canvas, with a card about the one that is pointed at or chosen by the arrow keys.
 
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { go } from '../url/use-route';
 import { useApp } from '../ui/use-app';
 import { useTheme } from '../ui/theme';
@@ -36,6 +36,13 @@ export function Cells({ rows, slots, marks }: { rows: Uint32Array; slots: Uint8A
   useLayoutEffect(() => {
     painter.current?.draw({ layout: at, rows, slots, marks, name: (row) => table.name[row] ?? '', what: (row) => sentence(table.read(row), app.clock.now()).what });
   }, [at, room.ratio, rows, slots, marks, dark]);
+
+  useEffect(() => {
+    // The card is where the cell was before the page was scrolled.
+    const leave = () => choose((last) => (last?.by === 'pointer' ? undefined : last));
+    addEventListener('scroll', leave, { capture: true, passive: true });
+    return () => removeEventListener('scroll', leave, { capture: true });
+  }, []);
 
   const row = chosen ? table.find(chosen.name) : -1;
   const cell = row < 0 ? -1 : rows.indexOf(row);

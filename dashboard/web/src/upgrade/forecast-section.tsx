@@ -4,17 +4,19 @@ import { lazy, Suspense } from '../ui/lazy';
 import { api } from '../api/client';
 import type { Band, Forecast, Upgrade } from '../api/types';
 import { Alert, Names, Reason, Spinner, Text } from '../ui/parts';
-import { useLoaded } from '../ui/use-app';
+import { useApp, useLoaded } from '../ui/use-app';
 import { clusters, percent } from '../words/text';
 import { momentAndDistance } from '../words/time';
 
 const Chart = lazy(() => import('../ui/forecast-chart'));
 
 export function ForecastSection({ upgrade, now }: { upgrade: Upgrade; now: number }) {
-  // A forecast takes the server a second: it is asked for anew when something has ended or halts, at most every 30 seconds.
+  // A forecast takes the server a second: it is asked for anew when clusters have ended, but not more often than every 30 seconds (of
+  // the hub). Once the upgrade is paused or halts, an older one is no longer true.
   const { counts } = upgrade;
-  const renew = `${counts.complete} ${counts.failed} ${upgrade.halt?.reason ?? ''} ${upgrade.paused}`;
-  const forecast = useLoaded(`forecast ${upgrade.key}`, (signal) => api.forecast(upgrade.key, signal), renew, 30_000);
+  const { clock } = useApp();
+  const which = `${upgrade.key} ${upgrade.paused} ${upgrade.halt?.reason ?? ''}`;
+  const forecast = useLoaded(which, (signal) => api.forecast(upgrade.key, signal), `${counts.complete} ${counts.failed}`, Math.max(5000, clock.tick));
   if (!forecast.value) {
     return (
       <>
