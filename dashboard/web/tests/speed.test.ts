@@ -27,6 +27,9 @@ test('ten thousand clusters: frames while the pointer moves and the fleet change
   await page.getByRole('button', { name: 'Table' }).click();
   await frames(page, 'table, scrolled', async () => {
     await page.mouse.move(600, 600);
+    for (let i = 0; i < 60; i++) await page.mouse.wheel(0, 100);
+  });
+  await frames(page, 'table, scrolled fast', async () => {
     for (let i = 0; i < 60; i++) await page.mouse.wheel(0, 800);
   });
   // Only the lines in view are in the document.

@@ -48,6 +48,7 @@ export function FleetTable({ rows, query }: { rows: Uint32Array; query: FleetQue
       columns={COLUMNS}
       count={rows.length}
       cells={cells}
+      stamp={rows}
       keyOf={(line) => table.name[rows[line] as number] as string}
       sort={query.sort}
       descending={query.descending}

@@ -119,6 +119,7 @@ export function HistoryTable(props: {
       count={rows.length}
       cells={(line) => cells(rows[line] as HistoryRow)}
       keyOf={(line) => `${line} ${key(rows[line] as HistoryRow)}`}
+      stamp={rows}
       sort={props.sort}
       descending={props.descending}
       onSort={props.onSort}

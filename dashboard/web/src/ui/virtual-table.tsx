@@ -1,6 +1,6 @@
 // A table of thousands of lines, of which the document has those in view. All lines are of one height.
 
-import type { ComponentChildren } from 'preact';
+import { Component, type ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface Column {
@@ -24,6 +24,8 @@ export function VirtualTable(props: {
   count: number;
   cells: (line: number) => ComponentChildren[];
   keyOf: (line: number) => string;
+  /** Is another one when the cells are others: while it is the same, scrolling renders new lines alone. */
+  stamp: unknown;
   sort?: string | undefined;
   descending?: boolean | undefined;
   onSort?: ((column: string) => void) | undefined;
@@ -62,19 +64,38 @@ export function VirtualTable(props: {
         <tbody class="pf-v6-c-table__tbody">
           <Spacer height={first * LINE} columns={props.columns.length} />
           {lines.map((line) => (
-            <tr key={props.keyOf(line)} class="pf-v6-c-table__tr line" aria-rowindex={line + 2}>
-              {props.cells(line).map((cell, i) => (
-                <td key={props.columns[i]?.id} class={`pf-v6-c-table__td ${props.columns[i]?.number ? 'number' : ''}`}>
-                  <div class="cell-text">{cell}</div>
-                </td>
-              ))}
-            </tr>
+            <Line key={props.keyOf(line)} line={line} columns={props.columns} cells={props.cells} stamp={props.stamp} />
           ))}
           <Spacer height={(props.count - last) * LINE} columns={props.columns.length} />
         </tbody>
       </table>
     </div>
   );
+}
+
+interface LineProps {
+  line: number;
+  columns: Column[];
+  cells: (line: number) => ComponentChildren[];
+  stamp: unknown;
+}
+
+class Line extends Component<LineProps> {
+  override shouldComponentUpdate(next: LineProps): boolean {
+    return next.stamp !== this.props.stamp || next.line !== this.props.line || next.columns !== this.props.columns;
+  }
+
+  override render({ line, columns, cells }: LineProps) {
+    return (
+      <tr class="pf-v6-c-table__tr line" aria-rowindex={line + 2}>
+        {cells(line).map((cell, i) => (
+          <td key={columns[i]?.id} class={`pf-v6-c-table__td ${columns[i]?.number ? 'number' : ''}`}>
+            <div class="cell-text">{cell}</div>
+          </td>
+        ))}
+      </tr>
+    );
+  }
 }
 
 function Head(props: { column: Column; sort: string | undefined; descending: boolean | undefined; onSort: ((column: string) => void) | undefined }) {
