@@ -1,0 +1,103 @@
+// Requests to the server of this page, and what their failures mean.
+
+import { token } from './token';
+import type { ClusterDetail, Forecast, HistoryRow, Session, Snapshot, UpgradeDetail } from './types';
+
+export class ApiError extends Error {
+  constructor(
+    /** The HTTP status; 0 if there was no answer. */
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** What listens for an expired token: it concerns the whole page, whoever asked. */
+let onExpired: () => void = () => {};
+
+export function whenTokenExpires(listener: () => void): void {
+  onExpired = listener;
+}
+
+/** Sends a request; resolves with the response if its status is 200 to 299. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  const bearer = token();
+  if (bearer !== null) headers.set('Authorization', `Bearer ${bearer}`);
+  let response: Response;
+  try {
+    response = await fetch(`api/${path}`, { ...init, headers, cache: 'no-store', redirect: 'manual' });
+  } catch (cause) {
+    if (init.signal?.aborted) throw cause;
+    throw new ApiError(0, 'the server does not answer');
+  }
+  if (response.ok) return response;
+  // A proxy that wants the user to sign in again sends them elsewhere.
+  const status = response.type === 'opaqueredirect' ? 401 : response.status;
+  if (status === 401) onExpired();
+  throw new ApiError(status, await words(response, status));
+}
+
+async function words(response: Response, status: number): Promise<string> {
+  try {
+    const body: unknown = await response.json();
+    if (body !== null && typeof body === 'object' && 'error' in body) return String(body.error).slice(0, 2000);
+  } catch {
+    // Not JSON: a proxy's own page. Its status says enough.
+  }
+  return status === 401 ? 'the token has expired' : `the server answers ${status}`;
+}
+
+async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const response = await request(path, signal ? { signal } : {});
+  return (await response.json()) as T;
+}
+
+async function post<T>(path: string, body: unknown): Promise<T> {
+  const response = await request(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return (await response.json()) as T;
+}
+
+/** `NAMESPACE/NAME` as a part of a path. */
+function path(key: string): string {
+  return key.split('/').map(encodeURIComponent).join('/');
+}
+
+const DETAIL_LISTS = ['conditions', 'canaries', 'inFlight', 'failures', 'waits', 'findings', 'acceptances', 'halts', 'events'];
+const FORECAST_LISTS = ['stops', 'waitsFor', 'blocked'];
+
+/** Lists that an answer leaves out because they are empty. */
+function withLists<T extends object>(answer: T, lists: string[]): T {
+  return { ...Object.fromEntries(lists.map((list) => [list, []])), ...answer };
+}
+
+export interface Done {
+  done: string;
+}
+
+export const api = {
+  session: () => get<Session>('session'),
+  snapshot: (signal?: AbortSignal) => get<Snapshot>('snapshot', signal),
+  upgrade: async (key: string, signal?: AbortSignal) => withLists(await get<UpgradeDetail>(`upgrades/${path(key)}`, signal), DETAIL_LISTS),
+  forecast: async (key: string, signal?: AbortSignal) => withLists(await get<Forecast>(`upgrades/${path(key)}/forecast`, signal), FORECAST_LISTS),
+  pause: (key: string) => post<Done>(`upgrades/${path(key)}/pause`, {}),
+  resume: (key: string) => post<Done>(`upgrades/${path(key)}/resume`, {}),
+  retry: (key: string, cluster?: string) => post<Done>(`upgrades/${path(key)}/retry`, cluster ? { cluster } : {}),
+  accept: (key: string, body: { finding: string; reason: string; until?: number }) =>
+    post<Done>(`upgrades/${path(key)}/accept`, body),
+  plan: async (body: { yaml: string; compare?: string }) => {
+    const { plans } = await post<{ plans: Forecast[] }>('plan', body);
+    return plans.map((plan) => withLists(plan, FORECAST_LISTS));
+  },
+  apply: (yaml: string) => post<Done>('apply', { yaml }),
+  history: (signal?: AbortSignal) => get<{ rows: HistoryRow[]; truncated?: boolean }>('history', signal),
+  cluster: async (name: string, signal?: AbortSignal) => {
+    const answer = await get<ClusterDetail>(`clusters/${encodeURIComponent(name)}`, signal);
+    return { ...withLists(answer, ['upgrades', 'findings', 'history']), labels: answer.labels ?? {} };
+  },
+};

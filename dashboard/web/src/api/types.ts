@@ -1,0 +1,179 @@
+// What the server answers. Times are seconds since 1970; an index into `words` stands for a text that repeats.
+
+export interface Session {
+  user: string;
+  readOnly: boolean;
+  where: string;
+  sandbox: boolean;
+  /** Seconds of the hub that pass in one of ours: more than 1 in a sandbox. */
+  speed?: number;
+  /** Where the docs are published; without it there are no links to them. */
+  docs?: string;
+}
+
+/** Columns of equal length, one row a cluster, sorted by name in natural order. */
+export interface Columns {
+  words: string[];
+  name: string[];
+  version: number[];
+  state: number[];
+  reason: number[];
+  message: number[];
+  upgrade: number[];
+  canary: number[];
+  available: number[];
+  since: number[];
+  normalUntil: number[];
+  windowOpens: number[];
+  finding: number[];
+  labels: number[];
+  todo: number[];
+}
+
+export interface Counts {
+  selected: number;
+  notStarted: number;
+  inFlight: number;
+  complete: number;
+  failed: number;
+  other: number;
+}
+
+export interface Band {
+  p10?: number;
+  p50?: number;
+  p90?: number;
+}
+
+export interface Upgrade {
+  key: string;
+  target: string;
+  phase: string;
+  paused: boolean;
+  counts: Counts;
+  states: Record<string, number>;
+  message: string;
+  halt?: { reason: string; message: string };
+  startedAt?: number;
+  forecast?: Band;
+  docs?: string;
+}
+
+export interface Snapshot {
+  revision: number;
+  now: number;
+  upgrades: Upgrade[];
+  clusters: Columns;
+}
+
+export interface Change {
+  revision: number;
+  now: number;
+  upgrades?: Upgrade[];
+  removedUpgrades?: string[];
+  clusters?: Columns;
+  removedClusters?: string[];
+}
+
+export interface Condition {
+  type: string;
+  status: string;
+  reason: string;
+  message: string;
+  since: number;
+}
+
+export interface InFlight {
+  name: string;
+  state: string;
+  reason: string;
+  message: string;
+  startedAt: number;
+  share?: number;
+  normalUntil?: number;
+}
+
+export interface Finding {
+  /** What an acceptance names; empty where it cannot be accepted. */
+  name: string;
+  level: string;
+  informer: string;
+  type: string;
+  message: string;
+  clusters: number;
+  names: string[];
+  accepted: boolean;
+  /** On how many clusters nobody has accepted it. */
+  holds?: number;
+}
+
+export interface UpgradeDetail extends Upgrade {
+  conditions: Condition[];
+  canaries: { name: string; state: string; reason: string; message: string }[];
+  soakUntil?: number;
+  inFlight: InFlight[];
+  failures: { reason: string; message: string; clusters: string[] }[];
+  waits: { reason: string; message: string; clusters: number; names: string[] }[];
+  findings: Finding[];
+  acceptances: { finding: string; reason: string; acceptedBy: string; until?: number }[];
+  halts: { from: number; to?: number; reason: string; message: string }[];
+  events: { at: number; type: string; reason: string; message: string }[];
+  spec: string;
+}
+
+export interface CurvePoint {
+  at: number;
+  p10: number;
+  p50: number;
+  p90: number;
+}
+
+export interface Forecast extends Band {
+  title: string;
+  text: string;
+  confident: boolean;
+  stops: { cause: string; share: number }[];
+  waitsFor: { what: string; share: number }[];
+  failures: number;
+  inFlightAtMost: number;
+  curve?: CurvePoint[];
+  blocked: { reason: string; message: string; clusters: string[] }[];
+}
+
+export interface HistoryRow {
+  upgrade: string;
+  cluster: string;
+  target: string;
+  from?: string;
+  startedAt?: number;
+  endedAt?: number;
+  outcome: string;
+  reason: string;
+  attempt: number | string;
+  expectedSeconds?: number;
+  actualSeconds?: number;
+  by?: string;
+  message?: string;
+  canary?: boolean;
+  to?: string;
+  /** Of the rollout as a whole, and how good it was. */
+  forecast?: { p10?: number; p50?: number; p90?: number; ended?: number; errorSeconds?: number; withinBand?: boolean };
+}
+
+export interface ClusterDetail {
+  name: string;
+  version: string;
+  available: boolean;
+  labels: Record<string, string>;
+  upgrades: {
+    key: string;
+    state: string;
+    reason: string;
+    message: string;
+    since?: number;
+    startedAt?: number;
+    endedAt?: number;
+  }[];
+  findings: { level: string; type: string; message: string; remedy?: string; accepted: boolean }[];
+  history: HistoryRow[];
+}

@@ -1,0 +1,80 @@
+// What the whole page shares: the fleet, the clock, who the user is, and whether the connection stands.
+
+import { api, ApiError, whenTokenExpires } from './api/client';
+import type { Session } from './api/types';
+import { HubClock } from './store/clock';
+import { Connection, type ConnectionState } from './store/connection';
+import { Fleet, type FleetUpdate } from './store/fleet';
+import { browserTransport } from './store/transport';
+import { setDocsBase } from './words/docs';
+
+export class App {
+  readonly fleet = new Fleet();
+  readonly clock = new HubClock();
+  session: Session | undefined;
+  connection: ConnectionState = { is: 'loading' };
+  private readonly link: Connection;
+  private readonly listeners = new Set<() => void>();
+
+  constructor() {
+    this.link = new Connection(
+      this.fleet,
+      browserTransport,
+      (state) => this.setConnection(state),
+      (now) => this.clock.observe(now),
+    );
+    whenTokenExpires(() => this.expire());
+  }
+
+  start(): void {
+    void this.readSession();
+    void this.link.run();
+    addEventListener('online', () => this.link.retryNow());
+  }
+
+  retryNow(): void {
+    this.link.retryNow();
+    if (!this.session) void this.readSession();
+  }
+
+  /** Calls when session or connection change. */
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Calls when the fleet changes, at most once a frame. */
+  onFleet(listener: (update: FleetUpdate) => void): () => void {
+    return this.fleet.subscribe(listener);
+  }
+
+  private async readSession(): Promise<void> {
+    try {
+      this.session = await api.session();
+      setDocsBase(this.session.docs);
+      this.clock.setSpeed(this.session.speed && this.session.speed > 0 ? this.session.speed : 1);
+    } catch (cause) {
+      // The connection says what is wrong, and asks again. Without a session nothing can be changed.
+      if (!(cause instanceof ApiError)) throw cause;
+    }
+    this.tell();
+  }
+
+  private setConnection(state: ConnectionState): void {
+    const was = this.connection.is;
+    this.connection = state;
+    if (state.is === 'live' && was === 'cut' && !this.session) void this.readSession();
+    this.tell();
+  }
+
+  /** Any request may be the first to learn that the token has expired. */
+  private expire(): void {
+    this.link.close();
+    this.connection = { is: 'refused', status: 401, why: 'the token has expired' };
+    this.tell();
+  }
+
+  private tell(): void {
+    for (const listener of this.listeners) listener();
+  }
+}

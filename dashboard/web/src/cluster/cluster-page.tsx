@@ -1,0 +1,151 @@
+// One cluster: what it runs and waits for, its upgrades, findings and past.
+
+import { useMemo } from 'preact/hooks';
+import { api } from '../api/client';
+import type { ClusterDetail } from '../api/types';
+import { HistoryTable } from '../history/history-table';
+import type { ClusterRow } from '../store/columns';
+import { Alert, Button, Label, LevelLabel, LongText, Reason, Section, Spinner, StateLabel, Text } from '../ui/parts';
+import { Table } from '../ui/table';
+import { useFleet, useLoaded, useStatus, useTick } from '../ui/use-app';
+import { sentence } from '../words/sentence';
+import { moment, momentAndDistance } from '../words/time';
+import { RetryButton } from '../upgrade/actions';
+
+export function ClusterPage({ name }: { name: string }) {
+  const app = useStatus();
+  useFleet();
+  useTick(app.clock.tick);
+  const table = app.fleet.clusters;
+  const row = table.find(name);
+  const cluster = row < 0 ? undefined : table.read(row);
+  // What the fleet says of it; when that differs, the rest is asked for again.
+  const renew = cluster && JSON.stringify({ ...cluster, row: 0 });
+  const detail = useLoaded(`cluster ${name}`, (signal) => api.cluster(name, signal), renew);
+  return (
+    <div class="sheet">
+      <p class="crumbs">
+        <a href="#/fleet">Fleet</a> / Cluster
+      </p>
+      <header class="sheet-head">
+        <h1>
+          <Text of={name} limit={253} />
+          {cluster && <StateLabel state={cluster.state} />}
+          {(cluster ? cluster.available === 0 : detail.value?.available === false) && <Label color="orange">not available</Label>}
+        </h1>
+        {cluster?.state === 'Failed' && <RetryButton kind="secondary" upgrade={cluster.upgrade} cluster={name} onDone={detail.reload} />}
+      </header>
+      {cluster && <Now cluster={cluster} now={app.clock.now()} />}
+      {detail.value ? (
+        <Details detail={detail.value} now={app.clock.now()} />
+      ) : detail.loading ? (
+        <Spinner label="Loading the cluster…" />
+      ) : (
+        <Alert kind="danger" title="The cluster cannot be shown.">
+          {detail.error} <Button kind="link" small onClick={detail.reload}>Try again</Button>
+        </Alert>
+      )}
+    </div>
+  );
+}
+
+function Now({ cluster, now }: { cluster: ClusterRow; now: number }) {
+  const said = sentence(cluster, now);
+  return (
+    <div class="card">
+      <p>
+        <LongText of={cluster.state ? cluster.message || said.what : said.what} />
+      </p>
+      {said.when && <p class={said.late ? 'late' : 'quiet'}>{said.when}</p>}
+      <p>
+        <strong>What to do:</strong> <Text of={said.todo} limit={1000} />
+      </p>
+      <p class="quiet">
+        Runs <Text of={cluster.version || 'a version that is not known'} limit={63} />
+        {cluster.reason && (
+          <>
+            {' · '}
+            <Reason reason={cluster.reason} state={cluster.state} />
+          </>
+        )}
+        {cluster.upgrade && (
+          <>
+            {' · '}
+            <UpgradeLink of={cluster.upgrade} />
+          </>
+        )}
+        {cluster.canary === 1 && ' · canary'}
+      </p>
+    </div>
+  );
+}
+
+function UpgradeLink({ of }: { of: string }) {
+  return (
+    <a href={`#/upgrade/${of.split('/').map(encodeURIComponent).join('/')}`}>
+      <Text of={of} limit={127} />
+    </a>
+  );
+}
+
+function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
+  const labels = useMemo(() => Object.entries(detail.labels), [detail]);
+  return (
+    <div class="sections">
+      <Section title="Upgrades" note={detail.upgrades.length ? undefined : 'none'} wide>
+        {detail.upgrades.length > 0 && (
+          <Table
+            label="Upgrades of this cluster"
+            head={['Upgrade', 'State', 'Reason', 'Since', 'Started', 'Ended']}
+            rows={detail.upgrades.map((one) => ({
+              key: one.key,
+              cells: [
+                <UpgradeLink of={one.key} />,
+                <StateLabel state={one.state} />,
+                <>
+                  <Reason reason={one.reason} state={one.state} /> <LongText of={one.message} />
+                </>,
+                one.since ? momentAndDistance(one.since, now) : '',
+                one.startedAt ? moment(one.startedAt, now) : '',
+                one.endedAt ? moment(one.endedAt, now) : '',
+              ],
+            }))}
+          />
+        )}
+      </Section>
+      <Section title="Findings" note={detail.findings.length ? undefined : 'none'}>
+        <ul class="facts">
+          {detail.findings.map((finding, i) => (
+            <li key={`${finding.type}-${i}`}>
+              <p>
+                <LevelLabel level={finding.level} /> <Text of={finding.type} limit={63} /> {finding.accepted && <Label color="green">accepted</Label>}
+              </p>
+              <p>
+                <LongText of={finding.message} />
+              </p>
+              {finding.remedy && (
+                <p>
+                  <strong>What to do:</strong> <LongText of={finding.remedy} />
+                </p>
+              )}
+            </li>
+          ))}
+        </ul>
+      </Section>
+      <Section title="Labels" note={labels.length ? undefined : 'none'}>
+        <ul class="labels">
+          {labels.map(([key, value]) => (
+            <li key={key}>
+              <a class="label-link" href={`#/fleet?${new URLSearchParams({ labels: `${key}=${value}` })}`}>
+                <Text of={`${key}=${value}`} limit={150} />
+              </a>
+            </li>
+          ))}
+        </ul>
+      </Section>
+      <Section title="History" note={detail.history.length ? undefined : 'none'} wide>
+        {detail.history.length > 0 && <HistoryTable rows={detail.history} now={now} short />}
+      </Section>
+    </div>
+  );
+}

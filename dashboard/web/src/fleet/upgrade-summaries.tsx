@@ -1,0 +1,106 @@
+// One line for each upgrade: how far it is, what halts it, when it is expected to end.
+
+import { useState } from 'preact/hooks';
+import type { Upgrade } from '../api/types';
+import { naturalCompare } from '../store/natural';
+import { useApp } from '../ui/use-app';
+import { Button, Label, Reason, Text } from '../ui/parts';
+import { ProgressBar } from '../upgrade/progress-bar';
+import { count } from '../words/text';
+import { moment } from '../words/time';
+
+/** More are shown when one asks for them: the cells are what this page is for. */
+const SHOWN = 3;
+
+export function UpgradeSummaries() {
+  const { fleet } = useApp();
+  const [all, showAll] = useState(false);
+  const upgrades = [...fleet.upgrades.values()].sort(order);
+  if (upgrades.length === 0) return <p class="no-upgrades">No upgrade (ManagedClustersUpgrade) is there.</p>;
+  const shown = all ? upgrades : upgrades.slice(0, SHOWN);
+  return (
+    <section class="summaries" aria-label="Upgrades">
+      {shown.map((upgrade) => (
+        <Summary key={upgrade.key} upgrade={upgrade} />
+      ))}
+      {upgrades.length > SHOWN && (
+        <Button kind="link" small onClick={() => showAll(!all)}>
+          {all ? 'Show fewer upgrades' : `Show all ${upgrades.length} upgrades`}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+/** What needs attention first, then what runs, then what is over. */
+function order(a: Upgrade, b: Upgrade): number {
+  return rank(a) - rank(b) || naturalCompare(a.key, b.key);
+}
+
+function rank(upgrade: Upgrade): number {
+  if (isOver(upgrade)) return 3;
+  if (upgrade.halt || upgrade.counts.failed > 0) return 0;
+  return upgrade.counts.inFlight > 0 ? 1 : 2;
+}
+
+function isOver({ counts }: Upgrade): boolean {
+  return counts.selected > 0 && counts.complete === counts.selected;
+}
+
+function Summary({ upgrade }: { upgrade: Upgrade }) {
+  return (
+    <article class="summary">
+      <h2>
+        <a href={`#/upgrade/${upgrade.key.split('/').map(encodeURIComponent).join('/')}`}>
+          <Text of={upgrade.key} limit={127} />
+        </a>
+        <span class="target">
+          to <Text of={upgrade.target} limit={63} />
+        </span>
+        <Phase upgrade={upgrade} />
+      </h2>
+      <ProgressBar counts={upgrade.counts} label={upgrade.key} />
+      <p class="figures">
+        <Figures upgrade={upgrade} />
+      </p>
+      {upgrade.halt && (
+        <p class="halt">
+          <Reason reason={upgrade.halt.reason} /> <Text of={upgrade.halt.message} limit={200} />
+        </p>
+      )}
+    </article>
+  );
+}
+
+const PHASE: Record<string, string> = { NotStarted: 'not started', InProgress: 'in progress', Complete: 'complete', Failed: 'failed', Paused: 'paused', Deleting: 'deleting' };
+
+export function Phase({ upgrade }: { upgrade: Upgrade }) {
+  if (upgrade.paused) return <Label color="orange">paused</Label>;
+  if (upgrade.halt) return <Label color="orange">halted</Label>;
+  if (isOver(upgrade)) return <Label color="green">complete</Label>;
+  if (upgrade.counts.inFlight > 0) return <Label color="blue">in progress</Label>;
+  return (
+    <Label color={upgrade.phase === 'Failed' ? 'red' : 'grey'}>
+      <Text of={PHASE[upgrade.phase] ?? upgrade.phase} limit={40} />
+    </Label>
+  );
+}
+
+function Figures({ upgrade }: { upgrade: Upgrade }) {
+  const { counts, forecast } = upgrade;
+  const now = useApp().clock.now();
+  return (
+    <>
+      <strong>{count(counts.complete)}</strong> of {count(counts.selected)} complete
+      {counts.inFlight > 0 && <>, {count(counts.inFlight)} in flight</>}
+      {counts.failed > 0 && <span class="bad">, {count(counts.failed)} failed</span>}
+      {counts.other > 0 && <>, {count(counts.other)} other</>}
+      {forecast?.p50 && !isOver(upgrade) && (
+        <span class="ends">
+          {' '}· ends {moment(forecast.p50, now)}
+          {forecast.p90 && <> (p90 {moment(forecast.p90, now)})</>}
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,22 @@
+// When the start window of a cluster opens (or its freeze ends), in a few classes.
+
+export const WINDOWS = ['open', 'hour', 'day', 'week', 'later', 'none'] as const;
+export type WindowClass = (typeof WINDOWS)[number];
+
+export const WINDOW_LABEL: Record<WindowClass, string> = {
+  open: 'may start now',
+  hour: 'opens within an hour',
+  day: 'opens within a day',
+  week: 'opens within a week',
+  later: 'opens later',
+  none: 'does not wait to start',
+};
+
+/** `waits`: whether the cluster has not started yet. One that runs may wait for a window too, after its pre-upgrade action. */
+export function windowClass(opens: number, now: number, waits: boolean): WindowClass {
+  const left = opens - now;
+  if (opens === 0 || left <= 0) return waits ? 'open' : 'none';
+  if (left <= 3600) return 'hour';
+  if (left <= 86_400) return 'day';
+  return left <= 7 * 86_400 ? 'week' : 'later';
+}

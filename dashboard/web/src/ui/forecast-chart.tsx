@@ -1,0 +1,100 @@
+// How many clusters are complete when: the band in which eight of ten runs are, and the run in the middle.
+
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import type { CurvePoint, Forecast } from '../api/types';
+import { useTheme } from './theme';
+
+const HEIGHT = 240;
+
+export default function ForecastChart({ forecasts, now, total }: { forecasts: Forecast[]; now: number; total?: number | undefined }) {
+  const box = useRef<HTMLDivElement>(null);
+  const { dark } = useTheme();
+  const curves = forecasts.map((forecast) => forecast.curve ?? []);
+  const minute = Math.floor(now / 60);
+  useEffect(() => {
+    const element = box.current as HTMLElement;
+    const plot = new uPlot(options(element, forecasts, now, total), data(curves) as uPlot.AlignedData, element);
+    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+    };
+  }, [forecasts[0], forecasts[1], total, dark, minute]);
+  return (
+    <figure class="chart">
+      <div ref={box} role="img" aria-label="Completed clusters over time: the text says the same in figures." />
+      <figcaption>
+        Completed clusters over time{forecasts.length === 1 ? ': the middle run, and the band of eight of ten runs.' : ':'}
+        {forecasts.length > 1 &&
+          forecasts.map((forecast, i) => (
+            <span key={forecast.title} class="chart-key">
+              <span class={`swatch chart-${i}`} aria-hidden="true" />
+              {i === 0 ? 'as it is' : 'compared'}
+            </span>
+          ))}
+      </figcaption>
+    </figure>
+  );
+}
+
+/** All curves at all of their moments; between its points a curve is a line, which uPlot draws over the gaps. */
+function data(curves: CurvePoint[][]): (number | null)[][] {
+  const times = [...new Set(curves.flat().map((point) => point.at))].sort((a, b) => a - b);
+  const series = curves.flatMap((curve) => {
+    const at = new Map(curve.map((point) => [point.at, point]));
+    return (['p10', 'p50', 'p90'] as const).map((key) => times.map((time) => at.get(time)?.[key] ?? null));
+  });
+  return [times, ...series];
+}
+
+function options(element: HTMLElement, forecasts: Forecast[], now: number, total: number | undefined): uPlot.Options {
+  const style = getComputedStyle(element);
+  const color = (name: string) => style.getPropertyValue(name).trim();
+  const axis = { stroke: color('--chart-text'), grid: { stroke: color('--chart-grid'), width: 1 }, ticks: { stroke: color('--chart-grid'), width: 1 }, font: '12px system-ui, sans-serif' };
+  const series: uPlot.Series[] = [{}];
+  const bands: uPlot.Band[] = [];
+  forecasts.forEach((_, i) => {
+    const line = color(`--chart-line-${i}`);
+    const edge: uPlot.Series = { stroke: line, width: 0, points: { show: false }, spanGaps: true };
+    series.push(edge, { stroke: line, width: 2, points: { show: false }, spanGaps: true, label: 'p50' }, edge);
+    bands.push({ series: [i * 3 + 3, i * 3 + 1], fill: color(`--chart-band-${i}`) }, { series: [i * 3 + 1, i * 3 + 3], fill: color(`--chart-band-${i}`) });
+  });
+  return {
+    width: element.clientWidth || 600,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { show: false },
+    scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, total ?? 0, max)] } },
+    axes: [
+      { ...axis, space: 90, values: (_plot, splits, _axis, _space, step) => splits.map((at) => label(at, step)) },
+      { ...axis, size: 56, space: 40 },
+    ],
+    series,
+    bands,
+    hooks: { draw: [(plot) => drawNow(plot, now, color('--chart-now'))] },
+  };
+}
+
+function label(at: number, step: number): string {
+  const time = new Date(at * 1000);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const day = `${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+  return step >= 86_400 ? day : `${day} ${two(time.getHours())}:${two(time.getMinutes())}`;
+}
+
+function drawNow(plot: uPlot, now: number, color: string): void {
+  const x = plot.valToPos(now, 'x', true);
+  const { left, top, width, height } = plot.bbox;
+  if (x < left || x > left + width) return;
+  plot.ctx.save();
+  plot.ctx.strokeStyle = color;
+  plot.ctx.setLineDash([4, 4]);
+  plot.ctx.beginPath();
+  plot.ctx.moveTo(x, top);
+  plot.ctx.lineTo(x, top + height);
+  plot.ctx.stroke();
+  plot.ctx.restore();
+}

@@ -1,0 +1,83 @@
+// Pause, resume and retry. Each asks first and says what it will do. Whoever may only read does not see them.
+
+import { api } from '../api/client';
+import type { Upgrade, UpgradeDetail } from '../api/types';
+import { ActionDialog } from '../ui/action-dialog';
+import { showDialog } from '../ui/dialog-host';
+import { Button, Text } from '../ui/parts';
+import { useStatus } from '../ui/use-app';
+import { clusters, printable } from '../words/text';
+
+export function Actions({ upgrade, failures, onDone }: { upgrade: Upgrade; failures: UpgradeDetail['failures']; onDone: () => void }) {
+  const { session } = useStatus();
+  if (!session || session.readOnly) return null;
+  const failed = Math.max(upgrade.counts.failed, failures.reduce((sum, failure) => sum + failure.clusters.length, 0));
+  return (
+    <div class="actions">
+      {upgrade.paused ? (
+        <Button onClick={() => askResume(upgrade, onDone)}>Resume…</Button>
+      ) : (
+        <Button onClick={() => askPause(upgrade, onDone)}>Pause…</Button>
+      )}
+      {failed > 0 && <Button onClick={() => askRetry(upgrade, failed, onDone)}>Retry…</Button>}
+    </div>
+  );
+}
+
+function askPause(upgrade: Upgrade, onDone: () => void): void {
+  const { inFlight, notStarted } = upgrade.counts;
+  const running =
+    inFlight === 0
+      ? 'No cluster is in flight now.'
+      : `${clusters(inFlight)} in flight ${inFlight === 1 ? 'continues to its' : 'continue to their'} end: a running upgrade cannot be paused.`;
+  showDialog((close) => (
+    <ActionDialog title="Pause this upgrade?" action="Pause" send={() => api.pause(upgrade.key)} onClose={close} onDone={onDone}>
+      <p>
+        No other cluster of <Text of={upgrade.key} limit={127} /> starts until it is resumed.
+      </p>
+      <p>
+        {running} {clusters(notStarted)} will wait.
+      </p>
+    </ActionDialog>
+  ));
+}
+
+function askResume(upgrade: Upgrade, onDone: () => void): void {
+  const { notStarted } = upgrade.counts;
+  showDialog((close) => (
+    <ActionDialog title="Resume this upgrade?" action="Resume" send={() => api.resume(upgrade.key)} onClose={close} onDone={onDone}>
+      <p>
+        Clusters of <Text of={upgrade.key} limit={127} /> start again as its strategy allows: {clusters(notStarted)} {notStarted === 1 ? 'waits' : 'wait'}.
+      </p>
+    </ActionDialog>
+  ));
+}
+
+function askRetry(upgrade: Upgrade, failed: number, onDone: () => void): void {
+  showDialog((close) => (
+    <ActionDialog title={`Retry ${clusters(failed)}?`} action="Retry" send={() => api.retry(upgrade.key)} onClose={close} onDone={onDone}>
+      <p>
+        All clusters of <Text of={upgrade.key} limit={127} /> that have failed start over, with the first stage, when it is their turn. Have their causes
+        been fixed? Else they fail again.
+      </p>
+    </ActionDialog>
+  ));
+}
+
+export function RetryButton({ upgrade, cluster, onDone, kind = 'link' }: { upgrade: string; cluster: string; onDone: () => void; kind?: 'link' | 'secondary' }) {
+  const { session } = useStatus();
+  if (!session || session.readOnly) return null;
+  const ask = () =>
+    showDialog((close) => (
+      <ActionDialog title="Retry this cluster?" action="Retry" send={() => api.retry(upgrade, cluster)} onClose={close} onDone={onDone}>
+        <p>
+          <Text of={cluster} limit={253} /> starts over with the first stage, when it is its turn.
+        </p>
+      </ActionDialog>
+    ));
+  return (
+    <Button kind={kind} small={kind === 'link'} label={`Retry ${printable(cluster, 63)}`} onClick={ask}>
+      Retry…
+    </Button>
+  );
+}

@@ -1,0 +1,106 @@
+// When the upgrade ends and how sure that is.
+
+import { lazy, Suspense } from '../ui/lazy';
+import { api } from '../api/client';
+import type { Band, Forecast, Upgrade } from '../api/types';
+import { Alert, Names, Reason, Spinner, Text } from '../ui/parts';
+import { useApp, useLoaded } from '../ui/use-app';
+import { clusters, percent } from '../words/text';
+import { momentAndDistance } from '../words/time';
+
+const Chart = lazy(() => import('../ui/forecast-chart'));
+
+export function ForecastSection({ upgrade, now }: { upgrade: Upgrade; now: number }) {
+  // A forecast takes the server a second: it is asked for anew when clusters have ended, but not more often than every 30 seconds (of
+  // the hub). Once the upgrade is paused or halts, an older one is no longer true.
+  const { counts } = upgrade;
+  const { clock } = useApp();
+  const which = `${upgrade.key} ${upgrade.paused} ${upgrade.halt?.reason ?? ''}`;
+  const forecast = useLoaded(which, (signal) => api.forecast(upgrade.key, signal), `${counts.complete} ${counts.failed}`, Math.max(5000, clock.tick));
+  if (!forecast.value) {
+    return (
+      <>
+        <Ends band={upgrade.forecast ?? {}} now={now} />
+        {forecast.loading ? <Spinner label="Simulating the rest of the rollout…" /> : <Alert kind="info" title="There is no forecast.">{forecast.error}</Alert>}
+      </>
+    );
+  }
+  return <ForecastView forecasts={[forecast.value]} now={now} total={counts.selected} />;
+}
+
+export function ForecastView({ forecasts, now, total, facts = true }: { forecasts: Forecast[]; now: number; total?: number; facts?: boolean }) {
+  const [first] = forecasts;
+  if (!first) return null;
+  return (
+    <>
+      {facts && <Ends band={first} now={now} />}
+      {facts && !first.p50 && <p>Fewer than half of the runs that were simulated end.</p>}
+      {forecasts.some((forecast) => forecast.curve?.length) && (
+        <Suspense fallback={<Spinner label="Loading the chart…" />}>
+          <Chart forecasts={forecasts} now={now} total={total} />
+        </Suspense>
+      )}
+      {facts && <ForecastFacts forecast={first} />}
+    </>
+  );
+}
+
+export function Ends({ band, now }: { band: Band; now: number }) {
+  if (!band.p50) return null;
+  return (
+    <p>
+      Ends <strong>{momentAndDistance(band.p50, now)}</strong> in half of the runs
+      {band.p10 && band.p90 && (
+        <>
+          ; between {momentAndDistance(band.p10, now)} and {momentAndDistance(band.p90, now)} in eight of ten
+        </>
+      )}
+      .
+    </p>
+  );
+}
+
+export function ForecastFacts({ forecast }: { forecast: Forecast }) {
+  return (
+    <>
+      <ul class="facts inline">
+        <li>
+          <strong>Stops:</strong>{' '}
+          {forecast.stops.length === 0
+            ? 'in no run'
+            : forecast.stops.map((stop, i) => (
+                <span key={stop.cause}>
+                  {i > 0 && ', '}
+                  {percent(stop.share)} <Reason reason={stop.cause} />
+                </span>
+              ))}
+        </li>
+        <li>
+          <strong>Waits for:</strong>{' '}
+          {forecast.waitsFor.map((wait, i) => (
+            <span key={wait.what}>
+              {i > 0 && ', '}
+              <Text of={wait.what} limit={63} /> {percent(wait.share)}
+            </span>
+          ))}
+        </li>
+        <li>
+          <strong>Failures:</strong> {forecast.failures} · <strong>In flight:</strong> {forecast.inFlightAtMost} at most
+        </li>
+      </ul>
+      {!forecast.confident && <Alert kind="warning" title="Not confident: fewer runs complete than are asked for." />}
+      {forecast.blocked.map((blocked) => (
+        <p key={blocked.reason + blocked.message}>
+          {clusters(blocked.clusters.length)} cannot start: <Reason reason={blocked.reason} state="NotStarted" /> <Text of={blocked.message} />{' '}
+          <Names names={blocked.clusters} />
+        </p>
+      ))}
+      <details>
+        <summary>As kubectl drydock plan prints it</summary>
+        <pre class="yaml" tabIndex={0}>
+          {forecast.text}
+        </pre>
+      </details>
+    </>
+  );
+}

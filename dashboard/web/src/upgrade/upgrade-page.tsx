@@ -1,0 +1,145 @@
+// One upgrade: how far it is and when it ends, what holds it back, and what one can do about it.
+
+import { api } from '../api/client';
+import type { Upgrade, UpgradeDetail } from '../api/types';
+import { Phase } from '../fleet/upgrade-summaries';
+import { Alert, Button, LongText, Reason, Section, Spinner, Text } from '../ui/parts';
+import { type Loaded, useFleet, useLoaded, useStatus, useTick, useUpgradeChanges } from '../ui/use-app';
+import { IN_FLIGHT } from '../words/states';
+import { clusters, count } from '../words/text';
+import { momentAndDistance } from '../words/time';
+import { Actions } from './actions';
+import { Acceptances, Findings } from './findings';
+import { ForecastSection } from './forecast-section';
+import { Canaries, Conditions, EventList, Failures, Halts, InFlightTable, Waits } from './lists';
+import { ProgressBar } from './progress-bar';
+
+export function UpgradePage({ upgrade: key }: { upgrade: string }) {
+  const app = useStatus();
+  useFleet();
+  useTick(app.clock.tick);
+  // The summary that comes with the fleet is newer than the detail, which is asked for again after a change.
+  const summary = app.fleet.upgrades.get(key);
+  const detail = useLoaded(key, (signal) => api.upgrade(key, signal), useUpgradeChanges(key));
+  const shown: Upgrade | undefined = summary ?? detail.value;
+  return (
+    <div class="sheet">
+      <p class="crumbs">
+        <a href="#/fleet">Fleet</a> / Upgrade
+      </p>
+      <header class="sheet-head">
+        <h1>
+          <Text of={key} limit={127} />
+          {shown && (
+            <span class="target">
+              to <Text of={shown.target} limit={63} />
+            </span>
+          )}
+          {shown && <Phase upgrade={shown} />}
+        </h1>
+        {shown && <Actions upgrade={shown} failures={detail.value?.failures ?? []} onDone={detail.reload} />}
+      </header>
+      {shown && <Progress upgrade={shown} />}
+      <Details detail={detail} upgrade={shown} upgradeKey={key} />
+    </div>
+  );
+}
+
+function Progress({ upgrade }: { upgrade: Upgrade }) {
+  const { counts } = upgrade;
+  const only = (state: string) => `#/fleet?${new URLSearchParams({ upgrade: upgrade.key, state })}`;
+  return (
+    <div class="card progress-card">
+      <ProgressBar counts={counts} label={upgrade.key} />
+      <ul class="counts">
+        <Figure value={counts.selected} label="selected" href={`#/fleet?${new URLSearchParams({ upgrade: upgrade.key })}`} />
+        <Figure value={counts.complete} label="complete" href={only('Complete')} />
+        <Figure value={counts.inFlight} label="in flight" href={only(IN_FLIGHT)} />
+        <Figure value={counts.notStarted} label="not started" href={only('NotStarted')} />
+        <Figure value={counts.failed} label="failed" href={only('Failed')} bad={counts.failed > 0} />
+        {counts.other > 0 && <Figure value={counts.other} label="other" />}
+      </ul>
+      {upgrade.halt ? (
+        <Alert kind="warning" title={<Reason reason={upgrade.halt.reason} />}>
+          <LongText of={upgrade.halt.message} />
+        </Alert>
+      ) : (
+        upgrade.message && (
+          <p class="quiet">
+            <LongText of={upgrade.message} />
+          </p>
+        )
+      )}
+    </div>
+  );
+}
+
+function Figure({ value, label, href, bad }: { value: number; label: string; href?: string; bad?: boolean }) {
+  const content = (
+    <>
+      <strong class={bad ? 'bad' : ''}>{count(value)}</strong> {label}
+    </>
+  );
+  return <li>{href && value > 0 ? <a href={href}>{content}</a> : <span>{content}</span>}</li>;
+}
+
+function Details({ detail, upgrade, upgradeKey }: { detail: Loaded<UpgradeDetail>; upgrade: Upgrade | undefined; upgradeKey: string }) {
+  const app = useStatus();
+  const now = app.clock.now();
+  if (!detail.value) {
+    if (detail.loading) return <Spinner label="Loading the upgrade…" />;
+    return (
+      <Alert kind="danger" title="The upgrade cannot be shown.">
+        {detail.error} <Button kind="link" small onClick={detail.reload}>Try again</Button>
+      </Alert>
+    );
+  }
+  const value = detail.value;
+  const canAccept = app.session?.readOnly === false;
+  return (
+    <>
+      {detail.error && <Alert kind="warning" title="What is below is not current.">{detail.error}</Alert>}
+      <div class="sections">
+        <Section title="When it ends" wide>
+          <ForecastSection upgrade={upgrade ?? value} now={now} />
+        </Section>
+        <Section title="What holds it back" note={value.waits.length ? undefined : 'nothing'}>
+          <Waits waits={value.waits} upgrade={upgradeKey} />
+        </Section>
+        <Section title="Failures" note={value.failures.length ? clusters(value.counts.failed) : 'none'}>
+          <Failures failures={value.failures} upgrade={value} onDone={detail.reload} />
+        </Section>
+        <Section title="In flight" note={count(value.inFlight.length)} wide>
+          <InFlightTable rows={value.inFlight} now={now} />
+        </Section>
+        <Section title="Canaries" note={value.soakUntil && value.soakUntil > now ? `soak until ${momentAndDistance(value.soakUntil, now)}` : value.canaries.length ? undefined : 'none'}>
+          <Canaries canaries={value.canaries} />
+        </Section>
+        <Section title="Halts" note={value.halts.length ? undefined : 'none'}>
+          <Halts halts={value.halts} now={now} />
+        </Section>
+        <Section title="Findings" note={value.findings.length ? undefined : 'none'} wide>
+          <Findings findings={value.findings} upgrade={upgradeKey} canAccept={canAccept} onDone={detail.reload} />
+          <Acceptances acceptances={value.acceptances} now={now} />
+        </Section>
+        <Section title="Conditions" wide>
+          <Conditions conditions={value.conditions} now={now} />
+        </Section>
+        <Section title="Events" note={value.events.length ? undefined : 'none'} wide>
+          <EventList events={value.events} now={now} />
+        </Section>
+        <Section title="Spec" wide>
+          <p>
+            <a href={`#/plan?${new URLSearchParams({ upgrade: upgradeKey })}`}>Edit it and compare forecasts</a>
+          </p>
+          <details>
+            <summary>Show as YAML</summary>
+            <pre class="yaml" tabIndex={0}>
+              {value.spec}
+            </pre>
+          </details>
+        </Section>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+import { expect, test } from './fixtures';
+
+test('a cut connection is said, resumes, and misses nothing', async ({ dashboard: { page, open, misuse, server } }) => {
+  await open('#/fleet?view=table&text=ams-dev-2');
+  await misuse('refuse');
+  await expect(page.getByText('Not connected: what is shown is')).toBeVisible();
+  await expect(page.getByText('not connected', { exact: true })).toBeVisible();
+  await misuse('set', { name: 'ams-dev-2', values: { state: 'Failed', reason: 'AgentFailed', message: 'while nobody looked' } });
+  const before = server.state.asked.filter((line) => line.includes('snapshot')).length;
+  await misuse('accept');
+  await page.getByRole('button', { name: 'Try now' }).click();
+  await expect(page.getByText('while nobody looked')).toBeVisible();
+  await expect(page.getByText('Not connected')).toBeHidden();
+  // It went on where it was.
+  expect(server.state.asked.filter((line) => line.includes('snapshot')).length).toBe(before);
+});
+
+test('a connection that comes back at once shows no banner', async ({ dashboard: { page, open, misuse, server } }) => {
+  await open('#/fleet?view=table&text=ams-dev-2');
+  await misuse('cut');
+  await misuse('set', { name: 'ams-dev-2', values: { message: 'after the cut' } });
+  await expect(page.getByText('after the cut')).toBeVisible();
+  await page.waitForTimeout(2000);
+  await expect(page.getByText('Not connected')).toBeHidden();
+  expect(server.state.asked.filter((line) => line.includes('snapshot')).length).toBe(1);
+});
+
+test('where the server cannot go on, a new snapshot is taken', async ({ dashboard: { page, open, misuse, server } }) => {
+  await open('#/fleet?view=table&text=ams-dev-2');
+  await misuse('refuse');
+  await misuse('reset');
+  await misuse('set', { name: 'ams-dev-2', values: { message: 'after the reset' } });
+  await misuse('accept');
+  await expect(page.getByText('after the reset')).toBeVisible();
+  expect(server.state.asked.filter((line) => line.includes('snapshot')).length).toBe(2);
+});
+
+test('an expired token says what to run', async ({ dashboard: { page, open, misuse } }) => {
+  await open();
+  await misuse('expire');
+  await expect(page.getByRole('heading', { name: 'The token has expired' })).toBeVisible();
+  await expect(page.getByText('kubectl drydock dashboard')).toBeVisible();
+});
+
+test('a page without a token says what to run', async ({ dashboard: { page, server } }) => {
+  await page.goto(server.url);
+  await expect(page.getByText('kubectl drydock dashboard')).toBeVisible();
+});
+
+test('what is forbidden is named', async ({ dashboard: { page, misuse, server } }) => {
+  await misuse('forbid', { path: '/api/snapshot' });
+  await page.goto(`${server.url}#token=mock`);
+  await expect(page.getByRole('alert')).toContainText('you may not read ManagedClustersUpgrades in namespace "secret"');
+});
+
+test('nothing polls', async ({ dashboard: { page, open, server } }) => {
+  await open();
+  const asked = server.state.asked.length;
+  await page.waitForTimeout(5000);
+  expect(server.state.asked.length).toBe(asked);
+});

@@ -1,0 +1,109 @@
+import { expect, test } from './fixtures';
+
+test('an upgrade shows what it does and what holds it back', async ({ dashboard: { page, open } }) => {
+  await open('#/upgrade/default/spring');
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('default/spring');
+  for (const section of ['When it ends', 'What holds it back', 'Failures', 'In flight', 'Canaries', 'Findings', 'Halts', 'Conditions', 'Events']) {
+    await expect(page.getByRole('heading', { level: 2, name: section })).toBeVisible();
+  }
+  await expect(page.locator('.chart canvas')).toBeVisible();
+  await expect(page.getByText(/in half of the runs/)).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Clusters in flight' }).getByRole('row')).toHaveCount(8);
+  await expect(page.getByRole('link', { name: 'OperatorsTimedOut (docs, new tab)' })).toHaveAttribute('href', /when-a-rollout-stops.html#why-a-cluster-failed$/);
+});
+
+test('pause asks first, says what it will do, and resume is offered then', async ({ dashboard: { page, open, server } }) => {
+  await open('#/upgrade/default/spring');
+  await page.getByRole('button', { name: 'Pause…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Pause this upgrade?' });
+  await expect(dialog).toContainText('No other cluster of default/spring starts until it is resumed.');
+  await expect(dialog).toContainText('7 clusters in flight continue to their end');
+  await page.keyboard.press('Escape');
+  await expect(dialog).toBeHidden();
+  expect(server.state.asked.filter((line) => line.startsWith('POST'))).toEqual([]);
+  await expect(page.getByRole('button', { name: 'Pause…' })).toBeFocused();
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('button', { name: 'Pause' }).click();
+  await expect(dialog.getByRole('status')).toContainText('default/spring paused');
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await expect(page.getByRole('button', { name: 'Resume…' })).toBeVisible();
+  await expect(page.locator('.progress-card')).toContainText('Paused');
+  await page.getByRole('button', { name: 'Resume…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+  await expect(page.getByRole('dialog')).toContainText('default/spring resumed');
+});
+
+test('retry of one cluster', async ({ dashboard: { page, open, server } }) => {
+  await open('#/upgrade/default/spring');
+  await page.getByRole('button', { name: 'Retry fra-dev-3' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
+  await expect(page.getByRole('dialog')).toContainText('fra-dev-3 starts over');
+  expect(server.state.fleet.clusters.get('fra-dev-3')?.state).toBe('NotStarted');
+});
+
+test('a refusal is said', async ({ dashboard: { page, open, server } }) => {
+  await open('#/upgrade/default/spring');
+  server.state.forbidden = '/api/upgrades/default/spring/retry';
+  await page.getByRole('button', { name: 'Retry…', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
+  await expect(page.getByRole('dialog').getByRole('alert')).toContainText('You may not do this');
+});
+
+test('accepting needs a reason', async ({ dashboard: { page, open, server } }) => {
+  await open('#/upgrade/default/spring');
+  await page.getByRole('button', { name: /^Accept: budget monitoring/ }).click();
+  const dialog = page.getByRole('dialog', { name: 'Accept this finding?' });
+  await expect(dialog.getByRole('button', { name: 'Accept' })).toBeDisabled();
+  await dialog.getByLabel('Reason').fill('lifted in the window');
+  await dialog.getByRole('button', { name: 'Accept' }).click();
+  await expect(dialog).toContainText('budget-at-limit accepted by ann@example.com');
+  expect(server.state.fleet.accepted[0]).toMatchObject({ finding: 'budget-at-limit', reason: 'lifted in the window' });
+});
+
+test.describe('who may only read', () => {
+  test.use({ readOnly: true });
+  test('sees no actions', async ({ dashboard: { page, open } }) => {
+    await open('#/upgrade/default/spring');
+    await expect(page.getByRole('heading', { level: 2, name: 'Failures' })).toBeVisible();
+    await expect(page.getByRole('button', { name: /Pause|Resume|Retry|Accept/ })).toHaveCount(0);
+    await page.goto(page.url().replace(/#.*/, '#/plan'));
+    await expect(page.getByRole('button', { name: /Apply/ })).toHaveCount(0);
+  });
+});
+
+test('a plan is compared with another, and applied', async ({ dashboard: { page, open, server } }) => {
+  await open('#/plan?upgrade=default/spring');
+  await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue(/kind: ManagedClustersUpgrade/);
+  await page.getByRole('button', { name: 'Compare with another strategy' }).click();
+  await page.getByLabel('Another strategy').fill('maxConcurrency: 10');
+  await page.getByRole('button', { name: 'Forecast' }).click();
+  await expect(page.getByRole('heading', { name: 'Two strategies' })).toBeVisible();
+  await expect(page.locator('.chart canvas')).toBeVisible();
+  await expect(page.getByText('Not confident')).toBeVisible();
+  expect(server.state.asked).not.toContain('POST /api/apply');
+  await page.getByRole('button', { name: 'Apply…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
+  await expect(page.getByRole('dialog')).toContainText('default/spring applied');
+});
+
+test('what is wrong with a plan is said', async ({ dashboard: { page, open } }) => {
+  await open('#/plan');
+  await page.getByLabel('ManagedClustersUpgrade (YAML)').fill('version: none');
+  await page.getByRole('button', { name: 'Forecast' }).click();
+  await expect(page.getByText('"none" is not a version')).toBeVisible();
+});
+
+test('the history is exported', async ({ dashboard: { page, open } }) => {
+  await open('#/history');
+  await page.getByLabel('Text').fill('fra-dev-3');
+  await expect(page.getByText(/^1 attempt, 100% failed/)).toBeVisible();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export as CSV' }).click();
+  const file = await download;
+  expect(file.suggestedFilename()).toBe('drydock-history.csv');
+  const chunks: Buffer[] = [];
+  for await (const chunk of await file.createReadStream()) chunks.push(chunk as Buffer);
+  const lines = Buffer.concat(chunks).toString().trim().split('\n');
+  expect(lines.length).toBe(2);
+  expect(lines[1]).toContain(',fra-dev-3,false,Failed,OperatorsTimedOut,');
+});
