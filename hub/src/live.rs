@@ -10,6 +10,7 @@ use drydock_runtime::admin::Readiness;
 use drydock_runtime::tasks::Tasks;
 use drydock_runtime::watch_backoff::with_backoff;
 use futures::{Stream, StreamExt};
+use jiff::Timestamp;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
@@ -83,9 +84,33 @@ impl LiveFleet {
             .then(|| self.cache.fleet().look(key, now))?
     }
 
-    /// An item each time that something has changed, at most once in the time of the pace.
+    /// Reads the fleet as of now, while no watch changes it; `None` where not all that concerns it has been seen. Who reads must not
+    /// change it: what is looked at has to be mutable for what it computes.
+    pub fn read<T>(&self, read: impl FnOnce(&mut Fleet, Timestamp) -> T) -> Option<T> {
+        let now = self.clock.now();
+        self.readiness
+            .is_ready()
+            .then(|| read(&mut self.cache.fleet(), now))
+    }
+
+    /// The kinds of which not all objects have been seen yet.
+    pub fn waiting_for(&self) -> Vec<&'static str> {
+        self.readiness.waiting_for()
+    }
+
+    /// The clock by which the fleet is looked at.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// An item each time that something about an upgrade has changed, at most once in the time of the pace.
     pub fn changes(&self) -> impl Stream<Item = ()> + Send + 'static {
         let some = self.triggers.upgrades().map(|_| ());
         futures::stream::select(some, self.triggers.all())
+    }
+
+    /// An item each time that a cluster has changed, also one that no upgrade concerns, at most once in the time of the pace.
+    pub fn cluster_changes(&self) -> impl Stream<Item = ()> + Send + 'static {
+        self.triggers.clusters()
     }
 }

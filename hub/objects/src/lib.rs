@@ -8,6 +8,7 @@ mod details;
 mod fleet;
 mod forecast;
 pub mod freeze_calendar;
+pub mod hint;
 pub mod placement;
 pub mod record;
 mod spec;

@@ -33,7 +33,14 @@ impl Cache {
 
     /// Changes the fleet, and triggers the upgrades that the change concerns.
     pub fn change(&self, change: impl FnOnce(&mut Fleet) -> drydock_objects::Change) {
-        let change = change(&mut self.fleet());
+        let (change, is_about_cluster) = {
+            let mut fleet = self.fleet();
+            let before = fleet.cluster_changes();
+            (change(&mut fleet), fleet.cluster_changes() != before)
+        };
         self.triggers.trigger(change);
+        if is_about_cluster {
+            self.triggers.trigger_clusters();
+        }
     }
 }

@@ -18,6 +18,7 @@ use crate::Pace;
 pub(crate) struct ReconcileTriggers {
     upgrades: Arc<Waiting<BTreeSet<UpgradeKey>>>,
     all: Arc<Waiting<bool>>,
+    clusters: Arc<Waiting<bool>>,
     pace: Pace,
 }
 
@@ -57,6 +58,20 @@ impl ReconcileTriggers {
             Change::Upgrades(keys) => self.upgrades.add(|upgrades| upgrades.extend(keys)),
             Change::All => self.all.add(|all| *all = true),
         }
+    }
+
+    /// A ManagedCluster has changed, whether or not an upgrade concerns it.
+    pub fn trigger_clusters(&self) {
+        self.clusters.add(|clusters| *clusters = true);
+    }
+
+    /// An item each time that a ManagedCluster has changed, at most once in the time of the pace.
+    pub fn clusters(&self) -> impl Stream<Item = ()> + Send + 'static {
+        let pace = self.pace;
+        unfold(Arc::clone(&self.clusters), move |clusters| async move {
+            clusters.gathered(pace).await;
+            Some(((), clusters))
+        })
     }
 
     /// The upgrades that have to be looked at, each at most once in the time of the pace.
