@@ -80,6 +80,11 @@ impl Server {
         Ok(client::from_config(config, &metrics)?)
     }
 
+    /// Where it is.
+    pub fn url(&self) -> String {
+        self.config.cluster_url.to_string()
+    }
+
     /// What time it is there.
     pub fn now(&self) -> Timestamp {
         self.time.clock().now()

@@ -104,13 +104,13 @@ impl LiveFleet {
     }
 
     /// An item each time that something about an upgrade has changed, at most once in the time of the pace.
-    pub fn changes(&self) -> impl Stream<Item = ()> + Send + 'static {
+    pub fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
         let some = self.triggers.upgrades().map(|_| ());
         futures::stream::select(some, self.triggers.all())
     }
 
     /// An item each time that a cluster has changed, also one that no upgrade concerns, at most once in the time of the pace.
-    pub fn cluster_changes(&self) -> impl Stream<Item = ()> + Send + 'static {
+    pub fn cluster_changes(&self) -> impl Stream<Item = ()> + Send + use<> {
         self.triggers.clusters()
     }
 }
