@@ -2,9 +2,15 @@
 //! sends what changes; what a user does on the page is written with the rights of the client that the server was given. Nothing is
 //! decided here: rows are rendered from the report from which the hub renders the status, so the page and the plugin use the same words.
 
+mod actions;
 mod assets;
+mod body;
+mod cluster;
+mod detail;
 mod error;
 mod feed;
+mod history;
+mod related;
 mod rows;
 mod security;
 mod server;

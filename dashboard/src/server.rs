@@ -8,7 +8,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware;
 use axum::response::IntoResponse;
-use axum::routing::get;
+use axum::routing::{get, post};
 use drydock_hub::LiveFleet;
 use drydock_runtime::tasks::Tasks;
 use futures::{Stream, StreamExt, stream};
@@ -21,7 +21,7 @@ use crate::error::ApiError;
 use crate::feed::Feed;
 use crate::rows::{View, Words};
 use crate::security::{Token, TokenError, authenticate, confine};
-use crate::{assets, session, stream as events};
+use crate::{actions, assets, cluster, detail, history, session, stream as events};
 
 /// The longest body of a request: a ManagedClustersUpgrade with its strategy fits in many times.
 const LONGEST_BODY: usize = 1 << 20;
@@ -171,6 +171,14 @@ impl Dashboard {
             .route("/session", get(session::session))
             .route("/snapshot", get(session::snapshot))
             .route("/changes", get(events::changes))
+            .route("/history", get(history::history))
+            .route("/clusters/{name}", get(cluster::cluster))
+            .route("/upgrades/{namespace}/{name}", get(detail::detail))
+            .route("/upgrades/{namespace}/{name}/pause", post(actions::pause))
+            .route("/upgrades/{namespace}/{name}/resume", post(actions::resume))
+            .route("/upgrades/{namespace}/{name}/retry", post(actions::retry))
+            .route("/upgrades/{namespace}/{name}/accept", post(actions::accept))
+            .route("/apply", post(actions::apply))
             .fallback(|| async { ApiError::not_found("there is nothing under this address").into_response() })
             .layer(middleware::from_fn_with_state(
                 self.settings().token.clone(),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgrade};
-use drydock_rollout::{ConditionType, Counts, UpgradeCondition, UpgradeKey, upgrade_conditions};
+use drydock_rollout::{
+    ConditionType, Counts, Halt, Report, UpgradeCondition, UpgradeKey, upgrade_conditions,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
 
@@ -70,7 +72,7 @@ impl BandView {
 pub(crate) struct UpgradeSummary {
     key: String,
     target: String,
-    phase: String,
+    phase: &'static str,
     paused: bool,
     counts: CountsView,
     states: BTreeMap<&'static str, usize>,
@@ -97,9 +99,7 @@ impl UpgradeSummary {
         Self {
             key: key.to_string(),
             target: target(object, &report.target),
-            phase: status
-                .and_then(|status| status.phase.clone())
-                .unwrap_or_else(|| "NotStarted".to_owned()),
+            phase: phase(report),
             paused: object.spec.paused.unwrap_or(false),
             counts: CountsView::of(&report.counts),
             states: states.map(|(state, count)| (state.as_str(), *count)).collect(),
@@ -110,6 +110,21 @@ impl UpgradeSummary {
                 .and_then(|status| status.forecast.as_ref())
                 .map(BandView::of),
         }
+    }
+}
+
+/// Where the upgrade as a whole is: the reason why no further cluster starts, where there is one that a user knows.
+fn phase(report: &Report) -> &'static str {
+    let counts = &report.counts;
+    match &report.halt {
+        _ if report.deletion.is_some() => "Deleting",
+        _ if report.complete() => "Complete",
+        _ if report.invalid.is_some() => "Failed",
+        Some(halt) if Halt::ALL.contains(&halt.as_str()) => halt.as_str(),
+        _ if counts.in_flight + report.starting > 0 => "InProgress",
+        _ if counts.pending == 0 && counts.failed > 0 => "Failed",
+        _ if report.rollout_since.is_some() => "InProgress",
+        _ => "NotStarted",
     }
 }
 

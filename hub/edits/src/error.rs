@@ -33,6 +33,9 @@ pub enum EditError {
         "an UpgradeRiskAcceptance holds {ACCEPTED_RISKS_LIMIT} risks: remove those that are over, or write another object"
     )]
     TooManyRisks,
+    /// A text is no upgrade that could be applied.
+    #[error("this is no ManagedClustersUpgrade: {0}")]
+    InvalidManifest(String),
     /// Somebody else was faster, each time.
     #[error("{0}: somebody else changes it all the time")]
     Contended(String),

@@ -3,12 +3,14 @@
 
 mod accept;
 mod error;
+mod manifest;
 mod pause;
 mod retry;
 mod user;
 
 pub use accept::{Accepting, accept, target};
 pub use error::EditError;
+pub use manifest::Manifest;
 pub use pause::set_paused;
 pub use retry::{failed, retry};
 pub use user::user_name;

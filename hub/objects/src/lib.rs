@@ -5,6 +5,7 @@
 pub mod acceptance;
 pub mod cluster;
 mod details;
+pub mod findings;
 mod fleet;
 mod forecast;
 pub mod freeze_calendar;

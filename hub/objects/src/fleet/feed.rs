@@ -337,6 +337,11 @@ impl Fleet {
         known.filter_map(|(name, known)| Some((name, known.facts.as_ref()?)))
     }
 
+    /// What the hub knows of a cluster.
+    pub fn cluster(&self, name: &ClusterName) -> Option<&Arc<ClusterFacts>> {
+        self.clusters.get(name)?.facts.as_ref()
+    }
+
     /// Another number after each change of a ManagedCluster, also of one that no upgrade concerns.
     pub fn cluster_changes(&self) -> u64 {
         self.cluster_changes
