@@ -144,7 +144,7 @@ fn labels_of(facts: &ClusterFacts) -> String {
     pairs.join(",")
 }
 
-fn blank(words: &mut Words) -> Row {
+pub(crate) fn blank(words: &mut Words) -> Row {
     let nothing = words.intern("");
     Row {
         version: Arc::clone(&nothing),

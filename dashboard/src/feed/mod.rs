@@ -1,5 +1,8 @@
 //! The view as it is now, with a revision that grows with each change, and the newest changes as they are sent.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,0 +1,6 @@
+//! The page's server on a simulated hub, asked as a browser asks it.
+
+mod access;
+mod actions;
+mod changes;
+mod fixture;
