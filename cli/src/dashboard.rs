@@ -1,6 +1,7 @@
 //! `kubectl drydock dashboard`: the fleet page, served on loopback by this process.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -18,6 +19,7 @@ use tokio::net::TcpListener;
 
 use crate::arguments::TestEnvArguments;
 use crate::local_fleet::unattended_pace;
+use crate::plan::page::PagePlanner;
 use crate::server::{Server, user};
 use crate::upgrades::arguments::Connection;
 use crate::upgrades::table;
@@ -76,7 +78,9 @@ pub async fn run(arguments: &DashboardArguments) -> anyhow::Result<()> {
     let mut tasks = Tasks::new(shutdown.clone());
     let clock = server.time.clock();
     let live = LiveFleet::follow(&server.client, &clock, Pace(PACE), &mut tasks, &shutdown);
+    let planner = PagePlanner::new(server.client.clone(), server.namespace.clone(), clock);
     let settings = Settings {
+        planner: Some(Arc::new(planner)),
         read_only: arguments.read_only,
         namespace: arguments.connection.namespace.clone(),
         ..Settings::new(token, user(&server.client).await, server.url())
@@ -122,9 +126,11 @@ pub async fn of_local_fleet(
     let live = fleet.watch(gathered)?;
     let client = fleet.client("kubectl-drydock")?;
     let place = format!("sandbox of {} clusters", arguments.clusters);
+    let planner = PagePlanner::new(client.clone(), "default".to_owned(), fleet.clock.clone());
     let settings = Settings::new(token, "sandbox".to_owned(), place);
     let settings = Settings {
         sandbox: true,
+        planner: Some(Arc::new(planner)),
         speed,
         keep_alive: settings.keep_alive * speed,
         ..settings

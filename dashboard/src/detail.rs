@@ -8,6 +8,7 @@ use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_objects::ClusterDetails;
 use drydock_objects::findings::{FleetFinding, grouped};
 use drydock_rollout::{ClusterState, Halt, UpgradeKey};
+use jiff::Timestamp;
 use kube::ResourceExt;
 use serde::Serialize;
 use serde_json::json;
@@ -123,7 +124,7 @@ pub(crate) async fn detail(
         report: &report,
     };
     let soak_until = match &report.halt {
-        Some(Halt::CanarySoaking { until, .. }) => until.map(|until| until.as_second()),
+        Some(Halt::CanarySoaking { until, .. }) => until.map(Timestamp::as_second),
         _ => None,
     };
     Ok(Json(UpgradeDetail {
@@ -176,9 +177,9 @@ fn in_flight(details: &ClusterDetails) -> InFlightView {
         state: details.state.as_str(),
         reason: details.reason.clone(),
         message: details.message.clone(),
-        started_at: details.started_at.map(|at| at.as_second()),
+        started_at: details.started_at.map(Timestamp::as_second),
         share: details.percent() as f64 / 100.0,
-        normal_until: details.deadline.map(|at| at.as_second()),
+        normal_until: details.deadline.map(Timestamp::as_second),
     }
 }
 

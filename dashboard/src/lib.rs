@@ -10,6 +10,7 @@ mod detail;
 mod error;
 mod feed;
 mod history;
+mod plan;
 mod related;
 mod rows;
 mod security;
@@ -19,5 +20,6 @@ mod snapshot;
 mod stream;
 mod upgrade;
 
+pub use plan::{BlockedView, CurvePoint, PlanError, PlannedUpgrade, Planner, StopView, WaitView};
 pub use security::{Token, TokenError};
 pub use server::{Dashboard, ServeError, Settings};

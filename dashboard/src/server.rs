@@ -19,15 +19,16 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::error::ApiError;
 use crate::feed::Feed;
+use crate::plan::Planner;
 use crate::rows::{View, Words};
 use crate::security::{Token, TokenError, authenticate, confine};
-use crate::{actions, assets, cluster, detail, history, session, stream as events};
+use crate::{actions, assets, cluster, detail, history, plan, session, stream as events};
 
 /// The longest body of a request: a ManagedClustersUpgrade with its strategy fits in many times.
 const LONGEST_BODY: usize = 1 << 20;
 
 /// How the page is served.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Settings {
     /// What a browser must know to be answered.
     pub token: Token,
@@ -45,6 +46,8 @@ pub struct Settings {
     pub speed: u32,
     /// How often a connection on which nothing happens shows that it is one, by the hub's clock.
     pub keep_alive: Duration,
+    /// Who forecasts upgrades; without it nobody does.
+    pub planner: Option<Arc<dyn Planner>>,
 }
 
 impl Settings {
@@ -59,6 +62,7 @@ impl Settings {
             namespace: None,
             speed: 1,
             keep_alive: Duration::from_secs(15),
+            planner: None,
         }
     }
 }
@@ -178,6 +182,8 @@ impl Dashboard {
             .route("/upgrades/{namespace}/{name}/resume", post(actions::resume))
             .route("/upgrades/{namespace}/{name}/retry", post(actions::retry))
             .route("/upgrades/{namespace}/{name}/accept", post(actions::accept))
+            .route("/upgrades/{namespace}/{name}/forecast", get(plan::forecast))
+            .route("/plan", post(plan::plan))
             .route("/apply", post(actions::apply))
             .fallback(|| async { ApiError::not_found("there is nothing under this address").into_response() })
             .layer(middleware::from_fn_with_state(

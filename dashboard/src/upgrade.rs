@@ -6,6 +6,7 @@ use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgrade};
 use drydock_rollout::{
     ConditionType, Counts, Halt, Report, UpgradeCondition, UpgradeKey, upgrade_conditions,
 };
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
 
@@ -105,7 +106,7 @@ impl UpgradeSummary {
             states: states.map(|(state, count)| (state.as_str(), *count)).collect(),
             message: newest_words(&conditions),
             halt,
-            started_at: report.rollout_since.map(|since| since.as_second()),
+            started_at: report.rollout_since.map(Timestamp::as_second),
             forecast: status
                 .and_then(|status| status.forecast.as_ref())
                 .map(BandView::of),

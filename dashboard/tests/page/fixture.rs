@@ -174,7 +174,7 @@ impl Events {
                     lines.find_map(|line| line.strip_prefix(name)).map(str::to_owned)
                 };
                 let event = field("event: ").zip(field("data: "));
-                self.buffer = rest.to_owned();
+                self.buffer = String::from(rest);
                 let (event, data) = event?;
                 return Some((event, serde_json::from_str(&data).unwrap()));
             }
