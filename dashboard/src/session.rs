@@ -45,10 +45,7 @@ pub(crate) async fn snapshot(
     let made = dashboard.feed().snapshot(now, age);
     let made = made.map_err(|error| ApiError::unavailable(error.to_string()))?;
     let Some(bytes) = made else {
-        let waiting = dashboard.live().waiting_for().join(", ");
-        return Err(ApiError::unavailable(format!(
-            "not all objects of the hub have been read yet: waiting for {waiting}"
-        )));
+        return Err(not_ready(&dashboard));
     };
     let json = HeaderValue::from_static("application/json");
     let is_compressed = accepts_gzip(&headers);
@@ -60,4 +57,19 @@ pub(crate) async fn snapshot(
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     Ok(response)
+}
+
+/// What has not been seen yet; and why, where the API server refuses it.
+fn not_ready(dashboard: &Dashboard) -> ApiError {
+    let refusals = dashboard.live().refusals();
+    let waiting = dashboard.live().waiting_for();
+    let waiting = waiting.into_iter().map(|part| match refusals.get(part) {
+        Some(why) => format!("{part} ({why})"),
+        None => part.to_owned(),
+    });
+    let waiting: Vec<String> = waiting.collect();
+    ApiError::unavailable(format!(
+        "not all objects of the hub have been read yet: waiting for {}",
+        waiting.join(", ")
+    ))
 }

@@ -1,5 +1,6 @@
 //! The fleet as watches show it, for who looks on without acting.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
@@ -16,7 +17,7 @@ use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 
 use crate::Pace;
-use crate::cache::{self, Cache, ReconcileTriggers, Watching, follow_upgrades};
+use crate::cache::{self, Cache, ReconcileTriggers, Refusals, Watching, follow_upgrades};
 
 /// The fleet as watches show it. Clones share it.
 #[derive(Clone)]
@@ -25,6 +26,7 @@ pub struct LiveFleet {
     readiness: Readiness,
     triggers: ReconcileTriggers,
     clock: Clock,
+    refusals: Refusals,
 }
 
 impl LiveFleet {
@@ -38,12 +40,14 @@ impl LiveFleet {
     ) -> Self {
         let readiness = Readiness::default();
         let triggers = ReconcileTriggers::new(pace);
+        let refusals = Refusals::default();
         let cache = Cache::new(Fleet::new(false), triggers.clone());
         let watching = Watching {
             client,
             cache: &cache,
             readiness: &readiness,
             health: None,
+            refusals: Some(&refusals),
             shutdown,
         };
         cache::follow(&watching, clock, tasks);
@@ -51,10 +55,11 @@ impl LiveFleet {
         let api: Api<ManagedClustersUpgrade> = Api::all(client.clone());
         let events = with_backoff(watcher(api, watcher::Config::default()));
         let events = follow_upgrades(events, cache.clone(), |_| {});
-        let (ready, until) = (readiness.clone(), shutdown.clone());
+        let (ready, refused, until) = (readiness.clone(), refusals.clone(), shutdown.clone());
         tasks.spawn("upgrades", async move {
             let mut events = std::pin::pin!(events.take_until(until.cancelled_owned()));
             while let Some(event) = events.next().await {
+                refused.saw("upgrades", event.as_ref().err());
                 if matches!(event, Ok(watcher::Event::InitDone)) {
                     ready.ready("upgrades");
                 }
@@ -66,6 +71,7 @@ impl LiveFleet {
             readiness,
             triggers,
             clock: clock.clone(),
+            refusals,
         }
     }
 
@@ -96,6 +102,11 @@ impl LiveFleet {
     /// The kinds of which not all objects have been seen yet.
     pub fn waiting_for(&self) -> Vec<&'static str> {
         self.readiness.waiting_for()
+    }
+
+    /// What may not be read, or could not be when it was last tried, and why: the watch goes on trying.
+    pub fn refusals(&self) -> BTreeMap<&'static str, String> {
+        self.refusals.all()
     }
 
     /// The clock by which the fleet is looked at.

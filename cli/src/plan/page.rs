@@ -150,3 +150,41 @@ fn curve(from: Timestamp, clusters: &[ClusterEntry]) -> Vec<CurvePoint> {
     };
     (0..POINTS).map(point).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::Times;
+    use super::*;
+
+    #[test]
+    fn a_curve_ends_with_all_that_come_to_an_end() {
+        let at = |seconds: i64| Timestamp::from_second(seconds).unwrap();
+        let cluster = |ends: Option<i64>| ClusterEntry {
+            name: "dev1".to_owned(),
+            canary: false,
+            state: "Waiting",
+            from: None,
+            starts: None,
+            ends: ends.map(|end| Times {
+                p10: at(end - 100),
+                p50: at(end),
+                p90: at(end + 100),
+            }),
+            left: 0.0,
+            fails: 0.0,
+        };
+        let clusters = [cluster(Some(1000)), cluster(Some(2000)), cluster(None)];
+        let curve = curve(at(0), &clusters);
+        assert_eq!(curve.len(), 60);
+        let counts = |point: &CurvePoint| (point.at, point.p10, point.p50, point.p90);
+        assert_eq!(counts(&curve[0]), (0, 0, 0, 0));
+        assert_eq!(counts(&curve[59]), (2100, 2, 2, 2));
+        assert!(curve.is_sorted_by_key(|point| (point.at, point.p10, point.p50, point.p90)));
+        assert!(
+            curve
+                .iter()
+                .all(|point| point.p10 <= point.p50 && point.p50 <= point.p90)
+        );
+        assert!(super::curve(at(5000), &clusters).is_empty(), "all have ended");
+    }
+}

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use drydock_api::mcu::UpgradeRiskAcceptance;
 use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
+use drydock_dashboard::{PlanError, PlannedUpgrade, Planner, Settings};
+use drydock_rollout::UpgradeKey;
 use drydock_sandbox::test_env::TestEnvSettings;
+use futures::future::BoxFuture;
 use http::StatusCode;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
@@ -197,6 +200,50 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
         "{answer}"
     );
     page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_has_nobody_to_forecast_says_so() {
+    let page = Page::of(1).await;
+    page.upgrade(&["dev1"]).await;
+    let (status, answer) = page.get(&path("/forecast")).await;
+    assert_eq!(status, StatusCode::NOT_IMPLEMENTED, "{answer}");
+    page.end().await;
+
+    let with_planner = |settings: Settings| Settings {
+        planner: Some(Arc::new(Refusing)),
+        ..settings
+    };
+    let page = Page::with(TestEnvSettings::demo(1, 7), with_planner).await;
+    let (status, answer) = page.get(&path("/forecast")).await;
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::UNPROCESSABLE_ENTITY, &json!("default/spring"))
+    );
+    let (status, answer) = page.post("/api/plan", json!({"yaml": "a", "compare": "b"})).await;
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::UNPROCESSABLE_ENTITY, &json!("a and Some(\"b\")"))
+    );
+    page.end().await;
+}
+
+/// Forecasts nothing, and says what it was asked.
+struct Refusing;
+
+impl Planner for Refusing {
+    fn forecast(&self, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>> {
+        let asked = key.to_string();
+        Box::pin(async { Err(PlanError(asked)) })
+    }
+
+    fn plan(
+        &self,
+        yaml: String,
+        compare: Option<String>,
+    ) -> BoxFuture<'_, Result<Vec<PlannedUpgrade>, PlanError>> {
+        Box::pin(async move { Err(PlanError(format!("{yaml} and {compare:?}"))) })
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,6 @@
 //! A fleet as a browser follows it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use drydock_api::ocm::ManagedCluster;
@@ -7,6 +8,7 @@ use drydock_sandbox::test_env::TestEnvSettings;
 use http::{Method, StatusCode, header};
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
+use kube_sandbox::server::{FaultAction, RequestInfo, Status};
 use serde_json::{Value, json};
 
 use crate::fixture::{Page, UPGRADE};
@@ -134,4 +136,37 @@ async fn a_snapshot_is_compressed_for_who_takes_it() {
     assert_eq!(response.headers()[header::CONTENT_ENCODING], "gzip");
     assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");
     page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_not_be_read_is_named_or_left_out() {
+    let refuse = |page: &Page, kind: &'static str| {
+        let hook = move |asked: &RequestInfo<'_>| {
+            let is_it = asked.kind.is_some_and(|asked| asked.kind == kind);
+            if is_it && asked.identity.name() == "kubectl-drydock" {
+                FaultAction::Refuse(Status::new(403, "Forbidden", "ann may not list them"))
+            } else {
+                FaultAction::Pass
+            }
+        };
+        let server = page.fleet.hub_server().unwrap();
+        server.set_fault_hook(Some(Arc::new(hook)));
+    };
+    let env = TestEnvSettings::demo(1, 7);
+    let page = Page::before_it_is_ready(env.clone(), |settings| settings).await;
+    refuse(&page, "ManagedCluster");
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let (status, answer) = page.get("/api/snapshot").await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    let words = answer["error"].as_str().unwrap();
+    assert!(words.contains("clusters (ann may not list them)"), "{words}");
+    page.end().await;
+
+    for kind in ["ConfigMap", "UpgradeRiskAcceptance"] {
+        let page = Page::before_it_is_ready(env.clone(), |settings| settings).await;
+        refuse(&page, kind);
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        assert_eq!(page.get("/api/snapshot").await.0, StatusCode::OK, "{kind}");
+        page.end().await;
+    }
 }

@@ -1,5 +1,6 @@
 //! What the hub sees: one watch a kind, each of which feeds the fleet and triggers the upgrades that a change concerns.
 
+mod refusals;
 mod triggers;
 mod watches;
 
@@ -7,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use drydock_objects::Fleet;
 
+pub(crate) use refusals::Refusals;
 pub(crate) use triggers::ReconcileTriggers;
 pub(crate) use watches::{Watching, follow, follow_upgrades};
 
