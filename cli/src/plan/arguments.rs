@@ -64,31 +64,6 @@ pub struct PlanArguments {
 }
 
 impl PlanArguments {
-    /// As `plan` is called without flags.
-    pub fn of_page() -> Self {
-        Self {
-            name: None,
-            file: None,
-            runs: 200,
-            seed: 0,
-            group_by: None,
-            failure_rate: None,
-            no_failures: false,
-            clusters: false,
-            finish_by: None,
-            confidence: Share(0.9),
-            ignore_blocked: false,
-            sweep: Vec::new(),
-            compare: None,
-            output: Output::Table,
-            connection: Connection {
-                kubeconfig: None,
-                context: None,
-                namespace: None,
-            },
-        }
-    }
-
     /// Which clusters are alike.
     pub fn group_by(&self) -> GroupBy {
         let label = self.group_by.clone();

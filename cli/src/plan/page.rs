@@ -10,12 +10,13 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use kube::Client;
 
-use super::arguments::PlanArguments;
+use super::arguments::{PlanArguments, Share};
 use super::clusters::ClusterEntry;
 use super::fleet::PlannedFleet;
 use super::render::{Detail, render};
 use super::report::{PlanReport, whole_seconds};
 use super::subject::{self, Subject};
+use crate::upgrades::arguments::{Connection, Output};
 use crate::upgrades::{self, hub::Hub};
 
 /// How many points a curve has.
@@ -86,7 +87,7 @@ async fn plan_all(
     subjects: Vec<Subject>,
 ) -> anyhow::Result<Vec<PlannedUpgrade>> {
     let simulating = tokio::task::spawn_blocking(move || {
-        let arguments = PlanArguments::of_page();
+        let arguments = without_flags();
         let mut fleet = PlannedFleet::new(fleet, whole_seconds(now), &arguments);
         let plans = subjects.iter().map(|subject| {
             let report = super::plan(&mut fleet, subject, &[], &arguments)?;
@@ -95,6 +96,31 @@ async fn plan_all(
         plans.collect()
     });
     simulating.await.context("simulating the rollout")?
+}
+
+/// As `plan` is called without flags.
+fn without_flags() -> PlanArguments {
+    PlanArguments {
+        name: None,
+        file: None,
+        runs: 200,
+        seed: 0,
+        group_by: None,
+        failure_rate: None,
+        no_failures: false,
+        clusters: false,
+        finish_by: None,
+        confidence: Share(0.9),
+        ignore_blocked: false,
+        sweep: Vec::new(),
+        compare: None,
+        output: Output::Table,
+        connection: Connection {
+            kubeconfig: None,
+            context: None,
+            namespace: None,
+        },
+    }
 }
 
 fn planned(report: &PlanReport) -> PlannedUpgrade {

@@ -74,7 +74,7 @@ impl Feed {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes over what is seen now; who views is told what has changed.
+    /// Takes over what is seen now; viewers get what has changed.
     ///
     /// # Errors
     /// If a change cannot be written, which plain data rules out.

@@ -118,7 +118,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_is_told_where_nothing_changes() {
+fn nothing_is_sent_where_nothing_changes() {
     let feed = Feed::new().unwrap();
     assert!(feed.snapshot(NOW, SignedDuration::ZERO).unwrap().is_none());
     feed.update(fleet(&[("dev1", "a")]), NOW).unwrap();
@@ -186,4 +186,58 @@ fn rows_are_sent_as_people_count() {
     let bytes = feed.snapshot(NOW, SignedDuration::ZERO).unwrap().unwrap().plain;
     let json: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(json["clusters"]["name"], serde_json::json!(["dev2", "dev10"]));
+}
+
+/// Ten thousand clusters in the middle of an upgrade: what a browser loads, and what a change of a hundred of them is.
+#[test]
+fn a_large_fleet_is_small_on_the_wire() {
+    let mut words = Words::default();
+    let mut fleet = |share: usize| {
+        let rows = (0..10_000).map(|number| {
+            let mut row = blank(&mut words);
+            row.version = if number < 3000 { "4.14.12" } else { "4.14.9" }.into();
+            row.upgrade = "platform/spring".into();
+            row.available = true;
+            row.labels = format!(
+                "cluster.open-cluster-management.io/clusterset=retail,region=r{},vendor=OpenShift",
+                number % 7
+            )
+            .into();
+            (row.state, row.message) = match number {
+                0..3000 => ("Complete", "the cluster runs 4.14.12".into()),
+                3000..3100 => (
+                    "PartialUpgrade",
+                    format!(
+                        "upgrading: Working towards 4.14.12: {} of 862 done",
+                        share + number % 300
+                    )
+                    .into(),
+                ),
+                _ => ("NotStarted", "waiting for a slot: 100 of 100 are taken".into()),
+            };
+            let since = 1_767_600_000 + i64::try_from(number * 7919 % 86_400).unwrap();
+            row.since = (number < 3100).then(|| Timestamp::from_second(since).unwrap());
+            (ClusterName::from(format!("store-{number}")), row)
+        });
+        View {
+            rows: rows.collect(),
+            ..View::default()
+        }
+    };
+    let feed = Feed::new().unwrap();
+    feed.update(fleet(0), NOW).unwrap();
+    let since = *feed.revisions().borrow();
+    feed.update(fleet(1), NOW).unwrap();
+    let snapshot = feed.snapshot(NOW, SignedDuration::ZERO).unwrap().unwrap();
+    let Since::Changes(changes, _) = feed.since(since) else {
+        panic!("it is kept");
+    };
+    println!(
+        "10,000 clusters: {} bytes, compressed {}; a change of 100: {} bytes",
+        snapshot.plain.len(),
+        snapshot.gzip.len(),
+        changes[0].len()
+    );
+    assert!(snapshot.gzip.len() < 100_000);
+    assert!(changes[0].len() < 30_000);
 }

@@ -1,4 +1,4 @@
-//! Who is answered, and what the browser is told of the answer.
+//! Who is answered, and what each answer asks of the browser.
 
 use drydock_dashboard::Settings;
 use drydock_sandbox::test_env::TestEnvSettings;

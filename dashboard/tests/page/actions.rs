@@ -189,14 +189,14 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
         upgrade.spec.cluster_version.unwrap().version.as_deref(),
         Some("4.14.13")
     );
-    let wrong = edited.replace("maxConcurrency", "maxConcurency");
+    let wrong = edited.replace("maxConcurrency", "concurrencyMax");
     let (status, answer) = page.post("/api/apply", json!({"yaml": wrong})).await;
     assert!(
         status.is_client_error() || status == StatusCode::BAD_GATEWAY,
         "{status} {answer}"
     );
     assert!(
-        answer["error"].as_str().unwrap().contains("maxConcurency"),
+        answer["error"].as_str().unwrap().contains("concurrencyMax"),
         "{answer}"
     );
     page.end().await;
