@@ -114,16 +114,18 @@ pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Whether the name of a file changes with its content, as `assets/index-DiwrgTda.js` does.
+/// Whether the name of a file changes with its content, as `assets/index-DiwrgTda.js` does: the hash may have hyphens, too.
 fn is_hashed(path: &str) -> bool {
-    let name = path
+    const HASH: usize = 8;
+    let stem = path
         .strip_prefix("assets/")
         .and_then(|name| name.rsplit_once('.'));
-    let hash = name.and_then(|(name, _)| Some(name.split_once('-')?.1));
-    hash.is_some_and(|hash| {
-        hash.len() >= 8
-            && hash.contains(|letter: char| letter.is_ascii_digit() || letter.is_ascii_uppercase())
-    })
+    let Some((stem, _)) = stem.filter(|(stem, _)| stem.is_ascii() && stem.len() > HASH) else {
+        return false;
+    };
+    let (name, hash) = stem.split_at(stem.len() - HASH);
+    name.ends_with('-')
+        && hash.contains(|letter: char| letter.is_ascii_digit() || letter.is_ascii_uppercase())
 }
 
 #[cfg(test)]
@@ -147,11 +149,32 @@ mod tests {
 
     #[test]
     fn only_names_with_a_hash_are_kept_for_ever() {
-        assert!(is_hashed("assets/index-DiwrgTda.js"));
-        assert!(
-            !is_hashed("index.html")
-                && !is_hashed("assets/index.js")
-                && !is_hashed("assets/red-hat-text.woff2")
-        );
+        for (path, is_kept) in [
+            ("assets/index-DiwrgTda.js", true),
+            ("assets/forecast-chart-BI-_M5Ws.js", true),
+            ("index.html", false),
+            ("assets/licenses.txt", false),
+            ("assets/red-hat-text.woff2", false),
+            ("assets/red-hat-text-400-normal.woff2", false),
+            ("index-DiwrgTda.js", false),
+        ] {
+            assert_eq!(is_hashed(path), is_kept, "{path}");
+        }
+    }
+
+    #[test]
+    fn every_file_of_the_page_is_served_and_compressed_as_it_is() {
+        for path in Dist::iter() {
+            let Some(plain) = path.strip_suffix(".gz") else {
+                assert!(content_type(&path).is_some(), "{path}");
+                continue;
+            };
+            let file = |path: &str| Dist::get(path).unwrap().data;
+            let mut unpacked = Vec::new();
+            let packed = file(&path);
+            std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut unpacked)
+                .unwrap();
+            assert_eq!(unpacked, *file(plain), "{path}");
+        }
     }
 }

@@ -98,22 +98,64 @@ fn event(event: Event) -> EventView {
     }
 }
 
-/// The times in which no further cluster started, as far as Events say: each lasts until the next one begins.
+/// The Event by which the hub reports that clusters start again.
+const RESUMED: &str = "Resumed";
+
+/// The times in which no further cluster started, as far as Events say: each lasts until clusters start again, or another reason is
+/// reported.
 pub(crate) fn halts(events: &[EventView]) -> Vec<HaltPeriod> {
     let mut halts: Vec<HaltPeriod> = Vec::new();
     for event in events {
-        if !Halt::ALL.contains(&event.reason.as_str()) {
+        let is_halt = Halt::ALL.contains(&event.reason.as_str());
+        if !is_halt && event.reason != RESUMED {
             continue;
         }
         if let Some(before) = halts.last_mut() {
-            before.to = Some(event.at);
+            before.to.get_or_insert(event.at);
         }
-        halts.push(HaltPeriod {
-            from: event.at,
-            to: None,
-            reason: event.reason.clone(),
-            message: event.message.clone(),
-        });
+        if is_halt {
+            halts.push(HaltPeriod {
+                from: event.at,
+                to: None,
+                reason: event.reason.clone(),
+                message: event.message.clone(),
+            });
+        }
     }
     halts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_halt_lasts_until_clusters_start_again_or_something_else_keeps_them() {
+        let event = |at: i64, reason: &str| EventView {
+            at,
+            r#type: "Normal".to_owned(),
+            reason: reason.to_owned(),
+            message: String::new(),
+        };
+        let events = [
+            event(1, "ClusterStarted"),
+            event(2, "Paused"),
+            event(3, "ClusterCompleted"),
+            event(4, "CanarySoaking"),
+            event(5, RESUMED),
+            event(6, RESUMED),
+            event(7, "FailureBudgetSpent"),
+        ];
+        let periods = halts(&events);
+        let times: Vec<_> = periods
+            .iter()
+            .map(|halt| (halt.reason.as_str(), halt.from, halt.to))
+            .collect();
+        let expected = [
+            ("Paused", 2, Some(4)),
+            ("CanarySoaking", 4, Some(5)),
+            ("FailureBudgetSpent", 7, None),
+        ];
+        assert_eq!(times, expected);
+    }
 }

@@ -1,7 +1,7 @@
 //! The server of the page.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -82,6 +82,7 @@ struct Shared {
     settings: Settings,
     feed: Feed,
     shutdown: CancellationToken,
+    words: Mutex<Words>,
 }
 
 impl Dashboard {
@@ -102,6 +103,7 @@ impl Dashboard {
             settings,
             feed: Feed::new()?,
             shutdown,
+            words: Mutex::default(),
         }));
         let following = dashboard.clone();
         tasks.spawn("page", async move {
@@ -111,24 +113,38 @@ impl Dashboard {
         Ok(dashboard)
     }
 
-    /// Takes over what has changed, each time that something has.
+    /// Takes over what has changed, each time that something has. A page that nobody has opened costs nothing but the watches.
     async fn follow(&self) {
-        let mut words = Words::default();
-        let mut changes = std::pin::pin!(
-            self.changes()
-                .take_until(self.shutdown().clone().cancelled_owned())
-        );
+        let until = self.shutdown().clone().cancelled_owned();
+        let mut changes = std::pin::pin!(self.changes().take_until(until));
         while changes.next().await.is_some() {
-            let namespace = self.settings().namespace.as_deref();
-            let seen = self
-                .live()
-                .read(|fleet, now| (View::of(fleet, now, namespace, &mut words), now));
-            if let Some((view, now)) = seen
-                && let Err(error) = self.feed().update(view, now)
-            {
-                tracing::error!(%error, "a change of the fleet cannot be written");
+            if self.feed().has_view() {
+                self.look();
             }
-            words.forget_unused();
+        }
+    }
+
+    /// Takes over what is seen now, if everything has been seen.
+    fn look(&self) {
+        // Who looks later sees later things: looks follow one another.
+        let mut words = self.0.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let namespace = self.settings().namespace.as_deref();
+        let seen = self.live().read(|fleet, now| {
+            let view = View::of(fleet, now, namespace, &mut words);
+            (view, now)
+        });
+        if let Some((view, now)) = seen
+            && let Err(error) = self.feed().update(view, now)
+        {
+            tracing::error!(%error, "a change of the fleet cannot be written");
+        }
+        words.forget_unused();
+    }
+
+    /// Somebody opens the page: from now on it is kept up to date.
+    pub(crate) fn open(&self) {
+        if !self.feed().has_view() {
+            self.look();
         }
     }
 

@@ -39,6 +39,7 @@ pub(crate) async fn snapshot(
     State(dashboard): State<Dashboard>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    dashboard.open();
     let now = dashboard.live().clock().now();
     // Many who ask at the same moment, as after a cut, get the same bytes.
     let age = SignedDuration::try_from(dashboard.settings().keep_alive).unwrap_or_default() / 30;

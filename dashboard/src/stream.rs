@@ -53,6 +53,7 @@ pub(crate) async fn changes(
     State(dashboard): State<Dashboard>,
     Query(from): Query<From>,
 ) -> Result<Response, ApiError> {
+    dashboard.open();
     let feed = dashboard.feed();
     if feed.viewers() >= MOST_VIEWERS {
         return Err(ApiError::unavailable(format!(

@@ -74,6 +74,11 @@ impl Feed {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether anything has been seen.
+    pub fn has_view(&self) -> bool {
+        self.state().view.is_some()
+    }
+
     /// Takes over what is seen now; viewers get what has changed.
     ///
     /// # Errors

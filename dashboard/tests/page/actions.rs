@@ -49,6 +49,10 @@ async fn an_upgrade_is_paused_and_continues() {
     events
         .until(|change| change["upgrades"][0]["phase"] == "Complete")
         .await;
+    let (_, detail) = page.get(&path("")).await;
+    let halt = &detail["halts"][0];
+    assert_eq!(halt["reason"], "Paused", "{detail:#}");
+    assert!(halt["to"].as_i64() >= halt["from"].as_i64() && halt["from"].as_i64() > Some(0));
     page.end().await;
 }
 
