@@ -53,7 +53,9 @@ impl Planner for PagePlanner {
             let planned = plan_all(fleet, hub.now(), vec![subject]).await?;
             planned.into_iter().next().context("nothing was forecast")
         };
-        forecast.map(|planned| planned.map_err(error)).boxed()
+        forecast
+            .map(|planned| planned.map_err(|failed| error(&failed)))
+            .boxed()
     }
 
     fn plan(
@@ -71,12 +73,13 @@ impl Planner for PagePlanner {
             }
             plan_all(fleet, hub.now(), subjects).await
         };
-        plan.map(|planned| planned.map_err(error)).boxed()
+        plan.map(|planned| planned.map_err(|failed| error(&failed)))
+            .boxed()
     }
 }
 
 /// With what caused it: the page shows one line.
-fn error(error: anyhow::Error) -> PlanError {
+fn error(error: &anyhow::Error) -> PlanError {
     PlanError(format!("{error:#}"))
 }
 

@@ -37,14 +37,13 @@ impl Refusals {
 }
 
 fn answer(error: &watcher::Error) -> (Option<u16>, String) {
-    let refusal = match error {
+    match error {
         watcher::Error::InitialListFailed(kube::Error::Api(refusal))
         | watcher::Error::WatchStartFailed(kube::Error::Api(refusal))
         | watcher::Error::WatchFailed(kube::Error::Api(refusal))
-        | watcher::Error::WatchError(refusal) => refusal,
-        _ => return (None, error.to_string()),
-    };
-    (Some(refusal.code), refusal.message.clone())
+        | watcher::Error::WatchError(refusal) => (Some(refusal.code), refusal.message.clone()),
+        _ => (None, error.to_string()),
+    }
 }
 
 #[cfg(test)]
