@@ -21,12 +21,12 @@ help: ## Print this list
 demo sandbox: PROFILE = demo
 
 .PHONY: demo
-demo: ## Upgrade a simulated fleet and watch it; DEMO="--clusters 50 …" passes flags
-	$(CARGO) run --profile $(PROFILE) --package drydock-cli -- demo $(DEMO)
+demo: ## Upgrade a simulated fleet and watch it, in the terminal and on a page; DEMO="--clusters 50 …" passes flags
+	$(CARGO) run --profile $(PROFILE) --package drydock-cli -- demo --dashboard $(DEMO)
 
 .PHONY: sandbox
 sandbox: ## Start a hub and simulated clusters for your own kubectl (CLUSTERS=12)
-	$(CARGO) run --profile $(PROFILE) --package drydock-cli -- sandbox --clusters $(CLUSTERS)
+	$(CARGO) run --profile $(PROFILE) --package drydock-cli -- sandbox --dashboard --clusters $(CLUSTERS)
 
 .PHONY: build
 build: ## Build the programs: drydock-hub, drydock-agent, kubectl-drydock

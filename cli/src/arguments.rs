@@ -11,6 +11,7 @@ use kube_sandbox::pace::Pace;
 
 use crate::cluster::{self, ClusterArguments};
 use crate::completion::{CompletionArguments, Words};
+use crate::dashboard::{self, DashboardArguments};
 use crate::plan::PlanArguments;
 use crate::schedule::{self, ScheduleArguments};
 use crate::upgrades;
@@ -38,6 +39,9 @@ pub enum Command {
     /// Start a hub and simulated clusters for your own kubectl, and wait
     #[command(after_help = SANDBOX_EXAMPLES)]
     Sandbox(SandboxArguments),
+    /// Open a page in the browser that shows the fleet and its upgrades, and acts with your own rights
+    #[command(after_help = dashboard::EXAMPLES)]
+    Dashboard(DashboardArguments),
     /// Forecast an upgrade on the fleet as it is: when it ends, what may stop it, what it waits for, and what does not start
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArguments),
@@ -76,6 +80,9 @@ const SANDBOX_EXAMPLES: &str = "\
 Examples:
   # five clusters; the first line printed is the path of a kubeconfig
   kubectl drydock sandbox --clusters 5
+
+  # a page in the browser that shows the fleet
+  kubectl drydock sandbox --dashboard
 
   # then, in another terminal
   export KUBECONFIG=<that path>
@@ -179,6 +186,9 @@ pub struct TestEnvArguments {
     /// Failure mode of a simulated cluster, such as dev3=F2 (docs/sandbox.md lists the modes); repeatable
     #[arg(long = "fault", value_name = "CLUSTER=MODE")]
     pub faults: Vec<ClusterFault>,
+    /// Serve the fleet page, and print the link to it first
+    #[arg(long)]
+    pub dashboard: bool,
 }
 
 impl TestEnvArguments {

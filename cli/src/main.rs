@@ -3,6 +3,7 @@
 mod arguments;
 mod cluster;
 mod completion;
+mod dashboard;
 mod demo;
 mod kubeconfig;
 mod local_fleet;
@@ -76,6 +77,10 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         }),
         Command::Sandbox(arguments) => {
             runtime.block_on(sandbox::run(&arguments))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Dashboard(arguments) => {
+            runtime.block_on(dashboard::run(&arguments))?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Plan(arguments) => runtime.block_on(plan::run(&arguments)),

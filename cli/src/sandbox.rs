@@ -9,8 +9,8 @@ use kube::Api;
 use kube::runtime::wait::await_condition;
 
 use crate::arguments::SandboxArguments;
-use crate::local_fleet;
 use crate::upgrades::table;
+use crate::{dashboard, local_fleet};
 use drydock_sandbox::local_fleet::LocalFleet;
 
 /// Starts the test environment, prints the path of a kubeconfig and waits for Ctrl-C.
@@ -21,6 +21,7 @@ use drydock_sandbox::local_fleet::LocalFleet;
 pub async fn run(arguments: &SandboxArguments) -> anyhow::Result<()> {
     let signal = shutdown::on_signals()?;
     let mut fleet = local_fleet::start(&arguments.env, arguments.env.pace(), present()).await?;
+    let _page = dashboard::of_local_fleet(&mut fleet, &arguments.env, arguments.env.pace()).await?;
     placed(&fleet, arguments.env.clusters.get()).await?;
     let served = local_fleet::serve(&mut fleet).await?;
     table::print(&served.kubeconfig.display().to_string())?;

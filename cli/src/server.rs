@@ -6,16 +6,14 @@ use drydock_runtime::Clock;
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::server_time::ServerTime;
 use jiff::Timestamp;
-use k8s_openapi::api::authentication::v1::SelfSubjectReview;
-use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config};
+use kube::{Client, Config};
 
 use crate::cluster::print;
 use crate::upgrades::arguments::Connection;
 
 /// Who writes.
-pub const MANAGER: &str = "kubectl-drydock";
+pub use drydock_edits::MANAGER;
 
 /// An API server, and the namespace that is meant.
 pub struct Server {
@@ -80,6 +78,11 @@ impl Server {
         Ok(client::from_config(config, &metrics)?)
     }
 
+    /// Where it is.
+    pub fn url(&self) -> String {
+        self.config.cluster_url.to_string()
+    }
+
     /// What time it is there.
     pub fn now(&self) -> Timestamp {
         self.time.clock().now()
@@ -97,15 +100,7 @@ pub fn unread(error: &kube::Error) -> Unread {
 /// Who the user is, to the API server, as what is accepted names it; the plugin, with a note, where that is not said. Another name is refused where
 /// the policy of `manifests/risk-acceptance` is.
 pub async fn user(client: &Client) -> String {
-    let api: Api<SelfSubjectReview> = Api::all(client.clone());
-    let asked = api
-        .create(&PostParams::default(), &SelfSubjectReview::default())
-        .await;
-    let name = asked
-        .ok()
-        .and_then(|review| review.status?.user_info?.username)
-        .filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| {
+    drydock_edits::user_name(client).await.unwrap_or_else(|| {
         print::note("the API server does not say who you are: the acceptance names the plugin\n");
         MANAGER.to_owned()
     })

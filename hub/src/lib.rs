@@ -74,6 +74,7 @@ pub async fn run(
         cache: &cache,
         readiness: &readiness,
         health: Some(&health),
+        refusals: None,
         shutdown: &shutdown,
     };
     cache::follow(&watching, &clock, &mut tasks);

@@ -1,5 +1,6 @@
 //! The fleet as watches show it, for who looks on without acting.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
@@ -10,12 +11,13 @@ use drydock_runtime::admin::Readiness;
 use drydock_runtime::tasks::Tasks;
 use drydock_runtime::watch_backoff::with_backoff;
 use futures::{Stream, StreamExt};
+use jiff::Timestamp;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 
 use crate::Pace;
-use crate::cache::{self, Cache, ReconcileTriggers, Watching, follow_upgrades};
+use crate::cache::{self, Cache, ReconcileTriggers, Refusals, Watching, follow_upgrades};
 
 /// The fleet as watches show it. Clones share it.
 #[derive(Clone)]
@@ -24,6 +26,7 @@ pub struct LiveFleet {
     readiness: Readiness,
     triggers: ReconcileTriggers,
     clock: Clock,
+    refusals: Refusals,
 }
 
 impl LiveFleet {
@@ -37,12 +40,14 @@ impl LiveFleet {
     ) -> Self {
         let readiness = Readiness::default();
         let triggers = ReconcileTriggers::new(pace);
+        let refusals = Refusals::default();
         let cache = Cache::new(Fleet::new(false), triggers.clone());
         let watching = Watching {
             client,
             cache: &cache,
             readiness: &readiness,
             health: None,
+            refusals: Some(&refusals),
             shutdown,
         };
         cache::follow(&watching, clock, tasks);
@@ -50,10 +55,11 @@ impl LiveFleet {
         let api: Api<ManagedClustersUpgrade> = Api::all(client.clone());
         let events = with_backoff(watcher(api, watcher::Config::default()));
         let events = follow_upgrades(events, cache.clone(), |_| {});
-        let (ready, until) = (readiness.clone(), shutdown.clone());
+        let (ready, refused, until) = (readiness.clone(), refusals.clone(), shutdown.clone());
         tasks.spawn("upgrades", async move {
             let mut events = std::pin::pin!(events.take_until(until.cancelled_owned()));
             while let Some(event) = events.next().await {
+                refused.saw("upgrades", event.as_ref().err());
                 if matches!(event, Ok(watcher::Event::InitDone)) {
                     ready.ready("upgrades");
                 }
@@ -65,6 +71,7 @@ impl LiveFleet {
             readiness,
             triggers,
             clock: clock.clone(),
+            refusals,
         }
     }
 
@@ -83,9 +90,38 @@ impl LiveFleet {
             .then(|| self.cache.fleet().look(key, now))?
     }
 
-    /// An item each time that something has changed, at most once in the time of the pace.
-    pub fn changes(&self) -> impl Stream<Item = ()> + Send + 'static {
+    /// Reads the fleet as of now, while no watch changes it; `None` where not all that concerns it has been seen. Who reads must not
+    /// change it: what is looked at has to be mutable for what it computes.
+    pub fn read<T>(&self, read: impl FnOnce(&mut Fleet, Timestamp) -> T) -> Option<T> {
+        let now = self.clock.now();
+        self.readiness
+            .is_ready()
+            .then(|| read(&mut self.cache.fleet(), now))
+    }
+
+    /// The kinds of which not all objects have been seen yet.
+    pub fn waiting_for(&self) -> Vec<&'static str> {
+        self.readiness.waiting_for()
+    }
+
+    /// What may not be read, or could not be when it was last tried, and why: the watch goes on trying.
+    pub fn refusals(&self) -> BTreeMap<&'static str, String> {
+        self.refusals.all()
+    }
+
+    /// The clock by which the fleet is looked at.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// An item each time that something about an upgrade has changed, at most once in the time of the pace.
+    pub fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
         let some = self.triggers.upgrades().map(|_| ());
         futures::stream::select(some, self.triggers.all())
+    }
+
+    /// An item each time that a cluster has changed, also one that no upgrade concerns, at most once in the time of the pace.
+    pub fn cluster_changes(&self) -> impl Stream<Item = ()> + Send + use<> {
+        self.triggers.clusters()
     }
 }

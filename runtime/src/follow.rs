@@ -32,18 +32,18 @@ pub fn version_of(object: &impl Resource) -> u64 {
 }
 
 /// Lists and watches `api` until `shutdown`, and passes each object to `seen`. `synced` is called once, when the first list is complete;
-/// `failed` after each answer, with whether it was an error.
+/// `answered` after each answer, with the error if it was one.
 pub async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
     seen: impl FnMut(ObjectChange<'_, K>),
     synced: impl FnOnce(),
-    failed: impl Fn(bool),
+    answered: impl Fn(Option<&watcher::Error>),
     shutdown: CancellationToken,
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let events = with_backoff(watcher::watcher(api, config)).inspect(|event| failed(event.is_err()));
+    let events = with_backoff(watcher::watcher(api, config)).inspect(|event| answered(event.as_ref().err()));
     Follower::new(seen, synced).feed(events, shutdown).await;
 }
 

@@ -22,8 +22,8 @@ use kube::{Api, Client, ResourceExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{DemoArguments, Output};
-use crate::local_fleet;
 use crate::upgrades::table;
+use crate::{dashboard, local_fleet};
 use drydock_sandbox::local_fleet::{EPOCH, LocalFleet};
 use outcome::DemoOutcome;
 use progress::Progress;
@@ -54,6 +54,7 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
     let signal = shutdown::on_signals()?;
     let wall = Wall::start();
     let mut local = local_fleet::start(&arguments.env, arguments.pace(), EPOCH).await?;
+    let page = dashboard::of_local_fleet(&mut local, &arguments.env, arguments.pace()).await?;
     let served = if arguments.keep {
         Some(local_fleet::serve(&mut local).await?)
     } else {
@@ -81,6 +82,10 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
             served.kubeconfig.display()
         );
         // Whatever the pace was, from now on somebody looks.
+        local.keep_pace(arguments.env.pace());
+        signal.cancelled().await;
+    } else if page.is_some_and(|page| page.viewers() > 0) {
+        eprintln!("the fleet page is open and stays up; Ctrl-C ends it");
         local.keep_pace(arguments.env.pace());
         signal.cancelled().await;
     }

@@ -214,6 +214,8 @@ mod tests {
             since: None,
             started_at: None,
             ended_at: None,
+            deadline: None,
+            opens_at: None,
         };
         let clusters: Vec<_> = (1..=100).map(details).collect();
         let now = Timestamp::UNIX_EPOCH;

@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 use crate::upgrades::table;
 
 use super::outcome::clock;
-use super::progress::{Progress, percent};
+use super::progress::Progress;
 
 /// The rows that show no cluster: the counts, what does not fit, the Event, and the line of the cursor.
 const OTHER_ROWS: usize = 4;
@@ -126,7 +126,7 @@ impl Bars {
         }
         for details in &shown.moving {
             let bar = self.bar(&details.name)?;
-            bar.set_position(percent(details));
+            bar.set_position(details.percent());
             bar.set_message(format!(
                 "{:<14} {}",
                 details.state.as_str(),

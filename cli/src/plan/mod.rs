@@ -6,6 +6,7 @@ mod clusters;
 mod dry_run;
 mod finish;
 mod fleet;
+pub mod page;
 mod render;
 mod report;
 mod strategies;

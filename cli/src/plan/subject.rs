@@ -41,11 +41,7 @@ pub async fn read(hub: &Hub, arguments: &PlanArguments) -> anyhow::Result<Subjec
         .name
         .as_deref()
         .context("name a ManagedClustersUpgrade, or give one with -f FILE")?;
-    let upgrade = hub.upgrade(name).await?;
-    Ok(Subject {
-        upgrade,
-        is_checked: true,
-    })
+    of_hub(hub, name).await
 }
 
 /// The same upgrade with the spec, labels and annotations of another file.
@@ -110,29 +106,54 @@ fn document(file: &Path) -> anyhow::Result<Value> {
     } else {
         std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?
     };
-    let reading = || format!("reading a ManagedClustersUpgrade from {}", file.display());
-    let mut documents: Vec<Value> = serde_saphyr::from_multiple(&text).with_context(reading)?;
+    parse(&text, &file.display().to_string())
+}
+
+/// The upgrade of a text, which comes from `source`.
+fn parse(text: &str, source: &str) -> anyhow::Result<Value> {
+    let reading = || format!("reading a ManagedClustersUpgrade from {source}");
+    let mut documents: Vec<Value> = serde_saphyr::from_multiple(text).with_context(reading)?;
     let document = match (documents.pop(), documents.len()) {
         (Some(document), 0) => document,
-        (None, _) => bail!("{} is empty", file.display()),
-        (Some(_), more) => bail!(
-            "{} has {} documents: give one upgrade per file",
-            file.display(),
-            more + 1
-        ),
+        (None, _) => bail!("{source} is empty"),
+        (Some(_), more) => bail!("{source} has {} documents: give one upgrade per file", more + 1),
     };
     let kind = ManagedClustersUpgrade::kind(&());
     if document["kind"] != *kind {
-        bail!(
-            "{} is no {kind}: its kind is {}",
-            file.display(),
-            document["kind"]
-        );
+        bail!("{source} is no {kind}: its kind is {}", document["kind"]);
     }
     if !document["metadata"].is_object() {
-        bail!("{} has no metadata: give the upgrade a name", file.display());
+        bail!("{source} has no metadata: give the upgrade a name");
     }
     Ok(document)
+}
+
+/// What applying a text would make; under the name of another upgrade, if one is given.
+///
+/// # Errors
+/// If the text is no upgrade, or the API server would refuse it.
+pub async fn of_text(hub: &Hub, text: &str, like: Option<&Subject>) -> anyhow::Result<Subject> {
+    let mut document = parse(text, "the text")?;
+    if let Some(like) = like {
+        document["metadata"]["name"] = like.upgrade.name_any().into();
+        document["metadata"]["namespace"] = like.upgrade.namespace().unwrap_or_default().into();
+    }
+    let namespace = document["metadata"]["namespace"]
+        .as_str()
+        .unwrap_or(&hub.namespace);
+    let namespace = namespace.to_owned();
+    as_it_would_be(hub, &namespace, document).await
+}
+
+/// An upgrade of the hub, as it is.
+///
+/// # Errors
+/// If there is none of this name.
+pub async fn of_hub(hub: &Hub, name: &str) -> anyhow::Result<Subject> {
+    Ok(Subject {
+        upgrade: hub.upgrade(name).await?,
+        is_checked: true,
+    })
 }
 
 fn namespace(hub: &Hub, arguments: &PlanArguments, document: &Value) -> anyhow::Result<String> {

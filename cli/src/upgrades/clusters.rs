@@ -1,13 +1,13 @@
 //! `clusters`: all that take part in an upgrade, with where each is.
 
 use comfy_table::Cell;
-use drydock_objects::ClusterDetails;
+use drydock_objects::{ClusterDetails, hint};
 use drydock_rollout::ClusterState;
 use jiff::Timestamp;
 
 use super::arguments::{ClustersArguments, Output};
 use super::hub::Hub;
-use super::{fleet, hint, table};
+use super::{fleet, table};
 
 /// Lists the clusters of an upgrade.
 ///

@@ -14,7 +14,6 @@ use drydock_api::ocm::{
 };
 use drydock_objects::works::{self, PartialManifestWork};
 use drydock_objects::{ClusterDetails, Fleet, FleetKind, upgrade};
-use drydock_rollout::ClusterState;
 use drydock_runtime::follow::version_of;
 use drydock_runtime::pages::list_all;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -41,14 +40,6 @@ pub async fn clusters(hub: &Hub, upgrade: &ManagedClustersUpgrade) -> anyhow::Re
 /// As people read: dev2 before dev10.
 pub fn sort_by_name(clusters: &mut [ClusterDetails]) {
     clusters.sort_by_cached_key(|details| ClusterName::from(details.name.as_str()));
-}
-
-/// The names of those that have failed.
-pub fn failed(clusters: &[ClusterDetails]) -> Vec<&str> {
-    let failed = clusters
-        .iter()
-        .filter(|details| details.state == ClusterState::Failed);
-    failed.map(|details| details.name.as_str()).collect()
 }
 
 /// All that is seen of the fleet of a hub, as lists have it.

@@ -3,6 +3,7 @@
 use anyhow::{Context, bail};
 use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord};
 use drydock_api::names::UPGRADE_UID_LABEL;
+use drydock_runtime::Clock;
 use drydock_runtime::pages::list_all;
 use drydock_runtime::server_time::ServerTime;
 use jiff::Timestamp;
@@ -38,6 +39,15 @@ impl Hub {
             namespace,
             time,
         })
+    }
+
+    /// A hub that is known already.
+    pub fn new(client: Client, namespace: String, clock: Clock) -> Self {
+        Self {
+            client,
+            namespace,
+            time: ServerTime::new(clock),
+        }
     }
 
     /// The upgrades of the namespace.

@@ -8,7 +8,6 @@ mod clusters;
 mod edit;
 pub mod fleet;
 mod forecast;
-mod hint;
 mod history;
 pub mod hub;
 mod pre_checks;

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use anyhow::Context;
 use comfy_table::Cell;
 use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_objects::findings::{FleetFinding, grouped};
 use drydock_objects::{parse_spec, upgrade};
-use drydock_rollout::{AnswerSource, ClusterName, ClusterPreChecks, Finding, FindingLevel, PreChecksMode};
+use drydock_rollout::{AnswerSource, ClusterName, ClusterPreChecks, Finding, PreChecksMode};
 use serde::Serialize;
 
 use super::arguments::{Output, PreChecksArguments};
@@ -55,27 +56,6 @@ pub async fn read(
     Ok(fleet.pre_checks(&key, hub.now()))
 }
 
-/// A finding, and the clusters that have it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FleetFinding {
-    /// How bad it is where it is worst.
-    pub level: &'static str,
-    /// The headline.
-    pub summary: String,
-    /// Who reports it.
-    pub informer: String,
-    /// What it is on every cluster.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uuid: Option<String>,
-    /// How many of its clusters nobody has accepted it for: it would hold them.
-    pub holds: usize,
-    /// The clusters that have it.
-    pub clusters: Vec<String>,
-    #[serde(skip)]
-    rank: FindingLevel,
-}
-
 /// What the clusters of an upgrade have answered, together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -97,34 +77,6 @@ pub struct FleetView {
 impl FleetView {
     /// Groups the findings of clusters.
     pub fn of(upgrade: &ManagedClustersUpgrade, found: &BTreeMap<ClusterName, ClusterPreChecks>) -> Self {
-        let mut grouped: BTreeMap<(String, String), FleetFinding> = BTreeMap::new();
-        for (name, checks) in found {
-            for finding in checks.answer.iter().flat_map(|answer| answer.findings.iter()) {
-                let id = finding.uuid.as_deref().unwrap_or(&finding.summary);
-                let key = (finding.informer.to_string(), id.to_owned());
-                let group = grouped.entry(key).or_insert_with(|| FleetFinding {
-                    level: finding.level.as_str(),
-                    summary: finding.summary.to_string(),
-                    informer: finding.informer.to_string(),
-                    uuid: finding.uuid.as_deref().map(str::to_owned),
-                    holds: 0,
-                    clusters: Vec::new(),
-                    rank: finding.level,
-                });
-                if finding.level > group.rank {
-                    (group.rank, group.level) = (finding.level, finding.level.as_str());
-                }
-                group.holds += usize::from(!finding.accepted);
-                group.clusters.push(name.to_string());
-            }
-        }
-        let mut findings: Vec<FleetFinding> = grouped.into_values().collect();
-        let order = |finding: &FleetFinding| {
-            let is_accepted = finding.holds == 0;
-            let worst_first = std::cmp::Reverse((finding.rank, finding.holds, finding.clusters.len()));
-            (is_accepted, worst_first, finding.summary.clone())
-        };
-        findings.sort_by_cached_key(order);
         let count = |is_so: fn(&ClusterPreChecks) -> bool| found.values().filter(|one| is_so(one)).count();
         Self {
             upgrade: upgrade::key(upgrade).to_string(),
@@ -132,7 +84,7 @@ impl FleetView {
             asked: count(|one| one.asked),
             answered: count(|one| one.answer.is_some()),
             held: count(ClusterPreChecks::holds),
-            findings,
+            findings: grouped(found),
         }
     }
 
@@ -305,7 +257,7 @@ impl ClusterView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drydock_rollout::PreCheckAnswer;
+    use drydock_rollout::{FindingLevel, PreCheckAnswer};
 
     fn finding(uuid: &str, level: FindingLevel, summary: &str, accepted: bool) -> Finding {
         Finding {

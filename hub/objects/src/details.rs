@@ -1,7 +1,7 @@
 //! Where one cluster of an upgrade is, in words: what the plugin and the page show.
 
 use drydock_api::mcu;
-use drydock_rollout::{ClusterName, ClusterState, ClusterStatus, RefusalCause};
+use drydock_rollout::{ClusterName, ClusterState, ClusterStatus, Deadline, RefusalCause};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
@@ -34,6 +34,12 @@ pub struct ClusterDetails {
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    /// When it leaves this state at the latest: then it fails, if nothing else happens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// When it may start or continue at the earliest, where start windows or freezes keep it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opens_at: Option<Timestamp>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
@@ -55,6 +61,11 @@ impl ClusterDetails {
             since: status.since,
             started_at: status.started,
             ended_at: status.finished,
+            deadline: match status.deadline {
+                Deadline::At(deadline) => Some(deadline),
+                Deadline::Never(_) => None,
+            },
+            opens_at: status.reason.opens(),
         }
     }
 
@@ -71,10 +82,47 @@ impl ClusterDetails {
         }
     }
 
+    /// How far the cluster is, in percent: its own figure while it upgrades.
+    pub fn percent(&self) -> u64 {
+        match self.state {
+            ClusterState::NotStarted | ClusterState::PreAction => 0,
+            ClusterState::Initialized | ClusterState::PartialUpgrade => percent_in(&self.message)
+                .or_else(|| percent_of_step(&self.message))
+                .unwrap_or(1)
+                .min(99),
+            ClusterState::Operators | ClusterState::PostAction => 99,
+            ClusterState::Complete | ClusterState::Failed => 100,
+        }
+    }
+
     /// How long it has taken so far, or took.
     pub fn took(&self, now: Timestamp) -> Option<SignedDuration> {
         Some(self.ended_at.unwrap_or(now).duration_since(self.started_at?))
     }
+}
+
+/// An agent names the step that it waits for; this is about when each begins.
+fn percent_of_step(message: &str) -> Option<u64> {
+    const STEPS: [(&str, u64); 4] = [
+        ("UpgradeCommenced", 3),
+        ("ControlPlaneUpgraded", 5),
+        ("WorkerNodesUpgraded", 80),
+        ("ClusterHealthyAfterUpgrade", 95),
+    ];
+    STEPS
+        .iter()
+        .find(|(step, _)| message.contains(step))
+        .map(|(_, percent)| *percent)
+}
+
+/// `45` of `Working towards 4.14.12: 390 of 862 done (45% complete)`, `80` of `about 80 % done`.
+fn percent_in(message: &str) -> Option<u64> {
+    let (before, _) = message.split_once('%')?;
+    let digits = before
+        .trim_end()
+        .rsplit(|letter: char| !letter.is_ascii_digit())
+        .next()?;
+    digits.parse().ok()
 }
 
 /// Why a write is refused, if a reason is about one that is.
@@ -83,5 +131,21 @@ pub(crate) fn refusal_cause(reason: &str) -> Option<RefusalCause> {
         "WriteRefused" => Some(RefusalCause::Other),
         "NamespaceMissing" => Some(RefusalCause::NamespaceMissing),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_read_with_and_without_a_space() {
+        for (message, figure) in [
+            ("upgrading: about 80 % done", Some(80)),
+            ("390 of 862 done (45% complete)", Some(45)),
+            ("upgrading", None),
+        ] {
+            assert_eq!(percent_in(message), figure, "{message}");
+        }
     }
 }

@@ -5,9 +5,11 @@
 pub mod acceptance;
 pub mod cluster;
 mod details;
+pub mod findings;
 mod fleet;
 mod forecast;
 pub mod freeze_calendar;
+pub mod hint;
 pub mod placement;
 pub mod record;
 mod spec;

@@ -13,6 +13,11 @@ impl Labels {
         Some(&self.0.get(found)?.1)
     }
 
+    /// All labels, in the order of their keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (&**key, &**value))
+    }
+
     /// Whether there is such a label.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()

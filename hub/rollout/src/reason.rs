@@ -292,6 +292,15 @@ impl Reason {
         }
     }
 
+    /// When the cluster may start or continue at the earliest, where start windows or freezes keep it and one ends.
+    pub fn opens(&self) -> Option<Timestamp> {
+        match self {
+            Self::WaitingForWindow { opens } => *opens,
+            Self::DoesNotFit { until, .. } | Self::Frozen { until, .. } => *until,
+            _ => None,
+        }
+    }
+
     /// Whether the cluster only waits for its turn: nothing is wrong with it.
     pub fn is_turn(&self) -> bool {
         matches!(

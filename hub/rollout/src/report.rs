@@ -125,6 +125,15 @@ impl Halt {
         "FreezeCalendarUnreadable",
     ];
 
+    /// When a cluster may start at the earliest, where start windows or freezes keep all of them and one ends.
+    pub fn opens(&self) -> Option<Timestamp> {
+        match self {
+            Self::AwaitingStartWindow { opens } => *opens,
+            Self::Frozen { until, .. } => *until,
+            _ => None,
+        }
+    }
+
     /// The reason in CamelCase, as the condition InProgress and the metric have it.
     pub fn as_str(&self) -> &'static str {
         match self {

@@ -1,5 +1,6 @@
 //! What the hub sees: one watch a kind, each of which feeds the fleet and triggers the upgrades that a change concerns.
 
+mod refusals;
 mod triggers;
 mod watches;
 
@@ -7,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use drydock_objects::Fleet;
 
+pub(crate) use refusals::Refusals;
 pub(crate) use triggers::ReconcileTriggers;
 pub(crate) use watches::{Watching, follow, follow_upgrades};
 
@@ -33,7 +35,14 @@ impl Cache {
 
     /// Changes the fleet, and triggers the upgrades that the change concerns.
     pub fn change(&self, change: impl FnOnce(&mut Fleet) -> drydock_objects::Change) {
-        let change = change(&mut self.fleet());
+        let (change, is_about_cluster) = {
+            let mut fleet = self.fleet();
+            let before = fleet.cluster_changes();
+            (change(&mut fleet), fleet.cluster_changes() != before)
+        };
         self.triggers.trigger(change);
+        if is_about_cluster {
+            self.triggers.trigger_clusters();
+        }
     }
 }

@@ -18,6 +18,7 @@ use crate::Pace;
 pub(crate) struct ReconcileTriggers {
     upgrades: Arc<Waiting<BTreeSet<UpgradeKey>>>,
     all: Arc<Waiting<bool>>,
+    clusters: Arc<Waiting<bool>>,
     pace: Pace,
 }
 
@@ -59,8 +60,22 @@ impl ReconcileTriggers {
         }
     }
 
+    /// A ManagedCluster has changed, whether or not an upgrade concerns it.
+    pub fn trigger_clusters(&self) {
+        self.clusters.add(|clusters| *clusters = true);
+    }
+
+    /// An item each time that a ManagedCluster has changed, at most once in the time of the pace.
+    pub fn clusters(&self) -> impl Stream<Item = ()> + Send + use<> {
+        let pace = self.pace;
+        unfold(Arc::clone(&self.clusters), move |clusters| async move {
+            clusters.gathered(pace).await;
+            Some(((), clusters))
+        })
+    }
+
     /// The upgrades that have to be looked at, each at most once in the time of the pace.
-    pub fn upgrades(&self) -> impl Stream<Item = ObjectRef<ManagedClustersUpgrade>> + Send + 'static {
+    pub fn upgrades(&self) -> impl Stream<Item = ObjectRef<ManagedClustersUpgrade>> + Send + use<> {
         let (upgrades, pace) = (Arc::clone(&self.upgrades), self.pace);
         let batches = unfold(upgrades, move |upgrades| async move {
             let batch: Vec<ObjectRef<_>> = upgrades.gathered(pace).await.iter().map(object).collect();
@@ -70,7 +85,7 @@ impl ReconcileTriggers {
     }
 
     /// An item each time that all upgrades have to be looked at, at most once in the time of the pace.
-    pub fn all(&self) -> impl Stream<Item = ()> + Send + 'static {
+    pub fn all(&self) -> impl Stream<Item = ()> + Send + use<> {
         let pace = self.pace;
         unfold(Arc::clone(&self.all), move |all| async move {
             all.gathered(pace).await;

@@ -1,5 +1,6 @@
 //! The watches of the hub.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use super::Cache;
+use super::refusals::{ACCEPTANCES, CALENDARS, Refusals};
 use crate::metrics::WatchHealth;
 
 /// What all watches share.
@@ -35,6 +37,8 @@ pub(crate) struct Watching<'a> {
     pub readiness: &'a Readiness,
     /// Where failing watches are shown, if anywhere.
     pub health: Option<&'a WatchHealth>,
+    /// Where it is kept what may not be read, for who looks on with any rights: what is not essential is then left out.
+    pub refusals: Option<&'a Refusals>,
     pub shutdown: &'a CancellationToken,
 }
 
@@ -51,9 +55,20 @@ pub(crate) fn follow(watching: &Watching<'_>, clock: &Clock, tasks: &mut Tasks) 
     watching.start_kind::<PlacementDecision>(tasks, "decisions");
     watching.start_kind::<ManagedClusterSet>(tasks, "clustersets");
     watching.start_kind::<ManagedClusterSetBinding>(tasks, "bindings");
-    watching.start_kind::<ConfigMap>(tasks, "calendars");
+    watching.start_kind::<ConfigMap>(tasks, CALENDARS);
     watching.start_kind::<ManagedClustersUpgradeRecord>(tasks, "records");
-    watching.start_kind::<UpgradeRiskAcceptance>(tasks, "acceptances");
+    watching.start_kind::<UpgradeRiskAcceptance>(tasks, ACCEPTANCES);
+}
+
+/// What is made of it that a kind may not be read.
+fn leave_out(fleet: &mut Fleet, part: &str) -> Change {
+    if part == CALENDARS {
+        let namespaces: BTreeSet<_> = fleet.upgrades().into_iter().map(|key| key.namespace).collect();
+        namespaces
+            .iter()
+            .for_each(|namespace| fleet.forbid_calendars(namespace));
+    }
+    Change::Nothing
 }
 
 /// The name of an object, and the object if it is there.
@@ -145,12 +160,21 @@ impl Watching<'_> {
         self.readiness.expect(part);
         let (readiness, cache, shutdown) =
             (self.readiness.clone(), self.cache.clone(), self.shutdown.clone());
-        let health = self.health.cloned();
+        let (health, refusals) = (self.health.cloned(), self.refusals.cloned());
         let api = Api::<K>::all(self.client.clone());
         tasks.spawn(part, async move {
             let seen = |seen: ObjectChange<'_, K>| cache.change(|fleet| see(fleet, seen));
-            let failed = |failed| health.iter().for_each(|health| health.saw(part, failed));
-            follow::follow(api, config, seen, || readiness.ready(part), failed, shutdown).await;
+            let answered = |error: Option<&watcher::Error>| {
+                health.iter().for_each(|health| health.saw(part, error.is_some()));
+                let is_left_out = refusals
+                    .as_ref()
+                    .is_some_and(|refusals| refusals.saw(part, error));
+                if is_left_out {
+                    readiness.ready(part);
+                    cache.change(|fleet| leave_out(fleet, part));
+                }
+            };
+            follow::follow(api, config, seen, || readiness.ready(part), answered, shutdown).await;
             Ok::<_, std::convert::Infallible>(())
         });
     }

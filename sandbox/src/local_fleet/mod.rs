@@ -200,6 +200,11 @@ impl LocalFleet {
         ))
     }
 
+    /// Where what else runs on the fleet is started, with the token that ends it.
+    pub fn tasks(&mut self) -> (&mut Tasks, CancellationToken) {
+        (&mut self.tasks, self.stop.clone())
+    }
+
     /// Holds virtual time to this pace from now on; of several the slowest counts.
     pub fn keep_pace(&mut self, pace: Pace) {
         let stop = self.stop.clone();

@@ -25,6 +25,7 @@ impl Fleet {
             return self.touch_nothing(name);
         }
         known.facts = facts;
+        self.cluster_changes = self.cluster_changes.wrapping_add(1);
         self.touch(name)
     }
 
@@ -328,6 +329,22 @@ impl Fleet {
         }
         self.forget_calendars();
         self.upgrades_changed()
+    }
+
+    /// The clusters of the hub, those included that no upgrade concerns, in the order of their names.
+    pub fn clusters(&self) -> impl Iterator<Item = (&ClusterName, &Arc<ClusterFacts>)> {
+        let known = self.clusters.iter();
+        known.filter_map(|(name, known)| Some((name, known.facts.as_ref()?)))
+    }
+
+    /// What the hub knows of a cluster.
+    pub fn cluster(&self, name: &ClusterName) -> Option<&Arc<ClusterFacts>> {
+        self.clusters.get(name)?.facts.as_ref()
+    }
+
+    /// Another number after each change of a ManagedCluster, also of one that no upgrade concerns.
+    pub fn cluster_changes(&self) -> u64 {
+        self.cluster_changes
     }
 
     /// The upgrades that are known.

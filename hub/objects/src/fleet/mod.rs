@@ -213,6 +213,8 @@ pub struct Fleet {
     same_namespace_placements: bool,
     /// Where the hub has not made its Placement for a selector yet, the clusters count that OCM would select.
     presumes_selections: bool,
+    /// How often a ManagedCluster has changed.
+    cluster_changes: u64,
 }
 
 impl Fleet {

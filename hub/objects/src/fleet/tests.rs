@@ -218,6 +218,7 @@ impl TestFleet {
             has_looked_for_leads: _,
             same_namespace_placements: _,
             presumes_selections: _,
+            cluster_changes: _,
         } = &self.fleet;
         let mut entry_counts = BTreeMap::from([
             ("clusters", clusters.len()),

@@ -1,0 +1,202 @@
+//! What people do to upgrades on the page: the writes of the plugin, with the rights of the server's client.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use drydock_api::ClusterName;
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_edits::Accepting;
+use drydock_rollout::UpgradeKey;
+use http::StatusCode;
+use jiff::Timestamp;
+use kube::Api;
+use serde::{Deserialize, Serialize};
+
+use crate::body::Given;
+use crate::error::ApiError;
+use crate::server::Dashboard;
+
+/// What was done, in words.
+#[derive(Serialize)]
+pub(crate) struct Done {
+    done: String,
+}
+
+fn done(words: String) -> Json<Done> {
+    Json(Done { done: words })
+}
+
+type Answer = Result<Json<Done>, ApiError>;
+
+impl Dashboard {
+    /// Nothing is written where nothing may be.
+    fn allow_writes(&self) -> Result<(), ApiError> {
+        if self.settings().read_only {
+            return Err(ApiError::new(
+                StatusCode::FORBIDDEN,
+                "this page is read-only: it was started so",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The upgrade that a path names, if it is shown.
+    pub(crate) fn key(&self, namespace: &str, name: &str) -> Result<UpgradeKey, ApiError> {
+        let shown = self.settings().namespace.as_deref();
+        if shown.is_some_and(|shown| shown != namespace) {
+            return Err(no_upgrade(namespace, name));
+        }
+        Ok(UpgradeKey::new(namespace, name))
+    }
+
+    /// The upgrade as the API server has it now.
+    pub(crate) async fn upgrade(&self, key: &UpgradeKey) -> Result<ManagedClustersUpgrade, ApiError> {
+        let api: Api<ManagedClustersUpgrade> = Api::namespaced(self.client().clone(), &key.namespace);
+        let found = api.get_opt(&key.name).await;
+        let found = found.map_err(|error| {
+            ApiError::of_server(&format!("reading the ManagedClustersUpgrade {key}"), &error)
+        })?;
+        found.ok_or_else(|| no_upgrade(&key.namespace, &key.name))
+    }
+
+    async fn set_paused(&self, (namespace, name): (String, String), paused: bool) -> Answer {
+        self.allow_writes()?;
+        let key = self.key(&namespace, &name)?;
+        let upgrade = self.upgrade(&key).await?;
+        let is_changed = drydock_edits::set_paused(self.client(), &upgrade, paused).await?;
+        Ok(done(match (is_changed, paused) {
+            (true, true) => format!("{key} is paused: no further cluster starts, running upgrades continue"),
+            (true, false) => format!("{key} continues"),
+            (false, true) => format!("{key} is paused already"),
+            (false, false) => format!("{key} is not paused"),
+        }))
+    }
+}
+
+pub(crate) fn no_upgrade(namespace: &str, name: &str) -> ApiError {
+    ApiError::not_found(format!(
+        "there is no ManagedClustersUpgrade {name} in namespace {namespace}"
+    ))
+}
+
+/// `POST /api/upgrades/NS/NAME/pause`
+pub(crate) async fn pause(State(dashboard): State<Dashboard>, Path(path): Path<(String, String)>) -> Answer {
+    dashboard.set_paused(path, true).await
+}
+
+/// `POST /api/upgrades/NS/NAME/resume`
+pub(crate) async fn resume(State(dashboard): State<Dashboard>, Path(path): Path<(String, String)>) -> Answer {
+    dashboard.set_paused(path, false).await
+}
+
+/// Which clusters start over: all, or one.
+#[derive(Deserialize)]
+pub(crate) struct Retry {
+    cluster: Option<ClusterName>,
+}
+
+/// `POST /api/upgrades/NS/NAME/retry`
+pub(crate) async fn retry(
+    State(dashboard): State<Dashboard>,
+    Path((namespace, name)): Path<(String, String)>,
+    Given(asked): Given<Retry>,
+) -> Answer {
+    dashboard.allow_writes()?;
+    let key = dashboard.key(&namespace, &name)?;
+    let upgrade = dashboard.upgrade(&key).await?;
+    let (_, clusters) = dashboard
+        .live()
+        .look(&key)
+        .ok_or_else(|| no_upgrade(&namespace, &name))?;
+    let failed = drydock_edits::failed(&clusters);
+    let now = dashboard.live().clock().now();
+    drydock_edits::retry(
+        dashboard.client(),
+        upgrade,
+        &failed,
+        asked.cluster.as_slice(),
+        now,
+    )
+    .await?;
+    Ok(done(match asked.cluster {
+        Some(cluster) => format!("{key}: {cluster} starts over"),
+        None if failed.len() == 1 => format!("{key}: 1 failed cluster starts over"),
+        None => format!("{key}: {} failed clusters start over", failed.len()),
+    }))
+}
+
+/// What is accepted, and why.
+#[derive(Deserialize)]
+pub(crate) struct Accept {
+    finding: String,
+    reason: String,
+    /// Seconds since 1970.
+    until: Option<i64>,
+}
+
+/// `POST /api/upgrades/NS/NAME/accept`
+pub(crate) async fn accept(
+    State(dashboard): State<Dashboard>,
+    Path((namespace, name)): Path<(String, String)>,
+    Given(asked): Given<Accept>,
+) -> Answer {
+    dashboard.allow_writes()?;
+    let key = dashboard.key(&namespace, &name)?;
+    let reason = asked.reason.trim();
+    if reason.is_empty() {
+        return Err(ApiError::invalid(
+            "say why the finding is accepted: the reason is empty",
+        ));
+    }
+    let until = asked.until.map(Timestamp::from_second).transpose();
+    let until = until.map_err(|error| ApiError::invalid(format!("until is no time: {error}")))?;
+    let now = dashboard.live().clock().now();
+    if let Some(until) = until.filter(|until| *until <= now) {
+        return Err(ApiError::invalid(format!("until {until} is over already")));
+    }
+    let upgrade = dashboard.upgrade(&key).await?;
+    let found = dashboard.live().read(|fleet, now| {
+        fleet.look(&key, now)?;
+        Some(fleet.pre_checks(&key, now))
+    });
+    let found = found.flatten().ok_or_else(|| no_upgrade(&namespace, &name))?;
+    let who = &dashboard.settings().user;
+    let findings = [asked.finding];
+    let accepting = Accepting {
+        findings: &findings,
+        level: None,
+        clusters: &[],
+        labels: &[],
+        reason,
+        until,
+        who,
+    };
+    let (risks, object) = drydock_edits::accept(dashboard.client(), &upgrade, &accepting, &found).await?;
+    let level = risks
+        .iter()
+        .find_map(|risk| risk.level.as_deref())
+        .unwrap_or_default();
+    Ok(done(format!(
+        "accepted up to {level} by {who} for all clusters of {key}, in UpgradeRiskAcceptance {object}"
+    )))
+}
+
+/// What is applied.
+#[derive(Deserialize)]
+pub(crate) struct Apply {
+    yaml: String,
+}
+
+/// `POST /api/apply`
+pub(crate) async fn apply(State(dashboard): State<Dashboard>, Given(asked): Given<Apply>) -> Answer {
+    dashboard.allow_writes()?;
+    let manifest = drydock_edits::Manifest::parse(&asked.yaml)?;
+    let namespace = manifest
+        .namespace()
+        .or(dashboard.settings().namespace.as_deref())
+        .unwrap_or("default")
+        .to_owned();
+    let key = dashboard.key(&namespace, manifest.name())?;
+    let is_new = manifest.apply(dashboard.client(), &namespace).await?;
+    let what = if is_new { "created" } else { "configured" };
+    Ok(done(format!("{key} {what}")))
+}

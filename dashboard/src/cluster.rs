@@ -1,0 +1,141 @@
+//! One cluster with all that is to be said of it.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use drydock_objects::{ClusterDetails, Fleet};
+use drydock_rollout::{ClusterName, ClusterPreChecks, UpgradeKey};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::error::ApiError;
+use crate::history::HistoryRow;
+use crate::rows::{keys, todo};
+use crate::server::Dashboard;
+
+/// Where a cluster is in one upgrade.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ClusterUpgradeView {
+    key: String,
+    state: &'static str,
+    reason: String,
+    message: String,
+    canary: bool,
+    todo: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<i64>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct ClusterFindingView {
+    level: &'static str,
+    r#type: String,
+    message: String,
+    accepted: bool,
+}
+
+/// One cluster.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct ClusterView {
+    name: String,
+    version: String,
+    available: bool,
+    labels: BTreeMap<String, String>,
+    upgrades: Vec<ClusterUpgradeView>,
+    findings: Vec<ClusterFindingView>,
+    history: Vec<HistoryRow>,
+}
+
+/// `GET /api/clusters/NAME`
+pub(crate) async fn cluster(
+    State(dashboard): State<Dashboard>,
+    Path(name): Path<ClusterName>,
+) -> Result<Json<ClusterView>, ApiError> {
+    let namespace = dashboard.settings().namespace.as_deref();
+    let seen = dashboard
+        .live()
+        .read(|fleet, now| ClusterView::of(fleet, now, &name, namespace));
+    let mut view = seen
+        .flatten()
+        .ok_or_else(|| ApiError::not_found(format!("the hub has no cluster {name}")))?;
+    // Who may not read the records sees all else.
+    view.history = dashboard
+        .history_rows(|cluster| cluster == name.as_str())
+        .await
+        .unwrap_or_default();
+    Ok(Json(view))
+}
+
+impl ClusterView {
+    fn of(fleet: &mut Fleet, now: Timestamp, name: &ClusterName, namespace: Option<&str>) -> Option<Self> {
+        let mut view = Self {
+            name: name.to_string(),
+            ..Self::default()
+        };
+        let mut is_known = false;
+        if let Some(facts) = fleet.cluster(name) {
+            is_known = true;
+            view.available = facts.available;
+            view.version = facts
+                .version
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let labels = facts.labels.iter();
+            view.labels = labels
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect();
+        }
+        for key in keys(fleet, namespace) {
+            let Some((_, clusters)) = fleet.look(&key, now) else {
+                continue;
+            };
+            let Some(details) = clusters.iter().find(|one| one.name == name.as_str()) else {
+                continue;
+            };
+            is_known = true;
+            if view.version.is_empty() {
+                view.version = details.version.clone().unwrap_or_default();
+            }
+            view.upgrades.push(in_upgrade(&key, details));
+            let found = fleet.pre_checks(&key, now).remove(name);
+            for finding in found.iter().flat_map(findings) {
+                if !view.findings.contains(&finding) {
+                    view.findings.push(finding);
+                }
+            }
+        }
+        is_known.then_some(view)
+    }
+}
+
+fn in_upgrade(key: &UpgradeKey, details: &ClusterDetails) -> ClusterUpgradeView {
+    let seconds = |at: Option<Timestamp>| at.map(Timestamp::as_second);
+    ClusterUpgradeView {
+        key: key.to_string(),
+        state: details.state.as_str(),
+        reason: details.reason.clone(),
+        message: details.message.clone(),
+        canary: details.canary,
+        todo: todo(key, details),
+        since: seconds(details.since),
+        started_at: seconds(details.started_at),
+        ended_at: seconds(details.ended_at),
+    }
+}
+
+fn findings(checks: &ClusterPreChecks) -> impl Iterator<Item = ClusterFindingView> + '_ {
+    let findings = checks.answer.iter().flat_map(|answer| answer.findings.iter());
+    findings.map(|finding| ClusterFindingView {
+        level: finding.level.as_str(),
+        r#type: finding.informer.to_string(),
+        message: finding.summary.to_string(),
+        accepted: finding.accepted,
+    })
+}

@@ -1,0 +1,251 @@
+//! One upgrade with all that is to be said of it.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_objects::ClusterDetails;
+use drydock_objects::findings::{FleetFinding, grouped};
+use drydock_rollout::{ClusterState, Halt, UpgradeKey};
+use jiff::Timestamp;
+use kube::ResourceExt;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::actions::no_upgrade;
+use crate::error::ApiError;
+use crate::related::{AcceptanceView, EventView, HaltPeriod, acceptances, events, halts};
+use crate::rows::Seen;
+use crate::server::Dashboard;
+use crate::upgrade::UpgradeSummary;
+
+/// How many clusters a wait or a finding names.
+const NAMED: usize = 20;
+
+#[derive(Debug, Serialize)]
+struct ConditionView {
+    r#type: String,
+    status: String,
+    reason: String,
+    message: String,
+    since: i64,
+}
+
+#[derive(Debug, Serialize)]
+struct CanaryView {
+    name: String,
+    state: &'static str,
+    reason: String,
+    message: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InFlightView {
+    name: String,
+    state: &'static str,
+    reason: String,
+    message: String,
+    started_at: Option<i64>,
+    share: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    normal_until: Option<i64>,
+}
+
+#[derive(Debug, Serialize)]
+struct FailureView {
+    reason: String,
+    message: String,
+    clusters: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct WaitView {
+    reason: String,
+    message: String,
+    clusters: usize,
+    names: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct FindingView {
+    name: String,
+    level: &'static str,
+    informer: String,
+    r#type: &'static str,
+    message: String,
+    clusters: usize,
+    names: Vec<String>,
+    accepted: bool,
+    holds: usize,
+}
+
+/// One upgrade.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UpgradeDetail {
+    #[serde(flatten)]
+    summary: UpgradeSummary,
+    conditions: Vec<ConditionView>,
+    canaries: Vec<CanaryView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    soak_until: Option<i64>,
+    in_flight: Vec<InFlightView>,
+    failures: Vec<FailureView>,
+    waits: Vec<WaitView>,
+    findings: Vec<FindingView>,
+    acceptances: Vec<AcceptanceView>,
+    halts: Vec<HaltPeriod>,
+    events: Vec<EventView>,
+    spec: String,
+}
+
+/// `GET /api/upgrades/NS/NAME`
+pub(crate) async fn detail(
+    State(dashboard): State<Dashboard>,
+    Path((namespace, name)): Path<(String, String)>,
+) -> Result<Json<UpgradeDetail>, ApiError> {
+    let key = dashboard.key(&namespace, &name)?;
+    let seen = dashboard.live().read(|fleet, now| {
+        let object = fleet.object(&key)?;
+        let (report, clusters) = fleet.look(&key, now)?;
+        let findings = grouped(&fleet.pre_checks(&key, now));
+        Some((object, report, clusters, findings))
+    });
+    let (object, report, clusters, findings) = seen.flatten().ok_or_else(|| no_upgrade(&namespace, &name))?;
+    // What is in no watch is read now. Who may not read it sees all else.
+    let (acceptances, events) = tokio::join!(
+        acceptances(dashboard.client(), &key),
+        events(dashboard.client(), &key)
+    );
+    let seen = Seen {
+        object: &object,
+        report: &report,
+    };
+    let soak_until = match &report.halt {
+        Some(Halt::CanarySoaking { until, .. }) => until.map(Timestamp::as_second),
+        _ => None,
+    };
+    Ok(Json(UpgradeDetail {
+        summary: UpgradeSummary::of(&key, &seen),
+        conditions: conditions(&object),
+        canaries: clusters.iter().filter(|one| one.canary).map(canary).collect(),
+        soak_until,
+        in_flight: clusters
+            .iter()
+            .filter(|one| one.state.in_flight())
+            .map(in_flight)
+            .collect(),
+        failures: failures(&clusters),
+        waits: waits(&clusters),
+        findings: findings.into_iter().map(finding).collect(),
+        acceptances,
+        halts: halts(&events),
+        events,
+        spec: manifest(&key, &object)?,
+    }))
+}
+
+fn conditions(object: &ManagedClustersUpgrade) -> Vec<ConditionView> {
+    let conditions = object
+        .status
+        .iter()
+        .flat_map(|status| status.conditions.iter().flatten());
+    let view = |condition: &drydock_api::conditions::Condition| ConditionView {
+        r#type: condition.type_.clone(),
+        status: condition.status.clone(),
+        reason: condition.reason.clone(),
+        message: condition.message.clone(),
+        since: condition.last_transition_time.0.as_second(),
+    };
+    conditions.map(view).collect()
+}
+
+fn canary(details: &ClusterDetails) -> CanaryView {
+    CanaryView {
+        name: details.name.clone(),
+        state: details.state.as_str(),
+        reason: details.reason.clone(),
+        message: details.message.clone(),
+    }
+}
+
+fn in_flight(details: &ClusterDetails) -> InFlightView {
+    InFlightView {
+        name: details.name.clone(),
+        state: details.state.as_str(),
+        reason: details.reason.clone(),
+        message: details.message.clone(),
+        started_at: details.started_at.map(Timestamp::as_second),
+        share: details.percent() as f64 / 100.0,
+        normal_until: details.deadline.map(Timestamp::as_second),
+    }
+}
+
+/// The clusters of a state, together where they say the same; where most do first.
+fn by_cause(clusters: &[ClusterDetails], state: ClusterState) -> Vec<((&str, &str), Vec<&str>)> {
+    let mut causes: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for details in clusters.iter().filter(|details| details.state == state) {
+        let cause = (details.reason.as_str(), details.message.as_str());
+        causes.entry(cause).or_default().push(&details.name);
+    }
+    let mut causes: Vec<_> = causes.into_iter().collect();
+    causes.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+    causes
+}
+
+fn owned<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+fn failures(clusters: &[ClusterDetails]) -> Vec<FailureView> {
+    let causes = by_cause(clusters, ClusterState::Failed).into_iter();
+    let view = |((reason, message), names): ((&str, &str), Vec<&str>)| FailureView {
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        clusters: owned(names),
+    };
+    causes.map(view).collect()
+}
+
+fn waits(clusters: &[ClusterDetails]) -> Vec<WaitView> {
+    let causes = by_cause(clusters, ClusterState::NotStarted).into_iter();
+    let view = |((reason, message), names): ((&str, &str), Vec<&str>)| WaitView {
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        clusters: names.len(),
+        names: owned(names.into_iter().take(NAMED)),
+    };
+    causes.map(view).collect()
+}
+
+fn finding(found: FleetFinding) -> FindingView {
+    FindingView {
+        name: found.uuid.unwrap_or_default(),
+        level: found.level,
+        informer: found.informer,
+        r#type: "",
+        message: found.summary,
+        clusters: found.clusters.len(),
+        names: found.clusters.into_iter().take(NAMED).collect(),
+        accepted: found.holds == 0,
+        holds: found.holds,
+    }
+}
+
+/// The upgrade as somebody would write it, to be edited and applied.
+fn manifest(key: &UpgradeKey, object: &ManagedClustersUpgrade) -> Result<String, ApiError> {
+    let mut metadata = json!({"name": &*key.name, "namespace": &*key.namespace});
+    if !object.labels().is_empty() {
+        metadata["labels"] = json!(object.labels());
+    }
+    let document = json!({
+        "apiVersion": <ManagedClustersUpgrade as kube::Resource>::api_version(&()),
+        "kind": <ManagedClustersUpgrade as kube::Resource>::kind(&()),
+        "metadata": metadata,
+        "spec": object.spec,
+    });
+    let written = serde_saphyr::to_string(&document);
+    written.map_err(|error| ApiError::unavailable(format!("writing the upgrade as YAML: {error}")))
+}

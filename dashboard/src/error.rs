@@ -1,0 +1,79 @@
+//! What a request is answered that cannot be served.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use drydock_edits::EditError;
+use http::StatusCode;
+use serde::Serialize;
+
+/// Why a request is not served, in words for a person.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    error: &'a str,
+}
+
+impl ApiError {
+    pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            message: message.into(),
+        }
+    }
+
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, message)
+    }
+
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, message)
+    }
+
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
+    /// What the API server says, with what was asked of it.
+    pub fn of_server(doing: &str, error: &kube::Error) -> Self {
+        let kube::Error::Api(refusal) = error else {
+            let message = format!("{doing}: the API server does not answer: {error}");
+            return Self::new(StatusCode::BAD_GATEWAY, message);
+        };
+        // Whose credentials the API server does not know is not who has no token of the page.
+        let status = match refusal.code {
+            code @ (403 | 404 | 409 | 422 | 429) => StatusCode::from_u16(code).ok(),
+            _ => None,
+        };
+        let status = status.unwrap_or(StatusCode::BAD_GATEWAY);
+        Self::new(status, format!("{doing}: {}", refusal.message))
+    }
+}
+
+impl From<EditError> for ApiError {
+    fn from(error: EditError) -> Self {
+        match &error {
+            EditError::Server { doing, source } => Self::of_server(doing, source),
+            EditError::Contended(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            EditError::InvalidSpec(why) => Self::invalid(format!("{error}: {why}")),
+            EditError::NothingFailed(_)
+            | EditError::NotFailed { .. }
+            | EditError::NoTarget
+            | EditError::UnknownFinding(_)
+            | EditError::TooManyRisks
+            | EditError::InvalidManifest(_) => Self::invalid(error.to_string()),
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = Body { error: &self.message };
+        (self.status, Json(body)).into_response()
+    }
+}

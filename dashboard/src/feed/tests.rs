@@ -1,0 +1,243 @@
+//! A browser that follows sees what one sees that takes a snapshot.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use drydock_rollout::ClusterName;
+use flate2::read::GzDecoder;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+use crate::rows::{Words, blank};
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+/// A fleet of which each cluster says something.
+fn view(messages: &BTreeMap<String, String>) -> View {
+    let mut words = Words::default();
+    let rows = messages.iter().map(|(name, message)| {
+        let mut row = blank(&mut words);
+        row.message = message.as_str().into();
+        row.state = "PartialUpgrade";
+        (ClusterName::from(name.as_str()), row)
+    });
+    View {
+        rows: rows.collect(),
+        ..View::default()
+    }
+}
+
+fn fleet(messages: &[(&str, &str)]) -> View {
+    let owned = messages
+        .iter()
+        .map(|(name, message)| ((*name).to_owned(), (*message).to_owned()));
+    view(&owned.collect())
+}
+
+/// What a browser knows: a message a cluster.
+type Known = BTreeMap<String, String>;
+
+/// Takes over columns as a browser does.
+fn take(known: &mut Known, columns: &Value) {
+    let words = columns["words"].as_array().unwrap();
+    assert_eq!(words[0], "");
+    let names = columns["name"].as_array().unwrap();
+    for (column, values) in columns.as_object().unwrap() {
+        let length = values.as_array().unwrap().len();
+        assert!(column == "words" || length == names.len(), "{column}: {columns}");
+    }
+    for (name, message) in names.iter().zip(columns["message"].as_array().unwrap()) {
+        let message = &words[usize::try_from(message.as_u64().unwrap()).unwrap()];
+        known.insert(
+            name.as_str().unwrap().to_owned(),
+            message.as_str().unwrap().to_owned(),
+        );
+    }
+}
+
+fn snapshot(feed: &Feed) -> (Known, u64) {
+    let bytes = feed.snapshot(NOW, SignedDuration::ZERO).unwrap().unwrap();
+    let mut unpacked = Vec::new();
+    GzDecoder::new(&bytes.gzip[..])
+        .read_to_end(&mut unpacked)
+        .unwrap();
+    assert_eq!(unpacked, bytes.plain);
+    let json: Value = serde_json::from_slice(&bytes.plain).unwrap();
+    let mut known = Known::new();
+    take(&mut known, &json["clusters"]);
+    (known, json["revision"].as_u64().unwrap())
+}
+
+/// The changes in events, as a browser reads them; false if it has to start over.
+fn follow(known: &mut Known, feed: &Feed, since: u64) -> bool {
+    let Since::Changes(events, revision) = feed.since(since) else {
+        return false;
+    };
+    let mut seen = since;
+    for bytes in events {
+        let text = std::str::from_utf8(&bytes).unwrap();
+        let lines: Vec<&str> = text.split('\n').collect();
+        let [id, event, data, "", ""] = lines[..] else {
+            panic!("an event has three lines: {text:?}");
+        };
+        assert_eq!(event, "event: change");
+        let change: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
+        seen = change["revision"].as_u64().unwrap();
+        assert_eq!(id, format!("id: {seen}"));
+        if change["clusters"].is_object() {
+            take(known, &change["clusters"]);
+        }
+        for name in change["removedClusters"].as_array().into_iter().flatten() {
+            known.remove(name.as_str().unwrap());
+        }
+    }
+    assert_eq!(seen, revision);
+    true
+}
+
+proptest! {
+    #[test]
+    fn who_follows_knows_what_a_snapshot_shows(
+        views in prop::collection::vec(prop::collection::btree_map("[ab][0-9]", "[xy]{0,2}", 0..6), 1..12),
+        cut in 0..12_usize,
+    ) {
+        let feed = Feed::new().unwrap();
+        feed.update(view(&views[0]), NOW).unwrap();
+        let (mut early, mut seen) = snapshot(&feed);
+        for (number, messages) in views.iter().enumerate().skip(1) {
+            feed.update(view(messages), NOW).unwrap();
+            if number == cut {
+                prop_assert!(follow(&mut early, &feed, seen));
+                seen = *feed.revisions().borrow();
+            }
+        }
+        prop_assert!(follow(&mut early, &feed, seen));
+        prop_assert_eq!(early, snapshot(&feed).0);
+    }
+}
+
+#[test]
+fn nothing_is_sent_where_nothing_changes() {
+    let feed = Feed::new().unwrap();
+    assert!(feed.snapshot(NOW, SignedDuration::ZERO).unwrap().is_none());
+    feed.update(fleet(&[("dev1", "a")]), NOW).unwrap();
+    let revisions = feed.revisions();
+    let before = *revisions.borrow();
+    feed.update(fleet(&[("dev1", "a")]), NOW).unwrap();
+    assert_eq!(feed.since(before), Since::Changes(Vec::new(), before));
+    assert!(!revisions.has_changed().unwrap());
+}
+
+#[test]
+fn who_has_seen_what_is_not_kept_starts_over() {
+    let feed = Feed::new().unwrap();
+    feed.update(fleet(&[("dev1", "")]), NOW).unwrap();
+    let first = *feed.revisions().borrow();
+    let long = |number: usize| "x".repeat(LOG_BYTES / 4) + &number.to_string();
+    for number in 0..6 {
+        feed.update(fleet(&[("dev1", &long(number))]), NOW).unwrap();
+    }
+    assert_eq!(feed.since(first), Since::Reset, "it is too long ago");
+    assert_eq!(feed.since(first + 7), Since::Reset, "of another server");
+    assert!(follow(&mut Known::new(), &feed, first + 5));
+    let state = feed.state();
+    assert!(state.log_bytes <= LOG_BYTES);
+    assert_eq!(
+        state.log_bytes,
+        state.log.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
+    );
+}
+
+#[test]
+fn what_clusters_say_cannot_end_an_event() {
+    let hostile = "<img src=x onerror=alert(1)>\n\nevent: reset\ndata: {}\n\n\u{202e}\u{0}\r\u{2028}\"";
+    let feed = Feed::new().unwrap();
+    feed.update(fleet(&[]), NOW).unwrap();
+    let since = *feed.revisions().borrow();
+    feed.update(fleet(&[("dev1", hostile)]), NOW).unwrap();
+    let mut known = Known::new();
+    assert!(follow(&mut known, &feed, since));
+    assert_eq!(known["dev1"], hostile);
+    assert_eq!(snapshot(&feed).0["dev1"], hostile);
+}
+
+#[test]
+fn a_snapshot_serves_until_something_changes_or_it_is_old() {
+    let feed = Feed::new().unwrap();
+    feed.update(fleet(&[("dev1", "a")]), NOW).unwrap();
+    let age = SignedDuration::from_secs(1);
+    let at = |seconds: i64| {
+        let now = Timestamp::from_second(seconds).unwrap();
+        feed.snapshot(now, age).unwrap().unwrap().plain
+    };
+    let first = at(0);
+    assert_eq!(at(1), first);
+    assert_ne!(at(2), first, "it says what time it is");
+    let newest = at(2);
+    feed.update(fleet(&[("dev1", "b")]), NOW).unwrap();
+    assert_ne!(at(2), newest);
+}
+
+#[test]
+fn rows_are_sent_as_people_count() {
+    let feed = Feed::new().unwrap();
+    feed.update(fleet(&[("dev10", ""), ("dev2", "")]), NOW).unwrap();
+    let bytes = feed.snapshot(NOW, SignedDuration::ZERO).unwrap().unwrap().plain;
+    let json: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(json["clusters"]["name"], serde_json::json!(["dev2", "dev10"]));
+}
+
+/// Ten thousand clusters in the middle of an upgrade: what a browser loads, and what a change of a hundred of them is.
+#[test]
+fn a_large_fleet_is_small_on_the_wire() {
+    let mut words = Words::default();
+    let mut fleet = |share: usize| {
+        let rows = (0..10_000).map(|number| {
+            let mut row = blank(&mut words);
+            row.version = if number < 3000 { "4.14.12" } else { "4.14.9" }.into();
+            row.upgrade = "platform/spring".into();
+            row.available = true;
+            row.labels = format!(
+                "cluster.open-cluster-management.io/clusterset=retail,region=r{},vendor=OpenShift",
+                number % 7
+            )
+            .into();
+            (row.state, row.message) = match number {
+                0..3000 => ("Complete", "the cluster runs 4.14.12".into()),
+                3000..3100 => (
+                    "PartialUpgrade",
+                    format!(
+                        "upgrading: Working towards 4.14.12: {} of 862 done",
+                        share + number % 300
+                    )
+                    .into(),
+                ),
+                _ => ("NotStarted", "waiting for a slot: 100 of 100 are taken".into()),
+            };
+            let since = 1_767_600_000 + i64::try_from(number * 7919 % 86_400).unwrap();
+            row.since = (number < 3100).then(|| Timestamp::from_second(since).unwrap());
+            (ClusterName::from(format!("store-{number}")), row)
+        });
+        View {
+            rows: rows.collect(),
+            ..View::default()
+        }
+    };
+    let feed = Feed::new().unwrap();
+    feed.update(fleet(0), NOW).unwrap();
+    let since = *feed.revisions().borrow();
+    feed.update(fleet(1), NOW).unwrap();
+    let snapshot = feed.snapshot(NOW, SignedDuration::ZERO).unwrap().unwrap();
+    let Since::Changes(changes, _) = feed.since(since) else {
+        panic!("it is kept");
+    };
+    println!(
+        "10,000 clusters: {} bytes, compressed {}; a change of 100: {} bytes",
+        snapshot.plain.len(),
+        snapshot.gzip.len(),
+        changes[0].len()
+    );
+    assert!(snapshot.gzip.len() < 100_000);
+    assert!(changes[0].len() < 30_000);
+}

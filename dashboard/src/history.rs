@@ -1,0 +1,173 @@
+//! How clusters ended, from the records: also of upgrades that are deleted.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use drydock_api::mcu::{ManagedClustersUpgradeRecord, RecordEntry, RecordedForecast};
+use drydock_api::names::UPGRADE_UID_LABEL;
+use drydock_runtime::pages::list_all;
+use jiff::Timestamp;
+use kube::api::ListParams;
+use kube::{Api, ResourceExt};
+use serde::Serialize;
+
+use crate::error::ApiError;
+use crate::server::Dashboard;
+
+/// How many rows are sent, the newest.
+const ROWS: usize = 20_000;
+
+/// How good the forecast of a rollout was.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ForecastView {
+    p10: i64,
+    p50: i64,
+    p90: i64,
+    ended: i64,
+    error_seconds: i64,
+    within_band: bool,
+}
+
+/// How one attempt ended.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct HistoryRow {
+    upgrade: String,
+    cluster: String,
+    target: String,
+    to: String,
+    canary: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<i64>,
+    outcome: String,
+    reason: String,
+    message: String,
+    attempt: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actual_seconds: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forecast: Option<ForecastView>,
+}
+
+/// How clusters ended.
+#[derive(Debug, Serialize)]
+pub(crate) struct History {
+    rows: Vec<HistoryRow>,
+    /// There are more, which are older.
+    truncated: bool,
+}
+
+/// `GET /api/history`
+pub(crate) async fn history(State(dashboard): State<Dashboard>) -> Result<Json<History>, ApiError> {
+    let mut rows = dashboard.history_rows(|_| true).await?;
+    let more = rows.len().saturating_sub(ROWS);
+    rows.drain(..more);
+    Ok(Json(History {
+        rows,
+        truncated: more > 0,
+    }))
+}
+
+impl Dashboard {
+    /// How attempts ended on the clusters that are asked for, in the order of their ends.
+    pub(crate) async fn history_rows(
+        &self,
+        is_asked: impl Fn(&str) -> bool,
+    ) -> Result<Vec<HistoryRow>, ApiError> {
+        let client = self.client().clone();
+        let api: Api<ManagedClustersUpgradeRecord> = match &self.settings().namespace {
+            Some(namespace) => Api::namespaced(client, namespace),
+            None => Api::all(client),
+        };
+        let found = list_all(&api, ListParams::default().labels(UPGRADE_UID_LABEL)).await;
+        let found = found
+            .map_err(|error| ApiError::of_server("listing the ManagedClustersUpgradeRecords", &error))?;
+        Ok(rows(&found, is_asked))
+    }
+}
+
+fn rows(records: &[ManagedClustersUpgradeRecord], is_asked: impl Fn(&str) -> bool) -> Vec<HistoryRow> {
+    // Of the pages of a rollout one has the forecast.
+    let rollout = |record: &ManagedClustersUpgradeRecord| {
+        let upgrade = &record.spec.upgrade;
+        (
+            upgrade.uid.clone(),
+            upgrade.rollout_since.clone(),
+            upgrade.target.clone(),
+        )
+    };
+    let forecasts: BTreeMap<_, ForecastView> = records
+        .iter()
+        .filter_map(|record| {
+            let forecast = forecast(record.spec.upgrade.forecast.as_ref()?)?;
+            Some((rollout(record), forecast))
+        })
+        .collect();
+    let mut entries: Vec<_> = records
+        .iter()
+        .flat_map(|record| record.spec.entries.iter().map(move |entry| (record, entry)))
+        .filter(|(_, entry)| is_asked(&entry.cluster))
+        .collect();
+    entries.sort_by_cached_key(|(_, entry)| (seconds(&entry.completed), entry.cluster.clone()));
+    let mut attempts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let numbered = entries.into_iter().map(|(record, entry)| {
+        let attempt = attempts
+            .entry((record.spec.upgrade.uid.as_str(), entry.cluster.as_str()))
+            .or_default();
+        *attempt += 1;
+        row(record, entry, *attempt, forecasts.get(&rollout(record)))
+    });
+    numbered.collect()
+}
+
+fn row(
+    record: &ManagedClustersUpgradeRecord,
+    entry: &RecordEntry,
+    attempt: usize,
+    forecast: Option<&ForecastView>,
+) -> HistoryRow {
+    let upgrade = &record.spec.upgrade;
+    let started_at = entry.started.as_deref().and_then(seconds);
+    let ended_at = seconds(&entry.completed);
+    HistoryRow {
+        upgrade: format!("{}/{}", record.namespace().unwrap_or_default(), upgrade.name),
+        cluster: entry.cluster.clone(),
+        target: upgrade.target.clone(),
+        to: entry.to.clone(),
+        canary: entry.canary.unwrap_or(false),
+        from: entry.from.clone(),
+        started_at,
+        ended_at,
+        outcome: entry.outcome.clone(),
+        reason: entry.reason.clone(),
+        message: entry.message.clone(),
+        attempt,
+        actual_seconds: ended_at.zip(started_at).map(|(ended, started)| ended - started),
+        by: upgrade.started_by.clone().filter(|name| !name.is_empty()),
+        forecast: forecast.cloned(),
+    }
+}
+
+fn forecast(recorded: &RecordedForecast) -> Option<ForecastView> {
+    Some(ForecastView {
+        p10: seconds(&recorded.p10)?,
+        p50: seconds(&recorded.p50)?,
+        p90: seconds(&recorded.p90)?,
+        ended: seconds(&recorded.ended)?,
+        error_seconds: recorded.error_seconds,
+        within_band: recorded.within_band,
+    })
+}
+
+fn seconds(text: &str) -> Option<i64> {
+    let moment: Option<Timestamp> = text.parse().ok();
+    moment.map(Timestamp::as_second)
+}

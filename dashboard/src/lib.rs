@@ -1,0 +1,25 @@
+//! The fleet page: what the upgrades of a hub do, for a browser. The server follows the hub by watches, keeps one row a cluster, and
+//! sends what changes; what a user does on the page is written with the rights of the client that the server was given. Nothing is
+//! decided here: rows are rendered from the report from which the hub renders the status, so the page and the plugin use the same words.
+
+mod actions;
+mod assets;
+mod body;
+mod cluster;
+mod detail;
+mod error;
+mod feed;
+mod history;
+mod plan;
+mod related;
+mod rows;
+mod security;
+mod server;
+mod session;
+mod snapshot;
+mod stream;
+mod upgrade;
+
+pub use plan::{BlockedView, CurvePoint, PlanError, PlannedUpgrade, Planner, StopView, WaitView};
+pub use security::{Token, TokenError};
+pub use server::{Dashboard, ServeError, Settings};

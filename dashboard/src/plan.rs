@@ -1,0 +1,155 @@
+//! What is to be expected of an upgrade. The page does not forecast itself: who starts the server gives it a [`Planner`].
+
+use axum::Json;
+use axum::extract::{Path, State};
+use drydock_rollout::UpgradeKey;
+use futures::future::BoxFuture;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use crate::body::Given;
+use crate::error::ApiError;
+use crate::server::Dashboard;
+
+/// Why nothing is forecast, in words for a person.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct PlanError(pub String);
+
+/// Runs that stop for one cause.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StopView {
+    /// The cause, in CamelCase.
+    pub cause: String,
+    /// The share of all runs.
+    pub share: f64,
+}
+
+/// Time in which the next cluster waits for one thing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WaitView {
+    /// What it waits for.
+    pub what: String,
+    /// The share of the time.
+    pub share: f64,
+}
+
+/// How many clusters have ended by a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct CurvePoint {
+    /// The moment, in seconds since 1970.
+    pub at: i64,
+    /// At least so many in nine of ten runs.
+    pub p10: usize,
+    /// In half of the runs.
+    pub p50: usize,
+    /// At least so many in one of ten runs.
+    pub p90: usize,
+}
+
+/// Clusters that do not start for the same reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BlockedView {
+    /// Why, in CamelCase.
+    pub reason: String,
+    /// Why, in a sentence.
+    pub message: String,
+    /// Their names.
+    pub clusters: Vec<String>,
+}
+
+/// What is to be expected of an upgrade.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedUpgrade {
+    /// Which upgrade.
+    pub title: String,
+    /// What `kubectl drydock plan` prints.
+    pub text: String,
+    /// By when one in ten runs has ended, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p10: Option<i64>,
+    /// By when half of the runs have ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50: Option<i64>,
+    /// By when nine in ten runs have ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90: Option<i64>,
+    /// Whether it completes in nine of ten runs.
+    pub confident: bool,
+    /// Why runs stop, the most frequent cause first.
+    pub stops: Vec<StopView>,
+    /// What the next cluster waits for.
+    pub waits_for: Vec<WaitView>,
+    /// Clusters that fail: in half of the runs no more.
+    pub failures: usize,
+    /// The most clusters in flight at once.
+    pub in_flight_at_most: usize,
+    /// Ended clusters over time.
+    pub curve: Vec<CurvePoint>,
+    /// Clusters that do not start before something else happens.
+    pub blocked: Vec<BlockedView>,
+}
+
+/// Who forecasts upgrades.
+pub trait Planner: Send + Sync {
+    /// What is to be expected of an upgrade of the hub.
+    ///
+    /// # Errors
+    /// If the hub cannot be read, or there is nothing to forecast.
+    fn forecast(&self, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>>;
+
+    /// What is to be expected of an upgrade as a text has it, and of the same upgrade as another text has it. Nothing is written.
+    ///
+    /// # Errors
+    /// If the hub cannot be read, the API server would refuse one, or there is nothing to forecast.
+    fn plan(
+        &self,
+        yaml: String,
+        compare: Option<String>,
+    ) -> BoxFuture<'_, Result<Vec<PlannedUpgrade>, PlanError>>;
+}
+
+impl From<PlanError> for ApiError {
+    fn from(error: PlanError) -> Self {
+        Self::invalid(error.0)
+    }
+}
+
+impl Dashboard {
+    fn planner(&self) -> Result<&dyn Planner, ApiError> {
+        let planner = self.settings().planner.as_deref();
+        planner.ok_or_else(|| ApiError::new(StatusCode::NOT_IMPLEMENTED, "this server does not forecast"))
+    }
+}
+
+/// `GET /api/upgrades/NS/NAME/forecast`
+pub(crate) async fn forecast(
+    State(dashboard): State<Dashboard>,
+    Path((namespace, name)): Path<(String, String)>,
+) -> Result<Json<PlannedUpgrade>, ApiError> {
+    let key = dashboard.key(&namespace, &name)?;
+    Ok(Json(dashboard.planner()?.forecast(&key).await?))
+}
+
+/// What is to be planned.
+#[derive(Deserialize)]
+pub(crate) struct Asked {
+    yaml: String,
+    compare: Option<String>,
+}
+
+/// What is to be expected of each.
+#[derive(Serialize)]
+pub(crate) struct Plans {
+    plans: Vec<PlannedUpgrade>,
+}
+
+/// `POST /api/plan`
+pub(crate) async fn plan(
+    State(dashboard): State<Dashboard>,
+    Given(asked): Given<Asked>,
+) -> Result<Json<Plans>, ApiError> {
+    let plans = dashboard.planner()?.plan(asked.yaml, asked.compare).await?;
+    Ok(Json(Plans { plans }))
+}

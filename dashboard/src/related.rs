@@ -1,0 +1,161 @@
+//! What else the hub has about an upgrade: who has accepted what, and what has happened.
+
+use drydock_api::mcu::{AcceptedRisk, UpgradeRiskAcceptance};
+use drydock_rollout::{Halt, UpgradeKey};
+use drydock_runtime::pages::list_all;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Event;
+use kube::api::ListParams;
+use kube::{Api, Client};
+use serde::Serialize;
+
+/// How many Events are shown, the newest.
+const EVENTS: usize = 200;
+
+/// Who has accepted a finding, and why.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AcceptanceView {
+    finding: String,
+    reason: String,
+    accepted_by: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<i64>,
+}
+
+/// What has happened.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct EventView {
+    pub at: i64,
+    pub r#type: String,
+    pub reason: String,
+    pub message: String,
+}
+
+/// A time in which no further cluster started.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct HaltPeriod {
+    from: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<i64>,
+    reason: String,
+    message: String,
+}
+
+/// What is accepted for the clusters of an upgrade; nothing for who may not read it.
+pub(crate) async fn acceptances(client: &Client, key: &UpgradeKey) -> Vec<AcceptanceView> {
+    let api: Api<UpgradeRiskAcceptance> = Api::namespaced(client.clone(), &key.namespace);
+    let found = list_all(&api, ListParams::default()).await;
+    let found = found.unwrap_or_else(|error| {
+        tracing::debug!(%error, %key, "who has accepted what cannot be read");
+        Vec::new()
+    });
+    let own = found
+        .into_iter()
+        .filter(|object| *object.spec.upgrade == *key.name);
+    own.flat_map(|object| object.spec.accepted_risks)
+        .map(acceptance)
+        .collect()
+}
+
+fn acceptance(risk: AcceptedRisk) -> AcceptanceView {
+    let named = risk.informer.zip(risk.uid);
+    let named = named.map(|(informer, uid)| format!("{informer}/{uid}"));
+    AcceptanceView {
+        finding: risk.finding.or(named).unwrap_or_default(),
+        reason: risk.reason,
+        accepted_by: risk.accepted_by,
+        until: risk.until.map(|until| until.0.as_second()),
+    }
+}
+
+/// What the hub has reported about an upgrade, the newest last; nothing for who may not read it.
+pub(crate) async fn events(client: &Client, key: &UpgradeKey) -> Vec<EventView> {
+    let api: Api<Event> = Api::namespaced(client.clone(), &key.namespace);
+    let about = format!(
+        "involvedObject.kind=ManagedClustersUpgrade,involvedObject.name={}",
+        key.name
+    );
+    let found = list_all(&api, ListParams::default().fields(&about)).await;
+    let found = found.unwrap_or_else(|error| {
+        tracing::debug!(%error, %key, "Events cannot be read");
+        Vec::new()
+    });
+    let mut events: Vec<EventView> = found.into_iter().map(event).collect();
+    events.sort_by_key(|event| event.at);
+    events.split_off(events.len().saturating_sub(EVENTS))
+}
+
+fn event(event: Event) -> EventView {
+    let times = [event.last_timestamp, event.first_timestamp];
+    let times = times.into_iter().flatten().map(|time| time.0);
+    let at = event.event_time.map(|time| time.0).or(times.max());
+    EventView {
+        at: at.map_or(0, Timestamp::as_second),
+        r#type: event.type_.unwrap_or_default(),
+        reason: event.reason.unwrap_or_default(),
+        message: event.message.unwrap_or_default(),
+    }
+}
+
+/// The Event by which the hub reports that clusters start again.
+const RESUMED: &str = "Resumed";
+
+/// The times in which no further cluster started, as far as Events say: each lasts until clusters start again, or another reason is
+/// reported.
+pub(crate) fn halts(events: &[EventView]) -> Vec<HaltPeriod> {
+    let mut halts: Vec<HaltPeriod> = Vec::new();
+    for event in events {
+        let is_halt = Halt::ALL.contains(&event.reason.as_str());
+        if !is_halt && event.reason != RESUMED {
+            continue;
+        }
+        if let Some(before) = halts.last_mut() {
+            before.to.get_or_insert(event.at);
+        }
+        if is_halt {
+            halts.push(HaltPeriod {
+                from: event.at,
+                to: None,
+                reason: event.reason.clone(),
+                message: event.message.clone(),
+            });
+        }
+    }
+    halts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_halt_lasts_until_clusters_start_again_or_something_else_keeps_them() {
+        let event = |at: i64, reason: &str| EventView {
+            at,
+            r#type: "Normal".to_owned(),
+            reason: reason.to_owned(),
+            message: String::new(),
+        };
+        let events = [
+            event(1, "ClusterStarted"),
+            event(2, "Paused"),
+            event(3, "ClusterCompleted"),
+            event(4, "CanarySoaking"),
+            event(5, RESUMED),
+            event(6, RESUMED),
+            event(7, "FailureBudgetSpent"),
+        ];
+        let periods = halts(&events);
+        let times: Vec<_> = periods
+            .iter()
+            .map(|halt| (halt.reason.as_str(), halt.from, halt.to))
+            .collect();
+        let expected = [
+            ("Paused", 2, Some(4)),
+            ("CanarySoaking", 4, Some(5)),
+            ("FailureBudgetSpent", 7, None),
+        ];
+        assert_eq!(times, expected);
+    }
+}

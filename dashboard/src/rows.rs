@@ -1,0 +1,209 @@
+//! What is shown of a fleet: a row a cluster, and a summary an upgrade.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_objects::{ClusterDetails, Fleet, hint};
+use drydock_rollout::{
+    ClusterFacts, ClusterName, ClusterPreChecks, ClusterState, FindingLevel, Report, UpgradeKey, bounded,
+};
+use jiff::Timestamp;
+
+use crate::upgrade::UpgradeSummary;
+
+/// The longest message of a cluster, in bytes: clusters say what they want.
+const LONGEST_MESSAGE: usize = 1024;
+
+/// Texts of which each is kept once, however many clusters say it.
+#[derive(Default)]
+pub(crate) struct Words(HashSet<Arc<str>>);
+
+impl Words {
+    fn intern(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.0.get(text) {
+            return Arc::clone(known);
+        }
+        let word: Arc<str> = text.into();
+        self.0.insert(Arc::clone(&word));
+        word
+    }
+
+    /// Forgets what no row says any more.
+    pub fn forget_unused(&mut self) {
+        self.0.retain(|word| Arc::strong_count(word) > 1);
+    }
+}
+
+/// What is shown of one cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub version: Arc<str>,
+    /// Empty if no upgrade concerns it.
+    pub state: &'static str,
+    pub reason: Arc<str>,
+    pub message: Arc<str>,
+    /// `NAMESPACE/NAME`; empty if no upgrade concerns it.
+    pub upgrade: Arc<str>,
+    pub canary: bool,
+    pub available: bool,
+    pub since: Option<Timestamp>,
+    pub deadline: Option<Timestamp>,
+    pub opens: Option<Timestamp>,
+    /// The worst finding that nobody has accepted.
+    pub finding: Option<FindingLevel>,
+    pub labels: Arc<str>,
+    /// What to do.
+    pub todo: Arc<str>,
+}
+
+/// All that is shown of a fleet.
+#[derive(Default)]
+pub(crate) struct View {
+    pub upgrades: BTreeMap<String, UpgradeSummary>,
+    pub rows: BTreeMap<ClusterName, Row>,
+}
+
+/// An upgrade as it is seen now.
+pub(crate) struct Seen<'a> {
+    pub object: &'a ManagedClustersUpgrade,
+    pub report: &'a Report,
+}
+
+impl View {
+    /// What is shown of a fleet now; only of the upgrades of one namespace, if one is given.
+    pub fn of(fleet: &mut Fleet, now: Timestamp, namespace: Option<&str>, words: &mut Words) -> Self {
+        let mut view = Self::default();
+        let mut begun: BTreeMap<ClusterName, (u8, Option<Timestamp>)> = BTreeMap::new();
+        for key in keys(fleet, namespace) {
+            let looked = fleet.object(&key).zip(fleet.look(&key, now));
+            let Some((object, (report, clusters))) = looked else {
+                continue;
+            };
+            let seen = Seen {
+                object: &object,
+                report: &report,
+            };
+            let pre_checks = fleet.pre_checks(&key, now);
+            for details in clusters {
+                let name = ClusterName::from(details.name.as_str());
+                let rank = (rank(details.state), report.rollout_since);
+                if begun.get(&name).is_some_and(|before| *before >= rank) {
+                    continue;
+                }
+                let row = row_of(&key, &seen, &details, pre_checks.get(&name), words);
+                begun.insert(name.clone(), rank);
+                view.rows.insert(name, row);
+            }
+            view.upgrades
+                .insert(key.to_string(), UpgradeSummary::of(&key, &seen));
+        }
+        view.add_facts(fleet, words);
+        view
+    }
+
+    /// What the hub knows of each cluster, also of one that no upgrade concerns.
+    fn add_facts(&mut self, fleet: &Fleet, words: &mut Words) {
+        for (name, facts) in fleet.clusters() {
+            let labels = words.intern(&labels_of(facts));
+            let version = facts
+                .version
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let row = self.rows.entry(name.clone()).or_insert_with(|| blank(words));
+            row.available = facts.available;
+            row.labels = labels;
+            if row.version.is_empty() {
+                row.version = words.intern(&version);
+            }
+        }
+    }
+}
+
+/// The upgrades that are shown.
+pub(crate) fn keys(fleet: &Fleet, namespace: Option<&str>) -> Vec<UpgradeKey> {
+    let mut keys = fleet.upgrades();
+    keys.retain(|key| namespace.is_none_or(|namespace| *key.namespace == *namespace));
+    keys
+}
+
+/// A cluster of several upgrades shows where it is in the one in which most happens.
+fn rank(state: ClusterState) -> u8 {
+    match state {
+        state if state.in_flight() => 3,
+        ClusterState::Failed => 2,
+        ClusterState::NotStarted => 1,
+        _ => 0,
+    }
+}
+
+fn labels_of(facts: &ClusterFacts) -> String {
+    let labels = facts.labels.iter();
+    let pairs: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
+    pairs.join(",")
+}
+
+pub(crate) fn blank(words: &mut Words) -> Row {
+    let nothing = words.intern("");
+    Row {
+        version: Arc::clone(&nothing),
+        state: "",
+        reason: Arc::clone(&nothing),
+        message: Arc::clone(&nothing),
+        upgrade: Arc::clone(&nothing),
+        canary: false,
+        available: false,
+        since: None,
+        deadline: None,
+        opens: None,
+        finding: None,
+        labels: Arc::clone(&nothing),
+        todo: nothing,
+    }
+}
+
+fn row_of(
+    key: &UpgradeKey,
+    seen: &Seen<'_>,
+    details: &ClusterDetails,
+    pre_checks: Option<&ClusterPreChecks>,
+    words: &mut Words,
+) -> Row {
+    let halt = seen.report.halt.as_ref();
+    let is_halted = halt.is_some_and(|halt| halt.as_str() == details.reason);
+    let opens_for_all = halt.filter(|_| is_halted).and_then(drydock_rollout::Halt::opens);
+    Row {
+        version: words.intern(details.version.as_deref().unwrap_or_default()),
+        state: details.state.as_str(),
+        reason: words.intern(&details.reason),
+        message: words.intern(bounded(&details.message, LONGEST_MESSAGE)),
+        upgrade: words.intern(&key.to_string()),
+        canary: details.canary,
+        available: false,
+        since: details.since,
+        deadline: details.deadline,
+        opens: details.opens_at.or(opens_for_all),
+        finding: pre_checks.and_then(worst_finding),
+        labels: words.intern(""),
+        todo: words.intern(&todo(key, details)),
+    }
+}
+
+/// The worst finding that nobody has accepted.
+fn worst_finding(checks: &ClusterPreChecks) -> Option<FindingLevel> {
+    let findings = checks.answer.iter().flat_map(|answer| answer.findings.iter());
+    findings
+        .filter(|finding| !finding.accepted)
+        .map(|finding| finding.level)
+        .max()
+}
+
+/// What to do about a cluster, where its message does not say.
+pub(crate) fn todo(key: &UpgradeKey, details: &ClusterDetails) -> String {
+    if details.state == ClusterState::Failed {
+        hint::for_reason(&details.reason, &key.name, &details.name)
+    } else {
+        String::new()
+    }
+}

@@ -1,0 +1,172 @@
+//! A fleet as a browser follows it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use drydock_api::ocm::ManagedCluster;
+use drydock_sandbox::test_env::TestEnvSettings;
+use http::{Method, StatusCode, header};
+use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use kube_sandbox::server::{FaultAction, RequestInfo, Status};
+use serde_json::{Value, json};
+
+use crate::fixture::{Page, UPGRADE};
+
+/// The words of a column.
+fn said<'a>(columns: &'a Value, column: &str) -> Vec<&'a str> {
+    let words = columns["words"].as_array().unwrap();
+    let numbers = columns[column].as_array().unwrap().iter();
+    let word = |number: &Value| words[usize::try_from(number.as_u64().unwrap()).unwrap()].as_str();
+    numbers.map(|number| word(number).unwrap()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_shown_before_everything_was_seen() {
+    let page = Page::before_it_is_ready(TestEnvSettings::demo(1, 7), |settings| settings).await;
+    let (status, answer) = page.get("/api/snapshot").await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answer["error"].as_str().unwrap().contains("clusters"), "{answer}");
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn clusters_that_no_upgrade_concerns_are_shown_and_followed() {
+    let page = Page::of(3).await;
+    let (_, snapshot) = page.get("/api/snapshot").await;
+    let clusters = &snapshot["clusters"];
+    assert_eq!(clusters["name"], json!(["dev1", "dev2", "dev3"]));
+    assert_eq!(said(clusters, "state"), ["", "", ""]);
+    assert_eq!(said(clusters, "version"), ["4.14.9", "4.14.9", "4.14.9"]);
+    assert_eq!(clusters["available"], json!([1, 1, 1]));
+    assert!(said(clusters, "labels")[1].contains("name=dev2"));
+
+    let revision = snapshot["revision"].as_u64().unwrap();
+    let mut events = page.changes(revision).await;
+    let hub: Api<ManagedCluster> = Api::all(page.fleet.user().unwrap());
+    let label = Patch::Merge(json!({"metadata": {"labels": {"site": "north"}}}));
+    hub.patch("dev2", &PatchParams::default(), &label).await.unwrap();
+    let change = events.until(|_| true).await;
+    assert_eq!(change["revision"], revision + 1);
+    assert_eq!(change["clusters"]["name"], json!(["dev2"]), "only what is new");
+    assert!(said(&change["clusters"], "labels")[0].contains("site=north"));
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_is_followed_to_its_end_and_after_a_cut_from_where_it_was() {
+    let page = Page::of(3).await;
+    let mut events = page.changes(page.revision().await).await;
+    page.upgrade(&["dev1", "dev2", "dev3"]).await;
+    let begun = events
+        .until(|change| change["upgrades"][0]["counts"]["inFlight"] == 2)
+        .await;
+    let upgrade = &begun["upgrades"][0];
+    assert_eq!(upgrade["key"], format!("default/{UPGRADE}"));
+    assert_eq!(upgrade["target"], "4.14.12");
+    assert_eq!(upgrade["phase"], "InProgress");
+    assert_eq!(upgrade["counts"]["notStarted"], 1);
+    assert_eq!(page.dashboard.viewers(), 1);
+    drop(events);
+    assert_eq!(page.dashboard.viewers(), 0);
+
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let seen = begun["revision"].as_u64().unwrap();
+    let mut events = page.changes(seen).await;
+    assert_eq!(
+        events.until(|_| true).await["revision"],
+        seen + 1,
+        "nothing is left out"
+    );
+    let ended = events
+        .until(|change| change["upgrades"][0]["phase"] == "Complete")
+        .await;
+    assert_eq!(ended["upgrades"][0]["counts"]["complete"], 3);
+    let (_, snapshot) = page.get("/api/snapshot").await;
+    assert_eq!(said(&snapshot["clusters"], "state"), ["Complete"; 3]);
+    assert_eq!(said(&snapshot["clusters"], "version"), ["4.14.12"; 3]);
+
+    page.upgrades()
+        .delete(UPGRADE, &DeleteParams::default())
+        .await
+        .unwrap();
+    let gone = events.until(|change| change["removedUpgrades"].is_array()).await;
+    assert_eq!(gone["removedUpgrades"], json!([format!("default/{UPGRADE}")]));
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_from_elsewhere_starts_over() {
+    let page = Page::of(1).await;
+    let revision = page.revision().await;
+    for other in [0, revision - 1, revision + 1, u64::MAX] {
+        let mut events = page.changes(other).await;
+        let (event, data) = events.next().await.unwrap();
+        assert_eq!((event.as_str(), data), ("reset", json!({})), "{other}");
+    }
+    let (status, _) = page.get("/api/changes?since=x").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_on_which_nothing_happens_says_what_time_it_is() {
+    let page = Page::of(1).await;
+    let mut events = page.changes(page.revision().await).await;
+    let (event, first) = events.next().await.unwrap();
+    assert_eq!(event, "now");
+    let (event, second) = events.next().await.unwrap();
+    assert_eq!(event, "now");
+    assert_eq!(
+        second["now"].as_i64().unwrap() - first["now"].as_i64().unwrap(),
+        15
+    );
+    let stop = page.fleet.shut_down();
+    assert!(events.next().await.is_none() || stop.await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_snapshot_is_compressed_for_who_takes_it() {
+    let page = Page::of(3).await;
+    let mut request = page.request(Method::GET, "/api/snapshot", "");
+    request
+        .headers_mut()
+        .insert(header::ACCEPT_ENCODING, "gzip, br".parse().unwrap());
+    let response = page.ask(request).await;
+    assert_eq!(response.headers()[header::CONTENT_ENCODING], "gzip");
+    assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_not_be_read_is_named_or_left_out() {
+    let refuse = |page: &Page, kind: &'static str| {
+        let hook = move |asked: &RequestInfo<'_>| {
+            let is_it = asked.kind.is_some_and(|asked| asked.kind == kind);
+            if is_it && asked.identity.name() == "kubectl-drydock" {
+                FaultAction::Refuse(Status::new(403, "Forbidden", "ann may not list them"))
+            } else {
+                FaultAction::Pass
+            }
+        };
+        let server = page.fleet.hub_server().unwrap();
+        server.set_fault_hook(Some(Arc::new(hook)));
+    };
+    let env = TestEnvSettings::demo(1, 7);
+    let page = Page::before_it_is_ready(env.clone(), |settings| settings).await;
+    refuse(&page, "ManagedCluster");
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let (status, answer) = page.get("/api/snapshot").await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    let words = answer["error"].as_str().unwrap();
+    assert!(words.contains("clusters (ann may not list them)"), "{words}");
+    page.end().await;
+
+    for kind in ["ConfigMap", "UpgradeRiskAcceptance"] {
+        let page = Page::before_it_is_ready(env.clone(), |settings| settings).await;
+        refuse(&page, kind);
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        assert_eq!(page.get("/api/snapshot").await.0, StatusCode::OK, "{kind}");
+        page.end().await;
+    }
+}

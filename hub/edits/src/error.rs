@@ -1,0 +1,64 @@
+//! Why something is not changed.
+
+use drydock_api::ClusterName;
+use drydock_api::mcu::{ACCEPTED_RISKS_LIMIT, ManagedClustersUpgrade};
+use drydock_rollout::InvalidSpec;
+use kube::ResourceExt;
+
+/// Why something is not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// Nothing is to be retried.
+    #[error("no cluster of {0} has failed: there is nothing to retry")]
+    NothingFailed(String),
+    /// This cluster is not to be retried.
+    #[error("cluster {cluster} has not failed; these have: {}", failed.join(", "))]
+    NotFailed {
+        /// The cluster.
+        cluster: ClusterName,
+        /// Those that have failed.
+        failed: Vec<String>,
+    },
+    /// Nobody knows for which target findings are accepted.
+    #[error("the spec of the upgrade is invalid")]
+    InvalidSpec(#[from] InvalidSpec),
+    /// Clusters are only asked about a release.
+    #[error("the upgrade has no release as its target: nothing is asked")]
+    NoTarget,
+    /// The level up to which it is accepted is not known.
+    #[error("no cluster reports {0}: see kubectl drydock pre-checks, or say --level")]
+    UnknownFinding(String),
+    /// The object would be too large.
+    #[error(
+        "an UpgradeRiskAcceptance holds {ACCEPTED_RISKS_LIMIT} risks: remove those that are over, or write another object"
+    )]
+    TooManyRisks,
+    /// A text is no upgrade that could be applied.
+    #[error("this is no ManagedClustersUpgrade: {0}")]
+    InvalidManifest(String),
+    /// Somebody else was faster, each time.
+    #[error("{0}: somebody else changes it all the time")]
+    Contended(String),
+    /// The API server refuses, or does not answer.
+    #[error("{doing}")]
+    Server {
+        /// What was being done.
+        doing: String,
+        /// Why not.
+        source: kube::Error,
+    },
+}
+
+impl EditError {
+    /// What the API server says about a change of an upgrade.
+    pub(crate) fn changing(upgrade: &ManagedClustersUpgrade, source: kube::Error) -> Self {
+        let namespace = upgrade.namespace().unwrap_or_default();
+        Self::Server {
+            doing: format!(
+                "changing the ManagedClustersUpgrade {namespace}/{}",
+                upgrade.name_any()
+            ),
+            source,
+        }
+    }
+}

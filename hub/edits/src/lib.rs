@@ -1,0 +1,28 @@
+//! What people change about upgrades, as the plugin and the page write it: each is one write, with the rights of the client that is
+//! given.
+
+mod accept;
+mod error;
+mod manifest;
+mod pause;
+mod retry;
+mod user;
+
+pub use accept::{Accepting, accept, target};
+pub use error::EditError;
+pub use manifest::Manifest;
+pub use pause::set_paused;
+pub use retry::{failed, retry};
+pub use user::user_name;
+
+use kube::api::PatchParams;
+
+/// Who writes.
+pub const MANAGER: &str = "kubectl-drydock";
+
+fn parameters() -> PatchParams {
+    PatchParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PatchParams::default()
+    }
+}

@@ -1,0 +1,87 @@
+//! Retries: an annotation of the upgrade, whose value only has to be a new one.
+
+use drydock_api::ClusterName;
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
+use drydock_objects::ClusterDetails;
+use drydock_objects::upgrade::parse_retry_clusters;
+use drydock_rollout::ClusterState;
+use jiff::Timestamp;
+use kube::api::Patch;
+use kube::{Client, ResourceExt};
+use serde_json::json;
+
+use crate::pause::api_of;
+use crate::{EditError, parameters};
+
+/// The names of those that have failed.
+pub fn failed(clusters: &[ClusterDetails]) -> Vec<&str> {
+    let failed = clusters
+        .iter()
+        .filter(|details| details.state == ClusterState::Failed);
+    failed.map(|details| details.name.as_str()).collect()
+}
+
+/// Lets clusters start over that have `failed`: all of them if none is named.
+///
+/// # Errors
+/// If nothing has failed, a named cluster has not, or the API server refuses.
+pub async fn retry(
+    client: &Client,
+    upgrade: ManagedClustersUpgrade,
+    failed: &[&str],
+    clusters: &[ClusterName],
+    now: Timestamp,
+) -> Result<(), EditError> {
+    if failed.is_empty() {
+        return Err(EditError::NothingFailed(upgrade.name_any()));
+    }
+    if let Some(other) = clusters.iter().find(|name| !failed.contains(&name.as_str())) {
+        return Err(EditError::NotFailed {
+            cluster: other.clone(),
+            failed: failed.iter().map(|name| (*name).to_owned()).collect(),
+        });
+    }
+    let value = now.to_string();
+    if !clusters.is_empty() {
+        return retry_some(client, upgrade, clusters, &value).await;
+    }
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {RETRY_ANNOTATION: value}}}));
+    api_of(client, &upgrade)
+        .patch(&upgrade.name_any(), &parameters(), &patch)
+        .await
+        .map_err(|error| EditError::changing(&upgrade, error))?;
+    Ok(())
+}
+
+/// Adds the clusters to those for which a retry is asked; again, if somebody else has changed the upgrade meanwhile.
+async fn retry_some(
+    client: &Client,
+    mut upgrade: ManagedClustersUpgrade,
+    clusters: &[ClusterName],
+    value: &str,
+) -> Result<(), EditError> {
+    let name = upgrade.name_any();
+    let api = api_of(client, &upgrade);
+    loop {
+        let asked = upgrade.annotations().get(RETRY_CLUSTERS_ANNOTATION);
+        let mut asked = parse_retry_clusters(asked.map(String::as_str).unwrap_or_default());
+        asked.extend(clusters.iter().map(|cluster| (cluster.clone(), value.into())));
+        let pairs: Vec<String> = asked
+            .iter()
+            .map(|(cluster, value)| format!("{cluster}={value}"))
+            .collect();
+        let patch = Patch::Merge(json!({"metadata": {
+            "resourceVersion": upgrade.resource_version(),
+            "annotations": {RETRY_CLUSTERS_ANNOTATION: pairs.join(",")},
+        }}));
+        match api.patch(&name, &parameters(), &patch).await {
+            Ok(_) => return Ok(()),
+            Err(kube::Error::Api(status)) if status.is_conflict() => {
+                let newer = api.get(&name).await;
+                upgrade = newer.map_err(|error| EditError::changing(&upgrade, error))?;
+            }
+            Err(error) => return Err(EditError::changing(&upgrade, error)),
+        }
+    }
+}
