@@ -61,6 +61,15 @@ test: ## Run all tests that need only the toolchains
 	$(CARGO) test --workspace $(TARGETS)
 	AGENT_ORDER=objects-first $(CARGO) test --quiet --workspace --test in_the_sandbox agent:: -- $(ANY_ORDER)
 
+.PHONY: page
+page: ## Check, test and build the fleet page (Node.js), and see that dashboard/web/dist is what its sources give
+	@cd dashboard/web && npm ci --silent --no-audit --no-fund && npm run --silent check && npm test --silent && npm run --silent fresh
+
+.PHONY: page-browser
+page-browser: ## Test the fleet page in a browser (Debian's chromium), with a server that is made up and with the sandbox
+	@[ -x target/debug/kubectl-drydock ] || $(CARGO) build --quiet --package drydock-cli
+	@cd dashboard/web && npm ci --silent --no-audit --no-fund && npm run --silent browser
+
 .PHONY: examples
 examples: ## Run the examples of kube-sandbox
 	@for example in controller definitions faults; do $(CARGO) run --quiet --package kube-sandbox --example $$example; done

@@ -242,7 +242,7 @@ async fn a_pool_is_upgraded_later_and_one_that_a_person_paused_stays_paused() {
     spoke.fleet.shut_down().await.unwrap();
 }
 
-/// As told after a maintenance that failed, a person unpauses the pool; pauses it later for other reasons, and the next maintenance comes.
+/// As its condition says after a maintenance that failed, a person unpauses the pool; pauses it later for other reasons, and the next maintenance comes.
 #[tokio::test(start_paused = true)]
 async fn a_pool_that_a_person_pauses_after_a_failed_maintenance_stays_paused() {
     let spoke = faulty(&[]).await;

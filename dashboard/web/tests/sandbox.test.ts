@@ -1,0 +1,64 @@
+// The page at its real server: the hub and the clusters of the sandbox, watched to the end of a demo.
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { expect, test as base } from '@playwright/test';
+
+const PROGRAM = process.env['DRYDOCK'] ?? '../../target/debug/kubectl-drydock';
+
+/** A demo with a cluster that fails, and the link to its page. */
+function demo(...flags: string[]): Promise<{ program: ChildProcess; link: string }> {
+  const program = spawn(PROGRAM, ['demo', '--dashboard', '--keep', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+  return new Promise((found, failed) => {
+    program.once('error', failed);
+    program.once('exit', (code) => failed(new Error(`${PROGRAM} ended with ${code}`)));
+    createInterface({ input: program.stderr }).on('line', (line) => {
+      const link = /http:\/\/127\.0\.0\.1:\d+\/#token=\w+/.exec(line)?.[0];
+      if (link) found({ program, link });
+    });
+  });
+}
+
+const test = base.extend<{ running: { program: ChildProcess; link: string } }>({
+  running: async ({}, use) => {
+    const running = await demo('--clusters', '6', '--canaries', '1', '--fault', 'dev4=F2', '--speed', '1200');
+    running.program.removeAllListeners('exit');
+    await use(running);
+    running.program.kill();
+  },
+});
+
+test.setTimeout(180_000);
+
+test('a demo is watched to its end, its fault is named, and retried', async ({ page, running }) => {
+  const wrong: string[] = [];
+  page.on('pageerror', (error) => wrong.push(String(error)));
+  page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
+  await page.goto(running.link);
+  await expect(page.getByText('live', { exact: true })).toBeVisible();
+  expect(page.url()).not.toContain('token');
+  await page.getByRole('link', { name: 'default/mcu-upgrades' }).click();
+
+  await page.getByRole('button', { name: 'Pause…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+  await expect(page.getByRole('dialog').getByRole('status')).toContainText('paused');
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Resume…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+  await expect(page.getByRole('dialog').getByRole('status')).toContainText('continues');
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+
+  await expect(page.getByRole('button', { name: 'Retry dev4' })).toBeVisible({ timeout: 120_000 });
+  await expect(page.getByText(/UpgradeTimedOut/).first()).toBeVisible();
+  await page.getByRole('button', { name: 'Retry dev4' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
+  await expect(page.getByRole('dialog').getByRole('status')).toContainText('dev4 starts over');
+  expect(wrong).toEqual([]);
+});
+
+test('a server that ends is noticed', async ({ page, running }) => {
+  await page.goto(running.link);
+  await expect(page.getByText('live', { exact: true })).toBeVisible();
+  running.program.kill();
+  await expect(page.locator('.banner')).toBeVisible({ timeout: 20_000 });
+});
