@@ -124,13 +124,11 @@ impl Run {
         }
         let job = upgrade_job(config, settings, start, version.clone());
         let simulation = simulate(cluster.observe(job, cluster.now.max(start)));
-        let would = match &maintenance.left_out {
-            Some(by) => Would::left_out(by),
-            None => {
-                let none_available = version.is_none().then_some("no update is available");
-                Would::simulated(&simulation, none_available)
-            }
-        };
+        let none_available = version.is_none().then_some("no update is available");
+        let would = maintenance
+            .left_out
+            .as_ref()
+            .map_or_else(|| Would::simulated(&simulation, none_available), Would::left_out);
         Self {
             version,
             simulation: Some(simulation),

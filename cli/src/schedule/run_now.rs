@@ -127,13 +127,11 @@ impl Manual {
     }
 
     fn would(&self) -> String {
-        match &self.simulation.outcome {
-            Outcome::AsksFor(release) => format!("ask the cluster for {}", versions::name(release)),
-            _ => {
-                let has_none = self.job.spec.desired_version.is_none();
-                Would::simulated(&self.simulation, has_none.then_some("no update is available")).to_string()
-            }
+        if let Outcome::AsksFor(release) = &self.simulation.outcome {
+            return format!("ask the cluster for {}", versions::name(release));
         }
+        let has_none = self.job.spec.desired_version.is_none();
+        Would::simulated(&self.simulation, has_none.then_some("no update is available")).to_string()
     }
 }
 

@@ -101,16 +101,6 @@ fn what_would_come_of_the_next_run_is_what_the_agent_would_decide() {
             "InvalidLocation: not run: spec.schedule: location \"Mars/Olympus\" is no time zone: write an IANA name such as Europe/Zurich, or Local",
         ),
         (
-            with(|cluster| {
-                let ready = json!([{
-                    "type": "Ready", "status": "False", "reason": "WriteRefused", "lastTransitionTime": "2026-01-01T00:00:00Z",
-                    "message": "the UpgradeJob of the maintenance at X cannot be created: its labels are no labels",
-                }]);
-                cluster.configs[1].status.get_or_insert_default().conditions = Some(read(ready));
-            }),
-            "WriteRefused: not run: the UpgradeJob of the maintenance at X cannot be created: its labels are no labels",
-        ),
-        (
             with(|cluster| cluster.jobs = unread()),
             "NotKnown: not known: UpgradeJobs are not read: you may not",
         ),
@@ -130,6 +120,22 @@ fn what_would_come_of_the_next_run_is_what_the_agent_would_decide() {
     for (cluster, expected) in cases {
         assert_eq!(next(&cluster), expected);
     }
+}
+
+/// The next UpgradeJob of this spec would fare no better than the last.
+#[test]
+fn what_the_server_has_refused_is_not_said_to_start() {
+    let refused = with(|cluster| {
+        let ready = json!([{
+            "type": "Ready", "status": "False", "reason": "WriteRefused", "lastTransitionTime": "2026-01-01T00:00:00Z",
+            "message": "the UpgradeJob of the maintenance at X cannot be created: its labels are no labels",
+        }]);
+        cluster.configs[1].status.get_or_insert_default().conditions = Some(read(ready));
+    });
+    assert_eq!(
+        next(&refused),
+        "WriteRefused: not run: the UpgradeJob of the maintenance at X cannot be created: its labels are no labels"
+    );
 }
 
 #[test]

@@ -291,7 +291,7 @@ fn an_upgrade_commences_once_its_update_plan_lets_it_where_that_is_asked_for() {
     assert!(waits(&agent).contains("etcd is degraded"), "{}", waits(&agent));
     agent.unhealthy.clear();
     let request = Command::RequestUpdatePlan("4.14.12".to_owned());
-    assert_eq!(agent.look().0, [request.clone()]);
+    assert_eq!(agent.look().0, std::slice::from_ref(&request));
     for (state, words) in [
         (
             UpdatePlanState::Collecting,
