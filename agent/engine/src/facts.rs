@@ -330,10 +330,23 @@ impl Facts {
         UpgradeLock::Held(lock::describe(holder))
     }
 
-    /// The version to which the cluster is being updated, if it is another one.
+    /// The version to which the cluster is being updated, if it is another one. It is from when it is asked for, unless the cluster refuses that.
     pub fn other_update(&self, target: &Target) -> Option<&str> {
-        let newest = self.cluster.history.first().filter(|newest| !newest.completed)?;
-        Some(newest.version.as_str()).filter(|version| target.version() != Some(*version))
+        let newest = self.cluster.history.first();
+        let running = newest.filter(|newest| !newest.completed);
+        let running = running.map(|newest| newest.version.as_str());
+        let asked = self
+            .cluster
+            .asked
+            .as_ref()
+            .filter(|_| self.cluster.refusal.is_none());
+        let asked = asked.map(|asked| asked.version.as_str());
+        let is_new =
+            |version: &&str| !version.is_empty() && newest.is_none_or(|newest| newest.version != **version);
+        let others = running.into_iter().chain(asked.filter(is_new));
+        others
+            .into_iter()
+            .find(|version| target.version() != Some(*version))
     }
 
     /// What is asked for; `None` if neither an image nor a version with its channel is.

@@ -16,7 +16,7 @@ use super::*;
 use crate::capacity::{Capacity, Extra, ExtraMachine};
 use crate::drains::{Cordon, ObservedNode, ObservedPod};
 use crate::facts::{
-    FileIntegrity, HistoryEntry, LockHolder, Observation, ObservedCluster, Origin, PausedBy,
+    FileIntegrity, HistoryEntry, LockHolder, Observation, ObservedCluster, Origin, PausedBy, ReleaseRef,
     UnhealthyOperator, Unread, Workers, Write,
 };
 use crate::silences::{Silence, SilenceChange, SilenceState};
@@ -76,7 +76,7 @@ impl Agent {
             }
         }
         assert!(decision.needs.is_empty(), "{:?}", decision.needs);
-        if self.is_lock_granted && self.grant_lock(&decision.commands) {
+        if self.is_lock_granted && self.grant_lock(&mut decision.commands) {
             return self.pass();
         }
         self.published.extend(
@@ -88,21 +88,29 @@ impl Agent {
         decision
     }
 
-    /// Takes or frees the lock of the cluster, as it is asked for.
-    fn grant_lock(&mut self, commands: &[Command]) -> bool {
-        let lock = commands.iter().find_map(|command| match command {
-            Command::TakeLock(key) => Some(Some(LockHolder {
-                holder: key.holder.clone(),
-                uid: Some(key.uid.clone()),
-            })),
-            Command::ReleaseLock => Some(None),
-            _ => None,
+    /// Takes or frees the lock of the cluster, as it is asked for. Says whether it was taken.
+    fn grant_lock(&mut self, commands: &mut Vec<Command>) -> bool {
+        let mut is_taken = false;
+        let cluster = self.seen.cluster.as_mut();
+        let Ok(cluster) = cluster else {
+            return false;
+        };
+        commands.retain(|command| match command {
+            Command::TakeLock(key) => {
+                is_taken = true;
+                cluster.lock = Some(LockHolder {
+                    holder: key.holder.clone(),
+                    uid: Some(key.uid.clone()),
+                });
+                false
+            }
+            Command::ReleaseLock => {
+                cluster.lock = None;
+                false
+            }
+            _ => true,
         });
-        let is_asked = lock.is_some();
-        if let (Some(lock), Ok(cluster)) = (lock, &mut self.seen.cluster) {
-            cluster.lock = lock;
-        }
-        is_asked
+        is_taken
     }
 
     /// Passes until only writes to the cluster, or nothing, are asked for: silences are made. Returns those writes, and when to

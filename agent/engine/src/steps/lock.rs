@@ -7,21 +7,18 @@ use super::{StepContext, StepOutcome};
 use crate::command::Command;
 use crate::facts::{Facts, UpdateRequest, UpgradeLock};
 
-/// Goes on with the lock. An upgrade that has commenced by the status goes on whoever has it; what others have asked of the cluster is no
-/// upgrade of this UpgradeConfig as long as they have it.
+/// Goes on with the lock. An upgrade that has commenced by the status goes on whoever has it, and takes it where nobody has; what others have
+/// asked of the cluster is no upgrade of this UpgradeConfig as long as they have it.
 pub(super) fn take(situation: &StepContext<'_>) -> StepOutcome {
     let (facts, target) = (situation.facts, situation.target);
-    if matches!(facts.request, UpdateRequest::Commenced(_)) {
-        return StepOutcome::Done;
-    }
+    let has_commenced = matches!(facts.request, UpdateRequest::Commenced(_));
     match facts.lock() {
         UpgradeLock::Ours => StepOutcome::Done,
+        UpgradeLock::Held(_) if has_commenced => StepOutcome::Done,
         UpgradeLock::Held(by) => StepOutcome::Waiting(Some(format!(
             "waiting for {by}, which has the lock of the cluster: annotation {UPGRADE_LOCK_ANNOTATION} of ClusterVersion"
         ))),
-        // It has commenced already, and an agent that knew of it took the lock.
-        UpgradeLock::Free if facts.has_commenced(target) => StepOutcome::Done,
-        UpgradeLock::Free => match facts.other_update(target) {
+        UpgradeLock::Free => match facts.other_update(target).filter(|_| !has_commenced) {
             Some(other) => StepOutcome::Waiting(Some(format!(
                 "waiting for the update of the cluster to {other}, which is under way"
             ))),

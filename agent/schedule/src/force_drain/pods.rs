@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drydock_api::fact::{Fact, Unread};
+use drydock_api::fact::Fact;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -82,14 +82,14 @@ pub(super) fn delete(
     let on_nodes = |pod: &&Pod| node_of(pod).is_some_and(|node| overdue.contains(node));
     let mut pods: Vec<&Pod> = pods.iter().filter(on_nodes).collect();
     pods.sort_by_key(|pod| (pod.namespace(), pod.name_any()));
-    if settings.namespaces.is_some() && matches!(seen.namespaces, Err(Unread::NotAsked)) {
-        pass.needs.insert(DrainNeed::Namespaces);
+    if settings.namespaces.is_some() {
+        pass.read(&seen.namespaces, DrainNeed::Namespaces, "the namespaces");
     }
     let has_daemons = pods
         .iter()
         .any(|pod| owner(pod).is_some_and(|owner| owner.kind == "DaemonSet"));
-    if has_daemons && matches!(seen.daemon_sets, Err(Unread::NotAsked)) {
-        pass.needs.insert(DrainNeed::DaemonSets);
+    if has_daemons {
+        pass.read(&seen.daemon_sets, DrainNeed::DaemonSets, "the DaemonSets");
     }
     if !pass.needs.is_empty() {
         return;

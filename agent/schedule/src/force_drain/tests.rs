@@ -389,6 +389,30 @@ fn what_cannot_be_read_is_read_again() {
     assert!(decision.status.last_observed_node_drain.is_some());
 }
 
+/// Nothing is deleted where it is not known what may be; that is said, and tried again.
+#[test]
+fn namespaces_and_daemon_sets_that_cannot_be_read_are_named() {
+    let failed = || Unread::Failed("you may not".to_owned());
+    let mut blind = seen(vec![pod("p", "n")], 60);
+    blind.object.spec.namespace_selector = Some(read(json!({})));
+    blind.namespaces = Err(failed());
+    let decision = decide(&blind);
+    assert!(decision.deletions.is_empty());
+    assert_eq!(
+        (ready(&decision).as_str(), decision.wake),
+        ("False/Unreadable", Some(START + minutes(61)))
+    );
+    let mut of_daemon = pod("d", "n");
+    let owner =
+        json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "1", "controller": true}]);
+    of_daemon.metadata.owner_references = Some(read(owner));
+    let mut blind = seen(vec![of_daemon, pod("p", "n")], 60);
+    blind.daemon_sets = Err(failed());
+    let decision = decide(&blind);
+    assert_eq!(decision.deletions.len(), 1, "that of no DaemonSet");
+    assert_eq!(ready(&decision), "False/Unreadable");
+}
+
 #[test]
 fn drains_are_looked_at_again_unless_that_is_switched_off() {
     let mut seen = seen(Vec::new(), 70);

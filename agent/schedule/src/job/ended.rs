@@ -14,8 +14,8 @@ use super::event::JobStep;
 use super::hooks::{self, HookProgress, Occasion};
 use super::lock::{self, LockState};
 use super::pass::Pass;
-use super::pools;
 use super::write::{JobWrite, ObservedVersion, PoolMark};
+use super::{pools, update};
 use crate::instants::{just_after, later};
 use crate::selector::Selection;
 
@@ -119,19 +119,16 @@ fn pause(pass: &mut Pass<'_>) -> bool {
         pass.wake_at(just_after(deadline));
         return is_late;
     };
-    match is_locked_by_other(pass) {
-        Some(true) => {
-            let message = "no machine config pool was paused, as another upgrade has the lock of the cluster";
-            pass.set(
-                JobCondition::MachineConfigPoolsPaused,
-                true,
-                JobReason::PausedOnFailure,
-                message,
-            );
-            return true;
-        }
-        Some(false) => {}
+    let is_others = match is_locked_by_other(pass) {
+        Some(true) => Some("another upgrade has the lock of the cluster"),
+        Some(false) => others_update(pass).then_some("the cluster is being updated by somebody else"),
         None => return is_late,
+    };
+    if let Some(why) = is_others {
+        let message = format!("no machine config pool was paused, as {why}");
+        let reason = JobReason::PausedOnFailure;
+        pass.set(JobCondition::MachineConfigPoolsPaused, true, reason, &message);
+        return true;
     }
     let left = to_pause(pass, selection, pools);
     if left.is_empty() || is_late {
@@ -169,6 +166,13 @@ fn is_locked_by_other(pass: &mut Pass<'_>) -> Option<bool> {
             None
         }
     }
+}
+
+/// Does somebody update the cluster without its lock, while this one has asked nothing of it?
+fn others_update(pass: &Pass<'_>) -> bool {
+    let has_asked = pass.find(JobCondition::UpgradeCompleted).is_some();
+    let cluster = pass.seen.cluster_version.as_ref().ok();
+    !has_asked && cluster.is_some_and(|cluster| update::other_update(cluster, None).is_some())
 }
 
 /// The pools that are neither paused nor updated, and were not paused before: if they were, a person has unpaused them.

@@ -2,7 +2,7 @@
 
 use drydock_api::conditions::{self, Condition, FALSE, TRUE};
 use drydock_api::schedule::{JobNotification, UpgradeJob, UpgradeNotificationStatus};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::condition::{self, Failure, JobCondition, JobReason};
@@ -12,7 +12,12 @@ use crate::notification::{NotificationPayload, description};
 /// The reason of a notification that the upgrade is skipped because the cluster is not healthy.
 const UNHEALTHY: &str = "ClusterUnhealthy";
 
-/// Raises a notification if a receiver wants it, unless it was raised before.
+/// The same, in the same words, is notified again after so long: what comes and goes must not flood receivers.
+const AGAIN_AFTER: SignedDuration = SignedDuration::from_hours(1);
+/// Notifications that a status keeps.
+const MOST_KEPT: usize = 64;
+
+/// Raises a notification if a receiver wants it, unless it was raised in these words a while ago.
 pub(super) fn raise(
     notifications: &mut Vec<UpgradeNotificationStatus>,
     receivers: &[JobNotification],
@@ -21,15 +26,27 @@ pub(super) fn raise(
     now: Timestamp,
 ) {
     let is_wanted = receivers.iter().any(|receiver| receiver.wants(step.name()));
-    let was_raised = notifications.iter().any(|raised| raised.event == step.name());
-    if is_wanted && !was_raised {
-        notifications.push(UpgradeNotificationStatus {
-            event: step.name().to_owned(),
-            description: Some(description(message)),
-            raised_time: Some(Time(now)),
-            ..UpgradeNotificationStatus::default()
-        });
+    let description = description(message);
+    let is_recent = |raised: &UpgradeNotificationStatus| {
+        let since = raised.raised_time.as_ref().map_or(now, |time| time.0);
+        now.duration_since(since) < AGAIN_AFTER
+    };
+    let was_raised = notifications.iter().any(|raised| {
+        raised.event == step.name() && raised.description.as_ref() == Some(&description) && is_recent(raised)
+    });
+    if !is_wanted || was_raised {
+        return;
     }
+    if notifications.len() >= MOST_KEPT {
+        let sent = notifications.iter().position(|raised| raised.sent_time.is_some());
+        notifications.remove(sent.unwrap_or_default());
+    }
+    notifications.push(UpgradeNotificationStatus {
+        event: step.name().to_owned(),
+        description: Some(description),
+        raised_time: Some(Time(now)),
+        ..UpgradeNotificationStatus::default()
+    });
 }
 
 /// What a receiver gets of a notification that was raised.
@@ -76,6 +93,7 @@ fn about(job: &UpgradeJob, step: &str) -> (String, String) {
         }
         JobStep::UpgradeWaiting => {
             let waiting = conditions::find(conditions, JobCondition::Waiting.name());
+            let waiting = waiting.filter(|waiting| waiting.status == TRUE);
             let reason = reason_of(waiting).unwrap_or_else(|| JobReason::LockHeld.name().to_owned());
             (TRUE.to_owned(), reason)
         }

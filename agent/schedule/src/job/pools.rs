@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use drydock_api::conditions::AnyCondition;
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_api::openshift::MachineConfigPool;
@@ -292,6 +293,20 @@ fn with_times(pass: &Pass<'_>, pools: &[&MachineConfigPool]) -> String {
 pub(super) fn updating(pools: &[MachineConfigPool]) -> Vec<&MachineConfigPool> {
     let is_updating = |pool: &&MachineConfigPool| !is_paused(pool) && is_outdated(pool);
     pools.iter().filter(is_updating).collect()
+}
+
+/// Those of them that are to be waited for: a degraded one may never be done, and one that the UpgradeJob delays is paused.
+pub(super) fn getting_on<'a>(pass: &Pass<'_>, pools: &'a [MachineConfigPool]) -> Vec<&'a MachineConfigPool> {
+    let is_degraded = |pool: &MachineConfigPool| {
+        let conditions = pool.status.as_ref().map(|status| &status.conditions);
+        let mut degraded = conditions.into_iter().flatten();
+        degraded.any(|condition| condition.type_().ends_with("Degraded") && condition.is_true())
+    };
+    let is_delayed = |pool: &MachineConfigPool| pass.settings.delay_of(pool.labels()).is_some();
+    let others = updating(pools).into_iter();
+    others
+        .filter(|pool| !is_degraded(pool) && !is_delayed(pool))
+        .collect()
 }
 
 /// Goes on once no pool is left to be updated. Where nothing was upgraded, pools that are not ours to delay may take their time.

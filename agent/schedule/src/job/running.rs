@@ -27,7 +27,7 @@ pub(super) fn advance(pass: &mut Pass<'_>) -> Flow {
     let seen = pass.seen;
     let cluster = pass.read(&seen.cluster_version, Need::ClusterVersion, "ClusterVersion")?;
     let pools = pass.read(&seen.pools, Need::Pools, "the machine config pools")?;
-    if lock::hold(pass, cluster).is_break() || wait_for_others(pass, cluster).is_break() {
+    if lock::hold(pass, cluster).is_break() || wait_for_others(pass, cluster, pools).is_break() {
         // Who has the lock may wait for just these pools.
         pools::unpause_abandoned(pass, pools)?;
         return STOP;
@@ -86,15 +86,28 @@ fn target(pass: &Pass<'_>, cluster: &ClusterVersion) -> Option<DesiredVersion> {
     target.or_else(|| update::asked(cluster).filter(|_| is_under_way))
 }
 
-/// An update that nobody holds the lock for is waited for, too: it would be abandoned half-way.
-fn wait_for_others(pass: &mut Pass<'_>, cluster: &ClusterVersion) -> Flow {
+/// An update that nobody holds the lock for is waited for, too: it would be abandoned half-way. Its nodes are part of it.
+fn wait_for_others(pass: &mut Pass<'_>, cluster: &ClusterVersion, pools: &[MachineConfigPool]) -> Flow {
     if pass.find(JobCondition::UpgradeCompleted).is_some() {
         return NEXT;
     }
-    let Some(other) = update::other_update(cluster, pass.settings.target.as_ref()) else {
+    if let Some(other) = update::other_update(cluster, pass.settings.target.as_ref()) {
+        let message = format!("waits for the update of the cluster to {other}, which is under way");
+        return pass.wait_for(JobReason::UpgradeInProgress, &message);
+    }
+    let is_begun = pass.find(JobCondition::MachineConfigPoolsPaused).is_some();
+    let asks = pass.settings.target.as_ref();
+    if is_begun || asks.is_none_or(|target| update::is_asked(cluster, target)) {
         return NEXT;
-    };
-    let message = format!("waits for the update of the cluster to {other}, which is under way");
+    }
+    let others = pools::getting_on(pass, pools);
+    if others.is_empty() {
+        return NEXT;
+    }
+    let message = format!(
+        "waits for the update of the cluster, whose machine config pools are being updated: {}",
+        pools::names(others)
+    );
     pass.wait_for(JobReason::UpgradeInProgress, &message)
 }
 

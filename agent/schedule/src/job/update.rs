@@ -58,7 +58,14 @@ pub(super) fn is_asked(cluster: &ClusterVersion, target: &DesiredVersion) -> boo
     };
     let architecture = asked.other.get("architecture").and_then(Value::as_str);
     let is_forced = asked.force == Some(true);
-    is_release(target, asked.version.as_ref(), asked.image.as_ref())
+    // Others ask for a version alone: the cluster finds its image.
+    let is_by_version = given(asked.image.as_ref()).is_none() && given(target.version.as_ref()).is_some();
+    let image = target
+        .image
+        .as_ref()
+        .filter(|_| is_by_version)
+        .or(asked.image.as_ref());
+    is_release(target, asked.version.as_ref(), image)
         && given(target.architecture.as_ref()).unwrap_or_default() == architecture.unwrap_or_default()
         && (is_forced || target.force != Some(true))
 }

@@ -112,3 +112,45 @@ fn what_the_holder_of_the_lock_has_asked_for_is_not_this_upgrade() {
     assert_eq!(status, "False");
     assert!(why.contains("UpgradeJob maintenance/one"), "{why}");
 }
+
+/// What an UpgradeJob has begun, which somebody has deleted then, is taken over with its lock, or not at all.
+#[test]
+fn an_update_that_is_under_way_already_is_taken_over_with_the_lock() {
+    let mut agent = agent();
+    held_by(&mut agent, "maintenance/a", None);
+    agent.look();
+    agent.look();
+    commence(&mut agent.seen);
+    agent.cluster().lock = None;
+    assert_eq!(agent.look().0, [Command::TakeLock(agent.seen.key.clone())]);
+    held_by(&mut agent, "maintenance/b", None);
+    assert_eq!(agent.look().0, []);
+    let (_, why) = agent.says(ConditionType::StartedNotificationSent);
+    assert!(why.contains("maintenance/b"), "{why}");
+    // One that has commenced takes a lock that is lost.
+    let mut commenced = upgrading(true, false);
+    commenced.is_lock_granted = false;
+    commenced.cluster().lock = None;
+    assert_eq!(
+        commenced.look().0,
+        [Command::TakeLock(commenced.seen.key.clone())]
+    );
+}
+
+#[test]
+fn an_update_that_somebody_else_has_just_asked_for_is_waited_for() {
+    let mut agent = agent();
+    agent.cluster().asked = Some(ReleaseRef {
+        version: "4.14.11".to_owned(),
+        image: String::new(),
+    });
+    agent.look();
+    assert_eq!(agent.look().0, []);
+    let (_, why) = agent.says(ConditionType::StartedNotificationSent);
+    assert!(
+        why.contains("waiting for the update of the cluster to 4.14.11"),
+        "{why}"
+    );
+    agent.cluster().refusal = Some("it is not signed".to_owned());
+    assert_eq!(agent.look().0, [Command::TakeLock(agent.seen.key.clone())]);
+}

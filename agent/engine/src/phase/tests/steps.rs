@@ -96,7 +96,12 @@ fn an_unhealthy_operator_blocks_the_upgrade_until_its_window_is_over() {
     agent.look();
     assert_eq!(agent.entry().phase, UpgradePhase::Upgrading);
     agent.wait(60);
-    assert_eq!(wait_of(&agent.look()), None);
+    agent.look();
+    assert_eq!(
+        wait_of(&agent.look()),
+        None,
+        "the lock is free, and nothing is left to do"
+    );
     assert_eq!(agent.entry().phase, UpgradePhase::Failed);
     assert_eq!(
         agent.published,

@@ -301,3 +301,22 @@ fn pools_of_another_upgrade_are_not_paused() {
     assert_ne!(world.pools["worker"].spec.paused, Some(true));
     assert_eq!(world.lock(), Some("maintenance/other"));
 }
+
+/// Nobody has the lock of an update that an MCU or a person has asked for.
+#[test]
+fn pools_of_an_update_without_a_lock_are_not_paused() {
+    let mut waiting = job("j");
+    waiting.spec.config.pause_machine_config_pools_on_failure = Some(pause_on_failure());
+    let mut world = World::new([waiting]).with_pools([outdated(pool("worker"))]);
+    let status = world.cluster.status.get_or_insert_default();
+    status
+        .history
+        .insert(0, history("4.16.3", "Partial", START - hours(1)));
+    world.settle("j");
+    world.now = START + hours(13);
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("TimedOut"));
+    assert_ne!(world.pools["worker"].spec.paused, Some(true));
+    let message = world.message("j", "MachineConfigPoolsPaused");
+    assert!(message.contains("updated by somebody else"), "{message}");
+}

@@ -287,3 +287,41 @@ fn a_holder_that_cannot_be_read_is_waited_for() {
     world.settle("j");
     assert_eq!(world.condition("j", "Waiting").as_deref(), Some("True/LockHeld"));
 }
+
+/// An MCU asks for a version alone, and the cluster finds its image: what it goes to is this release, and has not been withdrawn.
+#[test]
+fn the_same_release_asked_for_by_its_version_alone_is_this_ones() {
+    for is_completed in [false, true] {
+        let mut world = World::new([job("j")]);
+        world.cluster.spec.desired_update = serde_json::from_value(json!({ "version": NEW })).unwrap();
+        let status = world.cluster.status.get_or_insert_default();
+        let mut entry = history(NEW, "Partial", START - hours(1));
+        entry.image = Some(image(NEW));
+        status.history.insert(0, entry);
+        status.available_updates = Vec::new().into();
+        if is_completed {
+            world.complete_update();
+        }
+        world.settle("j");
+        let end = is_completed.then_some("Succeeded");
+        assert_eq!(world.end("j").as_deref(), end, "{:?}", world.jobs["j"].status);
+    }
+}
+
+/// Nobody has the lock for nodes that are still being updated; a pool that is degraded may never be done, and a delayed one is paused.
+#[test]
+fn nodes_of_another_update_are_waited_for() {
+    let mut world = World::new([job("j")]).with_pools([outdated(pool("worker"))]);
+    world.settle("j");
+    assert_eq!(
+        world.condition("j", "Waiting").as_deref(),
+        Some("True/UpgradeInProgress")
+    );
+    assert!(world.message("j", "Waiting").contains("worker"));
+    assert_eq!(world.cluster.spec.desired_update, None);
+    let conditions = json!([{ "type": "NodeDegraded", "status": "True", "reason": "", "message": "" }]);
+    let status = world.pools.get_mut("worker").unwrap().status.as_mut().unwrap();
+    status.conditions = serde_json::from_value(conditions).unwrap();
+    world.settle("j");
+    assert!(world.cluster.spec.desired_update.is_some());
+}

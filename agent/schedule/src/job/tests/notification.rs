@@ -128,3 +128,41 @@ fn a_wait_is_notified_with_its_reason() {
     assert_eq!(payload["reason"], "LockHeld");
     assert!(payload["message"].as_str().unwrap().contains("someone.else/x"));
 }
+
+/// What comes again is news: another reason at once, the same words an hour later; and the list stays short.
+#[test]
+fn what_happens_again_is_notified_again() {
+    let mut world = world(vec![receiver()]);
+    let waits = |world: &World| {
+        let raised = raised(world);
+        raised.iter().filter(|event| *event == "UpgradeWaiting").count()
+    };
+    let lock = |world: &mut World, holder: Option<&str>| {
+        world.cluster.metadata.annotations =
+            holder.map(|holder| labels("managedupgrade.appuio.io/upgrade-job", holder));
+        world.unreadable = vec![crate::job::Need::Pools];
+        world.settle("j");
+        world.unreadable.clear();
+    };
+    lock(&mut world, None);
+    assert_eq!(waits(&world), 1);
+    world.cluster.metadata.annotations =
+        Some(labels("managedupgrade.appuio.io/upgrade-job", "someone.else/x"));
+    world.settle("j");
+    assert_eq!(waits(&world), 2, "for another reason");
+    for _ in 0..3 {
+        world.now += minutes(1);
+        lock(&mut world, Some("someone.else/x"));
+        world.settle("j");
+    }
+    assert_eq!(waits(&world), 2, "not each minute");
+    world.now += minutes(61);
+    lock(&mut world, Some("someone.else/x"));
+    assert_eq!(waits(&world), 3);
+    for _ in 0..200 {
+        world.now += minutes(3);
+        lock(&mut world, Some("someone.else/x"));
+        world.settle("j");
+    }
+    assert!(raised(&world).len() <= 64);
+}
