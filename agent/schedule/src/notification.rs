@@ -6,6 +6,7 @@ use drydock_api::schedule::{DesiredVersion, JobNotification, UpgradeNotification
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 /// Characters of a description that are kept.
 const LONGEST: usize = 1024;
@@ -44,6 +45,12 @@ pub struct NotificationPayload {
 pub fn receiver_name(receiver: &JobNotification) -> String {
     let reference = &receiver.webhook.url_secret_ref;
     format!("{}/{}", reference.name, reference.key)
+}
+
+/// What tells two notifications of one event and moment apart.
+pub fn words_digest(raised: &UpgradeNotificationStatus) -> String {
+    let words = Sha256::digest(raised.description.as_deref().unwrap_or_default());
+    words.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Is there something to send? What could not be sent for a day is given up.

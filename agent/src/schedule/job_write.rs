@@ -172,7 +172,16 @@ fn owned(found: DynamicObject, wanted: &DynamicObject) -> Result<DynamicObject, 
     }
     if found.labels().contains_key(HOOK_UPGRADE_JOB_LABEL) {
         let what = format!("Job {}", found.name_any());
-        return Err(Refusal::Failed(ReconcileError::Outdated { what }));
+        let is_orphan = found.owner_references().is_empty() && found.metadata.deletion_timestamp.is_none();
+        return Err(Refusal::Failed(if is_orphan {
+            ReconcileError::Write {
+                what,
+                why: "there is one that a deleted UpgradeJob has left, and that nobody owns: delete it"
+                    .to_owned(),
+            }
+        } else {
+            ReconcileError::Outdated { what }
+        }));
     }
     Err(Refusal::Invalid {
         name: found.name_any(),

@@ -16,7 +16,9 @@ use drydock_engine::configuration::may_carry_secrets;
 use drydock_runtime::events::{NewEvent, Severity};
 use drydock_schedule::config::notification as of_config;
 use drydock_schedule::job::notification as of_job;
-use drydock_schedule::notification::{NotificationPayload, close, is_pending, missing, note, receiver_name};
+use drydock_schedule::notification::{
+    NotificationPayload, close, is_pending, missing, note, receiver_name, words_digest,
+};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
@@ -324,7 +326,8 @@ fn event_id<K: Notifies>(object: &K, raised: &UpgradeNotificationStatus) -> Stri
         .as_ref()
         .map(|time| time.0.as_second())
         .unwrap_or_default();
-    URL_SAFE_NO_PAD.encode(format!("{uid}/{}/{time}", raised.event))
+    let words = words_digest(raised);
+    URL_SAFE_NO_PAD.encode(format!("{uid}/{}/{time}/{words}", raised.event))
 }
 
 fn cloud_event<K: Notifies>(

@@ -251,7 +251,12 @@ impl<'a> Pass<'a> {
     /// What has been decided.
     pub fn decision(mut self) -> JobDecision {
         if !self.waits && self.is_true(JobCondition::Waiting) {
-            self.set(JobCondition::Waiting, false, JobReason::NotWaiting, "it goes on");
+            let why = if self.has_ended() {
+                "the UpgradeJob has ended"
+            } else {
+                "it goes on"
+            };
+            self.set(JobCondition::Waiting, false, JobReason::NotWaiting, why);
         }
         let mut job = self.seen.job.clone();
         self.tracker.sort_by(|one, other| key(one).cmp(&key(other)));
