@@ -161,6 +161,35 @@ async fn jobs_of_an_upgrade_that_is_deleted_go_with_it() {
     spoke.fleet.shut_down().await.unwrap();
 }
 
+/// The namesake of an UpgradeJob that was deleted without its hooks' Jobs says which of them is in the way.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_nobody_owns_any_more_is_named() {
+    let spoke = faulty(&[]).await;
+    let client = &spoke.client;
+    create_hook(client, "before", json!({"events": ["Start"]})).await;
+    create_job(client, "one", job_at("2026-01-05T09:00:00Z")).await;
+    until(&spoke.fleet.clock, "2026-01-05T09:30:00Z").await;
+    let orphaning = DeleteParams {
+        propagation_policy: Some(kube::api::PropagationPolicy::Orphan),
+        ..DeleteParams::default()
+    };
+    jobs(client).delete("one", &orphaning).await.unwrap();
+    tokio::time::sleep(5 * MINUTE).await;
+    let left = of_hook(client, "before").await.remove(0);
+    assert!(left.owner_references().is_empty());
+    create_job(client, "one", job_at("2026-01-05T09:00:00Z")).await;
+    tokio::time::sleep(10 * MINUTE).await;
+    assert_eq!(events(&spoke, "WriteRefused").await, 1);
+    hook_jobs(client)
+        .delete(&left.name_any(), &DeleteParams::background())
+        .await
+        .unwrap();
+    tokio::time::sleep(10 * MINUTE).await;
+    let own = of_hook(client, "before").await.remove(0);
+    assert_eq!(own.owner_references()[0].name, "one");
+    spoke.fleet.shut_down().await.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_hook_whose_job_is_refused_fails_with_the_words_of_the_server() {
     let spoke = faulty(&[]).await;
