@@ -70,6 +70,12 @@ page-browser: ## Test the fleet page in a browser (Debian's chromium), with a se
 	@[ -x target/debug/kubectl-drydock ] || $(CARGO) build --quiet --package drydock-cli
 	@cd dashboard/web && npm ci --silent --no-audit --no-fund && npm run --silent browser
 
+.PHONY: pictures
+pictures: ## Make the pictures of the fleet page that README and docs show
+	@cd dashboard/web && npm ci --silent --no-audit --no-fund && PICTURES=$(CURDIR)/target/pictures npm run --silent browser -- pictures
+	@cp target/pictures/fleet-10000-light.png docs/pictures/fleet.png
+	@cp target/pictures/upgrade-light.png docs/pictures/upgrade.png
+
 .PHONY: examples
 examples: ## Run the examples of kube-sandbox
 	@for example in controller definitions faults; do $(CARGO) run --quiet --package kube-sandbox --example $$example; done
