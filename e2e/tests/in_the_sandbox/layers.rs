@@ -28,6 +28,21 @@ const LAYERS: &[(&str, &[&str])] = &[
             "drydock-runtime",
         ],
     ),
+    (
+        "drydock-edits",
+        &["drydock-api", "drydock-objects", "drydock-rollout"],
+    ),
+    (
+        "drydock-dashboard",
+        &[
+            "drydock-api",
+            "drydock-edits",
+            "drydock-hub",
+            "drydock-objects",
+            "drydock-rollout",
+            "drydock-runtime",
+        ],
+    ),
     ("drydock-engine", &["drydock-api"]),
     ("drydock-schedule", &["drydock-api"]),
     ("drydock-insights", &["drydock-api"]),
@@ -61,6 +76,8 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "drydock-agent",
             "drydock-api",
+            "drydock-dashboard",
+            "drydock-edits",
             "drydock-forecast",
             "drydock-hub",
             "drydock-insights",

@@ -324,7 +324,7 @@ fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
         Halt::AwaitingStartWindow { opens: Some(opens) } if report.only_if_they_fit => (
             reason::AWAITING_START_WINDOW,
             format!(
-                "no waiting cluster would end before its start window closes or a freeze begins, the next one may start at {opens}"
+                "no waiting cluster may start now: its start window is closed, or would close, or a freeze would begin, before it ends; the next one may start at {opens}"
             ),
         ),
         Halt::AwaitingStartWindow { opens: Some(opens) } if report.awaits_canaries => (
