@@ -12,19 +12,27 @@ use crate::facts::{Facts, UpdateRequest, UpgradeLock};
 pub(super) fn take(situation: &StepContext<'_>) -> StepOutcome {
     let (facts, target) = (situation.facts, situation.target);
     let has_commenced = matches!(facts.request, UpdateRequest::Commenced(_));
+    let other = facts.other_update(target);
     match facts.lock() {
+        // Who asks in the meantime without the lock is waited for, as long as nothing has commenced.
+        UpgradeLock::Ours if !has_commenced && !facts.has_commenced(target) && other.is_some() => {
+            waits_for(other)
+        }
         UpgradeLock::Ours => StepOutcome::Done,
         UpgradeLock::Held(_) if has_commenced => StepOutcome::Done,
         UpgradeLock::Held(by) => StepOutcome::Waiting(Some(format!(
             "waiting for {by}, which has the lock of the cluster: annotation {UPGRADE_LOCK_ANNOTATION} of ClusterVersion"
         ))),
-        UpgradeLock::Free => match facts.other_update(target).filter(|_| !has_commenced) {
-            Some(other) => StepOutcome::Waiting(Some(format!(
-                "waiting for the update of the cluster to {other}, which is under way"
-            ))),
-            None => StepOutcome::Asks(Command::TakeLock(facts.key.clone())),
-        },
+        UpgradeLock::Free if other.is_some() && !has_commenced => waits_for(other),
+        UpgradeLock::Free => StepOutcome::Asks(Command::TakeLock(facts.key.clone())),
     }
+}
+
+fn waits_for(other: Option<&str>) -> StepOutcome {
+    let other = other.unwrap_or("another release");
+    StepOutcome::Waiting(Some(format!(
+        "waiting for the update of the cluster to {other}, which is under way"
+    )))
 }
 
 /// The write that frees it, if this UpgradeConfig has it.

@@ -168,11 +168,12 @@ fn is_locked_by_other(pass: &mut Pass<'_>) -> Option<bool> {
     }
 }
 
-/// Does somebody update the cluster without its lock, while this one has asked nothing of it?
+/// Does somebody update the cluster without its lock: to another release, or while this one has asked nothing of it?
 fn others_update(pass: &Pass<'_>) -> bool {
     let has_asked = pass.find(JobCondition::UpgradeCompleted).is_some();
+    let own = pass.settings.target.as_ref().filter(|_| has_asked);
     let cluster = pass.seen.cluster_version.as_ref().ok();
-    !has_asked && cluster.is_some_and(|cluster| update::other_update(cluster, None).is_some())
+    cluster.is_some_and(|cluster| update::other_update(cluster, own).is_some())
 }
 
 /// The pools that are neither paused nor updated, and were not paused before: if they were, a person has unpaused them.

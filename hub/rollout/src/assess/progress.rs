@@ -119,16 +119,17 @@ fn held_by(feedback: &VersionFeedback, target: &Target, present: &Present) -> Op
         return Some(Reason::LockHeld(Arc::clone(holder)));
     }
     // Operators are unavailable for a while in any update.
-    let fails = |since: Timestamp| present.has_reached(since.saturating_add(FAILS).unwrap_or(Timestamp::MAX));
-    if feedback.blocked_by.is_some() && feedback.failing_since.is_none_or(fails) {
-        return None;
-    }
+    let has_failed = feedback
+        .failing_since
+        .is_some_and(|since| present.has_reached(since.saturating_add(FAILS).unwrap_or(Timestamp::MAX)));
     let newest = feedback.version.as_ref();
-    let under_way = newest.filter(|_| feedback.state == Some(UpdateState::Partial));
+    let under_way = newest.filter(|_| feedback.state == Some(UpdateState::Partial) && !has_failed);
     let version = under_way.or_else(|| {
+        // What the cluster refuses does not begin; what is under way goes on nevertheless.
+        let is_refused = feedback.invalid.is_some() || feedback.blocked_by.is_some();
         let is_new = |asked: &&Version| newest != Some(*asked) && target.version.as_ref() != Some(*asked);
         let asked = feedback.asked.as_ref().filter(is_new);
-        asked.filter(|_| feedback.invalid.is_none())
+        asked.filter(|_| !is_refused)
     })?;
     Some(Reason::UpgradeInProgress(version.to_string().into()))
 }
@@ -374,6 +375,12 @@ mod tests {
             blocked_by: Some("not verified".into()),
             ..asked.clone()
         };
+        // What is under way goes on, whatever is asked for since.
+        let refused_later = VersionFeedback {
+            blocked_by: Some("not verified".into()),
+            asked: version("4.14.11"),
+            ..under_way.clone()
+        };
         let before = VersionFeedback {
             asked: version("4.14.9"),
             ..idle.clone()
@@ -390,8 +397,9 @@ mod tests {
             (under_way.clone(), true),
             (failing(Some(ago(29))), true),
             (failing(Some(ago(30))), false),
-            (failing(None), false),
+            (failing(None), true),
             (refused, false),
+            (refused_later, true),
         ] {
             let present = Present::new(now);
             let reason = held_by(&feedback, &target, &present);

@@ -307,6 +307,7 @@ impl World {
                 }
             }
             Event::UpdatedByOthers(number, fails) => {
+                let long_ago = self.now - SignedDuration::from_hours(1);
                 if let Some((_, work)) = self.newest(*number)
                     && let WorkFeedback::ClusterVersion(feedback) = &mut work.feedback
                     && feedback.state != Some(UpdateState::Partial)
@@ -314,6 +315,7 @@ impl World {
                     feedback.version = Some(Version::new(4, 14, 10));
                     feedback.state = Some(UpdateState::Partial);
                     feedback.blocked_by = fails.then(|| "the cluster is failing".into());
+                    feedback.failing_since = fails.then_some(long_ago);
                 }
             }
             Event::Refused(number, cause) => self.refuse(*number, *cause),

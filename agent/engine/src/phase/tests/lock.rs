@@ -154,3 +154,27 @@ fn an_update_that_somebody_else_has_just_asked_for_is_waited_for() {
     agent.cluster().refusal = Some("it is not signed".to_owned());
     assert_eq!(agent.look().0, [Command::TakeLock(agent.seen.key.clone())]);
 }
+
+/// It has the lock already and waits for something else when somebody asks without it.
+#[test]
+fn an_update_that_somebody_asks_for_meanwhile_is_waited_for_with_the_lock_too() {
+    let mut agent = Agent::new();
+    agent.unhealthy = vec![UnhealthyOperator {
+        name: "etcd".to_owned(),
+        why: "degraded".to_owned(),
+    }];
+    agent.look();
+    agent.look();
+    assert!(agent.seen.cluster.as_ref().unwrap().lock.is_some());
+    agent.unhealthy.clear();
+    agent.cluster().asked = Some(ReleaseRef {
+        version: "4.14.11".to_owned(),
+        image: String::new(),
+    });
+    assert_eq!(agent.look().0, []);
+    let (_, why) = agent.says(ConditionType::StartedNotificationSent);
+    assert!(
+        why.contains("waiting for the update of the cluster to 4.14.11"),
+        "{why}"
+    );
+}

@@ -320,3 +320,23 @@ fn pools_of_an_update_without_a_lock_are_not_paused() {
     let message = world.message("j", "MachineConfigPoolsPaused");
     assert!(message.contains("updated by somebody else"), "{message}");
 }
+
+/// Somebody has sent the cluster elsewhere in mid-upgrade: what is updated now is theirs.
+#[test]
+fn pools_of_what_has_superseded_it_are_not_paused() {
+    let mut superseded = job("j");
+    superseded.spec.config.pause_machine_config_pools_on_failure = Some(pause_on_failure());
+    let mut world = World::new([superseded]).with_pools([pool("worker")]);
+    world.settle("j");
+    world.begin_update();
+    world.settle("j");
+    world.cluster.spec.desired_update =
+        serde_json::from_value(serde_json::json!({ "version": "4.16.3" })).unwrap();
+    world.begin_update();
+    let worker = world.pools["worker"].clone();
+    world.pools.insert("worker".to_owned(), outdated(worker));
+    world.now = START + hours(13);
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("TimedOut"));
+    assert_ne!(world.pools["worker"].spec.paused, Some(true));
+}
