@@ -9,7 +9,7 @@ use drydock_names::{ClusterName, IntOrPercent};
 use jiff::Timestamp;
 
 use crate::totals::Totals;
-use crate::{FreezeIndex, Halt, Opening, Reason, Rollout, Spec, Timetable};
+use crate::{FreezeIndex, Halt, Opening, Reason, Rollout, Spec, StartTimes, Timetable};
 
 /// What the rules of a rollout as a whole depend on, beside its spec and the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -414,7 +414,11 @@ pub(crate) fn fill_slots(
 
 /// Why a cluster with this timetable does not start, if it is because of its start times.
 pub(crate) fn closed(rollout: &Rollout, timetable: Timetable, now: Timestamp) -> Option<Reason> {
-    let times = &rollout.spec.as_ref().ok()?.strategy.start_times;
+    closed_by(&rollout.spec.as_ref().ok()?.strategy.start_times, timetable, now)
+}
+
+/// The same by these start times.
+pub(crate) fn closed_by(times: &StartTimes, timetable: Timetable, now: Timestamp) -> Option<Reason> {
     match times.opening(timetable, now) {
         Opening::Always | Opening::OpenUntil(_) => None,
         Opening::ClosedUntil(until) => Some(match timetable.expected() {

@@ -23,7 +23,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// Of our own role on the cluster, which the klusterlet aggregates into the work agent's.
 const ROLE: &str = "drydock-clusterversion";
 
-pub(super) const PATHS: [(&str, &str); 18] = [
+pub(super) const PATHS: [(&str, &str); 19] = [
     (
         "lock",
         r".metadata.annotations.managedupgrade\.appuio\.io/upgrade-job",
@@ -36,6 +36,7 @@ pub(super) const PATHS: [(&str, &str); 18] = [
     ("image", ".status.history[0].image"),
     ("channel", ".spec.channel"),
     ("asked", ".spec.desiredUpdate.version"),
+    ("askedImage", ".spec.desiredUpdate.image"),
     (
         "retrievedUpdates",
         r#".status.conditions[?(@.type=="RetrievedUpdates")].status"#,
@@ -289,6 +290,9 @@ pub(super) fn read(work: &PartialManifestWork, now: Timestamp) -> VersionFeedbac
         blocked_by,
         failing_since: failing_since.and_then(|since| since.parse().ok()),
         asked: text(status, "asked").and_then(|version| parse_version(&version)),
+        asked_image: text(status, "askedImage")
+            .filter(|image| !image.is_empty())
+            .map(|image| bounded(&image, MESSAGE).into()),
     }
 }
 

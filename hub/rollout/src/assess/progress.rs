@@ -122,16 +122,32 @@ fn held_by(feedback: &VersionFeedback, target: &Target, present: &Present) -> Op
     let has_failed = feedback
         .failing_since
         .is_some_and(|since| present.has_reached(since.saturating_add(FAILS).unwrap_or(Timestamp::MAX)));
-    let newest = feedback.version.as_ref();
-    let under_way = newest.filter(|_| feedback.state == Some(UpdateState::Partial) && !has_failed);
-    let version = under_way.or_else(|| {
+    let under_way = feedback.version.as_ref();
+    let under_way = under_way.filter(|_| feedback.state == Some(UpdateState::Partial) && !has_failed);
+    let release = under_way.map(Version::to_string).or_else(|| {
         // What the cluster refuses does not begin; what is under way goes on nevertheless.
         let is_refused = feedback.invalid.is_some() || feedback.blocked_by.is_some();
-        let is_new = |asked: &&Version| newest != Some(*asked) && target.version.as_ref() != Some(*asked);
-        let asked = feedback.asked.as_ref().filter(is_new);
-        asked.filter(|_| !is_refused)
+        asked_by_other(feedback, target).filter(|_| !is_refused)
     })?;
-    Some(Reason::UpgradeInProgress(version.to_string().into()))
+    Some(Reason::UpgradeInProgress(release.into()))
+}
+
+/// The release that somebody else asks for and that has not begun: a version, or an image alone.
+fn asked_by_other(feedback: &VersionFeedback, target: &Target) -> Option<String> {
+    if let Some(asked) = &feedback.asked {
+        let is_new = feedback.version.as_ref() != Some(asked) && target.version.as_ref() != Some(asked);
+        return is_new.then(|| asked.to_string());
+    }
+    let asked = feedback.asked_image.as_deref()?;
+    let is_it = |image: &str| digest(image) == digest(asked);
+    let has_begun = feedback.image.as_deref().is_some_and(is_it);
+    let is_ours = target.image.as_deref().is_some_and(is_it);
+    (!has_begun && !is_ours).then(|| asked.to_owned())
+}
+
+/// What tells images apart: the registry may be a mirror.
+fn digest(image: &str) -> &str {
+    image.rsplit_once('@').map_or(image, |(_, digest)| digest)
 }
 
 fn initialized(reason: Reason) -> Progress {
@@ -389,10 +405,17 @@ mod tests {
             asked: version("4.14.12"),
             ..idle.clone()
         };
+        let by_image = |asked: &str| VersionFeedback {
+            image: Some("quay.io/r@sha256:09".into()),
+            asked_image: Some(asked.into()),
+            ..idle.clone()
+        };
         for (feedback, held_by_other) in [
-            (idle, false),
+            (idle.clone(), false),
             (before, false),
             (ours, false),
+            (by_image("mirror.example/r@sha256:09"), false),
+            (by_image("quay.io/r@sha256:4.14.10"), true),
             (asked, true),
             (under_way.clone(), true),
             (failing(Some(ago(29))), true),

@@ -10,8 +10,11 @@ use super::progress::{Progress, action_progress, upgrade_progress};
 use super::{Assessment, ClusterView, Ending, FOLLOWS_AT_ONCE, NextWrite, Step, Unrecorded};
 use crate::{
     ALREADY_AT_TARGET, ClusterState, Deadline, FailureReason, Goal, Reason, RefusedWrite, Revision, Stage,
-    Work,
+    Work, slots,
 };
+
+/// For how long a start stands while the cluster is read: seconds, where nobody has its lock.
+const START_STANDS: SignedDuration = SignedDuration::from_mins(10);
 
 const WAITS_FOR_SPEC: Deadline =
     Deadline::Never("only the user can correct the spec, and failing the cluster would help nobody");
@@ -190,22 +193,46 @@ impl<'a> ClusterView<'a> {
         self.member(status, Step::WAIT)
     }
 
+    /// The cluster has been read, and is asked for the target, unless it has waited for so long that its start times are closed again.
     fn enforces(&self, deadline: Timestamp, work: &Work) -> Assessment {
-        let (reason, failure) = match self.refusal(WorkKind::Cluster, RefusedWrite::Change) {
+        let refused = self.refusal(WorkKind::Cluster, RefusedWrite::Change);
+        let closed = self.closed_since_start(work).filter(|_| refused.is_none());
+        let is_closed = closed.is_some();
+        let (reason, failure) = match refused {
             Some(refusal) => (
                 Reason::refused(WorkKind::Cluster, refusal),
                 FailureReason::UpgradeRefused,
             ),
-            None => (Reason::WaitingForTarget(None), FailureReason::UpgradeTimedOut),
+            None => (
+                closed.unwrap_or(Reason::WaitingForTarget(None)),
+                FailureReason::UpgradeTimedOut,
+            ),
         };
         if self.present.has_reached(deadline) {
             return self.fails(WorkKind::Cluster, failure, &reason.to_string());
         }
         let mut assessment = self.going(ClusterState::Initialized, reason, deadline, work.created);
-        if self.may_change(WorkKind::Cluster) {
+        if self.may_change(WorkKind::Cluster) && !is_closed {
             assessment.step = Step::Continue(vec![NextWrite::Enforce]);
         }
         assessment
+    }
+
+    /// Why the cluster may not be asked for anything any more, since its work was created.
+    fn closed_since_start(&self, work: &Work) -> Option<Reason> {
+        let stands_until = work
+            .created
+            .saturating_add(START_STANDS)
+            .unwrap_or(Timestamp::MAX);
+        if !self.present.has_reached(stands_until) {
+            return None;
+        }
+        let times = &self.spec()?.strategy.start_times;
+        let timetable = self.timetable().once_started();
+        if let Some(changes) = times.opening(timetable, self.present.now()).changes() {
+            self.present.has_reached(changes);
+        }
+        slots::closed_by(times, timetable, self.present.now())
     }
 
     pub(super) fn waits_for_spec(&self, state: ClusterState) -> Assessment {

@@ -50,6 +50,8 @@ pub struct VersionFeedback {
     pub failing_since: Option<Timestamp>,
     /// The version that its spec asks for, whoever has asked.
     pub asked: Option<Version>,
+    /// The image that its spec asks for, whoever has asked.
+    pub asked_image: Option<Arc<str>>,
 }
 
 impl VersionFeedback {

@@ -227,6 +227,41 @@ fn a_cluster_that_waits_between_stages_for_its_window_gives_its_slot_up() {
     assert_eq!(world.upgrading(), [name(0)]);
 }
 
+/// It was started in its window, and nothing has been asked of it: an UpgradeJob had its lock until the window had closed.
+#[test]
+fn a_cluster_whose_lock_is_free_when_its_window_has_closed_waits_for_the_next() {
+    let mut world = three(3, false, None);
+    let go_to = |world: &mut World, minute: &str| {
+        while world.now.to_string().get(14..16) != Some(minute) {
+            world.happen(&Event::Minutes(1));
+        }
+    };
+    world.happen(&Event::Canary(0, true));
+    world.happen(&Event::Edit(vec![SpecEdit::CanaryWindows(true)]));
+    go_to(&mut world, "05");
+    world.settle();
+    world.happen(&Event::Locked(0, true));
+    world.happen(&Event::Progress(0));
+    world.settle();
+    assert!(matches!(reason(&mut world, 0), Some(Reason::LockHeld(_))));
+    go_to(&mut world, "40");
+    world.happen(&Event::Locked(0, false));
+    world.settle();
+    let enforcement = |world: &World| {
+        let work = world.observed.rows[&name(0)].works.get(WorkKind::Cluster);
+        work.unwrap().revision.as_ref().unwrap().enforcement
+    };
+    assert_eq!(enforcement(&world), Enforcement::Observed);
+    let waiting = reason(&mut world, 0);
+    assert!(
+        matches!(waiting, Some(Reason::WaitingForWindow { .. })),
+        "{waiting:?}"
+    );
+    go_to(&mut world, "01");
+    world.settle();
+    assert_eq!(enforcement(&world), Enforcement::Enforced);
+}
+
 #[test]
 fn one_edit_that_resumes_and_selects_less_starts_only_what_it_selects() {
     let mut world = World::new(&Fleet::plain(4, 3));
