@@ -2,6 +2,7 @@ import { defineConfig } from '@playwright/test';
 
 export default defineConfig({
   testDir: 'tests',
+  testIgnore: process.env['PICTURES'] ? [] : ['**/pictures.test.ts'],
   // Two cores are enough for it, and it leaves one to others.
   workers: 1,
   timeout: 30_000,

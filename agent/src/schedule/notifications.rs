@@ -167,11 +167,19 @@ impl<K: Notifies> Reconcile for Notifications<K> {
         let object = K::written(&self.written).newest(seen);
         let mut raised = raised_by(object.as_ref()).to_vec();
         let mut failed = None;
+        // One that does not take the first takes none of the others, and each try may last.
+        let mut failing = BTreeSet::new();
         for notification in raised.iter_mut().filter(|raised| is_pending(raised, now)) {
             for receiver in missing(notification, object.receivers()) {
+                if failing.contains(&receiver_name(receiver)) {
+                    continue;
+                }
                 match self.deliver(object.as_ref(), notification, receiver).await {
                     Ok(()) => note(notification, receiver, object.receivers(), now),
-                    Err(error) => failed = Some(error),
+                    Err(error) => {
+                        failing.insert(receiver_name(receiver));
+                        failed = Some(error);
+                    }
                 }
             }
             close(notification, object.receivers(), now);

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_edits::remove_what_the_server_gives;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{Api, Resource, ResourceExt};
@@ -196,23 +197,6 @@ async fn as_it_would_be(hub: &Hub, namespace: &str, mut document: Value) -> anyh
         complete_new(&mut upgrade, hub.now());
     }
     Ok(Subject { upgrade, is_checked })
-}
-
-/// A file may be what `kubectl get -o yaml` has printed: its version is old by the time that it is planned.
-fn remove_what_the_server_gives(document: &mut Value) {
-    const GIVEN: [&str; 5] = [
-        "creationTimestamp",
-        "generation",
-        "managedFields",
-        "resourceVersion",
-        "uid",
-    ];
-    if let Some(metadata) = document["metadata"].as_object_mut() {
-        metadata.retain(|field, _| !GIVEN.contains(&field.as_str()));
-    }
-    if let Some(document) = document.as_object_mut() {
-        document.remove("status");
-    }
 }
 
 /// The upgrade of the file, or the live one as the file changes it, as far as that can be said without the API server.

@@ -1,4 +1,4 @@
-// Pictures of the page for the docs and for eyes, into the folder that PICTURES names; without it there are none.
+// Pictures of the page for the docs and for eyes, into the folder that PICTURES names; without it this file is left out.
 
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
@@ -23,7 +23,6 @@ const PICTURES: { name: string; place: string; clusters: number; size?: [number,
 for (const theme of ['light', 'dark'] as const) {
   for (const { name, place, clusters, size, prepare } of PICTURES) {
     test.describe(() => {
-      test.skip(!folder, 'PICTURES names no folder');
       test.use({ clusters, viewport: { width: size?.[0] ?? 1366, height: size?.[1] ?? 768 } });
       test(`${name}, ${theme}`, async ({ dashboard: { page, open } }) => {
         await page.emulateMedia({ colorScheme: theme });

@@ -10,7 +10,7 @@ mod user;
 
 pub use accept::{Accepting, accept, target};
 pub use error::EditError;
-pub use manifest::Manifest;
+pub use manifest::{Manifest, remove_what_the_server_gives};
 pub use pause::set_paused;
 pub use retry::{failed, retry};
 pub use user::user_name;

@@ -47,12 +47,7 @@ impl Manifest {
         let name = document["metadata"]["name"].as_str().map(str::to_owned);
         let name = name.filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| invalid("it has no metadata.name that is a text".to_owned()))?;
-        if let Some(metadata) = document["metadata"].as_object_mut() {
-            metadata.retain(|field, _| !GIVEN.contains(&field.as_str()));
-        }
-        if let Some(fields) = document.as_object_mut() {
-            fields.remove("status");
-        }
+        remove_what_the_server_gives(&mut document);
         Ok(Self { document, name })
     }
 
@@ -86,6 +81,16 @@ impl Manifest {
             .await;
         applied.map_err(refused)?;
         Ok(before.is_none())
+    }
+}
+
+/// Takes out of an object what only the API server writes: it may be what `kubectl get -o yaml` has printed, and its version is old by then.
+pub fn remove_what_the_server_gives(document: &mut Value) {
+    if let Some(metadata) = document["metadata"].as_object_mut() {
+        metadata.retain(|field, _| !GIVEN.contains(&field.as_str()));
+    }
+    if let Some(fields) = document.as_object_mut() {
+        fields.remove("status");
     }
 }
 
