@@ -330,23 +330,36 @@ impl Facts {
         UpgradeLock::Held(lock::describe(holder))
     }
 
-    /// The version to which the cluster is being updated, if it is another one. It is from when it is asked for, unless the cluster refuses that.
-    pub fn other_update(&self, target: &Target) -> Option<&str> {
-        let newest = self.cluster.history.first();
-        let running = newest.filter(|newest| !newest.completed);
-        let running = running.map(|newest| newest.version.as_str());
-        let asked = self
-            .cluster
-            .asked
-            .as_ref()
-            .filter(|_| self.cluster.refusal.is_none());
-        let asked = asked.map(|asked| asked.version.as_str());
-        let is_new =
-            |version: &&str| !version.is_empty() && newest.is_none_or(|newest| newest.version != **version);
-        let others = running.into_iter().chain(asked.filter(is_new));
-        others
-            .into_iter()
-            .find(|version| target.version() != Some(*version))
+    /// The release to which the cluster is being updated, if it is another one, by version or image. It is from when it is asked for, unless the
+    /// cluster refuses that.
+    pub fn other_update(&self, target: &Target) -> Option<String> {
+        let cluster = &self.cluster;
+        let newest = cluster.history.first();
+        let running = newest
+            .filter(|newest| !newest.completed)
+            .map(|newest| ReleaseRef {
+                version: newest.version.clone(),
+                image: newest.image.clone(),
+            });
+        let is_new = |asked: &&ReleaseRef| newest.is_none_or(|newest| !newest.is(asked));
+        let asked = cluster.asked.as_ref().filter(|_| cluster.refusal.is_none());
+        let others = running.into_iter().chain(asked.filter(is_new).cloned());
+        let mut others =
+            others.filter(|release| !release.name().is_empty() && !self.is_target(release, target));
+        others.next().map(|release| release.name().to_owned())
+    }
+
+    /// Whether a release is what `target` asks for. That of an image alone is known where the cluster offers it.
+    fn is_target(&self, release: &ReleaseRef, target: &Target) -> bool {
+        let offered = self.cluster.all_offered();
+        let mut offered = offered.filter(|offered| offered.image == release.image);
+        let of_image = || offered.next().map(|offered| offered.version.as_str());
+        let version = Some(release.version.as_str()).filter(|version| !version.is_empty());
+        let is_its_version = target.version().is_some() && version.or_else(of_image) == target.version();
+        match target {
+            Target::Version { .. } => is_its_version,
+            Target::Image { image, .. } => *image == release.image || is_its_version,
+        }
     }
 
     /// What is asked for; `None` if neither an image nor a version with its channel is.

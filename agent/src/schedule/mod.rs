@@ -229,6 +229,7 @@ impl Engine {
             written: Arc::clone(written),
             sent: Mutex::default(),
             failing: Mutex::default(),
+            left_alone: Mutex::default(),
             kind: PhantomData,
         }
     }

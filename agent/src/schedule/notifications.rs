@@ -19,7 +19,7 @@ use drydock_schedule::job::notification as of_job;
 use drydock_schedule::notification::{
     NotificationPayload, close, is_pending, missing, note, receiver_name, words_digest,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
@@ -121,6 +121,9 @@ impl Notifies for UpgradeConfig {
     }
 }
 
+/// How long a receiver that has not taken a notification is left alone: a try lasts long where nobody answers, and other objects wait meanwhile.
+const LEFT_ALONE: SignedDuration = SignedDuration::from_mins(1);
+
 /// What an object has raised.
 fn raised_by<K: Notifies>(object: &K) -> &[UpgradeNotificationStatus] {
     object.in_status().map(Vec::as_slice).unwrap_or_default()
@@ -133,11 +136,15 @@ pub(super) struct Notifications<K> {
     pub written: Arc<Written>,
     pub sent: Mutex<BTreeSet<Sent>>,
     pub failing: Mutex<BTreeMap<Failing, String>>,
+    pub left_alone: Mutex<BTreeMap<Webhook, (Timestamp, String)>>,
     pub kind: std::marker::PhantomData<fn() -> K>,
 }
 
 /// A notification that a receiver has got while no status says so yet: UID of the object, id of the event, name of the receiver.
 type Sent = (String, String, String);
+
+/// A receiver, whichever object it is of: the namespace, and its webhook as the spec has it.
+type Webhook = (String, String);
 
 /// A receiver that does not take what an object raises: UID of the object, name of the receiver.
 type Failing = (String, String);
@@ -174,7 +181,7 @@ impl<K: Notifies> Reconcile for Notifications<K> {
                 if failing.contains(&receiver_name(receiver)) {
                     continue;
                 }
-                match self.deliver(object.as_ref(), notification, receiver).await {
+                match self.deliver(object.as_ref(), notification, receiver, now).await {
                     Ok(()) => note(notification, receiver, object.receivers(), now),
                     Err(error) => {
                         failing.insert(receiver_name(receiver));
@@ -201,6 +208,7 @@ impl<K: Notifies> Notifications<K> {
         object: &K,
         raised: &UpgradeNotificationStatus,
         receiver: &JobNotification,
+        now: Timestamp,
     ) -> Result<(), ReconcileError> {
         let uid = object.uid().unwrap_or_default();
         let sent = (uid, event_id(object, raised), receiver_name(receiver));
@@ -208,7 +216,13 @@ impl<K: Notifies> Notifications<K> {
             return Ok(());
         }
         let what = format!("{} of {} {}", raised.event, K::kind(&()), object.name_any());
-        let result = self.send(object, raised, receiver).await;
+        let result = if let Some(why) = self.last_failure(object, receiver, now) {
+            Err(why)
+        } else {
+            let result = self.send(object, raised, receiver).await;
+            self.remember(object, receiver, result.as_ref().err(), now);
+            result
+        };
         self.report(object, receiver, result.as_ref().err());
         result.map_err(|why| ReconcileError::Notification {
             what,
@@ -217,6 +231,21 @@ impl<K: Notifies> Notifications<K> {
         })?;
         self.sent().insert(sent);
         Ok(())
+    }
+
+    /// Why a receiver took nothing when it was tried a moment ago, for whichever object.
+    fn last_failure(&self, object: &K, receiver: &JobNotification, now: Timestamp) -> Option<String> {
+        let mut left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
+        left_alone.retain(|_, (since, _)| now.duration_since(*since) < LEFT_ALONE);
+        let (_, why) = left_alone.get(&webhook_of(object, receiver))?;
+        Some(why.clone())
+    }
+
+    fn remember(&self, object: &K, receiver: &JobNotification, why: Option<&String>, now: Timestamp) {
+        let mut left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = why {
+            left_alone.insert(webhook_of(object, receiver), (now, why.clone()));
+        }
     }
 
     /// Says that a receiver does not take what is sent, once for each reason.
@@ -304,6 +333,11 @@ impl<K: Notifies> Notifications<K> {
     fn sent(&self) -> MutexGuard<'_, BTreeSet<Sent>> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn webhook_of(object: &impl ResourceExt, receiver: &JobNotification) -> Webhook {
+    let namespace = object.namespace().unwrap_or_default();
+    (namespace, json!(receiver.webhook).to_string())
 }
 
 /// The address of a receiver, which nobody may overhear.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use drydock_api::openshift::MachineConfigPool;
-use drydock_schedule::job::pools;
+use drydock_schedule::job::pausing_job;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Context;
@@ -42,14 +42,14 @@ impl Reconcile for PoolMarks {
         now: Timestamp,
     ) -> Result<Option<Timestamp>, ReconcileError> {
         let pool = self.written.pools.newest(seen);
-        let Some(job) = pools::unpaused_of(&pool) else {
+        let Some(by) = pausing_job::unpaused_of(&pool) else {
             return Ok(None);
         };
-        let state = lock::state(&self.context, &self.seen, &self.written, &job, now).await;
+        let state = lock::state(&self.context, &self.seen, &self.written, &by.job, now).await;
         if state.is_err() {
             return Ok(now.checked_add(LOOK_AGAIN).ok());
         }
-        if let Some(write) = pools::take_off_mark(&pool, &state) {
+        if let Some(write) = pausing_job::take_off_mark(&pool, &state) {
             job_write::perform(&self.context.client, &self.written, &write, now).await?;
         }
         Ok(None)

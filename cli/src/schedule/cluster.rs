@@ -19,7 +19,7 @@ use drydock_runtime::pages::list_all;
 use drydock_schedule::config::Observed;
 use drydock_schedule::job::JobObservation;
 use drydock_schedule::job::lock::{HolderState, JobRef, ObservedHolder};
-use drydock_schedule::job::pools;
+use drydock_schedule::job::pausing_job::PausingJob;
 use drydock_schedule::version;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -133,8 +133,8 @@ impl ObservedCluster {
     }
 
     async fn read_pausing_jobs(&self, client: &Client) -> BTreeMap<JobRef, Fact<HolderState>> {
-        let marks = self.pools.iter().flatten().filter_map(pools::mark);
-        let jobs: BTreeSet<JobRef> = marks.filter_map(JobRef::parse).collect();
+        let marks = self.pools.iter().flatten().filter_map(PausingJob::of);
+        let jobs: BTreeSet<JobRef> = marks.map(|by| by.job).collect();
         let mut states = BTreeMap::new();
         for job in jobs {
             let state = self.read_state(client, &job).await;

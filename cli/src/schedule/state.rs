@@ -1,10 +1,10 @@
 //! The state of a cluster and of its UpgradeJobs, and what they would do: parts of the explanation.
 
-use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_api::openshift::MachineConfigPool;
 use drydock_api::schedule::{UpgradeConfig, UpgradeJob};
 use drydock_schedule::config::asked_by;
-use drydock_schedule::job::lock::{self, HolderState, JobRef, LockState};
+use drydock_schedule::job::lock::{self, HolderState, LockState};
+use drydock_schedule::job::pausing_job::{self, PausingJob};
 use drydock_schedule::job::simulation::{Outcome, Simulation, listed};
 use kube::ResourceExt;
 
@@ -42,19 +42,18 @@ fn lock(cluster: &ObservedCluster, job: Option<&UpgradeJob>) -> String {
 fn pool(cluster: &ObservedCluster, pool: &MachineConfigPool) -> String {
     let status = pool.status.clone().unwrap_or_default();
     let count = |count: Option<i64>| count.unwrap_or_default();
-    let paused = match pool
-        .annotations()
-        .get(UPGRADE_LOCK_ANNOTATION)
-        .filter(|mark| !mark.is_empty())
-    {
+    let state = PausingJob::of(pool).and_then(|by| {
+        let found = cluster.pausing_jobs.get(&by.job)?.as_ref().ok()?;
+        Some(by.state(found))
+    });
+    let paused = match pausing_job::mark(pool) {
         _ if pool.spec.paused != Some(true) => String::new(),
         Some(by) => {
-            let state = JobRef::parse(by).and_then(|by| cluster.pausing_jobs.get(&by));
             let what = match state {
-                Some(Ok(HolderState::Absent)) => {
+                Some(HolderState::Absent) => {
                     ", which does not exist any more: the next UpgradeJob unpauses it"
                 }
-                Some(Ok(HolderState::Present { has_ended: true, .. })) => ", which has failed: unpause it",
+                Some(HolderState::Present { has_ended: true, .. }) => ", which has failed: unpause it",
                 _ => "",
             };
             format!(", paused by UpgradeJob {by}{what}")

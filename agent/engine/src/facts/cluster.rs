@@ -54,15 +54,39 @@ pub struct ReleaseRef {
     pub image: String,
 }
 
+impl ReleaseRef {
+    /// What it is called: its version, or its image where that is all that is known.
+    pub fn name(&self) -> &str {
+        if self.version.is_empty() {
+            &self.image
+        } else {
+            &self.version
+        }
+    }
+}
+
 /// An entry of ClusterVersion's history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryEntry {
     /// The release.
     pub version: String,
+    /// Its image.
+    pub image: String,
     /// Whether it was applied completely.
     pub completed: bool,
     /// When it was begun.
     pub started: Option<Timestamp>,
+}
+
+impl HistoryEntry {
+    /// Whether the release is this one, as far as that is known of it. An image may have been mirrored: where the version is known, that counts.
+    pub fn is(&self, release: &ReleaseRef) -> bool {
+        if release.version.is_empty() {
+            release.image.is_empty() || release.image == self.image
+        } else {
+            release.version == self.version
+        }
+    }
 }
 
 /// The pool of the workers.
@@ -95,6 +119,11 @@ impl ObservedCluster {
 }
 
 impl Workers {
+    /// Whether nodes of it are being updated: some are left, and nothing is known that keeps them from it.
+    pub fn are_being_updated(&self) -> bool {
+        !self.are_updated() && self.paused.is_none() && self.degraded.is_none()
+    }
+
     /// Whether all of them are updated.
     pub fn are_updated(&self) -> bool {
         self.updated == self.machines
@@ -156,6 +185,7 @@ pub fn cluster(version: &ClusterVersion) -> ObservedCluster {
             .iter()
             .map(|entry| HistoryEntry {
                 version: text(&entry.version),
+                image: text(&entry.image),
                 completed: entry.is_completed(),
                 started: entry.started_time.as_ref().and_then(|time| time.parse().ok()),
             })

@@ -42,6 +42,7 @@ pub(crate) fn observation() -> Observation {
             asked: None,
             history: vec![HistoryEntry {
                 version: "4.14.9".to_owned(),
+                image: String::new(),
                 completed: true,
                 started: None,
             }],
@@ -84,6 +85,7 @@ pub(crate) fn commence(seen: &mut Observation) {
         0,
         HistoryEntry {
             version: "4.14.12".to_owned(),
+            image: String::new(),
             completed: false,
             started: Some(now),
         },

@@ -152,6 +152,7 @@ fn another_image_is_known_by_its_registry_and_another_channel_by_the_graph() {
 fn the_newest_completed_release_counts_not_one_that_was_only_begun() {
     let past = |version: &str, completed| HistoryEntry {
         version: version.to_owned(),
+        image: String::new(),
         completed,
         started: None,
     };

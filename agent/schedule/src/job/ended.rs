@@ -76,10 +76,12 @@ fn unpause(pass: &mut Pass<'_>) -> bool {
     let Some(pools) = read_pools(pass) else {
         return is_late;
     };
-    let own = pass.job_ref().to_string();
     let since = pass.ended_at();
     let mut is_settled = true;
-    for pool in pools.iter().filter(|pool| pools::mark(pool) == Some(&own)) {
+    for pool in pools {
+        if !pools::is_own(pass, pool) {
+            continue;
+        }
         is_settled = false;
         let occasion = pools::occasion(pool, JobReason::Completed.name(), since);
         let is_waiting = pools::is_paused(pool) && hooks::run(pass, &occasion) == HookProgress::Running;
@@ -231,8 +233,7 @@ fn report(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) {
 }
 
 fn kept(pass: &Pass<'_>, pools: &[MachineConfigPool]) -> Option<String> {
-    let own = pass.job_ref().to_string();
-    let is_kept = |pool: &&MachineConfigPool| pools::mark(pool) == Some(&own) && pools::is_paused(pool);
+    let is_kept = |pool: &&MachineConfigPool| pools::is_own(pass, pool) && pools::is_paused(pool);
     let names = pools::names(pools.iter().filter(is_kept));
     (!names.is_empty()).then(|| {
         format!("when the UpgradeJob failed, these stayed paused: {names}; unpause them, or the next UpgradeJob that delays them does")

@@ -180,6 +180,12 @@ pub fn free_if_stale(
     }
 }
 
+/// May this UpgradeJob take the lock, which it has not?
+pub(super) fn is_free(pass: &Pass<'_>, cluster: &ClusterVersion) -> bool {
+    let state = assess(cluster, &key(&pass.seen.job), &pass.seen.holder);
+    matches!(state, LockState::Free | LockState::Stale(_))
+}
+
 /// Goes on only with the lock.
 pub(super) fn hold(pass: &mut Pass<'_>, cluster: &ClusterVersion) -> Flow {
     let key = key(&pass.seen.job);

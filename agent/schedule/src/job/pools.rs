@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 
 use drydock_api::conditions::AnyCondition;
-use drydock_api::fact::{Fact, Unread};
-use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
+use drydock_api::fact::Unread;
 use drydock_api::openshift::MachineConfigPool;
 use drydock_api::schedule::HookEvent;
 use jiff::Timestamp;
@@ -15,8 +14,9 @@ use super::Need;
 use super::condition::{Failure, JobCondition, JobReason};
 use super::event::JobStep;
 use super::hooks::{self, HookProgress, Occasion};
-use super::lock::{HolderState, JobRef};
+use super::lock::{self, HolderState};
 use super::pass::{Flow, NEXT, Pass, STOP};
+use super::pausing_job::{PausingJob, mark};
 use super::write::{JobWrite, ObservedVersion, PoolMark};
 use crate::instants::just_after;
 
@@ -33,29 +33,6 @@ pub(super) fn is_outdated(pool: &MachineConfigPool) -> bool {
     let status = pool.status.as_ref();
     let count = |count: Option<i64>| count.unwrap_or_default();
     status.is_some_and(|status| count(status.machine_count) != count(status.updated_machine_count))
-}
-
-/// The UpgradeJob that has paused the pool, if one has.
-pub fn mark(pool: &MachineConfigPool) -> Option<&str> {
-    let mark = pool.annotations().get(UPGRADE_LOCK_ANNOTATION);
-    mark.map(String::as_str).filter(|mark| !mark.is_empty())
-}
-
-/// The UpgradeJob that has paused a pool which somebody has unpaused since.
-pub fn unpaused_of(pool: &MachineConfigPool) -> Option<JobRef> {
-    mark(pool).filter(|_| !is_paused(pool)).and_then(JobRef::parse)
-}
-
-/// The write that takes the mark off a pool which somebody has unpaused, once its UpgradeJob has ended or is gone: who pauses the pool after that is
-/// not the UpgradeJob. One that has not ended sees to it itself.
-pub fn take_off_mark(pool: &MachineConfigPool, by: &Fact<HolderState>) -> Option<JobWrite> {
-    unpaused_of(pool)?;
-    match by {
-        Ok(HolderState::Absent | HolderState::Present { has_ended: true, .. }) => {
-            Some(JobWrite::UnpausePool(ObservedVersion::of(pool)))
-        }
-        Ok(HolderState::Present { has_ended: false, .. }) | Err(_) => None,
-    }
 }
 
 /// Names of pools, for people.
@@ -147,28 +124,57 @@ pub(super) fn unpause_abandoned(pass: &mut Pass<'_>, pools: &[MachineConfigPool]
     NEXT
 }
 
+/// Waits for an UpgradeJob under way that has paused pools. It has lost the lock of the cluster, as somebody has taken that off, and gets it again; so does this one where it has paused some.
+pub(super) fn wait_for_pausing_job(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
+    if pools.iter().any(|pool| is_paused(pool) && is_own(pass, pool)) {
+        return NEXT;
+    }
+    for pool in pools.iter().filter(|pool| is_paused(pool)) {
+        let by = PausingJob::of(pool).filter(|by| by.job != pass.job_ref());
+        let Some(by) = by else {
+            continue;
+        };
+        match state(pass, &by) {
+            None => return STOP,
+            Some(HolderState::Present { has_ended: false, .. }) => {
+                let name = pool.name_any();
+                let message = format!(
+                    "waits for UpgradeJob {}, which has paused machine config pool {name}",
+                    by.job
+                );
+                return pass.wait_for(JobReason::UpgradeInProgress, &message);
+            }
+            Some(HolderState::Absent | HolderState::Present { .. }) => {}
+        }
+    }
+    NEXT
+}
+
 /// Has this UpgradeJob paused the pool?
-fn is_own(pass: &Pass<'_>, pool: &MachineConfigPool) -> bool {
-    mark(pool) == Some(&pass.job_ref().to_string())
+pub(super) fn is_own(pass: &Pass<'_>, pool: &MachineConfigPool) -> bool {
+    PausingJob::of(pool).is_some_and(|by| by.is(&lock::key(&pass.seen.job)))
 }
 
 /// Has this UpgradeJob paused the pool, or one that is gone?
 fn is_abandoned(pass: &mut Pass<'_>, pool: &MachineConfigPool) -> bool {
-    let Some(by) = mark(pool).and_then(JobRef::parse) else {
+    let Some(by) = PausingJob::of(pool) else {
         return false;
     };
-    if by == pass.job_ref() {
-        return true;
-    }
-    match pass.seen.pausing_jobs.get(&by) {
-        Some(Ok(state)) => *state == HolderState::Absent,
+    // A namesake with another UID is gone.
+    by.job == pass.job_ref() || state(pass, &by) == Some(HolderState::Absent)
+}
+
+/// What has become of another UpgradeJob that has paused a pool; none if that is not known.
+fn state(pass: &mut Pass<'_>, by: &PausingJob) -> Option<HolderState> {
+    match pass.seen.pausing_jobs.get(&by.job) {
+        Some(Ok(found)) => Some(by.state(found)),
         None | Some(Err(Unread::NotAsked)) => {
-            pass.need(Need::PausingJob(by));
-            false
+            pass.need(Need::PausingJob(by.job.clone()));
+            None
         }
         Some(Err(Unread::Failed(_))) => {
             pass.poll();
-            false
+            None
         }
     }
 }
@@ -188,7 +194,7 @@ fn expire(pass: &mut Pass<'_>, delayed: &[Delayed<'_>]) -> Flow {
 
 /// Pauses a pool, or takes it over from an UpgradeJob that is no longer there. Says whether it is paused.
 fn pause(pass: &mut Pass<'_>, pool: &MachineConfigPool) -> bool {
-    let own = pass.job_ref();
+    let own = lock::key(&pass.seen.job);
     let is_other = mark(pool).is_some() && !is_own(pass, pool);
     if !is_paused(pool) || is_other {
         pass.write(JobWrite::PausePool {
@@ -341,14 +347,18 @@ pub(super) fn finish(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
 }
 
 fn described(pass: &Pass<'_>, pools: &[&MachineConfigPool]) -> String {
-    let has_ended = |by: &str| {
-        let state = JobRef::parse(by).and_then(|by| pass.seen.pausing_jobs.get(&by));
-        matches!(state, Some(Ok(HolderState::Present { has_ended: true, .. })))
+    let has_ended = |pool: &MachineConfigPool| {
+        let by = PausingJob::of(pool)?;
+        let found = pass.seen.pausing_jobs.get(&by.job)?.as_ref().ok()?;
+        Some(matches!(
+            by.state(found),
+            HolderState::Present { has_ended: true, .. }
+        ))
     };
     let mut parts: Vec<String> = pools
         .iter()
         .map(|pool| match mark(pool) {
-            Some(by) if has_ended(by) => {
+            Some(by) if has_ended(pool) == Some(true) => {
                 format!(
                     "{} (by UpgradeJob {by}, which has failed: unpause it)",
                     pool.name_any()

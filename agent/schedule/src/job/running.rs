@@ -27,7 +27,7 @@ pub(super) fn advance(pass: &mut Pass<'_>) -> Flow {
     let seen = pass.seen;
     let cluster = pass.read(&seen.cluster_version, Need::ClusterVersion, "ClusterVersion")?;
     let pools = pass.read(&seen.pools, Need::Pools, "the machine config pools")?;
-    if lock::hold(pass, cluster).is_break() || wait_for_others(pass, cluster, pools).is_break() {
+    if hold_lock(pass, cluster, pools).is_break() || wait_for_others(pass, cluster, pools).is_break() {
         // Who has the lock may wait for just these pools.
         pools::unpause_abandoned(pass, pools)?;
         return STOP;
@@ -84,6 +84,14 @@ fn target(pass: &Pass<'_>, cluster: &ClusterVersion) -> Option<DesiredVersion> {
     let target = pass.settings.target.clone();
     let is_under_way = pass.since(JobCondition::UpgradeCompleted, FALSE).is_some();
     target.or_else(|| update::asked(cluster).filter(|_| is_under_way))
+}
+
+/// Goes on with the lock of the cluster. Whoever has paused pools and is under way gets it first.
+fn hold_lock(pass: &mut Pass<'_>, cluster: &ClusterVersion, pools: &[MachineConfigPool]) -> Flow {
+    if lock::is_free(pass, cluster) {
+        pools::wait_for_pausing_job(pass, pools)?;
+    }
+    lock::hold(pass, cluster)
 }
 
 /// An update that nobody holds the lock for is waited for, too: it would be abandoned half-way. Its nodes are part of it.

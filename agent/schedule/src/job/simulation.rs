@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use drydock_api::conditions::{self, Condition, FALSE, TRUE};
+use drydock_api::lock::LockKey;
 use drydock_api::names::{UPGRADE_LOCK_ANNOTATION, UPGRADE_LOCK_OWNER_ANNOTATION};
 use drydock_api::openshift::MachineConfigPool;
 use drydock_api::schedule::{DesiredVersion, HookStatus};
@@ -166,7 +167,7 @@ fn carry_out(seen: &mut JobObservation, decision: JobDecision, run: &mut BTreeSe
             JobWrite::SetDesiredUpdate { .. } => {}
             JobWrite::PausePool { pool, mark } => {
                 let mark = match mark {
-                    PoolMark::Delay(job) => Some(job.to_string()),
+                    PoolMark::Delay(key) => Some(key),
                     PoolMark::Failure(_) => None,
                 };
                 pause(seen, &pool, true, mark);
@@ -201,15 +202,17 @@ fn succeed(entry: &mut HookStatus, run: &mut BTreeSet<String>) {
     run.extend(entry.upgrade_job_hook.clone());
 }
 
-fn pause(seen: &mut JobObservation, pool: &ObservedVersion, paused: bool, mark: Option<String>) {
+fn pause(seen: &mut JobObservation, pool: &ObservedVersion, paused: bool, mark: Option<LockKey>) {
     let mut pools = seen.pools.iter_mut().flatten();
     let Some(found) = pools.find(|found: &&mut MachineConfigPool| found.name_any() == pool.name) else {
         return;
     };
     found.spec.paused = Some(paused);
     let annotations = found.annotations_mut();
-    match mark {
-        Some(mark) => annotations.insert(UPGRADE_LOCK_ANNOTATION.to_owned(), mark),
-        None => annotations.remove(UPGRADE_LOCK_ANNOTATION),
-    };
+    if let Some(mark) = mark {
+        annotations.insert(UPGRADE_LOCK_OWNER_ANNOTATION.to_owned(), mark.owner());
+        annotations.insert(UPGRADE_LOCK_ANNOTATION.to_owned(), mark.holder);
+    } else {
+        annotations.remove(UPGRADE_LOCK_ANNOTATION);
+    }
 }

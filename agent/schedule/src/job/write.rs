@@ -13,8 +13,6 @@ use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::{Map, Value, json};
 
-use super::lock::JobRef;
-
 /// An object as a decision has seen it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObservedVersion {
@@ -52,7 +50,7 @@ impl ObservedVersion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolMark {
     /// To be upgraded later, by this UpgradeJob.
-    Delay(JobRef),
+    Delay(LockKey),
     /// Because the UpgradeJob with this UID has failed. Nobody unpauses it but a person.
     Failure(String),
 }
@@ -186,16 +184,15 @@ impl JobWrite {
                 stale_fields,
             } => (cluster_version, Map::new(), desired(update, stale_fields)),
             Self::PausePool { pool, mark } => {
-                let annotations = match mark {
-                    PoolMark::Delay(job) => field(UPGRADE_LOCK_ANNOTATION, json!(job.to_string())),
-                    PoolMark::Failure(uid) => field(PAUSED_ON_FAILURE_ANNOTATION, json!(uid)),
+                let metadata = match mark {
+                    PoolMark::Delay(key) => lock(&json!(key.holder), &json!(key.owner())),
+                    PoolMark::Failure(uid) => {
+                        field("annotations", json!({ PAUSED_ON_FAILURE_ANNOTATION: uid }))
+                    }
                 };
-                (pool, field("annotations", annotations.into()), paused(true))
+                (pool, metadata, paused(true))
             }
-            Self::UnpausePool(pool) => {
-                let annotations = field(UPGRADE_LOCK_ANNOTATION, Value::Null);
-                (pool, field("annotations", annotations.into()), paused(false))
-            }
+            Self::UnpausePool(pool) => (pool, lock(&Value::Null, &Value::Null), paused(false)),
             Self::ClaimHook { hook, claim } => {
                 let status = field("claimedBy", json!(claim));
                 (hook, Map::new(), field("status", status.into()))

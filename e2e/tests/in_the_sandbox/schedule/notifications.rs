@@ -1,5 +1,8 @@
 //! Every step of a maintenance is notified, and one that is left out says why.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use k8s_openapi::api::core::v1::Secret;
 
 use super::upgrades::ended;
@@ -8,7 +11,10 @@ use crate::agent::notifications::Receiver;
 
 /// A cluster with a receiver of notifications, whose address is in a Secret.
 async fn with_receiver(receiver: &Receiver) -> Spoke {
-    let router = receiver.router();
+    with_router(receiver.router()).await
+}
+
+async fn with_router(router: axum::Router) -> Spoke {
     let spoke = Spoke::start(
         |_| {},
         move |outside| outside.with("hooks.example", router.clone()),
@@ -148,5 +154,29 @@ async fn a_receiver_that_cannot_be_reached_is_named_once_by_an_event() {
     create_job(client, "one", spec).await;
     assert_eq!(ended(client, "one").await.0, "Succeeded");
     assert_eq!(events(&spoke, "NotificationNotSent").await, 1);
+    spoke.fleet.shut_down().await.unwrap();
+}
+
+/// Each try lasts until its time is over, and the notifications of all others wait meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_receiver_that_never_answers_is_asked_once_a_minute_however_many_upgrades_it_has() {
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&tries);
+    let silent = move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        std::future::pending::<()>()
+    };
+    let router = axum::Router::new().route("/hook", axum::routing::post(silent));
+    let spoke = with_router(router).await;
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        let mut spec = job_at("2026-01-05T09:00:00Z");
+        spec["config"]["notifications"] = receivers();
+        create_job(&spoke.client, name, spec).await;
+    }
+    assert_eq!(ended(&spoke.client, "a").await.0, "Succeeded");
+    tries.store(0, Ordering::Relaxed);
+    tokio::time::sleep(10 * MINUTE).await;
+    let tries = tries.load(Ordering::Relaxed);
+    assert!((1..=11).contains(&tries), "{tries}");
     spoke.fleet.shut_down().await.unwrap();
 }

@@ -86,6 +86,7 @@ fn an_update_that_somebody_else_has_begun_is_waited_for() {
     let mut agent = agent();
     let begun = HistoryEntry {
         version: "4.14.11".to_owned(),
+        image: String::new(),
         completed: false,
         started: None,
     };
@@ -177,4 +178,54 @@ fn an_update_that_somebody_asks_for_meanwhile_is_waited_for_with_the_lock_too() 
         why.contains("waiting for the update of the cluster to 4.14.11"),
         "{why}"
     );
+}
+
+/// An image has no version until it has begun, and may have been mirrored: what is known of it counts.
+#[test]
+fn an_update_that_is_asked_for_by_image_alone_is_waited_for() {
+    let waits_for = |image: &str, offered: Option<&str>| {
+        let mut agent = agent();
+        let image = image.to_owned();
+        agent.cluster().history[0].image = "registry/release@sha256:running".to_owned();
+        agent.cluster().offered.extend(offered.map(|version| ReleaseRef {
+            version: version.to_owned(),
+            image: image.clone(),
+        }));
+        agent.cluster().asked = Some(ReleaseRef {
+            version: String::new(),
+            image,
+        });
+        agent.look();
+        let (commands, _) = agent.look();
+        commands.is_empty()
+    };
+    assert!(waits_for("registry/release@sha256:other", None));
+    assert!(waits_for("registry/release@sha256:other", Some("4.14.13")));
+    // The one that is asked for, and the one that runs.
+    assert!(!waits_for("registry/release@sha256:other", Some("4.14.12")));
+    assert!(!waits_for("registry/release@sha256:running", None));
+    assert!(!waits_for("", None));
+}
+
+#[test]
+fn the_nodes_of_an_update_before_are_waited_for() {
+    let mut agent = agent();
+    agent.workers(3, 1);
+    agent.look();
+    assert_eq!(agent.look().0, []);
+    let (_, why) = agent.says(ConditionType::StartedNotificationSent);
+    assert!(
+        why.contains("whose MachineConfigPool worker is being updated"),
+        "{why}"
+    );
+    // Nobody waits for a pool that is paused, or stuck.
+    let take = [Command::TakeLock(agent.seen.key.clone())];
+    let mut workers = |paused: Option<PausedBy>, degraded: Option<&str>| {
+        let pool = agent.seen.workers.as_mut().unwrap().as_mut().unwrap();
+        (pool.paused, pool.degraded) = (paused, degraded.map(str::to_owned));
+        agent.look().0
+    };
+    assert_eq!(workers(Some(PausedBy::SomebodyElse), None), take);
+    assert_eq!(workers(None, None), []);
+    assert_eq!(workers(None, Some("node a: no space left")), take);
 }

@@ -12,8 +12,9 @@ use kube::ResourceExt;
 use super::fixture::*;
 use super::world::World;
 use crate::job::lock::{HolderState, JobRef, ObservedHolder, free_if_stale};
+use crate::job::pausing_job::{self, PausingJob};
 use crate::job::write::WrittenKind;
-use crate::job::{JobDecision, Need, hooks, pools};
+use crate::job::{JobDecision, Need, hooks};
 
 pub const JOBS: [&str; 3] = ["one", "two", "noop"];
 pub const POOLS: [&str; 2] = ["master", "worker"];
@@ -43,6 +44,8 @@ pub enum Step {
     /// What a person does after a maintenance that failed: unpauses, deletes, pauses for reasons of his own, and tries again.
     CleanUp(usize, usize),
     OtherUpgrade(bool),
+    /// A person takes the lock off.
+    TakeOffLock,
     Refuse(WrittenKind),
     Unreadable(Need),
     Recover,
@@ -268,6 +271,7 @@ impl Play {
                 self.create_anew(JOBS[*job]);
             }
             Step::OtherUpgrade(on) => other_upgrade(world, *on),
+            Step::TakeOffLock => world.take_off_lock(),
             Step::Refuse(kind) => world.refused.push(*kind),
             Step::Unreadable(need) => world.unreadable.push(need.clone()),
             Step::Recover => {
@@ -289,8 +293,8 @@ impl Play {
     fn set_paused(&mut self, pool: &str, paused: bool) {
         let was_paused = self.world.pools[pool].spec.paused == Some(true);
         // An UpgradeJob that delays the pool would pause it again anyway.
-        let by = pools::mark(&self.world.pools[pool]).and_then(JobRef::parse);
-        let state = by.map(|job| HolderState::of(self.world.jobs.get(&job.name)));
+        let by = PausingJob::of(&self.world.pools[pool]);
+        let state = by.map(|by| by.state(&HolderState::of(self.world.jobs.get(&by.job.name))));
         let is_delayed = matches!(state, Some(HolderState::Present { has_ended: false, .. }));
         if paused && !was_paused && !is_delayed {
             self.by_person.insert(pool.to_owned());
@@ -304,11 +308,11 @@ impl Play {
     /// What the controller of marks does as soon as a pool is unpaused, or an UpgradeJob has ended or is gone.
     fn take_off_marks(&mut self) {
         for pool in self.world.pools.clone().values() {
-            let Some(job) = pools::unpaused_of(pool) else {
+            let Some(by) = pausing_job::unpaused_of(pool) else {
                 continue;
             };
-            let state = HolderState::of(self.world.jobs.get(&job.name));
-            if let Some(write) = pools::take_off_mark(pool, &Ok(state)) {
+            let state = HolderState::of(self.world.jobs.get(&by.job.name));
+            if let Some(write) = pausing_job::take_off_mark(pool, &Ok(state)) {
                 self.world.apply(&write);
             }
         }

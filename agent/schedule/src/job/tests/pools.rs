@@ -539,3 +539,48 @@ fn a_pool_that_the_waiting_upgrade_job_delays_too_is_unpaused_then() {
     world.settle("k");
     assert!(!is_paused(&world, "worker"));
 }
+
+/// It holds the pool's mark under its name, and is gone all the same: the one made anew would wait for `k`, and `k` for its pool.
+#[test]
+fn a_pool_of_a_namesake_that_was_made_anew_is_unpaused_by_the_next() {
+    let mut world = world(Some("4h"), None);
+    world.settle("j");
+    world.update();
+    let mut anew = world.jobs["j"].clone();
+    anew.metadata.uid = Some("anew".to_owned());
+    anew.status = None;
+    world.jobs.insert("j".to_owned(), anew);
+    world.jobs.insert("k".to_owned(), job("k"));
+    world.settle("k");
+    assert_eq!(world.lock(), Some("maintenance/k"));
+    world.settle("j");
+    world.settle("k");
+    assert!(!is_paused(&world, "worker"));
+    world.update_nodes();
+    world.settle("k");
+    assert_eq!(world.end("k").as_deref(), Some("Succeeded"));
+}
+
+/// A person takes the lock off in mid-run: the next UpgradeJob must not get in between, as each would wait for the other.
+#[test]
+fn who_has_paused_pools_gets_a_lost_lock_again_before_others() {
+    let mut world = world(Some("4h"), None);
+    world.settle("j");
+    world.update();
+    world.settle("j");
+    world.jobs.insert("k".to_owned(), job("k"));
+    world.take_off_lock();
+    world.settle("k");
+    assert_eq!(world.lock(), None);
+    assert_eq!(
+        world.condition("k", "Waiting").as_deref(),
+        Some("True/UpgradeInProgress")
+    );
+    let message = world.message("k", "Waiting");
+    assert!(
+        message.contains("waits for UpgradeJob maintenance/j, which has paused machine config pool worker"),
+        "{message}"
+    );
+    world.settle("j");
+    assert_eq!(world.lock(), Some("maintenance/j"));
+}

@@ -56,6 +56,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => job.clone().prop_map(Step::CreateAnew),
         2 => (job, 0..POOLS.len()).prop_map(|(job, pool)| Step::CleanUp(job, pool)),
         1 => any::<bool>().prop_map(Step::OtherUpgrade),
+        2 => Just(Step::TakeOffLock),
         1 => prop::sample::select(kinds).prop_map(Step::Refuse),
         1 => prop::sample::select(needs).prop_map(Step::Unreadable),
         5 => Just(Step::Recover),

@@ -364,6 +364,12 @@ impl World {
         self.cluster.metadata.annotations = Some(annotations);
     }
 
+    /// A person takes the lock off.
+    pub fn take_off_lock(&mut self) {
+        self.cluster.metadata.annotations = None;
+        self.touch_cluster();
+    }
+
     pub fn lock(&self) -> Option<&str> {
         let lock = self
             .cluster
