@@ -36,9 +36,9 @@ build: ## Build the programs: drydock-hub, drydock-agent, kubectl-drydock
 MUSL := $(shell uname -m)-unknown-linux-musl
 
 .PHONY: image
-image: ## Build the images of hub and agent without a daemon (needs musl-tools and buildah), and print their sizes
+image: ## Build the images of hub, agent and fleet page without a daemon (needs musl-tools and buildah), and print their sizes
 	@rustup target list --installed | grep -qx $(MUSL) || rustup target add $(MUSL)
-	@CC_$(subst -,_,$(MUSL))=musl-gcc $(CARGO) build --quiet --profile image --target $(MUSL) --package drydock-hub --package drydock-agent --bins
+	@CC_$(subst -,_,$(MUSL))=musl-gcc $(CARGO) build --quiet --profile image --target $(MUSL) --package drydock-hub --package drydock-agent --package drydock-cli --bins
 	@images/build target/$(MUSL)/image
 
 .PHONY: install
@@ -86,7 +86,7 @@ control-plane: ## Build kube-apiserver, kube-controller-manager and etcd, unless
 
 .PHONY: e2e
 e2e: control-plane ## Run the suites that need a real API server
-	$(CARGO) build --profile test --workspace --bin drydock-hub --bin drydock-agent
+	$(CARGO) build --profile test --workspace --bin drydock-hub --bin drydock-agent --bin kubectl-drydock
 	$(CARGO) test --workspace --features drydock-e2e/control-plane --test on_real_servers --test conformance
 
 .PHONY: conformance

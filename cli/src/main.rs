@@ -61,7 +61,12 @@ fn advise(error: anyhow::Error) -> anyhow::Error {
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    telemetry::start(LogFormat::Text, "off").context("starting logs")?;
+    // Who runs a command reads what it prints; who runs a server, its logs.
+    let (format, level) = match &arguments.command {
+        Command::DashboardServer(server) => (server.log_format, "info"),
+        _ => (LogFormat::Text, "off"),
+    };
+    telemetry::start(format, level).context("starting logs")?;
     // Simulated clusters live in virtual time; what is done to a real hub does not.
     let is_simulated = matches!(arguments.command, Command::Demo(_) | Command::Sandbox(_));
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -81,6 +86,10 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         }
         Command::Dashboard(arguments) => {
             runtime.block_on(dashboard::run(&arguments))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::DashboardServer(arguments) => {
+            runtime.block_on(dashboard::server::run(&arguments))?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Plan(arguments) => runtime.block_on(plan::run(&arguments)),

@@ -6,11 +6,11 @@ use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_edits::Accepting;
 use drydock_rollout::UpgradeKey;
-use http::StatusCode;
 use jiff::Timestamp;
-use kube::Api;
+use kube::{Api, Client};
 use serde::{Deserialize, Serialize};
 
+use crate::access::{Right, Viewer};
 use crate::body::Given;
 use crate::error::ApiError;
 use crate::server::Dashboard;
@@ -27,48 +27,32 @@ fn done(words: String) -> Json<Done> {
 
 type Answer = Result<Json<Done>, ApiError>;
 
-impl Dashboard {
-    /// Nothing is written where nothing may be.
-    fn allow_writes(&self) -> Result<(), ApiError> {
-        if self.settings().read_only {
-            return Err(ApiError::new(
-                StatusCode::FORBIDDEN,
-                "this page is read-only: it was started so",
-            ));
-        }
-        Ok(())
-    }
+/// The upgrade that a path names, as the API server has it now, and who changes it.
+struct Changed {
+    client: Client,
+    key: UpgradeKey,
+    upgrade: ManagedClustersUpgrade,
+}
 
-    /// The upgrade that a path names, if it is shown.
-    pub(crate) fn key(&self, namespace: &str, name: &str) -> Result<UpgradeKey, ApiError> {
-        let shown = self.settings().namespace.as_deref();
-        if shown.is_some_and(|shown| shown != namespace) {
-            return Err(no_upgrade(namespace, name));
-        }
-        Ok(UpgradeKey::new(namespace, name))
-    }
-
-    /// The upgrade as the API server has it now.
-    pub(crate) async fn upgrade(&self, key: &UpgradeKey) -> Result<ManagedClustersUpgrade, ApiError> {
-        let api: Api<ManagedClustersUpgrade> = Api::namespaced(self.client().clone(), &key.namespace);
+impl Changed {
+    /// Reads it as the user, who has to have the right to do what follows.
+    async fn by(
+        viewer: &Viewer,
+        right: Right,
+        (namespace, name): (String, String),
+    ) -> Result<Self, ApiError> {
+        let key = viewer.key(&namespace, &name)?;
+        let client = viewer.writer(right, &namespace).await?;
+        let api: Api<ManagedClustersUpgrade> = Api::namespaced(client.clone(), &key.namespace);
         let found = api.get_opt(&key.name).await;
         let found = found.map_err(|error| {
             ApiError::of_server(&format!("reading the ManagedClustersUpgrade {key}"), &error)
         })?;
-        found.ok_or_else(|| no_upgrade(&key.namespace, &key.name))
-    }
-
-    async fn set_paused(&self, (namespace, name): (String, String), paused: bool) -> Answer {
-        self.allow_writes()?;
-        let key = self.key(&namespace, &name)?;
-        let upgrade = self.upgrade(&key).await?;
-        let is_changed = drydock_edits::set_paused(self.client(), &upgrade, paused).await?;
-        Ok(done(match (is_changed, paused) {
-            (true, true) => format!("{key} is paused: no further cluster starts, running upgrades continue"),
-            (true, false) => format!("{key} continues"),
-            (false, true) => format!("{key} is paused already"),
-            (false, false) => format!("{key} is not paused"),
-        }))
+        Ok(Self {
+            upgrade: found.ok_or_else(|| no_upgrade(&key.namespace, &key.name))?,
+            client,
+            key,
+        })
     }
 }
 
@@ -78,14 +62,25 @@ pub(crate) fn no_upgrade(namespace: &str, name: &str) -> ApiError {
     ))
 }
 
+async fn set_paused(viewer: &Viewer, path: (String, String), paused: bool) -> Answer {
+    let Changed { client, key, upgrade } = Changed::by(viewer, Right::PATCH_UPGRADES, path).await?;
+    let is_changed = drydock_edits::set_paused(&client, &upgrade, paused).await?;
+    Ok(done(match (is_changed, paused) {
+        (true, true) => format!("{key} is paused: no further cluster starts, running upgrades continue"),
+        (true, false) => format!("{key} continues"),
+        (false, true) => format!("{key} is paused already"),
+        (false, false) => format!("{key} is not paused"),
+    }))
+}
+
 /// `POST /api/upgrades/NS/NAME/pause`
-pub(crate) async fn pause(State(dashboard): State<Dashboard>, Path(path): Path<(String, String)>) -> Answer {
-    dashboard.set_paused(path, true).await
+pub(crate) async fn pause(viewer: Viewer, Path(path): Path<(String, String)>) -> Answer {
+    set_paused(&viewer, path, true).await
 }
 
 /// `POST /api/upgrades/NS/NAME/resume`
-pub(crate) async fn resume(State(dashboard): State<Dashboard>, Path(path): Path<(String, String)>) -> Answer {
-    dashboard.set_paused(path, false).await
+pub(crate) async fn resume(viewer: Viewer, Path(path): Path<(String, String)>) -> Answer {
+    set_paused(&viewer, path, false).await
 }
 
 /// Which clusters start over: all, or one.
@@ -97,26 +92,18 @@ pub(crate) struct Retry {
 /// `POST /api/upgrades/NS/NAME/retry`
 pub(crate) async fn retry(
     State(dashboard): State<Dashboard>,
-    Path((namespace, name)): Path<(String, String)>,
+    viewer: Viewer,
+    Path(path): Path<(String, String)>,
     Given(asked): Given<Retry>,
 ) -> Answer {
-    dashboard.allow_writes()?;
-    let key = dashboard.key(&namespace, &name)?;
-    let upgrade = dashboard.upgrade(&key).await?;
+    let Changed { client, key, upgrade } = Changed::by(&viewer, Right::PATCH_UPGRADES, path).await?;
     let (_, clusters) = dashboard
         .live()
         .look(&key)
-        .ok_or_else(|| no_upgrade(&namespace, &name))?;
+        .ok_or_else(|| no_upgrade(&key.namespace, &key.name))?;
     let failed = drydock_edits::failed(&clusters);
     let now = dashboard.live().clock().now();
-    drydock_edits::retry(
-        dashboard.client(),
-        upgrade,
-        &failed,
-        asked.cluster.as_slice(),
-        now,
-    )
-    .await?;
+    drydock_edits::retry(&client, upgrade, &failed, asked.cluster.as_slice(), now).await?;
     Ok(done(match asked.cluster {
         Some(cluster) => format!("{key}: {cluster} starts over"),
         None if failed.len() == 1 => format!("{key}: 1 failed cluster starts over"),
@@ -136,11 +123,10 @@ pub(crate) struct Accept {
 /// `POST /api/upgrades/NS/NAME/accept`
 pub(crate) async fn accept(
     State(dashboard): State<Dashboard>,
-    Path((namespace, name)): Path<(String, String)>,
+    viewer: Viewer,
+    Path(path): Path<(String, String)>,
     Given(asked): Given<Accept>,
 ) -> Answer {
-    dashboard.allow_writes()?;
-    let key = dashboard.key(&namespace, &name)?;
     let reason = asked.reason.trim();
     if reason.is_empty() {
         return Err(ApiError::invalid(
@@ -153,13 +139,15 @@ pub(crate) async fn accept(
     if let Some(until) = until.filter(|until| *until <= now) {
         return Err(ApiError::invalid(format!("until {until} is over already")));
     }
-    let upgrade = dashboard.upgrade(&key).await?;
+    let Changed { client, key, upgrade } = Changed::by(&viewer, Right::CREATE_ACCEPTANCES, path).await?;
     let found = dashboard.live().read(|fleet, now| {
         fleet.look(&key, now)?;
         Some(fleet.pre_checks(&key, now))
     });
-    let found = found.flatten().ok_or_else(|| no_upgrade(&namespace, &name))?;
-    let who = &dashboard.settings().user;
+    let found = found
+        .flatten()
+        .ok_or_else(|| no_upgrade(&key.namespace, &key.name))?;
+    let who = &viewer.user;
     let findings = [asked.finding];
     let accepting = Accepting {
         findings: &findings,
@@ -170,7 +158,7 @@ pub(crate) async fn accept(
         until,
         who,
     };
-    let (risks, object) = drydock_edits::accept(dashboard.client(), &upgrade, &accepting, &found).await?;
+    let (risks, object) = drydock_edits::accept(&client, &upgrade, &accepting, &found).await?;
     let level = risks
         .iter()
         .find_map(|risk| risk.level.as_deref())
@@ -187,16 +175,16 @@ pub(crate) struct Apply {
 }
 
 /// `POST /api/apply`
-pub(crate) async fn apply(State(dashboard): State<Dashboard>, Given(asked): Given<Apply>) -> Answer {
-    dashboard.allow_writes()?;
+pub(crate) async fn apply(viewer: Viewer, Given(asked): Given<Apply>) -> Answer {
+    viewer.allow_writes()?;
     let manifest = drydock_edits::Manifest::parse(&asked.yaml)?;
     let namespace = manifest
         .namespace()
-        .or(dashboard.settings().namespace.as_deref())
-        .unwrap_or("default")
+        .unwrap_or(viewer.scope.default_namespace())
         .to_owned();
-    let key = dashboard.key(&namespace, manifest.name())?;
-    let is_new = manifest.apply(dashboard.client(), &namespace).await?;
+    let client = viewer.writer(Right::PATCH_UPGRADES, &namespace).await?;
+    let key = UpgradeKey::new(namespace.as_str(), manifest.name());
+    let is_new = manifest.apply(&client, &namespace).await?;
     let what = if is_new { "created" } else { "configured" };
     Ok(done(format!("{key} {what}")))
 }

@@ -9,6 +9,7 @@ use drydock_rollout::{ClusterName, ClusterPreChecks, UpgradeKey};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::access::{Scope, Viewer};
 use crate::error::ApiError;
 use crate::history::HistoryRow;
 use crate::rows::{keys, todo};
@@ -55,32 +56,32 @@ pub(crate) struct ClusterView {
 /// `GET /api/clusters/NAME`
 pub(crate) async fn cluster(
     State(dashboard): State<Dashboard>,
+    viewer: Viewer,
     Path(name): Path<ClusterName>,
 ) -> Result<Json<ClusterView>, ApiError> {
-    let namespace = dashboard.settings().namespace.as_deref();
     let seen = dashboard
         .live()
-        .read(|fleet, now| ClusterView::of(fleet, now, &name, namespace));
+        .read(|fleet, now| ClusterView::of(fleet, now, &name, &viewer.scope));
     let mut view = seen
         .flatten()
         .ok_or_else(|| ApiError::not_found(format!("the hub has no cluster {name}")))?;
     // Who may not read the records sees all else.
     view.history = dashboard
-        .history_rows(|cluster| cluster == name.as_str())
+        .history_rows(&viewer, |cluster| cluster == name.as_str())
         .await
         .unwrap_or_default();
     Ok(Json(view))
 }
 
 impl ClusterView {
-    fn of(fleet: &mut Fleet, now: Timestamp, name: &ClusterName, namespace: Option<&str>) -> Option<Self> {
+    fn of(fleet: &mut Fleet, now: Timestamp, name: &ClusterName, scope: &Scope) -> Option<Self> {
         let mut view = Self {
             name: name.to_string(),
             ..Self::default()
         };
         let mut is_known = false;
         if let Some(facts) = fleet.cluster(name) {
-            is_known = true;
+            is_known = scope.all_clusters;
             view.available = facts.available;
             view.version = facts
                 .version
@@ -92,7 +93,7 @@ impl ClusterView {
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .collect();
         }
-        for key in keys(fleet, namespace) {
+        for key in keys(fleet, scope) {
             let Some((_, clusters)) = fleet.look(&key, now) else {
                 continue;
             };

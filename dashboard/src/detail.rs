@@ -13,6 +13,7 @@ use kube::ResourceExt;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::access::Viewer;
 use crate::actions::no_upgrade;
 use crate::error::ApiError;
 use crate::related::{AcceptanceView, EventView, HaltPeriod, acceptances, events, halts};
@@ -104,9 +105,10 @@ pub(crate) struct UpgradeDetail {
 /// `GET /api/upgrades/NS/NAME`
 pub(crate) async fn detail(
     State(dashboard): State<Dashboard>,
+    viewer: Viewer,
     Path((namespace, name)): Path<(String, String)>,
 ) -> Result<Json<UpgradeDetail>, ApiError> {
-    let key = dashboard.key(&namespace, &name)?;
+    let key = viewer.key(&namespace, &name)?;
     let seen = dashboard.live().read(|fleet, now| {
         let object = fleet.object(&key)?;
         let (report, clusters) = fleet.look(&key, now)?;
@@ -115,10 +117,7 @@ pub(crate) async fn detail(
     });
     let (object, report, clusters, findings) = seen.flatten().ok_or_else(|| no_upgrade(&namespace, &name))?;
     // What is in no watch is read now. Who may not read it sees all else.
-    let (acceptances, events) = tokio::join!(
-        acceptances(dashboard.client(), &key),
-        events(dashboard.client(), &key)
-    );
+    let (acceptances, events) = tokio::join!(acceptances(&viewer, &key), events(&viewer, &key));
     let seen = Seen {
         object: &object,
         report: &report,

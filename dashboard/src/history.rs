@@ -12,6 +12,7 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde::Serialize;
 
+use crate::access::{Right, Viewer};
 use crate::error::ApiError;
 use crate::server::Dashboard;
 
@@ -66,8 +67,11 @@ pub(crate) struct History {
 }
 
 /// `GET /api/history`
-pub(crate) async fn history(State(dashboard): State<Dashboard>) -> Result<Json<History>, ApiError> {
-    let mut rows = dashboard.history_rows(|_| true).await?;
+pub(crate) async fn history(
+    State(dashboard): State<Dashboard>,
+    viewer: Viewer,
+) -> Result<Json<History>, ApiError> {
+    let mut rows = dashboard.history_rows(&viewer, |_| true).await?;
     let more = rows.len().saturating_sub(ROWS);
     rows.drain(..more);
     Ok(Json(History {
@@ -80,18 +84,33 @@ impl Dashboard {
     /// How attempts ended on the clusters that are asked for, in the order of their ends.
     pub(crate) async fn history_rows(
         &self,
+        viewer: &Viewer,
         is_asked: impl Fn(&str) -> bool,
     ) -> Result<Vec<HistoryRow>, ApiError> {
-        let client = self.client().clone();
-        let api: Api<ManagedClustersUpgradeRecord> = match &self.settings().namespace {
-            Some(namespace) => Api::namespaced(client, namespace),
-            None => Api::all(client),
-        };
-        let found = list_all(&api, ListParams::default().labels(UPGRADE_UID_LABEL)).await;
-        let found = found
-            .map_err(|error| ApiError::of_server("listing the ManagedClustersUpgradeRecords", &error))?;
-        Ok(rows(&found, is_asked))
+        let mut records = Vec::new();
+        match &viewer.scope.namespaces {
+            None => records = read(viewer, None).await?,
+            Some(namespaces) => {
+                for namespace in namespaces {
+                    records.extend(read(viewer, Some(namespace)).await?);
+                }
+            }
+        }
+        Ok(rows(&records, is_asked))
     }
+}
+
+async fn read(
+    viewer: &Viewer,
+    namespace: Option<&str>,
+) -> Result<Vec<ManagedClustersUpgradeRecord>, ApiError> {
+    let client = viewer.reader(Right::LIST_RECORDS, namespace).await?;
+    let api: Api<ManagedClustersUpgradeRecord> = match namespace {
+        Some(namespace) => Api::namespaced(client, namespace),
+        None => Api::all(client),
+    };
+    let found = list_all(&api, ListParams::default().labels(UPGRADE_UID_LABEL)).await;
+    found.map_err(|error| ApiError::of_server("listing the ManagedClustersUpgradeRecords", &error))
 }
 
 fn rows(records: &[ManagedClustersUpgradeRecord], is_asked: impl Fn(&str) -> bool) -> Vec<HistoryRow> {

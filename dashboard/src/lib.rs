@@ -2,6 +2,7 @@
 //! sends what changes; what a user does on the page is written with the rights of the client that the server was given. Nothing is
 //! decided here: rows are rendered from the report from which the hub renders the status, so the page and the plugin use the same words.
 
+mod access;
 mod actions;
 mod assets;
 mod body;
@@ -13,13 +14,12 @@ mod history;
 mod plan;
 mod related;
 mod rows;
-mod security;
 mod server;
 mod session;
 mod snapshot;
 mod stream;
 mod upgrade;
 
+pub use access::{Access, OwnAccess, Reviews, Token, TokenError};
 pub use plan::{BlockedView, CurvePoint, PlanError, PlannedUpgrade, Planner, StopView, WaitView};
-pub use security::{Token, TokenError};
 pub use server::{Dashboard, ServeError, Settings};

@@ -5,8 +5,10 @@ use axum::extract::{Path, State};
 use drydock_rollout::UpgradeKey;
 use futures::future::BoxFuture;
 use http::StatusCode;
+use kube::Client;
 use serde::{Deserialize, Serialize};
 
+use crate::access::Viewer;
 use crate::body::Given;
 use crate::error::ApiError;
 use crate::server::Dashboard;
@@ -93,18 +95,21 @@ pub struct PlannedUpgrade {
 
 /// Who forecasts upgrades.
 pub trait Planner: Send + Sync {
-    /// What is to be expected of an upgrade of the hub.
+    /// What is to be expected of an upgrade of the hub, which `client` reads.
     ///
     /// # Errors
     /// If the hub cannot be read, or there is nothing to forecast.
-    fn forecast(&self, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>>;
+    fn forecast(&self, client: Client, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>>;
 
-    /// What is to be expected of an upgrade as a text has it, and of the same upgrade as another text has it. Nothing is written.
+    /// What is to be expected of an upgrade as a text has it, and of the same upgrade as another text has it; what names no namespace is of
+    /// this one. Nothing is written.
     ///
     /// # Errors
     /// If the hub cannot be read, the API server would refuse one, or there is nothing to forecast.
     fn plan(
         &self,
+        client: Client,
+        namespace: &str,
         yaml: String,
         compare: Option<String>,
     ) -> BoxFuture<'_, Result<Vec<PlannedUpgrade>, PlanError>>;
@@ -126,10 +131,13 @@ impl Dashboard {
 /// `GET /api/upgrades/NS/NAME/forecast`
 pub(crate) async fn forecast(
     State(dashboard): State<Dashboard>,
+    viewer: Viewer,
     Path((namespace, name)): Path<(String, String)>,
 ) -> Result<Json<PlannedUpgrade>, ApiError> {
-    let key = dashboard.key(&namespace, &name)?;
-    Ok(Json(dashboard.planner()?.forecast(&key).await?))
+    let key = viewer.key(&namespace, &name)?;
+    let client = viewer.planner(|| Ok(vec![namespace])).await?;
+    let _place = dashboard.place_to_plan().await;
+    Ok(Json(dashboard.planner()?.forecast(client, &key).await?))
 }
 
 /// What is to be planned.
@@ -148,8 +156,21 @@ pub(crate) struct Plans {
 /// `POST /api/plan`
 pub(crate) async fn plan(
     State(dashboard): State<Dashboard>,
+    viewer: Viewer,
     Given(asked): Given<Asked>,
 ) -> Result<Json<Plans>, ApiError> {
-    let plans = dashboard.planner()?.plan(asked.yaml, asked.compare).await?;
+    let namespace = viewer.scope.default_namespace();
+    let namespace_of = |yaml: &String| {
+        let manifest = drydock_edits::Manifest::parse(yaml)?;
+        Ok(manifest.namespace().unwrap_or(namespace).to_owned())
+    };
+    let texts = [Some(&asked.yaml), asked.compare.as_ref()];
+    let namespaces = || texts.into_iter().flatten().map(namespace_of).collect();
+    let client = viewer.planner(namespaces).await?;
+    let _place = dashboard.place_to_plan().await;
+    let plans = dashboard
+        .planner()?
+        .plan(client, namespace, asked.yaml, asked.compare)
+        .await?;
     Ok(Json(Plans { plans }))
 }

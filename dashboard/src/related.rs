@@ -5,9 +5,11 @@ use drydock_rollout::{Halt, UpgradeKey};
 use drydock_runtime::pages::list_all;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
+use kube::Api;
 use kube::api::ListParams;
-use kube::{Api, Client};
 use serde::Serialize;
+
+use crate::access::{Right, Viewer};
 
 /// How many Events are shown, the newest.
 const EVENTS: usize = 200;
@@ -43,8 +45,12 @@ pub(crate) struct HaltPeriod {
 }
 
 /// What is accepted for the clusters of an upgrade; nothing for who may not read it.
-pub(crate) async fn acceptances(client: &Client, key: &UpgradeKey) -> Vec<AcceptanceView> {
-    let api: Api<UpgradeRiskAcceptance> = Api::namespaced(client.clone(), &key.namespace);
+pub(crate) async fn acceptances(viewer: &Viewer, key: &UpgradeKey) -> Vec<AcceptanceView> {
+    let client = viewer.reader(Right::LIST_ACCEPTANCES, Some(&key.namespace)).await;
+    let Ok(client) = client else {
+        return Vec::new();
+    };
+    let api: Api<UpgradeRiskAcceptance> = Api::namespaced(client, &key.namespace);
     let found = list_all(&api, ListParams::default()).await;
     let found = found.unwrap_or_else(|error| {
         tracing::debug!(%error, %key, "who has accepted what cannot be read");
@@ -70,8 +76,12 @@ fn acceptance(risk: AcceptedRisk) -> AcceptanceView {
 }
 
 /// What the hub has reported about an upgrade, the newest last; nothing for who may not read it.
-pub(crate) async fn events(client: &Client, key: &UpgradeKey) -> Vec<EventView> {
-    let api: Api<Event> = Api::namespaced(client.clone(), &key.namespace);
+pub(crate) async fn events(viewer: &Viewer, key: &UpgradeKey) -> Vec<EventView> {
+    let client = viewer.reader(Right::LIST_EVENTS, Some(&key.namespace)).await;
+    let Ok(client) = client else {
+        return Vec::new();
+    };
+    let api: Api<Event> = Api::namespaced(client, &key.namespace);
     let about = format!(
         "involvedObject.kind=ManagedClustersUpgrade,involvedObject.name={}",
         key.name

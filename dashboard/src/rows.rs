@@ -10,6 +10,7 @@ use drydock_rollout::{
 };
 use jiff::Timestamp;
 
+use crate::access::Scope;
 use crate::upgrade::UpgradeSummary;
 
 /// The longest message of a cluster, in bytes: clusters say what they want.
@@ -71,11 +72,11 @@ pub(crate) struct Seen<'a> {
 }
 
 impl View {
-    /// What is shown of a fleet now; only of the upgrades of one namespace, if one is given.
-    pub fn of(fleet: &mut Fleet, now: Timestamp, namespace: Option<&str>, words: &mut Words) -> Self {
+    /// What is shown of a fleet now to who may see this of it.
+    pub fn of(fleet: &mut Fleet, now: Timestamp, scope: &Scope, words: &mut Words) -> Self {
         let mut view = Self::default();
         let mut begun: BTreeMap<ClusterName, (u8, Option<Timestamp>)> = BTreeMap::new();
-        for key in keys(fleet, namespace) {
+        for key in keys(fleet, scope) {
             let looked = fleet.object(&key).zip(fleet.look(&key, now));
             let Some((object, (report, clusters))) = looked else {
                 continue;
@@ -98,13 +99,16 @@ impl View {
             view.upgrades
                 .insert(key.to_string(), UpgradeSummary::of(&key, &seen));
         }
-        view.add_facts(fleet, words);
+        view.add_facts(fleet, scope, words);
         view
     }
 
-    /// What the hub knows of each cluster, also of one that no upgrade concerns.
-    fn add_facts(&mut self, fleet: &Fleet, words: &mut Words) {
+    /// What the hub knows of each cluster, also of one that no upgrade concerns, where those are shown.
+    fn add_facts(&mut self, fleet: &Fleet, scope: &Scope, words: &mut Words) {
         for (name, facts) in fleet.clusters() {
+            if !scope.all_clusters && !self.rows.contains_key(name) {
+                continue;
+            }
             let labels = words.intern(&labels_of(facts));
             let version = facts
                 .version
@@ -122,9 +126,9 @@ impl View {
 }
 
 /// The upgrades that are shown.
-pub(crate) fn keys(fleet: &Fleet, namespace: Option<&str>) -> Vec<UpgradeKey> {
+pub(crate) fn keys(fleet: &Fleet, scope: &Scope) -> Vec<UpgradeKey> {
     let mut keys = fleet.upgrades();
-    keys.retain(|key| namespace.is_none_or(|namespace| *key.namespace == *namespace));
+    keys.retain(|key| scope.shows(&key.namespace));
     keys
 }
 

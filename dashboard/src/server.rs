@@ -14,14 +14,15 @@ use drydock_runtime::tasks::Tasks;
 use futures::{Stream, StreamExt, stream};
 use kube::Client;
 use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 
+use crate::access::{Access, Scope, authenticate, confine};
 use crate::error::ApiError;
-use crate::feed::Feed;
+use crate::feed::{Feed, Feeds};
 use crate::plan::Planner;
 use crate::rows::{View, Words};
-use crate::security::{Token, TokenError, authenticate, confine};
 use crate::{actions, assets, cluster, detail, history, plan, session, stream as events};
 
 /// The longest body of a request: a ManagedClustersUpgrade with its strategy fits in many times.
@@ -30,18 +31,12 @@ const LONGEST_BODY: usize = 1 << 20;
 /// How the page is served.
 #[derive(Clone)]
 pub struct Settings {
-    /// What a browser must know to be answered.
-    pub token: Token,
-    /// Who the API server takes the user for.
-    pub user: String,
+    /// Who is answered.
+    pub access: Access,
     /// Which hub this is, in words.
     pub place: String,
-    /// Nothing can be changed.
-    pub read_only: bool,
     /// The hub is simulated.
     pub sandbox: bool,
-    /// Only upgrades of this namespace are shown.
-    pub namespace: Option<String>,
     /// How many seconds of the hub's clock pass in a second.
     pub speed: u32,
     /// How often a connection on which nothing happens shows that it is one, by the hub's clock.
@@ -52,14 +47,11 @@ pub struct Settings {
 
 impl Settings {
     /// The settings for a hub whose clock goes as all do.
-    pub fn new(token: Token, user: String, place: String) -> Self {
+    pub fn new(access: Access, place: String) -> Self {
         Self {
-            token,
-            user,
+            access,
             place,
-            read_only: false,
             sandbox: false,
-            namespace: None,
             speed: 1,
             keep_alive: Duration::from_secs(15),
             planner: None,
@@ -80,37 +72,36 @@ struct Shared {
     live: LiveFleet,
     client: Client,
     settings: Settings,
-    feed: Feed,
+    feeds: Feeds,
     shutdown: CancellationToken,
     words: Mutex<Words>,
+    planning: Semaphore,
 }
 
 impl Dashboard {
-    /// Starts to follow a fleet as one of `tasks`. What users do is done by `client`.
-    ///
-    /// # Errors
-    /// If the system gives no random bytes.
+    /// Starts to follow a fleet as one of `tasks`. What the person does whose client this is, `client` does.
     pub fn start(
         live: LiveFleet,
         client: Client,
         settings: Settings,
         tasks: &mut Tasks,
         shutdown: CancellationToken,
-    ) -> Result<Self, TokenError> {
+    ) -> Self {
         let dashboard = Self(Arc::new(Shared {
             live,
             client,
             settings,
-            feed: Feed::new()?,
+            feeds: Feeds::default(),
             shutdown,
             words: Mutex::default(),
+            planning: Semaphore::new(1),
         }));
         let following = dashboard.clone();
         tasks.spawn("page", async move {
             following.follow().await;
             Ok::<_, Infallible>(())
         });
-        Ok(dashboard)
+        dashboard
     }
 
     /// Takes over what has changed, each time that something has. A page that nobody has opened costs nothing but the watches.
@@ -118,23 +109,22 @@ impl Dashboard {
         let until = self.shutdown().clone().cancelled_owned();
         let mut changes = std::pin::pin!(self.changes().take_until(until));
         while changes.next().await.is_some() {
-            if self.feed().has_view() {
-                self.look();
+            for (scope, feed) in self.feeds().viewed() {
+                self.look(&scope, &feed);
             }
         }
     }
 
     /// Takes over what is seen now, if everything has been seen.
-    fn look(&self) {
+    fn look(&self, scope: &Scope, feed: &Feed) {
         // Who looks later sees later things: looks follow one another.
         let mut words = self.0.words.lock().unwrap_or_else(PoisonError::into_inner);
-        let namespace = self.settings().namespace.as_deref();
         let seen = self.live().read(|fleet, now| {
-            let view = View::of(fleet, now, namespace, &mut words);
+            let view = View::of(fleet, now, scope, &mut words);
             (view, now)
         });
         if let Some((view, now)) = seen
-            && let Err(error) = self.feed().update(view, now)
+            && let Err(error) = feed.update(view, now)
         {
             tracing::error!(%error, "a change of the fleet cannot be written");
         }
@@ -142,10 +132,15 @@ impl Dashboard {
     }
 
     /// Somebody opens the page: from now on it is kept up to date.
-    pub(crate) fn open(&self) {
-        if !self.feed().has_view() {
-            self.look();
+    ///
+    /// # Errors
+    /// If too many pages with different rights are open.
+    pub(crate) fn open(&self, scope: &Scope) -> Result<Feed, ApiError> {
+        let feed = self.feeds().of(scope)?;
+        if !feed.has_view() {
+            self.look(scope, &feed);
         }
+        Ok(feed)
     }
 
     /// An item each time that something may look different: something was seen, or a window or a deadline has come.
@@ -172,8 +167,13 @@ impl Dashboard {
         &self.0.settings
     }
 
-    pub(crate) fn feed(&self) -> &Feed {
-        &self.0.feed
+    pub(crate) fn feeds(&self) -> &Feeds {
+        &self.0.feeds
+    }
+
+    /// A forecast reads and simulates the whole fleet: there is one at a time.
+    pub(crate) async fn place_to_plan(&self) -> Option<SemaphorePermit<'_>> {
+        self.0.planning.acquire().await.ok()
     }
 
     pub(crate) fn shutdown(&self) -> &CancellationToken {
@@ -182,7 +182,7 @@ impl Dashboard {
 
     /// How many browsers follow the fleet.
     pub fn viewers(&self) -> usize {
-        self.feed().viewers()
+        self.feeds().viewers()
     }
 
     /// The page and what it asks for.
@@ -202,17 +202,17 @@ impl Dashboard {
             .route("/plan", post(plan::plan))
             .route("/apply", post(actions::apply))
             .fallback(|| async { ApiError::not_found("there is nothing under this address").into_response() })
-            .layer(middleware::from_fn_with_state(
-                self.settings().token.clone(),
-                authenticate,
-            ))
+            .layer(middleware::from_fn_with_state(self.clone(), authenticate))
             .layer(DefaultBodyLimit::max(LONGEST_BODY))
             .with_state(self.clone());
         Router::new()
             .nest("/api", api)
             .fallback(get(assets::serve))
             .layer(CatchPanicLayer::new())
-            .layer(middleware::from_fn(confine))
+            .layer(middleware::from_fn_with_state(
+                self.settings().access.clone(),
+                confine,
+            ))
     }
 
     /// Serves the page until the shutdown that was given at the start.

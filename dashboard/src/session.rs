@@ -1,5 +1,7 @@
 //! Who looks, and at what.
 
+use std::collections::BTreeSet;
+
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -7,9 +9,13 @@ use http::{HeaderMap, HeaderValue, header};
 use jiff::SignedDuration;
 use serde::Serialize;
 
+use crate::access::Viewer;
 use crate::assets::accepts_gzip;
 use crate::error::ApiError;
 use crate::server::Dashboard;
+
+/// Where the docs are, to which reasons link.
+const DOCS: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs");
 
 /// Who looks, and at what.
 #[derive(Serialize)]
@@ -20,33 +26,40 @@ pub(crate) struct Session {
     r#where: String,
     sandbox: bool,
     speed: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<&'static str>,
+    docs: &'static str,
 }
 
 /// `GET /api/session`
-pub(crate) async fn session(State(dashboard): State<Dashboard>) -> Json<Session> {
+pub(crate) async fn session(State(dashboard): State<Dashboard>, viewer: Viewer) -> Json<Session> {
     let settings = dashboard.settings();
+    let sees_nothing = viewer.scope.namespaces.as_ref().is_some_and(BTreeSet::is_empty);
     Json(Session {
-        user: settings.user.clone(),
-        read_only: settings.read_only,
+        user: viewer.user,
+        read_only: viewer.read_only,
         r#where: settings.place.clone(),
         sandbox: settings.sandbox,
         speed: settings.speed,
+        notice: sees_nothing.then_some("You may list ManagedClustersUpgrades in no namespace that has one."),
+        docs: DOCS,
     })
 }
 
 /// `GET /api/snapshot`
 pub(crate) async fn snapshot(
     State(dashboard): State<Dashboard>,
+    viewer: Viewer,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    dashboard.open();
+    let feed = dashboard.open(&viewer.scope)?;
     let now = dashboard.live().clock().now();
     // Many who ask at the same moment, as after a cut, get the same bytes.
     let age = SignedDuration::try_from(dashboard.settings().keep_alive).unwrap_or_default() / 30;
-    let made = dashboard.feed().snapshot(now, age);
+    let made = feed.snapshot(now, age);
     let made = made.map_err(|error| ApiError::unavailable(error.to_string()))?;
     let Some(bytes) = made else {
-        return Err(not_ready(&dashboard));
+        return Err(dashboard.not_ready());
     };
     let json = HeaderValue::from_static("application/json");
     let is_compressed = accepts_gzip(&headers);
@@ -60,17 +73,19 @@ pub(crate) async fn snapshot(
     Ok(response)
 }
 
-/// What has not been seen yet; and why, where the API server refuses it.
-fn not_ready(dashboard: &Dashboard) -> ApiError {
-    let refusals = dashboard.live().refusals();
-    let waiting = dashboard.live().waiting_for();
-    let waiting = waiting.into_iter().map(|part| match refusals.get(part) {
-        Some(why) => format!("{part} ({why})"),
-        None => part.to_owned(),
-    });
-    let waiting: Vec<String> = waiting.collect();
-    ApiError::unavailable(format!(
-        "not all objects of the hub have been read yet: waiting for {}",
-        waiting.join(", ")
-    ))
+impl Dashboard {
+    /// What has not been seen yet; and why, where the API server refuses it.
+    pub(crate) fn not_ready(&self) -> ApiError {
+        let refusals = self.live().refusals();
+        let waiting = self.live().waiting_for();
+        let waiting = waiting.into_iter().map(|part| match refusals.get(part) {
+            Some(why) => format!("{part} ({why})"),
+            None => part.to_owned(),
+        });
+        let waiting: Vec<String> = waiting.collect();
+        ApiError::unavailable(format!(
+            "not all objects of the hub have been read yet: waiting for {}",
+            waiting.join(", ")
+        ))
+    }
 }

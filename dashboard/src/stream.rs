@@ -16,8 +16,9 @@ use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
+use crate::access::Viewer;
 use crate::error::ApiError;
-use crate::feed::{Feed, Since, Viewer, event};
+use crate::feed::{Feed, Follower, Since, event};
 use crate::server::Dashboard;
 
 /// How many may view at a time.
@@ -45,17 +46,21 @@ struct Viewing {
     revisions: watch::Receiver<u64>,
     alive: Interval,
     shutdown: CancellationToken,
-    _viewer: Viewer,
+    dashboard: Dashboard,
+    viewer: Viewer,
+    /// When it is asked again who it is, and what may be shown.
+    reviewing: Interval,
+    _follower: Follower,
 }
 
 /// `GET /api/changes`
 pub(crate) async fn changes(
     State(dashboard): State<Dashboard>,
+    viewer: Viewer,
     Query(from): Query<From>,
 ) -> Result<Response, ApiError> {
-    dashboard.open();
-    let feed = dashboard.feed();
-    if feed.viewers() >= MOST_VIEWERS {
+    let feed = dashboard.open(&viewer.scope)?;
+    if dashboard.viewers() >= MOST_VIEWERS {
         return Err(ApiError::unavailable(format!(
             "{MOST_VIEWERS} pages are open already: close one"
         )));
@@ -68,8 +73,11 @@ pub(crate) async fn changes(
         alive: alive(dashboard.settings().keep_alive),
         clock: dashboard.live().clock().clone(),
         shutdown: dashboard.shutdown().clone(),
-        _viewer: feed.enter(),
-        feed: feed.clone(),
+        _follower: feed.enter(),
+        feed,
+        reviewing: alive(Duration::from_mins(1)),
+        viewer,
+        dashboard,
     };
     let mut response = Response::new(Body::from_stream(viewing.events()));
     *response.status_mut() = StatusCode::OK;
@@ -116,8 +124,15 @@ impl Viewing {
                 () = self.shutdown.cancelled() => return None,
                 changed = self.revisions.changed() => changed.ok()?,
                 _ = self.alive.tick() => return self.sign_of_life(),
+                _ = self.reviewing.tick() => self.is_still_known().await.then_some(())?,
             }
         }
+    }
+
+    /// Whether the same may be shown as before. Who may see something else, or is not known any more, asks anew, and hears why.
+    async fn is_still_known(&self) -> bool {
+        let now = self.dashboard.viewer(self.viewer.credentials.clone()).await;
+        now.is_ok_and(|now| now.scope == self.viewer.scope)
     }
 
     /// Says that the server is there, and what time it is.

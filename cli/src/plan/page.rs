@@ -24,29 +24,23 @@ const POINTS: i64 = 60;
 
 /// Forecasts for the page, as `plan` does for a terminal.
 pub struct PagePlanner {
-    client: Client,
-    namespace: String,
     clock: Clock,
 }
 
 impl PagePlanner {
-    /// Of this hub; what names no namespace is of this one.
-    pub fn new(client: Client, namespace: String, clock: Clock) -> Self {
-        Self {
-            client,
-            namespace,
-            clock,
-        }
+    /// By the clock of the hub.
+    pub fn new(clock: Clock) -> Self {
+        Self { clock }
     }
 
-    fn hub(&self, namespace: &str) -> Hub {
-        Hub::new(self.client.clone(), namespace.to_owned(), self.clock.clone())
+    fn hub(&self, client: Client, namespace: &str) -> Hub {
+        Hub::new(client, namespace.to_owned(), self.clock.clone())
     }
 }
 
 impl Planner for PagePlanner {
-    fn forecast(&self, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>> {
-        let (hub, name) = (self.hub(&key.namespace), key.name.to_string());
+    fn forecast(&self, client: Client, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>> {
+        let (hub, name) = (self.hub(client, &key.namespace), key.name.to_string());
         let forecast = async move {
             let fleet = upgrades::fleet::read(&hub).await?;
             let subject = subject::of_hub(&hub, &name).await?;
@@ -60,10 +54,12 @@ impl Planner for PagePlanner {
 
     fn plan(
         &self,
+        client: Client,
+        namespace: &str,
         yaml: String,
         compare: Option<String>,
     ) -> BoxFuture<'_, Result<Vec<PlannedUpgrade>, PlanError>> {
-        let hub = self.hub(&self.namespace);
+        let hub = self.hub(client, namespace);
         let plan = async move {
             let fleet = upgrades::fleet::read(&hub).await?;
             let mut subjects = vec![subject::of_text(&hub, &yaml, None).await?];

@@ -1,5 +1,6 @@
 //! The view as it is now, with a revision that grows with each change, and the newest changes as they are sent.
 
+mod feeds;
 #[cfg(test)]
 mod tests;
 
@@ -12,9 +13,11 @@ use jiff::{SignedDuration, Timestamp};
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::sync::watch;
 
+use crate::access::TokenError;
 use crate::rows::View;
-use crate::security::TokenError;
 use crate::snapshot::{Change, SnapshotBytes};
+
+pub(crate) use feeds::Feeds;
 
 /// How many bytes of changes are kept for viewers that are behind or come back.
 const LOG_BYTES: usize = 4 << 20;
@@ -144,9 +147,9 @@ impl Feed {
     }
 
     /// Somebody views, until what is returned is dropped.
-    pub fn enter(&self) -> Viewer {
+    pub fn enter(&self) -> Follower {
         self.viewers.fetch_add(1, Ordering::Relaxed);
-        Viewer(Arc::clone(&self.viewers))
+        Follower(Arc::clone(&self.viewers))
     }
 
     /// How many view.
@@ -169,9 +172,9 @@ impl State {
 }
 
 /// Somebody who views.
-pub(crate) struct Viewer(Arc<AtomicUsize>);
+pub(crate) struct Follower(Arc<AtomicUsize>);
 
-impl Drop for Viewer {
+impl Drop for Follower {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

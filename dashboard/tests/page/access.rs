@@ -1,12 +1,16 @@
 //! Who is answered, and what each answer asks of the browser.
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
 use drydock_dashboard::Settings;
 use drydock_sandbox::test_env::TestEnvSettings;
 use http::{Method, StatusCode, header};
 use http_body_util::BodyExt;
-use serde_json::json;
+use kube_sandbox::server::{FaultAction, RequestInfo};
+use serde_json::{Value, json};
 
-use crate::fixture::{Page, json_of, path};
+use crate::fixture::{Page, json_of, own, path};
 
 /// Each address of the server.
 const ADDRESSES: [(Method, &str); 14] = [
@@ -55,8 +59,9 @@ async fn nobody_is_answered_without_the_token() {
     }
     let (status, session) = page.get("/api/session").await;
     assert_eq!(status, StatusCode::OK);
-    let expected = json!({"user": "ann", "readOnly": false, "where": "a test", "sandbox": false, "speed": 1});
+    let expected = json!({"user": "ann", "readOnly": false, "where": "a test", "sandbox": false, "speed": 1, "docs": session["docs"]});
     assert_eq!(session, expected);
+    assert!(session["docs"].as_str().unwrap().starts_with("https://"));
     page.end().await;
 }
 
@@ -150,10 +155,7 @@ async fn what_is_no_request_is_answered_in_words() {
 
 #[tokio::test(start_paused = true)]
 async fn a_page_that_is_read_only_or_of_one_namespace_does_no_more() {
-    let read_only = |settings: Settings| Settings {
-        read_only: true,
-        ..settings
-    };
+    let read_only = |settings: Settings| own(settings, |own| own.read_only = true);
     let page = Page::with(TestEnvSettings::demo(1, 7), read_only).await;
     page.upgrade(&["dev1"]).await;
     for action in ["/pause", "/resume", "/retry", "/accept"] {
@@ -167,10 +169,7 @@ async fn a_page_that_is_read_only_or_of_one_namespace_does_no_more() {
     assert_eq!(page.upgrades().get("spring").await.unwrap().spec.paused, None);
     page.end().await;
 
-    let of_one = |settings: Settings| Settings {
-        namespace: Some("platform".to_owned()),
-        ..settings
-    };
+    let of_one = |settings: Settings| own(settings, |own| own.namespace = Some("platform".to_owned()));
     let page = Page::with(TestEnvSettings::demo(1, 7), of_one).await;
     let upgrade = serde_json::from_value(crate::fixture::manifest(&["dev1"])).unwrap();
     page.upgrades()
@@ -186,5 +185,59 @@ async fn a_page_that_is_read_only_or_of_one_namespace_does_no_more() {
         page.post(&path("/pause"), json!({})).await.0,
         StatusCode::NOT_FOUND
     );
+    page.end().await;
+}
+
+/// `group resource verb`, of the roles of `manifests/dashboard`.
+fn granted() -> BTreeSet<String> {
+    let text = include_str!("../../../manifests/dashboard/rbac.yaml");
+    let objects: Vec<Value> = serde_saphyr::from_multiple(text).unwrap();
+    let texts = |list: &Value| -> Vec<String> {
+        let list = list.as_array().unwrap().iter();
+        list.map(|text| text.as_str().unwrap().to_owned()).collect()
+    };
+    let mut rights = BTreeSet::new();
+    let rules = objects.iter().filter_map(|object| object["rules"].as_array());
+    for rule in rules.flatten() {
+        for group in texts(&rule["apiGroups"]) {
+            for resource in texts(&rule["resources"]) {
+                let verbs = texts(&rule["verbs"]).into_iter();
+                rights.extend(verbs.map(|verb| format!("{group} {resource} {verb}")));
+            }
+        }
+    }
+    rights
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rights_of_the_manifest_are_those_that_the_page_uses() {
+    let page = Page::of(1).await;
+    let used = Arc::new(Mutex::new(BTreeSet::new()));
+    let seen = Arc::clone(&used);
+    let server = page.fleet.hub_server().unwrap();
+    server.set_fault_hook(Some(Arc::new(move |asked: &RequestInfo<'_>| {
+        if ["page", "kubectl-drydock"].contains(&asked.identity.name())
+            && let Some(kind) = asked.kind
+        {
+            let verb = format!("{:?}", asked.verb).to_lowercase();
+            let right = format!("{} {} {verb}", kind.group, kind.plural);
+            seen.lock().unwrap().insert(right);
+        }
+        FaultAction::Pass
+    })));
+    // What was watched before is watched again, so that it is seen.
+    server.compact();
+    server.cut_watches(|_, _| true);
+    page.upgrade(&["dev1"]).await;
+    assert_eq!(page.get(&path("")).await.0, StatusCode::OK);
+    assert_eq!(page.get("/api/history").await.0, StatusCode::OK);
+    tokio::time::sleep(std::time::Duration::from_mins(10)).await;
+    let mut used = used.lock().unwrap().clone();
+    // Who forecasts reads the upgrade and lists what is watched; who users are, and what they may, is asked on a real API server (e2e, on_real_servers).
+    used.insert("cluster.open-cluster-management.io managedclustersupgrades get".to_owned());
+    used.insert("cluster.open-cluster-management.io placements list".to_owned());
+    used.insert("authentication.k8s.io tokenreviews create".to_owned());
+    used.insert("authorization.k8s.io subjectaccessreviews create".to_owned());
+    assert_eq!(used, granted());
     page.end().await;
 }

@@ -11,7 +11,7 @@ use drydock_sandbox::test_env::TestEnvSettings;
 use futures::future::BoxFuture;
 use http::StatusCode;
 use kube::api::ListParams;
-use kube::{Api, ResourceExt};
+use kube::{Api, Client, ResourceExt};
 use kube_sandbox::server::{FaultAction, RequestInfo, Status, Verb};
 use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
@@ -236,13 +236,15 @@ async fn who_has_nobody_to_forecast_says_so() {
 struct Refusing;
 
 impl Planner for Refusing {
-    fn forecast(&self, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>> {
+    fn forecast(&self, _: Client, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>> {
         let asked = key.to_string();
         Box::pin(async { Err(PlanError(asked)) })
     }
 
     fn plan(
         &self,
+        _: Client,
+        _: &str,
         yaml: String,
         compare: Option<String>,
     ) -> BoxFuture<'_, Result<Vec<PlannedUpgrade>, PlanError>> {

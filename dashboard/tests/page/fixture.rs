@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, BodyDataStream};
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_dashboard::{Dashboard, Settings, Token};
+use drydock_dashboard::{Access, Dashboard, OwnAccess, Settings, Token};
 use drydock_hub::Pace;
 use drydock_sandbox::local_fleet::{LocalFleet, LocalFleetSettings};
 use drydock_sandbox::test_env::TestEnvSettings;
@@ -55,9 +55,9 @@ impl Page {
         let client = fleet.client("page").unwrap();
         let token = Token::random().unwrap();
         let known = token.as_str().to_owned();
-        let settings = change(Settings::new(token, "ann".to_owned(), "a test".to_owned()));
+        let settings = change(settings(OwnAccess::new(token, "ann".to_owned())));
         let (tasks, stop) = fleet.tasks();
-        let dashboard = Dashboard::start(live, client, settings, tasks, stop).unwrap();
+        let dashboard = Dashboard::start(live, client, settings, tasks, stop);
         Self {
             fleet,
             router: dashboard.router(),
@@ -130,6 +130,23 @@ impl Page {
     pub async fn end(self) {
         drop(self.router);
         self.fleet.shut_down().await.unwrap();
+    }
+}
+
+/// The page of one person.
+pub fn settings(own: OwnAccess) -> Settings {
+    Settings::new(Access::Own(own), "a test".to_owned())
+}
+
+/// Changes what the person may see and do.
+pub fn own(settings: Settings, change: impl FnOnce(&mut OwnAccess)) -> Settings {
+    let Access::Own(mut own) = settings.access.clone() else {
+        panic!("the page of a test is of one person");
+    };
+    change(&mut own);
+    Settings {
+        access: Access::Own(own),
+        ..settings
     }
 }
 

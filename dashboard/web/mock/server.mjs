@@ -46,7 +46,10 @@ async function serve(state, request, response) {
   if (!path.startsWith('/api/')) return file(path, request, response);
   state.asked.push(`${request.method} ${path}`);
   if (state.refusing) return request.socket.destroy();
-  if (request.headers.authorization !== `Bearer ${state.token}`) return json(response, 401, { error: 'the token is not valid, or not any more' });
+  if (request.headers.authorization !== `Bearer ${state.token}`) {
+    response.setHeader('WWW-Authenticate', state.hub ? 'Bearer realm="hub"' : 'Bearer');
+    return json(response, 401, { error: 'the token is not valid, or not any more' });
+  }
   if (state.forbidden && path.startsWith(state.forbidden)) return json(response, 403, { error: `you may not read ManagedClustersUpgrades in namespace "secret"` });
   return api(state, request, url, response);
 }
@@ -160,6 +163,9 @@ function misuse(state, what, post, response) {
     case 'expire':
       state.token = 'another';
       cut();
+      break;
+    case 'hub':
+      state.hub = true;
       break;
     case 'forbid':
       state.forbidden = post.path ?? '/api/snapshot';

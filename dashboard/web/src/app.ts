@@ -23,7 +23,7 @@ export class App {
       (state) => this.setConnection(state),
       (now) => this.clock.observe(now),
     );
-    whenTokenExpires(() => this.expire());
+    whenTokenExpires((signIn) => this.expire(signIn));
   }
 
   start(): void {
@@ -68,9 +68,9 @@ export class App {
   }
 
   /** Any request may be the first to learn that the token has expired. */
-  private expire(): void {
+  private expire(signIn: boolean): void {
     this.link.close();
-    this.connection = { is: 'refused', status: 401, why: 'the token has expired' };
+    this.connection = { is: 'refused', status: 401, why: 'the token has expired', signIn };
     this.tell();
   }
 

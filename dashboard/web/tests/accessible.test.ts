@@ -37,6 +37,13 @@ test('an expired token and a lost connection have no violations', async ({ dashb
   expect(await violations(page)).toEqual([]);
 });
 
+test('the sign-in has no violations', async ({ dashboard: { page, misuse, server } }) => {
+  await misuse('hub');
+  await page.goto(server.url);
+  await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible();
+  expect(await violations(page)).toEqual([]);
+});
+
 test.describe('on a narrow screen', () => {
   test.use({ viewport: { width: 360, height: 740 } });
   test('nothing is wider than the screen', async ({ dashboard: { page, open } }) => {

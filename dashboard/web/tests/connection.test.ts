@@ -47,6 +47,18 @@ test('a page without a token says what to run', async ({ dashboard: { page, serv
   await expect(page.getByText('kubectl drydock dashboard')).toBeVisible();
 });
 
+test('the page of a hub asks for a token of its user', async ({ dashboard: { page, misuse, server } }) => {
+  await misuse('hub');
+  await page.goto(server.url);
+  await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible();
+  await page.getByLabel('Token').fill('wrong');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('alert')).toContainText('does not know this token');
+  await page.getByLabel('Token').fill('mock');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByText('live', { exact: true })).toBeVisible();
+});
+
 test('what is forbidden is named', async ({ dashboard: { page, misuse, server } }) => {
   await misuse('forbid', { path: '/api/snapshot' });
   await page.goto(`${server.url}#token=mock`);

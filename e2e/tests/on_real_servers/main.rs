@@ -11,6 +11,7 @@ mod agent_alerts;
 mod agent_monitoring;
 mod agent_proxy;
 mod control_plane_launcher;
+mod dashboard;
 mod drains;
 mod executors;
 mod fuzz;

@@ -13,10 +13,10 @@ export class ApiError extends Error {
   }
 }
 
-/** What listens for an expired token: it concerns the whole page, whoever asked. */
-let onExpired: () => void = () => {};
+/** What listens for an expired token: it concerns the whole page, whoever asked. `signIn` says that a token of a user of the hub is asked for. */
+let onExpired: (signIn: boolean) => void = () => {};
 
-export function whenTokenExpires(listener: () => void): void {
+export function whenTokenExpires(listener: (signIn: boolean) => void): void {
   onExpired = listener;
 }
 
@@ -35,7 +35,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   if (response.ok) return response;
   // A proxy that wants the user to sign in again sends them elsewhere.
   const status = response.type === 'opaqueredirect' ? 401 : response.status;
-  if (status === 401) onExpired();
+  if (status === 401) onExpired(response.headers.get('WWW-Authenticate')?.includes('realm="hub"') ?? false);
   throw new ApiError(status, await words(response, status));
 }
 

@@ -12,6 +12,11 @@ export function takeToken(): void {
   history.replaceState(null, '', location.pathname + location.search);
 }
 
+/** A user has typed a token. */
+export function keepToken(token: string): void {
+  sessionStorage.setItem(KEY, token);
+}
+
 export function token(): string | null {
   return sessionStorage.getItem(KEY);
 }

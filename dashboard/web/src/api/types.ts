@@ -7,6 +7,8 @@ export interface Session {
   sandbox: boolean;
   /** Seconds of the hub that pass in one of ours: more than 1 in a sandbox. */
   speed?: number;
+  /** What else the user should know, in a sentence. */
+  notice?: string;
   /** Where the docs are published; without it there are no links to them. */
   docs?: string;
 }

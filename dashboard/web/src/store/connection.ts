@@ -12,7 +12,7 @@ export type ConnectionState =
   /** Nothing comes at present; `since` is when the last of it came (of the browser's clock, in milliseconds). */
   | { is: 'cut'; since: number; why: string }
   /** The server refuses for good: the token has expired, or the user may not see this. */
-  | { is: 'refused'; status: number; why: string };
+  | { is: 'refused'; status: number; why: string; /** A token of a user of the hub is asked for. */ signIn?: boolean };
 
 export interface Transport {
   snapshot(signal: AbortSignal): Promise<Snapshot>;

@@ -1,6 +1,7 @@
 // Whether what is shown is current. Nobody must take an old picture for the present.
 
 import { useEffect, useState } from 'preact/hooks';
+import { keepToken, token } from '../api/token';
 import { duration } from '../words/time';
 import { Alert, Button } from './parts';
 import { useStatus, useTick } from './use-app';
@@ -28,6 +29,13 @@ export function Banner() {
       </div>
     );
   }
+  if (connection.is === 'live' && app.session?.notice) {
+    return (
+      <div class="banner">
+        <Alert kind="info" title={app.session.notice} />
+      </div>
+    );
+  }
   if (connection.is !== 'cut' || !late) return null;
   const empty = app.fleet.revision === undefined;
   return (
@@ -45,7 +53,8 @@ function Age({ since }: { since: number }) {
   return <span aria-live="off">{duration((Date.now() - since) / 1000)}</span>;
 }
 
-export function TokenExpired() {
+export function TokenExpired({ signIn }: { signIn: boolean }) {
+  if (signIn) return <SignIn />;
   return (
     <main class="expired">
       <h1>The token has expired</h1>
@@ -53,7 +62,38 @@ export function TokenExpired() {
       <pre>
         <code>kubectl drydock dashboard</code>
       </pre>
-      <p>In the hub cluster, sign in again.</p>
+    </main>
+  );
+}
+
+/** A page that serves all users of a hub, without a proxy that signs them in. */
+function SignIn() {
+  const [given, set] = useState('');
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (given.trim() === '') return;
+    keepToken(given.trim());
+    location.reload();
+  };
+  return (
+    <main class="expired">
+      <h1>Sign in</h1>
+      {token() !== null && <p role="alert">The hub does not know this token, or not any more.</p>}
+      <p>Give a bearer token of the hub: you see and do here what its owner may. It is kept until you close the tab.</p>
+      <pre>
+        <code>{'oc whoami --show-token\nkubectl create token NAME'}</code>
+      </pre>
+      <form onSubmit={submit}>
+        <label class="field">
+          Token
+          <span class="pf-v6-c-form-control">
+            <input type="password" autocomplete="off" required value={given} onInput={(event) => set(event.currentTarget.value)} />
+          </span>
+        </label>
+        <Button kind="primary" submit>
+          Sign in
+        </Button>
+      </form>
     </main>
   );
 }

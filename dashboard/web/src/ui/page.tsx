@@ -28,7 +28,7 @@ export function Page() {
     first.current = false;
     main.current?.scrollTo(0, 0);
   }, [route.page === 'history' ? 'history' : place]);
-  if (app.connection.is === 'refused' && app.connection.status === 401) return <TokenExpired />;
+  if (app.connection.is === 'refused' && app.connection.status === 401) return <TokenExpired signIn={app.connection.signIn === true} />;
   return (
     <div class="frame">
       <a class="skip" href="#main" onClick={(event) => skip(event, main.current)}>

@@ -28,7 +28,8 @@ export function setDocsBase(url: string | undefined): void {
 /** The address of what the docs say about a reason; undefined if it is not known where the docs are. */
 export function docsOf(reason: string, state = ''): string | undefined {
   if (base === '' || reason === '') return undefined;
-  const page = `${base}/when-a-rollout-stops.html`;
+  // A forge shows the sources of the book.
+  const page = `${base}/when-a-rollout-stops.${base.includes('/blob/') ? 'md' : 'html'}`;
   if (state === 'Failed') return `${page}#why-a-cluster-failed`;
   if (MCU_REASONS.has(reason) && state === '') return `${page}#the-mcu`;
   return `${page}#what-a-cluster-waits-for`;

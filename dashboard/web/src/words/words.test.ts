@@ -87,6 +87,8 @@ describe('links to the docs', () => {
     setDocsBase('https://docs.example.com/drydock/');
     expect(docsOf('WaitingForSlot', 'NotStarted')).toBe('https://docs.example.com/drydock/when-a-rollout-stops.html#what-a-cluster-waits-for');
     expect(docsOf('CanaryFailed')).toMatch(/#the-mcu$/);
+    setDocsBase('https://forge.example.com/drydock/blob/main/docs');
+    expect(docsOf('CanaryFailed')).toBe('https://forge.example.com/drydock/blob/main/docs/when-a-rollout-stops.md#the-mcu');
     expect(docsOf('UpgradeTimedOut', 'Failed')).toMatch(/#why-a-cluster-failed$/);
   });
   it('never run code', () => {

@@ -1,5 +1,7 @@
 //! `kubectl drydock dashboard`: the fleet page, served on loopback by this process.
 
+pub mod server;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_dashboard::{Dashboard, Settings, Token};
+use drydock_dashboard::{Access, Dashboard, OwnAccess, Settings, Token};
 use drydock_hub::{LiveFleet, Pace};
 use drydock_runtime::shutdown;
 use drydock_runtime::tasks::Tasks;
@@ -78,14 +80,16 @@ pub async fn run(arguments: &DashboardArguments) -> anyhow::Result<()> {
     let mut tasks = Tasks::new(shutdown.clone());
     let clock = server.time.clock();
     let live = LiveFleet::follow(&server.client, &clock, Pace(PACE), &mut tasks, &shutdown);
-    let planner = PagePlanner::new(server.client.clone(), server.namespace.clone(), clock);
-    let settings = Settings {
-        planner: Some(Arc::new(planner)),
+    let own = OwnAccess {
         read_only: arguments.read_only,
         namespace: arguments.connection.namespace.clone(),
-        ..Settings::new(token, user(&server.client).await, server.url())
+        ..OwnAccess::new(token, user(&server.client).await)
     };
-    let page = Dashboard::start(live, server.client, settings, &mut tasks, shutdown)?;
+    let settings = Settings {
+        planner: Some(Arc::new(PagePlanner::new(clock))),
+        ..Settings::new(Access::Own(own), server.url())
+    };
+    let page = Dashboard::start(live, server.client, settings, &mut tasks, shutdown);
     tasks.spawn("http", page.serve(listener));
     table::print(&link)?;
     if !arguments.no_browser {
@@ -126,8 +130,9 @@ pub async fn of_local_fleet(
     let live = fleet.watch(gathered)?;
     let client = fleet.client("kubectl-drydock")?;
     let place = format!("sandbox of {} clusters", arguments.clusters);
-    let planner = PagePlanner::new(client.clone(), "default".to_owned(), fleet.clock.clone());
-    let settings = Settings::new(token, "sandbox".to_owned(), place);
+    let planner = PagePlanner::new(fleet.clock.clone());
+    let own = OwnAccess::new(token, "sandbox".to_owned());
+    let settings = Settings::new(Access::Own(own), place);
     let settings = Settings {
         sandbox: true,
         planner: Some(Arc::new(planner)),
@@ -136,7 +141,7 @@ pub async fn of_local_fleet(
         ..settings
     };
     let (tasks, stop) = fleet.tasks();
-    let page = Dashboard::start(live, client, settings, tasks, stop)?;
+    let page = Dashboard::start(live, client, settings, tasks, stop);
     tasks.spawn("http", page.clone().serve(listener));
     eprintln!("The fleet page: {link}");
     Ok(Some(page))

@@ -1,0 +1,210 @@
+//! `kubectl drydock dashboard-server`: the fleet page for all users of a hub, as a Deployment in its cluster.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use axum_server::tls_rustls::RustlsConfig;
+use clap::Args;
+use drydock_dashboard::{Access, Dashboard, Reviews, Settings};
+use drydock_hub::{LiveFleet, Pace};
+use drydock_runtime::admin::{self, Readiness};
+use drydock_runtime::client::{self, RequestMetrics};
+use drydock_runtime::server_time::ServerTime;
+use drydock_runtime::tasks::Tasks;
+use drydock_runtime::telemetry::LogFormat;
+use drydock_runtime::{Clock, shutdown};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::PACE;
+use crate::plan::page::PagePlanner;
+
+/// How often the certificate is read again: it is renewed while the server runs.
+const READ_CERTIFICATE: Duration = Duration::from_mins(1);
+/// How often it is looked whether everything has been seen.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long a connection may last when the server ends: browsers come back, to another replica.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
+/// How it is called.
+pub const EXAMPLES: &str = "\
+Examples:
+  # with a certificate, for bearer tokens of the hub's users
+  kubectl drydock dashboard-server --tls-certificate tls.crt --tls-key tls.key
+
+  # behind a proxy in the same pod that signs users in and adds their token
+  kubectl drydock dashboard-server --listen 127.0.0.1:8443
+
+  # users may pause, resume, retry, accept and apply, each with their own rights
+  kubectl drydock dashboard-server --listen 127.0.0.1:8443 --actions";
+
+/// Flags of `dashboard-server`.
+#[derive(Args, Debug)]
+pub struct DashboardServerArguments {
+    /// How to reach the hub's API server; else KUBECONFIG, or the pod's service account
+    #[arg(long, env = "DRYDOCK_KUBECONFIG", value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Where the page is served; without a certificate only on loopback
+    #[arg(
+        long,
+        env = "DRYDOCK_LISTEN",
+        default_value = "0.0.0.0:8443",
+        value_name = "ADDRESS"
+    )]
+    listen: SocketAddr,
+    /// The certificate, with those that have signed it (PEM); read again each minute
+    #[arg(
+        long,
+        env = "DRYDOCK_TLS_CERTIFICATE",
+        value_name = "FILE",
+        requires = "tls_key"
+    )]
+    tls_certificate: Option<PathBuf>,
+    /// Its key (PEM)
+    #[arg(
+        long,
+        env = "DRYDOCK_TLS_KEY",
+        value_name = "FILE",
+        requires = "tls_certificate"
+    )]
+    tls_key: Option<PathBuf>,
+    /// Let users act, by impersonating them; else nothing can be changed
+    #[arg(long, env = "DRYDOCK_ACTIONS")]
+    actions: bool,
+    /// What the hub is called on the page
+    #[arg(long, env = "DRYDOCK_PLACE", default_value = "hub", value_name = "TEXT")]
+    place: String,
+    /// Where to serve /metrics, /healthz and /readyz
+    #[arg(
+        long,
+        env = "DRYDOCK_ADMIN_ADDRESS",
+        default_value = "0.0.0.0:8080",
+        value_name = "ADDRESS"
+    )]
+    admin_address: SocketAddr,
+    /// How a log line looks: json or text
+    #[arg(
+        long,
+        env = "DRYDOCK_LOG_FORMAT",
+        default_value = "json",
+        value_name = "FORMAT"
+    )]
+    pub log_format: LogFormat,
+}
+
+/// Serves the page until a signal ends it.
+///
+/// # Errors
+/// If the API server cannot be reached, an address is taken, or the certificate cannot be used.
+pub async fn run(arguments: &DashboardServerArguments) -> anyhow::Result<()> {
+    let certificate = arguments.certificate().await?;
+    let config =
+        client::config_from_environment(arguments.kubeconfig.as_deref(), "drydock-dashboard").await?;
+    let namespace = config.default_namespace.clone();
+    let registry = prometheus::Registry::new();
+    let metrics = RequestMetrics::register(&registry).context("registering request metrics")?;
+    let shutdown = shutdown::on_signals().context("listening for signals")?;
+    let time = ServerTime::new(Clock::system());
+    let client = client::from_config_with_server_time(config, &metrics, &time)?;
+    let mut tasks = Tasks::new(shutdown.clone());
+    let readiness = Readiness::default();
+    let listener = TcpListener::bind(arguments.admin_address).await;
+    let listener = listener.with_context(|| {
+        format!(
+            "listening on {}: choose another --admin-address",
+            arguments.admin_address
+        )
+    })?;
+    let router = admin::router(registry, readiness.clone());
+    tasks.spawn("admin", admin::serve(listener, router, shutdown.clone()));
+    let live = LiveFleet::follow(&client, &time.clock(), Pace(PACE), &mut tasks, &shutdown);
+    readiness.expect("the fleet");
+    tasks.spawn("readiness", wait_for(live.clone(), readiness));
+    let reviews = Reviews::new(client.clone(), time.clock(), arguments.actions);
+    let settings = Settings {
+        planner: Some(Arc::new(PagePlanner::new(time.clock()))),
+        ..Settings::new(Access::Reviewed(reviews), arguments.place.clone())
+    };
+    tracing::info!(namespace, actions = arguments.actions, address = %arguments.listen, "serves the fleet page");
+    let page = Dashboard::start(live, client, settings, &mut tasks, shutdown.clone());
+    if let Some(certificate) = certificate {
+        tasks.spawn("certificate", reload(arguments.files()?, certificate.clone()));
+        let serving = serve_encrypted(arguments.listen, certificate, page, shutdown);
+        tasks.spawn("https", serving);
+    } else {
+        let listener = TcpListener::bind(arguments.listen).await;
+        let listener = listener
+            .with_context(|| format!("listening on {}: choose another --listen", arguments.listen))?;
+        tasks.spawn("http", page.serve(listener));
+    }
+    Ok(tasks.finished().await?)
+}
+
+impl DashboardServerArguments {
+    /// The certificate, which only loopback goes without.
+    async fn certificate(&self) -> anyhow::Result<Option<RustlsConfig>> {
+        if self.tls_certificate.is_none() {
+            ensure!(
+                self.listen.ip().is_loopback(),
+                "tokens are not sent in the clear: give --tls-certificate and --tls-key, or listen on 127.0.0.1 behind a proxy"
+            );
+            return Ok(None);
+        }
+        let (certificate, key) = self.files()?;
+        let read = RustlsConfig::from_pem_file(&certificate, &key).await;
+        let read = read.with_context(|| {
+            format!(
+                "reading the certificate {} and its key {}",
+                certificate.display(),
+                key.display()
+            )
+        })?;
+        Ok(Some(read))
+    }
+
+    fn files(&self) -> anyhow::Result<(PathBuf, PathBuf)> {
+        let files = self.tls_certificate.clone().zip(self.tls_key.clone());
+        files.context("give --tls-certificate and --tls-key together")
+    }
+}
+
+/// The server is ready once there is something to show.
+async fn wait_for(live: LiveFleet, readiness: Readiness) -> Result<(), Infallible> {
+    while !live.waiting_for().is_empty() {
+        tokio::time::sleep(LOOK).await;
+    }
+    readiness.ready("the fleet");
+    std::future::pending().await
+}
+
+/// Takes over a certificate that has been renewed. One that cannot be read leaves the one before in force.
+async fn reload((certificate, key): (PathBuf, PathBuf), config: RustlsConfig) -> Result<(), Infallible> {
+    loop {
+        tokio::time::sleep(READ_CERTIFICATE).await;
+        if let Err(error) = config.reload_from_pem_file(&certificate, &key).await {
+            tracing::error!(%error, certificate = %certificate.display(), "the certificate cannot be read again");
+        }
+    }
+}
+
+async fn serve_encrypted(
+    address: SocketAddr,
+    certificate: RustlsConfig,
+    page: Dashboard,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
+    let handle = axum_server::Handle::new();
+    let server = axum_server::bind_rustls(address, certificate).handle(handle.clone());
+    let serving = server.serve(page.router().into_make_service());
+    let mut serving = std::pin::pin!(serving);
+    tokio::select! {
+        ended = &mut serving => return ended,
+        () = shutdown.cancelled() => handle.graceful_shutdown(Some(LAST_ANSWERS)),
+    }
+    serving.await
+}

@@ -1,0 +1,51 @@
+//! Who is answered, what they may see, and with whose rights the server acts for them.
+
+mod confine;
+mod impersonation;
+mod reviews;
+mod right;
+mod scope;
+mod token;
+mod viewer;
+
+pub use reviews::Reviews;
+pub use token::{Token, TokenError};
+
+pub(crate) use confine::confine;
+pub(crate) use right::Right;
+pub(crate) use scope::Scope;
+pub(crate) use viewer::{Viewer, authenticate};
+
+/// Who is answered.
+#[derive(Clone)]
+pub enum Access {
+    /// One person on this machine, whose client the server has.
+    Own(OwnAccess),
+    /// The users of the hub, each by a bearer token that the API server reviews.
+    Reviewed(Reviews),
+}
+
+/// One person on this machine.
+#[derive(Clone)]
+pub struct OwnAccess {
+    /// What a browser must know to be answered.
+    pub token: Token,
+    /// Who the API server takes the person for.
+    pub user: String,
+    /// Nothing can be changed.
+    pub read_only: bool,
+    /// Only upgrades of this namespace are shown.
+    pub namespace: Option<String>,
+}
+
+impl OwnAccess {
+    /// All that the person may see and do.
+    pub fn new(token: Token, user: String) -> Self {
+        Self {
+            token,
+            user,
+            read_only: false,
+            namespace: None,
+        }
+    }
+}

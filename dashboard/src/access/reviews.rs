@@ -1,0 +1,266 @@
+//! Users of the hub: who a token is of, and what that user may do, as the API server says it. An answer counts for a minute.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use drydock_runtime::Clock;
+use futures::{StreamExt, TryStreamExt, stream};
+use http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
+use k8s_openapi::api::authorization::v1::{SubjectAccessReview, SubjectAccessReviewSpec};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tokio::sync::Semaphore;
+
+use super::impersonation;
+use super::right::Right;
+use super::scope::Scope;
+use crate::error::ApiError;
+
+/// How long an answer of the API server counts.
+const COUNTS_FOR: SignedDuration = SignedDuration::from_mins(1);
+/// The longest token that is reviewed, in bytes.
+const LONGEST_TOKEN: usize = 16 << 10;
+/// How many tokens are reviewed at a time: anybody may ask, with any token.
+const REVIEWS_AT_A_TIME: usize = 8;
+/// How many users are remembered.
+const MOST_USERS: usize = 1024;
+/// How many namespaces a user is asked about at a time.
+const NAMESPACES_AT_A_TIME: usize = 8;
+
+/// Who uses the page of a hub. Clones share what is known.
+#[derive(Clone)]
+pub struct Reviews(Arc<Shared>);
+
+struct Shared {
+    client: Client,
+    clock: Clock,
+    may_act: bool,
+    reviewed: Mutex<HashMap<Digest, Arc<Reviewed>>>,
+    places: Semaphore,
+}
+
+/// The SHA-256 of a token.
+type Digest = [u8; 32];
+
+/// A right in a namespace, or in all.
+type Asked = (Right, Option<String>);
+
+/// Whether a user has a right, or why not, in words.
+type Decision = Result<(), String>;
+
+/// What the API server has said of a user.
+pub(super) struct Reviewed {
+    pub user: UserInfo,
+    at: Timestamp,
+    decisions: Mutex<BTreeMap<Asked, Decision>>,
+}
+
+impl Reviews {
+    /// Asks by `client`, which has the rights to create TokenReviews and SubjectAccessReviews. Where users may act, it impersonates them.
+    pub fn new(client: Client, clock: Clock, may_act: bool) -> Self {
+        Self(Arc::new(Shared {
+            client,
+            clock,
+            may_act,
+            reviewed: Mutex::default(),
+            places: Semaphore::new(REVIEWS_AT_A_TIME),
+        }))
+    }
+
+    /// Whether users may change anything here.
+    pub(super) fn may_act(&self) -> bool {
+        self.0.may_act
+    }
+
+    /// The client of the server itself.
+    pub(super) fn client(&self) -> &Client {
+        &self.0.client
+    }
+
+    /// Whose a token is.
+    ///
+    /// # Errors
+    /// If it is nobody's, or the API server does not say.
+    pub(super) async fn user(&self, token: &str) -> Result<Arc<Reviewed>, ApiError> {
+        if token.is_empty() || token.len() > LONGEST_TOKEN {
+            return Err(unknown());
+        }
+        let digest = digest(token);
+        let now = self.0.clock.now();
+        if let Some(known) = self.reviewed().get(&digest)
+            && counts(known, now)
+        {
+            return Ok(Arc::clone(known));
+        }
+        let user = self.review(token).await?;
+        let reviewed = Arc::new(Reviewed {
+            user,
+            at: now,
+            decisions: Mutex::default(),
+        });
+        let mut all = self.reviewed();
+        all.retain(|_, known| counts(known, now));
+        if all.len() < MOST_USERS {
+            all.insert(digest, Arc::clone(&reviewed));
+        }
+        Ok(reviewed)
+    }
+
+    fn reviewed(&self) -> MutexGuard<'_, HashMap<Digest, Arc<Reviewed>>> {
+        self.0.reviewed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn review(&self, token: &str) -> Result<UserInfo, ApiError> {
+        let _place = self.0.places.acquire().await;
+        let api: Api<TokenReview> = Api::all(self.0.client.clone());
+        let review = TokenReview {
+            spec: TokenReviewSpec {
+                token: Some(token.to_owned()),
+                ..TokenReviewSpec::default()
+            },
+            ..TokenReview::default()
+        };
+        let answer = api.create(&PostParams::default(), &review).await;
+        let answer = answer.map_err(|error| unavailable("reviewing your token", &error))?;
+        let status = answer.status.unwrap_or_default();
+        let user = status.user.filter(|_| status.authenticated == Some(true));
+        user.filter(|user| user.username.as_ref().is_some_and(|name| !name.is_empty()))
+            .ok_or_else(unknown)
+    }
+
+    /// Goes on if the user has a right, in a namespace or in all.
+    ///
+    /// # Errors
+    /// If it has not, or the API server does not say.
+    pub(super) async fn require(
+        &self,
+        user: &Reviewed,
+        right: Right,
+        namespace: Option<&str>,
+    ) -> Result<(), ApiError> {
+        let asked = (right, namespace.map(str::to_owned));
+        let known = user.decisions().get(&asked).cloned();
+        let decision = if let Some(decision) = known {
+            decision
+        } else {
+            let decision = self.decide(&user.user, right, namespace).await?;
+            user.decisions().insert(asked, decision.clone());
+            decision
+        };
+        decision.map_err(|why| ApiError::new(StatusCode::FORBIDDEN, why))
+    }
+
+    async fn decide(
+        &self,
+        user: &UserInfo,
+        right: Right,
+        namespace: Option<&str>,
+    ) -> Result<Decision, ApiError> {
+        let api: Api<SubjectAccessReview> = Api::all(self.0.client.clone());
+        let review = SubjectAccessReview {
+            spec: SubjectAccessReviewSpec {
+                user: user.username.clone(),
+                uid: user.uid.clone(),
+                groups: user.groups.clone(),
+                extra: user.extra.clone(),
+                resource_attributes: Some(right.attributes(namespace)),
+                ..SubjectAccessReviewSpec::default()
+            },
+            ..SubjectAccessReview::default()
+        };
+        let answer = api.create(&PostParams::default(), &review).await;
+        let answer = answer.map_err(|error| unavailable("asking what you may do", &error))?;
+        let is_allowed = answer.status.is_some_and(|status| status.allowed);
+        let place = namespace.map_or_else(
+            || "in all namespaces".to_owned(),
+            |namespace| format!("in namespace {namespace}"),
+        );
+        let Right { verb, resource, .. } = right;
+        let name = user.username.as_deref().unwrap_or_default();
+        Ok(is_allowed
+            .then_some(())
+            .ok_or_else(|| format!("{name} may not {verb} {resource} {place}")))
+    }
+
+    /// Which of the namespaces that have upgrades a user may see. `namespaces` is asked only where not all may be seen.
+    ///
+    /// # Errors
+    /// If the API server does not say.
+    pub(super) async fn scope(
+        &self,
+        user: &Reviewed,
+        namespaces: impl FnOnce() -> Result<BTreeSet<String>, ApiError>,
+    ) -> Result<Scope, ApiError> {
+        let all_clusters = self.may(user, Right::LIST_CLUSTERS, None).await?;
+        if self.may(user, Right::LIST_UPGRADES, None).await? {
+            return Ok(Scope {
+                namespaces: None,
+                all_clusters,
+            });
+        }
+        let shown: Vec<Option<String>> = stream::iter(namespaces()?)
+            .map(|namespace| async move {
+                let may = self.may(user, Right::LIST_UPGRADES, Some(&namespace)).await?;
+                Ok::<_, ApiError>(may.then_some(namespace))
+            })
+            .buffered(NAMESPACES_AT_A_TIME)
+            .try_collect()
+            .await?;
+        Ok(Scope {
+            namespaces: Some(shown.into_iter().flatten().collect()),
+            all_clusters,
+        })
+    }
+
+    async fn may(&self, user: &Reviewed, right: Right, namespace: Option<&str>) -> Result<bool, ApiError> {
+        match self.require(user, right, namespace).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.status() == StatusCode::FORBIDDEN => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A client that acts as the user.
+    ///
+    /// # Errors
+    /// If the user cannot be named in a header.
+    pub(super) fn acting_as(&self, user: &Reviewed) -> Result<Client, ApiError> {
+        impersonation::client_of(&user.user, &self.0.client)
+            .map_err(|error| ApiError::new(StatusCode::FORBIDDEN, error.to_string()))
+    }
+}
+
+impl Reviewed {
+    fn decisions(&self) -> MutexGuard<'_, BTreeMap<Asked, Decision>> {
+        self.decisions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn counts(known: &Reviewed, now: Timestamp) -> bool {
+    now.duration_since(known.at) < COUNTS_FOR
+}
+
+fn digest(token: &str) -> Digest {
+    let digest = ring::digest::digest(&ring::digest::SHA256, token.as_bytes());
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest.as_ref());
+    bytes
+}
+
+fn unknown() -> ApiError {
+    ApiError::new(
+        StatusCode::UNAUTHORIZED,
+        "the API server does not know this token: sign in with another one",
+    )
+}
+
+/// The server's own rights are no matter of who looks.
+fn unavailable(doing: &str, error: &kube::Error) -> ApiError {
+    let why = match error {
+        kube::Error::Api(refusal) => refusal.message.clone(),
+        error => error.to_string(),
+    };
+    ApiError::unavailable(format!("{doing}: {why}"))
+}

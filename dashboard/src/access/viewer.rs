@@ -1,0 +1,232 @@
+//! Who looks, with what they may see and do.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use drydock_rollout::UpgradeKey;
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use kube::Client;
+
+use super::reviews::{Reviewed, Reviews};
+use super::right::Right;
+use super::scope::Scope;
+use super::{Access, OwnAccess};
+use crate::actions::no_upgrade;
+use crate::error::ApiError;
+use crate::server::Dashboard;
+
+/// Where a proxy that signs users in puts their token (oauth-proxy, oauth2-proxy).
+const FORWARDED_TOKEN: &str = "x-forwarded-access-token";
+
+/// What somebody is known by.
+#[derive(Clone)]
+pub(crate) struct Credentials(Arc<str>);
+
+impl Credentials {
+    /// The bearer token of a request; empty where it has none. That which a proxy adds is reviewed as any other is.
+    fn of(headers: &HeaderMap) -> Self {
+        let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
+        let given = headers.get(header::AUTHORIZATION).and_then(text);
+        let bearer = given.as_deref().and_then(|value| value.split_once(' '));
+        let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let token = bearer.map(|(_, token)| token.trim().to_owned());
+        let token = token.or_else(|| headers.get(FORWARDED_TOKEN).and_then(text));
+        Self(token.unwrap_or_default().into())
+    }
+}
+
+/// Who looks.
+#[derive(Clone)]
+pub(crate) struct Viewer {
+    /// Who the API server takes the user for.
+    pub user: String,
+    /// What is shown.
+    pub scope: Arc<Scope>,
+    /// Nothing can be changed.
+    pub read_only: bool,
+    pub credentials: Credentials,
+    rights: Rights,
+}
+
+/// With whose rights the server acts.
+#[derive(Clone)]
+enum Rights {
+    /// The client is the user's own: the API server decides.
+    Own(Client),
+    /// The server reads what the API server says that the user may read, and acts as the user.
+    Reviewed(Reviews, Arc<Reviewed>),
+}
+
+impl Viewer {
+    /// A client that reads what needs a right in a namespace, or in all.
+    ///
+    /// # Errors
+    /// If the user has not the right, or the API server does not say.
+    pub async fn reader(&self, right: Right, namespace: Option<&str>) -> Result<Client, ApiError> {
+        match &self.rights {
+            Rights::Own(client) => Ok(client.clone()),
+            Rights::Reviewed(reviews, user) => {
+                reviews.require(user, right, namespace).await?;
+                Ok(reviews.client().clone())
+            }
+        }
+    }
+
+    /// Goes on where anything can be changed.
+    ///
+    /// # Errors
+    /// If nothing can be, whoever asks.
+    pub fn allow_writes(&self) -> Result<(), ApiError> {
+        let why = match &self.rights {
+            _ if !self.read_only => return Ok(()),
+            Rights::Own(_) => "this page is read-only: it was started so",
+            Rights::Reviewed(..) => {
+                "this page is read-only: whoever installs it may allow actions (manifests/dashboard-actions)"
+            }
+        };
+        Err(ApiError::new(StatusCode::FORBIDDEN, why))
+    }
+
+    /// A client that changes as the user what needs a right in a namespace.
+    ///
+    /// # Errors
+    /// If nothing can be changed here, or not by the user, or the API server does not say.
+    pub async fn writer(&self, right: Right, namespace: &str) -> Result<Client, ApiError> {
+        self.allow_writes()?;
+        match &self.rights {
+            Rights::Own(_) if !self.scope.shows(namespace) => Err(ApiError::new(
+                StatusCode::FORBIDDEN,
+                format!("this page does not show namespace {namespace}: it was started so"),
+            )),
+            Rights::Own(client) => Ok(client.clone()),
+            Rights::Reviewed(reviews, user) => {
+                reviews.require(user, right, Some(namespace)).await?;
+                reviews.acting_as(user)
+            }
+        }
+    }
+
+    /// A client that reads all that a forecast of upgrades of these namespaces is made of. Where users may act it is read as the user.
+    ///
+    /// # Errors
+    /// If the user may not see all that, or the API server does not say.
+    pub async fn planner(
+        &self,
+        namespaces: impl FnOnce() -> Result<Vec<String>, ApiError>,
+    ) -> Result<Client, ApiError> {
+        match &self.rights {
+            Rights::Own(client) => Ok(client.clone()),
+            Rights::Reviewed(reviews, user) if !self.read_only => reviews.acting_as(user),
+            Rights::Reviewed(reviews, user) => {
+                reviews.require(user, Right::LIST_CLUSTERS, None).await?;
+                for namespace in namespaces()? {
+                    reviews
+                        .require(user, Right::LIST_UPGRADES, Some(&namespace))
+                        .await?;
+                }
+                Ok(reviews.client().clone())
+            }
+        }
+    }
+
+    /// The upgrade that a path names, if it is shown.
+    ///
+    /// # Errors
+    /// If it is not: that of a namespace that one may not see is not there.
+    pub fn key(&self, namespace: &str, name: &str) -> Result<UpgradeKey, ApiError> {
+        if self.scope.shows(namespace) {
+            Ok(UpgradeKey::new(namespace, name))
+        } else {
+            Err(no_upgrade(namespace, name))
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Viewer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let known = parts.extensions.get::<Self>().cloned();
+        known.ok_or_else(|| ApiError::new(StatusCode::UNAUTHORIZED, "nobody has signed in"))
+    }
+}
+
+impl Dashboard {
+    /// Who asks.
+    ///
+    /// # Errors
+    /// If nobody knows them, or the API server does not say.
+    pub(crate) async fn viewer(&self, credentials: Credentials) -> Result<Viewer, ApiError> {
+        match &self.settings().access {
+            Access::Own(own) => self.own_viewer(own, credentials),
+            Access::Reviewed(reviews) => {
+                let user = reviews.user(&credentials.0).await?;
+                let scope = reviews.scope(&user, || self.namespaces()).await?;
+                Ok(Viewer {
+                    user: user.user.username.clone().unwrap_or_default(),
+                    scope: Arc::new(scope),
+                    read_only: !reviews.may_act(),
+                    credentials,
+                    rights: Rights::Reviewed(reviews.clone(), user),
+                })
+            }
+        }
+    }
+
+    fn own_viewer(&self, own: &OwnAccess, credentials: Credentials) -> Result<Viewer, ApiError> {
+        if !own.token.is(&credentials.0) {
+            let why =
+                "the token is missing or no longer valid: open the link again that the program has printed";
+            return Err(ApiError::new(StatusCode::UNAUTHORIZED, why));
+        }
+        Ok(Viewer {
+            user: own.user.clone(),
+            scope: Arc::new(Scope::of(own.namespace.as_deref())),
+            read_only: own.read_only,
+            credentials,
+            rights: Rights::Own(self.client().clone()),
+        })
+    }
+
+    /// The namespaces that have upgrades.
+    fn namespaces(&self) -> Result<BTreeSet<String>, ApiError> {
+        let seen = self.live().read(|fleet, _| {
+            let upgrades = fleet.upgrades().into_iter();
+            upgrades.map(|key| key.namespace.to_string()).collect()
+        });
+        seen.ok_or_else(|| self.not_ready())
+    }
+}
+
+/// Answers only who is known.
+pub(crate) async fn authenticate(
+    State(dashboard): State<Dashboard>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let credentials = Credentials::of(request.headers());
+    match dashboard.viewer(credentials).await {
+        Ok(viewer) => {
+            request.extensions_mut().insert(viewer);
+            next.run(request).await
+        }
+        Err(error) => {
+            let is_unknown = error.status() == StatusCode::UNAUTHORIZED;
+            let mut response = error.into_response();
+            if is_unknown {
+                // The page asks its user for a token of the hub.
+                let bearer = match &dashboard.settings().access {
+                    Access::Own(_) => "Bearer",
+                    Access::Reviewed(_) => "Bearer realm=\"hub\"",
+                };
+                let bearer = HeaderValue::from_static(bearer);
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, bearer);
+            }
+            response
+        }
+    }
+}
