@@ -17,8 +17,8 @@ use crate::drains::{Budget, ObservedNode, ObservedPod};
 use crate::silences::Silence;
 
 pub use cluster::{
-    HistoryEntry, LockHolder, ObservedCluster, PausedBy, ReleaseRef, UnhealthyOperator, Workers, cluster,
-    unhealthy, workers,
+    HistoryEntry, LockHolder, ObservedCluster, ObservedPool, PausedBy, ReleaseRef, UnhealthyOperator,
+    Workers, cluster, unhealthy, workers,
 };
 pub use drydock_api::fact::{Fact, Unread};
 
@@ -53,6 +53,8 @@ pub enum Need {
     Result,
     /// What the UpdatePlan of the version says that is asked for.
     UpdatePlan,
+    /// All machine config pools.
+    Pools,
 }
 
 /// What was read because a decision needed it.
@@ -86,6 +88,8 @@ pub struct ReadOnDemand {
     pub fired: Fact<BTreeSet<String>>,
     /// What the UpdatePlan of the version says that is asked for.
     pub update_plan: Fact<UpdatePlanState>,
+    /// All machine config pools.
+    pub pools: Fact<Vec<ObservedPool>>,
 }
 
 impl Default for ReadOnDemand {
@@ -105,6 +109,7 @@ impl Default for ReadOnDemand {
             file_integrity: Err(Unread::NotAsked),
             fired: Err(Unread::NotAsked),
             update_plan: Err(Unread::NotAsked),
+            pools: Err(Unread::NotAsked),
         }
     }
 }

@@ -7,15 +7,18 @@ use drydock_api::insights::UpdatePlanState;
 use drydock_api::lock::LockKey;
 use drydock_api::machine_api::{Machine, MachineSet, NAMESPACE};
 use drydock_api::names::{PROVIDER_ANNOTATION, REINITIALIZED_ANNOTATION, VERSION_OF_ANNOTATION};
-use drydock_api::openshift::ClusterOperator;
+use drydock_api::openshift::{ClusterOperator, MachineConfigPool};
+use drydock_api::schedule::UpgradeJob;
 use drydock_api::upgradeconfig::{UpgradeConfig, UpgradeConfigStatus, UpgradePhase};
 use drydock_engine::capacity::{self, Capacity, Extra, ExtraMachine, UPGRADE_LABEL};
 use drydock_engine::facts::{
-    self, Fact, FileIntegrity, Need, Observation, Origin, ReadOnDemand, Target, Unread,
+    self, Fact, FileIntegrity, Need, Observation, ObservedPool, Origin, ReadOnDemand, Target, Unread,
 };
 use drydock_engine::silences::CREATOR;
 use drydock_engine::{drains, health, wanted};
 use drydock_runtime::pages::list_all;
+use drydock_schedule::job::lock::HolderState;
+use drydock_schedule::job::pausing_job::PausingJob;
 use futures::future::join_all;
 use http::{Request, StatusCode};
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -98,6 +101,7 @@ fn give_up(need: Need, seen: &mut Observation, unread: Unread) {
         Need::Policy => seen.policy = Err(unread),
         Need::Result => seen.fired = Err(unread),
         Need::UpdatePlan => seen.update_plan = Err(unread),
+        Need::Pools => seen.pools = Err(unread),
     }
 }
 
@@ -142,7 +146,41 @@ async fn ask(shared: &Shared, need: Need, seen: &mut Observation, status: &Upgra
         Need::FileIntegrity => seen.seen.file_integrity = file_integrity(shared).await,
         Need::Result => seen.seen.fired = fired(shared, seen, status).await,
         Need::UpdatePlan => seen.seen.update_plan = update_plan(client, seen).await,
+        Need::Pools => seen.seen.pools = pools(client).await,
     }
+}
+
+/// The machine config pools, with what has become of the UpgradeJobs that have paused them. A cluster without the kind has none.
+async fn pools(client: &Client) -> Fact<Vec<ObservedPool>> {
+    let api: Api<MachineConfigPool> = Api::all(client.clone());
+    let listed = match list_all(&api, ListParams::default()).await {
+        Ok(listed) => listed,
+        Err(kube::Error::Api(refusal)) if refusal.is_not_found() => return Ok(Vec::new()),
+        Err(error) => return Err(Unread::Failed(write::words(&error))),
+    };
+    let mut pools = Vec::new();
+    for pool in &listed {
+        let by = PausingJob::of(pool).filter(|_| pool.spec.paused == Some(true));
+        pools.push(ObservedPool {
+            name: pool.name_any(),
+            is_being_updated: facts::workers(pool).are_being_updated(),
+            kept_by: match by {
+                Some(by) => kept_by(client, &by).await?,
+                None => None,
+            },
+        });
+    }
+    Ok(pools)
+}
+
+/// The UpgradeJob that has paused a pool, if it has not ended.
+async fn kept_by(client: &Client, by: &PausingJob) -> Fact<Option<String>> {
+    let api: Api<UpgradeJob> = Api::namespaced(client.clone(), &by.job.namespace);
+    let found = api.get_opt(&by.job.name).await;
+    let found = found.map_err(|error| Unread::Failed(write::words(&error)))?;
+    let state = by.state(&HolderState::of(found.as_ref()));
+    let is_running = matches!(state, HolderState::Present { has_ended: false, .. });
+    Ok(is_running.then(|| by.job.to_string()))
 }
 
 /// Why something could not be read, in its own words.

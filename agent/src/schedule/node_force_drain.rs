@@ -88,7 +88,7 @@ impl Reconcile for NodeForceDrains {
         now: Timestamp,
     ) -> Result<Option<Timestamp>, ReconcileError> {
         let drain = self.changed.newest(seen);
-        let decision = self.decide(&drain, now).await;
+        let decision = self.decide(&drain, now).await?;
         let is_current = drain.status.as_ref() == Some(&decision.status);
         if drain.metadata.deletion_timestamp.is_none() && !is_current {
             let written = write::status(&self.context.client, drain.as_ref(), &decision.status).await?;
@@ -112,15 +112,27 @@ impl Reconcile for NodeForceDrains {
 
 impl NodeForceDrains {
     /// Decides, with everything that the decision asks for.
-    async fn decide(&self, drain: &NodeForceDrain, now: Timestamp) -> DrainDecision {
+    ///
+    /// # Errors
+    /// If the thread that decides ends before it has.
+    async fn decide(&self, drain: &NodeForceDrain, now: Timestamp) -> Result<DrainDecision, ReconcileError> {
         let mut observation = DrainObservation::new(drain.clone(), now);
         observation.recheck = self.recheck;
         let mut asked = BTreeSet::new();
         loop {
-            let decision = force_drain::decide(&observation);
+            // Programs of users may take seconds, for which nothing else must wait.
+            let deciding = tokio::task::spawn_blocking(move || {
+                let decision = force_drain::decide(&observation);
+                (observation, decision)
+            });
+            let (seen, decision) = deciding.await.map_err(|error| ReconcileError::Write {
+                what: format!("what is decided of NodeForceDrain {}", drain.name_any()),
+                why: error.to_string(),
+            })?;
+            observation = seen;
             let needs: Vec<_> = decision.needs.difference(&asked).cloned().collect();
             if needs.is_empty() {
-                return decision;
+                return Ok(decision);
             }
             for need in needs {
                 self.read(&mut observation, &need).await;

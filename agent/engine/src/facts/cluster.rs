@@ -102,6 +102,17 @@ pub struct Workers {
     pub degraded: Option<String>,
 }
 
+/// A machine config pool, as far as an upgrade of somebody else is known by it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObservedPool {
+    /// Its name.
+    pub name: String,
+    /// Whether nodes of it are being updated.
+    pub is_being_updated: bool,
+    /// The UpgradeJob that has paused it, as `NAMESPACE/NAME`, if that has not ended.
+    pub kept_by: Option<String>,
+}
+
 /// Who has paused a machine config pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PausedBy {

@@ -16,8 +16,8 @@ use super::*;
 use crate::capacity::{Capacity, Extra, ExtraMachine};
 use crate::drains::{Cordon, ObservedNode, ObservedPod};
 use crate::facts::{
-    FileIntegrity, HistoryEntry, LockHolder, Observation, ObservedCluster, Origin, PausedBy, ReleaseRef,
-    UnhealthyOperator, Unread, Workers, Write,
+    FileIntegrity, HistoryEntry, LockHolder, Observation, ObservedCluster, ObservedPool, Origin, PausedBy,
+    ReleaseRef, UnhealthyOperator, Unread, Workers, Write,
 };
 use crate::silences::{Silence, SilenceChange, SilenceState};
 
@@ -39,6 +39,7 @@ struct Agent {
     is_lock_granted: bool,
     /// What the UpdatePlan says.
     update_plan: UpdatePlanState,
+    pools: Vec<ObservedPool>,
 }
 
 impl Agent {
@@ -55,6 +56,7 @@ impl Agent {
             pods: Vec::new(),
             is_lock_granted: true,
             update_plan: UpdatePlanState::Outdated,
+            pools: Vec::new(),
         }
     }
 
@@ -158,6 +160,8 @@ impl Agent {
             Need::Result => seen.fired = Ok(BTreeSet::new()),
             Need::UpdatePlan if is_broken => seen.update_plan = Err(broken()),
             Need::UpdatePlan => seen.update_plan = Ok(self.update_plan.clone()),
+            Need::Pools if is_broken => seen.pools = Err(broken()),
+            Need::Pools => seen.pools = Ok(self.pools.clone()),
             Need::FileIntegrity => seen.file_integrity = Ok(FileIntegrity::Absent),
             other => panic!("{other:?} is not expected"),
         }

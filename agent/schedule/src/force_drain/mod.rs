@@ -150,6 +150,7 @@ struct DrainPass<'a> {
     deletions: Vec<PodDeletion>,
     wake: Option<Timestamp>,
     readiness: Readiness,
+    steps: jq::StepsLeft,
 }
 
 /// Decides.
@@ -161,6 +162,7 @@ pub fn decide(seen: &DrainObservation) -> DrainDecision {
         deletions: Vec::new(),
         wake: None,
         readiness: Readiness::Usable,
+        steps: jq::StepsLeft::default(),
     };
     // What is being deleted asks for nothing any more.
     if seen.object.metadata.deletion_timestamp.is_none() {

@@ -187,7 +187,7 @@ fn is_selected(pass: &mut DrainPass<'_>, settings: &DrainSettings, pod: &Pod) ->
     let selected = settings
         .program
         .as_ref()
-        .map(|program: &Program| program.run(&json!(pod)));
+        .map(|program: &Program| program.run(&json!(pod), &mut pass.steps));
     let why = match selected {
         None | Some(Selected::Yes) => return true,
         Some(Selected::No) => return false,

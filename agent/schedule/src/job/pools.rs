@@ -109,14 +109,14 @@ fn left_over<'a>(
     others.filter(|pool| is_abandoned(pass, pool)).collect()
 }
 
-/// Unpauses the pools of UpgradeJobs that are gone, while this one waits for somebody else: nobody else would, and they may be waited for. Pools that
-/// this one delays too stay paused until then.
-pub(super) fn unpause_abandoned(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
+/// Unpauses the pools of this UpgradeJob that are due, and of those that are gone, while this one waits for somebody else: nobody else would, and they
+/// may be waited for. Pools that this one delays stay paused until then.
+pub(super) fn unpause_due(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
     for pool in pools.iter().filter(|pool| is_paused(pool)) {
         let due = pass.settings.delay_of(pool.labels()).map(|(until, _)| until);
         if let Some(until) = due.filter(|until| *until > pass.now()) {
             pass.wake_at(until);
-        } else if !is_own(pass, pool) && is_abandoned(pass, pool) {
+        } else if is_abandoned(pass, pool) {
             let since = due.unwrap_or(pass.now());
             unpause(pass, pool, since)?;
         }

@@ -29,7 +29,7 @@ pub(super) fn advance(pass: &mut Pass<'_>) -> Flow {
     let pools = pass.read(&seen.pools, Need::Pools, "the machine config pools")?;
     if hold_lock(pass, cluster, pools).is_break() || wait_for_others(pass, cluster, pools).is_break() {
         // Who has the lock may wait for just these pools.
-        pools::unpause_abandoned(pass, pools)?;
+        pools::unpause_due(pass, pools)?;
         return STOP;
     }
     pools::manage(pass, pools)?;

@@ -74,7 +74,8 @@ pub fn parse(text: &str, zone: &TimeZone) -> Result<FreezeCalendar, CalendarErro
     if text.len() > LONGEST_TEXT {
         return Err(CalendarError::TooLong);
     }
-    let text = unfold(text);
+    // Some programs begin what they export with a byte order mark.
+    let text = unfold(text.trim_start_matches('\u{feff}'));
     let mut calendars = Vec::new();
     for calendar in each_calendar(&text)? {
         let read = read_components(calendar).map_err(|_| {

@@ -203,6 +203,12 @@ fn events_that_touch_or_overlap_are_one_freeze_that_names_them() {
 }
 
 #[test]
+fn a_byte_order_mark_is_passed_over() {
+    let text = format!("\u{feff}{}", calendar(&["DTSTART;VALUE=DATE:20261224"]));
+    assert!(parse(&text, &TimeZone::UTC).is_ok());
+}
+
+#[test]
 fn what_is_not_understood_is_refused_and_never_left_out() {
     for (event, why) in [
         ("DTEND;VALUE=DATE:20261224", "no DTSTART"),

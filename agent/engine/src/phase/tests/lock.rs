@@ -215,7 +215,7 @@ fn the_nodes_of_an_update_before_are_waited_for() {
     assert_eq!(agent.look().0, []);
     let (_, why) = agent.says(ConditionType::StartedNotificationSent);
     assert!(
-        why.contains("whose MachineConfigPool worker is being updated"),
+        why.contains("whose machine config pools are being updated: worker"),
         "{why}"
     );
     // Nobody waits for a pool that is paused, or stuck.
@@ -228,4 +228,30 @@ fn the_nodes_of_an_update_before_are_waited_for() {
     assert_eq!(workers(Some(PausedBy::SomebodyElse), None), take);
     assert_eq!(workers(None, None), []);
     assert_eq!(workers(None, Some("node a: no space left")), take);
+}
+
+/// The lock is free because a person has taken it off an UpgradeJob, or because nobody has it for the nodes that are left.
+#[test]
+fn other_pools_and_who_has_paused_them_are_waited_for_before_the_lock_is_taken() {
+    let mut agent = agent();
+    let infra = |is_being_updated, kept_by: Option<&str>| ObservedPool {
+        name: "infra".to_owned(),
+        is_being_updated,
+        kept_by: kept_by.map(str::to_owned),
+    };
+    agent.look();
+    agent.pools = vec![infra(false, Some("maintenance/a"))];
+    assert_eq!(agent.look().0, []);
+    let (_, why) = agent.says(ConditionType::StartedNotificationSent);
+    let expected = "waiting for UpgradeJob maintenance/a, which has paused machine config pool infra";
+    assert_eq!(why, expected);
+    agent.pools = vec![infra(true, None)];
+    assert_eq!(agent.look().0, []);
+    let (_, why) = agent.says(ConditionType::StartedNotificationSent);
+    assert!(why.contains("are being updated: infra"), "{why}");
+    agent.broken.insert(Need::Pools);
+    assert_eq!(agent.look().0, []);
+    agent.broken.clear();
+    agent.pools = vec![infra(false, None)];
+    assert_eq!(agent.look().0, [Command::TakeLock(agent.seen.key.clone())]);
 }

@@ -7,6 +7,7 @@
 
 mod metering;
 mod natives;
+mod regex;
 #[cfg(test)]
 mod tests;
 
@@ -20,8 +21,12 @@ use jaq_core::{Compiler, Ctx, DataT, Exn, Filter, Lut, Vars};
 use jaq_json::Val;
 use serde_json::Value;
 
+use self::regex::Expressions;
+
 /// The budget of a run. A pod of a thousand values, each matched with a regular expression, takes a twentieth of it.
 const BUDGET: usize = 1_000_000;
+/// The budget of all runs of a pass: some seconds. A thousand pods, each looked at in the usual way, take a twentieth of it.
+const PASS_BUDGET: usize = 20 * BUDGET;
 /// The longest program, in bytes: a longer one could be nested deeper than the stack reaches.
 const LONGEST_PROGRAM: usize = 8 * 1024;
 /// What is reserved for the stack. Programs, and values, are gone through as deep as they are nested.
@@ -70,6 +75,15 @@ pub struct Program {
     filter: Filter<Jq>,
 }
 
+/// What programs may still do in a pass, over all pods. Where it is used up, the others are left alone.
+pub struct StepsLeft(usize);
+
+impl Default for StepsLeft {
+    fn default() -> Self {
+        Self(PASS_BUDGET)
+    }
+}
+
 /// The values and the data of a run.
 struct Jq;
 
@@ -78,6 +92,7 @@ struct Jq;
 struct Run<'a> {
     lut: &'a Lut<Jq>,
     budget: &'a Budget,
+    expressions: &'a Expressions,
 }
 
 impl DataT for Jq {
@@ -155,22 +170,33 @@ impl Program {
 
     /// Runs the program for a pod: any true selects it. What else it puts out is passed over, and what happens after a true does not
     /// count.
-    pub fn run(&self, pod: &Value) -> Selected {
+    pub fn run(&self, pod: &Value, steps: &mut StepsLeft) -> Selected {
+        if steps.0 == 0 {
+            return Selected::Stopped("other pods have taken all the steps of this pass".to_owned());
+        }
         let stopped = || Selected::Stopped("there is no memory to run the program in".to_owned());
-        on_large_stack(|| self.run_here(pod)).unwrap_or_else(stopped)
+        on_large_stack(|| self.run_here(pod, steps)).unwrap_or_else(stopped)
     }
 
-    fn run_here(&self, pod: &Value) -> Selected {
+    fn run_here(&self, pod: &Value, steps: &mut StepsLeft) -> Selected {
         let pod = match jaq_json::read::parse_single(pod.to_string().as_bytes()) {
             Ok(pod) => pod,
             Err(error) => return Selected::Stopped(format!("the pod cannot be read: {error}")),
         };
         let budget = Budget(Cell::new(BUDGET));
+        let expressions = Expressions::default();
         let run = Run {
             lut: &self.filter.lut,
             budget: &budget,
+            expressions: &expressions,
         };
         let context = Ctx::<Jq>::new(run, Vars::new([]));
+        let selected = self.first_true(context, pod, &budget);
+        steps.0 = steps.0.saturating_sub(BUDGET - budget.left());
+        selected
+    }
+
+    fn first_true(&self, context: Ctx<'_, Jq>, pod: Val, budget: &Budget) -> Selected {
         for output in self.filter.id.run((context, pod)) {
             match output {
                 Ok(Val::Bool(true)) => return Selected::Yes,

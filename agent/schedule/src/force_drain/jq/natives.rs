@@ -8,7 +8,7 @@ use jaq_core::native::{self, Filter as Named, Fun, v};
 use jaq_core::{Cv, Exn, RunPtr, ValXs};
 use jaq_json::{Num, Val};
 
-use super::{Budget, Jq};
+use super::{Budget, Jq, regex};
 
 /// Spends one unit.
 pub(super) const SPEND: &str = "__spend";
@@ -53,7 +53,8 @@ fn for_program<'s>(definition: Def<&'static str>) -> Def<&'s str> {
 /// What is built in.
 pub(super) fn functions() -> impl Iterator<Item = Fun<Jq>> {
     let core = jaq_core::funs::<Jq>().filter(|(name, ..)| *name != "range");
-    let more = jaq_std::extra_funs::<Jq>().filter(|(name, ..)| !LEFT_OUT.contains(name));
+    let is_kept = |name: &&str| !LEFT_OUT.contains(name) && !regex::NAMES.contains(name);
+    let more = jaq_std::extra_funs::<Jq>().filter(move |(name, ..)| is_kept(name));
     core.chain(jaq_std::base_funs())
         .chain(more)
         .chain(jaq_json::funs())
@@ -69,7 +70,7 @@ fn own() -> impl Iterator<Item = Fun<Jq>> {
         (MULTIPLY, v(2), multiply),
         ("range", v(3), range),
     ];
-    own.into_iter().map(native::run::<Jq>)
+    own.into_iter().chain(regex::functions()).map(native::run::<Jq>)
 }
 
 fn once(result: Result<Val, Exn<'_, Val>>) -> ValXs<'_, Val> {

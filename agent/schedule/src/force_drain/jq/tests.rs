@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{InvalidProgram, Program, Selected};
+use super::{InvalidProgram, Program, Selected, StepsLeft};
 
 fn pod() -> Value {
     json!({
@@ -12,7 +12,7 @@ fn pod() -> Value {
 fn run(program: &str) -> Selected {
     Program::compile(program)
         .unwrap_or_else(|error| panic!("{program}: {error}"))
-        .run(&pod())
+        .run(&pod(), &mut StepsLeft::default())
 }
 
 /// Maintenance schedules, section 4, and the examples of the definition.
@@ -120,12 +120,55 @@ fn every_program_ends() {
         "reduce range(1000) as $i (\"x\"; @base64) | length > 1",
         "reduce range(100000) as $i (0; [.]) | [paths] | length > 1",
         "[range(1000)] as $row | [range(300) | $row] | [leaf_paths] | length > 1",
+        // Each of these is compiled, and matched, for as long as a thousand usual ones.
+        r#"[range(100000) as $i | "x" | test("\\w{9}\($i)")] | length == 0"#,
+        r#"("x" * 20000) as $text | [range(100000) | $text | test("(x|y|.){300}z")] | length == 0"#,
     ] {
         let Selected::Stopped(why) = run(program) else {
             panic!("{program} ends");
         };
         assert!(why.contains("steps"), "{program}: {why}");
     }
+}
+
+#[test]
+fn regular_expressions_are_those_of_jq() {
+    for program in [
+        r#""a1b22" | [match("[a-z](?<n>\\d+)"; "g") | [.offset, .length, .string, .captures[0].name]] == [[0, 2, "a1", "n"], [2, 3, "b22", "n"]]"#,
+        r#""xäöy" | match("ö") | .offset == 2 and .length == 1"#,
+        r#""a,b;c" | [splits("[,;]")] == ["a", "b", "c"]"#,
+        r#""a.b.c" | split("\\."; null) == ["a", "b", "c"]"#,
+        r#""abcabc" | sub("b"; "X") == "aXcabc" and gsub("(?<l>b)"; "<\(.l)>") == "a<b>ca<b>c""#,
+        r#""a-b" | capture("(?<x>\\w)-(?<y>\\w)") == {"x": "a", "y": "b"}"#,
+        r#""AB" | test("ab"; "i") and (test("a b"; "ix")) and (test("ab") | not)"#,
+        r#""test" | [scan("t")] == ["t", "t"]"#,
+        r#""" | [match(""; "gn")] == []"#,
+        r#""a_1" | test("^\\w{1,63}$")"#,
+    ] {
+        assert_eq!(run(program), Selected::Yes, "{program}");
+    }
+    for (program, why) in [
+        (r#""a" | test("(")"#, "invalid regex"),
+        (r#""a" | test("a"; "q")"#, "invalid regex flag: q"),
+        (r#""a" | test("(\\w{90}){30}")"#, "too large"),
+        (r#"1 | test("a")"#, ""),
+    ] {
+        let Selected::Stopped(said) = run(program) else {
+            panic!("{program} is not stopped");
+        };
+        assert!(said.contains(why), "{program}: {said}");
+    }
+}
+
+/// Many pods take no more than some: the others are left alone, and that is said.
+#[test]
+fn the_pods_of_a_pass_share_what_programs_may_do() {
+    let program = Program::compile("last(range(900000)) | false").unwrap();
+    let mut steps = StepsLeft::default();
+    let mut run = || program.run(&pod(), &mut steps);
+    let ended = (0..100).take_while(|_| run() == Selected::No).count();
+    assert!((10..100).contains(&ended), "{ended}");
+    assert!(matches!(run(), Selected::Stopped(why) if why.contains("other pods")));
 }
 
 /// Recursion at the end of a definition takes no stack, whatever pays before it.
@@ -174,7 +217,10 @@ fn what_cannot_be_bounded_or_is_not_there_is_refused() {
 #[test]
 fn it_comes_to_the_same_each_time() {
     let program = Program::compile("[range(1000)] | length == 1000").unwrap();
-    assert_eq!(program.run(&pod()), program.run(&pod()));
+    assert_eq!(
+        program.run(&pod(), &mut StepsLeft::default()),
+        program.run(&pod(), &mut StepsLeft::default())
+    );
 }
 
 #[test]
@@ -184,7 +230,12 @@ fn programs_that_are_nested_deep_are_read_and_run_or_refused_and_never_overflow(
         .map(|number| format!(".metadata.namespace == \"ns{number}\""))
         .collect();
     let selector = terms.join(" or ");
-    assert_eq!(Program::compile(&selector).unwrap().run(&pod), Selected::Yes);
+    assert_eq!(
+        Program::compile(&selector)
+            .unwrap()
+            .run(&pod, &mut StepsLeft::default()),
+        Selected::Yes
+    );
     for (open, middle, close, count) in [
         ("(", "true", ")", 4000),
         ("[", "1", "]", 4000),
@@ -193,7 +244,7 @@ fn programs_that_are_nested_deep_are_read_and_run_or_refused_and_never_overflow(
     ] {
         let program = [&open.repeat(count), middle, &close.repeat(count)].concat();
         if let Ok(program) = Program::compile(&program) {
-            program.run(&pod);
+            program.run(&pod, &mut StepsLeft::default());
         }
     }
     let long = "(".repeat(100_000);
@@ -203,7 +254,7 @@ fn programs_that_are_nested_deep_are_read_and_run_or_refused_and_never_overflow(
         "(\"[\" * 100000) | try fromjson catch .",
     ] {
         if let Ok(program) = Program::compile(program) {
-            program.run(&pod);
+            program.run(&pod, &mut StepsLeft::default());
         }
     }
 }

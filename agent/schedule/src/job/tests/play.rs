@@ -296,7 +296,10 @@ impl Play {
         let by = PausingJob::of(&self.world.pools[pool]);
         let state = by.map(|by| by.state(&HolderState::of(self.world.jobs.get(&by.job.name))));
         let is_delayed = matches!(state, Some(HolderState::Present { has_ended: false, .. }));
-        if paused && !was_paused && !is_delayed {
+        // Where the server refuses to take the mark off, who pauses the pool then cannot be known from the UpgradeJob.
+        let is_marked = pausing_job::mark(&self.world.pools[pool]).is_some()
+            && self.world.refused.contains(&WrittenKind::MachineConfigPool);
+        if paused && !was_paused && !is_delayed && !is_marked {
             self.by_person.insert(pool.to_owned());
         } else if !paused {
             self.by_person.remove(pool);

@@ -584,3 +584,19 @@ fn who_has_paused_pools_gets_a_lost_lock_again_before_others() {
     world.settle("j");
     assert_eq!(world.lock(), Some("maintenance/j"));
 }
+
+/// Who has the lock may wait for just this pool: somebody has given it away in mid-run.
+#[test]
+fn a_pool_that_is_due_is_unpaused_while_somebody_else_has_the_lock() {
+    let mut world = world(Some("4h"), None);
+    world.settle("j");
+    world.update();
+    world.hold_lock("upgradeconfig.upgrade.managed.openshift.io/managed-upgrade-config");
+    let decision = world.settle("j");
+    assert!(is_paused(&world, "worker"));
+    assert!(decision.wake.unwrap() <= START + hours(4));
+    world.now = START + hours(4);
+    world.settle("j");
+    assert!(!is_paused(&world, "worker"));
+    assert_eq!(mark(&world, "worker"), None);
+}
