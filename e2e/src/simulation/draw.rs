@@ -169,11 +169,12 @@ pub(super) fn set_field(
         }
         "preUpgradeAction" => drawn_action(rng, 45, "backup"),
         "postUpgradeAction" => drawn_action(rng, 30, "check"),
-        // The clusters of a simulation have no UpdatePlans: what is required of them would never come.
-        "preChecks" => pick(
+        // Simulated clusters say what is in the way for as long as it is: what is required of them may never come.
+        "preChecks" if real => pick(
             rng,
             &[Value::Null, json!({"mode": "Off"}), json!({"mode": "Report"})],
         ),
+        "preChecks" => pre_checks(rng),
         _ => json!(chance(rng, 8)),
     };
     if drawn.is_null() {
@@ -285,6 +286,22 @@ fn strategy(rng: &mut ChaCha8Rng, real: bool) -> Value {
         strategy["startOnlyIfItFits"] = chance(rng, 60).into();
     }
     strategy
+}
+
+fn pre_checks(rng: &mut ChaCha8Rng) -> Value {
+    let mut drawn = match below(rng, 4) {
+        0 => return Value::Null,
+        1 => return json!({"mode": "Off"}),
+        2 => json!({"mode": "Report"}),
+        _ => json!({"mode": "Require"}),
+    };
+    if chance(rng, 60) {
+        drawn["maxAge"] = pick(rng, &["10m", "1h", "24h"]).into();
+    }
+    if chance(rng, 40) {
+        drawn["timeout"] = pick(rng, &["2m", "30m"]).into();
+    }
+    drawn
 }
 
 /// An action, perhaps with a Job that outlives its work, or with rules of the user's own that match everything.

@@ -94,6 +94,8 @@ impl Fleet {
             failures: scenario.failures,
             late: scenario.late,
             nonsense: scenario.nonsense,
+            findings: scenario.findings,
+            offers: draw::TARGETS.map(str::to_owned).to_vec(),
             finalizers: scenario.finalizers,
             ..StubWorkAgentSettings::default()
         };

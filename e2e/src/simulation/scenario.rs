@@ -24,6 +24,8 @@ pub(super) struct Scenario {
     pub failures: u64,
     pub late: u64,
     pub nonsense: u64,
+    /// In a hundred, plans for which something is found.
+    pub findings: u64,
     pub finalizers: bool,
 }
 
@@ -56,6 +58,7 @@ impl Scenario {
             failures: draw::pick(rng, &[0, 0, 5, 20]),
             late: draw::pick(rng, &[0, 0, 5, 20]),
             nonsense: draw::pick(rng, &[0, 0, 10]),
+            findings: draw::pick(rng, &[0, 20, 60]),
             finalizers: chance(rng, 60),
         }
     }
@@ -89,6 +92,7 @@ impl Scenario {
             failures: 0,
             late: 0,
             nonsense: 0,
+            findings: 0,
             finalizers: false,
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use drydock_rollout::{Enforcement, Goal, Labels, Revision, Selector, Spec};
+use drydock_rollout::{Enforcement, Goal, Labels, PreChecksMode, Revision, Selector, Spec};
 use jiff::{SignedDuration, Timestamp};
 use ocm_sandbox::spokes::version_of;
 use semver::Version;
@@ -14,6 +14,9 @@ use super::hub_inputs::HubInputs;
 use super::{ObservedUpgrade, RuleState, SpecVersion};
 use crate::simulation::draw::is_frozen_by_calendar;
 use crate::simulation::happening::SKEW;
+
+/// How long after an answer the hub may still start by it: it learns late that time has passed, and its write may take.
+const LATE: SignedDuration = SignedDuration::from_mins(25);
 
 /// One start that is checked.
 struct Start<'a> {
@@ -106,6 +109,15 @@ impl RuleState {
         spokes.with(cluster, |cluster, _| cluster.version().parse().ok())
     }
 
+    /// The version that a cluster runs or is on its way to, if that is known.
+    fn goes_to(&self, cluster: &str) -> Option<Version> {
+        let spokes = self.spokes.as_ref()?;
+        spokes.with(cluster, |cluster, _| {
+            let version = cluster.object("ClusterVersion", "", "version")?;
+            version["status"]["history"][0]["version"].as_str()?.parse().ok()
+        })
+    }
+
     /// The rule that the start of an attempt breaks.
     pub(super) fn breaks_by_start(&self, cluster: &str, index: usize, now: Timestamp) -> Option<String> {
         let attempt = self.attempts.get(cluster)?.get(index)?;
@@ -140,6 +152,7 @@ impl RuleState {
             Start::by_budget,
             Start::by_window,
             Start::by_fit,
+            Start::by_pre_checks,
         ];
         let broken = rules.iter().find_map(|rule| rule(&start))?;
         Some(format!("{who}, {broken}"))
@@ -461,6 +474,34 @@ impl Start<'_> {
             is_open(self.spec, &labels, SignedDuration::ZERO, self.now),
             || "outside of its start windows".to_owned(),
         )
+    }
+
+    /// Where an answer is required, the agent of the cluster has said not long ago that nothing is in the way. One that is where it should be or
+    /// on its way there, or has been started before, is not asked.
+    fn by_pre_checks(&self) -> Option<String> {
+        let policy = &self.spec.pre_checks;
+        let version = self
+            .spec
+            .goal
+            .version()
+            .filter(|_| policy.mode == PreChecksMode::Require)?;
+        let is_first = self.own(self.seen.attempts.get(self.cluster)?).count() == 1;
+        let is_below = self
+            .seen
+            .goes_to(self.cluster)
+            .is_some_and(|newest| newest < *version);
+        if !is_first || !is_below || self.attempt.exempt {
+            return None;
+        }
+        let spokes = self.seen.spokes.as_ref()?;
+        let answers = spokes.with(self.cluster, |cluster, _| cluster.answers().map(<[_]>::to_vec))?;
+        let oldest = self.now - policy.max_age - LATE;
+        let mut recent = answers
+            .iter()
+            .filter(|answer| answer.version == version.to_string() && answer.at >= oldest);
+        breaks(recent.any(|answer| !answer.stops), || {
+            format!("and its agent has not let it start: {answers:?}")
+        })
     }
 
     /// What starts only if it fits has time left: how much, the hub computes, but never less than this.

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::super::work::manifest;
+use super::super::work::status::ApplyOutcome as Applied;
 use super::super::work::wire::ResourceMeta;
-use super::cluster::{CLUSTER_VERSION, ClusterTimeline, Id, Timer, UPGRADE_CONFIG};
+use super::cluster::{CLUSTER_VERSION, ClusterTimeline, Id, Timer, UPDATE_PLAN, UPGRADE_CONFIG};
 use kube_sandbox::access::Object;
 use kube_sandbox::object;
 
@@ -16,6 +17,7 @@ pub(super) fn id(meta: &ResourceMeta) -> Id {
     let kind = match meta.kind.as_str() {
         "ClusterVersion" => CLUSTER_VERSION,
         "UpgradeConfig" => UPGRADE_CONFIG,
+        "UpdatePlan" => UPDATE_PLAN,
         "Job" => "Job",
         "Pod" => "Pod",
         "ClusterRole" => "ClusterRole",
@@ -31,7 +33,7 @@ pub(super) fn id(meta: &ResourceMeta) -> Id {
 fn is_cluster_wide(kind: &str) -> bool {
     matches!(
         kind,
-        "ClusterVersion" | "ClusterRole" | "ClusterRoleBinding" | "Namespace"
+        "ClusterVersion" | "UpdatePlan" | "ClusterRole" | "ClusterRoleBinding" | "Namespace"
     )
 }
 
@@ -60,11 +62,14 @@ pub(super) fn metas(work: &Object) -> impl Iterator<Item = ResourceMeta> {
 
 /// Applies each manifest by its update strategy. Says as well whether an object that upgrades the cluster was among them, and was not only
 /// read.
-pub(super) fn apply(cluster: &mut ClusterTimeline, work: &Object) -> (Vec<ResourceMeta>, bool) {
+pub(super) fn apply(cluster: &mut ClusterTimeline, work: &Object) -> (Vec<(ResourceMeta, Applied)>, bool) {
     let mut upgrades = false;
     let metas: Vec<ResourceMeta> = metas(work).collect();
     let manifests = object::list(&work["spec"]["workload"]["manifests"]);
     for (meta, manifest) in metas.iter().zip(manifests) {
+        if !is_known(cluster, meta) {
+            continue;
+        }
         let configuration = manifest::configuration(&work["spec"], meta);
         let strategy = configuration.map_or(&Value::Null, |config| &config["updateStrategy"]);
         let id = id(meta);
@@ -80,7 +85,26 @@ pub(super) fn apply(cluster: &mut ClusterTimeline, work: &Object) -> (Vec<Resour
         upgrades |= matches!(&*meta.kind, CLUSTER_VERSION | UPGRADE_CONFIG);
         own(cluster, &id, work.uid(), manifest::is_owned(&work["spec"], meta));
     }
-    (metas, upgrades)
+    let results = metas.into_iter().map(|meta| {
+        let outcome = if is_known(cluster, &meta) {
+            Applied::Applied
+        } else {
+            Applied::Failed {
+                reason: "AppliedManifestFailed",
+                message: format!(
+                    "no matches for kind \"{}\" in version \"{}/{}\"",
+                    meta.kind, meta.group, meta.version
+                ),
+            }
+        };
+        (meta, outcome)
+    });
+    (results.collect(), upgrades)
+}
+
+/// The kind of plans comes with the agent.
+fn is_known(cluster: &ClusterTimeline, meta: &ResourceMeta) -> bool {
+    cluster.agent || meta.kind != UPDATE_PLAN
 }
 
 fn create(cluster: &mut ClusterTimeline, id: &Id, manifest: &Value) {

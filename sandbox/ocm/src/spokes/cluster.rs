@@ -13,6 +13,7 @@ use super::super::work::manifest;
 use super::super::work::status::{self, ApplyOutcome as Applied, ObservedResource};
 use super::super::work::wire::{FeedbackValue, FieldValue, ResourceMeta, WorkStatus};
 use super::apply;
+use super::plan::{self, PlanAnswer};
 use super::release::image_of;
 use super::settings::{JOBS, Stage, StageOutcome, StagePlan, StubWorkAgentSettings};
 use super::update::{self, Step};
@@ -51,6 +52,8 @@ pub(super) enum Timer {
     Correct(String),
     /// A Job or Pod ends.
     Ends(Id, u64),
+    /// The agent answers about a plan of this generation.
+    Answers(Id, i64),
     /// An upgrade continues.
     Update(Step),
 }
@@ -111,10 +114,13 @@ pub struct ClusterTimeline {
     /// How Jobs go, by name.
     job_plans: BTreeMap<String, StagePlan>,
     pub(super) verifies: bool,
+    /// What its agent has said of plans.
+    pub(super) answers: Vec<PlanAnswer>,
 }
 
 pub(super) const CLUSTER_VERSION: &str = "ClusterVersion";
 pub(super) const UPGRADE_CONFIG: &str = "UpgradeConfig";
+pub(super) const UPDATE_PLAN: &str = "UpdatePlan";
 
 /// Where the ClusterVersion is.
 pub(super) fn version_id() -> Id {
@@ -144,6 +150,7 @@ impl ClusterTimeline {
             update_applied: None,
             job_plans: BTreeMap::new(),
             verifies: true,
+            answers: Vec::new(),
         };
         cluster.runs(&version, now);
         cluster.claimed = Some(version);
@@ -163,6 +170,7 @@ impl ClusterTimeline {
             "status": {
                 "observedGeneration": 1, "history": [entry],
                 "conditions": [{"type": "RetrievedUpdates", "status": "True", "message": ""}],
+                "availableUpdates": self.settings.offers.iter().map(|version| json!({"version": version, "image": image_of(version)})).collect::<Vec<_>>(),
             },
         });
         self.objects.insert(version_id(), object);
@@ -205,6 +213,16 @@ impl ClusterTimeline {
     /// Whether the signatures of releases can be verified.
     pub fn verifies(&mut self, verifies: bool) {
         self.verifies = verifies;
+    }
+
+    /// What its agent has said of plans; nothing where it has none.
+    pub fn answers(&self) -> Option<&[PlanAnswer]> {
+        self.agent.then_some(self.answers.as_slice())
+    }
+
+    /// Whether something would go wrong with an update now, as drawn.
+    pub(super) fn finds(&mut self) -> bool {
+        self.chance("finding", self.settings.findings)
     }
 
     /// Whether it has an agent.
@@ -433,6 +451,7 @@ impl ClusterTimeline {
                     }
                 }
                 Timer::Ends(id, draw) => update::end_run(self, &id, draw),
+                Timer::Answers(id, generation) => plan::answer(self, &id, generation, now),
                 Timer::Update(step) => update::step(self, step, now),
             }
             self.observe(now);
@@ -460,14 +479,14 @@ impl ClusterTimeline {
         let (metas, upgrades) = apply::apply(self, &object);
         let asks = upgrades && !has_asked;
         // The stage begins with the work, which may only read at first.
-        let is_of_upgrade = |meta: &ResourceMeta| matches!(&*meta.kind, CLUSTER_VERSION | UPGRADE_CONFIG);
+        let is_of_upgrade =
+            |(meta, _): &(ResourceMeta, Applied)| matches!(&*meta.kind, CLUSTER_VERSION | UPGRADE_CONFIG);
         if is_first && metas.iter().any(is_of_upgrade) {
             self.update_applied = Some(Instant::now());
         }
         let nonsense = self.chance("nonsense", self.settings.nonsense);
         if let Some(work) = self.works.get_mut(uid) {
-            let results = metas.into_iter().map(|meta| (meta, Applied::Applied)).collect();
-            status::record_apply(&mut work.status, results, generation, now);
+            status::record_apply(&mut work.status, metas, generation, now);
             work.applied = Some(generation);
             work.has_asked |= upgrades;
             work.nonsense = nonsense;
@@ -475,6 +494,7 @@ impl ClusterTimeline {
         if nonsense {
             self.after(CORRECTS, Timer::Correct(uid.to_owned()));
         }
+        plan::consider(self);
         update::consider(self, uid, asks, now);
     }
 

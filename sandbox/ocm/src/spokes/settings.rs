@@ -25,6 +25,10 @@ pub struct StubWorkAgentSettings {
     pub late: u64,
     /// Answers that are nonsense at first.
     pub nonsense: u64,
+    /// Plans for which the agent finds something at a moment.
+    pub findings: u64,
+    /// The versions that the update service offers.
+    pub offers: Vec<String>,
     /// Whether works hold the work agent's finalizer, so that their deletion takes its time.
     pub finalizers: bool,
 }
@@ -43,6 +47,8 @@ impl Default for StubWorkAgentSettings {
             failures: 0,
             late: 0,
             nonsense: 0,
+            findings: 0,
+            offers: Vec::new(),
             finalizers: false,
         }
     }
