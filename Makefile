@@ -122,9 +122,9 @@ bench-agent: control-plane ## Measure the agent: memory and CPU on a real API se
 	@$(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench agent
 
 .PHONY: bench-fleet
-bench-fleet: control-plane ## Measure the hub on a real API server with N clusters, a tenth and a hundredth of them (N=10000, IDLE=5, ANSWERS=late, OCM=its work manager, to compare)
-	@$(CARGO) build --release --quiet --package drydock-hub
-	@FLEET_CLUSTERS=$(N) FLEET_IDLE_MINUTES=$(IDLE) FLEET_ANSWERS=$(ANSWERS) FLEET_OCM=$(OCM) $(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench fleet
+bench-fleet: control-plane ## Measure the hub on a real API server with N clusters, a tenth and a hundredth of them (N=10000, IDLE=5, ANSWERS=late, OCM=its work manager, to compare, VIEWERS=of the fleet page)
+	@$(CARGO) build --release --quiet --package drydock-hub --package drydock-cli
+	@FLEET_VIEWERS=$(VIEWERS) FLEET_CLUSTERS=$(N) FLEET_IDLE_MINUTES=$(IDLE) FLEET_ANSWERS=$(ANSWERS) FLEET_OCM=$(OCM) $(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench fleet
 
 .PHONY: bench-decision
 bench-decision: ## Measure what a decision costs after one change among 100, 1,000 and 10,000 clusters

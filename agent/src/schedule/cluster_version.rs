@@ -8,6 +8,7 @@ use drydock_runtime::events::{NewEvent, Severity};
 use drydock_schedule::overlays::{self, Application, OverlayPlan};
 use jiff::{SignedDuration, Timestamp};
 use kube::Resource;
+use serde_json::{Value, json};
 
 use super::Context;
 use super::watches::Seen;
@@ -18,7 +19,7 @@ use crate::reconcile::error::ReconcileError;
 use crate::reconcile::written::Changed;
 use crate::refusal;
 
-/// The shortest time between two changes of OpenShift's ClusterVersion: another program that insists on its own must not make us
+/// The shortest time between two changes of OpenShift's ClusterVersion to the same spec: another program that insists on its own must not make us
 /// write all the time.
 const PAUSE: SignedDuration = SignedDuration::from_secs(10);
 
@@ -28,8 +29,8 @@ pub(super) struct ClusterVersions {
     pub seen: Seen,
     pub changed: Changed<ManagedClusterVersion>,
     pub written: Arc<Written>,
-    /// When OpenShift's ClusterVersion was changed last.
-    pub last_change: Mutex<Option<Timestamp>>,
+    /// When OpenShift's ClusterVersion was changed last, and to which spec.
+    pub last_change: Mutex<Option<(Timestamp, Value)>>,
 }
 
 /// What has come of an attempt to apply a spec.
@@ -108,9 +109,15 @@ impl ClusterVersions {
         let Some(change) = overlays::change(&plan.spec, &upstream.spec) else {
             return Attempt::concluded(Application::Applied);
         };
-        let last = *self.last_change.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = json!(plan.spec);
+        let last = self
+            .last_change
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         let pause = last
-            .map(|last| last.saturating_add(PAUSE).unwrap_or(Timestamp::MAX))
+            .filter(|(_, spec)| *spec == wanted)
+            .map(|(last, _)| last.saturating_add(PAUSE).unwrap_or(Timestamp::MAX))
             .filter(|end| *end > now);
         if let Some(end) = pause {
             return Attempt {
@@ -122,7 +129,7 @@ impl ClusterVersions {
         match write::cluster_version(&self.context.client, &upstream, &change).await {
             Ok(written) => {
                 self.written.upstream.note(written);
-                *self.last_change.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+                *self.last_change.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, wanted));
                 self.say(managed, &change);
                 Attempt::concluded(Application::Applied)
             }

@@ -19,6 +19,7 @@ use drydock_schedule::job::notification as of_job;
 use drydock_schedule::notification::{
     NotificationPayload, close, is_pending, missing, note, receiver_name, words_digest,
 };
+use futures::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
@@ -177,11 +178,15 @@ impl<K: Notifies> Reconcile for Notifications<K> {
         // One that does not take the first takes none of the others, and each try may last.
         let mut failing = BTreeSet::new();
         for notification in raised.iter_mut().filter(|raised| is_pending(raised, now)) {
-            for receiver in missing(notification, object.receivers()) {
-                if failing.contains(&receiver_name(receiver)) {
-                    continue;
-                }
-                match self.deliver(object.as_ref(), notification, receiver, now).await {
+            let mut receivers = missing(notification, object.receivers());
+            receivers.retain(|receiver| !failing.contains(&receiver_name(receiver)));
+            // All at once: none waits for another that does not answer.
+            let sending = receivers
+                .iter()
+                .map(|receiver| self.deliver(object.as_ref(), notification, receiver, now));
+            let results = join_all(sending).await;
+            for (receiver, result) in receivers.into_iter().zip(results) {
+                match result {
                     Ok(()) => note(notification, receiver, object.receivers(), now),
                     Err(error) => {
                         failing.insert(receiver_name(receiver));

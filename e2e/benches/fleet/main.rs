@@ -10,6 +10,7 @@ mod floor;
 mod meter;
 mod objects;
 mod ocm;
+mod page;
 mod proxy;
 
 use std::process::Command;
@@ -64,6 +65,12 @@ async fn main() -> anyhow::Result<()> {
             .with_context(|| format!("with {size} clusters"))?;
     }
     Ok(())
+}
+
+/// How many browsers follow the fleet: `VIEWERS=100`.
+fn viewers() -> usize {
+    let text = std::env::var("FLEET_VIEWERS").ok();
+    text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 /// From when on works are answered.
@@ -129,6 +136,10 @@ async fn run(size: usize, answers: Answers, idle: Option<Duration>) -> anyhow::R
         tokio::spawn(spokes.run(access.clone()))
     };
     let early = (answers == Answers::AtOnce).then(feed);
+    let mut page = match viewers() {
+        0 => None,
+        viewers => Some(page::Page::start(&control_plane, &admin, &workplace, viewers).await?),
+    };
 
     let begun = Instant::now();
     fleet::start(&admin, &objects::upgrade(size)?).await?;
@@ -138,6 +149,9 @@ async fn run(size: usize, answers: Answers, idle: Option<Duration>) -> anyhow::R
     complete(&admin).await?;
     let reading = meter.read().await?;
     row(size, "all complete", begun.elapsed(), &reading);
+    if let Some(page) = &mut page {
+        page.print(size)?;
+    }
     if let Some(idle) = idle {
         breakdown(&reading);
         rest(&meter, idle).await?;

@@ -105,7 +105,7 @@ fn wait_for_others(pass: &mut Pass<'_>, cluster: &ClusterVersion, pools: &[Machi
     }
     let is_begun = pass.find(JobCondition::MachineConfigPoolsPaused).is_some();
     let asks = pass.settings.target.as_ref();
-    if is_begun || asks.is_none_or(|target| update::is_asked(cluster, target)) {
+    if is_begun || asks.is_some_and(|target| update::is_asked(cluster, target)) {
         return NEXT;
     }
     let others = pools::getting_on(pass, pools);

@@ -180,3 +180,28 @@ async fn a_receiver_that_never_answers_is_asked_once_a_minute_however_many_upgra
     assert!((1..=11).contains(&tries), "{tries}");
     spoke.fleet.shut_down().await.unwrap();
 }
+
+/// Receivers are asked at once: three that hang cost the others the time of one.
+#[tokio::test(start_paused = true)]
+async fn receivers_that_never_answer_do_not_hold_up_the_others() {
+    let receiver = Receiver::default();
+    let silent = || std::future::pending::<()>();
+    let router = receiver.router().route("/silent", axum::routing::post(silent));
+    let spoke = with_router(router).await;
+    let secrets: Api<Secret> = Api::namespaced(spoke.client.clone(), AGENT_NAMESPACE);
+    let mut all = Vec::new();
+    for name in ["one", "two", "three"] {
+        let url = "aHR0cHM6Ly9ob29rcy5leGFtcGxlL3NpbGVudA==";
+        let secret: Secret =
+            serde_json::from_value(json!({"metadata": {"name": name}, "data": {"url": url}})).unwrap();
+        secrets.create(&PostParams::default(), &secret).await.unwrap();
+        all.push(json!({"webhook": {"urlSecretRef": {"name": name, "key": "url"}}}));
+    }
+    all.extend(receivers().as_array().unwrap().clone());
+    let mut spec = job_at("2026-01-05T09:00:00Z");
+    spec["config"]["notifications"] = json!(all);
+    create_job(&spoke.client, "one", spec).await;
+    until(&spoke.fleet.clock, "2026-01-05T09:00:15Z").await;
+    assert!(!receiver.got().is_empty());
+    spoke.fleet.shut_down().await.unwrap();
+}

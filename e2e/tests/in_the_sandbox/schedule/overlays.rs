@@ -88,6 +88,17 @@ async fn overlays_come_into_force_at_their_time_and_what_others_change_is_set_ba
         ("True", "Applied")
     );
 
+    // Our own last write is no other program's.
+    for channel_wanted in ["candidate-4.14", "fast-4.14"] {
+        let edit = Patch::Merge(json!({"spec": {"template": {"spec": {"channel": channel_wanted}}}}));
+        managed(&spoke.client)
+            .patch("version", &PatchParams::default(), &edit)
+            .await
+            .unwrap();
+        tokio::time::sleep(SECOND).await;
+        assert_eq!(channel(&spoke).await, channel_wanted);
+    }
+
     let edit = json!({"spec": {"channel": "stable-4.13", "overrides": overrides}});
     tokio::time::sleep(MINUTE).await;
     spoke.change::<ClusterVersion>("version", &edit).await.unwrap();
@@ -108,7 +119,7 @@ async fn overlays_come_into_force_at_their_time_and_what_others_change_is_set_ba
         .unwrap();
     assert_eq!(status.overlay_applied.unwrap().0, at("2026-01-10T00:00:00Z"));
     assert_eq!(status.current.unwrap().channel.as_deref(), Some("stable-4.15"));
-    assert_eq!(events(&spoke, "ClusterVersionChanged").await, 3);
+    assert_eq!(events(&spoke, "ClusterVersionChanged").await, 5);
     spoke.fleet.shut_down().await.unwrap();
 }
 

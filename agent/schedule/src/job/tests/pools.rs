@@ -408,14 +408,14 @@ fn a_pool_that_a_person_unpauses_after_its_delay_only_loses_its_mark() {
 }
 
 #[test]
-fn a_maintenance_without_a_release_does_not_wait_for_pools_that_it_does_not_delay() {
+fn a_maintenance_without_a_release_ends_before_pools_that_it_does_not_delay() {
     let mut world = world(Some("2h"), None);
     world.jobs.get_mut("j").unwrap().spec.desired_version = None;
-    world.pools.insert("infra".to_owned(), outdated(pool("infra")));
     let updating = world.pools["worker"].clone();
     world.pools.insert("worker".to_owned(), outdated(updating));
     world.settle("j");
     assert_eq!(world.condition("j", "Paused").as_deref(), Some("True/DelaySet"));
+    world.pools.insert("infra".to_owned(), outdated(pool("infra")));
     world.now = START + hours(2);
     world.settle("j");
     assert_eq!(world.end("j"), None, "its own pool is waited for");
@@ -427,6 +427,21 @@ fn a_maintenance_without_a_release_does_not_wait_for_pools_that_it_does_not_dela
         .as_mut()
         .unwrap()
         .updated_machine_count = Some(3);
+    world.settle("j");
+    assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
+}
+
+/// Its hooks, and its health checks, are not for the middle of somebody else's update.
+#[test]
+fn a_maintenance_without_a_release_waits_for_the_nodes_of_an_update_before_it_begins() {
+    let mut world = world(None, None).with_pools([outdated(pool("infra"))]);
+    world.jobs.get_mut("j").unwrap().spec.desired_version = None;
+    world.settle("j");
+    assert_eq!(
+        world.condition("j", "Waiting").as_deref(),
+        Some("True/UpgradeInProgress")
+    );
+    world.update_nodes();
     world.settle("j");
     assert_eq!(world.end("j").as_deref(), Some("Succeeded"));
 }

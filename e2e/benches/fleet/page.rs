@@ -1,0 +1,162 @@
+//! The server of the fleet page, with browsers that follow the fleet.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use bytes::Bytes;
+use drydock_e2e::control_plane::{ADMIN, ControlPlane};
+use drydock_e2e::manifests::{self, in_repository};
+use drydock_e2e::process::{self, Process, Workplace};
+use drydock_e2e::program;
+use http_body_util::{BodyExt, Empty};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use kube::Client as KubeClient;
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::meter::free_address;
+
+/// By when there is something to show.
+const TIMEOUT: Duration = Duration::from_mins(5);
+
+/// A browser, as far as the server knows.
+#[derive(Clone)]
+struct Browser {
+    client: Client<HttpConnector, Empty<Bytes>>,
+    address: String,
+    token: String,
+    got: Arc<AtomicU64>,
+}
+
+/// The server and its browsers.
+pub struct Page {
+    process: Process,
+    browsers: JoinSet<anyhow::Result<()>>,
+    got: Arc<AtomicU64>,
+    viewers: usize,
+}
+
+impl Page {
+    /// Starts the server with the rights of `manifests/dashboard`, and opens the page so many times.
+    pub async fn start(
+        control_plane: &ControlPlane,
+        admin: &KubeClient,
+        workplace: &Workplace,
+        viewers: usize,
+    ) -> anyhow::Result<Self> {
+        manifests::apply_file(admin, &in_repository("manifests/dashboard/rbac.yaml")).await?;
+        let kubeconfig = control_plane
+            .service_account_kubeconfig("drydock", "drydock-dashboard")
+            .await?;
+        let [address, admin_address] = [free_address()?, free_address()?];
+        let process = workplace.start(
+            "page",
+            Command::new(program::path("kubectl-drydock")?)
+                .env("KUBECONFIG", kubeconfig)
+                .args([
+                    "dashboard-server",
+                    "--listen",
+                    &address,
+                    "--admin-address",
+                    &admin_address,
+                ]),
+        )?;
+        let text =
+            std::fs::read_to_string(control_plane.kubeconfig(ADMIN)?).context("reading a kubeconfig")?;
+        let kubeconfig: Value = serde_saphyr::from_str(&text).context("parsing a kubeconfig")?;
+        let token = kubeconfig.pointer("/users/0/user/token").and_then(Value::as_str);
+        let browser = Browser {
+            client: Client::builder(TokioExecutor::new()).build_http(),
+            address,
+            token: token.context("the kubeconfig has no token")?.to_owned(),
+            got: Arc::default(),
+        };
+        let ready = async {
+            while browser.snapshot().await.is_err() {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        };
+        tokio::time::timeout(TIMEOUT, ready)
+            .await
+            .context("the page does not come to be")?;
+        let mut browsers = JoinSet::new();
+        for _ in 0..viewers {
+            browsers.spawn(browser.clone().follow());
+        }
+        Ok(Self {
+            process,
+            browsers,
+            got: browser.got,
+            viewers,
+        })
+    }
+
+    /// What it took up to now.
+    pub fn print(&mut self, size: usize) -> anyhow::Result<()> {
+        while let Some(ended) = self.browsers.try_join_next() {
+            ended.context("a browser panicked")??;
+        }
+        let used = process::used(self.process.id())?;
+        println!(
+            "{size:>8} page, {} viewers: {:.2} CPU s, {} MB resident, {} MB at the highest, {:.1} MB sent",
+            self.viewers,
+            used.cpu_seconds,
+            used.resident_kibibytes / 1024,
+            used.peak_kibibytes / 1024,
+            self.got.load(Ordering::Relaxed) as f64 / 1e6,
+        );
+        Ok(())
+    }
+}
+
+impl Browser {
+    async fn get(&self, path: &str) -> anyhow::Result<http::Response<hyper::body::Incoming>> {
+        let request = http::Request::get(format!("http://{}{path}", self.address))
+            .header("authorization", format!("Bearer {}", self.token))
+            .body(Empty::new())?;
+        let answer = self.client.request(request).await?;
+        anyhow::ensure!(answer.status().is_success(), "{path}: {}", answer.status());
+        Ok(answer)
+    }
+
+    /// The revision of a snapshot.
+    async fn snapshot(&self) -> anyhow::Result<u64> {
+        let body = self
+            .get("/api/snapshot")
+            .await?
+            .into_body()
+            .collect()
+            .await?
+            .to_bytes();
+        self.got.fetch_add(body.len() as u64, Ordering::Relaxed);
+        let snapshot: Value = serde_json::from_slice(&body)?;
+        snapshot["revision"]
+            .as_u64()
+            .context("a snapshot has no revision")
+    }
+
+    /// Takes a snapshot, and all changes after it; again where the server says so.
+    async fn follow(self) -> anyhow::Result<()> {
+        loop {
+            let since = self.snapshot().await?;
+            let mut changes = self
+                .get(&format!("/api/changes?since={since}"))
+                .await?
+                .into_body();
+            while let Some(frame) = changes.frame().await {
+                let Some(bytes) = frame?.into_data().ok() else {
+                    continue;
+                };
+                self.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                if bytes.starts_with(b"event: reset") {
+                    break;
+                }
+            }
+        }
+    }
+}
