@@ -32,6 +32,16 @@ async fn channel(spoke: &Spoke) -> String {
     spoke.version().await.unwrap().spec.channel.unwrap()
 }
 
+/// Edits the template, and waits a second.
+async fn edit_template(spoke: &Spoke, spec: Value) {
+    let edit = Patch::Merge(json!({"spec": {"template": {"spec": spec}}}));
+    managed(&spoke.client)
+        .patch("version", &PatchParams::default(), &edit)
+        .await
+        .unwrap();
+    tokio::time::sleep(SECOND).await;
+}
+
 async fn ready(spoke: &Spoke) -> Condition {
     let status = managed(&spoke.client)
         .get("version")
@@ -89,14 +99,9 @@ async fn overlays_come_into_force_at_their_time_and_what_others_change_is_set_ba
     );
 
     // Our own last write is no other program's.
-    for channel_wanted in ["candidate-4.14", "fast-4.14"] {
-        let edit = Patch::Merge(json!({"spec": {"template": {"spec": {"channel": channel_wanted}}}}));
-        managed(&spoke.client)
-            .patch("version", &PatchParams::default(), &edit)
-            .await
-            .unwrap();
-        tokio::time::sleep(SECOND).await;
-        assert_eq!(channel(&spoke).await, channel_wanted);
+    for wanted in ["candidate-4.14", "fast-4.14"] {
+        edit_template(&spoke, json!({"channel": wanted})).await;
+        assert_eq!(channel(&spoke).await, wanted);
     }
 
     let edit = json!({"spec": {"channel": "stable-4.13", "overrides": overrides}});
