@@ -1,12 +1,13 @@
 //! How clusters ended, from the records: also of upgrades that are deleted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::Json;
 use axum::extract::State;
 use drydock_api::mcu::{ManagedClustersUpgradeRecord, RecordEntry, RecordedForecast};
 use drydock_api::names::UPGRADE_UID_LABEL;
 use drydock_runtime::pages::list_all;
+use http::StatusCode;
 use jiff::Timestamp;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
@@ -87,16 +88,33 @@ impl Dashboard {
         viewer: &Viewer,
         is_asked: impl Fn(&str) -> bool,
     ) -> Result<Vec<HistoryRow>, ApiError> {
-        let mut records = Vec::new();
-        match &viewer.scope.namespaces {
-            None => records = read(viewer, None).await?,
-            Some(namespaces) => {
-                for namespace in namespaces {
-                    records.extend(read(viewer, Some(namespace)).await?);
-                }
-            }
-        }
+        let records = match &viewer.scope.namespaces {
+            None => read(viewer, None).await?,
+            Some(namespaces) => read_each(viewer, namespaces).await?,
+        };
         Ok(rows(&records, is_asked))
+    }
+}
+
+/// The records of those namespaces that one may read.
+///
+/// # Errors
+/// If none may be read, or they cannot be.
+async fn read_each(
+    viewer: &Viewer,
+    namespaces: &BTreeSet<String>,
+) -> Result<Vec<ManagedClustersUpgradeRecord>, ApiError> {
+    let (mut records, mut refused) = (None, None);
+    for namespace in namespaces {
+        match read(viewer, Some(namespace)).await {
+            Ok(more) => records.get_or_insert_with(Vec::new).extend(more),
+            Err(error) if error.status() == StatusCode::FORBIDDEN => refused = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match (records, refused) {
+        (None, Some(refused)) => Err(refused),
+        (records, _) => Ok(records.unwrap_or_default()),
     }
 }
 

@@ -8,6 +8,7 @@ use drydock_api::fact::{Fact, Unread};
 use drydock_api::schedule::NodeForceDrain;
 use drydock_runtime::events::{NewEvent, Severity};
 use drydock_runtime::pages::list_all;
+use drydock_runtime::panics::Panicked;
 use drydock_schedule::force_drain::metrics::{POD_DELETIONS, POD_TERMINATIONS, of_deletion};
 use drydock_schedule::force_drain::{self, DrainDecision, DrainNeed, DrainObservation, PodDeletion};
 use jiff::{SignedDuration, Timestamp};
@@ -114,7 +115,7 @@ impl NodeForceDrains {
     /// Decides, with everything that the decision asks for.
     ///
     /// # Errors
-    /// If the thread that decides ends before it has.
+    /// If the decision panics.
     async fn decide(&self, drain: &NodeForceDrain, now: Timestamp) -> Result<DrainDecision, ReconcileError> {
         let mut observation = DrainObservation::new(drain.clone(), now);
         observation.recheck = self.recheck;
@@ -125,9 +126,8 @@ impl NodeForceDrains {
                 let decision = force_drain::decide(&observation);
                 (observation, decision)
             });
-            let (seen, decision) = deciding.await.map_err(|error| ReconcileError::Write {
-                what: format!("what is decided of NodeForceDrain {}", drain.name_any()),
-                why: error.to_string(),
+            let (seen, decision) = deciding.await.map_err(|error| Panicked {
+                message: error.to_string(),
             })?;
             observation = seen;
             let needs: Vec<_> = decision.needs.difference(&asked).cloned().collect();

@@ -225,7 +225,9 @@ impl<K: Notifies> Notifications<K> {
             Err(why)
         } else {
             let result = self.send(object, raised, receiver).await;
-            self.remember(object, receiver, result.as_ref().err(), now);
+            if let Err(why) = &result {
+                self.remember(object, receiver, why, now);
+            }
             result
         };
         self.report(object, receiver, result.as_ref().err());
@@ -246,11 +248,9 @@ impl<K: Notifies> Notifications<K> {
         Some(why.clone())
     }
 
-    fn remember(&self, object: &K, receiver: &JobNotification, why: Option<&String>, now: Timestamp) {
+    fn remember(&self, object: &K, receiver: &JobNotification, why: &str, now: Timestamp) {
         let mut left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(why) = why {
-            left_alone.insert(webhook_of(object, receiver), (now, why.clone()));
-        }
+        left_alone.insert(webhook_of(object, receiver), (now, why.to_owned()));
     }
 
     /// Says that a receiver does not take what is sent, once for each reason.

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::manifests::kustomized;
 
-/// All that ann may do, and what bob may: he sees the upgrades of one namespace. Of cyd nothing is said.
+/// All that ann may do; bob sees the upgrades of one namespace, dan those of two and the history of one. Of cyd nothing is said.
 fn rights() -> Vec<Value> {
     let ocm = "cluster.open-cluster-management.io";
     let rbac = "rbac.authorization.k8s.io";
@@ -29,6 +29,17 @@ fn rights() -> Vec<Value> {
             "apiVersion": format!("{rbac}/v1"), "kind": kind, "metadata": {"name": name, "namespace": namespace},
             "roleRef": {"apiGroup": rbac, "kind": role, "name": name},
             "subjects": [{"kind": "ServiceAccount", "name": user, "namespace": "people"}],
+        })
+    };
+    let binding = |name: &str, namespace: &str, role: &str, user: &str| {
+        let mut binding = of("RoleBinding", role, user, Some(namespace), "Role");
+        binding["metadata"]["name"] = name.into();
+        binding
+    };
+    let role = |name: &str, namespace: &str, resource: &str| {
+        json!({
+            "apiVersion": format!("{rbac}/v1"), "kind": "Role", "metadata": {"name": name, "namespace": namespace},
+            "rules": [{"apiGroups": [ocm], "resources": [resource], "verbs": ["get", "list"]}],
         })
     };
     let account = |name: &str| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": "people"}});
@@ -41,6 +52,7 @@ fn rights() -> Vec<Value> {
         account("ann"),
         account("bob"),
         account("cyd"),
+        account("dan"),
         json!({
             "apiVersion": format!("{rbac}/v1"), "kind": "ClusterRole", "metadata": {"name": "upgrader"},
             "rules": [
@@ -49,11 +61,13 @@ fn rights() -> Vec<Value> {
             ],
         }),
         of("ClusterRoleBinding", "upgrader", "ann", None, "ClusterRole"),
-        json!({
-            "apiVersion": format!("{rbac}/v1"), "kind": "Role", "metadata": {"name": "looker", "namespace": "north"},
-            "rules": [{"apiGroups": [ocm], "resources": ["managedclustersupgrades"], "verbs": ["get", "list"]}],
-        }),
+        role("looker", "north", "managedclustersupgrades"),
+        role("looker", "south", "managedclustersupgrades"),
+        role("historian", "north", "managedclustersupgraderecords"),
         of("RoleBinding", "looker", "bob", Some("north"), "Role"),
+        binding("dan-looks", "north", "looker", "dan"),
+        binding("dan-looks", "south", "looker", "dan"),
+        binding("dan-reads", "north", "historian", "dan"),
     ]
 }
 
@@ -313,11 +327,7 @@ fn texts(of: &[&str]) -> Vec<String> {
 async fn each_user_sees_and_does_what_the_hub_lets_them() {
     let hub = Hub::start().await;
     let page = hub.page("manifests/dashboard", &[]).await;
-    let [ann, bob, cyd] = [
-        hub.browser(&page, "ann").await,
-        hub.browser(&page, "bob").await,
-        hub.browser(&page, "cyd").await,
-    ];
+    let ann = hub.browser(&page, "ann").await;
     nobody_else_is_answered(&hub, &page).await;
 
     let (_, session) = ann.get("/api/session").await;
@@ -337,31 +347,7 @@ async fn each_user_sees_and_does_what_the_hub_lets_them() {
         "{answer}"
     );
 
-    // What he may not see is not there.
-    assert_eq!(bob.shown().await, (texts(&["north/spring"]), texts(&["c1"])));
-    assert_eq!(bob.get("/api/upgrades/north/spring").await.0, StatusCode::OK);
-    assert_eq!(bob.get("/api/clusters/c1").await.0, StatusCode::OK);
-    for path in [
-        "/api/upgrades/south/autumn",
-        "/api/upgrades/south/autumn/forecast",
-        "/api/clusters/c2",
-    ] {
-        assert_eq!(bob.get(path).await.0, StatusCode::NOT_FOUND, "{path}");
-    }
-    for path in ["/api/history", "/api/upgrades/north/spring/forecast"] {
-        let (status, answer) = bob.get(path).await;
-        assert_eq!(status, StatusCode::FORBIDDEN, "{path}");
-        assert!(
-            answer["error"]
-                .as_str()
-                .unwrap()
-                .contains("people:bob may not list"),
-            "{answer}"
-        );
-    }
-    assert_eq!(cyd.shown().await, (Vec::new(), Vec::new()));
-    let (_, session) = cyd.get("/api/session").await;
-    assert!(session["notice"].as_str().unwrap().contains("in no namespace"));
+    what_one_may_not_see_is_not_there(&hub, &page).await;
 
     // With actions the API server decides, as if each user had asked it.
     let acting = hub.page("manifests/dashboard-actions", &["--actions"]).await;
@@ -386,6 +372,41 @@ async fn each_user_sees_and_does_what_the_hub_lets_them() {
     assert_eq!(status, StatusCode::FORBIDDEN);
     assert_eq!(upgrades.get("spring").await.unwrap().spec.paused, Some(true));
     as_the_user_and_nobody_else(&hub, &ann).await;
+}
+
+/// Bob may see one namespace, dan two and the history of one, and cyd nothing.
+async fn what_one_may_not_see_is_not_there(hub: &Hub, page: &Page) {
+    let bob = hub.browser(page, "bob").await;
+    assert_eq!(bob.shown().await, (texts(&["north/spring"]), texts(&["c1"])));
+    assert_eq!(bob.get("/api/upgrades/north/spring").await.0, StatusCode::OK);
+    assert_eq!(bob.get("/api/clusters/c1").await.0, StatusCode::OK);
+    for path in [
+        "/api/upgrades/south/autumn",
+        "/api/upgrades/south/autumn/forecast",
+        "/api/clusters/c2",
+    ] {
+        assert_eq!(bob.get(path).await.0, StatusCode::NOT_FOUND, "{path}");
+    }
+    for path in ["/api/history", "/api/upgrades/north/spring/forecast"] {
+        let (status, answer) = bob.get(path).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path}");
+        assert!(
+            answer["error"]
+                .as_str()
+                .unwrap()
+                .contains("people:bob may not list"),
+            "{answer}"
+        );
+    }
+    let cyd = hub.browser(page, "cyd").await;
+    assert_eq!(cyd.shown().await, (Vec::new(), Vec::new()));
+    let (_, session) = cyd.get("/api/session").await;
+    assert!(session["notice"].as_str().unwrap().contains("in no namespace"));
+
+    // Of what he may see a part has a history that he may see.
+    let dan = hub.browser(page, "dan").await;
+    assert_eq!(dan.shown().await.0, texts(&["north/spring", "south/autumn"]));
+    assert_eq!(dan.get("/api/history").await.0, StatusCode::OK);
 }
 
 /// Not without a token, and not with one of another server.

@@ -41,6 +41,8 @@ impl Size {
 
 /// What a match costs, however short the text is.
 const MATCHING: usize = 20;
+/// How many bytes that are passed over cost as much as one that is matched.
+const BYTES_AHEAD: usize = 16;
 /// How many expressions are kept.
 const KEPT: usize = 16;
 
@@ -122,33 +124,9 @@ fn failed<'a>(why: std::fmt::Arguments<'_>) -> Exn<'a, Val> {
 /// `matches`, `split_matches` and `split_`, which the definitions of `test`, `capture`, `sub` and all others use.
 pub(super) fn functions() -> [Named<RunPtr<Jq>>; 3] {
     [
-        (NAMES[0], v(2), |cv| {
-            once(parts(
-                cv,
-                Wanted {
-                    between: false,
-                    matches: true,
-                },
-            ))
-        }),
-        (NAMES[1], v(2), |cv| {
-            once(parts(
-                cv,
-                Wanted {
-                    between: true,
-                    matches: true,
-                },
-            ))
-        }),
-        (NAMES[2], v(2), |cv| {
-            once(parts(
-                cv,
-                Wanted {
-                    between: true,
-                    matches: false,
-                },
-            ))
-        }),
+        (NAMES[0], v(2), |cv| once(parts(cv, Wanted::MATCHES))),
+        (NAMES[1], v(2), |cv| once(parts(cv, Wanted::BOTH))),
+        (NAMES[2], v(2), |cv| once(parts(cv, Wanted::BETWEEN))),
     ]
 }
 
@@ -161,6 +139,21 @@ fn once(result: ValX<'_, Val>) -> ValXs<'_, Val> {
 struct Wanted {
     between: bool,
     matches: bool,
+}
+
+impl Wanted {
+    const MATCHES: Self = Self {
+        between: false,
+        matches: true,
+    };
+    const BETWEEN: Self = Self {
+        between: true,
+        matches: false,
+    };
+    const BOTH: Self = Self {
+        between: true,
+        matches: true,
+    };
 }
 
 fn parts(mut cv: Cv<'_, Jq>, wanted: Wanted) -> ValX<'_, Val> {
@@ -177,6 +170,9 @@ fn parts(mut cv: Cv<'_, Jq>, wanted: Wanted) -> ValX<'_, Val> {
     let mut end = 0;
     for captures in expression.regex.captures_iter(text) {
         let whole = captures.get_match();
+        // The next one may be looked for to the end of the text.
+        let rest = text.len() - whole.end();
+        run.budget.take(expression.per_byte * rest / BYTES_AHEAD)?;
         if expression.ignores_empty && whole.is_empty() {
             continue;
         }

@@ -122,6 +122,8 @@ fn every_program_ends() {
         "[range(1000)] as $row | [range(300) | $row] | [leaf_paths] | length > 1",
         // Each of these is compiled, and matched, for as long as a thousand usual ones.
         r#"[range(100000) as $i | "x" | test("\\w{9}\($i)")] | length == 0"#,
+        // Each match is looked for to the end of the text.
+        r#"("x" * 10000) | split("[^y]*y|x"; "g") | length == 0"#,
         r#"("x" * 20000) as $text | [range(100000) | $text | test("(x|y|.){300}z")] | length == 0"#,
     ] {
         let Selected::Stopped(why) = run(program) else {
