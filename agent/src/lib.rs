@@ -13,6 +13,7 @@ mod reconcile;
 mod refusal;
 mod registry;
 mod schedule;
+mod scraped;
 mod settings;
 mod update_graph;
 pub mod update_plan;
@@ -114,17 +115,15 @@ pub async fn run(
         &settings.registry,
     )?;
     tasks.spawn("schedules", schedules.run(shutdown.clone()));
-    let insights = insights::Engine::new(
-        insights::Context {
-            client: client.clone(),
-            clock: clock.clone(),
-            publisher: publisher.clone(),
-            metrics: metrics.clone(),
-            network: settings.network.clone(),
-            monitoring: Arc::clone(&monitoring),
-        },
-        settings.insights,
-    );
+    let insights_context = insights::Context {
+        client: client.clone(),
+        clock: clock.clone(),
+        publisher: publisher.clone(),
+        metrics: metrics.clone(),
+        network: settings.network.clone(),
+        monitoring: Arc::clone(&monitoring),
+    };
+    let insights = insights::Engine::new(insights_context, settings.insights, &settings.registry)?;
     tasks.spawn("insights", insights.run(shutdown.clone()));
     let context = Context {
         monitoring,

@@ -37,7 +37,7 @@ impl InformerName {
     }
 
     /// A name as it stands in a status.
-    pub(crate) fn recorded(text: &str) -> Self {
+    pub fn recorded(text: &str) -> Self {
         Self(text.to_owned())
     }
 

@@ -20,6 +20,7 @@ pub mod identity;
 mod informer_name;
 pub mod insight;
 pub mod merge;
+pub mod metrics;
 pub mod objects;
 pub mod online;
 pub mod plan;

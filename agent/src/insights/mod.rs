@@ -7,6 +7,7 @@ mod built_in;
 pub mod cluster_objects;
 mod contacts;
 mod hook_client;
+mod metrics;
 mod question;
 mod settings;
 mod update_informer;
@@ -26,6 +27,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
+use prometheus::Registry;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -103,7 +105,14 @@ impl Woken {
 
 impl Engine {
     /// Prepares the engine.
-    pub fn new(context: Context, settings: InsightsSettings) -> Self {
+    ///
+    /// # Errors
+    /// If a metric of its is registered already.
+    pub fn new(
+        context: Context,
+        settings: InsightsSettings,
+        registry: &Registry,
+    ) -> Result<Self, prometheus::Error> {
         let version = format!("{GROUP}/{VERSION}");
         let (presence, discovery) = presence(context.client.clone(), version, watches::kinds(&settings));
         let woken = Woken::default();
@@ -115,7 +124,8 @@ impl Engine {
             watches: Vec::new(),
         };
         let (seen, watches) = watching.start(woken.by());
-        Self {
+        metrics::register(registry, seen.clone())?;
+        Ok(Self {
             context,
             settings,
             seen,
@@ -123,7 +133,7 @@ impl Engine {
             presence,
             discovery,
             woken,
-        }
+        })
     }
 
     /// Runs until `shutdown`, then lets reconciles under way finish.

@@ -152,7 +152,8 @@ impl UpdateInformers {
             self.context.publisher.publish(&NewEvent {
                 object: informer.object_ref(&()),
                 related: None,
-                severity: if news.status == "True" {
+                // Somebody has switched it off.
+                severity: if news.status == "True" || news.reason == "Disabled" {
                     Severity::Normal
                 } else {
                     Severity::Warning

@@ -138,10 +138,9 @@ impl UpdatePlans {
     ) -> Plan {
         let parts = self.parts(plan);
         let own: Vec<_> = self.own().iter().map(|informer| informer.name()).collect();
-        let named = informers
-            .keys()
-            .chain(&own)
-            .filter_map(|name| Some((name.clone(), parts.get(name.as_str())?.as_ref())));
+        let named = parts
+            .iter()
+            .map(|(name, part)| (InformerName::recorded(name), part.as_ref()));
         let observed = Observed {
             plan,
             parts: named.collect(),

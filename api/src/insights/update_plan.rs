@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{InformerState, Level};
+use super::{ImpactType, InformerState, Level};
 
 /// An update that is not under way yet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
@@ -50,6 +50,10 @@ pub struct UpdatePlanSpec {
     #[schemars(length(max = 64))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub accepted_risks: Vec<PlanAcceptedRisk>,
+    /// For whom the hub has it asked: what is accepted is accepted for this upgrade alone, and so is the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
+    pub asked_for: Option<String>,
     /// A later moment than before has everything asked anew.
     #[serde(
         default,
@@ -276,6 +280,13 @@ pub struct VerdictReason {
     /// The headline.
     #[schemars(length(max = 256))]
     pub summary: String,
+    /// What it means.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub impact_type: Option<ImpactType>,
+    /// What to do about it. Only the agent's own informers say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 256))]
+    pub action: Option<String>,
     /// Somebody has accepted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<bool>,

@@ -154,10 +154,38 @@ fn mode(upgrade: &ManagedClustersUpgrade) -> &'static str {
 struct OneFinding {
     level: &'static str,
     summary: String,
+    #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
+    impact: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    remedy: String,
     informer: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     uuid: Option<String>,
     accepted: bool,
+}
+
+impl OneFinding {
+    fn write(&self, text: &mut String) {
+        let impact = match self.impact.as_str() {
+            "" => String::new(),
+            impact => format!(" ({})", table::printable(impact)),
+        };
+        let _ = writeln!(
+            text,
+            "\n{}{impact}: {}",
+            self.level,
+            table::printable(&self.summary)
+        );
+        for (name, value) in [
+            ("Reported by:", self.informer.as_str()),
+            ("Remedy:", &self.remedy),
+            ("UUID:", self.uuid.as_deref().unwrap_or_default()),
+        ] {
+            if !value.is_empty() {
+                let _ = writeln!(text, "  {name:16}{}", table::printable(value));
+            }
+        }
+    }
 }
 
 /// What one cluster has answered.
@@ -183,6 +211,8 @@ impl ClusterView {
         let one = |finding: &Finding| OneFinding {
             level: finding.level.as_str(),
             summary: finding.summary.to_string(),
+            impact: finding.impact.to_string(),
+            remedy: finding.remedy.to_string(),
             informer: finding.informer.to_string(),
             uuid: finding.uuid.as_deref().map(str::to_owned),
             accepted: finding.accepted,
@@ -235,11 +265,7 @@ impl ClusterView {
                 let _ = writeln!(text, "\n= {title} =");
             }
             for found in of_group {
-                let _ = writeln!(text, "\n{}: {}", found.level, table::printable(&found.summary));
-                let _ = writeln!(text, "  Reported by:    {}", table::printable(&found.informer));
-                if let Some(uuid) = &found.uuid {
-                    let _ = writeln!(text, "  UUID:           {uuid}");
-                }
+                found.write(&mut text);
             }
         }
         let listed = self.findings.iter().filter(|found| !found.accepted).count();
@@ -266,6 +292,8 @@ mod tests {
             uid: None,
             level,
             summary: summary.into(),
+            impact: "Update Stalled".into(),
+            remedy: "unpause it".into(),
             accepted,
         }
     }
@@ -376,6 +404,12 @@ mod tests {
         let third = text("c3");
         assert!(third.starts_with("c3: 7 findings are not accepted\n"), "{third}");
         assert!(third.contains("5 more are not listed here"), "{third}");
+        assert!(
+            third.contains(
+                "\nWarning (Update Stalled): budget monitoring/prometheus allows no eviction\n  Reported by:    mco\n  Remedy:         unpause it\n  UUID:           b\n"
+            ),
+            "{third}"
+        );
         assert!(text("c2").contains("= Accepted ="));
         assert_eq!(text("c4"), "c4: it has not answered\n");
     }

@@ -204,7 +204,20 @@ async fn a_cluster_without_an_agent_is_checked_by_its_objects() {
             .copied()
             .collect()
     };
-    let nobody = sandbox.refuses(&with(&["pre-checks", "--timeout", "1s"]));
+    let asked = sandbox.run(&with(&["pre-checks", "--timeout", "1s"]));
+    assert!(text(&asked.stdout).contains(": Go ("), "{}", text(&asked.stderr));
+    let note = text(&asked.stderr);
+    assert!(note.contains("nobody looks at its UpdatePlans"), "{note}");
+    let unseen = [
+        "pre-checks",
+        "--timeout",
+        "1s",
+        "--accept",
+        UUID,
+        "--reason",
+        "known",
+    ];
+    let nobody = sandbox.refuses(&with(&unseen));
     assert!(nobody.contains("whether drydock-agent runs"), "{nobody}");
     let client = sandbox.client("dev1").await;
     let plans = Api::<UpdatePlan>::all(client.clone());
@@ -221,6 +234,8 @@ async fn a_cluster_without_an_agent_is_checked_by_its_objects() {
         ];
         sandbox.run(&given.iter().chain(words).copied().collect::<Vec<_>>())
     };
+    let held = text(&start(&["--timeout", "1s"]).stderr);
+    assert!(held.contains("whether drydock-agent runs"), "{held}");
     remove_kinds(&client).await;
     let checked = sandbox.run(&with(&["pre-checks"]));
     assert!(

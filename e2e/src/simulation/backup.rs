@@ -10,10 +10,11 @@ use kube_sandbox::access::{Access, Key, Kind, Removal, Selection};
 use ocm_sandbox::kinds::{MANIFEST_WORK, PLACEMENT};
 use serde_json::{Value, json};
 
+use super::acceptances::ACCEPTANCE;
 use super::fleet::Fleet;
 use crate::hub_fleet::{RECORD, UPGRADE};
 
-const KINDS: [Kind; 4] = [UPGRADE, RECORD, PLACEMENT, MANIFEST_WORK];
+const KINDS: [Kind; 5] = [UPGRADE, RECORD, ACCEPTANCE, PLACEMENT, MANIFEST_WORK];
 /// How often a backup is made.
 const EVERY: Duration = Duration::from_mins(20);
 /// How many are kept.

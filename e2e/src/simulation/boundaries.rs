@@ -129,7 +129,7 @@ pub async fn run(kill: Option<Kill>) -> anyhow::Result<End> {
             .status
             .as_ref()
             .is_some_and(|status| is_true(status, "Complete"));
-        if is_complete && rules.waits_for_work(upgrade).is_none() {
+        if is_complete && rules.waits_for_work(upgrade, clock.now()).is_none() {
             if let Some(lost) = rules.lost() {
                 bail!("{lost}\n{}", rules.history());
             }

@@ -105,7 +105,7 @@ pub(super) fn cluster(rng: &mut ChaCha8Rng, name: &str) -> Drawn {
         labels: labels(rng),
         claims: chance(rng, 75),
         is_other_product: chance(rng, 6),
-        agent: chance(rng, 30),
+        agent: chance(rng, 45),
     }
 }
 

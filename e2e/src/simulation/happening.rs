@@ -10,6 +10,7 @@ use kube_sandbox::server::Verb;
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
+use super::acceptances;
 use super::draw::{self, ALL, FIELDS, NAMESPACES, PLACEMENTS, SETS, TARGETS, Which, below, chance, pick};
 use super::scenario::Scenario;
 
@@ -54,6 +55,8 @@ pub(super) enum Happening {
     Delete(Which, Option<Value>),
     /// The hub's objects are lost, and restored some minutes later as a backup of this many minutes before has them.
     Restore { backup: u64, down: u64 },
+    /// Somebody accepts findings with the object of this namespace and name, or deletes it.
+    Accept(&'static str, &'static str, Option<Value>),
     /// A Placement requires this of clusters, or is deleted.
     Placement(&'static str, &'static str, Option<Value>),
     /// A Placement is deleted and created again.
@@ -114,6 +117,7 @@ impl Events {
         for _ in 0..count {
             drawing.one();
         }
+        drawing.accept_at_begin();
         let mut events = drawing.events;
         events.push((fault_period, Happening::Refusals(Vec::new())));
         events.push((fault_period, Happening::Partition(false)));
@@ -158,7 +162,7 @@ impl Drawing<'_> {
 
     fn one(&mut self) {
         let at = self.moment();
-        match below(self.rng, 100) {
+        match below(self.rng, 110) {
             0..25 => self.edit(at),
             25..32 => self.narrow(at),
             32..40 => self.retry(at),
@@ -185,10 +189,11 @@ impl Drawing<'_> {
             84..86 => self.namespaces(at),
             86..92 => self.tampered(at),
             92..97 => self.refusals(at),
-            _ => {
+            97..100 => {
                 let (cluster, version) = (self.cluster(), pick(self.rng, &TARGETS));
                 self.push(at, Happening::Drift(cluster, version));
             }
+            _ => self.accept(at),
         }
     }
 
@@ -212,6 +217,32 @@ impl Drawing<'_> {
             }
         }
         self.push(at, Happening::Edit(which, edits));
+    }
+
+    /// Findings are accepted, and perhaps not any more later.
+    fn accept(&mut self, at: Duration) {
+        let (namespace, spec) = acceptances::draw(self.rng, self.scenario, at);
+        let name = pick(self.rng, &acceptances::NAMES);
+        self.accepted(at, namespace, name, spec);
+    }
+
+    /// The first upgrades often have acceptances from the begin.
+    fn accept_at_begin(&mut self) {
+        for (which, spec) in &self.scenario.upgrades {
+            if chance(self.rng, 50) {
+                let at = Duration::from_secs(below(self.rng, 60));
+                let (namespace, spec) = acceptances::of_upgrade(self.rng, self.scenario, (which, spec), at);
+                self.accepted(at, namespace, which.name, spec);
+            }
+        }
+    }
+
+    fn accepted(&mut self, at: Duration, namespace: &'static str, name: &'static str, spec: Value) {
+        self.push(at, Happening::Accept(namespace, name, Some(spec)));
+        if chance(self.rng, 40) {
+            let until = self.until(at, 300);
+            self.push(until, Happening::Accept(namespace, name, None));
+        }
     }
 
     /// An upgrade is paused, and resumed by the write that narrows its selection, often together with another target: then every

@@ -3,6 +3,7 @@
 //! the faults cease, each upgrade must come to its end. The same seed draws the same world; in which order the hub's tasks run is not
 //! drawn.
 
+mod acceptances;
 mod agents;
 mod backup;
 pub mod boundaries;
@@ -199,7 +200,7 @@ async fn follow(
         let going: Vec<String> = upgrades
             .iter()
             .filter_map(|upgrade| {
-                let why = rules.waits_for_work(upgrade)?;
+                let why = rules.waits_for_work(upgrade, now)?;
                 let metadata = &upgrade.metadata;
                 Some(format!(
                     "{:?}/{:?}: {why}: {:#?}",

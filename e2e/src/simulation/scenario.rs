@@ -58,7 +58,7 @@ impl Scenario {
             failures: draw::pick(rng, &[0, 0, 5, 20]),
             late: draw::pick(rng, &[0, 0, 5, 20]),
             nonsense: draw::pick(rng, &[0, 0, 10]),
-            findings: draw::pick(rng, &[0, 20, 60]),
+            findings: draw::pick(rng, &[0, 30, 80]),
             finalizers: chance(rng, 60),
         }
     }

@@ -16,6 +16,7 @@ use semver::Version;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use super::acceptances::ACCEPTANCE;
 use super::backup::Backups;
 use super::draw::{self, NAMESPACES, Which};
 use super::fleet::{Fleet, placement};
@@ -153,6 +154,7 @@ impl World {
             }
             Happening::Delete(which, recreated) => self.delete(&which, recreated).await,
             Happening::Restore { backup, down } => self.restore(backup, down).await,
+            Happening::Accept(namespace, name, spec) => self.accept(namespace, name, spec).await,
             Happening::Placement(namespace, name, required) => {
                 self.place(namespace, name, required.as_ref()).await
             }
@@ -299,6 +301,23 @@ impl World {
                 break;
             }
             tokio::time::sleep(Duration::from_mins(1)).await;
+        }
+        Ok(())
+    }
+
+    /// Findings are accepted by an object of this name; one that is there gets the new entries.
+    async fn accept(&self, namespace: &str, name: &str, spec: Option<Value>) -> anyhow::Result<()> {
+        let (user, key) = (&self.fleet.user, Key::namespaced(namespace, name));
+        let Some(spec) = spec else {
+            return done(user.delete(&ACCEPTANCE, &key, &Removal::default()).await).map(drop);
+        };
+        let patch = json!({"spec": {"acceptedRisks": spec["acceptedRisks"]}});
+        let object = json!({
+            "apiVersion": ACCEPTANCE.api_version(), "kind": ACCEPTANCE.kind,
+            "metadata": {"name": name, "namespace": namespace}, "spec": spec,
+        });
+        if !done(user.create(&ACCEPTANCE, object).await)? {
+            done(user.merge_patch(&ACCEPTANCE, &key, patch).await)?;
         }
         Ok(())
     }

@@ -13,6 +13,12 @@ pub struct FleetFinding {
     pub level: &'static str,
     /// The headline.
     pub summary: String,
+    /// What it means; empty if that is not known.
+    #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
+    pub impact: String,
+    /// What to do about it; empty if that is not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub remedy: String,
     /// Who reports it.
     pub informer: String,
     /// What it is on every cluster.
@@ -36,6 +42,8 @@ pub fn grouped(found: &BTreeMap<ClusterName, ClusterPreChecks>) -> Vec<FleetFind
             let group = grouped.entry(key).or_insert_with(|| FleetFinding {
                 level: finding.level.as_str(),
                 summary: finding.summary.to_string(),
+                impact: finding.impact.to_string(),
+                remedy: finding.remedy.to_string(),
                 informer: finding.informer.to_string(),
                 uuid: finding.uuid.as_deref().map(str::to_owned),
                 holds: 0,

@@ -18,7 +18,10 @@ pub mod upgrade;
 pub mod works;
 
 pub use details::ClusterDetails;
-pub use fleet::{Change, Fleet, FleetKind, ForecastOnRecord, KindSelector, Planned, RefusedAction};
+pub use fleet::{
+    Change, ClusterSchedule, Fleet, FleetKind, ForecastOnRecord, KindSelector, Planned, RefusedAction,
+    StartSpan,
+};
 pub use forecast::{RolloutStart, forecast_error, forecast_status, has_start_forecast, without_forecast};
 pub use spec::parse_spec;
 pub use status::render_status;

@@ -12,7 +12,7 @@ mod status;
 mod tests;
 pub mod verdict;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::fact::Fact;
 use drydock_api::insights::{
@@ -42,7 +42,7 @@ pub struct PlanInformerFacts {
 pub struct Observed<'a> {
     /// The plan.
     pub plan: &'a UpdatePlan,
-    /// The UpdatePlanInsights of its target, by informer.
+    /// The UpdatePlanInsights of its target, by informer, and also those whose informer is gone.
     pub parts: BTreeMap<InformerName, &'a UpdatePlanInsight>,
     /// All informers, the agent's own included.
     pub informers: Vec<PlanInformerFacts>,
@@ -92,6 +92,7 @@ pub fn decide(observed: &Observed<'_>, asked: &BTreeMap<InformerName, Asked>, no
         parts.insert(informer.name.clone(), part.status);
     }
     let status = status::status(observed, &parts, &age, now);
+    parts.extend(without_informer(observed, &age, now));
     let events = events::events(observed, &parts, &status);
     wakes.push(prune::next_prune(observed.plan));
     let wake = wakes.into_iter().flatten().filter(|wake| *wake > now).min();
@@ -106,6 +107,29 @@ pub fn decide(observed: &Observed<'_>, asked: &BTreeMap<InformerName, Asked>, no
         events,
         wake,
     }
+}
+
+/// The parts of informers that are gone: they say nothing any more, as those of one that is switched off. Their acceptances stay for as long
+/// as the plan does, in case the informer comes back.
+fn without_informer(
+    observed: &Observed<'_>,
+    age: &lifecycle::Age,
+    now: Timestamp,
+) -> BTreeMap<InformerName, UpdatePlanInsightStatus> {
+    let known: BTreeSet<_> = observed.informers.iter().map(|informer| &informer.name).collect();
+    let gone = observed.parts.keys().filter(|name| !known.contains(name));
+    gone.map(|name| {
+        let informer = PlanInformerFacts {
+            name: name.clone(),
+            is_enabled: false,
+            failure_policy: FailurePolicy::Ignore,
+        };
+        (
+            name.clone(),
+            part::part(observed, &informer, None, age, now).status,
+        )
+    })
+    .collect()
 }
 
 /// A plan whose update has begun stays as it was, to be looked up: nobody is asked any more.

@@ -339,6 +339,23 @@ fn an_informer_that_is_switched_off_neither_holds_nor_is_asked() {
 }
 
 #[test]
+fn what_an_informer_has_found_that_is_gone_is_gone_and_its_acceptance_waits_for_it() {
+    let mut world = World::new(&["a", "b"]);
+    world.step(at(0), &|_| success(&[("one", Level::Warning)]));
+    let gone = world.informers.remove(0);
+    world.step(at(1), &|_| panic!("nobody is asked"));
+    let part = world.parts[&name("a")].status.clone().unwrap();
+    assert_eq!((part.state, part.insights.len()), (InformerState::Disabled, 0));
+    let status = world.plan.status.clone().unwrap();
+    assert_eq!(status.counts.unwrap().total, 1);
+    assert!(status.informers.iter().all(|informer| informer.name != "a"));
+    world.informers.insert(0, gone);
+    let back = world.step(at(2), &|_| success(&[("one", Level::Warning)]));
+    assert_eq!(back.ask, [name("a")]);
+    assert_eq!(world.plan.status.unwrap().counts.unwrap().total, 2);
+}
+
+#[test]
 fn everything_is_asked_anew_after_a_day_and_for_another_version() {
     let mut world = World::new(&["a"]);
     world.step(at(0), &|_| success(&[]));

@@ -1,13 +1,16 @@
 //! Go, caution or stop, and why (insights.md, section 1.6).
 
 use drydock_api::insights::{
-    AcceptanceState, InformerState, InsightCounts, Level, LevelCounts, PlanInsight, Verdict, VerdictReason,
+    AcceptanceState, InformerState, Insight, InsightCounts, Level, LevelCounts, PlanInsight, Verdict,
+    VerdictReason,
 };
 
 use crate::informer_name::InformerName;
 
 /// The most reasons that are listed.
 const MAX_REASONS: usize = 10;
+/// The most characters of what to do.
+const LONGEST_ACTION: usize = 256;
 
 /// What one informer says about a plan.
 #[derive(Clone, Debug)]
@@ -55,6 +58,8 @@ pub fn judge(parts: &[InformerPart<'_>]) -> Judgement {
                 uuid: Some(found.insight.uuid.clone()),
                 level,
                 summary: found.insight.impact.summary.clone(),
+                impact_type: Some(found.insight.impact.impact_type),
+                action: action(&found.insight),
                 accepted: is_accepted.then_some(true),
             });
         }
@@ -94,8 +99,16 @@ fn not_answered(part: &InformerPart<'_>) -> Option<VerdictReason> {
         uuid: None,
         level: Level::Unknown,
         summary,
+        impact_type: None,
+        action: None,
         accepted: None,
     })
+}
+
+/// What to do, as much of it as a reason holds.
+fn action(insight: &Insight) -> Option<String> {
+    let action = insight.remediation.as_ref()?.action.as_deref()?;
+    Some(action.chars().take(LONGEST_ACTION).collect())
 }
 
 fn count(counts: &mut LevelCounts, level: Level) {

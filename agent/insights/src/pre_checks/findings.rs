@@ -1,11 +1,14 @@
 //! The findings of all informers, as they are shown.
 
+use std::collections::BTreeMap;
+
 use drydock_api::insights::{AcceptanceState, InformerState, Insight};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
 
 use super::CheckedPart;
 use crate::plan::acceptance::on_plan;
+use crate::update_status::causes;
 
 /// A finding, who reports it, and whether it is accepted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -47,6 +50,7 @@ pub(super) fn of_parts(parts: &[CheckedPart<'_>]) -> Vec<CheckedFinding> {
         .filter(|part| part.state != InformerState::Disabled)
         .flat_map(of_part)
         .collect();
+    follow(&mut findings);
     findings.sort_by(|one, other| {
         let gates = |finding: &CheckedFinding| finding.insight.impact.level.gates();
         let (level, other_level) = (one.insight.impact.level, other.insight.impact.level);
@@ -59,7 +63,48 @@ pub(super) fn of_parts(parts: &[CheckedPart<'_>]) -> Vec<CheckedFinding> {
             .then_with(|| one.insight.first_seen.cmp(&other.insight.first_seen))
             .then_with(|| one.insight.uuid.cmp(&other.insight.uuid))
     });
-    findings
+    below_their_causes(findings)
+}
+
+/// Says of each finding what it follows from.
+fn follow(findings: &mut [CheckedFinding]) {
+    let known: Vec<_> = findings
+        .iter()
+        .map(|finding| (finding.informer.as_str(), &finding.insight))
+        .collect();
+    let causes = causes(&known);
+    for finding in findings {
+        finding.insight.caused_by = causes.get(&finding.insight.uuid).cloned();
+    }
+}
+
+/// Each finding that follows from another one comes right after it, if both hold the update or neither does.
+fn below_their_causes(findings: Vec<CheckedFinding>) -> Vec<CheckedFinding> {
+    let place: BTreeMap<String, usize> = findings
+        .iter()
+        .enumerate()
+        .map(|(index, finding)| (finding.insight.uuid.clone(), index))
+        .collect();
+    let group = |finding: &CheckedFinding| (finding.holds, finding.insight.impact.level.gates());
+    let root = |index: usize| {
+        let mut root = index;
+        // A finding follows from an operator, and that from a node, and no further.
+        for _ in 0..2 {
+            let cause = findings[root].insight.caused_by.as_ref();
+            let Some(next) = cause.and_then(|cause| place.get(cause)) else {
+                break;
+            };
+            if group(&findings[*next]) != group(&findings[index]) {
+                break;
+            }
+            root = *next;
+        }
+        root
+    };
+    let roots: Vec<usize> = (0..findings.len()).map(root).collect();
+    let mut placed: Vec<_> = findings.into_iter().enumerate().collect();
+    placed.sort_by_key(|(index, _)| (roots[*index], roots[*index] != *index, *index));
+    placed.into_iter().map(|(_, finding)| finding).collect()
 }
 
 fn of_part<'a>(part: &'a CheckedPart<'_>) -> impl Iterator<Item = CheckedFinding> + 'a {

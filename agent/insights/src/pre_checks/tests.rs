@@ -71,6 +71,78 @@ fn what_holds_an_update_comes_first_and_says_who_has_accepted_the_rest() {
     assert_eq!((checks.counts.accepted, checks.counts.unaccepted), (1, 1));
 }
 
+/// A finding of the agent's own informers about an object.
+fn found(number: u8, (uid, level): (&str, &str), (kind, name): (&str, &str), words: &str) -> Value {
+    let mut found = insight(&format!("{number:032}"), level);
+    found["uid"] = uid.into();
+    found["scope"]["resources"] = json!([{"kind": kind, "name": name}]);
+    found["impact"]["summary"] = words.into();
+    found
+}
+
+/// What follows from something else comes right after it, where both hold the update, and says so.
+#[test]
+fn what_follows_comes_below_what_it_follows_from() {
+    let operator = |name| ("ClusterOperator", name);
+    let down = ("operator-unavailable", "Error");
+    let alert = |level| ("alert", level);
+    let parts = [
+        (
+            "drydock.nodes",
+            vec![found(
+                1,
+                ("node-unavailable", "Warning"),
+                ("Node", "node-1"),
+                "Node node-1 is not ready",
+            )],
+        ),
+        (
+            "drydock.cluster-operators",
+            vec![
+                found(2, down, operator("dns"), "Operator dns: no pod on node-1"),
+                found(3, down, operator("etcd"), "Operator etcd is down"),
+            ],
+        ),
+        (
+            "drydock.alerts",
+            vec![
+                found(
+                    4,
+                    alert("Critical"),
+                    ("Alert", "ClusterOperatorDown"),
+                    "Operator dns is down",
+                ),
+                found(
+                    5,
+                    alert("Info"),
+                    ("Alert", "ClusterOperatorFlapping"),
+                    "Operator etcd is flapping",
+                ),
+            ],
+        ),
+    ];
+    let ready = plan("Ready", &parts.clone().map(|(name, _)| (name, "Success")));
+    let objects = parts.map(|(name, insights)| {
+        let mut part = part_of(2, &insights, &[]);
+        part.spec.update_informer = name.to_owned();
+        part
+    });
+    let checks = of_plan(&ready, &objects, now());
+    let number = |uuid: &str| uuid.trim_start_matches('0').to_owned();
+    let cause = |found: &CheckedFinding| found.insight.caused_by.as_deref().map(number);
+    let shown = checks.findings.iter();
+    let shown: Vec<_> = shown
+        .map(|found| {
+            format!(
+                "{} {}",
+                number(&found.insight.uuid),
+                cause(found).unwrap_or_default()
+            )
+        })
+        .collect();
+    assert_eq!(shown, ["3 ", "1 ", "4 2", "2 1", "5 3"]);
+}
+
 #[test]
 fn an_acceptance_counts_as_of_now_and_not_as_the_agent_has_seen_it() {
     let ready = plan("Ready", &[("mco", "Success")]);

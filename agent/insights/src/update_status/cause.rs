@@ -1,5 +1,5 @@
 //! Which findings follow from others (insights.md, section 5, point 6): a node that is down takes operators, pools and alerts with it, and
-//! is the one to look at.
+//! is the one to look at; an alert about an operator says again what the operator says.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,21 @@ use crate::built_in::BuiltIn;
 
 /// Findings that others follow from.
 const CAUSES: [&str; 2] = ["node-unavailable", "node-degraded"];
-/// Those that follow: what they say names the node.
+/// Findings about operators, from which alerts follow.
+const OPERATORS: [&str; 2] = ["operator-unavailable", "operator-degraded"];
+/// Those that follow: what they say names the node, or the operator.
 const EFFECTS: [&str; 4] = [
     "operator-unavailable",
     "operator-degraded",
     "pool-degraded",
     "alert",
+];
+
+/// Alerts of the cluster-version operator about one operator, which they name.
+const OPERATOR_ALERTS: [&str; 3] = [
+    "ClusterOperatorDown",
+    "ClusterOperatorDegraded",
+    "ClusterOperatorFlapping",
 ];
 
 /// The cause of each finding that has one, both by uuid. Only the agent's own informers are believed: another could hide a finding so.
@@ -25,19 +34,9 @@ pub fn causes(findings: &[(&str, &Insight)]) -> BTreeMap<String, String> {
         .filter(|(informer, _)| names.iter().any(|name| name == informer))
         .map(|(_, insight)| *insight)
         .collect();
-    let nodes: BTreeMap<&str, &str> = own
-        .iter()
-        .filter(|insight| CAUSES.contains(&insight.uid.as_str()))
-        .filter_map(|insight| {
-            let node = insight
-                .scope
-                .resources
-                .iter()
-                .find(|resource| resource.kind == "Node")?;
-            Some((node.name.as_str(), insight.uuid.as_str()))
-        })
-        .collect();
-    if nodes.is_empty() {
+    let nodes = by_resource(&own, &CAUSES, "Node");
+    let operators = by_resource(&own, &OPERATORS, "ClusterOperator");
+    if nodes.is_empty() && operators.is_empty() {
         return BTreeMap::new();
     }
     let effects = own
@@ -45,12 +44,40 @@ pub fn causes(findings: &[(&str, &Insight)]) -> BTreeMap<String, String> {
         .filter(|insight| EFFECTS.contains(&insight.uid.as_str()));
     effects
         .filter_map(|insight| {
-            let description = insight.impact.description.as_deref().unwrap_or_default();
-            let mut words = words(&insight.impact.summary).chain(words(description));
-            let cause = words.find_map(|word| nodes.get(word))?;
-            Some((insight.uuid.clone(), (*cause).to_owned()))
+            let of_operator = || {
+                is_about_operator(insight)
+                    .then(|| named(insight, &operators))
+                    .flatten()
+            };
+            let cause = named(insight, &nodes).or_else(of_operator)?;
+            Some((insight.uuid.clone(), cause.to_owned()))
         })
         .collect()
+}
+
+/// The findings of these uids, by the name of the object of this kind that each is about.
+fn by_resource<'a>(own: &[&'a Insight], uids: &[&str], kind: &str) -> BTreeMap<&'a str, &'a str> {
+    own.iter()
+        .filter(|insight| uids.contains(&insight.uid.as_str()))
+        .filter_map(|insight| {
+            let mut resources = insight.scope.resources.iter();
+            let object = resources.find(|resource| resource.kind == kind)?;
+            Some((object.name.as_str(), insight.uuid.as_str()))
+        })
+        .collect()
+}
+
+/// The first of these objects that a finding names.
+fn named<'a>(insight: &Insight, objects: &BTreeMap<&str, &'a str>) -> Option<&'a str> {
+    let description = insight.impact.description.as_deref().unwrap_or_default();
+    let mut words = words(&insight.impact.summary).chain(words(description));
+    words.find_map(|word| objects.get(word).copied())
+}
+
+/// Names of operators are words of the language: only these alerts are sure to mean them.
+fn is_about_operator(insight: &Insight) -> bool {
+    let mut resources = insight.scope.resources.iter();
+    resources.any(|resource| resource.kind == "Alert" && OPERATOR_ALERTS.contains(&resource.name.as_str()))
 }
 
 /// What may be the name of a node: names of nodes have dots within, and none at their ends.

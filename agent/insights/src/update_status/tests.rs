@@ -150,7 +150,8 @@ fn progress_never_runs_backwards() {
     assert_eq!(percents(&assemble(Some(&on), &over, at(240))), (None, None));
 }
 
-/// A node that is down takes the operators with it that run on it: it is the one to look at.
+/// A node that is down takes the operators with it that run on it: it is the one to look at. What an alert says about an operator that is
+/// down, that operator has said.
 #[test]
 fn effects_are_folded_under_their_cause() {
     let of = |kind: &str, object: &str, uid: &str, words: &str| {
@@ -176,6 +177,15 @@ fn effects_are_folded_under_their_cause() {
         ),
     ];
     let strange = vec![of("ClusterOperator", "x", "operator-degraded", dns)];
+    let alerts = vec![
+        of(
+            "Alert",
+            "ClusterOperatorDown",
+            "alert",
+            "The etcd operator may be down",
+        ),
+        of("Alert", "DiskFull", "alert", "The etcd disk is full"),
+    ];
     let reported = |name: InformerName, findings| {
         let record = recorded(&name, &InformerRecord::default(), findings, 0);
         (name, record)
@@ -183,15 +193,16 @@ fn effects_are_folded_under_their_cause() {
     let records = Records::from([
         reported(BuiltIn::Nodes.name(), vec![node]),
         reported(BuiltIn::ClusterOperators.name(), operators),
+        reported(BuiltIn::Alerts.name(), alerts),
         reported(name("stranger"), strange),
     ]);
     let status = assemble(None, &observed(&records), at(0));
     let informers = &status.control_plane.update_informers;
-    let cause = informers
-        .iter()
-        .find(|informer| informer.name == "drydock.nodes")
-        .unwrap();
-    let uuid = cause.insights[0].uuid.clone();
+    let uuid = |object: &str| {
+        let mut insights = informers.iter().flat_map(|informer| &informer.insights);
+        let found = insights.find(|insight| insight.scope.resources[0].name == object);
+        found.unwrap().uuid.clone()
+    };
     let caused: Vec<_> = informers
         .iter()
         .flat_map(|informer| &informer.insights)
@@ -202,7 +213,13 @@ fn effects_are_folded_under_their_cause() {
             ))
         })
         .collect();
-    assert_eq!(caused, [("dns".to_owned(), uuid)]);
+    assert_eq!(
+        caused,
+        [
+            ("ClusterOperatorDown".to_owned(), uuid("etcd")),
+            ("dns".to_owned(), uuid("node-1.example")),
+        ]
+    );
 }
 
 /// requested → downloading → preconditions → started, and where it stops.

@@ -145,7 +145,7 @@ impl TestCluster {
             },
             ..InsightsSettings::default()
         };
-        let engine = Engine::new(context, settings);
+        let engine = Engine::new(context, settings, &registry).unwrap();
         let stop = CancellationToken::new();
         let stopped = stop.clone();
         let running = tokio::spawn(async move {

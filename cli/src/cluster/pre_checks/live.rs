@@ -11,7 +11,8 @@ use semver::Version;
 
 use super::super::update_arguments::AcceptanceArguments;
 use super::super::{live, print};
-use super::{accept, computed, plan, whole_seconds};
+use super::plan::{self, Found};
+use super::{accept, computed, whole_seconds};
 use crate::server::Server;
 
 /// How new the plan has to be.
@@ -49,7 +50,7 @@ pub async fn collect(server: &Server, collection: &Collection<'_>) -> anyhow::Re
     let target = collection.target.to_string();
     let of = if has_plans(&server.client).await? {
         match plan::populated(server, collection).await? {
-            Some(plan) => {
+            Found::Populated(plan) => {
                 let mut objects = plan::parts(&server.client, &plan).await?;
                 let checks = pre_checks::of_plan(&plan, &objects, now());
                 if collection.acceptance.accept.is_empty() {
@@ -58,7 +59,10 @@ pub async fn collect(server: &Server, collection: &Collection<'_>) -> anyhow::Re
                 accept::write(server, collection.acceptance, &checks, &mut objects, now()).await?;
                 return Ok(pre_checks::of_plan(&plan, &objects, now()));
             }
-            None => "of the cluster's objects, since it has no plan yet",
+            Found::Missing => "of the cluster's objects, since it has no plan yet",
+            Found::Unseen => {
+                "of the cluster's objects, since nobody looks at its UpdatePlans (does drydock-agent run, without --insights-off=plans?)"
+            }
         }
     } else {
         "of the cluster's objects, since it has no UpdatePlans"

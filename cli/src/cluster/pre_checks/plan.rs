@@ -1,5 +1,7 @@
 //! The plan of a release: it is created or refreshed, and its informers are waited for.
 
+use std::time::Duration;
+
 use anyhow::{Context, bail};
 use drydock_api::insights::{UpdatePlan, UpdatePlanInsight};
 use drydock_api::openshift::ClusterVersion;
@@ -18,14 +20,27 @@ use super::super::live;
 use super::{Collection, Freshness, whole_seconds};
 use crate::server::{MANAGER, Server};
 
+/// How long a plan may be before the agent sees it, where it runs.
+const SEEN: Duration = Duration::from_secs(20);
 /// By how much the clocks of the agent and of the API server may differ.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
-/// The plan of a release, whose informers have answered. Nothing, if nothing may be written and there is none.
+/// What there is of a plan.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// The plan, whose informers have answered.
+    Populated(Box<UpdatePlan>),
+    /// There is none, and nothing may be written.
+    Missing,
+    /// Nobody looks at it: the kinds are installed, and no agent runs.
+    Unseen,
+}
+
+/// The plan of a release, whose informers have answered.
 ///
 /// # Errors
 /// If it cannot be written or read, the update has begun, or informers do not answer in time.
-pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::Result<Option<UpdatePlan>> {
+pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::Result<Found> {
     let target = collection.target.to_string();
     let name = plan_name(&target);
     let api: Api<UpdatePlan> = Api::all(server.client.clone());
@@ -34,17 +49,46 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
         let known = known.with_context(|| format!("reading the UpdatePlan {name}"))?;
         let cluster = live::cluster_version(&server.client).await?;
         match known {
-            Some(plan) if is_current(&plan, &cluster, server.now()) => return Ok(Some(plan)),
+            Some(plan) if is_current(&plan, &cluster, server.now()) => {
+                return Ok(Found::Populated(Box::new(plan)));
+            }
             Some(_) if collection.freshness == Freshness::ReadOnly => bail!(
                 "what the UpdatePlan {name} says is out of date, and a dry run has nobody asked: run kubectl drydock cluster pre-checks \
                  --version {target} before it"
             ),
-            None if collection.freshness == Freshness::ReadOnly => return Ok(None),
+            None if collection.freshness == Freshness::ReadOnly => return Ok(Found::Missing),
             _ => {}
         }
     }
     let plan = refresh(server, &api, &name, &target).await?;
-    wait(&api, &name, &plan, collection).await.map(Some)
+    // Who only asks is shown what the cluster says; who starts or accepts something needs the agent.
+    let only_asks = collection.freshness == Freshness::Refreshed && collection.acceptance.accept.is_empty();
+    if only_asks && !is_seen(&api, &name, &plan, collection.timeout.min(SEEN)).await? {
+        return Ok(Found::Unseen);
+    }
+    let plan = wait(&api, &name, &plan, collection).await?;
+    Ok(Found::Populated(Box::new(plan)))
+}
+
+/// Whether an agent looks at the plan before long.
+async fn is_seen(
+    api: &Api<UpdatePlan>,
+    name: &str,
+    applied: &UpdatePlan,
+    timeout: Duration,
+) -> anyhow::Result<bool> {
+    let generation = applied.metadata.generation;
+    let sees = move |plan: Option<&UpdatePlan>| {
+        plan.is_some_and(|plan| {
+            plan.metadata.generation >= generation && population(plan) != Population::Unseen
+        })
+    };
+    match tokio::time::timeout(timeout, await_condition(api.clone(), name, sees)).await {
+        Ok(seen) => seen
+            .map(|_| true)
+            .with_context(|| format!("waiting for the UpdatePlan {name}")),
+        Err(_) => Ok(false),
+    }
 }
 
 /// Does it say what holds now? What was said of another version, or longer ago than the agent keeps it, was left by one that no longer runs.

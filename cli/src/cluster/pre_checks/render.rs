@@ -71,11 +71,11 @@ fn group(text: &mut String, title: &str, checks: &PreChecks, is_in: impl Fn(&Che
     let _ = write!(text, "\n= {title} =\n");
     for finding in findings {
         text.push('\n');
-        one(text, finding);
+        one(text, finding, checks);
     }
 }
 
-fn one(text: &mut String, finding: &CheckedFinding) {
+fn one(text: &mut String, finding: &CheckedFinding, checks: &PreChecks) {
     let impact = &finding.insight.impact;
     let (level, about) = (impact.level.as_str(), impact.impact_type.as_str());
     let _ = writeln!(text, "{level} ({about}): {}", impact.summary);
@@ -87,6 +87,10 @@ fn one(text: &mut String, finding: &CheckedFinding) {
         "Reported by",
         Some(&format!("{}, first seen {seen}", finding.informer)),
     );
+    let cause = finding.insight.caused_by.as_deref();
+    let cause = cause.and_then(|cause| checks.finding(cause));
+    let cause = cause.map(|cause| format!("{}: resolve that first", cause.insight.impact.summary));
+    field(text, "Follows from", cause.as_deref());
     field(text, "Remedy", remedy.action.as_deref());
     field(text, "Verify with", remedy.verify.as_deref());
     field(text, "Reference", remedy.reference.as_deref());

@@ -3,11 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::{SignedDuration, Timestamp};
 use kube_sandbox::access::{Access, Object, Selection};
 use ocm_sandbox::kinds::{MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, PLACEMENT};
 use ocm_sandbox::names::CLUSTER_SET_LABEL;
+use ocm_sandbox::spokes::PlanLevel;
 use semver::Version;
 use serde_json::Value;
+
+use crate::simulation::acceptances::{self, ACCEPTANCE};
 
 /// A cluster, as the hub shows it.
 #[derive(Clone, Debug)]
@@ -26,6 +30,8 @@ pub(in super::super) struct HubInputs {
     /// By namespace and name, the label selectors one of which must match; none where every cluster will do.
     placements: BTreeMap<(String, String), Vec<Value>>,
     sets: BTreeMap<String, Value>,
+    /// The specs of acceptances, with their namespaces.
+    acceptances: Vec<(String, Value)>,
     bound: BTreeSet<(String, String)>,
 }
 
@@ -40,6 +46,7 @@ impl HubInputs {
         let sets = hub.list(&MANAGED_CLUSTER_SET, &all).await?;
         let bindings = hub.list(&MANAGED_CLUSTER_SET_BINDING, &all).await?;
         let placements = hub.list(&PLACEMENT, &all).await?;
+        let acceptances = hub.list(&ACCEPTANCE, &all).await?;
         let id = |object: &Object| {
             (
                 object.namespace().unwrap_or_default().to_owned(),
@@ -72,6 +79,10 @@ impl HubInputs {
             sets: sets
                 .iter()
                 .map(|set| (set.name().to_owned(), set["spec"]["clusterSelector"].clone()))
+                .collect(),
+            acceptances: acceptances
+                .iter()
+                .map(|object| (id(object).0, object["spec"].clone()))
                 .collect(),
             bound: bindings.iter().map(|binding| id(binding)).collect(),
         })
@@ -115,6 +126,30 @@ impl HubInputs {
         selector
             .zip(self.clusters.get(cluster))
             .is_some_and(|(selector, seen)| matches_selector(selector, &seen.labels))
+    }
+
+    /// Whether a cluster has the labels that a selector requires, if it is given.
+    pub fn has_labels(&self, cluster: &str, selector: &Value) -> bool {
+        let seen = self.clusters.get(cluster);
+        selector.is_null() || seen.is_some_and(|seen| matches_selector(selector, &seen.labels))
+    }
+
+    /// Whether somebody accepts, for a target of an upgrade, what was found on a cluster at a moment.
+    pub fn accepts(
+        &self,
+        upgrade: (&str, &str),
+        target: &str,
+        cluster: &str,
+        (level, at): (PlanLevel, Timestamp),
+        off: SignedDuration,
+    ) -> bool {
+        let (namespace, name) = upgrade;
+        let specs = self
+            .acceptances
+            .iter()
+            .filter(|(of, spec)| of == namespace && spec["upgrade"] == name && spec["target"] == target);
+        let mut risks = specs.flat_map(|(_, spec)| spec["acceptedRisks"].as_array().into_iter().flatten());
+        risks.any(|risk| acceptances::covers(risk, self, cluster, level, at, off))
     }
 
     fn is_bound(&self, namespace: &str, labels: &Value) -> bool {

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod hub_inputs;
+mod pre_checks;
 mod settled;
 mod start;
 

@@ -20,7 +20,7 @@ const IN_FLIGHT: [&str; 5] = [
     "PostAction",
 ];
 /// Reasons for which a cluster waits only while something is under way.
-const PASSING: [&str; 14] = [
+const PASSING: [&str; 15] = [
     "ReadyToStart",
     "Starting",
     "WaitingForSlot",
@@ -32,6 +32,7 @@ const PASSING: [&str; 14] = [
     "ConfirmingWork",
     "NoLongerMatches",
     "AwaitingStartWindow",
+    "Frozen",
     "DoesNotFit",
     "CanarySoaking",
     "WriteRefused",
@@ -97,7 +98,7 @@ impl Rules {
             let is_overdue = now.duration_since(last.newest) > LONGEST + GRACE;
             let waits = matches!(
                 cluster.reason.as_deref(),
-                Some("SpecInvalid" | "AwaitingStartWindow" | "WaitingForSlot")
+                Some("SpecInvalid" | "AwaitingStartWindow" | "Frozen" | "WaitingForSlot")
             );
             (is_overdue && !waits).then(|| {
                 format!(
@@ -112,7 +113,7 @@ impl Rules {
     }
 
     /// Why a rollout has not come to its end yet, if it has not.
-    pub fn waits_for_work(&self, upgrade: &ManagedClustersUpgrade) -> Option<String> {
+    pub fn waits_for_work(&self, upgrade: &ManagedClustersUpgrade, now: Timestamp) -> Option<String> {
         if upgrade.metadata.deletion_timestamp.is_some() {
             return Some("it is being deleted".to_owned());
         }
@@ -161,6 +162,7 @@ impl Rules {
         let passing = waiting.find(|cluster| {
             let reason = cluster.reason.as_deref().unwrap_or_default();
             PASSING.contains(&reason) && !(is_real && reason == "ReplacingOldWork")
+                || reason == "RisksNotAccepted" && self.is_held_for_nothing(&key, &cluster.name, now)
         });
         passing.map(|cluster| {
             format!(

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use drydock_rollout::{Enforcement, Goal, Labels, PreChecksMode, Revision, Selector, Spec};
+use drydock_rollout::{Enforcement, Goal, Labels, Revision, Selector, Spec};
 use jiff::{SignedDuration, Timestamp};
 use ocm_sandbox::spokes::version_of;
 use semver::Version;
@@ -15,26 +15,23 @@ use super::{ObservedUpgrade, RuleState, SpecVersion};
 use crate::simulation::draw::is_frozen_by_calendar;
 use crate::simulation::happening::SKEW;
 
-/// How long after an answer the hub may still start by it: it learns late that time has passed, and its write may take.
-const LATE: SignedDuration = SignedDuration::from_mins(25);
-
 /// One start that is checked.
-struct Start<'a> {
-    seen: &'a RuleState,
-    cluster: &'a str,
-    attempt: &'a Attempt,
-    upgrade: &'a ObservedUpgrade,
+pub(super) struct Start<'a> {
+    pub(super) seen: &'a RuleState,
+    pub(super) cluster: &'a str,
+    pub(super) attempt: &'a Attempt,
+    pub(super) upgrade: &'a ObservedUpgrade,
     asked: &'a SpecVersion,
-    spec: &'a Spec,
-    now: Timestamp,
+    pub(super) spec: &'a Spec,
+    pub(super) now: Timestamp,
 }
 
-fn breaks(is_met: bool, rule: impl FnOnce() -> String) -> Option<String> {
+pub(super) fn breaks(is_met: bool, rule: impl FnOnce() -> String) -> Option<String> {
     (!is_met).then(rule)
 }
 
 /// By how much moments that different clocks have written may differ.
-fn off() -> SignedDuration {
+pub(super) fn off() -> SignedDuration {
     SignedDuration::try_from(SKEW * 2).unwrap_or(SignedDuration::MAX)
 }
 
@@ -110,7 +107,7 @@ impl RuleState {
     }
 
     /// The version that a cluster runs or is on its way to, if that is known.
-    fn goes_to(&self, cluster: &str) -> Option<Version> {
+    pub(super) fn goes_to(&self, cluster: &str) -> Option<Version> {
         let spokes = self.spokes.as_ref()?;
         spokes.with(cluster, |cluster, _| {
             let version = cluster.object("ClusterVersion", "", "version")?;
@@ -222,7 +219,7 @@ impl RuleState {
 }
 
 impl Start<'_> {
-    fn around(&self) -> impl Iterator<Item = &Arc<HubInputs>> {
+    pub(super) fn around(&self) -> impl Iterator<Item = &Arc<HubInputs>> {
         self.seen.inputs.believed(self.now)
     }
 
@@ -243,7 +240,7 @@ impl Start<'_> {
         selected.max().unwrap_or_default()
     }
 
-    fn own<'a>(&'a self, attempts: &'a [Attempt]) -> impl DoubleEndedIterator<Item = &'a Attempt> {
+    pub(super) fn own<'a>(&'a self, attempts: &'a [Attempt]) -> impl DoubleEndedIterator<Item = &'a Attempt> {
         attempts.iter().filter(|attempt| attempt.key == self.attempt.key)
     }
 
@@ -474,34 +471,6 @@ impl Start<'_> {
             is_open(self.spec, &labels, SignedDuration::ZERO, self.now),
             || "outside of its start windows".to_owned(),
         )
-    }
-
-    /// Where an answer is required, the agent of the cluster has said not long ago that nothing is in the way. One that is where it should be or
-    /// on its way there, or has been started before, is not asked.
-    fn by_pre_checks(&self) -> Option<String> {
-        let policy = &self.spec.pre_checks;
-        let version = self
-            .spec
-            .goal
-            .version()
-            .filter(|_| policy.mode == PreChecksMode::Require)?;
-        let is_first = self.own(self.seen.attempts.get(self.cluster)?).count() == 1;
-        let is_below = self
-            .seen
-            .goes_to(self.cluster)
-            .is_some_and(|newest| newest < *version);
-        if !is_first || !is_below || self.attempt.exempt {
-            return None;
-        }
-        let spokes = self.seen.spokes.as_ref()?;
-        let answers = spokes.with(self.cluster, |cluster, _| cluster.answers().map(<[_]>::to_vec))?;
-        let oldest = self.now - policy.max_age - LATE;
-        let mut recent = answers
-            .iter()
-            .filter(|answer| answer.version == version.to_string() && answer.at >= oldest);
-        breaks(recent.any(|answer| !answer.stops), || {
-            format!("and its agent has not let it start: {answers:?}")
-        })
     }
 
     /// What starts only if it fits has time left: how much, the hub computes, but never less than this.

@@ -10,6 +10,7 @@ mod kinds;
 mod pending;
 mod plan;
 mod pre_checks;
+mod schedule;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ use pre_checks::PreChecksByName;
 pub use forecast_input::ForecastOnRecord;
 pub use kinds::{FleetKind, KindSelector};
 pub use plan::{Planned, RefusedAction};
+pub use schedule::{ClusterSchedule, StartSpan};
 
 /// Which upgrades have to be looked at again after something was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::{Assessment, ClusterView, StartKind, Step};
 use crate::observed::digest_of_accepted;
 use crate::{
     AnswerSource, ClusterState, Finding, PreCheckAnswer, PreCheckAsk, PreCheckQuestion, PreCheckWork,
-    PreChecksMode, PreChecksPolicy, Reason, RiskAcceptance, Target, Uid, bounded,
+    PreChecksMode, PreChecksPolicy, Reason, RiskAcceptance, Target, Uid, UpgradeKey, bounded,
 };
 
 /// The most findings that a reason names.
@@ -166,7 +166,8 @@ impl ClusterView<'_> {
         });
         let (standing, is_old) = self.standing(policy, target, answered);
         let is_requiring = policy.mode == PreChecksMode::Require;
-        let is_due = answered.is_none() || (is_requiring && is_old);
+        let is_taken = answered.is_some_and(|work| self.is_taken_for_long(policy, work));
+        let is_due = answered.is_none() || (is_requiring && (is_old || is_taken));
         let is_leaving = self.row.pre_checks.as_ref().is_some_and(|work| work.deleting);
         if is_due && !is_leaving && self.may_write_pre_checks() {
             assessment.pre_checks = Some(PreCheckStep::Ask);
@@ -185,6 +186,13 @@ impl ClusterView<'_> {
         }
     }
 
+    /// Whether the agent has been asked for another upgrade, and this one has waited for its turn.
+    fn is_taken_for_long(&self, policy: &PreChecksPolicy, work: &PreCheckWork) -> bool {
+        let asked = work.question.as_ref().filter(|_| work.is_taken);
+        let again = asked.and_then(|asked| asked.asked_at.checked_add(policy.timeout).ok());
+        again.is_some_and(|again| self.present.has_reached(again))
+    }
+
     /// This upgrade's work, if it is not being deleted.
     fn own_pre_checks(&self) -> Option<&PreCheckWork> {
         let work = self.row.pre_checks.as_deref()?;
@@ -201,14 +209,16 @@ impl ClusterView<'_> {
     fn question(&self, target: &Target) -> PreCheckQuestion {
         let asked = self.own_pre_checks().and_then(|work| work.question.as_ref());
         let now = self.present.now();
+        let accepted = digest_of_accepted(&self.accepted_risks(target));
         PreCheckQuestion {
+            asked_for: asked_for(&self.context.upgrade.key, &accepted),
             target: target.to_string().into(),
             // An agent that is away for a while is waited for, and keeps its plan. A release without a version has none.
             asks_agent: target.version.is_some()
                 && (self.row.agent
                     || self.row.agent_installed
                     || asked.is_some_and(|asked| asked.asks_agent)),
-            accepted: digest_of_accepted(&self.accepted_risks(target)),
+            accepted,
             asked_at: Timestamp::from_second(now.as_second()).unwrap_or(now),
         }
     }
@@ -293,6 +303,14 @@ impl ClusterView<'_> {
             }
         }
     }
+}
+
+/// For which upgrade a cluster is asked, and with which acceptances.
+fn asked_for(upgrade: &UpgradeKey, accepted: &str) -> Arc<str> {
+    if accepted.is_empty() {
+        return upgrade.to_string().into();
+    }
+    format!("{upgrade} {accepted}").into()
 }
 
 fn held_unless(is_clear: bool, open: &[&Finding], count: usize) -> Standing {

@@ -141,6 +141,7 @@ impl Observed {
             question: Some(Arc::new(ask.question.clone())),
             answer: None,
             trouble: None,
+            is_taken: false,
         }));
     }
 

@@ -75,6 +75,10 @@ pub struct Finding {
     pub level: FindingLevel,
     /// The headline.
     pub summary: Arc<str>,
+    /// What it means, such as "Update Stalled"; empty if that is not known.
+    pub impact: Arc<str>,
+    /// What to do about it; empty if that is not known.
+    pub remedy: Arc<str>,
     /// The cluster says that somebody has accepted it.
     pub accepted: bool,
 }
@@ -117,6 +121,9 @@ pub struct PreCheckQuestion {
     /// A digest of the risks that are accepted; empty if none are.
     #[serde(default)]
     pub accepted: Arc<str>,
+    /// For whom: the upgrade, and what it accepts. A cluster has one plan of a release, which several upgrades may ask for.
+    #[serde(default)]
+    pub asked_for: Arc<str>,
     /// When it was asked, in whole seconds.
     pub asked_at: Timestamp,
 }
@@ -124,7 +131,10 @@ pub struct PreCheckQuestion {
 impl PreCheckQuestion {
     /// Whether another question is the same, whenever it was asked.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.target == other.target && self.asks_agent == other.asks_agent && self.accepted == other.accepted
+        self.target == other.target
+            && self.asks_agent == other.asks_agent
+            && self.accepted == other.accepted
+            && self.asked_for == other.asked_for
     }
 }
 
@@ -143,6 +153,8 @@ pub struct PreCheckWork {
     pub answer: Option<PreCheckAnswer>,
     /// Why there is none, if that is said.
     pub trouble: Option<Arc<str>>,
+    /// The agent has been asked for another upgrade since: what it says is not for this one.
+    pub is_taken: bool,
 }
 
 /// A write of such a work that has not come back.

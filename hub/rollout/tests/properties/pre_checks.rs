@@ -142,3 +142,24 @@ fn one_that_does_not_answer_is_reported_and_one_whose_answer_is_old_is_asked_aga
     assert_eq!(again.answer, None);
     assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
 }
+
+/// Two upgrades may ask one agent: each waits for its turn, and neither goes without an answer.
+#[test]
+fn who_has_lost_the_agent_to_another_upgrade_asks_again_after_the_timeout() {
+    let mut world = world(PreChecksMode::Require);
+    let asked_at = |world: &World| {
+        let work = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
+        work.question.as_ref().unwrap().asked_at
+    };
+    let first = asked_at(&world);
+    world.taken(0);
+    world.happen(&Event::Minutes(9));
+    world.settle();
+    assert_eq!((asked_at(&world), started(&world)), (first, Vec::new()));
+    world.happen(&Event::Minutes(2));
+    world.settle();
+    assert!(asked_at(&world) > first);
+    world.answer(0, false, true);
+    world.settle();
+    assert_eq!(started(&world), [0]);
+}

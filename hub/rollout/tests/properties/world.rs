@@ -404,6 +404,14 @@ impl World {
         });
     }
 
+    /// Another upgrade asks the agent of the cluster.
+    pub fn taken(&mut self, number: usize) {
+        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
+            let work = Arc::make_mut(work);
+            (work.answer, work.is_taken) = (None, true);
+        }
+    }
+
     fn edit_spec(&mut self, edit: &SpecEdit) {
         let hour = SignedDuration::from_hours(1);
         let action = |wanted: bool| {
@@ -629,6 +637,8 @@ fn finding() -> Finding {
         uid: Some("pool-paused".into()),
         level: FindingLevel::Error,
         summary: "the pool is paused".into(),
+        impact: "Update Stalled".into(),
+        remedy: "unpause it".into(),
         accepted: false,
     }
 }

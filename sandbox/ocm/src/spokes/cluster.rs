@@ -13,7 +13,7 @@ use super::super::work::manifest;
 use super::super::work::status::{self, ApplyOutcome as Applied, ObservedResource};
 use super::super::work::wire::{FeedbackValue, FieldValue, ResourceMeta, WorkStatus};
 use super::apply;
-use super::plan::{self, PlanAnswer};
+use super::plan::{self, PlanAnswer, PlanLevel};
 use super::release::image_of;
 use super::settings::{JOBS, Stage, StageOutcome, StagePlan, StubWorkAgentSettings};
 use super::update::{self, Step};
@@ -54,6 +54,8 @@ pub(super) enum Timer {
     Ends(Id, u64),
     /// The agent answers about a plan of this generation.
     Answers(Id, i64),
+    /// The acceptances of a plan of this generation end.
+    Expires(Id, i64),
     /// An upgrade continues.
     Update(Step),
 }
@@ -220,9 +222,15 @@ impl ClusterTimeline {
         self.agent.then_some(self.answers.as_slice())
     }
 
-    /// Whether something would go wrong with an update now, as drawn.
-    pub(super) fn finds(&mut self) -> bool {
-        self.chance("finding", self.settings.findings)
+    /// What would go wrong with an update now, as drawn; of a hundred findings, this many are errors.
+    pub(super) fn finds(&mut self, errors: u64) -> Option<PlanLevel> {
+        let is_error = self.chance("level", errors);
+        let level = if is_error {
+            PlanLevel::Error
+        } else {
+            PlanLevel::Warning
+        };
+        self.chance("finding", self.settings.findings).then_some(level)
     }
 
     /// Whether it has an agent.
@@ -452,6 +460,7 @@ impl ClusterTimeline {
                 }
                 Timer::Ends(id, draw) => update::end_run(self, &id, draw),
                 Timer::Answers(id, generation) => plan::answer(self, &id, generation, now),
+                Timer::Expires(id, generation) => plan::expire(self, &id, generation, now),
                 Timer::Update(step) => update::step(self, step, now),
             }
             self.observe(now);

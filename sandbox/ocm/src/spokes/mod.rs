@@ -31,7 +31,7 @@ use kube_sandbox::object::Shared;
 use kube_sandbox::sleep::sleep_until_some;
 
 pub use cluster::{ClusterTimeline, UpgradeRequest};
-pub use plan::PlanAnswer;
+pub use plan::{PlanAnswer, PlanLevel, finding};
 pub use release::{image_of, version_of};
 pub use settings::{Stage, StageOutcome, StagePlan, StubWorkAgentSettings};
 

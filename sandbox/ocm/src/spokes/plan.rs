@@ -10,8 +10,45 @@ use kube_sandbox::object;
 
 /// How long an agent takes to ask its informers.
 const ANSWERS: Duration = Duration::from_secs(40);
+/// Of a hundred findings, how many need an administrator.
+const ERRORS: u64 = 40;
+
 /// What may be found: a budget that allows no eviction.
-const FINDING: &str = "0123456789abcdef0123456789abcdef";
+pub mod finding {
+    /// Its uuid.
+    pub const UUID: &str = "0123456789abcdef0123456789abcdef";
+    /// Who reports it.
+    pub const INFORMER: &str = "drydock.disruption-budgets";
+    /// What it is to who reports it.
+    pub const UID: &str = "pdb-shop-database";
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PlanLevel {
+    /// Transient.
+    Warning,
+    /// An administrator is needed.
+    Error,
+}
+
+impl PlanLevel {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Warning => "Warning",
+            Self::Error => "Error",
+        }
+    }
+
+    /// Whether an accepted risk covers it that names this level, or none.
+    pub fn is_covered_by(self, accepted: Option<&str>) -> bool {
+        match accepted {
+            Some("Critical" | "Error") => true,
+            Some("Unknown") => false,
+            _ => self == Self::Warning,
+        }
+    }
+}
 
 /// What an agent has said of a version, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +57,9 @@ pub struct PlanAnswer {
     pub at: Timestamp,
     /// Of which version.
     pub version: String,
-    /// Something is found that nobody has accepted.
+    /// What it has found.
+    pub found: Option<PlanLevel>,
+    /// Nobody has accepted it.
     pub stops: bool,
 }
 
@@ -39,30 +78,71 @@ pub(super) fn consider(cluster: &mut ClusterTimeline) {
 
 /// The agent answers.
 pub(super) fn answer(cluster: &mut ClusterTimeline, id: &Id, generation: i64, now: Timestamp) {
-    let is_found = cluster.finds();
+    let found = cluster.finds(ERRORS);
+    let plan = cluster.objects.get(id);
+    let is_asked = plan.is_some_and(|plan| {
+        object::generation(plan) == generation && plan["status"]["observedGeneration"] != generation
+    });
+    if is_asked {
+        judge(cluster, id, found, now);
+    }
+}
+
+/// The time of an acceptance is over: the agent judges what it had found once more.
+pub(super) fn expire(cluster: &mut ClusterTimeline, id: &Id, generation: i64, now: Timestamp) {
+    let Some(plan) = cluster.objects.get(id) else {
+        return;
+    };
+    if plan["status"]["observedGeneration"] != generation {
+        return;
+    }
+    let found = match plan["status"]["reasons"][0]["level"].as_str() {
+        Some("Error") => Some(PlanLevel::Error),
+        Some(_) => Some(PlanLevel::Warning),
+        None => None,
+    };
+    judge(cluster, id, found, now);
+}
+
+/// Says what is found, and whether somebody has accepted it.
+fn judge(cluster: &mut ClusterTimeline, id: &Id, found: Option<PlanLevel>, now: Timestamp) {
     let Some(plan) = cluster.objects.get_mut(id) else {
         return;
     };
-    if object::generation(plan) != generation || plan["status"]["observedGeneration"] == generation {
-        return;
-    }
+    let generation = object::generation(plan);
     let risks = object::list(&plan["spec"]["acceptedRisks"]);
-    let is_accepted = risks.iter().any(|risk| risk["uuid"] == FINDING);
-    let stops = is_found && !is_accepted;
-    let found = is_found.then(|| {
+    let until = |risk: &Value| {
+        risk["until"]
+            .as_str()
+            .and_then(|until| until.parse::<Timestamp>().ok())
+    };
+    let covering = |risk: &&Value| {
+        let is_it = risk["uuid"] == finding::UUID
+            || risk["informer"] == finding::INFORMER && risk["uid"] == finding::UID;
+        is_it && found.is_some_and(|level| level.is_covered_by(risk["level"].as_str()))
+    };
+    let lasting = risks
+        .iter()
+        .filter(covering)
+        .filter(|risk| until(risk).is_none_or(|until| now < until));
+    let ends = lasting.clone().map(until).collect::<Option<Vec<_>>>();
+    let is_accepted = lasting.count() > 0;
+    let stops = found.is_some() && !is_accepted;
+    let reasons = found.iter().map(|level| {
         json!({
-            "uuid": FINDING, "informer": "drydock.disruption-budgets", "level": "Warning",
-            "summary": "budget shop/database allows no eviction", "accepted": is_accepted,
+            "uuid": finding::UUID, "informer": finding::INFORMER, "level": level.as_str(),
+            "summary": "budget shop/database allows no eviction", "type": "Update Stalled",
+            "action": "raise the number of replicas", "accepted": is_accepted,
         })
     });
-    let verdict = match (stops, is_found) {
+    let verdict = match (stops, found) {
         (true, _) => "Stop",
-        (false, true) => "Caution",
-        (false, false) => "Go",
+        (false, Some(_)) => "Caution",
+        (false, None) => "Go",
     };
     plan["status"] = json!({
         "observedGeneration": generation, "collectedAt": now.to_string(), "verdict": verdict,
-        "counts": {"unaccepted": u8::from(stops)}, "reasons": found.into_iter().collect::<Vec<Value>>(),
+        "counts": {"unaccepted": u8::from(stops)}, "reasons": reasons.collect::<Vec<Value>>(),
     });
     let version = plan["spec"]["targetRelease"]
         .as_str()
@@ -71,6 +151,13 @@ pub(super) fn answer(cluster: &mut ClusterTimeline, id: &Id, generation: i64, no
     cluster.answers.push(PlanAnswer {
         at: now,
         version,
+        found,
         stops,
     });
+    // Where all acceptances end, the last of them says when.
+    if let Some(last) = ends.and_then(|ends| ends.into_iter().max()) {
+        let wait = now.duration_until(last);
+        let wait = Duration::try_from(wait).unwrap_or_default() + Duration::from_secs(1);
+        cluster.after(wait, Timer::Expires(id.clone(), generation));
+    }
 }

@@ -1,6 +1,11 @@
-use drydock_rollout::Target;
+use std::sync::Arc;
 
+use drydock_api::ClusterName;
+use drydock_rollout::{AnswerSource, FindingLevel, PreCheckQuestion, PreCheckWork, Target};
+
+use super::answer::*;
 use super::*;
+use crate::works::PartialManifestWork;
 
 const ASKED: &str = "2026-01-05T08:00:00Z";
 const UUID: &str = "0123456789abcdef0123456789abcdef";
@@ -21,6 +26,7 @@ fn ask(version: Option<&str>, asks_agent: bool, accepted: Vec<RiskAcceptance>) -
             target: target.to_string().into(),
             asks_agent,
             accepted: Arc::default(),
+            asked_for: "hub/spring".into(),
             asked_at: ASKED.parse().unwrap(),
         },
         target,
@@ -61,10 +67,11 @@ fn read_value(work: Value) -> PreCheckWork {
     (*digest(&work).unwrap().work).clone()
 }
 
-const GO: [(&str, &str); 6] = [
+const GO: [(&str, &str); 7] = [
     ("generation", "1"),
     ("observedGeneration", "1"),
     ("asked", ASKED),
+    ("askedFor", "hub/spring"),
     ("collectedAt", "2026-01-05T08:01:00Z"),
     ("verdict", "Go"),
     ("unaccepted", "0"),
@@ -83,7 +90,7 @@ fn the_plan_is_named_as_the_api_server_requires_and_cluster_version_is_never_del
     assert_eq!(plan["metadata"]["name"], "update-plan-4.15.0-rc.1.build");
     assert_eq!(
         plan["spec"],
-        json!({"targetRelease": "4.15.0-RC.1+Build", "refreshRequestedAt": ASKED})
+        json!({"targetRelease": "4.15.0-RC.1+Build", "refreshRequestedAt": ASKED, "askedFor": "hub/spring"})
     );
     assert_eq!(
         work["spec"]["manifestConfigs"][0]["updateStrategy"]["type"],
@@ -119,7 +126,7 @@ fn what_is_fed_back_is_bounded() {
         paths.map_or(0, Vec::len)
     };
     let all: usize = configs.iter().map(count).sum();
-    assert!(all <= 45, "{all} values");
+    assert!(all <= 55, "{all} values");
     let long = "x".repeat(100_000);
     let stopping = [
         but(&[("verdict", "Stop"), ("level0", "Error"), ("informer0", "mco")]),
@@ -169,10 +176,12 @@ fn an_answer_counts_if_it_is_about_this_question() {
         (but(&[]), true),
         (but(&[("asked", "2026-01-05T09:00:00Z")]), true),
         (but(&[("asked", "2026-01-05T07:59:59Z")]), false),
+        (but(&[("askedFor", "team/spring")]), false),
+        (but(&[("askedFor", "hub/spring 0123")]), false),
         (but(&[("observedGeneration", "0")]), false),
         (but(&[("collectedAt", "soon")]), false),
         (but(&[("generation", "many")]), false),
-        (GO[..4].to_vec(), false),
+        (GO[..5].to_vec(), false),
         (Vec::new(), false),
     ] {
         let work = read_work(
@@ -194,6 +203,8 @@ fn an_unknown_verdict_holds_and_a_text_is_no_more_than_text() {
         ("informer0", "mco"),
         ("level0", "Doom"),
         ("summary0", "\u{1b}[31mred\nline"),
+        ("type0", "Update Stalled"),
+        ("action0", "Correct\u{7}it"),
         ("accepted0", "false"),
         ("uuid1", "../../etc"),
         ("informer1", "mco"),
@@ -215,7 +226,26 @@ fn an_unknown_verdict_holds_and_a_text_is_no_more_than_text() {
         (first.level, &*first.summary),
         (FindingLevel::Unknown, "[31mred line")
     );
+    assert_eq!((&*first.impact, &*first.remedy), ("Update Stalled", "Correct it"));
     assert_eq!(answer.findings[1].uuid, None);
+}
+
+/// A cluster has one plan of a release: what one upgrade accepts there lets no other start.
+#[test]
+fn what_is_asked_for_another_upgrade_is_no_answer_and_is_said() {
+    let asked = ask(Some("4.14.12"), true, Vec::new());
+    let version = [("version", "4.14.9"), ("read-for-4.14.12", "version")];
+    for (asked_for, taken) in [
+        ("team/spring 0123", Some("team/spring")),
+        ("team/\u{1b}[31mx", Some("team/ [31mx")),
+        ("hub/spring 0123", None),
+        ("hub/spring", None),
+    ] {
+        let work = read_work(&asked, Some(&but(&[("askedFor", asked_for)])), &version);
+        let words = taken.map(|by| format!("its agent is asked for {by} at present"));
+        assert_eq!(work.trouble.as_deref(), words.as_deref(), "{asked_for:?}");
+        assert_eq!(work.is_taken, taken.is_some());
+    }
 }
 
 #[test]

@@ -1,0 +1,243 @@
+//! What a cluster has answered. It is text of a stranger: bounded, on one line, and believed to be nothing more.
+
+use std::sync::Arc;
+
+use drydock_api::ClusterName;
+use drydock_api::conditions::{self, AnyCondition};
+use drydock_api::names::{CLUSTER_VERSION, QUESTION_ANNOTATION, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL};
+use drydock_api::ocm::manifest_work::ManifestStatus;
+use drydock_rollout::{
+    AnswerSource, Finding, FindingLevel, Owner, PreCheckAnswer, PreCheckQuestion, PreCheckWork, Uid,
+    UpgradeKey, bounded,
+};
+use jiff::Timestamp;
+use kube::ResourceExt;
+use semver::Version;
+
+use super::cluster_version::by_cluster_version;
+use super::{FINDINGS, GROUP, PLANS, mark, plan_name};
+use crate::works::feedback::text;
+use crate::works::partial::PartialManifestWork;
+use crate::works::{cluster_version, read};
+
+/// The longest text that is kept of a cluster, in bytes.
+pub(super) const TEXT: usize = 256;
+
+/// One of our works that ask, and whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreCheckDigest {
+    /// Which cluster.
+    pub cluster: ClusterName,
+    /// The name of the work.
+    pub name: Arc<str>,
+    /// The work.
+    pub work: Arc<PreCheckWork>,
+}
+
+/// The cluster that a work of this name asks, if it is one.
+pub fn asked_cluster(namespace: &str, name: &str) -> Option<ClusterName> {
+    let rest = name.strip_prefix(namespace)?;
+    rest.starts_with("-pre-checks-")
+        .then(|| ClusterName::from(namespace))
+}
+
+/// Reads a work that asks; `None` if it is none.
+pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
+    let name = work.name_any();
+    let cluster = asked_cluster(&work.namespace()?, &name)?;
+    let question = work.annotations().get(QUESTION_ANNOTATION);
+    let question: Option<PreCheckQuestion> = question.and_then(|text| serde_json::from_str(text).ok());
+    let reply = question
+        .as_ref()
+        .map_or(Reply::None, |question| reply(work, question));
+    let (answer, trouble, is_taken) = match reply {
+        Reply::Answered(answer) => (Some(answer), None, false),
+        Reply::Refused(words) => (None, Some(words), false),
+        Reply::Taken(by) => (
+            None,
+            Some(format!("its agent is asked for {by} at present").into()),
+            true,
+        ),
+        Reply::None => (None, None, false),
+    };
+    let owner = Owner {
+        uid: Uid::new(
+            work.labels()
+                .get(UPGRADE_UID_LABEL)
+                .map(String::as_str)
+                .unwrap_or_default(),
+        ),
+        upgrade: work
+            .annotations()
+            .get(UPGRADE_ANNOTATION)
+            .and_then(|text| UpgradeKey::parse(text)),
+    };
+    Some(PreCheckDigest {
+        cluster,
+        name: name.into(),
+        work: Arc::new(PreCheckWork {
+            uid: Uid::new(work.uid().unwrap_or_default()),
+            owner,
+            deleting: work.metadata.deletion_timestamp.is_some(),
+            question: question.map(Arc::new),
+            answer,
+            trouble,
+            is_taken,
+        }),
+    })
+}
+
+/// What has come back of a question.
+#[derive(Debug)]
+enum Reply {
+    /// An answer.
+    Answered(PreCheckAnswer),
+    /// It cannot be asked, and why.
+    Refused(Arc<str>),
+    /// Another upgrade has asked the same plan since: which.
+    Taken(Arc<str>),
+    /// Nothing yet.
+    None,
+}
+
+impl From<Option<PreCheckAnswer>> for Reply {
+    fn from(answer: Option<PreCheckAnswer>) -> Self {
+        answer.map_or(Self::None, Self::Answered)
+    }
+}
+
+fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
+    let target = Version::parse(&question.target).ok();
+    let cluster = read::manifest(work, GROUP, "clusterversions", "", CLUSTER_VERSION);
+    let running = cluster.and_then(|status| cluster_version::parse_version(&text(status, "version")?));
+    let is_there = running
+        .as_ref()
+        .zip(target.as_ref())
+        .is_some_and(|(running, target)| running.cmp_precedence(target).is_ge());
+    if is_there {
+        let answer = PreCheckAnswer {
+            source: AnswerSource::AtTarget,
+            findings: Arc::default(),
+        };
+        return Reply::Answered(answer);
+    }
+    let by_cluster_version = || {
+        let status = cluster.filter(|status| text(status, &mark(target.as_ref())).is_some())?;
+        let findings = by_cluster_version(status, running.as_ref()?, target.as_ref());
+        Some(PreCheckAnswer {
+            source: AnswerSource::ClusterVersion,
+            findings: findings.into(),
+        })
+    };
+    let Some(version) = target.as_ref().filter(|_| question.asks_agent) else {
+        let refused = || not_applied(work, "clusterversions").map(|(words, _)| Reply::Refused(words));
+        return match by_cluster_version() {
+            Some(answer) => Reply::Answered(answer),
+            None => refused().unwrap_or(Reply::None),
+        };
+    };
+    match not_applied(work, PLANS) {
+        Some((_, true)) => by_cluster_version().into(),
+        Some((words, false)) => Reply::Refused(words),
+        None => {
+            let status = read::manifest(work, GROUP, PLANS, "", &plan_name(version));
+            match status.and_then(|status| taken(status, question)) {
+                Some(by) => Reply::Taken(by),
+                None => status.and_then(|status| by_agent(status, question)).into(),
+            }
+        }
+    }
+}
+
+/// Why an object of this resource is not applied, if it is not, and whether the cluster does not know its kind.
+fn not_applied(work: &PartialManifestWork, resource: &str) -> Option<(Arc<str>, bool)> {
+    let is_it = |manifest: &&ManifestStatus| {
+        let meta = &manifest.resource_meta;
+        let kind = meta.kind.as_deref().unwrap_or_default();
+        // Where the kind is not known, nor is its plural.
+        meta.resource.as_deref() == Some(resource) || (resource == PLANS && kind == "UpdatePlan")
+    };
+    let manifests = work
+        .status
+        .as_ref()
+        .and_then(|status| status.resource_status.as_ref())?;
+    let manifest = manifests.manifests.iter().find(is_it)?;
+    let failed = conditions::find(&manifest.conditions, "Applied").filter(|applied| applied.is_false())?;
+    let words = failed.message();
+    // What `meta.NoKindMatchError` and kubectl's resource builder say.
+    let is_unknown = ["no matches for kind", "doesn't have a resource type"]
+        .iter()
+        .any(|known| words.contains(known));
+    Some((bounded(words, TEXT).into(), is_unknown))
+}
+
+/// The upgrade for which the agent is asked now, if it is another: what it says counts with that one's acceptances.
+fn taken(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Arc<str>> {
+    let asked_for = text(status, "askedFor").filter(|asked_for| **asked_for != *question.asked_for)?;
+    let upgrade = asked_for.split(' ').next().unwrap_or_default();
+    let is_own = question.asked_for.split(' ').next() == Some(upgrade);
+    // What this one has accepted since takes a while to be asked.
+    (!is_own).then(|| printable(upgrade))
+}
+
+/// What the agent says, if it is about this question: all values come from one read of the plan.
+fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<PreCheckAnswer> {
+    let said = |name: &str| text(status, name);
+    let number = |name: &str| said(name)?.parse::<i64>().ok();
+    let is_current = number("observedGeneration")? >= number("generation")?;
+    // Somebody on the cluster may have asked again since.
+    let asked: Timestamp = said("asked")?.parse().ok()?;
+    let is_own = said("askedFor").is_some_and(|asked_for| *asked_for == *question.asked_for);
+    if !is_current || !is_own || asked < question.asked_at {
+        return None;
+    }
+    let collected_at = said("collectedAt")?.parse().ok()?;
+    // A verdict that is not known holds.
+    let stops = !matches!(said("verdict")?.as_str(), "Go" | "Caution");
+    let unaccepted = number("unaccepted").and_then(|count| usize::try_from(count).ok());
+    Some(PreCheckAnswer {
+        source: AnswerSource::Agent {
+            collected_at,
+            stops,
+            unaccepted: unaccepted.unwrap_or_default().min(MOST_FINDINGS),
+        },
+        findings: (0..FINDINGS).filter_map(|index| finding(status, index)).collect(),
+    })
+}
+
+/// A cluster that says that it has more findings than that has lost count.
+const MOST_FINDINGS: usize = 1_000_000;
+
+fn finding(status: &ManifestStatus, index: usize) -> Option<Finding> {
+    let said = |field: &str| text(status, &format!("{field}{index}"));
+    let kept = |field: &str| -> Option<Arc<str>> { Some(printable(&said(field)?)) };
+    let uuid = said("uuid").filter(|uuid| is_uuid(uuid)).map(Arc::from);
+    Some(Finding {
+        uuid,
+        informer: kept("informer")?,
+        uid: None,
+        level: said("level")
+            .and_then(|level| FindingLevel::parse(&level))
+            .unwrap_or(FindingLevel::Unknown),
+        summary: kept("summary")?,
+        impact: kept("type").unwrap_or_default(),
+        remedy: kept("action").unwrap_or_default(),
+        accepted: said("accepted").as_deref() == Some("true"),
+    })
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 32
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// A text of a cluster, cut, on one line and without what a terminal would obey.
+pub(super) fn printable(said: &str) -> Arc<str> {
+    let clean: String = bounded(said, TEXT)
+        .chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect();
+    clean.trim().into()
+}

@@ -1,0 +1,130 @@
+//! What the hub itself reads in a ClusterVersion, where no agent answers.
+
+use std::cmp::Reverse;
+
+use drydock_api::names::CLUSTER_VERSION;
+use drydock_api::ocm::manifest_work::ManifestStatus;
+use drydock_rollout::{Finding, FindingLevel, bounded};
+use semver::Version;
+
+use super::GROUP;
+use super::answer::{TEXT, printable};
+use crate::works::feedback::{self, text};
+
+/// The agent's informer that reads ClusterVersion: what the hub reads there itself has its names.
+const CLUSTER_VERSION_INFORMER: &str = "drydock.cluster-version";
+
+/// What ClusterVersion says would be a problem, in the agent's words (its informer `drydock.cluster-version`).
+pub(super) fn by_cluster_version(
+    status: &ManifestStatus,
+    running: &Version,
+    target: Option<&Version>,
+) -> Vec<Finding> {
+    let is = |name, value| feedback::is(status, name, value);
+    let said = |name: &str| {
+        text(status, name)
+            .map(|said| printable(&said))
+            .unwrap_or_default()
+    };
+    let mut findings = Vec::new();
+    let mut add = |uid: &str, level, summary: String| findings.push(own_finding(uid, "", level, &summary));
+    if is("failing", "True") {
+        let summary = format!("The cluster's update is failing: {}", said("failingMessage"));
+        add("failing", FindingLevel::Warning, summary);
+    }
+    if is("progressing", "True") {
+        let summary = "Another update is under way".to_owned();
+        add("update-in-progress", FindingLevel::Warning, summary);
+    }
+    let is_minor = target.is_none_or(|target| (target.major, target.minor) != (running.major, running.minor));
+    if is("upgradeable", "False") && is_minor {
+        let reason = said("upgradeableReason");
+        let uid = if reason.contains("AdminAck") {
+            "admin-ack-required"
+        } else {
+            "not-upgradeable"
+        };
+        let summary = format!("The cluster may not be updated to another minor release: {reason}");
+        add(uid, FindingLevel::Error, summary);
+    }
+    let Some(target) = target else {
+        findings.sort_by_key(|found| Reverse(found.level));
+        return findings;
+    };
+    if is("retrievedUpdates", "False") {
+        let summary = "Whether the target is recommended is not known: the update service does not answer";
+        add("updates-not-retrieved", FindingLevel::Warning, summary.to_owned());
+    } else if text(status, "recommended").is_some_and(|recommended| recommended != "True") {
+        let level = if is("recommended", "False") {
+            FindingLevel::Warning
+        } else {
+            FindingLevel::Unknown
+        };
+        let reason = said("recommendedReason");
+        // Which risks those are is in the words: who has accepted one has accepted no other.
+        let risks = format!(
+            "{reason}: {}",
+            text(status, "recommendedMessage").unwrap_or_default()
+        );
+        let summary = format!("{target} is not recommended: {reason}");
+        findings.push(own_finding("not-recommended", &risks, level, &summary));
+    } else if text(status, "offered").is_none() && text(status, "recommended").is_none() {
+        let summary = format!("{target} is not among the updates that the update service offers");
+        add("not-offered", FindingLevel::Error, summary);
+    }
+    findings.sort_by_key(|found| Reverse(found.level));
+    findings
+}
+
+/// A finding about ClusterVersion as a whole, under the identity that the agent gives it (insights.md, section 1.4), or about a part of it that
+/// `about` tells from others.
+fn own_finding(uid: &str, about: &str, level: FindingLevel, summary: &str) -> Finding {
+    use sha2::Digest;
+    let identity = format!(
+        "{CLUSTER_VERSION_INFORMER}/ControlPlane//{GROUP}:ClusterVersion::{CLUSTER_VERSION}/{uid}{about}"
+    );
+    let digest = sha2::Sha256::digest(identity.as_bytes());
+    let uuid: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let (impact, remedy) = advice(uid);
+    Finding {
+        uuid: Some(uuid.into()),
+        informer: CLUSTER_VERSION_INFORMER.into(),
+        uid: Some(uid.into()),
+        level,
+        summary: bounded(summary, TEXT).into(),
+        impact: impact.into(),
+        remedy: remedy.into(),
+        accepted: false,
+    }
+}
+
+/// What a finding means, and what to do about it.
+fn advice(uid: &str) -> (&'static str, &'static str) {
+    match uid {
+        "failing" => (
+            "Update Stalled",
+            "Correct what the condition Failing of ClusterVersion names",
+        ),
+        "update-in-progress" => (
+            "Update Stalled",
+            "Wait until the update that is under way has ended",
+        ),
+        "admin-ack-required" => (
+            "Update Stalled",
+            "Read what has to be acknowledged, and acknowledge it in ConfigMap admin-acks of openshift-config",
+        ),
+        "not-upgradeable" => (
+            "Update Stalled",
+            "Correct what the condition Upgradeable of ClusterVersion names",
+        ),
+        "updates-not-retrieved" => (
+            "None",
+            "Make the update service reachable, or choose a channel that it knows",
+        ),
+        "not-recommended" => (
+            "Unknown",
+            "Read what the risk is, and whether it applies to this cluster",
+        ),
+        _ => ("None", "Choose a version of oc adm upgrade, or another channel"),
+    }
+}
