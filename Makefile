@@ -70,6 +70,11 @@ page-browser: ## Test the fleet page in a browser (Debian's chromium), with a se
 	@[ -x target/debug/kubectl-drydock ] || $(CARGO) build --quiet --package drydock-cli
 	@cd dashboard/web && npm ci --silent --no-audit --no-fund && npm run --silent browser
 
+.PHONY: page-hub
+page-hub: control-plane ## Test the fleet page in a browser with a real API server and users of different rights
+	@$(CARGO) build --quiet --profile test --workspace --features drydock-e2e/control-plane --bin kubectl-drydock --example hub_page
+	@cd dashboard/web && npm ci --silent --no-audit --no-fund && HUB_PAGE=$(CURDIR)/target/debug/examples/hub_page npm run --silent browser -- hub
+
 .PHONY: pictures
 pictures: ## Make the pictures of the fleet page that README and docs show
 	@cd dashboard/web && npm ci --silent --no-audit --no-fund && PICTURES=$(CURDIR)/target/pictures npm run --silent browser -- pictures
@@ -122,9 +127,9 @@ bench-agent: control-plane ## Measure the agent: memory and CPU on a real API se
 	@$(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench agent
 
 .PHONY: bench-fleet
-bench-fleet: control-plane ## Measure the hub on a real API server with N clusters, a tenth and a hundredth of them (N=10000, IDLE=5, ANSWERS=late, OCM=its work manager, to compare, VIEWERS=of the fleet page)
+bench-fleet: control-plane ## Measure the hub on a real API server with N clusters, a tenth and a hundredth of them (N=10000, IDLE=5, ANSWERS=late, OCM=its work manager, to compare, VIEWERS=of the fleet page, ONLY=1 measures no smaller fleet)
 	@$(CARGO) build --release --quiet --package drydock-hub --package drydock-cli
-	@FLEET_VIEWERS=$(VIEWERS) FLEET_CLUSTERS=$(N) FLEET_IDLE_MINUTES=$(IDLE) FLEET_ANSWERS=$(ANSWERS) FLEET_OCM=$(OCM) $(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench fleet
+	@FLEET_VIEWERS=$(VIEWERS) FLEET_CLUSTERS=$(N) FLEET_IDLE_MINUTES=$(IDLE) FLEET_ANSWERS=$(ANSWERS) FLEET_OCM=$(OCM) FLEET_ONLY=$(ONLY) $(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench fleet
 
 .PHONY: bench-decision
 bench-decision: ## Measure what a decision costs after one change among 100, 1,000 and 10,000 clusters

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use drydock_objects::{ClusterDetails, Fleet};
+use drydock_objects::{ClusterDetails, ClusterSchedule, Fleet};
 use drydock_rollout::{ClusterName, ClusterPreChecks, UpgradeKey};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -31,13 +31,47 @@ struct ClusterUpgradeView {
     started_at: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedule: Option<ScheduleView>,
+}
+
+/// When a cluster may be started.
+#[derive(Debug, Serialize)]
+struct ScheduleView {
+    /// Why it is frozen now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frozen: Option<String>,
+    spans: Vec<SpanView>,
+}
+
+#[derive(Debug, Serialize)]
+struct SpanView {
+    opens: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closes: Option<i64>,
+}
+
+impl ScheduleView {
+    fn of(schedule: &ClusterSchedule) -> Self {
+        let spans = schedule.spans.iter().map(|span| SpanView {
+            opens: span.opens.as_second(),
+            closes: span.closes.map(Timestamp::as_second),
+        });
+        Self {
+            frozen: schedule.frozen.as_deref().map(str::to_owned),
+            spans: spans.collect(),
+        }
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct ClusterFindingView {
     level: &'static str,
+    informer: String,
     r#type: String,
     message: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    remedy: String,
     accepted: bool,
 }
 
@@ -104,7 +138,11 @@ impl ClusterView {
             if view.version.is_empty() {
                 view.version = details.version.clone().unwrap_or_default();
             }
-            view.upgrades.push(in_upgrade(&key, details));
+            let schedule = fleet.schedule(&key, name, now);
+            view.upgrades.push(ClusterUpgradeView {
+                schedule: schedule.as_ref().map(ScheduleView::of),
+                ..in_upgrade(&key, details)
+            });
             let found = fleet.pre_checks(&key, now).remove(name);
             for finding in found.iter().flat_map(findings) {
                 if !view.findings.contains(&finding) {
@@ -128,6 +166,7 @@ fn in_upgrade(key: &UpgradeKey, details: &ClusterDetails) -> ClusterUpgradeView 
         since: seconds(details.since),
         started_at: seconds(details.started_at),
         ended_at: seconds(details.ended_at),
+        schedule: None,
     }
 }
 
@@ -135,8 +174,10 @@ fn findings(checks: &ClusterPreChecks) -> impl Iterator<Item = ClusterFindingVie
     let findings = checks.answer.iter().flat_map(|answer| answer.findings.iter());
     findings.map(|finding| ClusterFindingView {
         level: finding.level.as_str(),
-        r#type: finding.informer.to_string(),
+        informer: finding.informer.to_string(),
+        r#type: finding.impact.to_string(),
         message: finding.summary.to_string(),
+        remedy: finding.remedy.to_string(),
         accepted: finding.accepted,
     })
 }

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::access::Viewer;
 use crate::actions::no_upgrade;
+use crate::completed::{CompletedPoint, completed};
 use crate::error::ApiError;
 use crate::related::{AcceptanceView, EventView, HaltPeriod, acceptances, events, halts};
 use crate::rows::Seen;
@@ -74,8 +75,10 @@ struct FindingView {
     name: String,
     level: &'static str,
     informer: String,
-    r#type: &'static str,
+    r#type: String,
     message: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    remedy: String,
     clusters: usize,
     names: Vec<String>,
     accepted: bool,
@@ -92,6 +95,8 @@ pub(crate) struct UpgradeDetail {
     canaries: Vec<CanaryView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     soak_until: Option<i64>,
+    /// How many clusters were complete when, up to now.
+    completed: Vec<CompletedPoint>,
     in_flight: Vec<InFlightView>,
     failures: Vec<FailureView>,
     waits: Vec<WaitView>,
@@ -131,6 +136,7 @@ pub(crate) async fn detail(
         conditions: conditions(&object),
         canaries: clusters.iter().filter(|one| one.canary).map(canary).collect(),
         soak_until,
+        completed: completed(&clusters, report.rollout_since),
         in_flight: clusters
             .iter()
             .filter(|one| one.state.in_flight())
@@ -224,8 +230,9 @@ fn finding(found: FleetFinding) -> FindingView {
         name: found.uuid.unwrap_or_default(),
         level: found.level,
         informer: found.informer,
-        r#type: "",
+        r#type: found.impact,
         message: found.summary,
+        remedy: found.remedy,
         clusters: found.clusters.len(),
         names: found.clusters.into_iter().take(NAMED).collect(),
         accepted: found.holds == 0,

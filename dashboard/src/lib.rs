@@ -7,6 +7,7 @@ mod actions;
 mod assets;
 mod body;
 mod cluster;
+mod completed;
 mod detail;
 mod error;
 mod feed;

@@ -1,6 +1,6 @@
 //! What else the hub has about an upgrade: who has accepted what, and what has happened.
 
-use drydock_api::mcu::{AcceptedRisk, UpgradeRiskAcceptance};
+use drydock_api::mcu::{AcceptedRisk, UpgradeRiskAcceptance, reason};
 use drydock_rollout::{Halt, UpgradeKey};
 use drydock_runtime::pages::list_all;
 use jiff::Timestamp;
@@ -108,16 +108,21 @@ fn event(event: Event) -> EventView {
     }
 }
 
-/// The Event by which the hub reports that clusters start again.
-const RESUMED: &str = "Resumed";
+/// The Events by which the hub reports that clusters start again, or that something else is so than a halt.
+const OVER: [&str; 4] = [
+    "Resumed",
+    reason::COMPLETE,
+    reason::CLUSTER_FAILED,
+    reason::INVALID_SPEC,
+];
 
-/// The times in which no further cluster started, as far as Events say: each lasts until clusters start again, or another reason is
-/// reported.
+/// The times in which no further cluster started, as far as Events say: each lasts until clusters start again, the upgrade has ended, or
+/// another reason is reported.
 pub(crate) fn halts(events: &[EventView]) -> Vec<HaltPeriod> {
     let mut halts: Vec<HaltPeriod> = Vec::new();
     for event in events {
         let is_halt = Halt::ALL.contains(&event.reason.as_str());
-        if !is_halt && event.reason != RESUMED {
+        if !is_halt && !OVER.contains(&event.reason.as_str()) {
             continue;
         }
         if let Some(before) = halts.last_mut() {
@@ -152,8 +157,8 @@ mod tests {
             event(2, "Paused"),
             event(3, "ClusterCompleted"),
             event(4, "CanarySoaking"),
-            event(5, RESUMED),
-            event(6, RESUMED),
+            event(5, "Resumed"),
+            event(6, reason::COMPLETE),
             event(7, "FailureBudgetSpent"),
         ];
         let periods = halts(&events);

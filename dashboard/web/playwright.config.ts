@@ -2,7 +2,10 @@ import { defineConfig } from '@playwright/test';
 
 export default defineConfig({
   testDir: 'tests',
-  testIgnore: process.env['PICTURES'] ? [] : ['**/pictures.test.ts'],
+  snapshotPathTemplate: 'tests/looks/{arg}{ext}',
+  updateSnapshots: process.env['UPDATE'] ? 'all' : 'none',
+  // Each needs what a variable names: a folder for the pictures, and the program that starts a hub.
+  testIgnore: [...(process.env['PICTURES'] ? [] : ['**/pictures.test.ts']), ...(process.env['HUB_PAGE'] ? [] : ['**/hub.test.ts'])],
   // Two cores are enough for it, and it leaves one to others.
   workers: 1,
   timeout: 30_000,

@@ -8,6 +8,7 @@ pub mod differential;
 pub mod fleet;
 pub mod forecast;
 pub mod hub_fleet;
+pub mod hub_page;
 pub mod local_fleet;
 pub mod manifests;
 pub mod monitoring;

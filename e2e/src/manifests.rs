@@ -1,13 +1,31 @@
 //! Objects from files, put on an API server as a user would put them there.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DynamicObject, Patch, PatchParams, TypeMeta};
 use kube::core::GroupVersionKind;
 use kube::runtime::wait::{await_condition, conditions};
 use kube::{Api, Client, ResourceExt, discovery};
+
+use crate::control_plane::find_binary;
+
+/// The objects that a folder of the repository is made to with kustomize.
+///
+/// # Errors
+/// If kubectl is missing, or refuses the folder.
+pub fn kustomized(folder: &str) -> anyhow::Result<Vec<DynamicObject>> {
+    let output = Command::new(find_binary("kubectl")?)
+        .arg("kustomize")
+        .arg(in_repository(folder))
+        .output()
+        .context("running kubectl kustomize")?;
+    let error = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "kubectl kustomize {folder}: {error}");
+    serde_saphyr::from_multiple(std::str::from_utf8(&output.stdout)?).context("reading what kustomize says")
+}
 
 /// Who writes these objects.
 const MANAGER: &str = "drydock-e2e";

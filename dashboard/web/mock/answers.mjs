@@ -66,6 +66,7 @@ export function upgradeDetail(fleet, key) {
     ],
     canaries: clusters.filter((cluster) => cluster.canary).map(row),
     soakUntil: fleet.now + 1800,
+    completed: completed(state('Complete'), fleet.now - 90_000),
     inFlight: clusters
       .filter((cluster) => STEPS.includes(cluster.state))
       .map((cluster) => ({ ...row(cluster), startedAt: cluster.startedAt || cluster.since, share: cluster.share, normalUntil: cluster.normalUntil })),
@@ -161,6 +162,13 @@ export function history(fleet) {
   return { rows };
 }
 
+const SCHEDULE = (now) => ({ frozen: 'inventory', spans: [0, 1, 2].map((day) => ({ opens: now + 7200 + day * 86_400, closes: now + 21_600 + day * 86_400 })) });
+
+function completed(clusters, since) {
+  const ends = clusters.map((cluster) => cluster.endedAt ?? since).sort((a, b) => a - b);
+  return [{ at: since, complete: ends.filter((end) => end <= since).length }, ...ends.map((at, i) => ({ at, complete: i + 1 })).filter((point) => point.at > since)];
+}
+
 export function clusterDetail(fleet, name) {
   const cluster = fleet.clusters.get(name);
   if (!cluster) return undefined;
@@ -171,9 +179,9 @@ export function clusterDetail(fleet, name) {
     available: cluster.available,
     labels: cluster.labels,
     upgrades: cluster.upgrade
-      ? [{ key: cluster.upgrade, state: cluster.state, reason: cluster.reason, message: cluster.message, since: cluster.since, startedAt: cluster.startedAt || undefined, endedAt: cluster.endedAt }]
+      ? [{ key: cluster.upgrade, state: cluster.state, reason: cluster.reason, message: cluster.message, since: cluster.since, startedAt: cluster.startedAt || undefined, endedAt: cluster.endedAt, schedule: SCHEDULE(fleet.now) }]
       : [],
-    findings: found ? [{ level: found[1], type: found[3], message: found[4], remedy: 'raise the number of replicas', accepted: false }] : [],
+    findings: found ? [{ level: found[1], informer: found[2], type: found[3], message: found[4], remedy: 'raise the number of replicas', accepted: false }] : [],
     history: history(fleet).rows.filter((row) => row.cluster === name),
   };
 }

@@ -18,9 +18,9 @@ const FINDINGS = [
 const PLAIN = ['region', 'environment', 'tier'];
 
 export class MockFleet {
-  constructor({ clusters = 120, seed = 1, hostile = true } = {}) {
+  constructor({ clusters = 120, seed = 1, hostile = true, now = Math.floor(Date.now() / 1000) } = {}) {
     this.dice = random(seed);
-    this.now = Math.floor(Date.now() / 1000);
+    this.now = now;
     this.revision = 1000;
     this.clusters = new Map();
     this.upgrades = new Map();

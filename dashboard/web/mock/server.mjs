@@ -16,8 +16,8 @@ const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /** Starts a server; `port` 0 takes a free one. */
-export async function start({ clusters = 120, seed = 1, port = 0, speed = 20, still = false, readOnly = false } = {}) {
-  const state = { fleet: new MockFleet({ clusters, seed }), readOnly, speed: still ? 1 : speed, token: 'mock', refusing: false, forbidden: '', streams: new Set(), changes: [], asked: /** @type {string[]} */ ([]) };
+export async function start({ clusters = 120, seed = 1, port = 0, speed = 20, still = false, readOnly = false, now = Math.floor(Date.now() / 1000) } = {}) {
+  const state = { fleet: new MockFleet({ clusters, seed, now }), readOnly, speed: still ? 1 : speed, token: 'mock', refusing: false, forbidden: '', streams: new Set(), changes: [], asked: /** @type {string[]} */ ([]) };
   const server = createServer((request, response) => {
     serve(state, request, response).catch((cause) => {
       console.error(cause);

@@ -18,14 +18,17 @@ export interface Options {
   clusters: number;
   readOnly: boolean;
   still: boolean;
+  /** The time of the fleet, in seconds since 1970; that of the machine if it is not given. */
+  now: number | undefined;
 }
 
 export const test = base.extend<{ dashboard: Dashboard } & Options>({
   clusters: [120, { option: true }],
   readOnly: [false, { option: true }],
   still: [true, { option: true }],
-  dashboard: async ({ page, clusters, readOnly, still }, use) => {
-    const server = await start({ clusters, readOnly, still });
+  now: [undefined, { option: true }],
+  dashboard: async ({ page, clusters, readOnly, still, now }, use) => {
+    const server = await start({ clusters, readOnly, still, now });
     const wrong: string[] = [];
     page.on('pageerror', (error) => wrong.push(String(error)));
     page.on('console', (message) => {

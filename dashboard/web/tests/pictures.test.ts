@@ -1,27 +1,13 @@
 // Pictures of the page for the docs and for eyes, into the folder that PICTURES names; without it this file is left out.
 
 import { join } from 'node:path';
-import type { Page } from '@playwright/test';
-import { expect, test } from './fixtures';
+import { test } from './fixtures';
+import { PLACES } from './places';
 
 const folder = process.env['PICTURES'];
 
-const PICTURES: { name: string; place: string; clusters: number; size?: [number, number]; prepare?: (page: Page) => Promise<void> }[] = [
-  { name: 'fleet-10000', place: '#/fleet', clusters: 10_000, prepare: async (page) => page.mouse.move(600, 420) },
-  { name: 'fleet-10000-by-state', place: '#/fleet?sort=state', clusters: 10_000 },
-  { name: 'fleet-120', place: '#/fleet', clusters: 120, prepare: async (page) => page.mouse.move(400, 400) },
-  { name: 'fleet-12', place: '#/fleet', clusters: 12 },
-  { name: 'table', place: '#/fleet?view=table&sort=state', clusters: 120 },
-  { name: 'upgrade', place: '#/upgrade/default/spring', clusters: 120, size: [1366, 1500], prepare: chart },
-  { name: 'cluster', place: '#/cluster/pdx-edge-3', clusters: 120 },
-  { name: 'history', place: '#/history', clusters: 120 },
-  { name: 'plan', place: '#/plan?upgrade=default/spring', clusters: 120, size: [1366, 1100], prepare: compare },
-  { name: 'narrow-fleet', place: '#/fleet', clusters: 1000, size: [390, 844] },
-  { name: 'narrow-upgrade', place: '#/upgrade/default/spring', clusters: 120, size: [390, 844], prepare: chart },
-];
-
 for (const theme of ['light', 'dark'] as const) {
-  for (const { name, place, clusters, size, prepare } of PICTURES) {
+  for (const { name, place, clusters, size, prepare } of PLACES) {
     test.describe(() => {
       test.use({ clusters, viewport: { width: size?.[0] ?? 1366, height: size?.[1] ?? 768 } });
       test(`${name}, ${theme}`, async ({ dashboard: { page, open } }) => {
@@ -33,14 +19,4 @@ for (const theme of ['light', 'dark'] as const) {
       });
     });
   }
-}
-
-async function chart(page: Page): Promise<void> {
-  await expect(page.locator('.chart canvas')).toBeVisible();
-}
-
-async function compare(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Compare with another strategy' }).click();
-  await page.getByRole('button', { name: 'Forecast' }).click();
-  await chart(page);
 }

@@ -1,201 +1,33 @@
 //! The fleet page as a server of a cluster, with the rights of `manifests/dashboard`: who is answered, what each user sees, and as whom it acts.
 
-use std::net::TcpListener;
 use std::path::Path;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_e2e::control_plane::{ADMIN, ControlPlane, Etcd, Settings};
-use drydock_e2e::manifests;
-use drydock_e2e::process::{Process, Workplace};
-use drydock_e2e::program;
+use drydock_e2e::hub_page::{Page, PageHub};
 use drydock_e2e::static_cluster::until;
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 
-use crate::manifests::kustomized;
-
-/// All that ann may do; bob sees the upgrades of one namespace, dan those of two and the history of one. Of cyd nothing is said.
-fn rights() -> Vec<Value> {
-    let ocm = "cluster.open-cluster-management.io";
-    let rbac = "rbac.authorization.k8s.io";
-    let of = |kind: &str, name: &str, user: &str, namespace: Option<&str>, role: &str| {
-        json!({
-            "apiVersion": format!("{rbac}/v1"), "kind": kind, "metadata": {"name": name, "namespace": namespace},
-            "roleRef": {"apiGroup": rbac, "kind": role, "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": user, "namespace": "people"}],
-        })
-    };
-    let binding = |name: &str, namespace: &str, role: &str, user: &str| {
-        let mut binding = of("RoleBinding", role, user, Some(namespace), "Role");
-        binding["metadata"]["name"] = name.into();
-        binding
-    };
-    let role = |name: &str, namespace: &str, resource: &str| {
-        json!({
-            "apiVersion": format!("{rbac}/v1"), "kind": "Role", "metadata": {"name": name, "namespace": namespace},
-            "rules": [{"apiGroups": [ocm], "resources": [resource], "verbs": ["get", "list"]}],
-        })
-    };
-    let account = |name: &str| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": "people"}});
-    let namespace = |name: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-    vec![
-        namespace("drydock"),
-        namespace("people"),
-        namespace("north"),
-        namespace("south"),
-        account("ann"),
-        account("bob"),
-        account("cyd"),
-        account("dan"),
-        json!({
-            "apiVersion": format!("{rbac}/v1"), "kind": "ClusterRole", "metadata": {"name": "upgrader"},
-            "rules": [
-                {"apiGroups": [ocm, "addon.open-cluster-management.io", "work.open-cluster-management.io"], "resources": ["*"], "verbs": ["*"]},
-                {"apiGroups": [""], "resources": ["events", "configmaps"], "verbs": ["list"]},
-            ],
-        }),
-        of("ClusterRoleBinding", "upgrader", "ann", None, "ClusterRole"),
-        role("looker", "north", "managedclustersupgrades"),
-        role("looker", "south", "managedclustersupgrades"),
-        role("historian", "north", "managedclustersupgraderecords"),
-        of("RoleBinding", "looker", "bob", Some("north"), "Role"),
-        binding("dan-looks", "north", "looker", "dan"),
-        binding("dan-looks", "south", "looker", "dan"),
-        binding("dan-reads", "north", "historian", "dan"),
-    ]
-}
-
-/// Three clusters, one of which is upgraded in each of two namespaces.
-fn fleet() -> Vec<Value> {
-    let v1 = "cluster.open-cluster-management.io/v1";
-    let beta = "cluster.open-cluster-management.io/v1beta1";
-    let mut objects: Vec<Value> = ["c1", "c2", "c3"]
-        .map(|name| json!({"apiVersion": v1, "kind": "ManagedCluster", "metadata": {"name": name}, "spec": {"hubAcceptsClient": true}}))
-        .into();
-    for (namespace, name) in [("north", "spring"), ("south", "autumn")] {
-        objects.push(json!({
-            "apiVersion": beta, "kind": "ManagedClustersUpgrade", "metadata": {"name": name, "namespace": namespace},
-            "spec": {
-                "placement": [{"name": "some", "namespace": namespace}],
-                "clusterVersion": {"channel": "stable-4.14", "version": "4.14.12"},
-            },
-        }));
-        objects.push(json!({
-            "apiVersion": beta, "kind": "Placement", "metadata": {"name": "some", "namespace": namespace}, "spec": {},
-        }));
-        objects.push(json!({
-            "apiVersion": beta, "kind": "PlacementDecision",
-            "metadata": {"name": "some-1", "namespace": namespace, "labels": {
-                "cluster.open-cluster-management.io/placement": "some",
-                "cluster.open-cluster-management.io/decision-group-index": "0",
-            }},
-        }));
-    }
-    objects
-}
-
-/// What OCM decides.
-async fn decide(admin: &Client, namespace: &str, cluster: &str) {
-    let placement = json!({
-        "numberOfSelectedClusters": 1,
-        "decisionGroups": [{"decisionGroupIndex": 0, "decisionGroupName": "", "decisions": ["some-1"], "clustersCount": 1}],
-        "conditions": [{
-            "type": "PlacementSatisfied", "status": "True", "reason": "AllDecisionsScheduled", "message": "",
-            "lastTransitionTime": "2026-01-05T08:00:00Z",
-        }],
-    });
-    let api = |kind: &str| {
-        let kind = GroupVersionKind::gvk("cluster.open-cluster-management.io", "v1beta1", kind);
-        Api::<DynamicObject>::namespaced_with(admin.clone(), namespace, &ApiResource::from_gvk(&kind))
-    };
-    let (placements, decisions) = (api("Placement"), api("PlacementDecision"));
-    let parameters = PatchParams::default();
-    let status = Patch::Merge(json!({"status": placement}));
-    let placement = placements
-        .patch_status("some", &parameters, &status)
-        .await
-        .unwrap();
-    let status = Patch::Merge(json!({"status": {"decisions": [{"clusterName": cluster, "reason": ""}]}}));
-    decisions
-        .patch_status("some-1", &parameters, &status)
-        .await
-        .unwrap();
-    let owner = json!({
-        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement", "name": "some",
-        "uid": placement.metadata.uid,
-    });
-    let owned = Patch::Merge(json!({"metadata": {"ownerReferences": [owner]}}));
-    decisions.patch("some-1", &parameters, &owned).await.unwrap();
-}
-
-/// The server of the page, and the certificate that it shows.
-struct Page {
-    address: String,
-    certificate: String,
-    _process: Process,
-}
-
-impl Page {
-    fn start(workplace: &Workplace, name: &str, kubeconfig: &Path, more: &[&str]) -> Self {
-        let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-        let file = |ending: &str, text: String| {
-            let path = workplace.folder().join(format!("{name}.{ending}"));
-            std::fs::write(&path, text).unwrap();
-            path.display().to_string()
-        };
-        let certificate = made.cert.pem();
-        let (crt, key) = (
-            file("crt", certificate.clone()),
-            file("key", made.signing_key.serialize_pem()),
-        );
-        let [address, admin] = [free_address(), free_address()];
-        let arguments = [
-            "dashboard-server",
-            "--listen",
-            &address,
-            "--admin-address",
-            &admin,
-            "--tls-certificate",
-            &crt,
-            "--tls-key",
-            &key,
-        ];
-        let arguments = [&arguments[..], more].concat();
-        let process = program::start(workplace, name, "kubectl-drydock", kubeconfig, &arguments).unwrap();
-        Self {
-            address,
-            certificate,
-            _process: process,
-        }
-    }
-
-    /// A browser of a user, by the kubeconfig of the API server.
-    async fn of(&self, kubeconfig: &Path) -> Browser {
-        let mut file = Kubeconfig::read_from(kubeconfig).unwrap();
-        let cluster = file.clusters[0].cluster.as_mut().unwrap();
-        cluster.server = Some(format!("https://{}", self.address));
-        cluster.certificate_authority = None;
-        cluster.certificate_authority_data = Some(base64(&self.certificate));
-        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
-        Browser(Client::try_from(config.unwrap()).unwrap())
-    }
+/// A browser of a user, by the kubeconfig of the API server.
+async fn browser_of(page: &Page, kubeconfig: &Path) -> Browser {
+    let mut file = Kubeconfig::read_from(kubeconfig).unwrap();
+    let cluster = file.clusters[0].cluster.as_mut().unwrap();
+    cluster.server = Some(format!("https://{}", page.address));
+    cluster.certificate_authority = None;
+    cluster.certificate_authority_data = Some(base64(&page.certificate));
+    let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+    Browser(Client::try_from(config.unwrap()).unwrap())
 }
 
 fn base64(text: &str) -> String {
     use k8s_openapi::ByteString;
     let encoded = serde_json::to_value(ByteString(text.as_bytes().to_vec())).unwrap();
     encoded.as_str().unwrap().to_owned()
-}
-
-fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
 }
 
 /// Who asks the page.
@@ -253,70 +85,23 @@ impl Browser {
     }
 }
 
-/// A hub with three users, and a page with the rights of a manifest.
-struct Hub {
-    server: ControlPlane,
-    workplace: Workplace,
-    admin: Client,
+/// A page with the rights of a manifest, once it is served.
+async fn served(hub: &PageHub, manifest: &str, more: &[&str]) -> Page {
+    let page = hub.page(manifest, more).await.unwrap();
+    let ann = browser(hub, &page, "ann").await;
+    until("the page is served", async || {
+        let request = Request::get("/api/snapshot").body(Body::empty()).unwrap();
+        let answer = ann.0.send(request).await;
+        Ok(answer.is_ok_and(|answer| answer.status() == StatusCode::OK))
+    })
+    .await
+    .unwrap();
+    page
 }
 
-impl Hub {
-    async fn start() -> Self {
-        let settings = Settings::named("page");
-        let server = ControlPlane::start_with(&settings, Etcd::start().unwrap())
-            .await
-            .unwrap();
-        let admin = server.client(ADMIN).await.unwrap();
-        manifests::install(&admin, &manifests::definitions().unwrap())
-            .await
-            .unwrap();
-        let hub = Self {
-            workplace: Workplace::new("page").unwrap(),
-            server,
-            admin,
-        };
-        hub.apply(rights()).await;
-        hub.apply(fleet()).await;
-        decide(&hub.admin, "north", "c1").await;
-        decide(&hub.admin, "south", "c2").await;
-        hub
-    }
-
-    async fn apply(&self, objects: Vec<Value>) {
-        for object in objects {
-            let object: DynamicObject = serde_json::from_value(object).unwrap();
-            manifests::apply(&self.admin, &object).await.unwrap();
-        }
-    }
-
-    async fn page(&self, manifest: &str, more: &[&str]) -> Page {
-        for object in kustomized(manifest) {
-            manifests::apply(&self.admin, &object).await.unwrap();
-        }
-        let own = self
-            .server
-            .service_account_kubeconfig("drydock", "drydock-dashboard");
-        let name = manifest.rsplit('/').next().unwrap();
-        let page = Page::start(&self.workplace, name, &own.await.unwrap(), more);
-        let ann = self.browser(&page, "ann").await;
-        until("the page is served", async || {
-            let request = Request::get("/api/snapshot").body(Body::empty()).unwrap();
-            let answer = ann.0.send(request).await;
-            Ok(answer.is_ok_and(|answer| answer.status() == StatusCode::OK))
-        })
-        .await
-        .unwrap();
-        page
-    }
-
-    async fn browser(&self, page: &Page, user: &str) -> Browser {
-        let kubeconfig = self
-            .server
-            .service_account_kubeconfig("people", user)
-            .await
-            .unwrap();
-        page.of(&kubeconfig).await
-    }
+async fn browser(hub: &PageHub, page: &Page, user: &str) -> Browser {
+    let kubeconfig = hub.server.service_account_kubeconfig("people", user);
+    browser_of(page, &kubeconfig.await.unwrap()).await
 }
 
 fn texts(of: &[&str]) -> Vec<String> {
@@ -325,9 +110,9 @@ fn texts(of: &[&str]) -> Vec<String> {
 
 #[tokio::test]
 async fn each_user_sees_and_does_what_the_hub_lets_them() {
-    let hub = Hub::start().await;
-    let page = hub.page("manifests/dashboard", &[]).await;
-    let ann = hub.browser(&page, "ann").await;
+    let hub = PageHub::start().await.unwrap();
+    let page = served(&hub, "manifests/dashboard", &[]).await;
+    let ann = browser(&hub, &page, "ann").await;
     nobody_else_is_answered(&hub, &page).await;
 
     let (_, session) = ann.get("/api/session").await;
@@ -350,10 +135,10 @@ async fn each_user_sees_and_does_what_the_hub_lets_them() {
     what_one_may_not_see_is_not_there(&hub, &page).await;
 
     // With actions the API server decides, as if each user had asked it.
-    let acting = hub.page("manifests/dashboard-actions", &["--actions"]).await;
+    let acting = served(&hub, "manifests/dashboard-actions", &["--actions"]).await;
     let (ann, bob) = (
-        hub.browser(&acting, "ann").await,
-        hub.browser(&acting, "bob").await,
+        browser(&hub, &acting, "ann").await,
+        browser(&hub, &acting, "bob").await,
     );
     let upgrades: Api<ManagedClustersUpgrade> = Api::namespaced(hub.admin.clone(), "north");
     let (status, answer) = bob.post("/api/upgrades/north/spring/pause", json!({})).await;
@@ -375,8 +160,8 @@ async fn each_user_sees_and_does_what_the_hub_lets_them() {
 }
 
 /// Bob may see one namespace, dan two and the history of one, and cyd nothing.
-async fn what_one_may_not_see_is_not_there(hub: &Hub, page: &Page) {
-    let bob = hub.browser(page, "bob").await;
+async fn what_one_may_not_see_is_not_there(hub: &PageHub, page: &Page) {
+    let bob = browser(hub, page, "bob").await;
     assert_eq!(bob.shown().await, (texts(&["north/spring"]), texts(&["c1"])));
     assert_eq!(bob.get("/api/upgrades/north/spring").await.0, StatusCode::OK);
     assert_eq!(bob.get("/api/clusters/c1").await.0, StatusCode::OK);
@@ -398,19 +183,19 @@ async fn what_one_may_not_see_is_not_there(hub: &Hub, page: &Page) {
             "{answer}"
         );
     }
-    let cyd = hub.browser(page, "cyd").await;
+    let cyd = browser(hub, page, "cyd").await;
     assert_eq!(cyd.shown().await, (Vec::new(), Vec::new()));
     let (_, session) = cyd.get("/api/session").await;
     assert!(session["notice"].as_str().unwrap().contains("in no namespace"));
 
     // Of what he may see a part has a history that he may see.
-    let dan = hub.browser(page, "dan").await;
+    let dan = browser(hub, page, "dan").await;
     assert_eq!(dan.shown().await.0, texts(&["north/spring", "south/autumn"]));
     assert_eq!(dan.get("/api/history").await.0, StatusCode::OK);
 }
 
 /// Not without a token, and not with one of another server.
-async fn nobody_else_is_answered(hub: &Hub, page: &Page) {
+async fn nobody_else_is_answered(hub: &PageHub, page: &Page) {
     let kubeconfig = hub
         .server
         .service_account_kubeconfig("people", "ann")
@@ -421,7 +206,7 @@ async fn nobody_else_is_answered(hub: &Hub, page: &Page) {
         file["users"][0]["user"] = json!({"token": token});
         let path = hub.workplace.folder().join("other.yaml");
         std::fs::write(&path, file.to_string()).unwrap();
-        let nobody = page.of(&path).await;
+        let nobody = browser_of(page, &path).await;
         for (method, path) in [
             (Method::GET, "/api/session"),
             (Method::GET, "/api/snapshot"),
@@ -438,7 +223,7 @@ async fn nobody_else_is_answered(hub: &Hub, page: &Page) {
 }
 
 /// What admission plugins see is the user: a policy of the hub says who may accept in whose name.
-async fn as_the_user_and_nobody_else(hub: &Hub, ann: &Browser) {
+async fn as_the_user_and_nobody_else(hub: &PageHub, ann: &Browser) {
     let who = "request.userInfo.username == 'system:serviceaccount:people:ann' && request.userInfo.groups.exists(g, g == 'system:serviceaccounts:people') && has(request.userInfo.uid)";
     hub.apply(vec![
         json!({
@@ -458,7 +243,8 @@ async fn as_the_user_and_nobody_else(hub: &Hub, ann: &Browser) {
             "metadata": {"name": "only-ann"}, "spec": {"policyName": "only-ann", "validationActions": ["Deny"]},
         }),
     ])
-    .await;
+    .await
+    .unwrap();
     let upgrades: Api<ManagedClustersUpgrade> = Api::namespaced(hub.admin.clone(), "north");
     until("the policy holds", async || {
         let note = Patch::Merge(json!({"metadata": {"annotations": {"note": "x"}}}));

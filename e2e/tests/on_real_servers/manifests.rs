@@ -1,12 +1,11 @@
 //! `manifests/hub`, `manifests/agent` and `manifests/addon` on a real API server: all of them is accepted, and placements of
 //! other namespaces are for who may read them.
 
-use std::process::Command;
 use std::time::Duration;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_e2e::control_plane::{ADMIN, ControlPlane, Etcd, Settings, find_binary};
-use drydock_e2e::manifests::{self, in_repository};
+use drydock_e2e::control_plane::{ADMIN, ControlPlane, Etcd, Settings};
+use drydock_e2e::manifests;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
@@ -14,14 +13,7 @@ use serde_json::{Value, json};
 
 /// The objects of a kustomization, as `kubectl apply -k` sends them.
 pub(crate) fn kustomized(folder: &str) -> Vec<DynamicObject> {
-    let output = Command::new(find_binary("kubectl").unwrap())
-        .arg("kustomize")
-        .arg(in_repository(folder))
-        .output()
-        .unwrap();
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{error}");
-    serde_saphyr::from_multiple(&String::from_utf8(output.stdout).unwrap()).unwrap()
+    drydock_e2e::manifests::kustomized(folder).unwrap()
 }
 
 /// May do anything with upgrades, and get placements where a binding says so.

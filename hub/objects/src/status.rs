@@ -252,6 +252,14 @@ const STOPPED: &[&str] = &[
     reason::FREEZE_CALENDAR_UNREADABLE,
 ];
 
+/// Reasons for which no further cluster starts because somebody wants that.
+const WANTED: &[&str] = &[
+    reason::PAUSED,
+    reason::CANARY_SOAKING,
+    reason::AWAITING_START_WINDOW,
+    reason::FROZEN,
+];
+
 /// What the change of a status means for the upgrade as a whole.
 pub fn transitions(
     before: &ManagedClustersUpgradeStatus,
@@ -269,9 +277,11 @@ pub fn transitions(
     };
     match (halt(old), halt(new)) {
         (was, Some((reason, message))) if was.map(|(reason, _)| reason) != Some(reason) => {
-            say(true, reason, message);
+            say(!WANTED.contains(&reason), reason, message);
         }
-        (Some(_), None) => say(false, "Resumed", "clusters start again"),
+        (Some(_), None) if conditions::is_true(new, condition::IN_PROGRESS) => {
+            say(false, "Resumed", "clusters start again");
+        }
         _ => {}
     }
     let is_late = |status: &ManagedClustersUpgradeStatus| {
@@ -315,6 +325,8 @@ const PROBLEMS: &[(ConditionType, &[&str], &str)] = &[
         &[reason::INVALID_SPEC, reason::RECORDS_REFUSED],
         TRUE,
     ),
+    // The rollout has ended, and not well.
+    (ConditionType::InProgress, &[reason::CLUSTER_FAILED], FALSE),
     (
         ConditionType::Selected,
         &[
@@ -379,5 +391,51 @@ mod tests {
         }
         let newer = at(condition::SELECTED, now + SignedDuration::from_secs(1));
         assert_eq!(phase(&[newer, failed]).as_deref(), Some("IsSelected"));
+    }
+
+    fn in_progress(status: &str, reason: &str) -> ManagedClustersUpgradeStatus {
+        ManagedClustersUpgradeStatus {
+            conditions: Some(vec![Condition {
+                type_: condition::IN_PROGRESS.to_owned(),
+                status: status.to_owned(),
+                reason: reason.to_owned(),
+                message: "so it is".to_owned(),
+                last_transition_time: Time(Timestamp::UNIX_EPOCH),
+                observed_generation: None,
+            }]),
+            ..ManagedClustersUpgradeStatus::default()
+        }
+    }
+
+    /// What somebody wants is no warning, clusters start again only when they do, and a rollout that has ended with failures says so.
+    #[test]
+    fn a_halt_warns_if_nobody_wants_it_and_ends_when_clusters_start() {
+        let going = in_progress(TRUE, reason::IN_PROGRESS);
+        let off = |reason| in_progress(FALSE, reason);
+        for (before, after, said) in [
+            (&going, &off(reason::PAUSED), Some((reason::PAUSED, false))),
+            (
+                &going,
+                &off(reason::CANARY_SOAKING),
+                Some((reason::CANARY_SOAKING, false)),
+            ),
+            (
+                &going,
+                &off(reason::CANARY_FAILED),
+                Some((reason::CANARY_FAILED, true)),
+            ),
+            (&off(reason::PAUSED), &going, Some(("Resumed", false))),
+            (&off(reason::PAUSED), &off(reason::NOT_STARTED), None),
+            (
+                &off(reason::PAUSED),
+                &off(reason::CLUSTER_FAILED),
+                Some((reason::CLUSTER_FAILED, true)),
+            ),
+            (&off(reason::CLUSTER_FAILED), &off(reason::CLUSTER_FAILED), None),
+        ] {
+            let transitions = transitions(before, after);
+            let all: Vec<_> = transitions.iter().map(|one| (one.reason, one.warning)).collect();
+            assert_eq!(all, said.into_iter().collect::<Vec<_>>());
+        }
     }
 }

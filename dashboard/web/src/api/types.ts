@@ -102,6 +102,7 @@ export interface Finding {
   informer: string;
   type: string;
   message: string;
+  remedy?: string;
   clusters: number;
   names: string[];
   accepted: boolean;
@@ -109,10 +110,23 @@ export interface Finding {
   holds?: number;
 }
 
+export interface CompletedPoint {
+  at: number;
+  complete: number;
+}
+
+/** When a cluster may be started: the next times, and why it is frozen now. */
+export interface Schedule {
+  frozen?: string;
+  spans: { opens: number; closes?: number }[];
+}
+
 export interface UpgradeDetail extends Upgrade {
   conditions: Condition[];
   canaries: { name: string; state: string; reason: string; message: string }[];
   soakUntil?: number;
+  /** How many clusters were complete when, up to now. */
+  completed: CompletedPoint[];
   inFlight: InFlight[];
   failures: { reason: string; message: string; clusters: string[] }[];
   waits: { reason: string; message: string; clusters: number; names: string[] }[];
@@ -175,7 +189,8 @@ export interface ClusterDetail {
     since?: number;
     startedAt?: number;
     endedAt?: number;
+    schedule?: Schedule;
   }[];
-  findings: { level: string; type: string; message: string; remedy?: string; accepted: boolean }[];
+  findings: { level: string; informer: string; type: string; message: string; remedy?: string; accepted: boolean }[];
   history: HistoryRow[];
 }

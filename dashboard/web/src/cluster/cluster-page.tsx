@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import { api } from '../api/client';
-import type { ClusterDetail } from '../api/types';
+import type { ClusterDetail, Schedule } from '../api/types';
 import { HistoryTable } from '../history/history-table';
 import type { ClusterRow } from '../store/columns';
 import { Alert, Button, Label, LevelLabel, LongText, Reason, Section, Spinner, StateLabel, Text } from '../ui/parts';
@@ -88,6 +88,29 @@ function UpgradeLink({ of }: { of: string }) {
   );
 }
 
+function ScheduleOf({ upgrade, schedule, now }: { upgrade: string; schedule: Schedule; now: number }) {
+  return (
+    <>
+      {schedule.frozen && (
+        <p>
+          Frozen now: <LongText of={schedule.frozen} />
+        </p>
+      )}
+      <p>
+        <UpgradeLink of={upgrade} /> may start it{schedule.spans.length === 0 ? ' at no time that is known.' : ':'}
+      </p>
+      <ul class="facts">
+        {schedule.spans.map((span) => (
+          <li key={span.opens}>
+            {span.opens <= now ? 'now' : momentAndDistance(span.opens, now)}
+            {span.closes ? `, until ${moment(span.closes, now)}` : ', without an end'}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
 function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
   const labels = useMemo(() => Object.entries(detail.labels), [detail]);
   return (
@@ -113,12 +136,19 @@ function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
           />
         )}
       </Section>
+      <Section title="Schedule" note={detail.upgrades.some((one) => one.schedule) ? undefined : 'it may start at any time'}>
+        {detail.upgrades.map((one) => one.schedule && <ScheduleOf key={one.key} upgrade={one.key} schedule={one.schedule} now={now} />)}
+      </Section>
       <Section title="Findings" note={detail.findings.length ? undefined : 'none'}>
         <ul class="facts">
           {detail.findings.map((finding, i) => (
             <li key={`${finding.type}-${i}`}>
               <p>
-                <LevelLabel level={finding.level} /> <Text of={finding.type} limit={63} /> {finding.accepted && <Label color="green">accepted</Label>}
+                <LevelLabel level={finding.level} /> <Text of={finding.type} limit={63} />{' '}
+                <span class="quiet">
+                  <Text of={finding.informer} limit={63} />
+                </span>{' '}
+                {finding.accepted && <Label color="green">accepted</Label>}
               </p>
               <p>
                 <LongText of={finding.message} />

@@ -32,6 +32,11 @@ export function Findings(props: { findings: Finding[]; upgrade: string; canAccep
           <p>
             <LongText of={finding.message} />
           </p>
+          {finding.remedy && (
+            <p>
+              <strong>What to do:</strong> <LongText of={finding.remedy} />
+            </p>
+          )}
           <p class="quiet">
             <Text of={[finding.informer, finding.name].filter(Boolean).join(' · ')} limit={150} /> · <Names names={finding.names} total={finding.clusters} />
           </p>

@@ -2,7 +2,7 @@
 
 import { lazy, Suspense } from '../ui/lazy';
 import { api } from '../api/client';
-import type { Band, Forecast, Upgrade } from '../api/types';
+import type { Band, CompletedPoint, Forecast, Upgrade } from '../api/types';
 import { Alert, Names, Reason, Spinner, Text } from '../ui/parts';
 import { useApp, useLoaded } from '../ui/use-app';
 import { clusters, percent } from '../words/text';
@@ -10,7 +10,7 @@ import { momentAndDistance } from '../words/time';
 
 const Chart = lazy(() => import('../ui/forecast-chart'));
 
-export function ForecastSection({ upgrade, now }: { upgrade: Upgrade; now: number }) {
+export function ForecastSection({ upgrade, completed, now }: { upgrade: Upgrade; completed: CompletedPoint[]; now: number }) {
   // A forecast takes the server a second: it is asked for anew when clusters have ended, but not more often than every 30 seconds (of
   // the hub). Once the upgrade is paused or halts, an older one is no longer true.
   const { counts } = upgrade;
@@ -25,10 +25,18 @@ export function ForecastSection({ upgrade, now }: { upgrade: Upgrade; now: numbe
       </>
     );
   }
-  return <ForecastView forecasts={[forecast.value]} now={now} total={counts.selected} />;
+  return <ForecastView forecasts={[forecast.value]} completed={completed} now={now} total={counts.selected} />;
 }
 
-export function ForecastView({ forecasts, now, total, facts = true }: { forecasts: Forecast[]; now: number; total?: number; facts?: boolean }) {
+interface Shown {
+  forecasts: Forecast[];
+  completed?: CompletedPoint[];
+  now: number;
+  total?: number;
+  facts?: boolean;
+}
+
+export function ForecastView({ forecasts, completed = [], now, total, facts = true }: Shown) {
   const [first] = forecasts;
   if (!first) return null;
   return (
@@ -37,7 +45,7 @@ export function ForecastView({ forecasts, now, total, facts = true }: { forecast
       {facts && !first.p50 && <p>Fewer than half of the runs that were simulated end.</p>}
       {forecasts.some((forecast) => forecast.curve?.length) && (
         <Suspense fallback={<Spinner label="Loading the chart…" />}>
-          <Chart forecasts={forecasts} now={now} total={total} />
+          <Chart forecasts={forecasts} completed={completed} now={now} total={total} />
         </Suspense>
       )}
       {facts && <ForecastFacts forecast={first} />}

@@ -101,7 +101,7 @@ function Details({ detail, upgrade, upgradeKey }: { detail: Loaded<UpgradeDetail
       {detail.error && <Alert kind="warning" title="What is below is not current.">{detail.error}</Alert>}
       <div class="sections">
         <Section title="When it ends" wide>
-          <ForecastSection upgrade={upgrade ?? value} now={now} />
+          <ForecastSection upgrade={upgrade ?? value} completed={value.completed} now={now} />
         </Section>
         <Section title="What holds it back" note={value.waits.length ? undefined : 'nothing'}>
           <Waits waits={value.waits} upgrade={upgradeKey} />
