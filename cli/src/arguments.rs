@@ -235,3 +235,6 @@ impl FromStr for ClusterFault {
         })
     }
 }
+
+#[cfg(test)]
+mod docs;

@@ -14,6 +14,7 @@ mod hub;
 mod api_server;
 mod bad_input;
 mod disturbances;
+mod documented;
 mod edits;
 mod faults;
 mod forecast_equality;

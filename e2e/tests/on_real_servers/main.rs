@@ -12,6 +12,7 @@ mod agent_monitoring;
 mod agent_proxy;
 mod control_plane_launcher;
 mod dashboard;
+mod docs;
 mod drains;
 mod executors;
 mod fuzz;
