@@ -8,10 +8,18 @@ use std::path::Path;
 use drydock_api::crds;
 use serde_json::Value;
 
-/// One line that no table breaks at.
+/// One line that no table breaks at. Within backticks everything but a bar stands for itself.
 fn cell(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    text.replace('|', "\\|").replace('<', "&lt;").replace('[', "\\[")
+    let parts = text.split('`').enumerate().map(|(index, part)| {
+        let part = part.replace('|', "\\|");
+        if index % 2 == 0 {
+            part.replace('<', "&lt;").replace('[', "\\[")
+        } else {
+            part
+        }
+    });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 fn type_of(schema: &Value) -> String {

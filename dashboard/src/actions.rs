@@ -163,8 +163,13 @@ pub(crate) async fn accept(
         .iter()
         .find_map(|risk| risk.level.as_deref())
         .unwrap_or_default();
+    let worse = if risks.len() > 1 {
+        ", and up to what they report where that is worse"
+    } else {
+        ""
+    };
     Ok(done(format!(
-        "accepted up to {level} by {who} for all clusters of {key}, in UpgradeRiskAcceptance {object}"
+        "accepted up to {level}{worse} by {who} for all clusters of {key}, in UpgradeRiskAcceptance {object}"
     )))
 }
 

@@ -41,7 +41,7 @@ pub async fn follow<K>(
     answered: impl Fn(Option<&watcher::Error>),
     shutdown: CancellationToken,
 ) where
-    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let events = with_backoff(watcher::watcher(api, config)).inspect(|event| answered(event.as_ref().err()));
     Follower::new(seen, synced).feed(events, shutdown).await;
@@ -71,7 +71,7 @@ impl<F, S: FnOnce()> Follower<F, S> {
         events: impl Stream<Item = watcher::Result<Event<K>>>,
         shutdown: CancellationToken,
     ) where
-        K: Resource,
+        K: Resource<DynamicType = ()>,
         F: FnMut(ObjectChange<'_, K>),
     {
         let mut events = pin!(events);
@@ -85,6 +85,7 @@ impl<F, S: FnOnce()> Follower<F, S> {
                 Some(Ok(event)) => self.apply(&event),
                 Some(Err(error)) => {
                     tracing::warn!(
+                        kind = &*K::kind(&()),
                         error = &error as &dyn std::error::Error,
                         "a watch was interrupted and continues"
                     );

@@ -10,6 +10,7 @@ use drydock_api::insights::{FailurePolicy, UpdateInformer, UpdatePlan, UpdatePla
 use drydock_insights::InformerName;
 use drydock_insights::built_in::{BuiltIn, Question};
 use drydock_insights::cluster;
+use drydock_insights::merge::Attempt;
 use drydock_insights::plan::acceptance::accepted;
 use drydock_insights::plan::prune::{PlanToKeep, PruneReason, prune};
 use drydock_insights::plan::{Asked, Observed, Plan, PlanEvent, PlanInformerFacts, ReleaseFacts, decide};
@@ -152,11 +153,16 @@ impl UpdatePlans {
                     is_enabled: informer.spec.enabled,
                     failure_policy: informer.spec.failure_policy,
                 })
-                .chain(own.iter().map(|name| PlanInformerFacts {
-                    name: name.clone(),
-                    is_enabled: true,
-                    failure_policy: FailurePolicy::Fail,
-                }))
+                .chain(
+                    own.iter()
+                        .cloned()
+                        .chain(left_out(informers))
+                        .map(|name| PlanInformerFacts {
+                            name,
+                            is_enabled: true,
+                            failure_policy: FailurePolicy::Fail,
+                        }),
+                )
                 .collect(),
             cluster: cluster.clone(),
         };
@@ -193,6 +199,14 @@ impl UpdatePlans {
             }
         });
         let mut asked: BTreeMap<_, _> = asked.buffer_unordered(AT_ONCE).collect().await;
+        if let Some(name) = left_out(informers).filter(|name| names.contains(name)) {
+            let why = format!(
+                "there are {} UpdateInformers, of which {MAX_INFORMERS} are asked: the others could say anything",
+                informers.len()
+            );
+            let (at, attempt) = (self.context.clock.now(), Attempt::Unavailable(why));
+            asked.insert(name, Asked { at, attempt });
+        }
         let own: Vec<_> = names.iter().filter_map(BuiltIn::of).collect();
         if !own.is_empty() {
             let (at, question) = (
@@ -289,4 +303,9 @@ impl UpdatePlans {
             message,
         });
     }
+}
+
+/// Stands for the informers that are too many to be asked: what they would say is not known, and holds an update as that of any other.
+fn left_out(informers: &BTreeMap<InformerName, Arc<UpdateInformer>>) -> Option<InformerName> {
+    (informers.len() > MAX_INFORMERS).then(|| InformerName::built_in("informers-left-out"))
 }

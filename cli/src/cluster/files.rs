@@ -12,6 +12,8 @@ use serde_json::Value;
 
 /// What is read of a folder at most: a dump of a large cluster is smaller.
 const LARGEST: u64 = 512 * 1024 * 1024;
+/// The most nodes of one file of YAML: all pods of a large cluster have a few millions.
+const MOST_YAML_NODES: usize = 10_000_000;
 /// What files of objects end with.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 /// What `oc` adds to the moment of objects in files. Without it, a progress that began at that moment would be printed otherwise.
@@ -90,5 +92,14 @@ fn parse(file: &Path) -> anyhow::Result<Vec<Value>> {
     if file.extension().is_some_and(|ending| ending == "json") {
         return Ok(vec![serde_json::from_str(&text)?]);
     }
-    Ok(serde_saphyr::from_multiple(&text)?)
+    // All pods of a cluster have more nodes and text than the library takes of a stranger; how large a file may be is said above. Aliases are as
+    // few as ever.
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: MOST_YAML_NODES * 2,
+            max_nodes: MOST_YAML_NODES,
+            max_total_scalar_bytes: text.len(),
+        },
+    };
+    Ok(serde_saphyr::from_multiple_with_options(&text, options)?)
 }

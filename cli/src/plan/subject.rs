@@ -114,15 +114,17 @@ fn document(file: &Path) -> anyhow::Result<Value> {
 fn parse(text: &str, source: &str) -> anyhow::Result<Value> {
     let reading = || format!("reading a ManagedClustersUpgrade from {source}");
     let mut documents: Vec<Value> = serde_saphyr::from_multiple(text).with_context(reading)?;
-    let document = match (documents.pop(), documents.len()) {
-        (Some(document), 0) => document,
-        (None, _) => bail!("{source} is empty"),
-        (Some(_), more) => bail!("{source} has {} documents: give one upgrade per file", more + 1),
-    };
+    documents.retain(|document| !document.is_null());
     let kind = ManagedClustersUpgrade::kind(&());
-    if document["kind"] != *kind {
-        bail!("{source} is no {kind}: its kind is {}", document["kind"]);
-    }
+    // What stands beside it, such as its Placement, is applied by the user.
+    let is_it = |document: &Value| document["kind"] == *kind;
+    let found = documents.iter().filter(|document| is_it(document)).count();
+    let document = match (found, documents.first()) {
+        (_, None) => bail!("{source} is empty"),
+        (0, Some(other)) => bail!("{source} is no {kind}: its kind is {}", other["kind"]),
+        (1, Some(_)) => documents.into_iter().find(is_it).unwrap_or_default(),
+        (more, Some(_)) => bail!("{source} has {more} upgrades: give one per file"),
+    };
     if !document["metadata"].is_object() {
         bail!("{source} has no metadata: give the upgrade a name");
     }
@@ -246,6 +248,31 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_upgrade_of_a_file_is_found_beside_its_placement() {
+        let upgrade = "kind: ManagedClustersUpgrade\nmetadata: {name: spring}\n";
+        let other = "kind: Placement\nmetadata: {name: some}\n";
+        for (text, found) in [
+            (upgrade.to_owned(), Ok("spring")),
+            (format!("---\n{other}---\n{upgrade}"), Ok("spring")),
+            (
+                format!("{upgrade}---\n{upgrade}"),
+                Err("f has 2 upgrades: give one per file"),
+            ),
+            (
+                other.to_owned(),
+                Err("f is no ManagedClustersUpgrade: its kind is \"Placement\""),
+            ),
+            (String::new(), Err("f is empty")),
+        ] {
+            let parsed = parse(&text, "f").map_err(|error| error.to_string());
+            let name = parsed
+                .as_ref()
+                .map(|found| found["metadata"]["name"].as_str().unwrap());
+            assert_eq!(name.map_err(String::as_str), found, "{text}");
+        }
+    }
 
     #[test]
     fn a_live_upgrade_takes_over_what_the_file_says() {

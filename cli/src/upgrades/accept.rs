@@ -1,11 +1,14 @@
 //! `accept`: says, in an UpgradeRiskAcceptance, that findings hold no cluster.
 
 use anyhow::ensure;
+use drydock_api::mcu::AcceptedRisk;
 use drydock_edits::Accepting;
+use kube::ResourceExt;
 
 use super::arguments::AcceptArguments;
 use super::hub::Hub;
 use super::{pre_checks, table};
+use crate::cluster::print;
 use crate::server::user;
 
 /// Accepts findings for the clusters of an upgrade.
@@ -32,15 +35,58 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
     };
     let (risks, name) = drydock_edits::accept(&hub.client, &upgrade, &accepting, &found).await?;
     for risk in &risks {
-        let what = risk
-            .finding
-            .as_deref()
-            .or(risk.uid.as_deref())
-            .unwrap_or_default();
-        let level = risk.level.as_deref().unwrap_or_default();
         table::print(&format!(
-            "{what} accepted up to {level} by {who}, in UpgradeRiskAcceptance {name}"
+            "{}, by {who}, in UpgradeRiskAcceptance {name}",
+            said(risk)
         ))?;
     }
+    let is_reported = |finding: &&String| {
+        let answers = found.values().filter_map(|checks| checks.answer.as_ref());
+        let mut findings = answers.flat_map(|answer| answer.findings.iter());
+        findings.any(|one| match finding.split_once('/') {
+            Some((informer, _)) => *one.informer == *informer,
+            None => one.uuid.as_deref() == Some(finding.as_str()),
+        })
+    };
+    for finding in arguments.findings.iter().filter(|finding| !is_reported(finding)) {
+        print::note(&format!(
+            "no cluster reports anything of {} at present: is it spelled as pre-checks -o wide shows it?\n",
+            table::printable(finding)
+        ));
+    }
+    for cluster in arguments
+        .clusters
+        .iter()
+        .filter(|name| !found.contains_key(*name))
+    {
+        print::note(&format!(
+            "{} has no cluster {}\n",
+            upgrade.name_any(),
+            table::printable(cluster.as_str())
+        ));
+    }
     Ok(())
+}
+
+/// What is accepted, on which clusters, and until when.
+fn said(risk: &AcceptedRisk) -> String {
+    let what = match (&risk.finding, &risk.informer, &risk.uid) {
+        (Some(uuid), ..) => uuid.clone(),
+        (None, informer, uid) => [informer, uid]
+            .map(|part| part.clone().unwrap_or_default())
+            .join("/"),
+    };
+    let level = risk.level.as_deref().unwrap_or_default();
+    let clusters = match risk.clusters.as_deref() {
+        None if risk.cluster_selector.is_some() => "on clusters with these labels".to_owned(),
+        None => "on all clusters".to_owned(),
+        Some([one]) => format!("on {one}"),
+        Some(several) => format!("on {} clusters", several.len()),
+    };
+    let until = risk.until.as_ref().map(|until| format!(" until {}", until.0));
+    format!(
+        "{} accepted up to {level} {clusters}{}",
+        table::printable(&what),
+        until.unwrap_or_default()
+    )
 }

@@ -215,7 +215,7 @@ pub struct AcceptArguments {
     /// Until when; for as long as the UpgradeRiskAcceptance is there if not given
     #[arg(long, value_name = "TIME")]
     pub until: Option<Timestamp>,
-    /// Up to which level; default: the level of the finding where it is worst, Warning for INFORMER/UID
+    /// Up to which level; default: on each cluster the level that it has reported, Warning for INFORMER/UID
     #[arg(long, value_name = "LEVEL")]
     pub level: Option<LevelArgument>,
     /// Only on this cluster; repeatable

@@ -100,7 +100,7 @@ impl Attempt {
             to: entry.to.clone(),
             started_at: entry.started.as_deref().and_then(moment),
             stages: entry.stages.unwrap_or_default(),
-            retry: entry.retry.clone(),
+            retry: entry.retry.as_deref().map(|retry| retry.trim().to_owned()),
             forecast: forecast.map(RolloutForecast::from),
         }
     }

@@ -91,14 +91,14 @@ impl FleetView {
     /// As a table.
     pub fn text(&self, wide: bool) -> String {
         let follows = match self.mode {
-            "Require" => "they do not start before it is",
-            _ => "they start nevertheless",
+            "Require" => "such a cluster does not start",
+            _ => "such a cluster starts nevertheless",
         };
         let mut text = format!(
-            "{}: {} clusters asked, {} have answered (preChecks.mode {})\n",
+            "{}: {} of {} clusters that are asked have answered (preChecks.mode {})\n",
             table::printable(&self.upgrade),
-            self.asked,
             self.answered,
+            self.asked,
             self.mode
         );
         let _ = match self.held {
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(grouped, [("Error", 1, 1), ("Warning", 3, 2)]);
         let text = shown.text(false);
         assert!(
-            text.contains("2 clusters have findings that are not accepted: they do not start before it is."),
+            text.contains("2 clusters have findings that are not accepted: such a cluster does not start."),
             "{text}"
         );
         assert!(!text.contains('\u{1b}'), "{text}");

@@ -54,6 +54,28 @@ fn objects_in_files_are_checked_and_nothing_is_accepted() {
     }
 }
 
+/// `oc get pods -A -o yaml` of a cluster that is not even large.
+#[test]
+fn a_dump_of_all_pods_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pod = |number: usize| {
+        let labels: String = (0..60)
+            .map(|label| format!("      l{label}: \"{number}\"\n"))
+            .collect();
+        format!(
+            "- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: p{number}\n    namespace: n\n    labels:\n{labels}  status: {{}}\n"
+        )
+    };
+    let pods: String = (0..3000).map(pod).collect();
+    let list = format!("apiVersion: v1\nkind: List\nitems:\n{pods}");
+    std::fs::write(folder.path().join("pods.yaml"), list).unwrap();
+    let refused = text(&run("status", folder.path(), &[]).stderr);
+    assert!(
+        refused.contains("ClusterVersion"),
+        "only that is missing: {refused}"
+    );
+}
+
 #[test]
 fn dumps_of_real_clusters_are_checked() {
     for (case, target, verdict) in [
@@ -221,8 +243,10 @@ async fn a_cluster_without_an_agent_is_checked_by_its_objects() {
     assert!(nobody.contains("whether drydock-agent runs"), "{nobody}");
     let client = sandbox.client("dev1").await;
     let plans = Api::<UpdatePlan>::all(client.clone());
-    let target = plans.list(&ListParams::default()).await.unwrap().items.remove(0);
-    let target = target.spec.target_release;
+    // What was asked first was taken back; who accepts or starts something leaves a plan for the agent to come.
+    let mut left = plans.list(&ListParams::default()).await.unwrap().items;
+    assert_eq!(left.len(), 1);
+    let target = left.remove(0).spec.target_release;
     let start = |words: &[&str]| {
         let given = [
             "cluster",

@@ -17,6 +17,8 @@ use sha2::{Digest, Sha256};
 
 use crate::{EditError, MANAGER};
 
+/// How many clusters one entry names.
+const MOST_CLUSTERS: usize = 512;
 /// How often a write is tried that somebody else's came before.
 const TRIES: usize = 5;
 
@@ -25,7 +27,7 @@ const TRIES: usize = 5;
 pub struct Accepting<'a> {
     /// Findings, each by its uuid or as `INFORMER/UID`.
     pub findings: &'a [String],
-    /// Up to which level; else that of the cluster on which a finding is worst, and Warning of what is named otherwise.
+    /// Up to which level; else up to that which each cluster has reported, and Warning of what is named otherwise.
     pub level: Option<FindingLevel>,
     /// On these clusters; on all, if none is named.
     pub clusters: &'a [ClusterName],
@@ -61,11 +63,10 @@ pub async fn accept(
     found: &BTreeMap<ClusterName, ClusterPreChecks>,
 ) -> Result<(Vec<AcceptedRisk>, String), EditError> {
     let target = target(upgrade)?;
-    let risks: Vec<AcceptedRisk> = accepting
-        .findings
-        .iter()
-        .map(|finding| risk(finding, accepting, found))
-        .collect::<Result<_, _>>()?;
+    let mut risks = Vec::new();
+    for finding in accepting.findings {
+        risks.extend(of_finding(finding, accepting, found)?);
+    }
     let name = object_name(&upgrade.name_any(), &target);
     write(client, &name, upgrade, &target, &risks).await?;
     Ok((risks, name))
@@ -79,33 +80,60 @@ fn object_name(upgrade: &str, target: &str) -> String {
     format!("{}-{hash}", begin.trim_end_matches(['.', '-']))
 }
 
-/// A finding as it was named: a uuid, or `INFORMER/UID`.
-fn risk(
+/// A finding as it was named: a uuid, or `INFORMER/UID`. Where clusters have it at different levels, each is accepted up to its own: what
+/// one of them says raises no level of another.
+fn of_finding(
     finding: &str,
     accepting: &Accepting<'_>,
     found: &BTreeMap<ClusterName, ClusterPreChecks>,
-) -> Result<AcceptedRisk, EditError> {
-    let all = found.values().filter_map(|checks| checks.answer.as_ref());
-    let mut all = all.flat_map(|answer| answer.findings.iter());
-    let named = finding.split_once('/');
-    let level = match (accepting.level, named) {
-        (Some(level), _) => level,
-        // What was seen: on the cluster on which it is worst.
-        (None, None) => {
-            let is_it = |one: &&Finding| one.uuid.as_deref() == Some(finding);
-            let worst = all.by_ref().filter(is_it).map(|one| one.level).max();
-            worst.ok_or_else(|| EditError::UnknownFinding(finding.to_owned()))?
+) -> Result<Vec<AcceptedRisk>, EditError> {
+    let all = || on_clusters(accepting.clusters);
+    match (accepting.level, finding.contains('/')) {
+        (Some(level), _) => return Ok(vec![risk(finding, accepting, level, all())]),
+        (None, true) => return Ok(vec![risk(finding, accepting, FindingLevel::Warning, all())]),
+        (None, false) => {}
+    }
+    let mut by_level: BTreeMap<FindingLevel, Vec<ClusterName>> = BTreeMap::new();
+    for (name, checks) in found {
+        let findings = checks.answer.iter().flat_map(|answer| answer.findings.iter());
+        let is_it = |one: &&Finding| one.uuid.as_deref() == Some(finding);
+        let is_meant = accepting.clusters.is_empty() || accepting.clusters.contains(name);
+        let level = findings.filter(is_it).map(|one| one.level).max();
+        if let Some(level) = level.filter(|_| is_meant) {
+            by_level.entry(level).or_default().push(name.clone());
         }
-        (None, Some(_)) => FindingLevel::Warning,
+    }
+    let Some((least, _)) = by_level.pop_first() else {
+        return Err(EditError::UnknownFinding(finding.to_owned()));
     };
+    let worse = by_level.iter().flat_map(|(level, names)| {
+        let parts = names.chunks(MOST_CLUSTERS);
+        parts.map(|names| risk(finding, accepting, *level, on_clusters(names)))
+    });
+    let of_all = risk(finding, accepting, least, all());
+    Ok(std::iter::once(of_all).chain(worse).collect())
+}
+
+/// The names of clusters, if there are any.
+fn on_clusters(names: &[ClusterName]) -> Option<Vec<String>> {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    Some(names).filter(|names| !names.is_empty())
+}
+
+fn risk(
+    finding: &str,
+    accepting: &Accepting<'_>,
+    level: FindingLevel,
+    clusters: Option<Vec<String>>,
+) -> AcceptedRisk {
+    let named = finding.split_once('/');
     let labels = accepting.labels;
-    Ok(AcceptedRisk {
+    AcceptedRisk {
         finding: named.is_none().then(|| finding.to_owned()),
         informer: named.map(|(informer, _)| informer.to_owned()),
         uid: named.map(|(_, uid)| uid.to_owned()),
         level: Some(level.as_str().to_owned()),
-        clusters: Some(accepting.clusters.iter().map(ToString::to_string).collect())
-            .filter(|names: &Vec<String>| !names.is_empty()),
+        clusters,
         cluster_selector: (!labels.is_empty()).then(|| LabelMatch {
             match_labels: Some(labels.iter().cloned().collect()),
             ..LabelMatch::default()
@@ -113,7 +141,7 @@ fn risk(
         reason: accepting.reason.to_owned(),
         accepted_by: accepting.who.to_owned(),
         until: accepting.until.map(Time),
-    })
+    }
 }
 
 /// Creates the object, or adds to it; again, if somebody else has changed it meanwhile.
@@ -213,6 +241,67 @@ mod tests {
             .map(|number| risk(&number.to_string(), "ann", None, "x"))
             .collect();
         assert!(add(&mut all, &many).is_err());
+    }
+
+    /// A cluster that says that a finding is critical on it raises no level of the others.
+    #[test]
+    fn each_cluster_is_accepted_up_to_its_own_level() {
+        let finding = |level| Finding {
+            uuid: Some("u".into()),
+            informer: "mco".into(),
+            uid: None,
+            level,
+            summary: "s".into(),
+            impact: "".into(),
+            remedy: "".into(),
+            accepted: false,
+        };
+        let found = [
+            ("c1", FindingLevel::Critical),
+            ("c2", FindingLevel::Warning),
+            ("c3", FindingLevel::Warning),
+        ];
+        let found = found.map(|(name, level)| {
+            let checks = ClusterPreChecks {
+                answer: Some(drydock_rollout::PreCheckAnswer {
+                    source: drydock_rollout::AnswerSource::ClusterVersion,
+                    findings: [finding(level)].into(),
+                }),
+                ..ClusterPreChecks::default()
+            };
+            (ClusterName::from(name), checks)
+        });
+        let found = BTreeMap::from(found);
+        let accepted = |clusters: &[ClusterName], level| {
+            let accepting = Accepting {
+                findings: &[],
+                level,
+                clusters,
+                labels: &[],
+                reason: "known",
+                until: None,
+                who: "ann",
+            };
+            let risks = of_finding("u", &accepting, &found).unwrap();
+            let said = risks.into_iter().map(|risk| (risk.level.unwrap(), risk.clusters));
+            said.collect::<Vec<_>>()
+        };
+        let named = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+        assert_eq!(
+            accepted(&[], None),
+            [
+                ("Warning".to_owned(), None),
+                ("Critical".to_owned(), named(&["c1"]))
+            ]
+        );
+        assert_eq!(
+            accepted(&["c1".into()], None),
+            [("Critical".to_owned(), named(&["c1"]))]
+        );
+        assert_eq!(
+            accepted(&[], Some(FindingLevel::Error)),
+            [("Error".to_owned(), None)]
+        );
     }
 
     #[test]

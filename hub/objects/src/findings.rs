@@ -32,13 +32,15 @@ pub struct FleetFinding {
     rank: FindingLevel,
 }
 
-/// The findings of clusters, each once with the clusters that have it, the worst first.
+/// The findings of clusters, each once with the clusters that have it, the worst first. Where clusters say something else of one uuid, that
+/// stands apart: nobody speaks for another cluster.
 pub fn grouped(found: &BTreeMap<ClusterName, ClusterPreChecks>) -> Vec<FleetFinding> {
-    let mut grouped: BTreeMap<(String, String), FleetFinding> = BTreeMap::new();
+    let mut grouped: BTreeMap<(String, String, String), FleetFinding> = BTreeMap::new();
     for (name, checks) in found {
         for finding in checks.answer.iter().flat_map(|answer| answer.findings.iter()) {
             let id = finding.uuid.as_deref().unwrap_or(&finding.summary);
-            let key = (finding.informer.to_string(), id.to_owned());
+            let words = format!("{} {} {}", finding.summary, finding.impact, finding.remedy);
+            let key = (finding.informer.to_string(), id.to_owned(), words);
             let group = grouped.entry(key).or_insert_with(|| FleetFinding {
                 level: finding.level.as_str(),
                 summary: finding.summary.to_string(),

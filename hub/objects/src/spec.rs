@@ -93,6 +93,9 @@ pub fn parse_spec(upgrade: &ManagedClustersUpgrade) -> Result<Spec, InvalidSpec>
     })
 }
 
+/// No answer counts for less.
+const LEAST_MAX_AGE: SignedDuration = SignedDuration::from_mins(5);
+
 fn parse_pre_checks(pre_checks: Option<&mcu::PreChecks>) -> Result<PreChecksPolicy, InvalidSpec> {
     let default = mcu::PreChecks::default();
     let mcu::PreChecks {
@@ -110,13 +113,18 @@ fn parse_pre_checks(pre_checks: Option<&mcu::PreChecks>) -> Result<PreChecksPoli
         Some(text) => parse_timeout(field, text, false),
         None => Ok(default.signed()),
     };
+    let max_age = duration("spec.preChecks.maxAge", max_age, mcu::DEFAULT_PRE_CHECKS_MAX_AGE)?;
+    if max_age < LEAST_MAX_AGE {
+        let why = "must be at least 5m: an agent takes up to two minutes to answer, and an older answer does not count";
+        return Err(invalid("spec.preChecks.maxAge", why));
+    }
     Ok(PreChecksPolicy {
         mode: match mode {
             mcu::PreChecksMode::Off => PreChecksMode::Off,
             mcu::PreChecksMode::Report => PreChecksMode::Report,
             mcu::PreChecksMode::Require => PreChecksMode::Require,
         },
-        max_age: duration("spec.preChecks.maxAge", max_age, mcu::DEFAULT_PRE_CHECKS_MAX_AGE)?,
+        max_age,
         timeout: duration("spec.preChecks.timeout", timeout, mcu::DEFAULT_PRE_CHECKS_TIMEOUT)?,
     })
 }

@@ -26,7 +26,7 @@ pub const KEY: &str = "config.yaml";
 pub enum ConfigurationError {
     /// The ConfigMap has no such key.
     #[error(
-        "the ConfigMap {CONFIG_MAP} has no key {KEY}: add it, or delete the ConfigMap to get the defaults"
+        "the ConfigMap {CONFIG_MAP} has no key {KEY}: add it, with {{}} for the defaults; what was in force before stays so until then"
     )]
     NoKey,
     /// It has no fields: it is empty, or no mapping. What was in force is not given up for it.

@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use drydock_api::GoDuration;
 use drydock_api::insights::hooks::{
-    ResponseImpact, ResponseInsight, ResponseReference, ResponseRemediation, ResponseScope,
+    MAX_POOLS, MAX_RESOURCES, ResponseImpact, ResponseInsight, ResponseReference, ResponseRemediation,
+    ResponseScope,
 };
 use drydock_api::insights::{
     Impact, ImpactType, Level, PoolReference, Remediation, ResourceReference, Scope, ScopeType,
@@ -16,8 +17,6 @@ use super::{MAX_SKEW_MINUTES, RESERVED_UIDS, sanitized};
 use crate::finding::Finding;
 use crate::informer_name::is_label;
 
-const MAX_POOLS: usize = 32;
-const MAX_RESOURCES: usize = 16;
 const MAX_SUMMARY: usize = 256;
 const MAX_DESCRIPTION: usize = 4096;
 const MAX_REFERENCE: usize = 512;

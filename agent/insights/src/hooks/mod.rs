@@ -61,14 +61,6 @@ pub enum InvalidResponse {
     /// How the call went is not said in words that are known.
     #[error("status.response is {0:?}: it must be Success, Failure or Wait")]
     Response(String),
-    /// There are too many findings.
-    #[error("it has {count} insights, more than {limit}")]
-    TooMany {
-        /// How many there are.
-        count: usize,
-        /// How many there may be.
-        limit: usize,
-    },
     /// Two findings have one identity.
     #[error("two insights have uid {0:?} and the same scope")]
     Duplicate(String),

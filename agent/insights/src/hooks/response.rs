@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use drydock_api::insights::MAX_INSIGHTS;
 use drydock_api::insights::hooks::{Hook, InsightsResponse};
 use jiff::Timestamp;
 
@@ -56,12 +55,6 @@ fn findings(
     now: Timestamp,
 ) -> Result<Vec<Finding>, InvalidResponse> {
     let insights = &response.spec.insights;
-    if insights.len() > MAX_INSIGHTS {
-        return Err(InvalidResponse::TooMany {
-            count: insights.len(),
-            limit: MAX_INSIGHTS,
-        });
-    }
     let mut known = BTreeSet::new();
     let mut findings = Vec::with_capacity(insights.len());
     for (index, insight) in insights.iter().enumerate() {

@@ -129,7 +129,7 @@ fn what_is_no_answer_says_why() {
             json!({"kind": "Pod", "status": {"response": "Success"}}),
             "its kind is \"Pod\"",
         ),
-        (of(&vec![insight(); 1025]), "1025 insights, more than 1024"),
+        (of(&vec![insight(); 1025]), "a list has more than 1024 entries"),
         (of(&[insight(), insight()]), "two insights"),
     ];
     for (body, words) in cases {

@@ -11,7 +11,7 @@ use drydock_insights::plan::prune::MAX_AGE;
 use drydock_insights::pre_checks::{Population, population};
 use drydock_runtime::pages::list_all;
 use jiff::{SignedDuration, Timestamp};
-use kube::api::{ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client, Resource};
 use serde_json::json;
@@ -45,8 +45,7 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     let name = plan_name(&target);
     let api: Api<UpdatePlan> = Api::all(server.client.clone());
     if collection.freshness != Freshness::Refreshed {
-        let known = api.get_opt(&name).await;
-        let known = known.with_context(|| format!("reading the UpdatePlan {name}"))?;
+        let known = reading(&api, &name).await?;
         let cluster = live::cluster_version(&server.client).await?;
         match known {
             Some(plan) if is_current(&plan, &cluster, server.now()) => {
@@ -60,14 +59,44 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
             _ => {}
         }
     }
+    let is_new = reading(&api, &name).await?.is_none();
     let plan = refresh(server, &api, &name, &target).await?;
     // Who only asks is shown what the cluster says; who starts or accepts something needs the agent.
     let only_asks = collection.freshness == Freshness::Refreshed && collection.acceptance.accept.is_empty();
     if only_asks && !is_seen(&api, &name, &plan, collection.timeout.min(SEEN)).await? {
+        if is_new {
+            withdraw(&api, &name, &plan).await?;
+        }
         return Ok(Found::Unseen);
     }
     let plan = wait(&api, &name, &plan, collection).await?;
     Ok(Found::Populated(Box::new(plan)))
+}
+
+async fn reading(api: &Api<UpdatePlan>, name: &str) -> anyhow::Result<Option<UpdatePlan>> {
+    let known = api.get_opt(name).await;
+    known.with_context(|| format!("reading the UpdatePlan {name}"))
+}
+
+/// Takes back a plan that nobody looks at: nobody would delete it. One that somebody has changed since stays.
+async fn withdraw(api: &Api<UpdatePlan>, name: &str, applied: &UpdatePlan) -> anyhow::Result<()> {
+    let parameters = DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: applied.metadata.uid.clone(),
+            resource_version: applied.metadata.resource_version.clone(),
+        }),
+        ..DeleteParams::default()
+    };
+    match api.delete(name, &parameters).await {
+        Err(kube::Error::Api(status)) if !status.is_conflict() && !status.is_not_found() => {
+            Err(kube::Error::Api(status))
+                .with_context(|| format!("deleting the UpdatePlan {name}, at which nobody looks"))
+        }
+        Err(kube::Error::Api(_)) | Ok(_) => Ok(()),
+        Err(error) => {
+            Err(error).with_context(|| format!("deleting the UpdatePlan {name}, at which nobody looks"))
+        }
+    }
 }
 
 /// Whether an agent looks at the plan before long.

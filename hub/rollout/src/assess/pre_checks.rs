@@ -74,6 +74,7 @@ impl ClusterView<'_> {
     pub(super) fn check_before_start(&self, assessment: &mut Assessment) {
         match self.policy_for(assessment) {
             Some(policy) => self.ask(policy, assessment),
+            None if self.may_wait_at_its_gate(assessment) => self.pass_on_acceptances(assessment),
             None if self.is_served(assessment) => {
                 let work = self.row.pre_checks.as_ref().filter(|work| !work.deleting);
                 assessment.pre_checks = work
@@ -81,6 +82,32 @@ impl ClusterView<'_> {
                     .map(|work| PreCheckStep::Delete(work.uid.clone()));
             }
             None => {}
+        }
+    }
+
+    /// Whether the cluster is in flight, and its platform not yet at the target: its agent may let it wait for findings that nobody has
+    /// accepted.
+    fn may_wait_at_its_gate(&self, assessment: &Assessment) -> bool {
+        let status = assessment.status.as_ref();
+        let is_in_flight = status.is_some_and(|status| status.state.in_flight());
+        is_in_flight && self.is_platform_ahead() && self.pre_checks_policy().is_some()
+    }
+
+    /// What is accepted while a cluster is in flight goes to its plan, and what is accepted no more is taken off it.
+    fn pass_on_acceptances(&self, assessment: &mut Assessment) {
+        let Some(target) = self.spec().and_then(|spec| spec.goal.target.as_ref()) else {
+            return;
+        };
+        let question = self.question(target);
+        let asked = self.own_pre_checks().and_then(|work| work.question.as_ref());
+        let is_due = match asked {
+            // What has started keeps its target, and its plan.
+            Some(asked) => asked.target == question.target && asked.accepted != question.accepted,
+            None => !question.accepted.is_empty(),
+        };
+        let is_leaving = self.row.pre_checks.as_ref().is_some_and(|work| work.deleting);
+        if question.asks_agent && is_due && !is_leaving && self.may_write_pre_checks() {
+            assessment.pre_checks = Some(PreCheckStep::Ask);
         }
     }
 
@@ -114,6 +141,13 @@ impl ClusterView<'_> {
             answer.findings = accepted.collect();
         }
         answer
+    }
+
+    /// Whether the time of an acceptance is over that an answer may still have counted with: its agent may be silent since.
+    fn has_ended_since(&self, target: &Target, collected_at: Timestamp) -> bool {
+        let risks = self.accepted_risks(target).into_iter();
+        let mut ends = risks.filter_map(|risk| risk.until);
+        ends.any(|until| until > collected_at && self.present.has_reached(until))
     }
 
     fn lasts(&self, risk: &RiskAcceptance) -> bool {
@@ -223,15 +257,19 @@ impl ClusterView<'_> {
         }
     }
 
-    /// The risks of this target that are accepted here. Those whose time is over are among them: the agent says so.
+    /// The risks of this target that are accepted here. Those whose time is over are among them, the last: the agent says so.
     fn accepted_risks(&self, target: &Target) -> Vec<&RiskAcceptance> {
         let target = target.to_string();
         let facts = self.row.facts.as_deref();
         let risks = self.context.acceptances.iter();
-        risks
+        let mut risks: Vec<&RiskAcceptance> = risks
             .filter(|risk| *risk.target == *target && risk.is_about(self.name, facts))
-            .take(PreCheckAsk::MOST_ACCEPTED)
-            .collect()
+            .collect();
+        if risks.len() > PreCheckAsk::MOST_ACCEPTED {
+            risks.sort_by_key(|risk| !self.lasts(risk));
+            risks.truncate(PreCheckAsk::MOST_ACCEPTED);
+        }
+        risks
     }
 
     /// What the write of a question is.
@@ -264,11 +302,10 @@ impl ClusterView<'_> {
             };
             return (Standing::Awaited(reason), false);
         };
-        let awaited = |is_old| {
-            let is_late = asked
-                .asked_at
-                .saturating_add(policy.timeout)
-                .is_ok_and(|late| self.present.has_reached(late));
+        let awaited = |is_old: bool| {
+            let late = asked.asked_at.saturating_add(policy.timeout);
+            // An answer that is too old is asked for anew only now.
+            let is_late = !is_old && late.is_ok_and(|late| self.present.has_reached(late));
             let reason = if is_late {
                 Reason::PreChecksUnanswered(work.trouble.clone())
             } else {
@@ -296,7 +333,8 @@ impl ClusterView<'_> {
                 let is_old = collected_at
                     .saturating_add(policy.max_age)
                     .is_ok_and(|old| self.present.has_reached(old));
-                if is_old && policy.mode == PreChecksMode::Require {
+                let is_over = !stops && self.has_ended_since(target, collected_at);
+                if (is_old || is_over) && policy.mode == PreChecksMode::Require {
                     return awaited(true);
                 }
                 (held_unless(!stops, &open, unaccepted.max(open.len())), is_old)

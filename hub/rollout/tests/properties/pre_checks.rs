@@ -163,3 +163,46 @@ fn who_has_lost_the_agent_to_another_upgrade_asks_again_after_the_timeout() {
     world.settle();
     assert_eq!(started(&world), [0]);
 }
+
+/// What was accepted for a time is not taken for accepted after it, also if the agent has been silent since.
+#[test]
+fn an_answer_that_counted_with_an_acceptance_ends_with_it() {
+    let mut world = world(PreChecksMode::Require);
+    world.accept_for(30);
+    world.settle();
+    world.answer(0, false, true);
+    world.answer(1, false, true);
+    world.settle();
+    assert_eq!(started(&world), [0], "one after the other");
+    world.happen(&Event::Minutes(31));
+    for _ in 0..4 {
+        world.happen(&Event::Progress(0));
+        world.settle();
+    }
+    assert_eq!(started(&world), [0]);
+    assert_eq!(reason(&mut world, 1), Some(Reason::AwaitingPreChecks));
+    world.answer(1, true, true);
+    world.settle();
+    assert_eq!(reason(&mut world, 1).unwrap().as_str(), "RisksNotAccepted");
+}
+
+/// A cluster in flight may wait at the gate of its agent: it learns what is accepted meanwhile, and what is accepted no more.
+#[test]
+fn what_is_accepted_while_a_cluster_is_in_flight_goes_to_its_plan() {
+    let mut fleet = Fleet::plain(3, 1);
+    fleet.agents = [0].into();
+    let mut world = World::new(&fleet);
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Report)]));
+    world.settle();
+    assert_eq!((started(&world), asked(&world)), (vec![0], vec![1, 2]));
+    world.happen(&Event::AcceptsRisk(true));
+    world.settle();
+    let accepted = |world: &World| {
+        let work = world.observed.rows[&name(0)].pre_checks.clone();
+        work.map(|work| !work.question.as_ref().unwrap().accepted.is_empty())
+    };
+    assert_eq!(accepted(&world), Some(true));
+    world.happen(&Event::AcceptsRisk(false));
+    world.settle();
+    assert_eq!(accepted(&world), Some(false));
+}

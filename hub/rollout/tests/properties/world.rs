@@ -404,6 +404,19 @@ impl World {
         });
     }
 
+    /// Somebody accepts the finding until a moment.
+    pub fn accept_for(&mut self, minutes: i64) {
+        self.happen(&Event::AcceptsRisk(true));
+        let until = self.now + SignedDuration::from_mins(minutes);
+        let accepted = self.observed.rollout.acceptances.iter().cloned();
+        self.observed.rollout.acceptances = accepted
+            .map(|risk| RiskAcceptance {
+                until: Some(until),
+                ..risk
+            })
+            .collect();
+    }
+
     /// Another upgrade asks the agent of the cluster.
     pub fn taken(&mut self, number: usize) {
         if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
