@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::bounded_list::BoundedList;
+
 /// An answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -22,7 +24,7 @@ pub struct AlertsResponse {
 #[serde(default)]
 pub struct AlertsData {
     /// Those that are pending or firing.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "alerts")]
     pub alerts: Vec<Alert>,
 }
 
@@ -41,6 +43,13 @@ pub struct Alert {
     /// Since when (RFC 3339).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_at: Option<String>,
+}
+
+/// More alerts than that no cluster has that anybody looks after.
+const MOST_ALERTS: usize = 10_000;
+
+fn alerts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Alert>, D::Error> {
+    null_as_default::<D, BoundedList<Alert, MOST_ALERTS>>(deserializer).map(|list| list.0)
 }
 
 /// As Go has it, nothing is empty: one odd alert must not take the others with it.

@@ -206,7 +206,11 @@ fn worst_finding(checks: &ClusterPreChecks) -> Option<FindingLevel> {
 /// What to do about a cluster, where its message does not say.
 pub(crate) fn todo(key: &UpgradeKey, details: &ClusterDetails) -> String {
     if details.state == ClusterState::Failed {
-        hint::for_reason(&details.reason, &key.name, &details.name)
+        hint::for_reason(
+            &details.reason,
+            &hint::named(&key.namespace, &key.name),
+            &details.name,
+        )
     } else {
         String::new()
     }

@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use drydock_api::Fields;
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::olm::ClusterServiceVersion;
 use drydock_api::openshift::{APIRequestCount, ClusterOperator, ClusterVersion, Etcd, MachineConfigPool};
@@ -15,8 +16,9 @@ use drydock_insights::built_in::{
 };
 use drydock_runtime::pages::{each_page, list_all, list_all_metadata};
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, Pod, PodSpec, PodStatus};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::ListParams;
 use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
@@ -27,7 +29,11 @@ use crate::refusal;
 /// How long pods are kept that a budget keeps.
 const KEPT: SignedDuration = SignedDuration::from_mins(5);
 /// Pods of a page whose requests are added up: they are large, and there are many.
-const PODS: u32 = 100;
+const PODS: u32 = 50;
+/// Pods of a page that are kept in short.
+const WHOLE_PODS: u32 = 20;
+/// APIRequestCounts of a page: each may have hundreds of kilobytes.
+const REQUEST_COUNTS: u32 = 10;
 /// Nodes of a page.
 const NODES: u32 = 100;
 /// The one object of etcd's operator.
@@ -75,7 +81,7 @@ pub async fn read(
             };
         }
         Question::Plan(target) => {
-            facts.requests = list_where_served::<APIRequestCount>(client).await;
+            facts.requests = request_counts(client).await;
             facts.loads = loads(client).await;
             facts.installed = installed(client).await;
             if let Ok(cluster) = &facts.cluster {
@@ -109,8 +115,7 @@ impl KeptPods {
                 continue;
             }
             let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
-            let listed = list_all(&api, ListParams::default()).await;
-            let listed = listed.map_err(|error| unread(&error))?;
+            let listed = self::pods(&api, ListParams::default()).await?;
             self.lock().insert(namespace.clone(), (now, listed.clone()));
             pods.extend(listed);
         }
@@ -150,7 +155,7 @@ async fn draining(client: &Client, nodes: &[Node]) -> Fact<Vec<DrainingNode>> {
     let mut draining = Vec::new();
     for name in draining_nodes(nodes) {
         let on_node = ListParams::default().fields(&format!("spec.nodeName={name}"));
-        let pods = list::<Pod>(client, on_node).await?;
+        let pods = pods(&Api::all(client.clone()), on_node).await?;
         draining.push(DrainingNode { name, pods });
     }
     Ok(draining)
@@ -176,12 +181,50 @@ async fn installed(client: &Client) -> Fact<Vec<PartialObjectMeta<ClusterService
     listed.map_err(|error| if_served(&error))
 }
 
-async fn list_where_served<K>(client: &Client) -> Fact<Vec<K>>
-where
-    K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
-{
-    let listed = list_all(&Api::<K>::all(client.clone()), ListParams::default()).await;
-    listed.map_err(|error| if_served(&error))
+/// How often APIs are used. Who has used each, hour by hour, is most of what they say, and nobody looks at it.
+async fn request_counts(client: &Client) -> Fact<Vec<APIRequestCount>> {
+    let mut counts = Vec::new();
+    let add = |page: Vec<APIRequestCount>| {
+        counts.extend(page.into_iter().map(|mut count| {
+            count.metadata.managed_fields = None;
+            if let Some(status) = &mut count.status {
+                status.other = Fields::default();
+            }
+            count
+        }));
+    };
+    let api = Api::all(client.clone());
+    let listed = each_page(&api, ListParams::default(), REQUEST_COUNTS, add).await;
+    listed.map_err(|error| if_served(&error))?;
+    Ok(counts)
+}
+
+/// The pods that `parameters` select, of which only that is kept which says whose they are and how they do: the rest is of any size.
+async fn pods(api: &Api<Pod>, parameters: ListParams) -> Fact<Vec<Pod>> {
+    let mut pods = Vec::new();
+    let add = |page: Vec<Pod>| pods.extend(page.into_iter().map(in_short));
+    let listed = each_page(api, parameters, WHOLE_PODS, add).await;
+    listed.map_err(|error| unread(&error))?;
+    Ok(pods)
+}
+
+fn in_short(pod: Pod) -> Pod {
+    Pod {
+        metadata: ObjectMeta {
+            managed_fields: None,
+            annotations: None,
+            ..pod.metadata
+        },
+        spec: pod.spec.map(|spec| PodSpec {
+            node_name: spec.node_name,
+            ..PodSpec::default()
+        }),
+        status: pod.status.map(|status| PodStatus {
+            phase: status.phase,
+            conditions: status.conditions,
+            ..PodStatus::default()
+        }),
+    }
 }
 
 async fn list<K>(client: &Client, parameters: ListParams) -> Fact<Vec<K>>

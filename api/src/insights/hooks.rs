@@ -1,45 +1,23 @@
 //! The bodies of the hooks that informers serve (insights.md, section 1.3). Requests are ours; responses come from strangers, so that every
 //! field of theirs is text or absent, and is judged where it is used.
 
-use std::fmt;
-use std::marker::PhantomData;
-
-use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{API_LEVEL, GROUP, MAX_INSIGHTS, VERSION};
+use crate::bounded_list::BoundedList;
 
 /// The most pools that a finding is about.
 pub const MAX_POOLS: usize = 32;
 /// The most objects that a finding is about.
 pub const MAX_RESOURCES: usize = 16;
 
-/// A list that is refused as soon as it has more entries: an empty one takes two bytes of a response, and a hundred times that in memory.
+/// A list that is refused as soon as it has more entries.
 fn at_most<'de, D, T, const MOST: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    struct Bounded<T, const MOST: usize>(PhantomData<T>);
-    impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Bounded<T, MOST> {
-        type Value = Vec<T>;
-
-        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(formatter, "a list of at most {MOST} entries")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<T>, A::Error> {
-            let mut all = Vec::new();
-            while let Some(entry) = entries.next_element()? {
-                if all.len() == MOST {
-                    return Err(A::Error::custom(format!("a list has more than {MOST} entries")));
-                }
-                all.push(entry);
-            }
-            Ok(all)
-        }
-    }
-    deserializer.deserialize_seq(Bounded::<T, MOST>(PhantomData))
+    BoundedList::<T, MOST>::deserialize(deserializer).map(|list| list.0)
 }
 
 /// The path of a hook, behind what the service is given.

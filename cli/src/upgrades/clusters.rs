@@ -24,7 +24,13 @@ pub async fn run(hub: &Hub, arguments: &ClustersArguments) -> anyhow::Result<()>
         table::print(&text)?;
         return Ok(());
     }
-    table::print(&render(&found, name, arguments.output == Output::Wide, hub.now()))?;
+    let named = hint::named(&hub.namespace, name);
+    table::print(&render(
+        &found,
+        &named,
+        arguments.output == Output::Wide,
+        hub.now(),
+    ))?;
     Ok(())
 }
 

@@ -3,7 +3,8 @@
 use anyhow::Context;
 use comfy_table::Cell;
 use drydock_api::conditions::{self, AnyCondition};
-use drydock_api::mcu::{ClustersSummary, ManagedClustersUpgrade, condition};
+use drydock_api::mcu::{ClustersSummary, ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition};
+use drydock_objects::hint;
 use drydock_objects::status::is_over;
 use drydock_runtime::pages::list_all;
 use futures::TryStreamExt;
@@ -147,19 +148,40 @@ fn show(hub: &Hub, upgrade: &ManagedClustersUpgrade, output: Output) -> anyhow::
     Ok(())
 }
 
+/// How many clusters are where.
+fn heading(
+    name: &str,
+    target: &str,
+    status: &ManagedClustersUpgradeStatus,
+    summary: &ClustersSummary,
+) -> Vec<String> {
+    let clusters = if summary.total == 1 { "cluster" } else { "clusters" };
+    let mut lines = vec![format!(
+        "{name} upgrades {} {clusters} to {target}",
+        summary.total
+    )];
+    if status.conditions.as_ref().is_none_or(Vec::is_empty) {
+        lines.push(
+            "  no hub has seen it yet: kubectl -n drydock get pods,lease shows whether one runs".to_owned(),
+        );
+    }
+    lines.push(format!(
+        "  {} complete, {} in flight, {} failed, {} not started",
+        summary.complete,
+        in_flight(summary),
+        summary.failed,
+        summary.pending
+    ));
+    lines
+}
+
 /// One upgrade for people: what it is about, why it stands where it stands, and the clusters that move or need attention.
 pub fn render(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> String {
     let status = upgrade.status.clone().unwrap_or_default();
     let summary = status.clusters_summery.unwrap_or_default();
     let (name, target) = (upgrade.name_any(), target(upgrade));
-    let mut lines = vec![format!("{name} upgrades {} clusters to {target}", summary.total)];
-    lines.push(format!(
-        "  {} complete, {} in flight, {} failed, {} not started",
-        summary.complete,
-        in_flight(&summary),
-        summary.failed,
-        summary.pending
-    ));
+    let named = hint::named(&upgrade.namespace().unwrap_or_default(), &name);
+    let mut lines = heading(&name, &target, &status, &summary);
     if let Some(canaries) = &status.canary_clusters_summery {
         lines.push(format!(
             "  canaries: {} of {} complete, {} failed",
@@ -204,12 +226,12 @@ pub fn render(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> String {
         lines.push(table::text(&shown));
     }
     if let Some(more) = status.clusters_not_listed.filter(|more| *more > 0) {
-        lines.push(format!("and {more} more: kubectl drydock clusters {name}"));
+        lines.push(format!("and {more} more: kubectl drydock clusters {named}"));
     }
     if summary.failed > 0 {
         lines.push(String::new());
         lines.push(format!(
-            "What to do about the failed ones: kubectl drydock clusters {name} --state failed"
+            "What to do about the failed ones: kubectl drydock clusters {named} --state failed"
         ));
     }
     lines.join("\n")

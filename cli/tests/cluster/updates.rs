@@ -1,10 +1,10 @@
 //! `cluster pre-checks` and `cluster start`.
 
-use drydock_api::insights::{UpdatePlan, UpdatePlanInsight};
+use drydock_api::insights::{UpdateInformer, UpdatePlan, UpdatePlanInsight};
 use drydock_api::names::UPGRADE_LOCK_ANNOTATION;
 use drydock_api::openshift::cluster_version::ClusterVersionSpec;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DeleteParams, ListParams};
+use kube::api::{DeleteParams, ListParams, PostParams};
 
 use super::*;
 
@@ -214,6 +214,16 @@ async fn an_update_starts_when_its_findings_are_accepted() {
     assert!(again.status.success());
 }
 
+async fn install_informer(client: &Client) {
+    let informer: UpdateInformer = serde_json::from_value(json!({
+        "apiVersion": "config.openshift.io/v1beta1", "kind": "UpdateInformer", "metadata": {"name": "storage"},
+        "spec": {"clientConfig": {"service": {"namespace": "storage", "name": "informer"}}},
+    }))
+    .unwrap();
+    let informers = Api::<UpdateInformer>::all(client.clone());
+    informers.create(&PostParams::default(), &informer).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_cluster_without_an_agent_is_checked_by_its_objects() {
     let sandbox = Sandbox::start(&["--speed", "60", "--clusters", "1"]);
@@ -258,6 +268,8 @@ async fn a_cluster_without_an_agent_is_checked_by_its_objects() {
         ];
         sandbox.run(&given.iter().chain(words).copied().collect::<Vec<_>>())
     };
+    // Others should be asked, and nobody asks them.
+    install_informer(&client).await;
     let held = text(&start(&["--timeout", "1s"]).stderr);
     assert!(held.contains("whether drydock-agent runs"), "{held}");
     remove_kinds(&client).await;

@@ -2,7 +2,15 @@
 
 use drydock_rollout::FailureReason;
 
-/// What a person does next.
+/// How a command of the plugin names an upgrade: with its namespace, unless that is the one that a kubeconfig begins with.
+pub fn named(namespace: &str, upgrade: &str) -> String {
+    match namespace {
+        "" | "default" => upgrade.to_owned(),
+        namespace => format!("{upgrade} -n {namespace}"),
+    }
+}
+
+/// What a person does next, about a cluster of an upgrade that is named as [`named`] does.
 pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
     let again = format!("kubectl drydock retry {upgrade} --cluster {cluster}");
     let first = match FailureReason::parse(reason) {

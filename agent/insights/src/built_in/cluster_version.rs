@@ -93,8 +93,9 @@ fn failing(conditions: &[ForeignCondition]) -> Option<Draft> {
     })
 }
 
+/// While it is not known, the release is being downloaded and verified, as each is.
 fn not_accepted(conditions: &[ForeignCondition]) -> Option<Draft> {
-    let accepted = find(conditions, "ReleaseAccepted").filter(|accepted| !accepted.is_true())?;
+    let accepted = find(conditions, "ReleaseAccepted").filter(|accepted| accepted.is_false())?;
     let action = "Correct what the condition ReleaseAccepted of ClusterVersion names, or take the request back with oc adm upgrade --clear";
     let summary = format!("The requested release is not accepted: {}", accepted.reason());
     Some(Draft {

@@ -11,10 +11,14 @@ const SHOWN: usize = 10;
 pub fn of_control_plane(pool: &PoolStatus, all: bool) -> String {
     match pool.nodes.first() {
         None => String::new(),
-        Some(first) if !pool.is_behind() => format!(
-            "\nAll control plane nodes successfully updated to {}\n",
-            line(first.version.as_deref().unwrap_or_default())
-        ),
+        Some(first) if !pool.is_behind() => match first.version.as_deref() {
+            Some(version) => format!(
+                "\nAll control plane nodes successfully updated to {}\n",
+                line(version)
+            ),
+            // Where MachineConfigs cannot be read.
+            None => "\nAll control plane nodes successfully updated\n".to_owned(),
+        },
         Some(_) => format!("\nControl Plane Nodes\n{}", table(&pool.nodes, all)),
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use drydock_api::insights::{UpdatePlan, UpdatePlanInsight};
+use drydock_api::insights::{UpdateInformer, UpdatePlan, UpdatePlanInsight};
 use drydock_api::openshift::ClusterVersion;
 use drydock_insights::cluster;
 use drydock_insights::plan::plan_name;
@@ -61,9 +61,13 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     }
     let is_new = reading(&api, &name).await?.is_none();
     let plan = refresh(server, &api, &name, &target).await?;
-    // Who only asks is shown what the cluster says; who starts or accepts something needs the agent.
-    let only_asks = collection.freshness == Freshness::Refreshed && collection.acceptance.accept.is_empty();
-    if only_asks && !is_seen(&api, &name, &plan, collection.timeout.min(SEEN)).await? {
+    // Without an agent the cluster's own objects say what they can, unless there are others who should be asked, or something is accepted.
+    let accepts = !collection.acceptance.accept.is_empty();
+    let only_asks = collection.freshness == Freshness::Refreshed;
+    if !accepts
+        && !is_seen(&api, &name, &plan, collection.timeout.min(SEEN)).await?
+        && (only_asks || !has_informers(&server.client).await?)
+    {
         if is_new {
             withdraw(&api, &name, &plan).await?;
         }
@@ -76,6 +80,13 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
 async fn reading(api: &Api<UpdatePlan>, name: &str) -> anyhow::Result<Option<UpdatePlan>> {
     let known = api.get_opt(name).await;
     known.with_context(|| format!("reading the UpdatePlan {name}"))
+}
+
+/// Has somebody installed informers of their own?
+async fn has_informers(client: &Client) -> anyhow::Result<bool> {
+    let api: Api<UpdateInformer> = Api::all(client.clone());
+    let first = api.list_metadata(&ListParams::default().limit(1)).await;
+    Ok(!first.context("listing UpdateInformers")?.items.is_empty())
 }
 
 /// Takes back a plan that nobody looks at: nobody would delete it. One that somebody has changed since stays.

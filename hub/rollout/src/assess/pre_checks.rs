@@ -241,17 +241,13 @@ impl ClusterView<'_> {
 
     /// The question that is to be asked, as of now.
     fn question(&self, target: &Target) -> PreCheckQuestion {
-        let asked = self.own_pre_checks().and_then(|work| work.question.as_ref());
         let now = self.present.now();
         let accepted = digest_of_accepted(&self.accepted_risks(target));
         PreCheckQuestion {
             asked_for: asked_for(&self.context.upgrade.key, &accepted),
             target: target.to_string().into(),
-            // An agent that is away for a while is waited for, and keeps its plan. A release without a version has none.
-            asks_agent: target.version.is_some()
-                && (self.row.agent
-                    || self.row.agent_installed
-                    || asked.is_some_and(|asked| asked.asks_agent)),
+            // An agent that is away for a while is installed, waited for, and keeps its plan. A release without a version has none.
+            asks_agent: target.version.is_some() && (self.row.agent || self.row.agent_installed),
             accepted,
             asked_at: Timestamp::from_second(now.as_second()).unwrap_or(now),
         }
