@@ -8,7 +8,9 @@ export default defineConfig({
   testIgnore: [...(process.env['PICTURES'] ? [] : ['**/pictures.test.ts']), ...(process.env['HUB_PAGE'] ? [] : ['**/hub.test.ts'])],
   // Two cores are enough for it, and it leaves one to others.
   workers: 1,
-  timeout: 30_000,
+  timeout: 60_000,
+  // A browser on a busy machine is at times slow to begin; what should be there is there long before.
+  expect: { timeout: 15_000 },
   reporter: 'list',
   use: {
     viewport: { width: 1366, height: 768 },
