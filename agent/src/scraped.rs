@@ -3,20 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use drydock_api::metrics::{Family, FamilyKind, Sample};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{GaugeVec, Opts, Registry};
-
-/// A family of gauges: its name, what it says, and its labels.
-pub(crate) type GaugeFamily = (&'static str, &'static str, &'static [&'static str]);
-
-/// A value of the family of this name.
-pub(crate) struct GaugeSample {
-    pub family: &'static str,
-    /// The values of its labels, in their order.
-    pub labels: Vec<String>,
-    pub value: f64,
-}
 
 struct Scraped<F> {
     /// The gauges by the names of their families. One scrape at a time.
@@ -25,21 +15,21 @@ struct Scraped<F> {
     samples: F,
 }
 
-/// Registers families whose samples are computed at each scrape. What there is no sample of has no series.
+/// Registers the gauges among the families, whose samples are computed at each scrape. What there is no sample of has no series.
 ///
 /// # Errors
 /// If the registry has one of their names already.
 pub(crate) fn register(
     registry: &Registry,
-    families: impl IntoIterator<Item = GaugeFamily>,
-    samples: impl Fn() -> Vec<GaugeSample> + Send + Sync + 'static,
+    families: &[&'static Family],
+    samples: impl Fn() -> Vec<Sample> + Send + Sync + 'static,
 ) -> Result<(), prometheus::Error> {
     let mut gauges = BTreeMap::new();
     let mut descriptions = Vec::new();
-    for (name, help, labels) in families {
-        let gauge = GaugeVec::new(Opts::new(name, help), labels)?;
+    for family in families.iter().filter(|family| family.kind == FamilyKind::Gauge) {
+        let gauge = GaugeVec::new(Opts::new(family.name, family.help), family.labels)?;
         descriptions.extend(gauge.desc().into_iter().cloned());
-        gauges.insert(name, gauge);
+        gauges.insert(family.name, gauge);
     }
     registry.register(Box::new(Scraped {
         gauges: Mutex::new(gauges),
@@ -48,7 +38,7 @@ pub(crate) fn register(
     }))
 }
 
-impl<F: Fn() -> Vec<GaugeSample> + Send + Sync> Collector for Scraped<F> {
+impl<F: Fn() -> Vec<Sample> + Send + Sync> Collector for Scraped<F> {
     fn desc(&self) -> Vec<&Desc> {
         self.descriptions.iter().collect()
     }
@@ -59,7 +49,7 @@ impl<F: Fn() -> Vec<GaugeSample> + Send + Sync> Collector for Scraped<F> {
             gauge.reset();
         }
         for sample in (self.samples)() {
-            if let Some(gauge) = gauges.get(sample.family) {
+            if let Some(gauge) = gauges.get(sample.family.name) {
                 gauge.with_label_values(&sample.labels).set(sample.value);
             }
         }

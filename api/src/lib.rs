@@ -16,6 +16,7 @@ pub mod list;
 pub mod lock;
 pub mod machine_api;
 pub mod mcu;
+pub mod metrics;
 pub mod ocm;
 pub mod olm;
 pub mod openshift;

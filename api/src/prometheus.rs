@@ -76,6 +76,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn more_alerts_than_any_cluster_has_are_refused_while_they_are_read() {
+        let answer = |count: usize| {
+            let text = format!(r#"{{"data": {{"alerts": [{}]}}}}"#, vec!["{}"; count].join(","));
+            serde_json::from_str::<AlertsResponse>(&text)
+        };
+        assert_eq!(answer(MOST_ALERTS).unwrap().data.alerts.len(), MOST_ALERTS);
+        let refused = answer(MOST_ALERTS + 1).unwrap_err().to_string();
+        assert!(refused.contains("more than 10000 entries"), "{refused}");
+        let null = serde_json::from_str::<AlertsResponse>(r#"{"data": {"alerts": null}}"#);
+        assert!(null.unwrap().data.alerts.is_empty());
+    }
+
+    #[test]
     fn what_is_null_is_empty() {
         let text = r#"{"status": "success", "data": {"alerts": [
             {"labels": null, "annotations": null, "state": "firing"},

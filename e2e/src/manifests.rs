@@ -44,6 +44,27 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<DynamicObject>> {
     serde_saphyr::from_multiple(&text).with_context(|| format!("parsing {}", path.display()))
 }
 
+/// The files below a folder that end so, by their paths.
+///
+/// # Errors
+/// If a folder cannot be read.
+pub fn files_below(folder: &Path, ending: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).with_context(|| format!("reading {}", folder.display()))?;
+        for entry in entries {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == ending) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// The YAML files of a folder, by name; none where the folder does not exist.
 pub fn files_in(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)

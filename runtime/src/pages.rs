@@ -51,6 +51,25 @@ where
     Ok(())
 }
 
+/// All objects that `parameters` select, read `size` at a time and each kept in short: for kinds of which a page of whole objects is much.
+///
+/// # Errors
+/// If a page cannot be read.
+pub async fn list_in_short<K, T>(
+    api: &Api<K>,
+    parameters: ListParams,
+    size: u32,
+    in_short: impl Fn(K) -> T,
+) -> Result<Vec<T>, kube::Error>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let mut found = Vec::new();
+    let keep = |page: Vec<K>| found.extend(page.into_iter().map(&in_short));
+    each_page(api, parameters, size, keep).await?;
+    Ok(found)
+}
+
 /// The metadata of all objects that `parameters` select, read in pages: for kinds whose objects are large.
 ///
 /// # Errors

@@ -4,64 +4,61 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::insights::{Insight, UpdateInformer, UpdatePlan, UpdateStatus, condition};
+use drydock_api::metrics::{Family, FamilyKind, Sample};
 use kube::ResourceExt;
 
-/// A family of gauges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InsightFamily {
-    /// Its whole name.
-    pub name: &'static str,
-    /// What it says.
-    pub help: &'static str,
-    /// Its labels, in the order of a sample's values.
-    pub labels: &'static [&'static str],
-}
-
 /// Findings of the update that is under way.
-pub const INSIGHTS: InsightFamily = InsightFamily {
+pub const INSIGHTS: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "drydock_update_insights",
     help: "How many findings UpdateStatus has of an informer, by their type and level.",
     labels: &["informer", "type", "level"],
 };
 /// Findings that did not fit in.
-pub const DROPPED: InsightFamily = InsightFamily {
+pub const DROPPED: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "drydock_update_insights_dropped",
     help: "How many findings of an informer do not fit into UpdateStatus.",
     labels: &["informer"],
 };
 /// How an informer answered.
-pub const ANSWER: InsightFamily = InsightFamily {
+pub const ANSWER: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "drydock_update_informer_answer",
     help: "1 for how an informer answered last about the update that is under way.",
     labels: &["informer", "state"],
 };
 /// When its findings were confirmed.
-pub const LAST_SUCCESS: InsightFamily = InsightFamily {
+pub const LAST_SUCCESS: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "drydock_update_informer_last_success_timestamp_seconds",
     help: "When all findings of an informer were last confirmed, in seconds since 1970.",
     labels: &["informer"],
 };
 /// Whether it can be reached.
-pub const ONLINE: InsightFamily = InsightFamily {
+pub const ONLINE: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "drydock_update_informer_online",
     help: "1 if an UpdateInformer is Online, 0 if it is not, -1 if that is not known.",
     labels: &["informer", "reason"],
 };
 /// Findings of a planned update.
-pub const PLAN_INSIGHTS: InsightFamily = InsightFamily {
+pub const PLAN_INSIGHTS: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "drydock_update_plan_unaccepted_insights",
     help: "How many findings of an UpdatePlan nobody has accepted, by their level.",
     labels: &["target", "level"],
 };
 /// Whether it should be started.
-pub const PLAN_VERDICT: InsightFamily = InsightFamily {
+pub const PLAN_VERDICT: Family = Family {
+    kind: FamilyKind::Gauge,
     name: "drydock_update_plan_verdict",
     help: "1 for what an UpdatePlan comes to: Go, Caution or Stop.",
     labels: &["target", "verdict"],
 };
 
 /// All families.
-pub const FAMILIES: &[&InsightFamily] = &[
+pub const FAMILIES: &[&Family] = &[
     &INSIGHTS,
     &DROPPED,
     &ANSWER,
@@ -71,34 +68,12 @@ pub const FAMILIES: &[&InsightFamily] = &[
     &PLAN_VERDICT,
 ];
 
-/// A value of a family.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InsightSample {
-    /// The family.
-    pub family: &'static InsightFamily,
-    /// The values of its labels.
-    pub labels: Vec<String>,
-    /// The value.
-    pub value: f64,
-}
-
-impl InsightSample {
-    fn new(family: &'static InsightFamily, labels: &[&str], value: f64) -> Self {
-        let labels = labels.iter().map(|label| (*label).to_owned()).collect();
-        Self {
-            family,
-            labels,
-            value,
-        }
-    }
-}
-
 fn count(number: i64) -> f64 {
     number as f64
 }
 
 /// The samples of the update that is under way. A finding about several pools counts once.
-pub fn of_status(object: &UpdateStatus) -> Vec<InsightSample> {
+pub fn of_status(object: &UpdateStatus) -> Vec<Sample> {
     let Some(status) = &object.status else {
         return Vec::new();
     };
@@ -115,26 +90,26 @@ pub fn of_status(object: &UpdateStatus) -> Vec<InsightSample> {
                 .or_default() += 1;
         }
     }
-    let mut samples: Vec<InsightSample> = counts
+    let mut samples: Vec<Sample> = counts
         .into_iter()
-        .map(|(labels, number)| InsightSample::new(&INSIGHTS, &labels, count(number)))
+        .map(|(labels, number)| Sample::new(&INSIGHTS, &labels, count(number)))
         .collect();
     for informer in &status.informers {
         let name = informer.name.as_str();
-        samples.push(InsightSample::new(&ANSWER, &[name, informer.state.as_str()], 1.0));
+        samples.push(Sample::new(&ANSWER, &[name, informer.state.as_str()], 1.0));
         if let Some(confirmed) = &informer.last_success {
             let since = count(confirmed.0.as_second());
-            samples.push(InsightSample::new(&LAST_SUCCESS, &[name], since));
+            samples.push(Sample::new(&LAST_SUCCESS, &[name], since));
         }
         if let Some(dropped) = informer.dropped {
-            samples.push(InsightSample::new(&DROPPED, &[name], count(dropped)));
+            samples.push(Sample::new(&DROPPED, &[name], count(dropped)));
         }
     }
     samples
 }
 
 /// The sample of an informer that has been asked whether it is there.
-pub fn of_informer(informer: &UpdateInformer) -> Vec<InsightSample> {
+pub fn of_informer(informer: &UpdateInformer) -> Vec<Sample> {
     let conditions = informer.status.iter().flat_map(|status| &status.conditions);
     let online = conditions.filter(|known| known.type_ == condition::ONLINE);
     let name = informer.name_any();
@@ -145,13 +120,13 @@ pub fn of_informer(informer: &UpdateInformer) -> Vec<InsightSample> {
                 "False" => 0.0,
                 _ => -1.0,
             };
-            InsightSample::new(&ONLINE, &[&name, &online.reason], value)
+            Sample::new(&ONLINE, &[&name, &online.reason], value)
         })
         .collect()
 }
 
 /// The samples of a planned update.
-pub fn of_plan(plan: &UpdatePlan) -> Vec<InsightSample> {
+pub fn of_plan(plan: &UpdatePlan) -> Vec<Sample> {
     let Some(status) = &plan.status else {
         return Vec::new();
     };
@@ -165,15 +140,11 @@ pub fn of_plan(plan: &UpdatePlan) -> Vec<InsightSample> {
             ("Unknown", levels.unknown),
             ("Warning", levels.warning),
         ] {
-            samples.push(InsightSample::new(
-                &PLAN_INSIGHTS,
-                &[target, level],
-                count(number),
-            ));
+            samples.push(Sample::new(&PLAN_INSIGHTS, &[target, level], count(number)));
         }
     }
     let verdict = status.verdict.map(drydock_api::insights::Verdict::as_str);
-    samples.extend(verdict.map(|verdict| InsightSample::new(&PLAN_VERDICT, &[target, verdict], 1.0)));
+    samples.extend(verdict.map(|verdict| Sample::new(&PLAN_VERDICT, &[target, verdict], 1.0)));
     samples
 }
 

@@ -14,7 +14,7 @@ use drydock_api::prometheus::Alert;
 use drydock_insights::built_in::{
     BuiltInFacts, DrainingNode, NodeLoads, Question, blocked_namespaces, draining_nodes, risk_queries,
 };
-use drydock_runtime::pages::{each_page, list_all, list_all_metadata};
+use drydock_runtime::pages::{each_page, list_all, list_all_metadata, list_in_short};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, Pod, PodSpec, PodStatus};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -136,19 +136,16 @@ impl KeptPods {
 
 /// Nodes list the images that they have, which nobody looks at, and which are most of what they say.
 async fn nodes(client: &Client) -> Fact<Vec<Node>> {
-    let mut nodes = Vec::new();
-    let add = |page: Vec<Node>| {
-        nodes.extend(page.into_iter().map(|mut node| {
-            node.metadata.managed_fields = None;
-            if let Some(status) = &mut node.status {
-                status.images = None;
-            }
-            node
-        }));
+    let in_short = |mut node: Node| {
+        node.metadata.managed_fields = None;
+        if let Some(status) = &mut node.status {
+            status.images = None;
+        }
+        node
     };
-    let listed = each_page(&Api::all(client.clone()), ListParams::default(), NODES, add).await;
-    listed.map_err(|error| unread(&error))?;
-    Ok(nodes)
+    let api = Api::all(client.clone());
+    let listed = list_in_short(&api, ListParams::default(), NODES, in_short).await;
+    listed.map_err(|error| unread(&error))
 }
 
 async fn draining(client: &Client, nodes: &[Node]) -> Fact<Vec<DrainingNode>> {
@@ -183,29 +180,22 @@ async fn installed(client: &Client) -> Fact<Vec<PartialObjectMeta<ClusterService
 
 /// How often APIs are used. Who has used each, hour by hour, is most of what they say, and nobody looks at it.
 async fn request_counts(client: &Client) -> Fact<Vec<APIRequestCount>> {
-    let mut counts = Vec::new();
-    let add = |page: Vec<APIRequestCount>| {
-        counts.extend(page.into_iter().map(|mut count| {
-            count.metadata.managed_fields = None;
-            if let Some(status) = &mut count.status {
-                status.other = Fields::default();
-            }
-            count
-        }));
+    let in_short = |mut count: APIRequestCount| {
+        count.metadata.managed_fields = None;
+        if let Some(status) = &mut count.status {
+            status.other = Fields::default();
+        }
+        count
     };
     let api = Api::all(client.clone());
-    let listed = each_page(&api, ListParams::default(), REQUEST_COUNTS, add).await;
-    listed.map_err(|error| if_served(&error))?;
-    Ok(counts)
+    let listed = list_in_short(&api, ListParams::default(), REQUEST_COUNTS, in_short).await;
+    listed.map_err(|error| if_served(&error))
 }
 
 /// The pods that `parameters` select, of which only that is kept which says whose they are and how they do: the rest is of any size.
 async fn pods(api: &Api<Pod>, parameters: ListParams) -> Fact<Vec<Pod>> {
-    let mut pods = Vec::new();
-    let add = |page: Vec<Pod>| pods.extend(page.into_iter().map(in_short));
-    let listed = each_page(api, parameters, WHOLE_PODS, add).await;
-    listed.map_err(|error| unread(&error))?;
-    Ok(pods)
+    let listed = list_in_short(api, parameters, WHOLE_PODS, in_short).await;
+    listed.map_err(|error| unread(&error))
 }
 
 fn in_short(pod: Pod) -> Pod {
@@ -245,4 +235,32 @@ fn if_served(error: &kube::Error) -> Unread {
 
 fn unread(error: &kube::Error) -> Unread {
     Unread::Failed(refusal::words(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_a_pod_is_kept_whose_it_is_and_nothing_of_any_size() {
+        let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u", "controller": true});
+        let pod = json!({
+            "metadata": {
+                "name": "web-1", "namespace": "shop", "labels": {"app": "web"}, "ownerReferences": [owner],
+                "annotations": {"a": "x".repeat(200_000)}, "managedFields": [{"manager": "m"}],
+            },
+            "spec": {"nodeName": "node-1", "containers": [{"name": "c", "image": "x".repeat(200_000)}]},
+            "status": {"phase": "Running", "message": "x".repeat(200_000)},
+        });
+        let kept = serde_json::to_value(in_short(serde_json::from_value(pod).unwrap())).unwrap();
+        assert!(kept.to_string().len() < 1000, "{kept}");
+        assert_eq!(kept["metadata"]["ownerReferences"][0]["name"], "web");
+        assert_eq!(kept["metadata"]["labels"]["app"], "web");
+        assert_eq!(
+            (&kept["spec"]["nodeName"], &kept["status"]["phase"]),
+            (&json!("node-1"), &json!("Running"))
+        );
+    }
 }

@@ -138,7 +138,7 @@ impl UpdatePlans {
         now: Timestamp,
     ) -> Plan {
         let parts = self.parts(plan);
-        let own: Vec<_> = self.own().iter().map(|informer| informer.name()).collect();
+        let own = self.own().iter().map(|informer| informer.name());
         let named = parts
             .iter()
             .map(|(name, part)| (InformerName::recorded(name), part.as_ref()));
@@ -153,16 +153,11 @@ impl UpdatePlans {
                     is_enabled: informer.spec.enabled,
                     failure_policy: informer.spec.failure_policy,
                 })
-                .chain(
-                    own.iter()
-                        .cloned()
-                        .chain(left_out(informers))
-                        .map(|name| PlanInformerFacts {
-                            name,
-                            is_enabled: true,
-                            failure_policy: FailurePolicy::Fail,
-                        }),
-                )
+                .chain(own.chain(left_out(informers)).map(|name| PlanInformerFacts {
+                    name,
+                    is_enabled: true,
+                    failure_policy: FailurePolicy::Fail,
+                }))
                 .collect(),
             cluster: cluster.clone(),
         };

@@ -4,25 +4,21 @@ use drydock_api::schedule::UpgradeConfig;
 use drydock_runtime::Clock;
 use drydock_schedule::force_drain::metrics::of_nodes;
 use drydock_schedule::job::metrics::{of_cluster, of_jobs};
-use drydock_schedule::metrics::{
-    FAMILIES, FamilyKind, Sample, of_cluster_version, of_config, of_machines, of_window,
-};
+use drydock_schedule::metrics::{FAMILIES, Sample, of_cluster_version, of_config, of_machines, of_window};
 use prometheus::Registry;
 
 use super::watches::Seen;
-use crate::scraped::{self, GaugeSample};
+use crate::scraped;
 
 /// Registers all of them.
 ///
 /// # Errors
 /// If the registry has one of their names already.
 pub(super) fn register(registry: &Registry, seen: Seen, clock: Clock) -> Result<(), prometheus::Error> {
-    let gauges = FAMILIES.iter().filter(|family| family.kind == FamilyKind::Gauge);
-    let families = gauges.map(|family| (family.name, family.help, family.labels));
-    scraped::register(registry, families, move || samples(&seen, &clock))
+    scraped::register(registry, FAMILIES, move || samples(&seen, &clock))
 }
 
-fn samples(seen: &Seen, clock: &Clock) -> Vec<GaugeSample> {
+fn samples(seen: &Seen, clock: &Clock) -> Vec<Sample> {
     let configs = seen.configs.objects();
     let jobs = seen.jobs.objects();
     let jobs = || jobs.iter().map(AsRef::as_ref);
@@ -41,10 +37,5 @@ fn samples(seen: &Seen, clock: &Clock) -> Vec<GaugeSample> {
     for version in seen.managed.objects() {
         samples.extend(of_cluster_version(&version, clock.now()));
     }
-    let sample = |sample: Sample| GaugeSample {
-        family: sample.family.name,
-        labels: sample.labels,
-        value: sample.value,
-    };
-    samples.into_iter().map(sample).collect()
+    samples
 }

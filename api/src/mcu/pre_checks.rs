@@ -17,8 +17,8 @@ pub struct PreChecks {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
     #[x_kube(
-        validation = Rule::new(r"self.matches('^([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(self) > duration('0s')")
-            .message("maxAge must be a positive duration, for example 25h, 1h30m or 90s")
+        validation = Rule::new(r"self.matches('^([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(self) >= duration('5m')")
+            .message("maxAge must be a duration of 5m at least, for example 25h or 1h30m: an agent takes minutes to answer")
     )]
     pub max_age: Option<String>,
     /// With Require, after how long without an answer a cluster is reported as not answering. It does not start before it has answered.

@@ -45,7 +45,7 @@ async fn what_the_definition_can_say_is_refused_by_the_server() {
     let hub = fleet.user().unwrap();
     let api: Api<DynamicObject> = Api::namespaced_with(hub.clone(), "default", &resource());
     let no_values = json!({"matchExpressions": [{"key": "name", "operator": "In", "values": []}]});
-    let table: [(Changes<'_>, &str); 10] = [
+    let table: [(Changes<'_>, &str); 11] = [
         (
             &[("/placement", json!(null)), ("/clusterSelector", json!(null))],
             "placement or clusterSelector is required",
@@ -61,6 +61,10 @@ async fn what_the_definition_can_say_is_refused_by_the_server() {
         (
             &[("/upgradeStrategy/clusterUpgradeTimeout", json!("-3h"))],
             "clusterUpgradeTimeout must be a positive duration",
+        ),
+        (
+            &[("/preChecks", json!({"mode": "Require", "maxAge": "1m"}))],
+            "maxAge must be a duration of 5m at least",
         ),
         (
             &[("/preUpgradeAction/timeout", json!("30"))],

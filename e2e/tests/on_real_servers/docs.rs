@@ -17,19 +17,8 @@ struct Block {
 }
 
 fn pages() -> Vec<PathBuf> {
-    let mut pages = vec![in_repository("README.md")];
-    let mut folders = vec![in_repository("docs")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "md") {
-                pages.push(path);
-            }
-        }
-    }
-    pages.sort();
+    let mut pages = manifests::files_below(&in_repository("docs"), "md").unwrap();
+    pages.push(in_repository("README.md"));
     pages
 }
 

@@ -113,6 +113,7 @@ fn what_cluster_version_says() {
     let held = condition("Upgradeable", "False", "Multiple", NOW);
     let failing = condition("Failing", "True", "X", NOW);
     let refused = condition("ReleaseAccepted", "False", "VerificationFailed", NOW);
+    let loading = condition("ReleaseAccepted", "Unknown", "RetrievePayload", NOW);
     let silent = condition("RetrievedUpdates", "False", "RemoteFailed", NOW);
     let ok = condition("Failing", "False", "", NOW);
     let progressing = condition("Progressing", "True", "", NOW);
@@ -124,6 +125,8 @@ fn what_cluster_version_says() {
             Question::Status,
             vec!["release-not-accepted"],
         ),
+        // As it is while each release is downloaded and verified.
+        (vec![ok.clone(), loading], Question::Status, vec![]),
         (vec![ok.clone(), refused], Question::Plan("4.14.4"), vec![]),
         (vec![failing], Question::Plan("4.14.4"), vec!["failing"]),
         (vec![ok.clone(), ack.clone()], Question::Plan("4.14.4"), vec![]),

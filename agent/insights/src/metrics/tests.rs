@@ -3,8 +3,8 @@ use serde_json::{Value, json};
 use super::*;
 
 /// The samples by the end of their family's name and their labels.
-fn said(samples: &[InsightSample]) -> Vec<String> {
-    let line = |sample: &InsightSample| {
+fn said(samples: &[Sample]) -> Vec<String> {
+    let line = |sample: &Sample| {
         assert_eq!(sample.labels.len(), sample.family.labels.len(), "{sample:?}");
         assert!(FAMILIES.contains(&sample.family), "{sample:?}");
         let name = sample.family.name.trim_start_matches("drydock_update_");

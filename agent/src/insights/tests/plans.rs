@@ -156,3 +156,25 @@ async fn without_any_other_informer_the_agents_own_say_what_would_be_a_problem()
     );
     cluster.stop().await;
 }
+
+/// Informers that are too many to be asked could say anything: what they would say holds the plan.
+#[tokio::test(start_paused = true)]
+async fn informers_that_are_left_out_hold_a_plan() {
+    let mut cluster = TestCluster::new(true).await;
+    for number in 0..=drydock_insights::update_status::MAX_INFORMERS {
+        cluster.informer(&format!("i{number:03}"), success(&[])).await;
+    }
+    cluster.start().await;
+    cluster
+        .create::<UpdatePlan>("update-plan-4.14.4", json!({"targetRelease": "4.14.4"}))
+        .await;
+    tokio::time::sleep(MINUTE).await;
+    let status = cluster.plan().await.status.unwrap();
+    assert_eq!(status.verdict, Some(Verdict::Stop));
+    assert_eq!(status.reasons[0].informer, "drydock.informers-left-out");
+    assert!(
+        status.reasons[0].uuid.is_some(),
+        "it can be accepted as any other"
+    );
+    cluster.stop().await;
+}

@@ -44,8 +44,10 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     let target = collection.target.to_string();
     let name = plan_name(&target);
     let api: Api<UpdatePlan> = Api::all(server.client.clone());
+    let known = api.get_opt(&name).await;
+    let known = known.with_context(|| format!("reading the UpdatePlan {name}"))?;
+    let is_new = known.is_none();
     if collection.freshness != Freshness::Refreshed {
-        let known = reading(&api, &name).await?;
         let cluster = live::cluster_version(&server.client).await?;
         match known {
             Some(plan) if is_current(&plan, &cluster, server.now()) => {
@@ -59,7 +61,6 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
             _ => {}
         }
     }
-    let is_new = reading(&api, &name).await?.is_none();
     let plan = refresh(server, &api, &name, &target).await?;
     // Without an agent the cluster's own objects say what they can, unless there are others who should be asked, or something is accepted.
     let accepts = !collection.acceptance.accept.is_empty();
@@ -75,11 +76,6 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     }
     let plan = wait(&api, &name, &plan, collection).await?;
     Ok(Found::Populated(Box::new(plan)))
-}
-
-async fn reading(api: &Api<UpdatePlan>, name: &str) -> anyhow::Result<Option<UpdatePlan>> {
-    let known = api.get_opt(name).await;
-    known.with_context(|| format!("reading the UpdatePlan {name}"))
 }
 
 /// Has somebody installed informers of their own?
@@ -99,14 +95,10 @@ async fn withdraw(api: &Api<UpdatePlan>, name: &str, applied: &UpdatePlan) -> an
         ..DeleteParams::default()
     };
     match api.delete(name, &parameters).await {
-        Err(kube::Error::Api(status)) if !status.is_conflict() && !status.is_not_found() => {
-            Err(kube::Error::Api(status))
-                .with_context(|| format!("deleting the UpdatePlan {name}, at which nobody looks"))
-        }
-        Err(kube::Error::Api(_)) | Ok(_) => Ok(()),
-        Err(error) => {
-            Err(error).with_context(|| format!("deleting the UpdatePlan {name}, at which nobody looks"))
-        }
+        Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => Ok(()),
+        deleted => deleted
+            .map(drop)
+            .with_context(|| format!("deleting the UpdatePlan {name}, at which nobody looks")),
     }
 }
 

@@ -105,8 +105,7 @@ impl ClusterView<'_> {
             Some(asked) => asked.target == question.target && asked.accepted != question.accepted,
             None => !question.accepted.is_empty(),
         };
-        let is_leaving = self.row.pre_checks.as_ref().is_some_and(|work| work.deleting);
-        if question.asks_agent && is_due && !is_leaving && self.may_write_pre_checks() {
+        if question.asks_agent && is_due && self.may_ask() {
             assessment.pre_checks = Some(PreCheckStep::Ask);
         }
     }
@@ -202,8 +201,7 @@ impl ClusterView<'_> {
         let is_requiring = policy.mode == PreChecksMode::Require;
         let is_taken = answered.is_some_and(|work| self.is_taken_for_long(policy, work));
         let is_due = answered.is_none() || (is_requiring && (is_old || is_taken));
-        let is_leaving = self.row.pre_checks.as_ref().is_some_and(|work| work.deleting);
-        if is_due && !is_leaving && self.may_write_pre_checks() {
+        if is_due && self.may_ask() {
             assessment.pre_checks = Some(PreCheckStep::Ask);
         }
         assessment.has_findings = matches!(standing, Standing::Held(_));
@@ -231,6 +229,12 @@ impl ClusterView<'_> {
     fn own_pre_checks(&self) -> Option<&PreCheckWork> {
         let work = self.row.pre_checks.as_deref()?;
         (work.owner.uid == self.context.upgrade.uid && !work.deleting).then_some(work)
+    }
+
+    /// Whether the cluster may be asked now: not while the work by which it was asked is being deleted.
+    fn may_ask(&self) -> bool {
+        let is_leaving = self.row.pre_checks.as_ref().is_some_and(|work| work.deleting);
+        !is_leaving && self.may_write_pre_checks()
     }
 
     /// Whether the work may be written now: not while an earlier write has not come back.

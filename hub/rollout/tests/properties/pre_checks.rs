@@ -206,3 +206,21 @@ fn what_is_accepted_while_a_cluster_is_in_flight_goes_to_its_plan() {
     world.settle();
     assert_eq!(accepted(&world), Some(false));
 }
+
+/// Without the add-on ClusterVersion is all that is read, also where there was one before.
+#[test]
+fn a_cluster_whose_agent_was_removed_is_asked_without_it() {
+    let mut fleet = Fleet::plain(3, 1);
+    fleet.agents = [0].into();
+    let mut world = World::new(&fleet);
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Require)]));
+    world.settle();
+    let asks_agent = |world: &World| {
+        let work = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
+        work.question.as_ref().unwrap().asks_agent
+    };
+    assert!(asks_agent(&world));
+    world.remove_agent(0);
+    world.settle();
+    assert!(!asks_agent(&world));
+}

@@ -417,6 +417,13 @@ impl World {
             .collect();
     }
 
+    /// The agent of the cluster is uninstalled.
+    pub fn remove_agent(&mut self, number: usize) {
+        if let Some(row) = self.row(number) {
+            (row.agent, row.agent_installed) = (false, false);
+        }
+    }
+
     /// Another upgrade asks the agent of the cluster.
     pub fn taken(&mut self, number: usize) {
         if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
