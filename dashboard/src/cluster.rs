@@ -73,6 +73,9 @@ struct ClusterFindingView {
     #[serde(skip_serializing_if = "String::is_empty")]
     remedy: String,
     accepted: bool,
+    /// Why an acceptance counts no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<&'static str>,
 }
 
 /// One cluster.
@@ -178,6 +181,7 @@ fn findings(checks: &ClusterPreChecks) -> impl Iterator<Item = ClusterFindingVie
         r#type: finding.impact.to_string(),
         message: finding.summary.to_string(),
         remedy: finding.remedy.to_string(),
-        accepted: finding.accepted,
+        accepted: finding.acceptance.is_accepted(),
+        ended: finding.acceptance.why_ended(),
     })
 }

@@ -198,7 +198,7 @@ fn row_of(
 fn worst_finding(checks: &ClusterPreChecks) -> Option<FindingLevel> {
     let findings = checks.answer.iter().flat_map(|answer| answer.findings.iter());
     findings
-        .filter(|finding| !finding.accepted)
+        .filter(|finding| !finding.acceptance.is_accepted())
         .map(|finding| finding.level)
         .max()
 }

@@ -1,11 +1,14 @@
 //! A finding as an informer reports it, checked.
 
-use drydock_api::insights::{Impact, Insight, Remediation, Scope};
+use drydock_api::insights::{Impact, Insight, PoolReference, Remediation, Scope, ScopeType};
+use drydock_api::openshift::MachineConfigPool;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::Resource;
 
 use crate::identity;
 use crate::informer_name::InformerName;
+use crate::status::MASTER;
 
 /// Something that an informer reports.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +29,20 @@ impl Finding {
     /// Who it is, everywhere.
     pub fn uuid(&self, informer: &InformerName) -> String {
         identity::uuid(informer, &self.scope, &self.uid)
+    }
+
+    /// The finding as one of the nodes of a pool. Those of the masters are the control plane.
+    #[must_use]
+    pub(crate) fn in_pool(mut self, name: &str) -> Self {
+        if name != MASTER {
+            self.scope.scope_type = ScopeType::WorkerPool;
+            self.scope.worker_pool = vec![PoolReference {
+                kind: MachineConfigPool::kind(&()).into_owned(),
+                namespace: None,
+                name: name.to_owned(),
+            }];
+        }
+        self
     }
 
     /// The finding as it is kept, first seen at this moment.

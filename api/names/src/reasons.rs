@@ -36,6 +36,8 @@ pub const FREEZE_CALENDAR_UNREADABLE: &str = "FreezeCalendarUnreadable";
 pub const NOT_STARTED: &str = "NotStarted";
 /// Of a cluster, or of the condition PreChecksPassed: findings that nobody has accepted.
 pub const RISKS_NOT_ACCEPTED: &str = "RisksNotAccepted";
+/// PreChecksPassed: findings that somebody had accepted block again, for the time is over, or they have become worse.
+pub const ACCEPTANCE_ENDED: &str = "AcceptanceEnded";
 /// Of a cluster, or of the condition PreChecksPassed: no answer in time.
 pub const PRE_CHECKS_UNANSWERED: &str = "PreChecksUnanswered";
 /// PreChecksPassed: nothing keeps a cluster from starting.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{ImpactType, InformerState, Level};
+use super::{AcceptanceState, ImpactType, InformerState, Level};
 
 /// An update that is not under way yet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
@@ -287,7 +287,7 @@ pub struct VerdictReason {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]
     pub action: Option<String>,
-    /// Somebody has accepted it.
+    /// What its acceptance comes to; absent if nobody has accepted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub accepted: Option<bool>,
+    pub acceptance: Option<AcceptanceState>,
 }

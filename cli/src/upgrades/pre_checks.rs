@@ -161,10 +161,18 @@ struct OneFinding {
     informer: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     uuid: Option<String>,
-    accepted: bool,
+    /// What its acceptance comes to; absent if nobody has accepted it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acceptance: Option<&'static str>,
+    #[serde(skip)]
+    why_ended: Option<&'static str>,
 }
 
 impl OneFinding {
+    fn is_accepted(&self) -> bool {
+        self.acceptance.is_some() && self.why_ended.is_none()
+    }
+
     fn write(&self, text: &mut String) {
         let impact = match self.impact.as_str() {
             "" => String::new(),
@@ -180,6 +188,7 @@ impl OneFinding {
             ("Reported by:", self.informer.as_str()),
             ("Remedy:", &self.remedy),
             ("UUID:", self.uuid.as_deref().unwrap_or_default()),
+            ("Acceptance:", self.why_ended.unwrap_or_default()),
         ] {
             if !value.is_empty() {
                 let _ = writeln!(text, "  {name:16}{}", table::printable(value));
@@ -215,7 +224,8 @@ impl ClusterView {
             remedy: finding.remedy.to_string(),
             informer: finding.informer.to_string(),
             uuid: finding.uuid.as_deref().map(str::to_owned),
-            accepted: finding.accepted,
+            acceptance: finding.acceptance.as_str(),
+            why_ended: finding.acceptance.why_ended(),
         };
         Self {
             cluster: name.to_string(),
@@ -259,7 +269,7 @@ impl ClusterView {
             let mut of_group = self
                 .findings
                 .iter()
-                .filter(|found| found.accepted == is_accepted)
+                .filter(|found| found.is_accepted() == is_accepted)
                 .peekable();
             if of_group.peek().is_some() {
                 let _ = writeln!(text, "\n= {title} =");
@@ -268,7 +278,7 @@ impl ClusterView {
                 found.write(&mut text);
             }
         }
-        let listed = self.findings.iter().filter(|found| !found.accepted).count();
+        let listed = self.findings.iter().filter(|found| !found.is_accepted()).count();
         if self.unaccepted > listed {
             let _ = writeln!(
                 text,
@@ -283,9 +293,9 @@ impl ClusterView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drydock_rollout::{FindingLevel, PreCheckAnswer};
+    use drydock_rollout::{FindingAcceptance, FindingLevel, PreCheckAnswer};
 
-    fn finding(uuid: &str, level: FindingLevel, summary: &str, accepted: bool) -> Finding {
+    fn finding(uuid: &str, level: FindingLevel, summary: &str, acceptance: FindingAcceptance) -> Finding {
         Finding {
             uuid: Some(uuid.into()),
             informer: "mco".into(),
@@ -294,7 +304,7 @@ mod tests {
             summary: summary.into(),
             impact: "Update Stalled".into(),
             remedy: "unpause it".into(),
-            accepted,
+            acceptance,
         }
     }
 
@@ -322,11 +332,22 @@ mod tests {
                 accepted,
             )
         };
-        let paused = finding("p", FindingLevel::Error, "pool worker is paused\u{1b}[31m", false);
+        let paused = finding(
+            "p",
+            FindingLevel::Error,
+            "pool worker is paused\u{1b}[31m",
+            FindingAcceptance::None,
+        );
         BTreeMap::from([
-            ("c1".into(), answered(vec![budget(false)], 1)),
-            ("c2".into(), answered(vec![budget(true)], 0)),
-            ("c3".into(), answered(vec![paused, budget(false)], 7)),
+            ("c1".into(), answered(vec![budget(FindingAcceptance::None)], 1)),
+            (
+                "c2".into(),
+                answered(vec![budget(FindingAcceptance::Accepted)], 0),
+            ),
+            (
+                "c3".into(),
+                answered(vec![paused, budget(FindingAcceptance::None)], 7),
+            ),
             (
                 "c4".into(),
                 ClusterPreChecks {
@@ -395,6 +416,30 @@ mod tests {
         };
         let uuid = identity::uuid(&BuiltIn::ClusterVersion.name(), &scope, "failing");
         assert_eq!(answer.findings[0].uuid.as_deref(), Some(&*uuid));
+    }
+
+    #[test]
+    fn an_acceptance_that_counts_no_more_is_said_with_its_finding() {
+        let expired = finding("e", FindingLevel::Warning, "budget a", FindingAcceptance::Expired);
+        let worse = finding(
+            "w",
+            FindingLevel::Error,
+            "budget b",
+            FindingAcceptance::LevelRaised,
+        );
+        let view = ClusterView::of(&"c1".into(), &answered(vec![expired, worse], 2));
+        let text = view.text();
+        assert!(!text.contains("= Accepted ="), "{text}");
+        assert!(
+            text.contains("  Acceptance:     accepted for a time that is over\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("  Acceptance:     worse than was accepted\n"),
+            "{text}"
+        );
+        let json = serde_json::to_value(&view).unwrap();
+        assert_eq!(json["findings"][0]["acceptance"], "Expired");
     }
 
     #[test]

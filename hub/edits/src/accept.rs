@@ -219,6 +219,7 @@ fn add(before: &mut Vec<AcceptedRisk>, risks: &[AcceptedRisk]) -> Result<(), Edi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use drydock_rollout::FindingAcceptance;
 
     #[test]
     fn what_the_same_user_has_accepted_for_the_same_clusters_is_replaced() {
@@ -254,7 +255,7 @@ mod tests {
             summary: "s".into(),
             impact: "".into(),
             remedy: "".into(),
-            accepted: false,
+            acceptance: FindingAcceptance::None,
         };
         let found = [
             ("c1", FindingLevel::Critical),

@@ -55,7 +55,7 @@ pub fn grouped(found: &BTreeMap<ClusterName, ClusterPreChecks>) -> Vec<FleetFind
             if finding.level > group.rank {
                 (group.rank, group.level) = (finding.level, finding.level.as_str());
             }
-            group.holds += usize::from(!finding.accepted);
+            group.holds += usize::from(!finding.acceptance.is_accepted());
             group.clusters.push(name.to_string());
         }
     }

@@ -317,7 +317,11 @@ pub fn transitions(
 const PROBLEMS: &[(ConditionType, &[&str], &str)] = &[
     (
         ConditionType::PreChecksPassed,
-        &[reason::RISKS_NOT_ACCEPTED, reason::PRE_CHECKS_UNANSWERED],
+        &[
+            reason::RISKS_NOT_ACCEPTED,
+            reason::ACCEPTANCE_ENDED,
+            reason::PRE_CHECKS_UNANSWERED,
+        ],
         FALSE,
     ),
     (

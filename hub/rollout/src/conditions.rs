@@ -1,5 +1,7 @@
 //! The conditions of an upgrade, as values: what is rendered from the report.
 
+use std::fmt::Write as _;
+
 use drydock_names::reasons as reason;
 
 use crate::{Halt, PreChecksMode, Report, SelectionProblem, bounded};
@@ -251,12 +253,21 @@ fn pre_checks(report: &Report) -> Option<ConditionValue> {
         let first = found.first.as_ref();
         first.map(|(name, reason)| format!("; {name}: {}", bounded(&reason.to_string(), 400)))
     };
-    let with_findings = clusters(found.with_findings);
+    let mut with_findings = clusters(found.with_findings);
+    let mut not_accepted = reason::RISKS_NOT_ACCEPTED;
+    if found.blocked_again > 0 {
+        not_accepted = reason::ACCEPTANCE_ENDED;
+        let _ = write!(
+            with_findings,
+            " (on {} of them somebody had accepted one, for a time that is over, or before it became worse)",
+            found.blocked_again
+        );
+    }
     Some(match (found.mode, found.with_findings, found.unanswered) {
         (PreChecksMode::Off, ..) | (PreChecksMode::Report, 0, _) => return None,
         (PreChecksMode::Report, ..) => value(
             FALSE,
-            reason::RISKS_NOT_ACCEPTED,
+            not_accepted,
             format!(
                 "findings that nobody has accepted: {with_findings}; they start nevertheless (spec.preChecks.mode is Report)"
             ),
@@ -277,7 +288,7 @@ fn pre_checks(report: &Report) -> Option<ConditionValue> {
         ),
         (PreChecksMode::Require, ..) => value(
             FALSE,
-            reason::RISKS_NOT_ACCEPTED,
+            not_accepted,
             format!(
                 "not started, for they have findings that nobody has accepted: {with_findings}{}",
                 first().unwrap_or_default()

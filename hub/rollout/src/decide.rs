@@ -288,6 +288,7 @@ impl AssessedFleet<'_> {
             pre_checks: PreCheckCounts {
                 mode: spec.map(|spec| spec.pre_checks.mode).unwrap_or_default(),
                 with_findings: totals.with_findings.len(),
+                blocked_again: totals.blocked_again.len(),
                 unanswered: totals.unanswered.len(),
                 first: self.first_held(),
             },

@@ -65,6 +65,8 @@ pub(crate) struct Totals {
     pub asked_and_done: BTreeSet<ClusterName>,
     /// Clusters with findings that nobody has accepted.
     pub with_findings: BTreeSet<ClusterName>,
+    /// Clusters with findings whose acceptance counts no more.
+    pub blocked_again: BTreeSet<ClusterName>,
     /// Clusters that have been asked, and are waited for.
     pub awaited: BTreeSet<ClusterName>,
     /// Clusters that have not answered in time, and are waited for.
@@ -178,6 +180,7 @@ impl Totals {
                 matches!(step, Some(PreCheckStep::Delete(_))),
             ),
             (&mut self.with_findings, assessment.has_findings),
+            (&mut self.blocked_again, assessment.blocks_again),
             (&mut self.awaited, reason == Some(&Reason::AwaitingPreChecks)),
             (&mut self.unanswered, is_unanswered),
         ] {

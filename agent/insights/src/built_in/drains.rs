@@ -1,6 +1,8 @@
 //! What nodes wait for that are being drained (insights.md, section 5, point 3): pods, the budgets that keep them, and whose they are. Since when
 //! is what is remembered of the finding.
 
+use std::collections::BTreeMap;
+
 use drydock_api::insights::{ImpactType, Level};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -28,13 +30,24 @@ pub fn draining_nodes(nodes: &[Node]) -> Vec<String> {
     draining.map(ResourceExt::name_any).take(MOST_NODES).collect()
 }
 
+/// What these nodes wait for, each in its pool.
 pub(super) fn findings(
     draining: &[DrainingNode],
+    by_pool: &BTreeMap<String, Vec<&Node>>,
     budgets: &[PodDisruptionBudget],
     now: Timestamp,
 ) -> Vec<Finding> {
-    let drafts = draining.iter().map(|draining| draft(draining, budgets));
-    drafts.map(|draft| draft.finding(now)).collect()
+    let found = draining.iter().map(|draining| {
+        let is_it = |nodes: &[&Node]| nodes.iter().any(|node| node.name_any() == draining.name);
+        let mut pools = by_pool.iter();
+        let pool = pools.find(|(_, nodes)| is_it(nodes)).map(|(pool, _)| pool);
+        let finding = draft(draining, budgets).finding(now);
+        match pool {
+            Some(pool) => finding.in_pool(pool),
+            None => finding,
+        }
+    });
+    found.collect()
 }
 
 fn draft(draining: &DrainingNode, budgets: &[PodDisruptionBudget]) -> Draft {

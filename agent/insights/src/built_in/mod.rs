@@ -33,6 +33,7 @@ use crate::finding::Finding;
 use crate::hooks::Answer;
 use crate::informer_name::InformerName;
 use crate::merge::Attempt;
+use crate::status::sort_into_pools;
 pub use capacity::NodeLoads;
 pub use cluster_version::risk_queries;
 pub use disruption_budgets::blocked_namespaces;
@@ -209,6 +210,7 @@ impl BuiltIn {
                 if matches!(question, Question::Status) {
                     found.extend(drains::findings(
                         read(&facts.draining)?,
+                        &sort_into_pools(pools, all),
                         read(&facts.budgets)?,
                         now,
                     ));

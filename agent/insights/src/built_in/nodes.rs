@@ -22,11 +22,16 @@ pub(super) fn findings(
         let nodes = by_pool.get(&pool.name_any());
         nodes.into_iter().flatten().map(move |node| (*node, pool))
     });
-    let drafts = of_pools.flat_map(|(node, pool)| {
+    let found = of_pools.flat_map(|(node, pool)| {
         let cordoned = cordoned(node).filter(|_| matches!(question, Question::Plan(_)));
-        [degraded(node), unavailable(node, pool, now), cordoned]
+        let drafts = [degraded(node), unavailable(node, pool, now), cordoned];
+        let name = pool.name_any();
+        drafts
+            .into_iter()
+            .flatten()
+            .map(move |draft| draft.finding(now).in_pool(&name))
     });
-    drafts.flatten().map(|draft| draft.finding(now)).collect()
+    found.collect()
 }
 
 pub(super) fn node(name: &str) -> ResourceReference {

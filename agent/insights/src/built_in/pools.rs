@@ -11,8 +11,11 @@ use crate::cluster::is_settled;
 use crate::finding::Finding;
 
 pub(super) fn findings(pools: &[MachineConfigPool], now: Timestamp) -> Vec<Finding> {
-    let drafts = pools.iter().flat_map(|pool| [degraded(pool), paused(pool)]);
-    drafts.flatten().map(|draft| draft.finding(now)).collect()
+    let of_pool = |pool| {
+        let drafts = [degraded(pool), paused(pool)].into_iter().flatten();
+        drafts.map(|draft| draft.finding(now).in_pool(&pool.name_any()))
+    };
+    pools.iter().flat_map(of_pool).collect()
 }
 
 fn degraded(pool: &MachineConfigPool) -> Option<Draft> {

@@ -1,4 +1,4 @@
-use drydock_api::insights::Level;
+use drydock_api::insights::{Level, ScopeType};
 use serde_json::{Value, json};
 
 use super::*;

@@ -60,17 +60,17 @@ pub fn judge(parts: &[InformerPart<'_>]) -> Judgement {
                 summary: found.insight.impact.summary.clone(),
                 impact_type: Some(found.insight.impact.impact_type),
                 action: action(&found.insight),
-                accepted: is_accepted.then_some(true),
+                acceptance: found.acceptance,
             });
         }
     }
     reasons.sort_by(|one, other| {
-        let acceptance = one.accepted.cmp(&other.accepted);
-        acceptance
+        is_accepted(one)
+            .cmp(&is_accepted(other))
             .then_with(|| other.level.cmp(&one.level))
             .then_with(|| (&one.informer, &one.uuid).cmp(&(&other.informer, &other.uuid)))
     });
-    let is_held = reasons.iter().any(|reason| reason.accepted.is_none());
+    let is_held = !reasons.iter().all(is_accepted);
     let verdict = match (is_held, reasons.is_empty() && !is_ignored) {
         (true, _) => Verdict::Stop,
         (false, true) => Verdict::Go,
@@ -82,6 +82,10 @@ pub fn judge(parts: &[InformerPart<'_>]) -> Judgement {
         reasons,
         counts,
     }
+}
+
+fn is_accepted(reason: &VerdictReason) -> bool {
+    reason.acceptance == Some(AcceptanceState::Accepted)
 }
 
 fn not_answered(part: &InformerPart<'_>) -> Option<VerdictReason> {
@@ -101,7 +105,7 @@ fn not_answered(part: &InformerPart<'_>) -> Option<VerdictReason> {
         summary,
         impact_type: None,
         action: None,
-        accepted: None,
+        acceptance: None,
     })
 }
 

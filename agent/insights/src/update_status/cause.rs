@@ -1,9 +1,9 @@
 //! Which findings follow from others (insights.md, section 5, point 6): a node that is down takes operators, pools and alerts with it, and
-//! is the one to look at; an alert about an operator says again what the operator says.
+//! is the one to look at; an alert about an operator, or a budget, says again what that says.
 
 use std::collections::BTreeMap;
 
-use drydock_api::insights::{Insight, UpdateStatusStatus};
+use drydock_api::insights::{Insight, ResourceReference, UpdateStatusStatus};
 
 use crate::built_in::BuiltIn;
 
@@ -18,6 +18,11 @@ const EFFECTS: [&str; 4] = [
     "pool-degraded",
     "alert",
 ];
+
+/// A finding about a budget, from which alerts follow.
+const BUDGET: &str = "budget-at-limit";
+/// Alerts about the budgets of a namespace.
+const BUDGET_ALERTS: [&str; 2] = ["PodDisruptionBudgetAtLimit", "PodDisruptionBudgetLimit"];
 
 /// Alerts of the cluster-version operator about one operator, which they name.
 const OPERATOR_ALERTS: [&str; 3] = [
@@ -36,20 +41,21 @@ pub fn causes(findings: &[(&str, &Insight)]) -> BTreeMap<String, String> {
         .collect();
     let nodes = by_resource(&own, &CAUSES, "Node");
     let operators = by_resource(&own, &OPERATORS, "ClusterOperator");
-    if nodes.is_empty() && operators.is_empty() {
-        return BTreeMap::new();
-    }
+    let budgets = budgets_by_namespace(&own);
     let effects = own
         .iter()
         .filter(|insight| EFFECTS.contains(&insight.uid.as_str()));
     effects
         .filter_map(|insight| {
             let of_operator = || {
-                is_about_operator(insight)
-                    .then(|| named(insight, &operators))
-                    .flatten()
+                alert(insight, &OPERATOR_ALERTS)?;
+                named(insight, &operators)
             };
-            let cause = named(insight, &nodes).or_else(of_operator)?;
+            let of_budget = || {
+                let namespace = alert(insight, &BUDGET_ALERTS)?.namespace.as_deref()?;
+                budgets.get(namespace).copied()
+            };
+            let cause = named(insight, &nodes).or_else(of_operator).or_else(of_budget)?;
             Some((insight.uuid.clone(), cause.to_owned()))
         })
         .collect()
@@ -74,10 +80,21 @@ fn named<'a>(insight: &Insight, objects: &BTreeMap<&str, &'a str>) -> Option<&'a
     words.find_map(|word| objects.get(word).copied())
 }
 
-/// Names of operators are words of the language: only these alerts are sure to mean them.
-fn is_about_operator(insight: &Insight) -> bool {
+/// The alert that a finding is, if it is one of these. Names of operators are words of the language: only its own alerts are sure to mean
+/// one.
+fn alert<'a>(insight: &'a Insight, names: &[&str]) -> Option<&'a ResourceReference> {
     let mut resources = insight.scope.resources.iter();
-    resources.any(|resource| resource.kind == "Alert" && OPERATOR_ALERTS.contains(&resource.name.as_str()))
+    resources.find(|resource| resource.kind == "Alert" && names.contains(&resource.name.as_str()))
+}
+
+/// The first finding about a budget of each namespace: alerts about budgets name no more.
+fn budgets_by_namespace<'a>(own: &[&'a Insight]) -> BTreeMap<&'a str, &'a str> {
+    let about_budgets = own.iter().filter(|insight| insight.uid == BUDGET);
+    let namespaces = about_budgets.filter_map(|insight| {
+        let budget = insight.scope.resources.first()?;
+        Some((budget.namespace.as_deref()?, insight.uuid.as_str()))
+    });
+    namespaces.rev().collect()
 }
 
 /// What may be the name of a node: names of nodes have dots within, and none at their ends.

@@ -165,6 +165,10 @@ fn effects_are_folded_under_their_cause() {
         }];
         finding
     };
+    let within = |namespace: &str, mut finding: Finding| {
+        finding.scope.resources[0].namespace = Some(namespace.to_owned());
+        finding
+    };
     let node = of("Node", "node-1.example", "node-unavailable", "");
     let dns = "DNS default is degraded: pods on node-1.example.";
     let operators = vec![
@@ -185,7 +189,13 @@ fn effects_are_folded_under_their_cause() {
             "The etcd operator may be down",
         ),
         of("Alert", "DiskFull", "alert", "The etcd disk is full"),
+        within("shop", of("Alert", "PodDisruptionBudgetAtLimit", "alert", "")),
+        within("books", of("Alert", "PodDisruptionBudgetAtLimit", "alert", "")),
     ];
+    let budgets = vec![within(
+        "shop",
+        of("PodDisruptionBudget", "database", "budget-at-limit", ""),
+    )];
     let reported = |name: InformerName, findings| {
         let record = recorded(&name, &InformerRecord::default(), findings, 0);
         (name, record)
@@ -194,6 +204,7 @@ fn effects_are_folded_under_their_cause() {
         reported(BuiltIn::Nodes.name(), vec![node]),
         reported(BuiltIn::ClusterOperators.name(), operators),
         reported(BuiltIn::Alerts.name(), alerts),
+        reported(BuiltIn::PodDisruptionBudgets.name(), budgets),
         reported(name("stranger"), strange),
     ]);
     let status = assemble(None, &observed(&records), at(0));
@@ -217,6 +228,7 @@ fn effects_are_folded_under_their_cause() {
         caused,
         [
             ("ClusterOperatorDown".to_owned(), uuid("etcd")),
+            ("PodDisruptionBudgetAtLimit".to_owned(), uuid("database")),
             ("dns".to_owned(), uuid("node-1.example")),
         ]
     );

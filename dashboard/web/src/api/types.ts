@@ -191,6 +191,6 @@ export interface ClusterDetail {
     endedAt?: number;
     schedule?: Schedule;
   }[];
-  findings: { level: string; informer: string; type: string; message: string; remedy?: string; accepted: boolean }[];
+  findings: { level: string; informer: string; type: string; message: string; remedy?: string; accepted: boolean; ended?: string }[];
   history: HistoryRow[];
 }

@@ -149,6 +149,7 @@ function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
                   <Text of={finding.informer} limit={63} />
                 </span>{' '}
                 {finding.accepted && <Label color="green">accepted</Label>}
+                {finding.ended && <Label color="orange">{finding.ended}</Label>}
               </p>
               <p>
                 <LongText of={finding.message} />

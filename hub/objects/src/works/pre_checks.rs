@@ -37,7 +37,13 @@ const PLAN_PATHS: [(&str, &str); 7] = [
     ("unaccepted", ".status.counts.unaccepted"),
 ];
 const FINDING_FIELDS: [&str; 7] = [
-    "uuid", "informer", "level", "summary", "type", "action", "accepted",
+    "uuid",
+    "informer",
+    "level",
+    "summary",
+    "type",
+    "action",
+    "acceptance",
 ];
 const VERSION_PATHS: [(&str, &str); 8] = [
     ("version", ".status.history[0].version"),

@@ -176,6 +176,8 @@ pub(crate) struct Assessment {
     pub pre_checks: Option<PreCheckStep>,
     /// It has answered with findings that nobody has accepted.
     pub has_findings: bool,
+    /// For one of them somebody had accepted: it is over, or the finding has become worse.
+    pub blocks_again: bool,
 }
 
 pub(crate) const IS_FINAL: Deadline = Deadline::Never("it is the end");
@@ -427,6 +429,7 @@ impl<'a> ClusterView<'a> {
             timetable: Timetable::default(),
             pre_checks: None,
             has_findings: false,
+            blocks_again: false,
         }
     }
 

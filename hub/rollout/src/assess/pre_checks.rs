@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use super::{Assessment, ClusterView, StartKind, Step};
 use crate::observed::digest_of_accepted;
 use crate::{
-    AnswerSource, ClusterState, Finding, PreCheckAnswer, PreCheckAsk, PreCheckQuestion, PreCheckWork,
-    PreChecksMode, PreChecksPolicy, Reason, RiskAcceptance, Target, Uid, UpgradeKey, bounded,
+    AnswerSource, ClusterState, Finding, FindingAcceptance, PreCheckAnswer, PreCheckAsk, PreCheckQuestion,
+    PreCheckWork, PreChecksMode, PreChecksPolicy, Reason, RiskAcceptance, Target, Uid, UpgradeKey, bounded,
 };
 
 /// The most findings that a reason names.
@@ -32,7 +32,11 @@ impl ClusterPreChecks {
     /// How many findings nobody has accepted, those included that are not listed.
     pub fn unaccepted(&self) -> usize {
         let Some(answer) = &self.answer else { return 0 };
-        let listed = answer.findings.iter().filter(|found| !found.accepted).count();
+        let listed = answer
+            .findings
+            .iter()
+            .filter(|found| !found.acceptance.is_accepted())
+            .count();
         match answer.source {
             AnswerSource::Agent { unaccepted, .. } => unaccepted.max(listed),
             AnswerSource::ClusterVersion | AnswerSource::AtTarget => listed,
@@ -63,8 +67,8 @@ pub(crate) enum PreCheckStep {
 enum Standing {
     /// Nothing keeps it.
     Clear,
-    /// It has findings that nobody has accepted: why, and how many.
-    Held(Reason),
+    /// It has findings that nobody has accepted, or whose acceptance counts no more.
+    Held { reason: Reason, blocks_again: bool },
     /// It has not answered, or its answer is too old.
     Awaited(Reason),
 }
@@ -133,13 +137,27 @@ impl ClusterView<'_> {
         let mut answer = answer.clone();
         if answer.source == AnswerSource::ClusterVersion {
             let risks = self.accepted_risks(target);
-            let accepted = answer.findings.iter().cloned().map(|found| Finding {
-                accepted: risks.iter().any(|risk| risk.covers(&found) && self.lasts(risk)),
+            let judged = answer.findings.iter().cloned().map(|found| Finding {
+                acceptance: self.acceptance(&found, &risks),
                 ..found
             });
-            answer.findings = accepted.collect();
+            answer.findings = judged.collect();
         }
         answer
+    }
+
+    /// What these acceptances come to for a finding.
+    fn acceptance(&self, finding: &Finding, risks: &[&RiskAcceptance]) -> FindingAcceptance {
+        let mut about = risks.iter().filter(|risk| risk.is_about_finding(finding));
+        if about.clone().any(|risk| risk.covers(finding) && self.lasts(risk)) {
+            FindingAcceptance::Accepted
+        } else if about.clone().any(|risk| self.lasts(risk)) {
+            FindingAcceptance::LevelRaised
+        } else if about.next().is_some() {
+            FindingAcceptance::Expired
+        } else {
+            FindingAcceptance::None
+        }
     }
 
     /// Whether the time of an acceptance is over that an answer may still have counted with: its agent may be silent since.
@@ -204,10 +222,13 @@ impl ClusterView<'_> {
         if is_due && self.may_ask() {
             assessment.pre_checks = Some(PreCheckStep::Ask);
         }
-        assessment.has_findings = matches!(standing, Standing::Held(_));
         let reason = match standing {
             Standing::Clear => return,
-            Standing::Held(reason) | Standing::Awaited(reason) => reason,
+            Standing::Awaited(reason) => reason,
+            Standing::Held { reason, blocks_again } => {
+                (assessment.has_findings, assessment.blocks_again) = (true, blocks_again);
+                reason
+            }
         };
         if is_requiring {
             assessment.step = Step::WAIT;
@@ -321,7 +342,11 @@ impl ClusterView<'_> {
             return awaited(false);
         };
         let answer = self.judged(answer, target);
-        let open: Vec<&Finding> = answer.findings.iter().filter(|found| !found.accepted).collect();
+        let open: Vec<&Finding> = answer
+            .findings
+            .iter()
+            .filter(|found| !found.acceptance.is_accepted())
+            .collect();
         match answer.source {
             AnswerSource::AtTarget => (Standing::Clear, false),
             AnswerSource::ClusterVersion => (held_unless(open.is_empty(), &open, open.len()), false),
@@ -355,7 +380,10 @@ fn held_unless(is_clear: bool, open: &[&Finding], count: usize) -> Standing {
     if is_clear {
         Standing::Clear
     } else {
-        Standing::Held(held_by(open, count))
+        Standing::Held {
+            reason: held_by(open, count),
+            blocks_again: open.iter().any(|found| found.acceptance.why_ended().is_some()),
+        }
     }
 }
 
@@ -370,6 +398,9 @@ fn held_by(open: &[&Finding], count: usize) -> Reason {
             found.level,
             bounded(&found.summary, SUMMARY)
         );
+        if let Some(why) = found.acceptance.why_ended() {
+            let _ = write!(words, " ({why})");
+        }
     }
     Reason::RisksNotAccepted {
         count,

@@ -79,8 +79,58 @@ pub struct Finding {
     pub impact: Arc<str>,
     /// What to do about it; empty if that is not known.
     pub remedy: Arc<str>,
-    /// The cluster says that somebody has accepted it.
-    pub accepted: bool,
+    /// What its acceptance comes to.
+    pub acceptance: FindingAcceptance,
+}
+
+/// What the acceptance of a finding comes to (insights.md, section 1.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FindingAcceptance {
+    /// Nobody has accepted it.
+    #[default]
+    None,
+    /// It counts.
+    Accepted,
+    /// The finding has become worse since.
+    LevelRaised,
+    /// It was accepted for a time that is over.
+    Expired,
+}
+
+impl FindingAcceptance {
+    /// What an agent says, if it is known.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "Accepted" => Some(Self::Accepted),
+            "LevelRaised" => Some(Self::LevelRaised),
+            "Expired" => Some(Self::Expired),
+            _ => None,
+        }
+    }
+
+    /// Its name; `None` if nobody has accepted the finding.
+    pub fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Accepted => Some("Accepted"),
+            Self::LevelRaised => Some("LevelRaised"),
+            Self::Expired => Some("Expired"),
+        }
+    }
+
+    /// Whether the finding keeps nothing from starting.
+    pub fn is_accepted(self) -> bool {
+        self == Self::Accepted
+    }
+
+    /// Why an acceptance counts no more, in words; `None` if it counts, or if there is none.
+    pub fn why_ended(self) -> Option<&'static str> {
+        match self {
+            Self::None | Self::Accepted => None,
+            Self::LevelRaised => Some("worse than was accepted"),
+            Self::Expired => Some("accepted for a time that is over"),
+        }
+    }
 }
 
 /// Who has answered for a cluster.
@@ -217,15 +267,19 @@ impl RiskAcceptance {
         is_named && has_labels
     }
 
-    /// Whether it is about a finding, and covers its level. Whether its time is over is not asked here.
+    /// Whether it covers a finding: it is about it, and of its level. Whether its time is over is not asked here.
     pub fn covers(&self, finding: &Finding) -> bool {
-        let is_it = match &self.finding {
+        self.is_about_finding(finding) && self.level.covers(finding.level)
+    }
+
+    /// Whether it is about a finding, however bad that has become.
+    pub fn is_about_finding(&self, finding: &Finding) -> bool {
+        match &self.finding {
             AcceptedFinding::Uuid(uuid) => finding.uuid.as_ref() == Some(uuid),
             AcceptedFinding::Named { informer, uid } => {
                 finding.informer == *informer && finding.uid.as_ref() == Some(uid)
             }
-        };
-        is_it && self.level.covers(finding.level)
+        }
     }
 }
 

@@ -120,6 +120,46 @@ fn what_is_accepted_holds_no_longer_and_holds_again_when_that_is_taken_back() {
     assert_eq!(started(&world), [0]);
 }
 
+/// Insights.md, section 1.6: what was accepted blocks again when it has become worse, or the time is over, and that is said of the upgrade.
+#[test]
+fn an_acceptance_that_counts_no_more_is_why_the_condition_is_false() {
+    let worse: fn(&mut World) = World::accept_as_warning;
+    let over: fn(&mut World) = |world| {
+        world.accept_for(5);
+        world.happen(&Event::Minutes(6));
+    };
+    for (accept, words) in [
+        (worse, "worse than was accepted"),
+        (over, "accepted for a time that is over"),
+    ] {
+        let mut world = world(PreChecksMode::Require);
+        accept(&mut world);
+        world.settle();
+        world.answer(0, true, false);
+        world.settle();
+        assert_eq!(started(&world), Vec::<usize>::new());
+        let held = reason(&mut world, 0).unwrap();
+        assert_eq!(
+            held.to_string(),
+            format!("1 finding is not accepted: Error: the pool is paused ({words})")
+        );
+        let report = world.plan().report;
+        assert_eq!(report.pre_checks.blocked_again, 1);
+        let conditions = drydock_rollout::upgrade_conditions(&report);
+        let passed = conditions
+            .iter()
+            .find(|found| found.type_ == drydock_rollout::ConditionType::PreChecksPassed)
+            .unwrap();
+        assert_eq!(passed.reason, "AcceptanceEnded");
+        world.happen(&Event::AcceptsRisk(true));
+        world.settle();
+        world.answer(0, true, false);
+        world.settle();
+        assert_eq!(world.plan().report.pre_checks.blocked_again, 0);
+        assert_eq!(started(&world), [0]);
+    }
+}
+
 #[test]
 fn one_that_does_not_answer_is_reported_and_one_whose_answer_is_old_is_asked_again() {
     let mut world = world(PreChecksMode::Require);

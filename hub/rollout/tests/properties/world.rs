@@ -7,13 +7,14 @@ use std::sync::Arc;
 use drydock_rollout::{
     AcceptedFinding, Action, ActionJob, ActionJobState, ActionSpec, AgentFeedback, AgentOptions, AgentPhase,
     AnswerSource, Applied, AttemptOutcome, ClusterFacts, ClusterName, ClusterRow, Decider, EndState,
-    Enforcement, Entry, EntryPlace, ExpectedDuration, Finding, FindingLevel, Goal, IntOrPercent, Labels,
-    LiveUpgrades, Observed, Operators, OwnPlacement, Owner, PlacementKey, Plan, PreCheckAnswer,
-    PreChecksMode, PreChecksPolicy, Previous, RecordPageHeader, RecordedEntry, RecordedOutcome, Refusal,
-    RefusalCause, RefusedWrite, RejectedTarget, RequestedMethod, Requirements, Retries, RetryToken, Revision,
-    RiskAcceptance, Rollout, Selected, Selection, SelectionProblem, SelectionSource, Selector, Spec,
-    StageSeconds, StartTimes, StartWindow, Strategy, Target, Uid, UpdateState, Upgrade, UpgradeKey,
-    UpgradeMethod, VersionFeedback, Window, Work, WorkFeedback, WorkKind, check, decide,
+    Enforcement, Entry, EntryPlace, ExpectedDuration, Finding, FindingAcceptance, FindingLevel, Goal,
+    IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, Owner, PlacementKey, Plan,
+    PreCheckAnswer, PreChecksMode, PreChecksPolicy, Previous, RecordPageHeader, RecordedEntry,
+    RecordedOutcome, Refusal, RefusalCause, RefusedWrite, RejectedTarget, RequestedMethod, Requirements,
+    Retries, RetryToken, Revision, RiskAcceptance, Rollout, Selected, Selection, SelectionProblem,
+    SelectionSource, Selector, Spec, StageSeconds, StartTimes, StartWindow, Strategy, Target, Uid,
+    UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Window, Work, WorkFeedback, WorkKind,
+    check, decide,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -417,6 +418,18 @@ impl World {
             .collect();
     }
 
+    /// Somebody accepts the finding as less bad than it is.
+    pub fn accept_as_warning(&mut self) {
+        self.happen(&Event::AcceptsRisk(true));
+        let accepted = self.observed.rollout.acceptances.iter().cloned();
+        self.observed.rollout.acceptances = accepted
+            .map(|risk| RiskAcceptance {
+                level: FindingLevel::Warning,
+                ..risk
+            })
+            .collect();
+    }
+
     /// The agent of the cluster is uninstalled.
     pub fn remove_agent(&mut self, number: usize) {
         if let Some(row) = self.row(number) {
@@ -659,7 +672,7 @@ fn finding() -> Finding {
         summary: "the pool is paused".into(),
         impact: "Update Stalled".into(),
         remedy: "unpause it".into(),
-        accepted: false,
+        acceptance: FindingAcceptance::None,
     }
 }
 

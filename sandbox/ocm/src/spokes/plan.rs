@@ -116,23 +116,29 @@ fn judge(cluster: &mut ClusterTimeline, id: &Id, found: Option<PlanLevel>, now: 
             .as_str()
             .and_then(|until| until.parse::<Timestamp>().ok())
     };
-    let covering = |risk: &&Value| {
-        let is_it = risk["uuid"] == finding::UUID
-            || risk["informer"] == finding::INFORMER && risk["uid"] == finding::UID;
-        is_it && found.is_some_and(|level| level.is_covered_by(risk["level"].as_str()))
+    let is_about = |risk: &&Value| {
+        risk["uuid"] == finding::UUID || risk["informer"] == finding::INFORMER && risk["uid"] == finding::UID
     };
-    let lasting = risks
-        .iter()
-        .filter(covering)
+    let is_covering = |risk: &&Value| found.is_some_and(|level| level.is_covered_by(risk["level"].as_str()));
+    let about = risks.iter().filter(is_about);
+    let lasting = about
+        .clone()
         .filter(|risk| until(risk).is_none_or(|until| now < until));
-    let ends = lasting.clone().map(until).collect::<Option<Vec<_>>>();
-    let is_accepted = lasting.count() > 0;
+    let covering = lasting.clone().filter(is_covering);
+    let ends = covering.clone().map(until).collect::<Option<Vec<_>>>();
+    let is_accepted = covering.count() > 0;
+    let acceptance = match (is_accepted, lasting.count(), about.count()) {
+        (true, ..) => Some("Accepted"),
+        (false, 1.., _) => Some("LevelRaised"),
+        (false, 0, 1..) => Some("Expired"),
+        (false, 0, 0) => None,
+    };
     let stops = found.is_some() && !is_accepted;
     let reasons = found.iter().map(|level| {
         json!({
             "uuid": finding::UUID, "informer": finding::INFORMER, "level": level.as_str(),
             "summary": "budget shop/database allows no eviction", "type": "Update Stalled",
-            "action": "raise the number of replicas", "accepted": is_accepted,
+            "action": "raise the number of replicas", "acceptance": acceptance,
         })
     });
     let verdict = match (stops, found) {

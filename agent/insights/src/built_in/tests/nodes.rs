@@ -62,6 +62,14 @@ fn nodes_that_are_gone_broken_or_cordoned() {
     assert_eq!(words(Question::Status), always);
     let before = words(Question::Plan("4.14.4"));
     assert_eq!(before.len(), 3);
+    let attempt = BuiltIn::Nodes.attempt(&facts, Question::Status, now());
+    let Attempt::Answered(Answer::Success(found)) = attempt else {
+        panic!("{attempt:?}");
+    };
+    for finding in found {
+        assert_eq!(finding.scope.scope_type, ScopeType::WorkerPool);
+        assert_eq!(finding.scope.worker_pool[0].name, "worker");
+    }
     assert!(
         before[1].starts_with("node-cordoned Warning Node d is cordoned"),
         "{before:?}"

@@ -7,8 +7,8 @@ use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::names::{CLUSTER_VERSION, QUESTION_ANNOTATION, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL};
 use drydock_api::ocm::manifest_work::ManifestStatus;
 use drydock_rollout::{
-    AnswerSource, Finding, FindingLevel, Owner, PreCheckAnswer, PreCheckQuestion, PreCheckWork, Uid,
-    UpgradeKey, bounded,
+    AnswerSource, Finding, FindingAcceptance, FindingLevel, Owner, PreCheckAnswer, PreCheckQuestion,
+    PreCheckWork, Uid, UpgradeKey, bounded,
 };
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -222,7 +222,9 @@ fn finding(status: &ManifestStatus, index: usize) -> Option<Finding> {
         summary: kept("summary")?,
         impact: kept("type").unwrap_or_default(),
         remedy: kept("action").unwrap_or_default(),
-        accepted: said("accepted").as_deref() == Some("true"),
+        acceptance: said("acceptance")
+            .and_then(|state| FindingAcceptance::parse(&state))
+            .unwrap_or_default(),
     })
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use drydock_api::names::CLUSTER_VERSION;
 use drydock_api::ocm::manifest_work::ManifestStatus;
-use drydock_rollout::{Finding, FindingLevel, bounded};
+use drydock_rollout::{Finding, FindingAcceptance, FindingLevel, bounded};
 use semver::Version;
 
 use super::GROUP;
@@ -94,7 +94,7 @@ fn own_finding(uid: &str, about: &str, level: FindingLevel, summary: &str) -> Fi
         summary: bounded(summary, TEXT).into(),
         impact: impact.into(),
         remedy: remedy.into(),
-        accepted: false,
+        acceptance: FindingAcceptance::None,
     }
 }
 

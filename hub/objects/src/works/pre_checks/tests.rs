@@ -205,7 +205,7 @@ fn an_unknown_verdict_holds_and_a_text_is_no_more_than_text() {
         ("summary0", "\u{1b}[31mred\nline"),
         ("type0", "Update Stalled"),
         ("action0", "Correct\u{7}it"),
-        ("accepted0", "false"),
+        ("acceptance0", "Expired"),
         ("uuid1", "../../etc"),
         ("informer1", "mco"),
         ("summary1", "b"),
