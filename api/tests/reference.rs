@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use drydock_api::crds;
+use drydock_names::events::{self, Severity};
 use serde_json::Value;
 
 /// One line that no table breaks at. Within backticks everything but a bar stands for itself.
@@ -173,4 +174,43 @@ fn the_pages_of_fields_are_up_to_date() {
             path.display()
         );
     }
+}
+
+fn page_of_events() -> String {
+    let mut page = "# Events\n\nGenerated from the program, which publishes no others. [Reasons](../reasons.md) has those of conditions.\n"
+        .to_owned();
+    for (title, events) in events::SECTIONS {
+        let _ = write!(
+            page,
+            "\n## {title}\n\n| reason | about | type | when | what to do |\n|---|---|---|---|---|\n"
+        );
+        for event in events {
+            let severity = match event.severity {
+                Severity::Normal => "Normal",
+                Severity::Warning => "Warning",
+                Severity::Either => "Normal or Warning",
+            };
+            let _ = writeln!(
+                page,
+                "| `{}` | {} | {severity} | {} | {} |",
+                event.reason, event.about, event.when, event.remedy
+            );
+        }
+    }
+    page
+}
+
+#[test]
+fn the_page_of_events_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/events.md");
+    let page = page_of_events();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == page,
+        "{} is stale: UPDATE=1 cargo test -p drydock-api --test reference writes it again",
+        path.display()
+    );
 }

@@ -48,7 +48,7 @@ pub struct NewEvent {
     pub related: Option<ObjectReference>,
     /// Whether it is as wanted.
     pub severity: Severity,
-    /// Why, in CamelCase, for machines.
+    /// Why, in CamelCase, for machines: one of [`drydock_names::events`], so that each is documented.
     pub reason: &'static str,
     /// What was being done, in CamelCase.
     pub action: &'static str,
@@ -127,6 +127,11 @@ impl Publisher {
     /// Publishes a transition: counts it, logs it, and has its Event written in the background.
     pub fn publish(&self, transition: &NewEvent) {
         let kind = transition.object.kind.as_deref().unwrap_or("Unknown");
+        debug_assert!(
+            drydock_names::events::is_documented(transition.reason),
+            "the Event {} is not documented in drydock_names::events",
+            transition.reason
+        );
         self.shared
             .transitions
             .with_label_values(&[kind, transition.reason, transition.severity.as_str()])

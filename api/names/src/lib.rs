@@ -2,6 +2,7 @@
 //! what decides can be built without them.
 
 mod cluster_name;
+pub mod events;
 mod int_or_percent;
 pub mod names;
 pub mod reasons;

@@ -11,7 +11,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("virtual-clock", &[]),
     ("drydock-names", &[]),
     ("drydock-api", &["drydock-names"]),
-    ("drydock-runtime", &["virtual-clock"]),
+    ("drydock-runtime", &["drydock-names", "virtual-clock"]),
     ("drydock-rollout", &["drydock-names"]),
     ("drydock-forecast", &["drydock-rollout"]),
     (

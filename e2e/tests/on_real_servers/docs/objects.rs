@@ -2,67 +2,18 @@
 //! whole object (a part of a spec, or a file of configuration) is at least YAML.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use drydock_e2e::control_plane::{ADMIN, ControlPlane, Etcd, Settings};
-use drydock_e2e::manifests::{self, in_repository};
+use drydock_e2e::manifests;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
-/// A block of YAML, and where it begins.
-struct Block {
-    place: String,
-    text: String,
-}
+use super::{Block, blocks};
 
-fn pages() -> Vec<PathBuf> {
-    let mut pages = manifests::files_below(&in_repository("docs"), "md").unwrap();
-    pages.push(in_repository("README.md"));
-    pages
-}
-
-fn blocks() -> Vec<Block> {
-    let mut blocks = Vec::new();
-    for page in pages() {
-        let text = std::fs::read_to_string(&page).unwrap();
-        let mut block: Option<(String, usize, Block)> = None;
-        for (number, line) in text.lines().enumerate() {
-            let trimmed = line.trim_start();
-            let indent = line.len() - trimmed.len();
-            match &mut block {
-                None if trimmed.starts_with("```") => {
-                    let kind = trimmed
-                        .trim_start_matches('`')
-                        .split(',')
-                        .next()
-                        .unwrap_or_default();
-                    let place = format!("{}:{}", page.display(), number + 1);
-                    let text = String::new();
-                    block = Some((kind.trim().to_owned(), indent, Block { place, text }));
-                }
-                None => {}
-                Some(_) if trimmed.starts_with("```") => {
-                    blocks.extend(
-                        block
-                            .take()
-                            .filter(|(kind, ..)| kind == "yaml")
-                            .map(|(.., block)| block),
-                    );
-                }
-                Some((_, indent, block)) => {
-                    block.text.push_str(line.get(*indent..).unwrap_or(trimmed));
-                    block.text.push('\n');
-                }
-            }
-        }
-    }
-    blocks
-}
-
-fn objects(block: &Block) -> Vec<Value> {
+pub(super) fn objects(block: &Block) -> Vec<Value> {
     let parsed: Result<Vec<Value>, _> = serde_saphyr::from_multiple(&block.text);
-    let documents = parsed.unwrap_or_else(|error| panic!("{}: {error}", block.place));
+    let documents = parsed.unwrap_or_else(|error| panic!("{}: {error}", block.place()));
     // A Kustomization is for kubectl, and no server has it.
     let is_object =
         |document: &Value| document["apiVersion"].is_string() && document["kind"] != "Kustomization";
@@ -89,8 +40,8 @@ async fn every_object_in_the_docs_is_accepted() {
         .await
         .unwrap();
     let blocks = blocks();
-    let all: Vec<(&Block, Value)> = blocks
-        .iter()
+    let yaml = || blocks.iter().filter(|block| block.kind == "yaml");
+    let all: Vec<(&Block, Value)> = yaml()
         .flat_map(|block| objects(block).into_iter().map(move |object| (block, object)))
         .collect();
     assert!(all.len() > 10, "the docs have objects: {}", all.len());
@@ -105,7 +56,7 @@ async fn every_object_in_the_docs_is_accepted() {
     let mut refused = Vec::new();
     for (block, object) in &all {
         if let Err(error) = try_out(&admin, object).await {
-            refused.push(format!("{}: {} {error:#}", block.place, object["kind"]));
+            refused.push(format!("{}: {} {error:#}", block.place(), object["kind"]));
         }
     }
     assert!(refused.is_empty(), "{}", refused.join("\n"));
