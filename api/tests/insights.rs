@@ -178,5 +178,5 @@ fn hooks_are_as_the_document_has_them() {
     let response =
         json!({"spec": {"insights": [{"uid": "a", "unheard": 1}]}, "status": {"response": "Success"}});
     let response: InsightsResponse = serde_json::from_value(response).unwrap();
-    assert_eq!(response.spec.insights[0].uid, "a");
+    assert_eq!(response.spec.insights.unwrap()[0].uid, "a");
 }

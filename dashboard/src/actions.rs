@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_edits::Accepting;
-use drydock_rollout::UpgradeKey;
+use drydock_rollout::{FindingLevel, UpgradeKey};
 use jiff::Timestamp;
 use kube::{Api, Client};
 use serde::{Deserialize, Serialize};
@@ -115,6 +115,8 @@ pub(crate) async fn retry(
 #[derive(Deserialize)]
 pub(crate) struct Accept {
     finding: String,
+    /// How bad it was where it was worst, when somebody was asked: what has become worse since is not accepted.
+    level: String,
     reason: String,
     /// Seconds since 1970.
     until: Option<i64>,
@@ -144,9 +146,15 @@ pub(crate) async fn accept(
         fleet.look(&key, now)?;
         Some(fleet.pre_checks(&key, now))
     });
-    let found = found
+    let mut found = found
         .flatten()
         .ok_or_else(|| no_upgrade(&key.namespace, &key.name))?;
+    let shown = FindingLevel::parse(&asked.level)
+        .ok_or_else(|| ApiError::invalid(format!("{:?} is no level", asked.level)))?;
+    found.retain(|_, checks| {
+        let mut findings = checks.answer.iter().flat_map(|answer| answer.findings.iter());
+        findings.all(|one| one.uuid.as_deref() != Some(&*asked.finding) || one.level <= shown)
+    });
     let who = &viewer.user;
     let findings = [asked.finding];
     let accepting = Accepting {
@@ -159,17 +167,17 @@ pub(crate) async fn accept(
         who,
     };
     let (risks, object) = drydock_edits::accept(&client, &upgrade, &accepting, &found).await?;
-    let level = risks
-        .iter()
-        .find_map(|risk| risk.level.as_deref())
-        .unwrap_or_default();
-    let worse = if risks.len() > 1 {
-        ", and up to what they report where that is worse"
-    } else {
-        ""
-    };
+    let parts = risks.iter().map(|risk| {
+        let count = risk.clusters.as_ref().map_or(0, Vec::len);
+        let noun = if count == 1 { "cluster" } else { "clusters" };
+        format!(
+            "up to {} on {count} {noun}",
+            risk.level.as_deref().unwrap_or_default()
+        )
+    });
+    let parts = parts.collect::<Vec<_>>().join(", ");
     Ok(done(format!(
-        "accepted up to {level}{worse} by {who} for all clusters of {key}, in UpgradeRiskAcceptance {object}"
+        "accepted {parts} of {key}, by {who}, in UpgradeRiskAcceptance {object}"
     )))
 }
 
@@ -177,6 +185,9 @@ pub(crate) async fn accept(
 #[derive(Deserialize)]
 pub(crate) struct Apply {
     yaml: String,
+    /// The generation of the upgrade that was opened to be edited; none where a text was written or pasted.
+    #[serde(default)]
+    generation: Option<i64>,
 }
 
 /// `POST /api/apply`
@@ -189,7 +200,7 @@ pub(crate) async fn apply(viewer: Viewer, Given(asked): Given<Apply>) -> Answer 
         .to_owned();
     let client = viewer.writer(Right::PATCH_UPGRADES, &namespace).await?;
     let key = UpgradeKey::new(namespace.as_str(), manifest.name());
-    let is_new = manifest.apply(&client, &namespace).await?;
+    let is_new = manifest.apply(&client, &namespace, asked.generation).await?;
     let what = if is_new { "created" } else { "configured" };
     Ok(done(format!("{key} {what}")))
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::access::{Scope, Viewer};
 use crate::error::ApiError;
+use crate::hidden::hide;
 use crate::history::HistoryRow;
 use crate::rows::{keys, todo};
 use crate::server::Dashboard;
@@ -144,6 +145,7 @@ impl ClusterView {
             let schedule = fleet.schedule(&key, name, now);
             view.upgrades.push(ClusterUpgradeView {
                 schedule: schedule.as_ref().map(ScheduleView::of),
+                message: hide(&details.message, scope).into_owned(),
                 ..in_upgrade(&key, details)
             });
             let found = fleet.pre_checks(&key, now).remove(name);

@@ -13,10 +13,11 @@ use kube::ResourceExt;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::access::Viewer;
+use crate::access::{Scope, Viewer};
 use crate::actions::no_upgrade;
 use crate::completed::{CompletedPoint, completed};
 use crate::error::ApiError;
+use crate::hidden::{hide, hide_in};
 use crate::related::{AcceptanceView, EventView, HaltPeriod, acceptances, events, halts};
 use crate::rows::Seen;
 use crate::server::Dashboard;
@@ -105,6 +106,8 @@ pub(crate) struct UpgradeDetail {
     halts: Vec<HaltPeriod>,
     events: Vec<EventView>,
     spec: String,
+    /// Of which generation the spec is.
+    generation: Option<i64>,
 }
 
 /// `GET /api/upgrades/NS/NAME`
@@ -120,7 +123,9 @@ pub(crate) async fn detail(
         let findings = grouped(&fleet.pre_checks(&key, now));
         Some((object, report, clusters, findings))
     });
-    let (object, report, clusters, findings) = seen.flatten().ok_or_else(|| no_upgrade(&namespace, &name))?;
+    let (object, report, mut clusters, findings) =
+        seen.flatten().ok_or_else(|| no_upgrade(&namespace, &name))?;
+    hide_in(&mut clusters, &viewer.scope);
     // What is in no watch is read now. Who may not read it sees all else.
     let (acceptances, events) = tokio::join!(acceptances(&viewer, &key), events(&viewer, &key));
     let seen = Seen {
@@ -132,8 +137,8 @@ pub(crate) async fn detail(
         _ => None,
     };
     Ok(Json(UpgradeDetail {
-        summary: UpgradeSummary::of(&key, &seen),
-        conditions: conditions(&object),
+        summary: UpgradeSummary::of(&key, &seen, &viewer.scope),
+        conditions: conditions(&object, &viewer.scope),
         canaries: clusters.iter().filter(|one| one.canary).map(canary).collect(),
         soak_until,
         completed: completed(&clusters, report.rollout_since),
@@ -149,10 +154,11 @@ pub(crate) async fn detail(
         halts: halts(&events),
         events,
         spec: manifest(&key, &object)?,
+        generation: object.metadata.generation,
     }))
 }
 
-fn conditions(object: &ManagedClustersUpgrade) -> Vec<ConditionView> {
+fn conditions(object: &ManagedClustersUpgrade, scope: &Scope) -> Vec<ConditionView> {
     let conditions = object
         .status
         .iter()
@@ -161,7 +167,7 @@ fn conditions(object: &ManagedClustersUpgrade) -> Vec<ConditionView> {
         r#type: condition.type_.clone(),
         status: condition.status.clone(),
         reason: condition.reason.clone(),
-        message: condition.message.clone(),
+        message: hide(&condition.message, scope).into_owned(),
         since: condition.last_transition_time.0.as_second(),
     };
     conditions.map(view).collect()

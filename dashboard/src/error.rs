@@ -64,12 +64,15 @@ impl From<EditError> for ApiError {
     fn from(error: EditError) -> Self {
         match &error {
             EditError::Server { doing, source } => Self::of_server(doing, source),
-            EditError::Contended(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            EditError::Contended(_) | EditError::ChangedSince(_) => {
+                Self::new(StatusCode::CONFLICT, error.to_string())
+            }
             EditError::InvalidSpec(why) => Self::invalid(format!("{error}: {why}")),
             EditError::NothingFailed(_)
             | EditError::NotFailed { .. }
             | EditError::NoTarget
-            | EditError::UnknownFinding(_)
+            | EditError::UnknownFinding { .. }
+            | EditError::OfAnotherUpgrade { .. }
             | EditError::TooManyRisks
             | EditError::InvalidManifest(_) => Self::invalid(error.to_string()),
         }

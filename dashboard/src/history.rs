@@ -39,6 +39,9 @@ pub(crate) struct HistoryRow {
     upgrade: String,
     cluster: String,
     target: String,
+    /// When the rollout began: what a forecast is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rollout_since: Option<i64>,
     to: String,
     canary: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -178,6 +181,7 @@ fn row(
         upgrade: format!("{}/{}", record.namespace().unwrap_or_default(), upgrade.name),
         cluster: entry.cluster.clone(),
         target: upgrade.target.clone(),
+        rollout_since: seconds(&upgrade.rollout_since),
         to: entry.to.clone(),
         canary: entry.canary.unwrap_or(false),
         from: entry.from.clone(),
@@ -207,4 +211,65 @@ fn forecast(recorded: &RecordedForecast) -> Option<ForecastView> {
 fn seconds(text: &str) -> Option<i64> {
     let moment: Option<Timestamp> = text.parse().ok();
     moment.map(Timestamp::as_second)
+}
+
+#[cfg(test)]
+mod tests {
+    use drydock_api::mcu::RecordedUpgrade;
+
+    use super::*;
+
+    fn page(
+        rollout: &str,
+        cluster: &str,
+        forecast: Option<RecordedForecast>,
+    ) -> ManagedClustersUpgradeRecord {
+        let mut record = ManagedClustersUpgradeRecord::default();
+        record.metadata.namespace = Some("default".to_owned());
+        record.spec.upgrade = RecordedUpgrade {
+            name: "spring".to_owned(),
+            rollout_since: rollout.to_owned(),
+            forecast,
+            ..RecordedUpgrade::default()
+        };
+        record.spec.entries = vec![RecordEntry {
+            cluster: cluster.to_owned(),
+            completed: "2026-03-01T12:00:00Z".to_owned(),
+            ..RecordEntry::default()
+        }];
+        record
+    }
+
+    /// One page of a rollout has the forecast, for all of its attempts and for no other rollout's.
+    #[test]
+    fn an_attempt_says_of_which_rollout_it_is_and_how_good_its_forecast_was() {
+        let moment = || "2026-03-01T11:00:00Z".to_owned();
+        let forecast = RecordedForecast {
+            p10: moment(),
+            p50: moment(),
+            p90: moment(),
+            ended: "2026-03-01T12:00:00Z".to_owned(),
+            error_seconds: 3600,
+            within_band: false,
+        };
+        let (first, second) = ("2026-03-01T10:00:00Z", "2026-03-01T10:30:00Z");
+        let records = [
+            page(first, "dev1", Some(forecast)),
+            page(first, "dev2", None),
+            page(second, "dev3", None),
+        ];
+        let rows = rows(&records, |_| true);
+        let said = rows.iter().map(|row| {
+            let error = row.forecast.as_ref().map(|forecast| forecast.error_seconds);
+            (row.cluster.as_str(), row.rollout_since, error)
+        });
+        assert_eq!(
+            said.collect::<Vec<_>>(),
+            [
+                ("dev1", seconds(first), Some(3600)),
+                ("dev2", seconds(first), Some(3600)),
+                ("dev3", seconds(second), None)
+            ]
+        );
+    }
 }

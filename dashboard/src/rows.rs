@@ -11,6 +11,7 @@ use drydock_rollout::{
 use jiff::Timestamp;
 
 use crate::access::Scope;
+use crate::hidden::hide_in;
 use crate::upgrade::UpgradeSummary;
 
 /// The longest message of a cluster, in bytes: clusters say what they want.
@@ -78,9 +79,10 @@ impl View {
         let mut begun: BTreeMap<ClusterName, (u8, Option<Timestamp>)> = BTreeMap::new();
         for key in keys(fleet, scope) {
             let looked = fleet.object(&key).zip(fleet.look(&key, now));
-            let Some((object, (report, clusters))) = looked else {
+            let Some((object, (report, mut clusters))) = looked else {
                 continue;
             };
+            hide_in(&mut clusters, scope);
             let seen = Seen {
                 object: &object,
                 report: &report,
@@ -97,7 +99,7 @@ impl View {
                 view.rows.insert(name, row);
             }
             view.upgrades
-                .insert(key.to_string(), UpgradeSummary::of(&key, &seen));
+                .insert(key.to_string(), UpgradeSummary::of(&key, &seen, scope));
         }
         view.add_facts(fleet, scope, words);
         view

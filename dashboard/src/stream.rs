@@ -1,28 +1,47 @@
 //! Changes as server-sent events.
 
 use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Query, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, Request, State};
 use axum::response::Response;
+use axum::{Extension, Router, middleware};
 use bytes::{Bytes, BytesMut};
 use drydock_runtime::Clock;
 use futures::Stream;
 use futures::stream::unfold;
-use http::{HeaderValue, StatusCode, header};
+use http::{Extensions, HeaderValue, StatusCode, header};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
-use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::access::Viewer;
 use crate::error::ApiError;
 use crate::feed::{Feed, Follower, Since, event};
 use crate::server::Dashboard;
 
-/// How many may view at a time.
-const MOST_VIEWERS: usize = 1000;
+/// How often it is asked again who a viewer is and what may be shown. With how old the answer may be, and how long it is waited for,
+/// this is a minute: within that time a right is gone that was taken away.
+const REVIEW_EVERY: Duration = Duration::from_secs(25);
+/// How old an answer may be that counts then: the streams of one user share one.
+const REVIEWED_WITHIN: SignedDuration = SignedDuration::from_secs(20);
+/// How long an answer is waited for then.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(15);
+/// How long a viewer may take to read what was sent before the end.
+const LAST_READ: Duration = Duration::from_secs(10);
+
+/// Ends a connection, whatever happens on it.
+pub type End = Arc<dyn Fn() + Send + Sync>;
+
+/// The connection of a request.
+#[derive(Clone)]
+pub(crate) struct Connection(End);
 
 #[derive(Deserialize)]
 pub(crate) struct From {
@@ -45,39 +64,57 @@ struct Viewing {
     seen: u64,
     revisions: watch::Receiver<u64>,
     alive: Interval,
-    shutdown: CancellationToken,
+    /// Nothing more is shown.
+    ended: CancellationToken,
+    _place: Arc<Place>,
+    _review: AbortOnDropHandle<()>,
+}
+
+/// The place that a viewer takes, until it is given up.
+type Place = Mutex<Option<Follower>>;
+
+/// Asks again and again who a viewer is. It does so beside what is sent, which stands still while the viewer does not read.
+struct Review {
     dashboard: Dashboard,
     viewer: Viewer,
-    /// When it is asked again who it is, and what may be shown.
-    reviewing: Interval,
-    _follower: Follower,
+    ended: CancellationToken,
+    place: Weak<Place>,
+    connection: Option<Connection>,
 }
 
 /// `GET /api/changes`
 pub(crate) async fn changes(
     State(dashboard): State<Dashboard>,
     viewer: Viewer,
-    Query(from): Query<From>,
+    connection: Option<Extension<Connection>>,
+    from: Result<Query<From>, QueryRejection>,
 ) -> Result<Response, ApiError> {
+    let Query(from) = from.map_err(|rejection| ApiError::new(rejection.status(), rejection.body_text()))?;
     let feed = dashboard.open(&viewer.scope)?;
-    if dashboard.viewers() >= MOST_VIEWERS {
-        return Err(ApiError::unavailable(format!(
-            "{MOST_VIEWERS} pages are open already: close one"
-        )));
-    }
+    let follower = dashboard
+        .feeds()
+        .enter(&viewer.scope, feed, &viewer.user, viewer.most_pages())?;
+    let feed = follower.feed().clone();
     let revisions = feed.revisions();
     let newest = *revisions.borrow();
+    let ended = dashboard.shutdown().child_token();
+    let place = Arc::new(Mutex::new(Some(follower)));
+    let review = Review {
+        viewer,
+        ended: ended.clone(),
+        place: Arc::downgrade(&place),
+        connection: connection.map(|Extension(connection)| connection),
+        dashboard: dashboard.clone(),
+    };
     let viewing = Viewing {
         seen: from.since.unwrap_or(newest),
         revisions,
-        alive: alive(dashboard.settings().keep_alive),
+        alive: ticks(dashboard.settings().keep_alive),
         clock: dashboard.live().clock().clone(),
-        shutdown: dashboard.shutdown().clone(),
-        _follower: feed.enter(),
         feed,
-        reviewing: alive(Duration::from_mins(1)),
-        viewer,
-        dashboard,
+        ended,
+        _place: place,
+        _review: AbortOnDropHandle::new(tokio::spawn(review.run())),
     };
     let mut response = Response::new(Body::from_stream(viewing.events()));
     *response.status_mut() = StatusCode::OK;
@@ -91,10 +128,64 @@ pub(crate) async fn changes(
     Ok(response)
 }
 
-fn alive(every: Duration) -> Interval {
-    let mut alive = interval(every);
-    alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    alive
+fn ticks(every: Duration) -> Interval {
+    let mut ticks = interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+impl Dashboard {
+    /// The page and what it asks for, for a server that knows by the extensions of a request how its connection is ended. So ends that
+    /// of a viewer who may see no more and does not read that either.
+    pub fn router_that_ends(&self, end_of: fn(&Extensions) -> Option<End>) -> Router {
+        let note = move |mut request: Request| async move {
+            if let Some(end) = end_of(request.extensions()) {
+                request.extensions_mut().insert(Connection(end));
+            }
+            request
+        };
+        self.router().layer(middleware::map_request(note))
+    }
+}
+
+impl Review {
+    /// Says when the viewer may not be shown the same any more, and gives its place to others.
+    async fn run(self) {
+        // Also if this ends by a panic.
+        let end = self.ended.clone().drop_guard();
+        self.ended.run_until_cancelled(self.until_unknown()).await;
+        drop(end);
+        if let Some(place) = self.place.upgrade() {
+            place.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
+        // This is aborted once the viewer has read the end.
+        sleep(LAST_READ * self.speed()).await;
+        if let Some(Connection(end)) = &self.connection {
+            end();
+        }
+    }
+
+    async fn until_unknown(&self) {
+        let mut every = ticks(REVIEW_EVERY * self.speed());
+        loop {
+            every.tick().await;
+            if !self.is_still_known().await {
+                return;
+            }
+        }
+    }
+
+    /// Whether the same may be shown as before. Who may see something else, or is not known any more, asks anew, and hears why.
+    async fn is_still_known(&self) -> bool {
+        let credentials = self.viewer.credentials.clone();
+        let now = self.dashboard.viewer(credentials, REVIEWED_WITHIN);
+        let now = timeout(ANSWERED_WITHIN * self.speed(), now).await;
+        now.is_ok_and(|now| now.is_ok_and(|now| now.scope == self.viewer.scope))
+    }
+
+    fn speed(&self) -> u32 {
+        self.dashboard.settings().speed
+    }
 }
 
 impl Viewing {
@@ -105,9 +196,9 @@ impl Viewing {
         })
     }
 
-    /// What is sent next; nothing after the server's end.
+    /// What is sent next; nothing after the end.
     async fn next(&mut self) -> Option<Bytes> {
-        loop {
+        while !self.ended.is_cancelled() {
             match self.feed.since(self.seen) {
                 Since::Reset => {
                     self.seen = *self.revisions.borrow_and_update();
@@ -121,18 +212,12 @@ impl Viewing {
             }
             tokio::select! {
                 biased;
-                () = self.shutdown.cancelled() => return None,
+                () = self.ended.cancelled() => return None,
                 changed = self.revisions.changed() => changed.ok()?,
                 _ = self.alive.tick() => return self.sign_of_life(),
-                _ = self.reviewing.tick() => self.is_still_known().await.then_some(())?,
             }
         }
-    }
-
-    /// Whether the same may be shown as before. Who may see something else, or is not known any more, asks anew, and hears why.
-    async fn is_still_known(&self) -> bool {
-        let now = self.dashboard.viewer(self.viewer.credentials.clone()).await;
-        now.is_ok_and(|now| now.scope == self.viewer.scope)
+        None
     }
 
     /// Says that the server is there, and what time it is.

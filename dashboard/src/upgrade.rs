@@ -10,6 +10,8 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
 
+use crate::access::Scope;
+use crate::hidden::hide;
 use crate::rows::Seen;
 
 /// How many clusters of an upgrade are where.
@@ -88,14 +90,14 @@ pub(crate) struct UpgradeSummary {
 
 impl UpgradeSummary {
     /// The upgrade as it is seen now.
-    pub fn of(key: &UpgradeKey, seen: &Seen<'_>) -> Self {
+    pub fn of(key: &UpgradeKey, seen: &Seen<'_>, scope: &Scope) -> Self {
         let Seen { object, report } = seen;
         let status = object.status.as_ref();
         let conditions = upgrade_conditions(report);
         let states = report.states.iter();
         let halt = report.halt.as_ref().map(|halt| HaltView {
             reason: halt.as_str(),
-            message: said_of(&conditions, ConditionType::InProgress),
+            message: hide(&said_of(&conditions, ConditionType::InProgress), scope).into_owned(),
         });
         Self {
             key: key.to_string(),
@@ -104,7 +106,7 @@ impl UpgradeSummary {
             paused: object.spec.paused.unwrap_or(false),
             counts: CountsView::of(&report.counts),
             states: states.map(|(state, count)| (state.as_str(), *count)).collect(),
-            message: newest_words(&conditions),
+            message: hide(&newest_words(&conditions), scope).into_owned(),
             halt,
             started_at: report.rollout_since.map(Timestamp::as_second),
             forecast: status

@@ -6,14 +6,18 @@ use std::sync::Arc;
 
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::insights::hooks::{Hook, InsightsRequestSpec};
-use drydock_api::insights::{FailurePolicy, UpdateInformer, UpdatePlan, UpdatePlanInsight};
+use drydock_api::insights::{
+    FailurePolicy, UpdateInformer, UpdatePlan, UpdatePlanInsight, UpdatePlanInsightStatus,
+};
 use drydock_insights::InformerName;
 use drydock_insights::built_in::{BuiltIn, Question};
 use drydock_insights::cluster;
 use drydock_insights::merge::Attempt;
 use drydock_insights::plan::acceptance::accepted;
 use drydock_insights::plan::prune::{PlanToKeep, PruneReason, prune};
-use drydock_insights::plan::{Asked, Observed, Plan, PlanEvent, PlanInformerFacts, ReleaseFacts, decide};
+use drydock_insights::plan::{
+    Asked, Observed, Plan, PlanEvent, PlanInformerFacts, ReleaseFacts, answered, decide,
+};
 use drydock_insights::update_status::MAX_INFORMERS;
 use drydock_runtime::events::{NewEvent, Severity};
 use futures::{StreamExt, stream};
@@ -91,18 +95,23 @@ impl Reconcile for UpdatePlans {
             return Ok(None);
         }
         let informers = by_name(&self.seen.informers.objects());
-        let decision = self.decided(&plan, &informers, &cluster, &BTreeMap::new(), now);
-        let decision = if decision.ask.is_empty() {
-            decision
-        } else {
-            // Whoever waits for the plan sees that it is being worked on.
-            let plan = self.write(&plan, &decision).await?;
-            let asked = self.ask(&plan, &informers, &cluster, &decision.ask).await;
-            let now = self.context.clock.now();
-            let decision = self.decided(&plan, &informers, &cluster, &asked, now);
-            self.write(&plan, &decision).await?;
+        let decision = decide(
+            &self.observed(&plan, &informers, &cluster, &self.parts(&plan)),
+            &BTreeMap::new(),
+            now,
+        );
+        // Whoever waits for the plan sees that it is being worked on.
+        let plan = self.write(&plan, &decision).await?;
+        if decision.ask.is_empty() {
             return Ok(decision.wake);
-        };
+        }
+        self.ask(&plan, &informers, &cluster, &decision.ask).await?;
+        let now = self.context.clock.now();
+        let decision = decide(
+            &self.observed(&plan, &informers, &cluster, &self.parts(&plan)),
+            &BTreeMap::new(),
+            now,
+        );
         self.write(&plan, &decision).await?;
         Ok(decision.wake)
     }
@@ -129,20 +138,18 @@ impl UpdatePlans {
             .collect()
     }
 
-    fn decided(
+    fn observed<'a>(
         &self,
-        plan: &UpdatePlan,
+        plan: &'a UpdatePlan,
         informers: &BTreeMap<InformerName, Arc<UpdateInformer>>,
         cluster: &Fact<ReleaseFacts>,
-        asked: &BTreeMap<InformerName, Asked>,
-        now: Timestamp,
-    ) -> Plan {
-        let parts = self.parts(plan);
+        parts: &'a BTreeMap<String, Arc<UpdatePlanInsight>>,
+    ) -> Observed<'a> {
         let own = self.own().iter().map(|informer| informer.name());
         let named = parts
             .iter()
             .map(|(name, part)| (InformerName::recorded(name), part.as_ref()));
-        let observed = Observed {
+        Observed {
             plan,
             parts: named.collect(),
             informers: informers
@@ -160,24 +167,21 @@ impl UpdatePlans {
                 }))
                 .collect(),
             cluster: cluster.clone(),
-        };
-        decide(&observed, asked, now)
+        }
     }
 
+    /// Asks informers, and writes the part of each as soon as it has answered: so no more than a few answers are in memory at once.
     async fn ask(
         &self,
-        plan: &UpdatePlan,
+        plan: &Arc<UpdatePlan>,
         informers: &BTreeMap<InformerName, Arc<UpdateInformer>>,
         cluster: &Fact<ReleaseFacts>,
         names: &[InformerName],
-    ) -> BTreeMap<InformerName, Asked> {
-        let cluster = cluster.as_ref().ok();
-        let question = InsightsRequestSpec {
-            cluster_id: cluster.map(|cluster| cluster.id.clone()).unwrap_or_default(),
-            control_plane_version: cluster.map(|cluster| cluster.version.clone()).unwrap_or_default(),
-            target_control_plane_version: plan.spec.target_release.clone(),
-            informer_update: false,
-        };
+    ) -> Result<(), ReconcileError> {
+        let question = question(plan, cluster);
+        for (name, asked) in self.ask_own(plan, informers, names).await {
+            self.note(plan, informers, cluster, &name, &asked).await?;
+        }
         let named: Vec<_> = names
             .iter()
             .filter_map(|name| Some((name.clone(), Arc::clone(informers.get(name)?))))
@@ -193,7 +197,41 @@ impl UpdatePlans {
                 (name, Asked { at, attempt })
             }
         });
-        let mut asked: BTreeMap<_, _> = asked.buffer_unordered(AT_ONCE).collect().await;
+        let mut asked = asked.buffer_unordered(AT_ONCE);
+        while let Some((name, asked)) = asked.next().await {
+            self.note(plan, informers, cluster, &name, &asked).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes what an informer has answered.
+    async fn note(
+        &self,
+        plan: &Arc<UpdatePlan>,
+        informers: &BTreeMap<InformerName, Arc<UpdateInformer>>,
+        cluster: &Fact<ReleaseFacts>,
+        name: &InformerName,
+        asked: &Asked,
+    ) -> Result<(), ReconcileError> {
+        let parts = self.parts(plan);
+        let observed = self.observed(plan, informers, cluster, &parts);
+        if let Some((status, events)) = answered(&observed, name, asked, self.context.clock.now()) {
+            self.write_part(plan, &parts, name, &status).await?;
+            for event in &events {
+                self.say(plan, event);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks those of the agent's own informers that are named, and says what is with the informers that are too many.
+    async fn ask_own(
+        &self,
+        plan: &UpdatePlan,
+        informers: &BTreeMap<InformerName, Arc<UpdateInformer>>,
+        names: &[InformerName],
+    ) -> BTreeMap<InformerName, Asked> {
+        let mut asked = BTreeMap::new();
         if let Some(name) = left_out(informers).filter(|name| names.contains(name)) {
             let why = format!(
                 "there are {} UpdateInformers, of which {MAX_INFORMERS} are asked: the others could say anything",
@@ -236,31 +274,44 @@ impl UpdatePlans {
         plan: &Arc<UpdatePlan>,
         decision: &Plan,
     ) -> Result<Arc<UpdatePlan>, ReconcileError> {
-        let client = &self.context.client;
         let known = self.parts(plan);
         for (name, status) in &decision.parts {
-            let is_owned = |part: &&Arc<UpdatePlanInsight>| {
-                let owners = part.owner_references();
-                owners.iter().any(|owner| Some(&owner.uid) == plan.uid().as_ref())
-            };
-            let part = if let Some(part) = known.get(name.as_str()).filter(is_owned) {
-                (**part).clone()
-            } else {
-                let part = write::own_part(client, plan, name).await?;
-                self.created.note(part.clone(), self.context.clock.now());
-                part
-            };
-            self.parts.note(write::status(client, &part, status).await?);
+            self.write_part(plan, &known, name, status).await?;
         }
         if plan.status.as_ref() == Some(&decision.status) {
             return Ok(Arc::clone(plan));
         }
-        let written = write::status(client, plan.as_ref(), &decision.status).await?;
+        let written = write::status(&self.context.client, plan.as_ref(), &decision.status).await?;
         for event in &decision.events {
             self.say(plan, event);
         }
         self.changed.note(written.clone());
         Ok(Arc::new(written))
+    }
+
+    async fn write_part(
+        &self,
+        plan: &UpdatePlan,
+        known: &BTreeMap<String, Arc<UpdatePlanInsight>>,
+        name: &InformerName,
+        status: &UpdatePlanInsightStatus,
+    ) -> Result<(), ReconcileError> {
+        let client = &self.context.client;
+        let is_owned = |part: &&Arc<UpdatePlanInsight>| {
+            let owners = part.owner_references();
+            owners.iter().any(|owner| Some(&owner.uid) == plan.uid().as_ref())
+        };
+        let part = if let Some(part) = known.get(name.as_str()).filter(is_owned) {
+            (**part).clone()
+        } else {
+            let part = write::own_part(client, plan, name).await?;
+            self.created.note(part.clone(), self.context.clock.now());
+            part
+        };
+        if part.status.as_ref() != Some(status) {
+            self.parts.note(write::status(client, &part, status).await?);
+        }
+        Ok(())
     }
 
     fn prune(&self, plan: &UpdatePlan, cluster: &ReleaseFacts, now: Timestamp) -> Option<PruneReason> {
@@ -297,6 +348,17 @@ impl UpdatePlans {
             action: "PlanningUpdate",
             message,
         });
+    }
+}
+
+/// What informers are asked about a plan.
+fn question(plan: &UpdatePlan, cluster: &Fact<ReleaseFacts>) -> InsightsRequestSpec {
+    let cluster = cluster.as_ref().ok();
+    InsightsRequestSpec {
+        cluster_id: cluster.map(|cluster| cluster.id.clone()).unwrap_or_default(),
+        control_plane_version: cluster.map(|cluster| cluster.version.clone()).unwrap_or_default(),
+        target_control_plane_version: plan.spec.target_release.clone(),
+        informer_update: false,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::insights::hooks::{Hook, InsightsRequestSpec};
-use drydock_api::insights::{FailurePolicy, UpdateInformer, UpdateStatus, UpdateStatusStatus};
+use drydock_api::insights::{FailurePolicy, InformerState, UpdateInformer, UpdateStatus, UpdateStatusStatus};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use drydock_insights::InformerName;
 use drydock_insights::built_in::{BuiltIn, Question};
@@ -39,6 +39,8 @@ const BUSY: SignedDuration = SignedDuration::from_secs(30);
 const OWN: SignedDuration = SignedDuration::from_secs(60);
 /// After how long an informer is asked again that says Wait.
 const WAIT: SignedDuration = SignedDuration::from_secs(5);
+/// How many of those who did not answer the last time are asked in one pass: each may take half a minute.
+const MOST_SLOW: usize = 2 * AT_ONCE;
 /// The operator that renders the configurations of nodes.
 const MACHINE_CONFIG: &str = "machine-config";
 
@@ -123,10 +125,20 @@ impl Reconcile for UpdateStatuses {
             observed.update = status.status.as_ref().and_then(|status| status.update.clone());
         }
         let stage = if is_open { Stage::Open } else { Stage::Complete };
-        let known = self.ask_all(cluster, &status, &observed, stage, now).await;
-        self.write(&status, &known).await?;
+        self.ask_all(cluster, &status, &observed, stage, now).await?;
         Ok(self.wake(stage, now))
     }
+}
+
+/// An informer.
+type Named = (InformerName, Arc<UpdateInformer>);
+
+/// What is asked in one pass, and what the answers are put together with.
+struct Round<'a> {
+    question: InsightsRequestSpec,
+    frame: &'a Frame,
+    previous: Option<&'a UpdateStatusStatus>,
+    stage: Stage,
 }
 
 /// What the status says besides the findings.
@@ -170,24 +182,51 @@ impl UpdateStatuses {
         Ok(created.map(Arc::new))
     }
 
-    /// Asks who is due. Findings are put together after each answer, so that no more than a few answers are in memory at once.
+    /// Asks who is due, and writes what comes of it. Those who did not answer the last time keep nobody else waiting: what the others say is
+    /// written before they are asked, and only some of them are asked at a time.
     async fn ask_all(
         &self,
         cluster: &ClusterVersion,
-        status: &UpdateStatus,
+        status: &Arc<UpdateStatus>,
         frame: &Frame,
         stage: Stage,
         now: Timestamp,
-    ) -> UpdateStatusStatus {
+    ) -> Result<(), ReconcileError> {
         let previous = status.status.as_ref();
         let mut known = previous.map(records).unwrap_or_default();
         let informers = by_name(&self.seen.informers.objects());
         let is_own = |name: &InformerName| self.has_built_in && BuiltIn::of(name).is_some();
         known.retain(|name, _| informers.contains_key(name) || is_own(name));
-        let due = self.due(&informers, &known, stage, now);
-        let question = question(cluster, frame);
+        let (prompt, slow) = self.due(&informers, &known, stage, now);
+        let round = Round {
+            question: question(cluster, frame),
+            frame,
+            previous,
+            stage,
+        };
+        let mut next = frame.assemble(previous, &known, now);
+        let mut known = records(&next);
+        if self.ask_own(&mut known, stage, now).await {
+            next = frame.assemble(previous, &known, now);
+        }
+        next = self.ask(prompt, &round, next).await;
+        let status = self.write(status, &next).await?;
+        if !slow.is_empty() {
+            next = self.ask(slow, &round, next).await;
+            self.write(&status, &next).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks these informers. Findings are put together after each answer, so that no more than a few answers are in memory at once.
+    async fn ask(
+        &self,
+        due: Vec<Named>,
+        round: &Round<'_>,
+        mut next: UpdateStatusStatus,
+    ) -> UpdateStatusStatus {
         let asked = stream::iter(due).map(|(name, informer)| {
-            let question = question.clone();
+            let question = round.question.clone();
             async move {
                 let attempt = self
                     .questioner
@@ -197,15 +236,11 @@ impl UpdateStatuses {
             }
         });
         let mut asked = asked.buffer_unordered(AT_ONCE);
-        let mut next = frame.assemble(previous, &known, now);
         while let Some((name, policy, attempt)) = asked.next().await {
+            let now = self.context.clock.now();
             let mut known = records(&next);
-            self.merge(&mut known, &name, policy, &attempt, stage, now);
-            next = frame.assemble(previous, &known, now);
-        }
-        let mut known = records(&next);
-        if self.ask_own(&mut known, stage, now).await {
-            next = frame.assemble(previous, &known, now);
+            self.merge(&mut known, &name, policy, &attempt, round.stage, now);
+            next = round.frame.assemble(round.previous, &known, now);
         }
         next
     }
@@ -270,14 +305,15 @@ impl UpdateStatuses {
         known.insert(name.clone(), record);
     }
 
-    /// Who is to be asked now: all of them during an update, after it those who have left something unresolved.
+    /// Who is to be asked now, those apart who did not answer the last time: all of them during an update, after it those who have left
+    /// something unresolved.
     fn due(
         &self,
         informers: &BTreeMap<InformerName, Arc<UpdateInformer>>,
         known: &Records,
         stage: Stage,
         now: Timestamp,
-    ) -> Vec<(InformerName, Arc<UpdateInformer>)> {
+    ) -> (Vec<Named>, Vec<Named>) {
         let mut due = self.lock_due();
         due.retain(|name, _| informers.contains_key(name) || BuiltIn::of(name).is_some());
         let has_findings =
@@ -288,9 +324,17 @@ impl UpdateStatuses {
             let is_due = due.get(*name).is_none_or(|due| *due <= now);
             is_off || (is_due && (stage == Stage::Open || has_findings(name)))
         });
-        asked
-            .map(|(name, informer)| (name.clone(), Arc::clone(informer)))
-            .collect()
+        let asked = asked.map(|(name, informer)| (name.clone(), Arc::clone(informer)));
+        let (prompt, mut slow): (Vec<_>, Vec<_>) = asked.partition(|(name, informer)| {
+            let is_unavailable = known
+                .get(name)
+                .is_none_or(|record| record.state == InformerState::Unavailable);
+            !informer.spec.enabled || !is_unavailable
+        });
+        // Who has waited longest comes first.
+        slow.sort_by_key(|(name, _)| due.get(name).copied());
+        slow.truncate(MOST_SLOW);
+        (prompt, slow)
     }
 
     fn wake(&self, stage: Stage, now: Timestamp) -> Option<Timestamp> {
@@ -303,13 +347,17 @@ impl UpdateStatuses {
         self.due.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn write(&self, object: &UpdateStatus, next: &UpdateStatusStatus) -> Result<(), ReconcileError> {
+    async fn write(
+        &self,
+        object: &Arc<UpdateStatus>,
+        next: &UpdateStatusStatus,
+    ) -> Result<Arc<UpdateStatus>, ReconcileError> {
         if object.status.as_ref() == Some(next) {
-            return Ok(());
+            return Ok(Arc::clone(object));
         }
-        let written = write::status(&self.context.client, object, next).await?;
-        self.changed.note(written);
-        Ok(())
+        let written = write::status(&self.context.client, object.as_ref(), next).await?;
+        self.changed.note(written.clone());
+        Ok(Arc::new(written))
     }
 
     /// Nodes and the operator that configures them, read only while some node is not what it should be.

@@ -148,9 +148,15 @@ pub struct InsightsResponse {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct InsightsResponseSpec {
-    /// The findings.
-    #[serde(deserialize_with = "at_most::<_, _, MAX_INSIGHTS>")]
-    pub insights: Vec<ResponseInsight>,
+    /// The findings; absent if the informer has not said what it has found, which is not nothing.
+    #[serde(deserialize_with = "insights")]
+    pub insights: Option<Vec<ResponseInsight>>,
+}
+
+fn insights<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<ResponseInsight>>, D::Error> {
+    at_most::<_, _, MAX_INSIGHTS>(deserializer).map(Some)
 }
 
 /// How a call went.

@@ -48,7 +48,7 @@ pub struct PreChecksArguments {
     #[command(flatten)]
     pub acceptance: AcceptanceArguments,
     /// How long informers are waited for
-    #[arg(long, default_value = "2m", value_parser = wait, value_name = "DURATION")]
+    #[arg(long, default_value = "3m", value_parser = wait, value_name = "DURATION")]
     pub timeout: Duration,
     /// Where the cluster is.
     #[command(flatten)]
@@ -74,7 +74,7 @@ pub struct StartArguments {
     #[command(flatten)]
     pub acceptance: AcceptanceArguments,
     /// How long informers are waited for
-    #[arg(long, default_value = "2m", value_parser = wait, value_name = "DURATION")]
+    #[arg(long, default_value = "3m", value_parser = wait, value_name = "DURATION")]
     pub timeout: Duration,
     /// Only ask the API server whether the update could be requested
     #[arg(long, conflicts_with = "accept")]

@@ -1,5 +1,7 @@
 //! `kubectl drydock dashboard`: the fleet page, served on loopback by this process.
 
+mod connection;
+mod serve;
 pub mod server;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -89,8 +91,8 @@ pub async fn run(arguments: &DashboardArguments) -> anyhow::Result<()> {
         planner: Some(Arc::new(PagePlanner::new(clock))),
         ..Settings::new(Access::Own(own), server.url())
     };
-    let page = Dashboard::start(live, server.client, settings, &mut tasks, shutdown);
-    tasks.spawn("http", page.serve(listener));
+    let page = Dashboard::start(live, server.client, settings, &mut tasks, shutdown.clone());
+    tasks.spawn("http", serve::plain(listener, page, shutdown));
     table::print(&link)?;
     if !arguments.no_browser {
         open_browser(&link);

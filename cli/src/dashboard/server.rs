@@ -1,7 +1,6 @@
 //! `kubectl drydock dashboard-server`: the fleet page for all users of a hub, as a Deployment in its cluster.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,15 +20,13 @@ use drydock_runtime::{Clock, shutdown};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::PACE;
+use super::{PACE, serve};
 use crate::plan::page::PagePlanner;
 
 /// How often the certificate is read again: it is renewed while the server runs.
 const READ_CERTIFICATE: Duration = Duration::from_mins(1);
 /// How often it is looked whether everything has been seen.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a connection may last when the server ends: browsers come back, to another replica.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// How it is called.
 pub const EXAMPLES: &str = "\
@@ -102,29 +99,45 @@ pub struct DashboardServerArguments {
 /// # Errors
 /// If the API server cannot be reached, an address is taken, or the certificate cannot be used.
 pub async fn run(arguments: &DashboardServerArguments) -> anyhow::Result<()> {
+    let shutdown = shutdown::on_signals().context("listening for signals")?;
+    serve_until(arguments, shutdown).await
+}
+
+/// Serves the page until `shutdown`.
+///
+/// # Errors
+/// Those of [`run`].
+async fn serve_until(
+    arguments: &DashboardServerArguments,
+    shutdown: CancellationToken,
+) -> anyhow::Result<()> {
     let certificate = arguments.certificate().await?;
+    // Before anything runs: a server without its port does not begin.
+    let listener = serve::listen(arguments.listen)
+        .with_context(|| format!("listening on {}: choose another --listen", arguments.listen))?;
+    let admin_listener = TcpListener::bind(arguments.admin_address)
+        .await
+        .with_context(|| {
+            format!(
+                "listening on {}: choose another --admin-address",
+                arguments.admin_address
+            )
+        })?;
     let config =
         client::config_from_environment(arguments.kubeconfig.as_deref(), "drydock-dashboard").await?;
     let namespace = config.default_namespace.clone();
     let registry = prometheus::Registry::new();
     let metrics = RequestMetrics::register(&registry).context("registering request metrics")?;
-    let shutdown = shutdown::on_signals().context("listening for signals")?;
     let time = ServerTime::new(Clock::system());
     let client = client::from_config_with_server_time(config, &metrics, &time)?;
     let mut tasks = Tasks::new(shutdown.clone());
     let readiness = Readiness::default();
-    let listener = TcpListener::bind(arguments.admin_address).await;
-    let listener = listener.with_context(|| {
-        format!(
-            "listening on {}: choose another --admin-address",
-            arguments.admin_address
-        )
-    })?;
     let router = admin::router(registry, readiness.clone());
-    tasks.spawn("admin", admin::serve(listener, router, shutdown.clone()));
+    tasks.spawn("admin", admin::serve(admin_listener, router, shutdown.clone()));
     let live = LiveFleet::follow(&client, &time.clock(), Pace(PACE), &mut tasks, &shutdown);
     readiness.expect("the fleet");
-    tasks.spawn("readiness", wait_for(live.clone(), readiness));
+    let waiting = wait_for(live.clone(), readiness);
+    tasks.spawn("readiness", until(shutdown.clone(), waiting));
     let reviews = Reviews::new(client.clone(), time.clock(), arguments.actions);
     let settings = Settings {
         planner: Some(Arc::new(PagePlanner::new(time.clock()))),
@@ -133,14 +146,12 @@ pub async fn run(arguments: &DashboardServerArguments) -> anyhow::Result<()> {
     tracing::info!(namespace, actions = arguments.actions, address = %arguments.listen, "serves the fleet page");
     let page = Dashboard::start(live, client, settings, &mut tasks, shutdown.clone());
     if let Some(certificate) = certificate {
-        tasks.spawn("certificate", reload(arguments.files()?, certificate.clone()));
-        let serving = serve_encrypted(arguments.listen, certificate, page, shutdown);
+        let reloading = reload(arguments.files()?, certificate.clone());
+        tasks.spawn("certificate", until(shutdown.clone(), reloading));
+        let serving = serve::encrypted(listener, certificate, page, shutdown);
         tasks.spawn("https", serving);
     } else {
-        let listener = TcpListener::bind(arguments.listen).await;
-        let listener = listener
-            .with_context(|| format!("listening on {}: choose another --listen", arguments.listen))?;
-        tasks.spawn("http", page.serve(listener));
+        tasks.spawn("http", serve::plain(listener, page, shutdown));
     }
     Ok(tasks.finished().await?)
 }
@@ -173,8 +184,17 @@ impl DashboardServerArguments {
     }
 }
 
+/// What goes on for ever, until `shutdown`.
+async fn until(
+    shutdown: CancellationToken,
+    endless: impl Future<Output = Infallible>,
+) -> Result<(), Infallible> {
+    shutdown.run_until_cancelled(endless).await;
+    Ok(())
+}
+
 /// The server is ready once there is something to show.
-async fn wait_for(live: LiveFleet, readiness: Readiness) -> Result<(), Infallible> {
+async fn wait_for(live: LiveFleet, readiness: Readiness) -> Infallible {
     while !live.waiting_for().is_empty() {
         tokio::time::sleep(LOOK).await;
     }
@@ -183,7 +203,7 @@ async fn wait_for(live: LiveFleet, readiness: Readiness) -> Result<(), Infallibl
 }
 
 /// Takes over a certificate that has been renewed. One that cannot be read leaves the one before in force.
-async fn reload((certificate, key): (PathBuf, PathBuf), config: RustlsConfig) -> Result<(), Infallible> {
+async fn reload((certificate, key): (PathBuf, PathBuf), config: RustlsConfig) -> Infallible {
     loop {
         tokio::time::sleep(READ_CERTIFICATE).await;
         if let Err(error) = config.reload_from_pem_file(&certificate, &key).await {
@@ -192,19 +212,70 @@ async fn reload((certificate, key): (PathBuf, PathBuf), config: RustlsConfig) ->
     }
 }
 
-async fn serve_encrypted(
-    address: SocketAddr,
-    certificate: RustlsConfig,
-    page: Dashboard,
-    shutdown: CancellationToken,
-) -> io::Result<()> {
-    let handle = axum_server::Handle::new();
-    let server = axum_server::bind_rustls(address, certificate).handle(handle.clone());
-    let serving = server.serve(page.router().into_make_service());
-    let mut serving = std::pin::pin!(serving);
-    tokio::select! {
-        ended = &mut serving => return ended,
-        () = shutdown.cancelled() => handle.graceful_shutdown(Some(LAST_ANSWERS)),
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// By when everything has ended that ends at all, of virtual time.
+    const EVER: Duration = Duration::from_hours(1);
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        arguments: DashboardServerArguments,
     }
-    serving.await
+
+    /// A hub that does not answer: nobody waits for it at the end.
+    const KUBECONFIG: &str = r#"{
+        "apiVersion": "v1", "kind": "Config", "current-context": "hub",
+        "clusters": [{"name": "hub", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "hub"}}],
+        "users": [{"name": "hub", "user": {}}]
+    }"#;
+
+    /// What the server comes to that listens there.
+    async fn outcome(listen: &str, shutdown: CancellationToken) -> anyhow::Result<()> {
+        let folder = tempfile::tempdir().unwrap();
+        let kubeconfig = folder.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, KUBECONFIG).unwrap();
+        let kubeconfig = kubeconfig.to_str().unwrap();
+        let flags = ["x", "--kubeconfig", kubeconfig, "--listen", listen];
+        let flags = flags.into_iter().chain(["--admin-address", "127.0.0.1:0"]);
+        let Program { arguments } = Program::parse_from(flags);
+        let serving = timeout(EVER, serve_until(&arguments, shutdown));
+        serving.await.expect("it ends")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_server_ends_when_it_is_asked_to() {
+        let shutdown = CancellationToken::new();
+        let asked = shutdown.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(READ_CERTIFICATE).await;
+            asked.cancel();
+        });
+        outcome("127.0.0.1:0", shutdown).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_whose_port_is_taken_fails() {
+        let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = taken.local_addr().unwrap().to_string();
+        let error = outcome(&address, CancellationToken::new()).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("listening on {address}: choose another --listen")
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_goes_on_for_ever_ends_with_the_server() {
+        let shutdown = CancellationToken::new();
+        shutdown.cancel();
+        let ended = timeout(EVER, until(shutdown, std::future::pending())).await;
+        ended.expect("it ends").unwrap();
+    }
 }

@@ -72,6 +72,8 @@ pub struct FleetView {
     pub held: usize,
     /// What they have found, the worst first.
     pub findings: Vec<FleetFinding>,
+    /// How many findings that nobody has accepted are not among these: a cluster sends its worst alone.
+    pub not_listed: usize,
 }
 
 impl FleetView {
@@ -85,6 +87,7 @@ impl FleetView {
             answered: count(|one| one.answer.is_some()),
             held: count(ClusterPreChecks::holds),
             findings: grouped(found),
+            not_listed: found.values().map(ClusterPreChecks::unlisted).sum(),
         }
     }
 
@@ -135,6 +138,14 @@ impl FleetView {
             shown.add_row(cells);
         }
         let _ = write!(text, "\n{}", table::text(&shown));
+        if self.not_listed > 0 {
+            let _ = writeln!(
+                text,
+                "\nNot listed, for a cluster sends its worst findings alone: {} that nobody has accepted. Accept what is listed to see them, or \
+                 see kubectl drydock cluster pre-checks on the clusters.",
+                self.not_listed
+            );
+        }
         text
     }
 }

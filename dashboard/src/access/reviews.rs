@@ -1,4 +1,4 @@
-//! Users of the hub: who a token is of, and what that user may do, as the API server says it. An answer counts for a minute.
+//! Users of the hub: who a token is of, and what that user may do, as the API server says it. An answer counts for a minute at most.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,8 +18,8 @@ use super::right::Right;
 use super::scope::Scope;
 use crate::error::ApiError;
 
-/// How long an answer of the API server counts.
-const COUNTS_FOR: SignedDuration = SignedDuration::from_mins(1);
+/// How long an answer of the API server counts at most.
+pub(super) const COUNTS_FOR: SignedDuration = SignedDuration::from_mins(1);
 /// The longest token that is reviewed, in bytes.
 const LONGEST_TOKEN: usize = 16 << 10;
 /// How many tokens are reviewed at a time: anybody may ask, with any token.
@@ -79,30 +79,36 @@ impl Reviews {
         &self.0.client
     }
 
-    /// Whose a token is.
+    /// Whose a token is, by an answer that is younger than `within`. So are those about the rights of the user that is returned: they
+    /// are asked for later.
     ///
     /// # Errors
     /// If it is nobody's, or the API server does not say.
-    pub(super) async fn user(&self, token: &str) -> Result<Arc<Reviewed>, ApiError> {
+    pub(super) async fn user(&self, token: &str, within: SignedDuration) -> Result<Arc<Reviewed>, ApiError> {
         if token.is_empty() || token.len() > LONGEST_TOKEN {
             return Err(unknown());
         }
         let digest = digest(token);
         let now = self.0.clock.now();
         if let Some(known) = self.reviewed().get(&digest)
-            && counts(known, now)
+            && counts(known, within, now)
         {
             return Ok(Arc::clone(known));
         }
-        let user = self.review(token).await?;
+        let reviewed = self.review(token).await;
+        if reviewed.is_err() {
+            // Who is not known any more is not known to other requests either.
+            self.reviewed().remove(&digest);
+        }
+        let user = reviewed?;
         let reviewed = Arc::new(Reviewed {
             user,
             at: now,
             decisions: Mutex::default(),
         });
         let mut all = self.reviewed();
-        all.retain(|_, known| counts(known, now));
-        if all.len() < MOST_USERS {
+        all.retain(|_, known| counts(known, COUNTS_FOR, now));
+        if all.len() < MOST_USERS || all.contains_key(&digest) {
             all.insert(digest, Arc::clone(&reviewed));
         }
         Ok(reviewed)
@@ -238,8 +244,8 @@ impl Reviewed {
     }
 }
 
-fn counts(known: &Reviewed, now: Timestamp) -> bool {
-    now.duration_since(known.at) < COUNTS_FOR
+fn counts(known: &Reviewed, within: SignedDuration, now: Timestamp) -> bool {
+    now.duration_since(known.at) < within
 }
 
 fn digest(token: &str) -> Digest {

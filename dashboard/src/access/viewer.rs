@@ -1,17 +1,23 @@
 //! Who looks, with what they may see and do.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use drydock_rollout::UpgradeKey;
+use futures::{StreamExt, stream};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use jiff::SignedDuration;
 use kube::Client;
+use tokio::time::{Instant, timeout_at};
 
-use super::reviews::{Reviewed, Reviews};
+use super::reviews::{COUNTS_FOR, Reviewed, Reviews};
 use super::right::Right;
 use super::scope::Scope;
 use super::{Access, OwnAccess};
@@ -21,6 +27,10 @@ use crate::server::Dashboard;
 
 /// Where a proxy that signs users in puts their token (oauth-proxy, oauth2-proxy).
 const FORWARDED_TOKEN: &str = "x-forwarded-access-token";
+/// How many pages one user of a hub may have open at a time.
+const MOST_PAGES: usize = 16;
+/// By when the whole body of a request has come.
+const BODY_WITHIN: Duration = Duration::from_secs(30);
 
 /// What somebody is known by.
 #[derive(Clone)]
@@ -73,6 +83,14 @@ impl Viewer {
                 reviews.require(user, right, namespace).await?;
                 Ok(reviews.client().clone())
             }
+        }
+    }
+
+    /// How many pages the user may have open at a time, where others use the same server.
+    pub fn most_pages(&self) -> Option<usize> {
+        match &self.rights {
+            Rights::Own(_) => None,
+            Rights::Reviewed(..) => Some(MOST_PAGES),
         }
     }
 
@@ -156,15 +174,19 @@ impl<S: Sync> FromRequestParts<S> for Viewer {
 }
 
 impl Dashboard {
-    /// Who asks.
+    /// Who asks, by what the API server has said within such a time.
     ///
     /// # Errors
     /// If nobody knows them, or the API server does not say.
-    pub(crate) async fn viewer(&self, credentials: Credentials) -> Result<Viewer, ApiError> {
+    pub(crate) async fn viewer(
+        &self,
+        credentials: Credentials,
+        within: SignedDuration,
+    ) -> Result<Viewer, ApiError> {
         match &self.settings().access {
             Access::Own(own) => self.own_viewer(own, credentials),
             Access::Reviewed(reviews) => {
-                let user = reviews.user(&credentials.0).await?;
+                let user = reviews.user(&credentials.0, within).await?;
                 let scope = reviews.scope(&user, || self.namespaces()).await?;
                 Ok(Viewer {
                     user: user.user.username.clone().unwrap_or_default(),
@@ -192,27 +214,32 @@ impl Dashboard {
         })
     }
 
-    /// The namespaces that have upgrades.
+    /// The namespaces that have upgrades, or records of upgrades that are deleted.
     fn namespaces(&self) -> Result<BTreeSet<String>, ApiError> {
-        let seen = self.live().read(|fleet, _| {
+        let seen = self.live().read(|fleet, now| {
             let upgrades = fleet.upgrades().into_iter();
-            upgrades.map(|key| key.namespace.to_string()).collect()
+            let mut namespaces: BTreeSet<String> = upgrades.map(|key| key.namespace.to_string()).collect();
+            // All records have expired for who keeps none, not even those of tomorrow.
+            let records = fleet.expired_records(0, SignedDuration::from_hours(-24), now);
+            namespaces.extend(records.into_iter().map(|(namespace, _)| namespace));
+            namespaces
         });
         seen.ok_or_else(|| self.not_ready())
     }
 }
 
-/// Answers only who is known.
+/// Answers only who is known, and does not wait for ever for what they send.
 pub(crate) async fn authenticate(
     State(dashboard): State<Dashboard>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let credentials = Credentials::of(request.headers());
-    match dashboard.viewer(credentials).await {
+    match dashboard.viewer(credentials, COUNTS_FOR).await {
         Ok(viewer) => {
             request.extensions_mut().insert(viewer);
-            next.run(request).await
+            let deadline = Instant::now() + BODY_WITHIN * dashboard.settings().speed;
+            next.run(request.map(|body| until(deadline, body))).await
         }
         Err(error) => {
             let is_unknown = error.status() == StatusCode::UNAUTHORIZED;
@@ -229,4 +256,17 @@ pub(crate) async fn authenticate(
             response
         }
     }
+}
+
+/// What has come of a body until then; after that it ends with an error.
+fn until(deadline: Instant, body: Body) -> Body {
+    let parts = stream::unfold(Some(body.into_data_stream()), move |body| async move {
+        let mut body = body?;
+        let Ok(part) = timeout_at(deadline, body.next()).await else {
+            let late = io::Error::new(io::ErrorKind::TimedOut, "the request has not come in time");
+            return Some((Err(late), None));
+        };
+        Some((part?.map_err(io::Error::other), Some(body)))
+    });
+    Body::from_stream(parts)
 }

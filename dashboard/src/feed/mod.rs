@@ -17,10 +17,16 @@ use crate::access::TokenError;
 use crate::rows::View;
 use crate::snapshot::{Change, SnapshotBytes};
 
-pub(crate) use feeds::Feeds;
+pub(crate) use feeds::{Feeds, Follower};
 
-/// How many bytes of changes are kept for viewers that are behind or come back.
-const LOG_BYTES: usize = 4 << 20;
+/// How many bytes of changes a feed keeps for each row that it counts as, for viewers that are behind or come back.
+const LOG_BYTES_OF_A_ROW: usize = 1 << 10;
+/// As how many rows a feed counts at most, and one that has not been looked at.
+const LARGEST: usize = 4096;
+/// As how many rows a feed counts at least.
+const SMALLEST: usize = 512;
+/// How many bytes of changes are handed out at a time, where it is more than one change: they are copied for each viewer that is behind.
+const BYTES_AT_A_TIME: usize = 256 << 10;
 /// The most changes that are kept.
 const LOG_CHANGES: usize = 4096;
 
@@ -38,7 +44,7 @@ pub(crate) enum Since {
 pub(crate) struct Feed {
     state: Arc<Mutex<State>>,
     revision: watch::Sender<u64>,
-    viewers: Arc<AtomicUsize>,
+    followers: Arc<AtomicUsize>,
 }
 
 struct State {
@@ -69,7 +75,7 @@ impl Feed {
                 snapshot: None,
             })),
             revision: watch::Sender::new(revision),
-            viewers: Arc::default(),
+            followers: Arc::default(),
         })
     }
 
@@ -129,7 +135,7 @@ impl Feed {
         Ok(Some(bytes))
     }
 
-    /// What has changed since a revision.
+    /// What has changed since a revision, or the first part of it.
     pub fn since(&self, revision: u64) -> Since {
         let state = self.state();
         let oldest = state.log.front().map_or(state.revision, |(oldest, _)| oldest - 1);
@@ -137,8 +143,16 @@ impl Feed {
             return Since::Reset;
         }
         let first = state.log.partition_point(|(of, _)| *of <= revision);
-        let changes = state.log.range(first..).map(|(_, bytes)| bytes.clone());
-        Since::Changes(changes.collect(), state.revision)
+        let (mut changes, mut bytes, mut reached) = (Vec::new(), 0, revision);
+        for (of, change) in state.log.range(first..) {
+            bytes += change.len();
+            if bytes > BYTES_AT_A_TIME && !changes.is_empty() {
+                break;
+            }
+            changes.push(change.clone());
+            reached = *of;
+        }
+        Since::Changes(changes, reached)
     }
 
     /// The revision now, and each time that it has grown.
@@ -146,37 +160,47 @@ impl Feed {
         self.revision.subscribe()
     }
 
-    /// Somebody views, until what is returned is dropped.
-    pub fn enter(&self) -> Follower {
-        self.viewers.fetch_add(1, Ordering::Relaxed);
-        Follower(Arc::clone(&self.viewers))
+    /// As how many rows it counts, where what is kept has to be bounded.
+    pub fn weight(&self) -> usize {
+        self.state().weight()
     }
 
-    /// How many view.
-    pub fn viewers(&self) -> usize {
-        self.viewers.load(Ordering::Relaxed)
+    /// Somebody follows, until [`Feed::leave`].
+    fn enter(&self) {
+        self.followers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Somebody follows no more.
+    fn leave(&self) {
+        self.followers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether anybody follows.
+    fn is_followed(&self) -> bool {
+        self.followers.load(Ordering::Relaxed) > 0
     }
 }
 
 impl State {
+    fn weight(&self) -> usize {
+        let rows = self.view.as_ref().map(|view| view.rows.len());
+        rows.map_or(LARGEST, |rows| rows.clamp(SMALLEST, LARGEST))
+    }
+
+    /// How many bytes of changes are kept.
+    fn most_log_bytes(&self) -> usize {
+        self.weight() * LOG_BYTES_OF_A_ROW
+    }
+
     fn keep(&mut self, revision: u64, change: Bytes) {
         self.log_bytes += change.len();
         self.log.push_back((revision, change));
-        while self.log_bytes > LOG_BYTES || self.log.len() > LOG_CHANGES {
+        while self.log_bytes > self.most_log_bytes() || self.log.len() > LOG_CHANGES {
             let Some((_, oldest)) = self.log.pop_front() else {
                 return;
             };
             self.log_bytes -= oldest.len();
         }
-    }
-}
-
-/// Somebody who views.
-pub(crate) struct Follower(Arc<AtomicUsize>);
-
-impl Drop for Follower {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use crate::access::Scope;
 use crate::rows::{Words, blank};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -134,7 +135,8 @@ fn who_has_seen_what_is_not_kept_starts_over() {
     let feed = Feed::new().unwrap();
     feed.update(fleet(&[("dev1", "")]), NOW).unwrap();
     let first = *feed.revisions().borrow();
-    let long = |number: usize| "x".repeat(LOG_BYTES / 4) + &number.to_string();
+    let most = feed.state().most_log_bytes();
+    let long = |number: usize| "x".repeat(most / 4) + &number.to_string();
     for number in 0..6 {
         feed.update(fleet(&[("dev1", &long(number))]), NOW).unwrap();
     }
@@ -142,11 +144,29 @@ fn who_has_seen_what_is_not_kept_starts_over() {
     assert_eq!(feed.since(first + 7), Since::Reset, "of another server");
     assert!(follow(&mut Known::new(), &feed, first + 5));
     let state = feed.state();
-    assert!(state.log_bytes <= LOG_BYTES);
+    assert!(state.log_bytes <= most);
     assert_eq!(
         state.log_bytes,
         state.log.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
     );
+}
+
+#[test]
+fn who_is_far_behind_gets_a_part_at_a_time() {
+    let feed = Feed::new().unwrap();
+    feed.update(fleet(&[("dev1", "")]), NOW).unwrap();
+    let first = *feed.revisions().borrow();
+    for number in 0..3 {
+        let long = "x".repeat(BYTES_AT_A_TIME / 2) + &number.to_string();
+        feed.update(fleet(&[("dev1", &long)]), NOW).unwrap();
+    }
+    for seen in first..first + 3 {
+        let Since::Changes(changes, reached) = feed.since(seen) else {
+            panic!("it is kept");
+        };
+        assert_eq!((changes.len(), reached), (1, seen + 1));
+    }
+    assert_eq!(feed.since(first + 3), Since::Changes(Vec::new(), first + 3));
 }
 
 #[test]
@@ -240,4 +260,112 @@ fn a_large_fleet_is_small_on_the_wire() {
     );
     assert!(snapshot.gzip.len() < 100_000);
     assert!(changes[0].len() < 30_000);
+}
+
+/// The upgrades of one namespace, and their clusters.
+fn of_namespace(number: usize) -> Scope {
+    Scope {
+        all_clusters: false,
+        ..Scope::of(Some(&format!("team-{number}")))
+    }
+}
+
+/// So many clusters.
+fn of_size(clusters: usize) -> View {
+    view(
+        &(0..clusters)
+            .map(|number| (format!("c{number}"), String::new()))
+            .collect(),
+    )
+}
+
+/// As many scopes as there is room for, each followed by somebody else.
+fn full(feeds: &Feeds, clusters: usize) -> Vec<Follower> {
+    let followers = (0..).map_while(|number| {
+        let scope = of_namespace(number);
+        let feed = feeds.of(&scope).ok()?;
+        feed.update(of_size(clusters), NOW).unwrap();
+        feeds.enter(&scope, feed, &format!("user-{number}"), None).ok()
+    });
+    followers.collect()
+}
+
+#[test]
+fn who_may_see_all_upgrades_always_has_a_place_and_small_views_leave_room_for_more() {
+    for (clusters, most) in [(3, 249), (LARGEST + 1, 32)] {
+        let feeds = Feeds::default();
+        let mut followers = full(&feeds, clusters);
+        assert_eq!(followers.len(), most, "of {clusters} clusters");
+        let refused = feeds.of(&of_namespace(9999)).err().unwrap();
+        assert_eq!(refused.status(), http::StatusCode::SERVICE_UNAVAILABLE);
+        for all_clusters in [true, false] {
+            let all = Scope {
+                all_clusters,
+                ..Scope::of(None)
+            };
+            let feed = feeds.of(&all).unwrap();
+            followers.push(feeds.enter(&all, feed, "ann", None).unwrap());
+        }
+        followers.remove(0);
+        assert!(feeds.of(&of_namespace(9999)).is_ok(), "its place is free");
+    }
+}
+
+#[test]
+fn the_feed_that_nobody_has_asked_for_longest_goes_first() {
+    let feeds = Feeds::default();
+    let ask = |number: usize| {
+        let feed = feeds.of(&of_namespace(number)).unwrap();
+        feed.update(of_size(LARGEST), NOW).unwrap();
+    };
+    let is_kept = |number: usize| {
+        let kept = feeds.viewed();
+        kept.iter().any(|(scope, _)| *scope == of_namespace(number))
+    };
+    let _all = feeds.of(&Scope::of(None)).unwrap();
+    (0..32).for_each(ask);
+    ask(0);
+    ask(32);
+    assert_eq!((is_kept(0), is_kept(1), is_kept(2)), (true, false, true));
+    let feed = feeds.of(&of_namespace(2)).unwrap();
+    let follower = feeds.enter(&of_namespace(2), feed, "bob", None).unwrap();
+    (33..65).for_each(ask);
+    assert!(is_kept(2), "it is followed");
+    assert_eq!(feeds.viewers(), 1);
+    drop(follower);
+    assert_eq!(feeds.viewers(), 0);
+    (65..98).for_each(ask);
+    assert!(!is_kept(2));
+}
+
+#[test]
+fn a_feed_that_was_given_up_is_kept_again_once_it_is_followed() {
+    let feeds = Feeds::default();
+    let scope = of_namespace(0);
+    let early = feeds.of(&scope).unwrap();
+    early.update(of_size(1), NOW).unwrap();
+    for number in 1..34 {
+        let feed = feeds.of(&of_namespace(number)).unwrap();
+        feed.update(of_size(LARGEST), NOW).unwrap();
+    }
+    assert!(feeds.viewed().iter().all(|(kept, _)| *kept != scope));
+    let _follower = feeds.enter(&scope, early, "bob", None).unwrap();
+    assert!(feeds.viewed().iter().any(|(kept, _)| *kept == scope));
+}
+
+#[test]
+fn one_user_does_not_take_the_places_of_others() {
+    let feeds = Feeds::default();
+    let scope = Scope::of(None);
+    let enter = |user: &str, most| feeds.enter(&scope, feeds.of(&scope).unwrap(), user, most);
+    let mut own: Vec<Follower> = (0..16).map(|_| enter("bob", Some(16)).unwrap()).collect();
+    let refused = enter("bob", Some(16)).err().unwrap();
+    assert_eq!(refused.status(), http::StatusCode::TOO_MANY_REQUESTS);
+    let others: Vec<Follower> = (0..984).map(|_| enter("ann", None).unwrap()).collect();
+    let refused = enter("ann", None).err().unwrap();
+    assert_eq!(refused.status(), http::StatusCode::SERVICE_UNAVAILABLE);
+    own.pop();
+    assert!(enter("bob", Some(16)).is_ok());
+    drop((own, others));
+    assert_eq!(feeds.viewers(), 0);
 }

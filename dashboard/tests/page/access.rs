@@ -1,10 +1,15 @@
 //! Who is answered, and what each answer asks of the browser.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use axum::body::Body;
+use bytes::Bytes;
 use drydock_dashboard::Settings;
 use drydock_sandbox::test_env::TestEnvSettings;
+use futures::stream;
 use http::{Method, StatusCode, header};
 use http_body_util::BodyExt;
 use kube_sandbox::server::{FaultAction, RequestInfo};
@@ -154,12 +159,25 @@ async fn what_is_no_request_is_answered_in_words() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_that_does_not_come_is_not_waited_for() {
+    let page = Page::of(1).await;
+    let mut request = page.request(Method::POST, "/api/apply", "");
+    *request.body_mut() = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
+    let answer = tokio::time::timeout(Duration::from_mins(1), page.ask(request)).await;
+    let (status, answer) = json_of(answer.expect("it is answered")).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    let words = answer["error"].as_str().unwrap();
+    assert!(words.contains("has not come in time"), "{words}");
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_page_that_is_read_only_or_of_one_namespace_does_no_more() {
     let read_only = |settings: Settings| own(settings, |own| own.read_only = true);
     let page = Page::with(TestEnvSettings::demo(1, 7), read_only).await;
     page.upgrade(&["dev1"]).await;
     for action in ["/pause", "/resume", "/retry", "/accept"] {
-        let body = json!({"finding": "a/b", "reason": "c"});
+        let body = json!({"finding": "a/b", "level": "Warning", "reason": "c"});
         assert_eq!(page.post(&path(action), body).await.0, StatusCode::FORBIDDEN);
     }
     assert_eq!(

@@ -136,20 +136,27 @@ async fn findings_are_accepted_with_a_reason() {
     let soon = page.fleet.clock.now().as_second() + 3600;
     for (body, words) in [
         (
-            json!({"finding": unknown, "reason": "known"}),
+            json!({"finding": unknown, "level": "Warning", "reason": "known"}),
             "no cluster reports",
         ),
-        (json!({"finding": "mco/x", "reason": "  "}), "reason is empty"),
         (
-            json!({"finding": "mco/x", "reason": "known", "until": 5}),
+            json!({"finding": "mco/x", "level": "Warning", "reason": "  "}),
+            "reason is empty",
+        ),
+        (
+            json!({"finding": "mco/x", "level": "Warning", "reason": "known", "until": 5}),
             "over already",
+        ),
+        (
+            json!({"finding": "mco/x", "level": "Bad", "reason": "known"}),
+            "is no level",
         ),
     ] {
         let (status, answer) = page.post(&path("/accept"), body).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
         assert!(answer["error"].as_str().unwrap().contains(words), "{answer}");
     }
-    let body = json!({"finding": "mco/x", "reason": "known", "until": soon});
+    let body = json!({"finding": "mco/x", "level": "Warning", "reason": "known", "until": soon});
     let (status, answer) = page.post(&path("/accept"), body).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
     let api: Api<UpgradeRiskAcceptance> = Api::namespaced(page.fleet.user().unwrap(), "default");
@@ -183,10 +190,24 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
         events.until(|_| true).await;
     };
     let edited = detail["spec"].as_str().unwrap().replace("4.14.12", "4.14.13");
-    let (status, answer) = page.post("/api/apply", json!({"yaml": edited})).await;
+    let opened = &detail["generation"];
+    let body = json!({"yaml": edited, "generation": opened});
+    let (status, answer) = page.post("/api/apply", body).await;
     assert_eq!(
         (status, &answer["done"]),
         (StatusCode::OK, &json!("default/spring configured"))
+    );
+    // Somebody else has opened it before, and would take that back.
+    let late = detail["spec"]
+        .as_str()
+        .unwrap()
+        .replace("maxConcurrency: ", "maxConcurrency: 1");
+    let body = json!({"yaml": late, "generation": opened});
+    let (status, answer) = page.post("/api/apply", body).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    assert!(
+        answer["error"].as_str().unwrap().contains("since you opened it"),
+        "{answer}"
     );
     let upgrade = page.upgrades().get(UPGRADE).await.unwrap();
     assert_eq!(

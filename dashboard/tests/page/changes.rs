@@ -104,8 +104,14 @@ async fn who_comes_from_elsewhere_starts_over() {
         let (event, data) = events.next().await.unwrap();
         assert_eq!((event.as_str(), data), ("reset", json!({})), "{other}");
     }
-    let (status, _) = page.get("/api/changes?since=x").await;
+    let (status, answer) = page.get("/api/changes?since=x").await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(
+        answer["error"]
+            .as_str()
+            .is_some_and(|words| words.contains("since")),
+        "{answer}"
+    );
     page.end().await;
 }
 

@@ -7,13 +7,14 @@ use axum::body::{Body, BodyDataStream};
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_dashboard::{Access, Dashboard, OwnAccess, Settings, Token};
 use drydock_hub::Pace;
+use drydock_runtime::Clock;
 use drydock_sandbox::local_fleet::{LocalFleet, LocalFleetSettings};
 use drydock_sandbox::test_env::TestEnvSettings;
 use futures::StreamExt;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
-use kube::Api;
 use kube::api::PostParams;
+use kube::{Api, Client};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -35,15 +36,27 @@ impl Page {
     }
 
     pub async fn with(env: TestEnvSettings, change: impl FnOnce(Settings) -> Settings) -> Self {
-        let page = Self::before_it_is_ready(env, change).await;
+        Self::before_it_is_ready(env, change).await.ready().await
+    }
+
+    /// The page once there is something to show.
+    pub async fn ready(self) -> Self {
         // As long as the watches take, which is nothing but turns of the runtime.
-        while page.get("/api/snapshot").await.0 != StatusCode::OK {
+        while self.get("/api/snapshot").await.0 != StatusCode::OK {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        page
+        self
     }
 
     pub async fn before_it_is_ready(env: TestEnvSettings, change: impl FnOnce(Settings) -> Settings) -> Self {
+        Self::started(env, |settings, _, _| change(settings)).await
+    }
+
+    /// The page whose settings need the client of its server, and the clock.
+    pub async fn started(
+        env: TestEnvSettings,
+        change: impl FnOnce(Settings, &Client, &Clock) -> Settings,
+    ) -> Self {
         let mut fleet = LocalFleet::start(LocalFleetSettings::new(env)).await.unwrap();
         fleet
             .start_hub(drydock_hub::Settings {
@@ -55,7 +68,8 @@ impl Page {
         let client = fleet.client("page").unwrap();
         let token = Token::random().unwrap();
         let known = token.as_str().to_owned();
-        let settings = change(settings(OwnAccess::new(token, "ann".to_owned())));
+        let settings = settings(OwnAccess::new(token, "ann".to_owned()));
+        let settings = change(settings, &client, &fleet.clock);
         let (tasks, stop) = fleet.tasks();
         let dashboard = Dashboard::start(live, client, settings, tasks, stop);
         Self {

@@ -10,3 +10,4 @@ mod access;
 mod actions;
 mod changes;
 mod fixture;
+mod users;

@@ -84,11 +84,11 @@ export function upgradeDetail(fleet, key) {
     acceptances: fleet.accepted,
     halts: [{ from: fleet.now - 70_000, to: fleet.now - 66_400, reason: 'CanarySoaking', message: 'canaries are complete and soak for 1h' }, ...(summary.halt ? [{ from: fleet.now - 5, ...summary.halt }] : [])],
     events: [...fleet.events, { at: fleet.now - 66_400, type: 'Normal', reason: 'HaltEnded', message: 'CanarySoaking is over: clusters start' }],
-    spec: yaml(key, fleet.targets.get(key)),
+    spec: yaml(key, fleet.targets.get(key), fleet.preChecks),
   };
 }
 
-function yaml(key, target) {
+function yaml(key, target, preChecks) {
   const [namespace, name] = key.split('/');
   return `apiVersion: cluster.open-cluster-management.io/v1beta1
 kind: ManagedClustersUpgrade
@@ -101,6 +101,8 @@ spec:
   clusterVersion:
     channel: stable-4.18
     version: ${target}
+  preChecks:
+    mode: ${preChecks}
   upgradeStrategy:
     canaryClusters:
       clusterSelector:
@@ -145,6 +147,7 @@ export function history(fleet) {
       upgrade: cluster.upgrade,
       cluster: cluster.name,
       target: fleet.targets.get(cluster.upgrade),
+      rolloutSince: fleet.now - 90_000,
       from: cluster.from ?? cluster.version,
       startedAt: cluster.startedAt,
       endedAt: cluster.endedAt,
@@ -153,7 +156,7 @@ export function history(fleet) {
       attempt: 1,
       message: cluster.message,
       canary: cluster.canary,
-      to: cluster.version,
+      to: fleet.targets.get(cluster.upgrade),
       forecast: { p10: fleet.now - 9000, p50: fleet.now - 6000, p90: fleet.now - 1000, ended: fleet.now - 4000, errorSeconds: 2000, withinBand: true },
       actualSeconds: actual,
       by: 'ann@example.com',

@@ -26,6 +26,7 @@ export class MockFleet {
     this.upgrades = new Map();
     this.paused = new Set();
     this.accepted = [];
+    this.preChecks = 'Require';
     this.events = [];
     const targets = clusters > 40 ? [['default/spring', '4.18.9', 0.7], ['edge/edge-418', '4.18.9', 0.2]] : [['default/spring', '4.18.9', 1]];
     this.targets = new Map(targets.map(([key, target]) => [key, target]));

@@ -1,6 +1,6 @@
 // Serves the built page and the API that it expects, of a fleet that is made up: to work on the page, and to test it.
 //   node mock/server.mjs --clusters 10000 --seed 1 --port 5180 --speed 20 [--read-only] [--still]
-// Tests misuse it by POST /mock/…: cut, refuse, accept, expire, step, reset, forbid, remove, set.
+// Tests misuse it by POST /mock/…: cut, refuse, accept, expire, step, reset, forbid, remove, gone, set.
 
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -180,6 +180,11 @@ function misuse(state, what, post, response) {
     case 'remove':
       post.names.forEach((name) => state.fleet.clusters.delete(name));
       publish(state, [], { removedClusters: post.names });
+      break;
+    case 'gone':
+      // An upgrade is deleted: its clusters stay, and are not selected any more.
+      state.fleet.targets.delete(post.key);
+      publish(state, state.fleet.of(post.key).map((cluster) => Object.assign(cluster, { upgrade: '', state: '' })), { removedUpgrades: [post.key] });
       break;
     case 'set': {
       const cluster = state.fleet.clusters.get(post.name);

@@ -63,7 +63,10 @@ export class App {
   private setConnection(state: ConnectionState): void {
     const was = this.connection.is;
     this.connection = state;
-    if (state.is === 'live' && was === 'cut' && !this.session) void this.readSession();
+    // The server may be another one by now, on which one may do something else.
+    if (state.is === 'live' && was === 'cut') void this.readSession();
+    // What one may not see any more must not stay.
+    if (state.is === 'refused' && state.status === 403) this.fleet.clear();
     this.tell();
   }
 

@@ -53,11 +53,23 @@ test('accepting needs a reason', async ({ dashboard: { page, open, server } }) =
   await open('#/upgrade/default/spring');
   await page.getByRole('button', { name: /^Accept: budget monitoring/ }).click();
   const dialog = page.getByRole('dialog', { name: 'Accept this finding?' });
+  await expect(dialog).toContainText('It no longer holds back 1 cluster of default/spring');
+  await expect(dialog).toContainText('on the 1 cluster that reports it, up to its level as reported now');
   await expect(dialog.getByRole('button', { name: 'Accept' })).toBeDisabled();
   await dialog.getByLabel('Reason').fill('lifted in the window');
   await dialog.getByRole('button', { name: 'Accept' }).click();
   await expect(dialog).toContainText('budget-at-limit accepted by ann@example.com');
   expect(server.state.fleet.accepted[0]).toMatchObject({ finding: 'budget-at-limit', reason: 'lifted in the window' });
+});
+
+test('what accepting does depends on the mode of the pre-checks', async ({ dashboard: { page, open, server } }) => {
+  const accept = page.getByRole('button', { name: /^Accept: budget monitoring/ });
+  const dialog = page.getByRole('dialog', { name: 'Accept this finding?' });
+  server.state.fleet.preChecks = 'Report';
+  await open('#/upgrade/default/spring');
+  await accept.click();
+  await expect(dialog).toContainText('It holds back no cluster of default/spring: with preChecks.mode Report clusters start whatever they have found.');
+  await expect(dialog).not.toContainText('no longer holds back');
 });
 
 test.describe('who may only read', () => {
@@ -81,9 +93,65 @@ test('a plan is compared with another, and applied', async ({ dashboard: { page,
   await expect(page.locator('.chart canvas')).toBeVisible();
   await expect(page.getByText('Not confident')).toBeVisible();
   expect(server.state.asked).not.toContain('POST /api/apply');
-  await page.getByRole('button', { name: 'Apply…' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
-  await expect(page.getByRole('dialog')).toContainText('default/spring applied');
+  const dialog = page.getByRole('dialog', { name: 'Apply the first text?' });
+  await page.getByRole('button', { name: 'Apply the first…' }).click();
+  await expect(dialog).toContainText('the first one, on the left');
+  await expect(dialog).toContainText('It changes default/spring, which is there, with 31 of 88 clusters complete and 7 in flight. Its target is 4.18.9, as before.');
+  await expect(dialog).not.toContainText('There is no forecast');
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await expect(dialog).toContainText('default/spring applied');
+});
+
+test('the text that is compared can be applied, and a new upgrade is named as one', async ({ dashboard: { page, open } }) => {
+  await open('#/plan?upgrade=default/spring');
+  await expect(page.getByLabel('ManagedClustersUpgrade (YAML)')).toHaveValue(/name: spring/);
+  await page.getByRole('button', { name: 'Compare with another strategy' }).click();
+  await page.getByLabel('Another strategy').fill('metadata: {name: autumn, namespace: south}\nspec:\n  clusterVersion: {version: 4.18.10}');
+  const sent = page.waitForRequest('**/api/apply');
+  await page.getByRole('button', { name: 'Apply the second…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Apply the second text?' });
+  await expect(dialog).toContainText('the second one, on the right');
+  await expect(dialog).toContainText('It creates south/autumn to 4.18.10: no upgrade of this name is among those that the page shows.');
+  await expect(dialog).toContainText('There is no forecast of it as it is now.');
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  expect((await sent).postDataJSON().yaml).toContain('autumn');
+});
+
+test('what applying does is said as far as it is known', async ({ dashboard: { page, open } }) => {
+  await open('#/plan');
+  const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
+  for (const [text, said] of [
+    ['metadata:\n  name: spring\n  namespace: default\nspec:\n  clusterVersion:\n    version: 4.18.10\n', 'Its target is 4.18.9 now, and becomes 4.18.10.'],
+    ['metadata:\n  name: spring\n', 'It creates or changes the upgrade spring, in the namespace that is the default of this page'],
+    ['metadata: *other', 'The page cannot read which upgrade this text is.'],
+  ] as const) {
+    await page.getByLabel('ManagedClustersUpgrade (YAML)').fill(text);
+    await page.getByRole('button', { name: 'Apply…' }).click();
+    await expect(dialog).toContainText(said);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+  }
+});
+
+test('a text that was changed is kept while one looks elsewhere, and the browser asks before it is lost', async ({ dashboard: { page, open } }) => {
+  await open('#/plan?upgrade=default/spring');
+  const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
+  await expect(editor).toHaveValue(/name: spring/);
+  await page.getByRole('link', { name: 'History', exact: true }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'History' })).toBeVisible();
+  await page.goBack();
+  await expect(editor).toHaveValue(/name: spring/);
+  await expect(page.getByText('This is the text as you left it.')).toBeHidden();
+  await editor.fill('metadata:\n  name: mine\n');
+  await page.getByRole('link', { name: 'History', exact: true }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'History' })).toBeVisible();
+  await page.goBack();
+  await expect(editor).toHaveValue('metadata:\n  name: mine\n');
+  await expect(page.getByText('This is the text as you left it.')).toBeVisible();
+  const asks = page.waitForEvent('dialog');
+  await page.close({ runBeforeUnload: true });
+  expect((await asks).type()).toBe('beforeunload');
+  await page.getByRole('button', { name: 'Discard it' }).click();
+  await expect(editor).toHaveValue(/name: spring/);
 });
 
 test('what is wrong with a plan is said', async ({ dashboard: { page, open } }) => {

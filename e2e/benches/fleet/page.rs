@@ -1,5 +1,6 @@
 //! The server of the fleet page, with browsers that follow the fleet.
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +17,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use kube::Client as KubeClient;
-use serde_json::Value;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::meter::free_address;
@@ -39,6 +41,32 @@ pub struct Page {
     browsers: JoinSet<anyhow::Result<()>>,
     got: Arc<AtomicU64>,
     viewers: usize,
+}
+
+/// How many pages one user has open: the server takes no more.
+const PAGES_OF_A_USER: usize = 16;
+
+fn token_in(kubeconfig: &Path) -> anyhow::Result<String> {
+    let text = std::fs::read_to_string(kubeconfig).context("reading a kubeconfig")?;
+    let kubeconfig: Value = serde_saphyr::from_str(&text).context("parsing a kubeconfig")?;
+    let token = kubeconfig.pointer("/users/0/user/token").and_then(Value::as_str);
+    Ok(token.context("the kubeconfig has no token")?.to_owned())
+}
+
+/// The token of a user who sees all.
+async fn user(control_plane: &ControlPlane, admin: &KubeClient, number: usize) -> anyhow::Result<String> {
+    let name = format!("viewer-{number}");
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": "drydock"}});
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "drydock"}],
+    });
+    for object in [account, binding] {
+        let object: DynamicObject = serde_json::from_value(object).context("writing down a user")?;
+        manifests::apply(admin, &object).await?;
+    }
+    token_in(&control_plane.service_account_kubeconfig("drydock", &name).await?)
 }
 
 impl Page {
@@ -66,14 +94,10 @@ impl Page {
                     &admin_address,
                 ]),
         )?;
-        let text =
-            std::fs::read_to_string(control_plane.kubeconfig(ADMIN)?).context("reading a kubeconfig")?;
-        let kubeconfig: Value = serde_saphyr::from_str(&text).context("parsing a kubeconfig")?;
-        let token = kubeconfig.pointer("/users/0/user/token").and_then(Value::as_str);
         let browser = Browser {
             client: Client::builder(TokioExecutor::new()).build_http(),
             address,
-            token: token.context("the kubeconfig has no token")?.to_owned(),
+            token: token_in(&control_plane.kubeconfig(ADMIN)?)?,
             got: Arc::default(),
         };
         let ready = async {
@@ -85,8 +109,14 @@ impl Page {
             .await
             .context("the page does not come to be")?;
         let mut browsers = JoinSet::new();
-        for _ in 0..viewers {
-            browsers.spawn(browser.clone().follow());
+        let mut left = viewers;
+        for number in 0..viewers.div_ceil(PAGES_OF_A_USER) {
+            let mut of_user = browser.clone();
+            of_user.token = user(control_plane, admin, number).await?;
+            for _ in 0..left.min(PAGES_OF_A_USER) {
+                browsers.spawn(of_user.clone().follow());
+            }
+            left = left.saturating_sub(PAGES_OF_A_USER);
         }
         Ok(Self {
             process,

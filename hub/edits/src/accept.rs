@@ -27,9 +27,10 @@ const TRIES: usize = 5;
 pub struct Accepting<'a> {
     /// Findings, each by its uuid or as `INFORMER/UID`.
     pub findings: &'a [String],
-    /// Up to which level; else up to that which each cluster has reported, and Warning of what is named otherwise.
+    /// Up to which level. If none is given, a uuid is accepted on the clusters that have reported it, each up to its own level, and what is
+    /// named otherwise up to Warning.
     pub level: Option<FindingLevel>,
-    /// On these clusters; on all, if none is named.
+    /// On these clusters alone.
     pub clusters: &'a [ClusterName],
     /// On clusters with these labels.
     pub labels: &'a [(String, String)],
@@ -72,16 +73,16 @@ pub async fn accept(
     Ok((risks, name))
 }
 
-/// One object for each upgrade and target, of a name that fits whatever these are.
+/// One object for each upgrade and target, of a name that fits whatever these are, and that no two of them have.
 fn object_name(upgrade: &str, target: &str) -> String {
-    let digest = Sha256::digest(target.as_bytes());
+    let digest = Sha256::digest(format!("{upgrade} {target}").as_bytes());
     let hash: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
     let begin: String = upgrade.chars().take(200).collect();
     format!("{}-{hash}", begin.trim_end_matches(['.', '-']))
 }
 
-/// A finding as it was named: a uuid, or `INFORMER/UID`. Where clusters have it at different levels, each is accepted up to its own: what
-/// one of them says raises no level of another.
+/// A finding as it was named: a uuid, or `INFORMER/UID`. Without a level only clusters that have reported it are named, each up to its own
+/// level: what one of them says is about no other, nor about one that finds something later.
 fn of_finding(
     finding: &str,
     accepting: &Accepting<'_>,
@@ -103,15 +104,16 @@ fn of_finding(
             by_level.entry(level).or_default().push(name.clone());
         }
     }
-    let Some((least, _)) = by_level.pop_first() else {
-        return Err(EditError::UnknownFinding(finding.to_owned()));
-    };
-    let worse = by_level.iter().flat_map(|(level, names)| {
+    if by_level.is_empty() {
+        let finding = finding.to_owned();
+        let is_of_named = !accepting.clusters.is_empty();
+        return Err(EditError::UnknownFinding { finding, is_of_named });
+    }
+    let risks = by_level.iter().flat_map(|(level, names)| {
         let parts = names.chunks(MOST_CLUSTERS);
         parts.map(|names| risk(finding, accepting, *level, on_clusters(names)))
     });
-    let of_all = risk(finding, accepting, least, all());
-    Ok(std::iter::once(of_all).chain(worse).collect())
+    Ok(risks.collect())
 }
 
 /// The names of clusters, if there are any.
@@ -180,6 +182,13 @@ async fn write(
                 };
                 api.create(&parameters, &object).await
             }
+            Some(object) if object.spec.upgrade != upgrade.name_any() || object.spec.target != target => {
+                return Err(EditError::OfAnotherUpgrade {
+                    name: format!("{namespace}/{name}"),
+                    upgrade: object.spec.upgrade,
+                    target: object.spec.target,
+                });
+            }
             Some(mut object) => {
                 add(&mut object.spec.accepted_risks, risks)?;
                 api.replace(name, &parameters, &object).await
@@ -194,21 +203,26 @@ async fn write(
     Err(EditError::Contended(doing))
 }
 
-/// Adds risks. One that the same user has accepted before, for the same clusters, is replaced.
+/// Adds risks. What the same user has accepted before is replaced: on the same clusters, or on those of them that are named now.
 fn add(before: &mut Vec<AcceptedRisk>, risks: &[AcceptedRisk]) -> Result<(), EditError> {
     let is_same = |one: &AcceptedRisk, other: &AcceptedRisk| {
         let id = |risk: &AcceptedRisk| {
             let what = (risk.finding.clone(), risk.informer.clone(), risk.uid.clone());
-            (
-                what,
-                risk.clusters.clone(),
-                risk.cluster_selector.clone(),
-                risk.accepted_by.clone(),
-            )
+            (what, risk.cluster_selector.clone(), risk.accepted_by.clone())
         };
         id(one) == id(other)
     };
-    before.retain(|one| !risks.iter().any(|risk| is_same(one, risk)));
+    before.retain_mut(|one| {
+        let anew: Vec<&AcceptedRisk> = risks.iter().filter(|risk| is_same(one, risk)).collect();
+        for risk in anew {
+            match (&mut one.clusters, &risk.clusters) {
+                (None, None) => return false,
+                (Some(names), Some(anew)) => names.retain(|name| !anew.contains(name)),
+                (None, Some(_)) | (Some(_), None) => {}
+            }
+        }
+        one.clusters.as_ref().is_none_or(|names| !names.is_empty())
+    });
     before.extend(risks.iter().cloned());
     if before.len() > ACCEPTED_RISKS_LIMIT {
         return Err(EditError::TooManyRisks);
@@ -291,9 +305,10 @@ mod tests {
         assert_eq!(
             accepted(&[], None),
             [
-                ("Warning".to_owned(), None),
+                ("Warning".to_owned(), named(&["c2", "c3"])),
                 ("Critical".to_owned(), named(&["c1"]))
-            ]
+            ],
+            "a cluster that has not reported it is not among them"
         );
         assert_eq!(
             accepted(&["c1".into()], None),
@@ -317,5 +332,7 @@ mod tests {
             assert!(name.len() <= 253 && !name.contains(['@', '/', '+']), "{name}");
         }
         assert_ne!(object_name("a", "4.14.12"), object_name("a", "4.14.13"));
+        let long = |end: &str| object_name(&format!("{}{end}", "x".repeat(200)), "4.14.12");
+        assert_ne!(long("-prod"), long("-test"));
     }
 }

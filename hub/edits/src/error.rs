@@ -26,8 +26,28 @@ pub enum EditError {
     #[error("the upgrade has no release as its target: nothing is asked")]
     NoTarget,
     /// The level up to which it is accepted is not known.
-    #[error("no cluster reports {0}: see kubectl drydock pre-checks, or say --level")]
-    UnknownFinding(String),
+    #[error(
+        "no cluster {}reports {finding}: see kubectl drydock pre-checks, or say --level",
+        if *is_of_named { "that is named " } else { "" }
+    )]
+    UnknownFinding {
+        /// The finding.
+        finding: String,
+        /// Only some clusters were looked at.
+        is_of_named: bool,
+    },
+    /// Another object has the name.
+    #[error(
+        "the UpgradeRiskAcceptance {name} is about {upgrade} to {target}, and nothing is added to it: delete or rename it"
+    )]
+    OfAnotherUpgrade {
+        /// Its namespace and name.
+        name: String,
+        /// The upgrade that it is about.
+        upgrade: String,
+        /// The target that it is about.
+        target: String,
+    },
     /// The object would be too large.
     #[error(
         "an UpgradeRiskAcceptance holds {ACCEPTED_RISKS_LIMIT} risks: remove those that are over, or write another object"
@@ -36,6 +56,9 @@ pub enum EditError {
     /// A text is no upgrade that could be applied.
     #[error("this is no ManagedClustersUpgrade: {0}")]
     InvalidManifest(String),
+    /// What was edited is not what there is.
+    #[error("somebody has changed {0} since you opened it: open it again, and make your change there")]
+    ChangedSince(String),
     /// Somebody else was faster, each time.
     #[error("{0}: somebody else changes it all the time")]
     Contended(String),

@@ -2,10 +2,13 @@
 
 use drydock_api::mcu::ManagedClustersUpgrade;
 use kube::api::{Patch, PatchParams};
-use kube::{Api, Client, Resource};
+use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::Value;
 
 use crate::{EditError, MANAGER};
+
+/// How often an apply is tried that another write came before.
+const TRIES: usize = 5;
 
 /// What the API server gives an object, and who applies it does not.
 const GIVEN: [&str; 5] = [
@@ -61,27 +64,57 @@ impl Manifest {
         self.document["metadata"]["namespace"].as_str()
     }
 
-    /// Applies it on the server's side, in a namespace. Fields of others are left to them: then it is a conflict. True if it is new.
+    /// Applies it on the server's side, in a namespace. Fields of others are left to them: then it is a conflict. `edited` is the generation
+    /// whose spec somebody has edited: what came since is not written over. True if it is new.
     ///
     /// # Errors
-    /// If the API server refuses.
-    pub async fn apply(&self, client: &Client, namespace: &str) -> Result<bool, EditError> {
+    /// If the API server refuses, or the spec is another one by now.
+    pub async fn apply(
+        &self,
+        client: &Client,
+        namespace: &str,
+        edited: Option<i64>,
+    ) -> Result<bool, EditError> {
         let api: Api<ManagedClustersUpgrade> = Api::namespaced(client.clone(), namespace);
         let refused = |source| EditError::Server {
             doing: format!("applying the ManagedClustersUpgrade {namespace}/{}", self.name),
             source,
         };
-        let before = api.get_opt(&self.name).await.map_err(refused)?;
         let parameters = PatchParams {
             field_validation: Some(kube::api::ValidationDirective::Strict),
             ..PatchParams::apply(MANAGER)
         };
-        let applied = api
-            .patch(&self.name, &parameters, &Patch::Apply(&self.document))
-            .await;
-        applied.map_err(refused)?;
-        Ok(before.is_none())
+        for _ in 0..TRIES {
+            let before = api.get_opt(&self.name).await.map_err(refused)?;
+            let generation = before.as_ref().and_then(|before| before.metadata.generation);
+            if edited.is_some() && edited != generation {
+                return Err(EditError::ChangedSince(format!("{namespace}/{}", self.name)));
+            }
+            let mut document = self.document.clone();
+            if let (Some(_), Some(before)) = (edited, &before) {
+                document["metadata"]["resourceVersion"] = before.resource_version().into();
+            }
+            match api.patch(&self.name, &parameters, &Patch::Apply(&document)).await {
+                Ok(_) => return Ok(before.is_none()),
+                // Only its status may have changed since it was read, which is written often.
+                Err(kube::Error::Api(status)) if edited.is_some() && is_of_another_version(&status) => {}
+                Err(error) => return Err(refused(error)),
+            }
+        }
+        Err(EditError::Contended(format!(
+            "applying the ManagedClustersUpgrade {namespace}/{}",
+            self.name
+        )))
     }
+}
+
+/// Whether a conflict is about the version of the object, not about who manages its fields.
+fn is_of_another_version(status: &kube::core::Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    status.is_conflict()
+        && causes
+            .into_iter()
+            .all(|cause| cause.reason != "FieldManagerConflict")
 }
 
 /// Takes out of an object what only the API server writes: it may be what `kubectl get -o yaml` has printed, and its version is old by then.

@@ -1,6 +1,6 @@
 //! What the clusters of an upgrade have found before they start, grouped over the fleet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_rollout::{ClusterName, ClusterPreChecks, FindingLevel};
 use serde::Serialize;
@@ -37,10 +37,15 @@ pub struct FleetFinding {
 pub fn grouped(found: &BTreeMap<ClusterName, ClusterPreChecks>) -> Vec<FleetFinding> {
     let mut grouped: BTreeMap<(String, String, String), FleetFinding> = BTreeMap::new();
     for (name, checks) in found {
+        let mut counted = BTreeSet::new();
         for finding in checks.answer.iter().flat_map(|answer| answer.findings.iter()) {
             let id = finding.uuid.as_deref().unwrap_or(&finding.summary);
             let words = format!("{} {} {}", finding.summary, finding.impact, finding.remedy);
             let key = (finding.informer.to_string(), id.to_owned(), words);
+            // Who says a thing twice has it once.
+            if !counted.insert(key.clone()) {
+                continue;
+            }
             let group = grouped.entry(key).or_insert_with(|| FleetFinding {
                 level: finding.level.as_str(),
                 summary: finding.summary.to_string(),

@@ -402,10 +402,12 @@ fn completed(report: &Report) -> String {
 }
 
 /// What was left to later upgrades, and to how many.
+/// How a text names the upgrade that clusters are left to: not everybody may know of that.
+pub const LEFT_TO: &str = "left to the later upgrade ";
+
 fn left(report: &Report) -> String {
     let parts = report.left_to.iter().take(3);
-    let parts =
-        parts.map(|(upgrade, count)| format!("; {} left to the later upgrade {upgrade}", clusters(*count)));
+    let parts = parts.map(|(upgrade, count)| format!("; {} {LEFT_TO}{upgrade}", clusters(*count)));
     parts.collect()
 }
 

@@ -36,7 +36,7 @@ mod window;
 
 pub use assess::{ClusterPreChecks, rollout_since};
 pub use check::{Violation, check};
-pub use conditions::{ConditionStatus, ConditionType, UpgradeCondition, upgrade_conditions};
+pub use conditions::{ConditionStatus, ConditionType, LEFT_TO, UpgradeCondition, upgrade_conditions};
 pub use decide::decide;
 pub use decider::Decider;
 pub use drydock_names::names::{EndState, WorkKind};
@@ -57,7 +57,7 @@ pub use observed::{
 };
 pub use pages::{PAGE_ENTRIES, expired_pages};
 pub use plan::{Action, Finish, NewWork, Plan, PreCheckAsk, RecordPageWrite, WorkContent};
-pub use reason::{Deadline, FailureReason, Reason};
+pub use reason::{BELONGS_TO, Deadline, FailureReason, Reason};
 pub use report::{
     ActionCounts, ClusterStatus, Counts, DeletionReport, Halt, NAMED_CLUSTERS, PreCheckCounts, Report,
     Urgency,

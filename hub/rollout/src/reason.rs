@@ -9,6 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::expected::in_words;
 use crate::{ALREADY_AT_TARGET, ExpectedDuration, Refusal, Stage};
 
+/// How a message begins that names another upgrade: not everybody may know of that.
+pub const BELONGS_TO: &str = "the cluster belongs to upgrade ";
+
 /// When a cluster leaves its state at the latest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deadline {
@@ -458,10 +461,7 @@ impl fmt::Display for Reason {
                 "the cluster has the taint {taint}, which its placement does not tolerate"
             ),
             Self::OwnedByAnotherUpgrade(upgrade) => {
-                write!(
-                    f,
-                    "the cluster belongs to upgrade {upgrade} until that upgrade has finished there"
-                )
+                write!(f, "{BELONGS_TO}{upgrade} until that upgrade has finished there")
             }
             Self::NamespaceMissing(words) => {
                 let how = if words.contains("being terminated") {

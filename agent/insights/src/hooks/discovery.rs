@@ -3,7 +3,7 @@
 use drydock_api::insights::hooks::{DiscoveryResponse, Hook};
 use drydock_api::insights::{API_LEVEL, Handler};
 
-use super::{InvalidResponse, sanitized};
+use super::{InvalidResponse, on_one_line};
 
 /// The most characters that are kept of an informer's words.
 const LONGEST_MESSAGE: usize = 1024;
@@ -53,7 +53,7 @@ pub fn discovery(body: &[u8]) -> Result<Discovery, InvalidResponse> {
         "Success" => SelfReport::Fine,
         "Wait" => SelfReport::Updating,
         "Failure" => SelfReport::Degraded,
-        other => return Err(InvalidResponse::Response(sanitized(other, LEVELS.1))),
+        other => return Err(InvalidResponse::Response(on_one_line(other, LEVELS.1))),
     };
     let (most, longest) = LEVELS;
     let levels = response.spec.api_levels.iter().take(most);
@@ -66,10 +66,10 @@ pub fn discovery(body: &[u8]) -> Result<Discovery, InvalidResponse> {
     handlers.sort();
     handlers.dedup();
     Ok(Discovery {
-        api_levels: levels.map(|level| sanitized(level, longest)).collect(),
+        api_levels: levels.map(|level| on_one_line(level, longest)).collect(),
         handlers,
         report,
-        message: sanitized(&response.status.message, LONGEST_MESSAGE),
+        message: on_one_line(&response.status.message, LONGEST_MESSAGE),
     })
 }
 

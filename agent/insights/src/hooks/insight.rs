@@ -143,7 +143,7 @@ fn impact(impact: &ResponseImpact) -> Result<Impact, Problem> {
             .impact_type
             .as_deref()
             .map_or(ImpactType::None, ImpactType::parse),
-        summary: text("impact.summary", &impact.summary, MAX_SUMMARY)?,
+        summary: text("impact.summary", &impact.summary, MAX_SUMMARY)?.replace('\n', " "),
         description: match impact.description.as_deref() {
             Some("") | None => None,
             Some(given) => Some(text("impact.description", given, MAX_DESCRIPTION)?),

@@ -61,6 +61,9 @@ pub enum InvalidResponse {
     /// How the call went is not said in words that are known.
     #[error("status.response is {0:?}: it must be Success, Failure or Wait")]
     Response(String),
+    /// It does not say what was found, which is not nothing.
+    #[error("status.response is Success, and spec.insights is missing: it must be a list, if an empty one")]
+    NoInsights,
     /// Two findings have one identity.
     #[error("two insights have uid {0:?} and the same scope")]
     Duplicate(String),
@@ -86,4 +89,9 @@ pub(crate) fn sanitized(text: &str, longest: usize) -> String {
         }
     };
     text.chars().take(longest).map(readable).collect()
+}
+
+/// The same on one line: a headline, or a message, that had several could look like what others say.
+pub(crate) fn on_one_line(text: &str, longest: usize) -> String {
+    sanitized(text, longest).replace('\n', " ")
 }

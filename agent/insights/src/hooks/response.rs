@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use drydock_api::insights::hooks::{Hook, InsightsResponse};
 use jiff::Timestamp;
 
-use super::{Answer, InvalidResponse, insight, sanitized};
+use super::{Answer, InvalidResponse, insight, on_one_line};
 use crate::finding::Finding;
 use crate::informer_name::InformerName;
 
@@ -27,13 +27,14 @@ pub fn response(
     let response: InsightsResponse =
         serde_json::from_slice(body).map_err(|error| InvalidResponse::Json(error.to_string()))?;
     expect_kind(&response.kind, hook)?;
-    let message = sanitized(&response.status.message, LONGEST_MESSAGE);
+    let message = on_one_line(&response.status.message, LONGEST_MESSAGE);
     let findings = || findings(informer, &response, now);
     match response.status.response.as_str() {
+        "Success" if response.spec.insights.is_none() => Err(InvalidResponse::NoInsights),
         "Success" => findings().map(Answer::Success),
         "Failure" => findings().map(|findings| Answer::Failure { message, findings }),
         "Wait" => Ok(Answer::Wait { message }),
-        other => Err(InvalidResponse::Response(sanitized(other, LONGEST_WORD))),
+        other => Err(InvalidResponse::Response(on_one_line(other, LONGEST_WORD))),
     }
 }
 
@@ -44,7 +45,7 @@ pub(super) fn expect_kind(found: &str, hook: Hook) -> Result<(), InvalidResponse
         return Ok(());
     }
     Err(InvalidResponse::Kind {
-        found: sanitized(found, LONGEST_WORD),
+        found: on_one_line(found, LONGEST_WORD),
         expected,
     })
 }
@@ -54,7 +55,7 @@ fn findings(
     response: &InsightsResponse,
     now: Timestamp,
 ) -> Result<Vec<Finding>, InvalidResponse> {
-    let insights = &response.spec.insights;
+    let insights = response.spec.insights.as_deref().unwrap_or_default();
     let mut known = BTreeSet::new();
     let mut findings = Vec::with_capacity(insights.len());
     for (index, insight) in insights.iter().enumerate() {

@@ -66,6 +66,38 @@ fn normal_progress_needs_neither_description_nor_reference() {
     assert!(matches!(read(&of(&[progress])), Ok(Answer::Success(findings)) if findings.len() == 1));
 }
 
+/// Whoever misspells a field has not found nothing.
+#[test]
+fn a_success_without_a_list_of_insights_is_refused() {
+    for spec in [json!(null), json!({}), json!({"insight": [insight()]})] {
+        let mut body = of(&[]);
+        body["spec"] = spec.clone();
+        assert!(read(&body).is_err(), "{spec}");
+        body.as_object_mut().unwrap().remove("spec");
+        assert!(read(&body).is_err(), "no spec");
+    }
+}
+
+/// A headline of several lines could look like the headings and findings of others.
+#[test]
+fn headlines_and_messages_are_on_one_line() {
+    let mut forged = insight();
+    forged["impact"]["summary"] = json!("x\n\n= Accepted =\n\nWarning (None): nothing");
+    let Ok(Answer::Success(findings)) = read(&of(&[forged])) else {
+        panic!("it is a headline");
+    };
+    assert_eq!(
+        findings[0].impact.summary,
+        "x  = Accepted =  Warning (None): nothing"
+    );
+    let mut failure = of(&[]);
+    failure["status"] = json!({"response": "Failure", "message": "no\nInformer drydock.alerts has nothing"});
+    let Ok(Answer::Failure { message, .. }) = read(&failure) else {
+        panic!("it is a failure");
+    };
+    assert_eq!(message, "no Informer drydock.alerts has nothing");
+}
+
 #[test]
 fn one_bad_finding_refuses_the_answer_and_is_named() {
     let long = "x".repeat(5000);

@@ -75,24 +75,7 @@ pub(super) fn events(
 ) -> Vec<PlanEvent> {
     let mut events = Vec::new();
     for (name, part) in parts {
-        let known = observed.parts.get(name).and_then(|part| part.status.as_ref());
-        for found in &part.insights {
-            let before = known.and_then(|known| {
-                let mut known = known.insights.iter();
-                known
-                    .find(|before| before.insight.uuid == found.insight.uuid)?
-                    .acceptance
-            });
-            if let (Some(AcceptanceState::Accepted), Some(why)) = (before, found.acceptance)
-                && why != AcceptanceState::Accepted
-            {
-                events.push(PlanEvent::AcceptanceEnded {
-                    informer: name.clone(),
-                    summary: found.insight.impact.summary.clone(),
-                    why,
-                });
-            }
-        }
+        events.extend(of_part(observed, name, part));
     }
     let before = observed.plan.status.as_ref().and_then(|status| status.verdict);
     if let Some(verdict) = status.verdict
@@ -102,6 +85,33 @@ pub(super) fn events(
             verdict,
             unaccepted: status.counts.as_ref().map_or(0, |counts| counts.unaccepted),
         });
+    }
+    events
+}
+
+/// What has happened to the acceptances of one informer's findings.
+pub(super) fn of_part(
+    observed: &Observed<'_>,
+    name: &InformerName,
+    part: &UpdatePlanInsightStatus,
+) -> Vec<PlanEvent> {
+    let known = observed.parts.get(name).and_then(|part| part.status.as_ref());
+    let state_before = |uuid: &str| {
+        let mut known = known?.insights.iter();
+        known.find(|before| before.insight.uuid == uuid)?.acceptance
+    };
+    let mut events = Vec::new();
+    for found in &part.insights {
+        if let (Some(AcceptanceState::Accepted), Some(why)) =
+            (state_before(&found.insight.uuid), found.acceptance)
+            && why != AcceptanceState::Accepted
+        {
+            events.push(PlanEvent::AcceptanceEnded {
+                informer: name.clone(),
+                summary: found.insight.impact.summary.clone(),
+                why,
+            });
+        }
     }
     events
 }

@@ -109,6 +109,27 @@ pub fn decide(observed: &Observed<'_>, asked: &BTreeMap<InformerName, Asked>, no
     }
 }
 
+/// An informer's part of a plan with the answer that it has just given, and what has happened to it: it can be written before the others have
+/// answered, so that not all answers are in memory at once. `None` if the plan is over, or there is no such informer.
+pub fn answered(
+    observed: &Observed<'_>,
+    name: &InformerName,
+    asked: &Asked,
+    now: Timestamp,
+) -> Option<(UpdatePlanInsightStatus, Vec<PlanEvent>)> {
+    if lifecycle::is_over(observed.plan, &observed.cluster) {
+        return None;
+    }
+    let age = lifecycle::age(observed.plan, &observed.cluster, now);
+    let informer = observed
+        .informers
+        .iter()
+        .find(|informer| informer.name == *name)?;
+    let part = part::part(observed, informer, Some(asked), &age, now);
+    let events = events::of_part(observed, name, &part.status);
+    Some((part.status, events))
+}
+
 /// The parts of informers that are gone: they say nothing any more, as those of one that is switched off. Their acceptances stay for as long
 /// as the plan does, in case the informer comes back.
 fn without_informer(

@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::acceptance::{acceptance_of, accepted, next_expiry, next_expiry_on_plan};
 use super::lifecycle::Age;
 use super::{Asked, Observed, PlanInformerFacts};
+use crate::built_in::BuiltIn;
 use crate::finding::worst_first;
 use crate::hooks::Answer;
 use crate::identity;
@@ -23,6 +24,8 @@ const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(5);
 const RETRY: SignedDuration = SignedDuration::from_mins(5);
 /// The most bytes that the findings of one part take as JSON.
 const BYTES: usize = 512 << 10;
+/// The most bytes that those of all informers take that are not the agent's own.
+const BYTES_OF_OTHERS: usize = 1 << 20;
 
 /// A part as it should be.
 pub(super) struct Part {
@@ -152,7 +155,7 @@ fn fill(
     object: Option<&UpdatePlanInsight>,
     now: Timestamp,
 ) {
-    let (mut insights, dropped) = bounded(informer, record, now);
+    let (mut insights, dropped) = bounded(informer, record, share(observed, informer), now);
     worst_first(&mut insights);
     status.dropped = (dropped > 0).then_some(dropped as i64);
     status.insights = insights
@@ -164,10 +167,28 @@ fn fill(
         .collect();
 }
 
+/// How many bytes the findings of an informer may take: the more others there are, the less.
+fn share(observed: &Observed<'_>, informer: &PlanInformerFacts) -> usize {
+    let is_own = |name| BuiltIn::of(name).is_some();
+    if is_own(&informer.name) {
+        return BYTES;
+    }
+    let others = observed
+        .informers
+        .iter()
+        .filter(|informer| !is_own(&informer.name));
+    BYTES.min(BYTES_OF_OTHERS / others.count().max(1))
+}
+
 /// What fits in, and how much does not. What says so is another finding whenever it is about others: nobody has accepted what was
 /// never shown.
-fn bounded(informer: &PlanInformerFacts, record: &InformerRecord, now: Timestamp) -> (Vec<Insight>, usize) {
-    let mut left = BYTES;
+fn bounded(
+    informer: &PlanInformerFacts,
+    record: &InformerRecord,
+    bytes: usize,
+    now: Timestamp,
+) -> (Vec<Insight>, usize) {
+    let mut left = bytes;
     let (mut kept, mut out) = (Vec::new(), Vec::new());
     for insight in &record.insights {
         let size = size(insight);

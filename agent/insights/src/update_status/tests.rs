@@ -152,23 +152,25 @@ fn progress_never_runs_backwards() {
 
 /// A node that is down takes the operators with it that run on it: it is the one to look at. What an alert says about an operator that is
 /// down, that operator has said.
+fn of(kind: &str, object: &str, uid: &str, words: &str) -> Finding {
+    let mut finding = finding(uid, Level::Warning, &[], 0);
+    finding.impact.description = Some(words.to_owned());
+    finding.scope.resources = vec![ResourceReference {
+        group: None,
+        kind: kind.to_owned(),
+        namespace: None,
+        name: object.to_owned(),
+    }];
+    finding
+}
+
+fn within(namespace: &str, mut finding: Finding) -> Finding {
+    finding.scope.resources[0].namespace = Some(namespace.to_owned());
+    finding
+}
+
 #[test]
 fn effects_are_folded_under_their_cause() {
-    let of = |kind: &str, object: &str, uid: &str, words: &str| {
-        let mut finding = finding(uid, Level::Warning, &[], 0);
-        finding.impact.description = Some(words.to_owned());
-        finding.scope.resources = vec![ResourceReference {
-            group: None,
-            kind: kind.to_owned(),
-            namespace: None,
-            name: object.to_owned(),
-        }];
-        finding
-    };
-    let within = |namespace: &str, mut finding: Finding| {
-        finding.scope.resources[0].namespace = Some(namespace.to_owned());
-        finding
-    };
     let node = of("Node", "node-1.example", "node-unavailable", "");
     let dns = "DNS default is degraded: pods on node-1.example.";
     let operators = vec![

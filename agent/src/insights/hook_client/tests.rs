@@ -85,7 +85,7 @@ async fn a_hook_is_asked_by_post_and_by_get_with_a_body_where_that_is_not_allowe
             assert_eq!(asked["kind"], "UpdateInsightsRequest");
             match refusal {
                 Some(refusal) if request.method() == Method::POST => status(refusal),
-                _ => body(&json!({"status": {"response": "Success"}})),
+                _ => body(&json!({"spec": {"insights": []}, "status": {"response": "Success"}})),
             }
         });
         assert_eq!(ask(&client).await, Ok(Answer::Success(vec![])));

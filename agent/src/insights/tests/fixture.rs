@@ -29,6 +29,8 @@ const BEGIN: &str = "2026-01-05T08:00:00Z";
 pub enum Behaviour {
     Answers(Value),
     Silent,
+    /// It says what it can, and no more.
+    Hangs,
     Refuses(u16),
 }
 
@@ -77,12 +79,14 @@ fn network(informers: Informers, hooks: Hooks) -> Network {
         async move {
             let (status, body) = match behaviour.unwrap_or(Behaviour::Refuses(503)) {
                 Behaviour::Silent => std::future::pending().await,
+                Behaviour::Hangs if !is_discovery => std::future::pending().await,
                 Behaviour::Refuses(status) => (status, json!({})),
-                Behaviour::Answers(_) if is_discovery => {
+                Behaviour::Answers(_) | Behaviour::Hangs if is_discovery => {
                     let spec = json!({"apiLevels": ["v1alpha"], "handlers": ["status", "plan"]});
                     (200, json!({"spec": spec, "status": {"response": "Success"}}))
                 }
                 Behaviour::Answers(body) => (200, body),
+                Behaviour::Hangs => (500, json!({})),
             };
             let body = Full::new(Bytes::from(body.to_string()));
             Ok::<_, Infallible>(Response::builder().status(status).body(body).unwrap())

@@ -178,3 +178,38 @@ async fn informers_that_are_left_out_hold_a_plan() {
     );
     cluster.stop().await;
 }
+
+/// What informers say of a plan is bounded together, not each by itself.
+#[tokio::test(start_paused = true)]
+async fn many_loud_informers_fit_into_the_parts_of_a_plan() {
+    let mut cluster = TestCluster::new(true).await;
+    let many: Vec<_> = (0..500)
+        .map(|number| finding(&format!("u{number}"), "warning"))
+        .collect();
+    for number in 0..20 {
+        cluster
+            .informer(&format!("loud-{number:02}"), success(&many))
+            .await;
+    }
+    cluster.start().await;
+    cluster
+        .create::<UpdatePlan>("update-plan-4.14.4", json!({"targetRelease": "4.14.4"}))
+        .await;
+    tokio::time::sleep(MINUTE).await;
+    let parts: Api<UpdatePlanInsight> = Api::all(cluster.client.clone());
+    let parts = parts.list(&ListParams::default()).await.unwrap().items;
+    assert_eq!(parts.len(), 20);
+    let size: usize = parts
+        .iter()
+        .map(|part| serde_json::to_vec(&part.status).unwrap().len())
+        .sum();
+    assert!(size < 3 << 19, "{size} bytes");
+    assert!(
+        parts
+            .iter()
+            .all(|part| part.status.as_ref().unwrap().dropped.is_some()),
+        "and it is reported"
+    );
+    assert_eq!(verdict(&cluster).await, Some(Verdict::Stop));
+    cluster.stop().await;
+}

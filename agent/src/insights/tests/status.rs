@@ -118,6 +118,47 @@ async fn many_loud_informers_fit_into_the_status() {
     cluster.stop().await;
 }
 
+/// However many do not answer, what the others and the agent itself say is of the last minute.
+#[tokio::test(start_paused = true)]
+async fn those_that_hang_keep_nobody_else_waiting() {
+    let mut cluster = TestCluster::new(true).await;
+    cluster.has_built_in = true;
+    for number in 0..40 {
+        cluster
+            .informer(&format!("hangs-{number:02}"), Behaviour::Hangs)
+            .await;
+    }
+    cluster.informer("prompt", success(&[])).await;
+    cluster.set_version("Partial", "4.14.4").await;
+    cluster.start().await;
+    tokio::time::sleep(10 * MINUTE).await;
+    let found = status(&cluster).await;
+    let age = |name: &str| {
+        let informer = found
+            .informers
+            .iter()
+            .find(|informer| informer.name == name)
+            .unwrap();
+        let last = informer.last_success.as_ref().unwrap();
+        cluster.clock.now().duration_since(last.0).as_secs()
+    };
+    for name in ["prompt", "drydock.cluster-version"] {
+        assert!(age(name) <= 120, "{name} was asked {} s ago", age(name));
+    }
+    let hanging = found
+        .informers
+        .iter()
+        .filter(|informer| informer.name.starts_with("hangs"));
+    let is_reported =
+        |informer: &&drydock_api::insights::InformerSummary| informer.state == InformerState::Unavailable;
+    assert_eq!(
+        hanging.filter(is_reported).count(),
+        40,
+        "each of them has its turn"
+    );
+    cluster.stop().await;
+}
+
 /// What operators had when one update was over says nothing of the next one, which may begin at once.
 #[tokio::test(start_paused = true)]
 async fn the_progress_of_an_update_begins_anew_with_the_next_one() {

@@ -22,6 +22,8 @@ pub enum Freshness {
     Refreshed,
     /// Informers are asked only if they have not answered yet.
     Populated,
+    /// Informers are asked unless they have just answered: what follows cannot be taken back.
+    JustNow,
     /// Nothing is written: where there is no plan, the cluster's objects are looked at.
     ReadOnly,
 }

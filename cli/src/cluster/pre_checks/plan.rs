@@ -16,12 +16,14 @@ use kube::runtime::wait::await_condition;
 use kube::{Api, Client, Resource};
 use serde_json::json;
 
-use super::super::live;
+use super::super::{live, print};
 use super::{Collection, Freshness, whole_seconds};
 use crate::server::{MANAGER, Server};
 
 /// How long a plan may be before the agent sees it, where it runs.
 const SEEN: Duration = Duration::from_secs(20);
+/// How old what a plan says may be when an update starts: something else may have come up since.
+const JUST_NOW: SignedDuration = SignedDuration::from_mins(5);
 /// By how much the clocks of the agent and of the API server may differ.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
@@ -50,8 +52,14 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     if collection.freshness != Freshness::Refreshed {
         let cluster = live::cluster_version(&server.client).await?;
         match known {
-            Some(plan) if is_current(&plan, &cluster, server.now()) => {
+            Some(plan) if is_current(&plan, &cluster, server.now(), oldest(collection.freshness)) => {
                 return Ok(Found::Populated(Box::new(plan)));
+            }
+            // Nobody has looked at it, and nobody may.
+            Some(plan)
+                if collection.freshness == Freshness::ReadOnly && population(&plan) == Population::Unseen =>
+            {
+                return Ok(Found::Missing);
             }
             Some(_) if collection.freshness == Freshness::ReadOnly => bail!(
                 "what the UpdatePlan {name} says is out of date, and a dry run has nobody asked: run kubectl drydock cluster pre-checks \
@@ -65,17 +73,32 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     // Without an agent the cluster's own objects say what they can, unless there are others who should be asked, or something is accepted.
     let accepts = !collection.acceptance.accept.is_empty();
     let only_asks = collection.freshness == Freshness::Refreshed;
-    if !accepts
-        && !is_seen(&api, &name, &plan, collection.timeout.min(SEEN)).await?
-        && (only_asks || !has_informers(&server.client).await?)
-    {
+    let is_needed = accepts || (!only_asks && has_informers(&server.client).await?);
+    let seen_within = if is_needed {
+        collection.timeout
+    } else {
+        collection.timeout.min(SEEN)
+    };
+    if !is_seen(&api, &name, &plan, seen_within).await? {
         if is_new {
             withdraw(&api, &name, &plan).await?;
+        }
+        if is_needed {
+            bail!("{}", refusal(&plan, &Population::Unseen));
         }
         return Ok(Found::Unseen);
     }
     let plan = wait(&api, &name, &plan, collection).await?;
     Ok(Found::Populated(Box::new(plan)))
+}
+
+/// How old what a plan says may be.
+fn oldest(freshness: Freshness) -> SignedDuration {
+    match freshness {
+        // As the engines of the agent have it, and a dry run is asked what a start would do.
+        Freshness::JustNow | Freshness::ReadOnly => JUST_NOW,
+        Freshness::Populated | Freshness::Refreshed => MAX_AGE,
+    }
 }
 
 /// Has somebody installed informers of their own?
@@ -124,12 +147,12 @@ async fn is_seen(
 }
 
 /// Does it say what holds now? What was said of another version, or longer ago than the agent keeps it, was left by one that no longer runs.
-fn is_current(plan: &UpdatePlan, cluster: &ClusterVersion, now: Timestamp) -> bool {
+fn is_current(plan: &UpdatePlan, cluster: &ClusterVersion, now: Timestamp, oldest: SignedDuration) -> bool {
     let Some(status) = &plan.status else { return false };
     let collected = status.collected_at.as_ref();
     let is_new = collected.is_some_and(|collected| {
         let age = now.duration_since(collected.0);
-        -CLOCK_SKEW < age && age < MAX_AGE
+        -CLOCK_SKEW < age && age < oldest
     });
     let base = cluster::facts(cluster).map(|facts| facts.version).ok();
     is_new && status.base_version == base && population(plan) == Population::Populated
@@ -174,6 +197,11 @@ async fn wait(
     let plan = plan.with_context(|| format!("the UpdatePlan {name} has been deleted"))?;
     match population(&plan) {
         Population::Populated => Ok(plan),
+        // What is known is shown, and who is missing with it.
+        missing @ Population::Awaits(_) if collection.freshness == Freshness::Refreshed => {
+            print::note(&format!("{}\n", refusal(&plan, &missing)));
+            Ok(plan)
+        }
         missing => bail!("{}", refusal(&plan, &missing)),
     }
 }
@@ -215,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_counts_for_the_version_that_the_cluster_runs_and_for_a_day() {
+    fn a_plan_counts_for_the_version_that_the_cluster_runs_for_a_day_and_for_a_start_for_minutes() {
         let cluster: ClusterVersion = serde_json::from_value(json!({
             "metadata": {"name": "version"},
             "status": {"history": [{
@@ -225,11 +253,12 @@ mod tests {
         }))
         .unwrap();
         let now = "2026-01-05T12:00:00Z".parse().unwrap();
-        for (base, collected, is_it) in [
-            ("4.14.3", "2026-01-05T08:00:00Z", true),
-            ("4.14.2", "2026-01-05T08:00:00Z", false),
-            ("4.14.3", "2026-01-03T08:00:00Z", false),
-            ("4.14.3", "2998-01-01T00:00:00Z", false),
+        for (base, collected, is_it, is_just_now) in [
+            ("4.14.3", "2026-01-05T08:00:00Z", true, false),
+            ("4.14.3", "2026-01-05T11:56:00Z", true, true),
+            ("4.14.2", "2026-01-05T11:56:00Z", false, false),
+            ("4.14.3", "2026-01-03T08:00:00Z", false, false),
+            ("4.14.3", "2998-01-01T00:00:00Z", false, false),
         ] {
             let plan: UpdatePlan = serde_json::from_value(json!({
                 "metadata": {"name": "update-plan-4.14.4", "generation": 1},
@@ -239,7 +268,10 @@ mod tests {
                 },
             }))
             .unwrap();
-            assert_eq!(is_current(&plan, &cluster, now), is_it, "{base} {collected}");
+            for (freshness, is_it) in [(Freshness::Populated, is_it), (Freshness::JustNow, is_just_now)] {
+                let found = is_current(&plan, &cluster, now, oldest(freshness));
+                assert_eq!(found, is_it, "{base} {collected} {freshness:?}");
+            }
         }
     }
 

@@ -49,7 +49,7 @@ fn heading(checks: &PreChecks) -> String {
             InformerState::Success | InformerState::NotImplemented => continue,
         };
         let why = informer.message.as_deref().filter(|why| !why.is_empty());
-        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        let why = why.map(|why| format!(": {}", one_line(why))).unwrap_or_default();
         let _ = writeln!(text, "Informer {} {word}{why}", informer.name);
     }
     text
@@ -78,7 +78,7 @@ fn group(text: &mut String, title: &str, checks: &PreChecks, is_in: impl Fn(&Che
 fn one(text: &mut String, finding: &CheckedFinding, checks: &PreChecks) {
     let impact = &finding.insight.impact;
     let (level, about) = (impact.level.as_str(), impact.impact_type.as_str());
-    let _ = writeln!(text, "{level} ({about}): {}", impact.summary);
+    let _ = writeln!(text, "{level} ({about}): {}", one_line(&impact.summary));
     let remedy = finding.insight.remediation.clone().unwrap_or_default();
     let seen = finding.insight.first_seen.0;
     field(text, "Details", impact.description.as_deref());
@@ -113,6 +113,11 @@ fn accepted(acceptance: &CheckedAcceptance) -> String {
         AcceptanceState::Expired => text.push_str(" (no longer: that time is over)"),
     }
     text
+}
+
+/// What others say stays where it stands: its further lines could look like ours.
+fn one_line(text: &str) -> String {
+    text.lines().collect::<Vec<_>>().join(" ")
 }
 
 /// A field, its further lines below the first. Lines without text are left out.

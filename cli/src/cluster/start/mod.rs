@@ -70,7 +70,7 @@ async fn check(server: &Server, arguments: &StartArguments) -> anyhow::Result<()
         freshness: if arguments.dry_run {
             Freshness::ReadOnly
         } else {
-            Freshness::Populated
+            Freshness::JustNow
         },
         now: None,
     };

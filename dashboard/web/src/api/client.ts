@@ -88,13 +88,13 @@ export const api = {
   pause: (key: string) => post<Done>(`upgrades/${path(key)}/pause`, {}),
   resume: (key: string) => post<Done>(`upgrades/${path(key)}/resume`, {}),
   retry: (key: string, cluster?: string) => post<Done>(`upgrades/${path(key)}/retry`, cluster ? { cluster } : {}),
-  accept: (key: string, body: { finding: string; reason: string; until?: number }) =>
+  accept: (key: string, body: { finding: string; level: string; reason: string; until?: number }) =>
     post<Done>(`upgrades/${path(key)}/accept`, body),
   plan: async (body: { yaml: string; compare?: string }) => {
     const { plans } = await post<{ plans: Forecast[] }>('plan', body);
     return plans.map((plan) => withLists(plan, FORECAST_LISTS));
   },
-  apply: (yaml: string) => post<Done>('apply', { yaml }),
+  apply: (yaml: string, generation?: number) => post<Done>('apply', { yaml, ...(generation === undefined ? {} : { generation }) }),
   history: (signal?: AbortSignal) => get<{ rows: HistoryRow[]; truncated?: boolean }>('history', signal),
   cluster: async (name: string, signal?: AbortSignal) => {
     const answer = await get<ClusterDetail>(`clusters/${encodeURIComponent(name)}`, signal);

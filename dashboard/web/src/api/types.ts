@@ -135,6 +135,8 @@ export interface UpgradeDetail extends Upgrade {
   halts: { from: number; to?: number; reason: string; message: string }[];
   events: { at: number; type: string; reason: string; message: string }[];
   spec: string;
+  /** Of which generation the spec is. */
+  generation?: number;
 }
 
 export interface CurvePoint {
@@ -160,20 +162,28 @@ export interface HistoryRow {
   upgrade: string;
   cluster: string;
   target: string;
+  /** When the rollout began of which the attempt is a part. */
+  rolloutSince?: number;
   from?: string;
   startedAt?: number;
   endedAt?: number;
   outcome: string;
   reason: string;
   attempt: number | string;
-  expectedSeconds?: number;
   actualSeconds?: number;
   by?: string;
   message?: string;
   canary?: boolean;
   to?: string;
   /** Of the rollout as a whole, and how good it was. */
-  forecast?: { p10?: number; p50?: number; p90?: number; ended?: number; errorSeconds?: number; withinBand?: boolean };
+  forecast?: RolloutForecast;
+}
+
+export interface RolloutForecast extends Band {
+  ended?: number;
+  /** By how much it ended later than p50. */
+  errorSeconds?: number;
+  withinBand?: boolean;
 }
 
 export interface ClusterDetail {

@@ -5,6 +5,7 @@ import { api } from '../api/client';
 import type { ClusterDetail, Schedule } from '../api/types';
 import { HistoryTable } from '../history/history-table';
 import type { ClusterRow } from '../store/columns';
+import { Gone, NotCurrent } from '../ui/not-current';
 import { Alert, Button, Label, LevelLabel, LongText, Reason, Section, Spinner, StateLabel, Text } from '../ui/parts';
 import { Table } from '../ui/table';
 import { useFleet, useLoaded, useStatus, useTick } from '../ui/use-app';
@@ -22,19 +23,33 @@ export function ClusterPage({ name }: { name: string }) {
   // What the fleet says of it; when that differs, the rest is asked for again.
   const renew = cluster && JSON.stringify({ ...cluster, row: 0 });
   const detail = useLoaded(`cluster ${name}`, (signal) => api.cluster(name, signal), renew);
+  const left = app.fleet.revision !== undefined && cluster === undefined;
+  const current = app.connection.is === 'live' && !left && detail.error === undefined;
+  if (detail.refusal) {
+    return (
+      <div class="sheet">
+        <Crumbs />
+        <header class="sheet-head">
+          <h1>
+            <Text of={name} limit={253} />
+          </h1>
+        </header>
+        <Gone what="cluster" loaded={detail} />
+      </div>
+    );
+  }
   return (
     <div class="sheet">
-      <p class="crumbs">
-        <a href="#/fleet">Fleet</a> / Cluster
-      </p>
+      <Crumbs />
       <header class="sheet-head">
         <h1>
           <Text of={name} limit={253} />
           {cluster && <StateLabel state={cluster.state} />}
           {(cluster ? cluster.available === 0 : detail.value?.available === false) && <Label color="orange">not available</Label>}
         </h1>
-        {cluster?.state === 'Failed' && <RetryButton kind="secondary" upgrade={cluster.upgrade} cluster={name} onDone={detail.reload} />}
+        {cluster?.state === 'Failed' && <RetryButton kind="secondary" upgrade={cluster.upgrade} cluster={name} disabled={!current} onDone={detail.reload} />}
       </header>
+      {detail.value && (detail.error !== undefined || left) && <NotCurrent loaded={detail} why="The fleet does not show this cluster any more." />}
       {cluster && <Now cluster={cluster} now={app.clock.now()} />}
       {detail.value ? (
         <Details detail={detail.value} now={app.clock.now()} />
@@ -46,6 +61,14 @@ export function ClusterPage({ name }: { name: string }) {
         </Alert>
       )}
     </div>
+  );
+}
+
+function Crumbs() {
+  return (
+    <p class="crumbs">
+      <a href="#/fleet">Fleet</a> / Cluster
+    </p>
   );
 }
 
@@ -111,6 +134,11 @@ function ScheduleOf({ upgrade, schedule, now }: { upgrade: string; schedule: Sch
   );
 }
 
+function whenItMayStart({ upgrades }: ClusterDetail): string | undefined {
+  if (upgrades.length === 0) return 'no upgrade selects it';
+  return upgrades.some((one) => one.schedule) ? undefined : 'it may start at any time';
+}
+
 function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
   const labels = useMemo(() => Object.entries(detail.labels), [detail]);
   return (
@@ -136,7 +164,7 @@ function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
           />
         )}
       </Section>
-      <Section title="Schedule" note={detail.upgrades.some((one) => one.schedule) ? undefined : 'it may start at any time'}>
+      <Section title="Schedule" note={whenItMayStart(detail)}>
         {detail.upgrades.map((one) => one.schedule && <ScheduleOf key={one.key} upgrade={one.key} schedule={one.schedule} now={now} />)}
       </Section>
       <Section title="Findings" note={detail.findings.length ? undefined : 'none'}>

@@ -10,7 +10,7 @@ import { moment } from '../words/time';
 
 const COLUMNS: Column[] = [
   { id: 'name', label: 'Cluster', sortable: true, width: 170 },
-  { id: 'state', label: 'State', sortable: true, width: 124 },
+  { id: 'state', label: 'State', sortable: true, width: 140 },
   { id: 'reason', label: 'Reason', sortable: true, width: 170 },
   { id: 'message', label: 'What it waits for' },
   { id: 'since', label: 'Since', sortable: true, width: 150 },

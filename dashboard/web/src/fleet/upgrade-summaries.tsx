@@ -2,12 +2,12 @@
 
 import { useState } from 'preact/hooks';
 import type { Upgrade } from '../api/types';
-import { naturalCompare } from '../store/natural';
 import { useApp } from '../ui/use-app';
 import { Button, Label, Reason, Text } from '../ui/parts';
 import { ProgressBar } from '../upgrade/progress-bar';
 import { count } from '../words/text';
 import { moment } from '../words/time';
+import { isComplete, order } from './upgrade-order';
 
 /** More are shown when one asks for them: the cells are what this page is for. */
 const SHOWN = 3;
@@ -30,21 +30,6 @@ export function UpgradeSummaries() {
       )}
     </section>
   );
-}
-
-/** What needs attention first, then what runs, then what is over. */
-function order(a: Upgrade, b: Upgrade): number {
-  return rank(a) - rank(b) || naturalCompare(a.key, b.key);
-}
-
-function rank(upgrade: Upgrade): number {
-  if (isOver(upgrade)) return 3;
-  if (upgrade.halt || upgrade.counts.failed > 0) return 0;
-  return upgrade.counts.inFlight > 0 ? 1 : 2;
-}
-
-function isOver({ counts }: Upgrade): boolean {
-  return counts.selected > 0 && counts.complete === counts.selected;
 }
 
 function Summary({ upgrade }: { upgrade: Upgrade }) {
@@ -77,7 +62,7 @@ const PHASE: Record<string, string> = { NotStarted: 'not started', InProgress: '
 export function Phase({ upgrade }: { upgrade: Upgrade }) {
   if (upgrade.paused) return <Label color="orange">paused</Label>;
   if (upgrade.halt) return <Label color="orange">halted</Label>;
-  if (isOver(upgrade)) return <Label color="green">complete</Label>;
+  if (isComplete(upgrade.counts)) return <Label color="green">complete</Label>;
   if (upgrade.counts.inFlight > 0) return <Label color="blue">in progress</Label>;
   return (
     <Label color={upgrade.phase === 'Failed' ? 'red' : 'grey'}>
@@ -95,7 +80,7 @@ function Figures({ upgrade }: { upgrade: Upgrade }) {
       {counts.inFlight > 0 && <>, {count(counts.inFlight)} in flight</>}
       {counts.failed > 0 && <span class="bad">, {count(counts.failed)} failed</span>}
       {counts.other > 0 && <>, {count(counts.other)} other</>}
-      {forecast?.p50 && !isOver(upgrade) && (
+      {forecast?.p50 && !isComplete(upgrade.counts) && (
         <span class="ends">
           {' '}· ends {moment(forecast.p50, now)}
           {forecast.p90 && <> (p90 {moment(forecast.p90, now)})</>}

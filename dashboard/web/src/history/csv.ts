@@ -8,6 +8,7 @@ const COLUMNS: [string, (row: HistoryRow) => string | number | boolean | undefin
   ['ended_at', (row) => iso(row.endedAt)],
   ['upgrade', (row) => row.upgrade],
   ['target', (row) => row.target],
+  ['rollout_since', (row) => iso(row.rolloutSince)],
   ['started_by', (row) => row.by],
   ['cluster', (row) => row.cluster],
   ['canary', (row) => row.canary],
@@ -19,7 +20,6 @@ const COLUMNS: [string, (row: HistoryRow) => string | number | boolean | undefin
   ['started_at', (row) => iso(row.startedAt)],
   ['attempt', (row) => row.attempt],
   ['actual_seconds', (row) => row.actualSeconds],
-  ['expected_seconds', (row) => row.expectedSeconds],
   ['forecast_p10', (row) => iso(row.forecast?.p10)],
   ['forecast_p50', (row) => iso(row.forecast?.p50)],
   ['forecast_p90', (row) => iso(row.forecast?.p90)],
@@ -38,12 +38,15 @@ function field(value: string | number | boolean | undefined): string {
   if (value === undefined) return '';
   if (typeof value !== 'string') return String(value);
   const text = inert(printable(value, 10_000));
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",;\t\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A spreadsheet must not take a text of a cluster for a formula. */
+/**
+ * A spreadsheet must not take a text of a cluster for a formula: not at its beginning, also after blanks, nor after what separates cells
+ * or lines in the spreadsheets of other countries, which do not heed a quote within their cell. Wide signs count as narrow ones.
+ */
 function inert(text: string): string {
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return text.replace(/(^|[;\t\n\r])(?=\s*[=+\-@＝＋－＠])/g, "$1'").replace(/^(?=\t)/, "'");
 }
 
 /** Lets the browser save a text as a file. */

@@ -5,13 +5,15 @@ import { api } from '../api/client';
 import type { HistoryRow } from '../api/types';
 import { Choice, Field } from '../fleet/toolbar';
 import { naturalCompare } from '../store/natural';
-import { Alert, Button, Spinner } from '../ui/parts';
+import { NotCurrent } from '../ui/not-current';
+import { Alert, Button, Spinner, Text } from '../ui/parts';
 import { useLoaded, useStatus } from '../ui/use-app';
 import { format } from '../url/route';
-import { count, percent } from '../words/text';
+import { clusters, count, percent } from '../words/text';
 import { duration } from '../words/time';
 import { csv, save } from './csv';
-import { drift, HistoryTable, historyValue } from './history-table';
+import { HistoryTable, historyValue } from './history-table';
+import { Forecasts, rollouts } from './rollouts';
 
 export function HistoryPage({ text, upgrade }: { text: string; upgrade: string }) {
   const app = useStatus();
@@ -19,6 +21,7 @@ export function HistoryPage({ text, upgrade }: { text: string; upgrade: string }
   const [order, setOrder] = useState({ sort: 'endedAt', descending: true });
   const all = history.value?.rows;
   const rows = useMemo(() => (all ? sorted(matching(all, text, upgrade), order.sort, order.descending) : []), [all, text, upgrade, order]);
+  const ended = useMemo(() => rollouts(rows), [rows]);
   const upgrades = useMemo(() => [...new Set(all?.map((row) => row.upgrade))].sort(naturalCompare), [all]);
   const refine = (change: { text?: string; upgrade?: string }) => {
     window.history.replaceState(null, '', format({ page: 'history', text, upgrade, ...change }));
@@ -39,7 +42,7 @@ export function HistoryPage({ text, upgrade }: { text: string; upgrade: string }
         </Field>
         <Choice label="Upgrade" value={upgrade} options={[['', 'all'], ...upgrades.map((key) => [key, key.slice(0, 127)] as const)]} onChange={(value) => refine({ upgrade: value })} />
       </form>
-      {history.error && <Alert kind="danger" title="The history cannot be read.">{history.error}</Alert>}
+      {history.error !== undefined && (all ? <NotCurrent loaded={history} /> : <Alert kind="danger" title="The history cannot be read."><Text of={history.error} limit={1000} /></Alert>)}
       {!all && history.loading && <Spinner label="Reading the records…" />}
       {all && (
         <>
@@ -47,6 +50,7 @@ export function HistoryPage({ text, upgrade }: { text: string; upgrade: string }
             {summary(rows)}
             {history.value?.truncated && '; older records are not shown'}
           </p>
+          <Forecasts of={ended} now={app.clock.now()} />
           <HistoryTable
             rows={rows}
             now={app.clock.now()}
@@ -62,17 +66,14 @@ export function HistoryPage({ text, upgrade }: { text: string; upgrade: string }
 
 function summary(rows: HistoryRow[]): string {
   if (rows.length === 0) return 'No record of an upgrade.';
-  const failed = rows.filter((row) => row.outcome === 'Failed').length;
-  const took = rows.map((row) => row.actualSeconds).filter((value) => value !== undefined).sort((a, b) => a - b);
-  const off = rows.map(drift).filter((value) => value !== undefined).map(Math.abs).sort((a, b) => a - b);
-  const parts = [`${count(rows.length)} ${rows.length === 1 ? 'attempt' : 'attempts'}`, `${percent(failed / rows.length)} failed`];
+  // A drift is what became of a cluster after its attempt.
+  const attempts = rows.filter((row) => row.outcome !== 'Drifted');
+  const parts = [`${count(attempts.length)} ${attempts.length === 1 ? 'attempt' : 'attempts'}`];
+  if (attempts.length > 0) parts.push(`${percent(attempts.filter((row) => row.outcome === 'Failed').length / attempts.length)} failed`);
+  const took = attempts.map((row) => row.actualSeconds).filter((value) => value !== undefined).sort((a, b) => a - b);
   if (took.length > 0) parts.push(`half took at most ${duration(took[Math.floor((took.length - 1) / 2)] as number)}`);
-  if (off.length > 0) parts.push(`half were within ${duration(off[Math.floor((off.length - 1) / 2)] as number)} of what was expected`);
-  const rollouts = new Map(rows.filter((row) => row.forecast?.withinBand !== undefined).map((row) => [`${row.upgrade} ${row.target} ${row.forecast?.ended}`, row]));
-  if (rollouts.size > 0) {
-    const within = [...rollouts.values()].filter((row) => row.forecast?.withinBand).length;
-    parts.push(`${within} of ${rollouts.size} ${rollouts.size === 1 ? 'rollout' : 'rollouts'} ended within the band of the forecast`);
-  }
+  const drifted = rows.length - attempts.length;
+  if (drifted > 0) parts.push(`${clusters(drifted)} drifted to another version afterwards`);
   return parts.join(', ');
 }
 

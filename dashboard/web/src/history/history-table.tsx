@@ -24,47 +24,34 @@ const text = (id: keyof HistoryRow, label: string, width: number, limit = 63, op
   value: (row) => row[id] as string | number | undefined,
 });
 
-const seconds = (id: string, label: string, value: (row: HistoryRow) => number | undefined, show: (seconds: number) => string): HistoryColumn => ({
-  id,
-  label,
-  width: 100,
-  optional: true,
-  sortable: true,
-  number: true,
-  cell: (row) => {
-    const found = value(row);
-    return found === undefined ? '' : show(found);
-  },
-  value,
-});
+function reached(row: HistoryRow): string {
+  return row.to || row.target;
+}
 
 const COLUMNS: HistoryColumn[] = [
   {
     id: 'endedAt',
     label: 'Ended',
-    width: 150,
+    width: 140,
     sortable: true,
     cell: (row, now) => (row.endedAt ? moment(row.endedAt, now) : 'not over'),
     value: (row) => row.endedAt ?? Number.MAX_SAFE_INTEGER,
   },
-  { ...text('cluster', 'Cluster', 170), cell: (row) => <ClusterLink name={row.cluster} /> },
-  text('upgrade', 'Upgrade', 160, 127),
-  text('from', 'From', 90),
-  text('target', 'To', 90),
-  { ...text('outcome', 'Outcome', 110), cell: (row) => <Outcome outcome={row.outcome} /> },
-  text('reason', 'Reason', 180),
-  seconds('actualSeconds', 'Took', (row) => row.actualSeconds, duration),
-  seconds('expectedSeconds', 'Expected', (row) => row.expectedSeconds, duration),
-  seconds('drift', 'Drift', drift, signed),
+  { ...text('cluster', 'Cluster', 160), cell: (row) => <ClusterLink name={row.cluster} /> },
+  text('upgrade', 'Upgrade', 140, 127),
+  text('from', 'From', 84),
+  // Of a drift, what the cluster shows; its outcome is Drifted.
+  { ...text('target', 'To', 84), cell: (row) => <Text of={reached(row)} limit={63} />, value: reached },
+  { ...text('outcome', 'Outcome', 104), cell: (row) => <Outcome outcome={row.outcome} /> },
+  text('reason', 'Reason', 150),
   {
-    ...seconds('forecast', 'Rollout against forecast', (row) => row.forecast?.errorSeconds, signed),
-    width: 200,
-    cell: ({ forecast }) =>
-      forecast?.errorSeconds === undefined ? '' : `${signed(forecast.errorSeconds)}${forecast.withinBand === undefined ? '' : forecast.withinBand ? ', in the band' : ', outside the band'}`,
+    ...text('actualSeconds', 'Took', 80, 40, true),
+    number: true,
+    cell: (row) => (row.actualSeconds === undefined ? '' : duration(row.actualSeconds)),
   },
-  { ...text('attempt', 'Attempt', 90, 40), number: true },
-  text('by', 'Started by', 150, 63, true),
-  { ...text('message', 'Message', 0, 300, true), width: undefined },
+  { ...text('attempt', 'Attempt', 80, 40), number: true },
+  text('by', 'Started by', 130, 63, true),
+  { ...text('message', 'Message', 0, 300, true), width: undefined, least: 130 },
 ];
 
 /** The columns for which there is something in these rows. */
@@ -74,16 +61,6 @@ function columnsOf(rows: HistoryRow[]): HistoryColumn[] {
 
 export function historyValue(column: string): (row: HistoryRow) => string | number | undefined {
   return COLUMNS.find(({ id }) => id === column)?.value ?? (() => undefined);
-}
-
-/** How much longer it took than was expected; negative if it was faster. */
-export function drift(row: HistoryRow): number | undefined {
-  if (row.actualSeconds === undefined || row.expectedSeconds === undefined) return undefined;
-  return row.actualSeconds - row.expectedSeconds;
-}
-
-function signed(value: number): string {
-  return `${value < 0 ? '−' : '+'}${duration(Math.abs(value))}`;
 }
 
 function Outcome({ outcome }: { outcome: string }) {

@@ -1,48 +1,74 @@
 // A ManagedClustersUpgrade before it is applied: its forecast, beside that of another strategy.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { api, ApiError } from '../api/client';
 import type { Forecast } from '../api/types';
 import { ForecastFacts, ForecastView, Ends } from '../upgrade/forecast-section';
-import { ActionDialog } from '../ui/action-dialog';
 import { showDialog } from '../ui/dialog-host';
 import { Alert, Button, Section, Spinner, Text } from '../ui/parts';
 import { useStatus } from '../ui/use-app';
+import { ApplyDialog, type Which } from './apply-dialog';
+import { readManifest } from '../words/manifest';
+import { type Draft, draftOf, EMPTY, keepDraft } from './drafts';
 
 const EXAMPLE = `apiVersion: cluster.open-cluster-management.io/v1beta1
 kind: ManagedClustersUpgrade
 `;
 
-type Result = { is: 'none' } | { is: 'busy' } | { is: 'done'; plans: Forecast[]; yaml: string } | { is: 'failed'; why: string };
+type Result = { is: 'none' } | { is: 'busy' } | { is: 'done'; plans: Forecast[]; yaml: string; compare: string | undefined } | { is: 'failed'; why: string };
 
 export function PlanPage({ upgrade }: { upgrade: string }) {
   const app = useStatus();
-  const [yaml, setYaml] = useState('');
-  const [compare, setCompare] = useState<string | undefined>();
+  const [draft, setDraft] = useState<Draft>(() => draftOf(upgrade) ?? EMPTY);
+  const [isKept, setKept] = useState(() => draftOf(upgrade) !== undefined);
   const [result, set] = useState<Result>({ is: 'none' });
   const [error, setError] = useState<string | undefined>();
+  const { yaml, comparing } = draft;
+  const compare = comparing ? draft.compare : undefined;
+  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
 
+  useLayoutEffect(() => keepDraft(upgrade, draft), [upgrade, draft]);
   useEffect(() => {
-    if (!upgrade) return undefined;
+    if (!upgrade || isKept) return undefined;
     const stop = new AbortController();
     setError(undefined);
     api.upgrade(upgrade, stop.signal).then(
-      (detail) => setYaml(detail.spec),
+      // What was typed meanwhile stays.
+      ({ spec, generation }) => setDraft((before) => ({ ...before, generation, original: spec, yaml: before.yaml || spec })),
       (cause) => stop.signal.aborted || setError(cause instanceof ApiError ? cause.message : 'the answer cannot be read'),
     );
     return () => stop.abort();
-  }, [upgrade]);
+  }, [upgrade, isKept]);
 
   const forecast = async () => {
     set({ is: 'busy' });
     try {
       const plans = await api.plan(compare?.trim() ? { yaml, compare } : { yaml });
-      set({ is: 'done', plans, yaml });
+      set({ is: 'done', plans, yaml, compare });
     } catch (cause) {
       set({ is: 'failed', why: cause instanceof ApiError ? cause.message : 'the answer cannot be read' });
     }
   };
-  const empty = yaml.trim() === '';
+  const discard = () => {
+    setDraft(EMPTY);
+    setKept(false);
+    set({ is: 'none' });
+  };
+  // Only of what was opened is it known of which generation it is.
+  const edited = (text: string) => {
+    const manifest = readManifest(text);
+    return manifest && `${manifest.namespace}/${manifest.name}` === upgrade ? draft.generation : undefined;
+  };
+  const applied = (text: string) => () => {
+    change({ original: text, generation: undefined });
+    if (upgrade) api.upgrade(upgrade).then(({ generation }) => change({ generation }), () => undefined);
+  };
+  const apply = (text: string, which: Which) => {
+    const known = result.is === 'done' && (which === 'second' ? result.compare : result.yaml) === text;
+    showDialog((close) => <ApplyDialog yaml={text} which={which} edited={edited(text)} forecast={known} onClose={close} onDone={applied(text)} />);
+  };
+  const isEmpty = (text: string) => text.trim() === '';
+  const canApply = app.session?.readOnly === false;
   return (
     <div class="sheet">
       <div class="page-head">
@@ -50,42 +76,39 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
         <p class="quiet">What would come of an upgrade, before it is applied. A forecast writes nothing.</p>
       </div>
       {error && <Alert kind="danger" title={<>The spec of <Text of={upgrade} limit={127} /> cannot be read.</>}>{error}</Alert>}
-      <div class={compare === undefined ? 'editors' : 'editors two'}>
-        <Editor label="ManagedClustersUpgrade (YAML)" value={yaml} onInput={setYaml} placeholder={EXAMPLE} />
-        {compare !== undefined && <Editor label="Another strategy to compare with (YAML)" value={compare} onInput={setCompare} placeholder={EXAMPLE} />}
+      {isKept && (
+        <Alert kind="info" title="This is the text as you left it.">
+          It has not been applied. <Button kind="link" small onClick={discard}>{upgrade ? 'Discard it and take the spec as it is now' : 'Discard it'}</Button>
+        </Alert>
+      )}
+      <div class={comparing ? 'editors two' : 'editors'}>
+        <Editor label={comparing ? 'First: ManagedClustersUpgrade (YAML)' : 'ManagedClustersUpgrade (YAML)'} value={yaml} onInput={(text) => change({ yaml: text })} placeholder={EXAMPLE} />
+        {comparing && <Editor label="Second: another strategy to compare with (YAML)" value={draft.compare} onInput={(text) => change({ compare: text })} placeholder={EXAMPLE} />}
       </div>
       <div class="actions">
-        <Button kind="primary" disabled={empty || result.is === 'busy'} onClick={forecast}>
+        <Button kind="primary" disabled={isEmpty(yaml) || result.is === 'busy'} onClick={forecast}>
           Forecast
         </Button>
-        {compare === undefined ? (
-          <Button disabled={empty} onClick={() => setCompare(yaml)}>Compare with another strategy</Button>
+        {comparing ? (
+          <Button onClick={() => change({ comparing: false })}>Do not compare</Button>
         ) : (
-          <Button onClick={() => setCompare(undefined)}>Do not compare</Button>
+          <Button disabled={isEmpty(yaml)} onClick={() => change({ comparing: true, compare: draft.compare || yaml })}>Compare with another strategy</Button>
         )}
-        {app.session?.readOnly === false && (
-          <Button disabled={empty} onClick={() => askApply(yaml, result.is === 'done' && result.yaml === yaml)}>Apply…</Button>
+        {canApply && !comparing && <Button disabled={isEmpty(yaml)} onClick={() => apply(yaml, 'only')}>Apply…</Button>}
+        {canApply && comparing && (
+          <>
+            <Button disabled={isEmpty(yaml)} onClick={() => apply(yaml, 'first')}>Apply the first…</Button>
+            <Button disabled={isEmpty(draft.compare)} onClick={() => apply(draft.compare, 'second')}>Apply the second…</Button>
+          </>
         )}
       </div>
       <div aria-live="polite">
         {result.is === 'busy' && <Spinner label="Simulating the rollout…" />}
         {result.is === 'failed' && <Alert kind="danger" title="There is no forecast."><Text of={result.why} limit={2000} /></Alert>}
-        {result.is === 'done' && <Plans plans={result.plans} now={app.clock.now()} changed={result.yaml !== yaml} />}
+        {result.is === 'done' && <Plans plans={result.plans} now={app.clock.now()} changed={result.yaml !== yaml || result.compare !== compare} />}
       </div>
     </div>
   );
-}
-
-function askApply(yaml: string, forecast: boolean): void {
-  showDialog((close) => (
-    <ActionDialog title="Apply this upgrade?" action="Apply" send={() => api.apply(yaml)} onClose={close}>
-      <p>
-        It is written to the hub with your own rights, as <code>kubectl apply --server-side</code> does. Unless it is paused, its clusters start as its
-        strategy allows: at once, if nothing holds them back.
-      </p>
-      {!forecast && <Alert kind="warning" title="There is no forecast of it as it is now." />}
-    </ActionDialog>
-  ));
 }
 
 function Editor(props: { label: string; value: string; placeholder: string; onInput: (value: string) => void }) {
@@ -137,7 +160,7 @@ function Plans({ plans, now, changed }: { plans: Forecast[]; now: number; change
             {plans.map((plan, i) => (
               <div key={i}>
                 <h3>
-                  <span class={`swatch chart-${i}`} aria-hidden="true" /> <Text of={plan.title} limit={200} />
+                  <span class={`swatch chart-${i}`} aria-hidden="true" /> {i === 0 ? 'First' : 'Second'}: <Text of={plan.title} limit={200} />
                 </h3>
                 <Ends band={plan} now={now} />
                 {!plan.p50 && <p>Fewer than half of the runs that were simulated end.</p>}

@@ -21,6 +21,15 @@ describe('the fleet', () => {
     expect(fleet.clusters.read(2)).toMatchObject({ name: 'dev10', state: 'Failed', since: 0 });
   });
 
+  it('forgets all of it, and says so', () => {
+    const fleet = loaded();
+    const seen: unknown[] = [];
+    fleet.subscribe((update) => seen.push(update));
+    fleet.clear();
+    expect([fleet.clusters.length, fleet.revision]).toEqual([0, undefined]);
+    expect(seen).toEqual([{ rows: undefined, upgrades: true }]);
+  });
+
   it('writes the rows of a change whose words have other indexes', () => {
     const fleet = loaded();
     const seen: unknown[] = [];

@@ -44,6 +44,14 @@ export class Fleet {
     this.changed({ rows, upgrades: Boolean(change.upgrades?.length || change.removedUpgrades?.length) });
   }
 
+  /** Forgets all: it may not be shown any more. */
+  clear(): void {
+    this.clusters.remove([...this.clusters.name]);
+    this.upgrades.clear();
+    this.revision = undefined;
+    this.changed({ rows: undefined, upgrades: true });
+  }
+
   subscribe(listener: Listener): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

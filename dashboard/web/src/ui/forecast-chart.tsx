@@ -7,6 +7,8 @@ import type { CompletedPoint, CurvePoint, Forecast } from '../api/types';
 import { useTheme } from './theme';
 
 const HEIGHT = 240;
+/** Steps of the axis of clusters: there is no half of one. */
+const WHOLE = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power));
 
 interface Shown {
   forecasts: Forecast[];
@@ -37,10 +39,10 @@ export default function ForecastChart({ forecasts, completed, now, total }: Show
         Completed clusters over time
         {forecasts.length > 1 ? ':' : `: ${completed.length > 0 ? 'up to now as it was, then ' : ''}the middle run, and the band of eight of ten runs.`}
         {forecasts.length > 1 &&
-          forecasts.map((forecast, i) => (
-            <span key={forecast.title} class="chart-key">
+          forecasts.map((_, i) => (
+            <span key={i} class="chart-key">
               <span class={`swatch chart-${i}`} aria-hidden="true" />
-              {i === 0 ? 'as it is' : 'compared'}
+              {i === 0 ? 'first' : 'second'}
             </span>
           ))}
       </figcaption>
@@ -83,7 +85,7 @@ function options(element: HTMLElement, forecasts: Forecast[], now: number, total
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, total ?? 0, max)] } },
     axes: [
       { ...axis, space: 90, values: (_plot, splits, _axis, _space, step) => splits.map((at) => label(at, step)) },
-      { ...axis, size: 56, space: 40 },
+      { ...axis, size: 56, space: 40, incrs: WHOLE },
     ],
     series,
     bands,

@@ -52,14 +52,22 @@ export function useTick(milliseconds: number): void {
 
 export interface Loaded<T> {
   value?: T;
+  /** When the last value came, of the hub's clock. */
+  at?: number;
   error?: string;
+  /** It is not there, or one may not see it (any more): then there is no value. */
+  refusal?: 403 | 404;
   loading: boolean;
   reload(): void;
 }
 
+type Known<T> = Omit<Loaded<T>, 'reload'> & { key: string };
+
 /** Loads what belongs to a key, and again when `renew` differs: not more often than `pause` says, so that a busy fleet asks little. */
 export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>, renew: unknown = 0, pause = 3000): Loaded<T> {
-  const [state, set] = useState<{ key: string; value?: T; error?: string; loading: boolean }>({ key, loading: true });
+  const app = useStatus();
+  const live = app.connection.is === 'live';
+  const [state, set] = useState<Known<T>>({ key, loading: true });
   const [asked, ask] = useReducer((count: number) => count + 1, 0);
   const last = useRef({ key: '', at: 0, asked: 0, turn: 0, shown: 0 }).current;
   const ending = useRef(new AbortController());
@@ -69,6 +77,10 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
     ending.current = stop;
     return () => stop.abort();
   }, [key]);
+  // What could not be read while nothing came is asked for once something does.
+  useEffect(() => {
+    if (live && state.error !== undefined) ask(undefined);
+  }, [live]);
   useEffect(() => {
     const { signal } = ending.current;
     const soon = last.key !== key || last.asked !== asked;
@@ -83,17 +95,24 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
         const value = await load(signal);
         if (stale()) return;
         last.shown = turn;
-        set({ key, value, loading: false });
+        set({ key, value, at: app.clock.now(), loading: false });
       } catch (cause) {
         if (stale()) return;
-        const error = cause instanceof ApiError ? cause.message : 'the answer cannot be read';
-        set((before) => ({ ...(before.key === key ? before : { key }), error, loading: false }));
+        set((before) => failed(before.key === key ? before : { key, loading: false }, cause));
       }
     }, wait);
     return () => clearTimeout(timer);
   }, [key, renew, asked]);
   const { key: _of, ...shown } = state.key === key ? state : { key, loading: true };
   return { ...shown, reload: () => ask(undefined) };
+}
+
+/** What is known after a request has failed. What is gone or forbidden is not shown as if it were there; when it was seen stays known. */
+function failed<T>(before: Known<T>, cause: unknown): Known<T> {
+  const error = cause instanceof ApiError ? cause.message : 'the answer cannot be read';
+  const { refusal: _before, value, ...rest } = before;
+  const refused = cause instanceof ApiError && (cause.status === 403 || cause.status === 404);
+  return refused ? { ...rest, error, refusal: cause.status as 403 | 404, loading: false } : { ...rest, value, error, loading: false };
 }
 
 /** Counts the changes that concern an upgrade: its own, and those of its clusters. */

@@ -9,6 +9,8 @@ export interface Column {
   sortable?: boolean;
   /** In pixels; without one it has what room is left. */
   width?: number | undefined;
+  /** How narrow it may become then. */
+  least?: number;
   /** Numbers, to the right. */
   number?: boolean;
 }
@@ -47,7 +49,7 @@ export function VirtualTable(props: {
   const top = Math.min(view.top, Math.max(0, props.count * LINE - view.height));
   const first = Math.max(0, Math.floor(top / LINE) - SPARE);
   const last = Math.min(props.count, Math.ceil((top + view.height) / LINE) + SPARE);
-  const least = props.columns.reduce((sum, column) => sum + (column.width ?? WIDE), 0);
+  const least = props.columns.reduce((sum, column) => sum + (column.width ?? column.least ?? WIDE), 0);
   const lines = [];
   for (let line = first; line < last; line++) lines.push(line);
   return (

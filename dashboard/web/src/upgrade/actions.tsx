@@ -2,24 +2,28 @@
 
 import { api } from '../api/client';
 import type { Upgrade, UpgradeDetail } from '../api/types';
+import { hasEnded } from '../fleet/upgrade-order';
 import { ActionDialog } from '../ui/action-dialog';
 import { showDialog } from '../ui/dialog-host';
 import { Button, Text } from '../ui/parts';
 import { useStatus } from '../ui/use-app';
 import { clusters, printable } from '../words/text';
 
-export function Actions({ upgrade, failures, onDone }: { upgrade: Upgrade; failures: UpgradeDetail['failures']; onDone: () => void }) {
+/** `disabled`: what the page shows is not current, and nobody should act on it. */
+export function Actions(props: { upgrade: Upgrade; failures: UpgradeDetail['failures']; disabled: boolean; onDone: () => void }) {
+  const { upgrade, failures, disabled, onDone } = props;
   const { session } = useStatus();
   if (!session || session.readOnly) return null;
   const failed = Math.max(upgrade.counts.failed, failures.reduce((sum, failure) => sum + failure.clusters.length, 0));
   return (
     <div class="actions">
       {upgrade.paused ? (
-        <Button onClick={() => askResume(upgrade, onDone)}>Resume…</Button>
+        <Button disabled={disabled} onClick={() => askResume(upgrade, onDone)}>Resume…</Button>
       ) : (
-        <Button onClick={() => askPause(upgrade, onDone)}>Pause…</Button>
+        // Where nothing is left to start, there is nothing to pause.
+        !hasEnded(upgrade.counts) && <Button disabled={disabled} onClick={() => askPause(upgrade, onDone)}>Pause…</Button>
       )}
-      {failed > 0 && <Button onClick={() => askRetry(upgrade, failed, onDone)}>Retry…</Button>}
+      {failed > 0 && <Button disabled={disabled} onClick={() => askRetry(upgrade, failed, onDone)}>Retry…</Button>}
     </div>
   );
 }
@@ -64,7 +68,8 @@ function askRetry(upgrade: Upgrade, failed: number, onDone: () => void): void {
   ));
 }
 
-export function RetryButton({ upgrade, cluster, onDone, kind = 'link' }: { upgrade: string; cluster: string; onDone: () => void; kind?: 'link' | 'secondary' }) {
+export function RetryButton(props: { upgrade: string; cluster: string; disabled: boolean; onDone: () => void; kind?: 'link' | 'secondary' }) {
+  const { upgrade, cluster, onDone, kind = 'link' } = props;
   const { session } = useStatus();
   if (!session || session.readOnly) return null;
   const ask = () =>
@@ -76,7 +81,7 @@ export function RetryButton({ upgrade, cluster, onDone, kind = 'link' }: { upgra
       </ActionDialog>
     ));
   return (
-    <Button kind={kind} small={kind === 'link'} label={`Retry ${printable(cluster, 63)}`} onClick={ask}>
+    <Button kind={kind} small={kind === 'link'} disabled={props.disabled} label={`Retry ${printable(cluster, 63)}`} onClick={ask}>
       Retry…
     </Button>
   );

@@ -10,9 +10,22 @@ import { useApp } from '../ui/use-app';
 import { clusters, printable } from '../words/text';
 import { momentAndDistance } from '../words/time';
 
-export function Findings(props: { findings: Finding[]; upgrade: string; canAccept: boolean; onDone: () => void }) {
-  const accept = (finding: Finding) =>
-    showDialog((close) => <AcceptDialog finding={finding} upgrade={props.upgrade} onClose={close} onDone={props.onDone} />);
+interface Shown {
+  findings: Finding[];
+  upgrade: string;
+  /** Of the pre-checks, if it is known. */
+  mode: string | undefined;
+  canAccept: boolean;
+  disabled: boolean;
+  onDone: () => void;
+}
+
+export function Findings(props: Shown) {
+  const accept = (finding: Finding) => {
+    // The server knows a finding by its name, whatever else clusters say of it.
+    const group = props.findings.filter((one) => one.name === finding.name);
+    showDialog((close) => <AcceptDialog group={group} finding={finding} upgrade={props.upgrade} mode={props.mode} onClose={close} onDone={props.onDone} />);
+  };
   return (
     <ul class="facts">
       {props.findings.map((finding, i) => (
@@ -24,7 +37,7 @@ export function Findings(props: { findings: Finding[]; upgrade: string; canAccep
               <span class="quiet">not accepted on {clusters(finding.holds)}</span>
             )}
             {!finding.accepted && finding.name !== '' && props.canAccept && (
-              <Button kind="secondary" small label={`Accept: ${printable(finding.message || finding.name, 127)}`} onClick={() => accept(finding)}>
+              <Button kind="secondary" small disabled={props.disabled} label={`Accept: ${printable(finding.message || finding.name, 127)}`} onClick={() => accept(finding)}>
                 Accept…
               </Button>
             )}
@@ -54,23 +67,60 @@ const UNTIL = [
   ['2592000', 'for 30 days'],
 ] as const;
 
-function AcceptDialog({ finding, upgrade, onClose, onDone }: { finding: Finding; upgrade: string; onClose: () => void; onDone: () => void }) {
+/** How bad a finding is where it is worst: what has become worse since is not accepted. */
+function worst(group: Finding[]): string {
+  const rank = (one: Finding) => ['Warning', 'Unknown', 'Error', 'Critical'].indexOf(one.level);
+  return group.reduce((known, one) => (rank(one) > rank(known) ? one : known)).level;
+}
+
+/** What an acceptance changes: that depends on what follows from findings. */
+function Effect({ mode, upgrade, holds }: { mode: string | undefined; upgrade: string; holds: number }) {
+  const key = <Text of={upgrade} limit={127} />;
+  switch (mode) {
+    case 'Require':
+      return (
+        <p>
+          It no longer holds back {clusters(holds)} of {key}, whose preChecks.mode is Require; other findings may hold them back still.
+        </p>
+      );
+    case 'Report':
+      return <p>It holds back no cluster of {key}: with preChecks.mode Report clusters start whatever they have found. That somebody has accepted it is written down, and counts when the mode becomes Require.</p>;
+    case 'Off':
+      return <p>It holds back no cluster of {key}: its preChecks.mode is Off. That somebody has accepted it is written down, and counts when the mode becomes Require.</p>;
+    default:
+      return <p>If the preChecks.mode of {key} is Require, it no longer holds back {clusters(holds)}; in other modes clusters start whatever they have found.</p>;
+  }
+}
+
+interface Accepting {
+  finding: Finding;
+  /** The findings of its name: what clusters say differs. */
+  group: Finding[];
+  upgrade: string;
+  mode: string | undefined;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+function AcceptDialog({ finding, group, upgrade, mode, onClose, onDone }: Accepting) {
   // The time of the hub: that of a sandbox passes faster.
   const { clock } = useApp();
   const [reason, setReason] = useState('');
   const [length, setLength] = useState('604800');
   const send = () => {
     const until = length === '' ? {} : { until: Math.floor(clock.now()) + Number(length) };
-    return api.accept(upgrade, { finding: finding.name, reason: reason.trim(), ...until });
+    return api.accept(upgrade, { finding: finding.name, level: worst(group), reason: reason.trim(), ...until });
   };
   return (
     <ActionDialog title="Accept this finding?" action="Accept" disabled={reason.trim() === ''} send={send} onClose={onClose} onDone={onDone}>
       <p>
         <LevelLabel level={finding.level} /> <LongText of={finding.message} />
       </p>
+      <Effect mode={mode} upgrade={upgrade} holds={sum(group, (one) => one.holds ?? one.clusters)} />
       <p>
-        It no longer holds back {clusters(finding.holds ?? finding.clusters)} of <Text of={upgrade} limit={127} />. The acceptance is written under your name; where a finding
-        becomes worse than it is now, it is asked for again.
+        It is accepted under your name on {reporters(sum(group, (one) => one.clusters))} as reported now; where it becomes worse, or another cluster finds it
+        later, it has to be accepted again.
+        {group.length > 1 && ' Some of them report it in other words than these.'}
       </p>
       <label class="field">
         <span>Reason (required)</span>
@@ -92,6 +142,14 @@ function AcceptDialog({ finding, upgrade, onClose, onDone }: { finding: Finding;
       </label>
     </ActionDialog>
   );
+}
+
+function sum(findings: Finding[], of: (finding: Finding) => number): number {
+  return findings.reduce((total, finding) => total + of(finding), 0);
+}
+
+function reporters(count: number): string {
+  return count === 1 ? 'the 1 cluster that reports it, up to its level' : `the ${clusters(count)} that report it, each up to its level`;
 }
 
 export function Acceptances({ acceptances, now }: { acceptances: UpgradeDetail['acceptances']; now: number }) {

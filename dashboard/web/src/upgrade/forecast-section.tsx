@@ -3,6 +3,7 @@
 import { lazy, Suspense } from '../ui/lazy';
 import { api } from '../api/client';
 import type { Band, CompletedPoint, Forecast, Upgrade } from '../api/types';
+import { NotCurrent } from '../ui/not-current';
 import { Alert, Names, Reason, Spinner, Text } from '../ui/parts';
 import { useApp, useLoaded } from '../ui/use-app';
 import { clusters, percent } from '../words/text';
@@ -25,7 +26,12 @@ export function ForecastSection({ upgrade, completed, now }: { upgrade: Upgrade;
       </>
     );
   }
-  return <ForecastView forecasts={[forecast.value]} completed={completed} now={now} total={counts.selected} />;
+  return (
+    <>
+      {forecast.error !== undefined && <NotCurrent loaded={forecast} />}
+      <ForecastView forecasts={[forecast.value]} completed={completed} now={now} total={counts.selected} />
+    </>
+  );
 }
 
 interface Shown {
@@ -83,15 +89,17 @@ export function ForecastFacts({ forecast }: { forecast: Forecast }) {
                 </span>
               ))}
         </li>
-        <li>
-          <strong>Waits for:</strong>{' '}
-          {forecast.waitsFor.map((wait, i) => (
-            <span key={wait.what}>
-              {i > 0 && ', '}
-              <Text of={wait.what} limit={63} /> {percent(wait.share)}
-            </span>
-          ))}
-        </li>
+        {forecast.waitsFor.length > 0 && (
+          <li>
+            <strong>Waits for:</strong>{' '}
+            {forecast.waitsFor.map((wait, i) => (
+              <span key={wait.what}>
+                {i > 0 && ', '}
+                <Text of={wait.what} limit={63} /> {percent(wait.share)}
+              </span>
+            ))}
+          </li>
+        )}
         <li>
           <strong>Failures:</strong> {forecast.failures} · <strong>In flight:</strong> {forecast.inFlightAtMost} at most
         </li>

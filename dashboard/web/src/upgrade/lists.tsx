@@ -29,7 +29,8 @@ export function Waits({ waits, upgrade }: { waits: UpgradeDetail['waits']; upgra
   );
 }
 
-export function Failures({ failures, upgrade, onDone }: { failures: UpgradeDetail['failures']; upgrade: UpgradeDetail; onDone: () => void }) {
+export function Failures(props: { failures: UpgradeDetail['failures']; upgrade: UpgradeDetail; disabled: boolean; onDone: () => void }) {
+  const { failures, upgrade, disabled, onDone } = props;
   return (
     <ul class="facts">
       {failures.map((failure) => (
@@ -43,7 +44,7 @@ export function Failures({ failures, upgrade, onDone }: { failures: UpgradeDetai
           <ul class="failed-clusters">
             {failure.clusters.slice(0, 12).map((name) => (
               <li key={name}>
-                <ClusterLink name={name} /> <RetryButton upgrade={upgrade.key} cluster={name} onDone={onDone} />
+                <ClusterLink name={name} /> <RetryButton upgrade={upgrade.key} cluster={name} disabled={disabled} onDone={onDone} />
               </li>
             ))}
             {failure.clusters.length > 12 && (

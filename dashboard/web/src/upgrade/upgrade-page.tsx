@@ -3,10 +3,12 @@
 import { api } from '../api/client';
 import type { Upgrade, UpgradeDetail } from '../api/types';
 import { Phase } from '../fleet/upgrade-summaries';
+import { Gone, NotCurrent } from '../ui/not-current';
 import { Alert, Button, LongText, Reason, Section, Spinner, Text } from '../ui/parts';
 import { type Loaded, useFleet, useLoaded, useStatus, useTick, useUpgradeChanges } from '../ui/use-app';
 import { IN_FLIGHT } from '../words/states';
 import { clusters, count } from '../words/text';
+import { preChecksMode } from '../words/manifest';
 import { momentAndDistance } from '../words/time';
 import { Actions } from './actions';
 import { Acceptances, Findings } from './findings';
@@ -21,7 +23,10 @@ export function UpgradePage({ upgrade: key }: { upgrade: string }) {
   // The summary that comes with the fleet is newer than the detail, which is asked for again after a change.
   const summary = app.fleet.upgrades.get(key);
   const detail = useLoaded(key, (signal) => api.upgrade(key, signal), useUpgradeChanges(key));
-  const shown: Upgrade | undefined = summary ?? detail.value;
+  // Where the answer is that it is gone, nothing else is shown of it, whatever came before.
+  const shown: Upgrade | undefined = detail.refusal ? undefined : (summary ?? detail.value);
+  const left = app.fleet.revision !== undefined && summary === undefined;
+  const current = app.connection.is === 'live' && !left && detail.error === undefined;
   return (
     <div class="sheet">
       <p class="crumbs">
@@ -37,10 +42,11 @@ export function UpgradePage({ upgrade: key }: { upgrade: string }) {
           )}
           {shown && <Phase upgrade={shown} />}
         </h1>
-        {shown && <Actions upgrade={shown} failures={detail.value?.failures ?? []} onDone={detail.reload} />}
+        {shown && <Actions upgrade={shown} failures={detail.value?.failures ?? []} disabled={!current} onDone={detail.reload} />}
       </header>
+      {detail.value && (detail.error !== undefined || left) && <NotCurrent loaded={detail} why="The hub does not list this upgrade any more." />}
       {shown && <Progress upgrade={shown} />}
-      <Details detail={detail} upgrade={shown} upgradeKey={key} />
+      {detail.refusal ? <Gone what="upgrade" loaded={detail} /> : <Details detail={detail} upgrade={shown} upgradeKey={key} current={current} />}
     </div>
   );
 }
@@ -83,7 +89,7 @@ function Figure({ value, label, href, bad }: { value: number; label: string; hre
   return <li>{href && value > 0 ? <a href={href}>{content}</a> : <span>{content}</span>}</li>;
 }
 
-function Details({ detail, upgrade, upgradeKey }: { detail: Loaded<UpgradeDetail>; upgrade: Upgrade | undefined; upgradeKey: string }) {
+function Details({ detail, upgrade, upgradeKey, current }: { detail: Loaded<UpgradeDetail>; upgrade: Upgrade | undefined; upgradeKey: string; current: boolean }) {
   const app = useStatus();
   const now = app.clock.now();
   if (!detail.value) {
@@ -97,49 +103,46 @@ function Details({ detail, upgrade, upgradeKey }: { detail: Loaded<UpgradeDetail
   const value = detail.value;
   const canAccept = app.session?.readOnly === false;
   return (
-    <>
-      {detail.error && <Alert kind="warning" title="What is below is not current.">{detail.error}</Alert>}
-      <div class="sections">
-        <Section title="When it ends" wide>
-          <ForecastSection upgrade={upgrade ?? value} completed={value.completed} now={now} />
-        </Section>
-        <Section title="What holds it back" note={value.waits.length ? undefined : 'nothing'}>
-          <Waits waits={value.waits} upgrade={upgradeKey} />
-        </Section>
-        <Section title="Failures" note={value.failures.length ? clusters(value.counts.failed) : 'none'}>
-          <Failures failures={value.failures} upgrade={value} onDone={detail.reload} />
-        </Section>
-        <Section title="In flight" note={count(value.inFlight.length)} wide>
-          <InFlightTable rows={value.inFlight} now={now} />
-        </Section>
-        <Section title="Canaries" note={value.soakUntil && value.soakUntil > now ? `soak until ${momentAndDistance(value.soakUntil, now)}` : value.canaries.length ? undefined : 'none'}>
-          <Canaries canaries={value.canaries} />
-        </Section>
-        <Section title="Halts" note={value.halts.length ? undefined : 'none'}>
-          <Halts halts={value.halts} now={now} />
-        </Section>
-        <Section title="Findings" note={value.findings.length ? undefined : 'none'} wide>
-          <Findings findings={value.findings} upgrade={upgradeKey} canAccept={canAccept} onDone={detail.reload} />
-          <Acceptances acceptances={value.acceptances} now={now} />
-        </Section>
-        <Section title="Conditions" wide>
-          <Conditions conditions={value.conditions} now={now} />
-        </Section>
-        <Section title="Events" note={value.events.length ? undefined : 'none'} wide>
-          <EventList events={value.events} now={now} />
-        </Section>
-        <Section title="Spec" wide>
-          <p>
-            <a href={`#/plan?${new URLSearchParams({ upgrade: upgradeKey })}`}>Edit it and compare forecasts</a>
-          </p>
-          <details>
-            <summary>Show as YAML</summary>
-            <pre class="yaml" tabIndex={0}>
-              {value.spec}
-            </pre>
-          </details>
-        </Section>
-      </div>
-    </>
+    <div class="sections">
+      <Section title="When it ends" wide>
+        <ForecastSection upgrade={upgrade ?? value} completed={value.completed} now={now} />
+      </Section>
+      <Section title="What holds it back" note={value.waits.length ? undefined : 'nothing'}>
+        <Waits waits={value.waits} upgrade={upgradeKey} />
+      </Section>
+      <Section title="Failures" note={value.failures.length ? clusters(value.counts.failed) : 'none'}>
+        <Failures failures={value.failures} upgrade={value} disabled={!current} onDone={detail.reload} />
+      </Section>
+      <Section title="In flight" note={count(value.inFlight.length)} wide>
+        <InFlightTable rows={value.inFlight} now={now} />
+      </Section>
+      <Section title="Canaries" note={value.soakUntil && value.soakUntil > now ? `soak until ${momentAndDistance(value.soakUntil, now)}` : value.canaries.length ? undefined : 'none'}>
+        <Canaries canaries={value.canaries} />
+      </Section>
+      <Section title="Halts" note={value.halts.length ? undefined : 'none'}>
+        <Halts halts={value.halts} now={now} />
+      </Section>
+      <Section title="Findings" note={value.findings.length ? undefined : 'none'} wide>
+        <Findings findings={value.findings} upgrade={upgradeKey} mode={preChecksMode(value.spec)} canAccept={canAccept} disabled={!current} onDone={detail.reload} />
+        <Acceptances acceptances={value.acceptances} now={now} />
+      </Section>
+      <Section title="Conditions" wide>
+        <Conditions conditions={value.conditions} now={now} />
+      </Section>
+      <Section title="Events" note={value.events.length ? undefined : 'none'} wide>
+        <EventList events={value.events} now={now} />
+      </Section>
+      <Section title="Spec" wide>
+        <p>
+          <a href={`#/plan?${new URLSearchParams({ upgrade: upgradeKey })}`}>Edit it and compare forecasts</a>
+        </p>
+        <details>
+          <summary>Show as YAML</summary>
+          <pre class="yaml" tabIndex={0}>
+            {value.spec}
+          </pre>
+        </details>
+      </Section>
+    </div>
   );
 }

@@ -17,7 +17,7 @@ use semver::Version;
 use serde_json::{Map, Value, json};
 
 use super::feedback;
-pub use answer::{PreCheckDigest, asked_cluster, digest};
+pub use answer::{ASKED_FOR, PreCheckDigest, asked_cluster, digest};
 
 const GROUP: &str = "config.openshift.io";
 const PLANS: &str = "updateplans";

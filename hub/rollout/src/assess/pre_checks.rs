@@ -43,6 +43,13 @@ impl ClusterPreChecks {
         }
     }
 
+    /// How many findings that nobody has accepted are not listed: only the worst are.
+    pub fn unlisted(&self) -> usize {
+        let findings = self.answer.iter().flat_map(|answer| answer.findings.iter());
+        let listed = findings.filter(|found| !found.acceptance.is_accepted()).count();
+        self.unaccepted().saturating_sub(listed)
+    }
+
     /// Whether the cluster does not start where an answer is required.
     pub fn holds(&self) -> bool {
         match self.answer.as_ref().map(|answer| &answer.source) {
@@ -280,17 +287,20 @@ impl ClusterView<'_> {
 
     /// The risks of this target that are accepted here. Those whose time is over are among them, the last: the agent says so.
     fn accepted_risks(&self, target: &Target) -> Vec<&RiskAcceptance> {
-        let target = target.to_string();
-        let facts = self.row.facts.as_deref();
-        let risks = self.context.acceptances.iter();
-        let mut risks: Vec<&RiskAcceptance> = risks
-            .filter(|risk| *risk.target == *target && risk.is_about(self.name, facts))
-            .collect();
+        let mut risks: Vec<&RiskAcceptance> = self.all_accepted_risks(target).collect();
         if risks.len() > PreCheckAsk::MOST_ACCEPTED {
             risks.sort_by_key(|risk| !self.lasts(risk));
             risks.truncate(PreCheckAsk::MOST_ACCEPTED);
         }
         risks
+    }
+
+    /// The same, also beyond what a cluster takes.
+    fn all_accepted_risks(&self, target: &Target) -> impl Iterator<Item = &RiskAcceptance> {
+        let target = target.to_string();
+        let facts = self.row.facts.as_deref();
+        let risks = self.context.acceptances.iter();
+        risks.filter(move |risk| *risk.target == *target && risk.is_about(self.name, facts))
     }
 
     /// What the write of a question is.
@@ -342,6 +352,11 @@ impl ClusterView<'_> {
             return awaited(false);
         };
         let answer = self.judged(answer, target);
+        let left_out = self
+            .all_accepted_risks(target)
+            .count()
+            .saturating_sub(PreCheckAsk::MOST_ACCEPTED);
+        let held_unless = |is_clear, open: &[&Finding], count| held_unless(is_clear, open, count, left_out);
         let open: Vec<&Finding> = answer
             .findings
             .iter()
@@ -376,19 +391,19 @@ fn asked_for(upgrade: &UpgradeKey, accepted: &str) -> Arc<str> {
     format!("{upgrade} {accepted}").into()
 }
 
-fn held_unless(is_clear: bool, open: &[&Finding], count: usize) -> Standing {
+fn held_unless(is_clear: bool, open: &[&Finding], count: usize, left_out: usize) -> Standing {
     if is_clear {
         Standing::Clear
     } else {
         Standing::Held {
-            reason: held_by(open, count),
+            reason: held_by(open, count, left_out),
             blocks_again: open.iter().any(|found| found.acceptance.why_ended().is_some()),
         }
     }
 }
 
-/// Findings that hold a cluster, in words: the first of them, and how many there are.
-fn held_by(open: &[&Finding], count: usize) -> Reason {
+/// Findings that hold a cluster, in words: the first of them, how many there are, and how many acceptances are too many to count.
+fn held_by(open: &[&Finding], count: usize, left_out: usize) -> Reason {
     let mut words = String::new();
     for found in open.iter().take(NAMED_FINDINGS) {
         let separator = if words.is_empty() { "" } else { "; " };
@@ -401,6 +416,16 @@ fn held_by(open: &[&Finding], count: usize) -> Reason {
         if let Some(why) = found.acceptance.why_ended() {
             let _ = write!(words, " ({why})");
         }
+    }
+    if open.is_empty() {
+        words.push_str("they are not named: see the UpdatePlan on the cluster");
+    }
+    if left_out > 0 {
+        let most = PreCheckAsk::MOST_ACCEPTED;
+        let _ = write!(
+            words,
+            "; acceptances left out: {left_out}, for {most} count on a cluster"
+        );
     }
     Reason::RisksNotAccepted {
         count,

@@ -20,6 +20,8 @@ use crate::works::feedback::text;
 use crate::works::partial::PartialManifestWork;
 use crate::works::{cluster_version, read};
 
+/// How a message begins that names another upgrade: not everybody may know of that.
+pub const ASKED_FOR: &str = "its agent is asked for ";
 /// The longest text that is kept of a cluster, in bytes.
 pub(super) const TEXT: usize = 256;
 
@@ -53,11 +55,7 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
     let (answer, trouble, is_taken) = match reply {
         Reply::Answered(answer) => (Some(answer), None, false),
         Reply::Refused(words) => (None, Some(words), false),
-        Reply::Taken(by) => (
-            None,
-            Some(format!("its agent is asked for {by} at present").into()),
-            true,
-        ),
+        Reply::Taken(by) => (None, Some(format!("{ASKED_FOR}{by} at present").into()), true),
         Reply::None => (None, None, false),
     };
     let owner = Owner {

@@ -1,0 +1,65 @@
+//! What is said of one upgrade may name another one, of which a viewer may not know.
+
+use std::borrow::Cow;
+
+use drydock_objects::ClusterDetails;
+use drydock_objects::works::pre_checks::ASKED_FOR;
+use drydock_rollout::{BELONGS_TO, LEFT_TO};
+
+use crate::access::Scope;
+
+/// How such texts begin, before the namespace and the name.
+const NAMING: [&str; 3] = [BELONGS_TO, LEFT_TO, ASKED_FOR];
+
+/// A text without the names of upgrades that are not shown.
+pub(crate) fn hide<'a>(text: &'a str, scope: &Scope) -> Cow<'a, str> {
+    let mut shown = Cow::Borrowed(text);
+    if scope.namespaces.is_none() {
+        return shown;
+    }
+    for naming in NAMING {
+        let mut from = 0;
+        while let Some(begin) = shown.get(from..).and_then(|rest| rest.find(naming)) {
+            let begin = from + begin + naming.len();
+            let named = shown
+                .get(begin..)
+                .and_then(|rest| rest.split([' ', ';', ',']).next());
+            let named = named.unwrap_or_default();
+            let namespace = named.split_once('/').map_or(named, |(namespace, _)| namespace);
+            from = begin;
+            if !scope.shows(namespace) {
+                let end = begin + named.len();
+                shown.to_mut().replace_range(begin..end, "(of another namespace)");
+            }
+        }
+    }
+    shown
+}
+
+/// The same of what is said of clusters.
+pub(crate) fn hide_in(clusters: &mut [ClusterDetails], scope: &Scope) {
+    for details in clusters {
+        if let Cow::Owned(shown) = hide(&details.message, scope) {
+            details.message = shown;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_upgrade_is_named_that_is_not_shown() {
+        let one = Scope::of(Some("team-a"));
+        let hidden = "c1: the cluster belongs to upgrade team-b/secret until that upgrade has finished there; its agent is asked for team-b/other at present";
+        assert_eq!(
+            hide(hidden, &one),
+            "c1: the cluster belongs to upgrade (of another namespace) until that upgrade has finished there; \
+             its agent is asked for (of another namespace) at present"
+        );
+        let own = hidden.replace("team-b", "team-a");
+        assert_eq!(hide(&own, &one), own);
+        assert_eq!(hide(hidden, &Scope::of(None)), hidden);
+    }
+}

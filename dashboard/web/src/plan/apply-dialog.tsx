@@ -1,0 +1,102 @@
+// Says what applying a text does, as far as the page knows it: which upgrade it is, and whether that is there already.
+
+import { api } from '../api/client';
+import type { Upgrade } from '../api/types';
+import { ActionDialog } from '../ui/action-dialog';
+import { Alert, Text } from '../ui/parts';
+import { useFleet, useStatus } from '../ui/use-app';
+import { type Manifest, readManifest } from '../words/manifest';
+import { clusters, count } from '../words/text';
+
+/** Which of two texts; `only` if there is one. */
+export type Which = 'only' | 'first' | 'second';
+
+const TITLE: Record<Which, string> = { only: 'Apply this upgrade?', first: 'Apply the first text?', second: 'Apply the second text?' };
+
+interface Asked {
+  yaml: string;
+  which: Which;
+  /** The generation that somebody has edited: what came since is not written over. */
+  edited: number | undefined;
+  /** Whether there is a forecast of this very text. */
+  forecast: boolean;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+export function ApplyDialog({ yaml, which, edited, forecast, onClose, onDone }: Asked) {
+  const manifest = readManifest(yaml);
+  return (
+    <ActionDialog title={TITLE[which]} action="Apply" send={() => api.apply(yaml, edited)} onClose={onClose} onDone={onDone}>
+      {which === 'first' && <p>Of the two texts it is the first one, on the left or above.</p>}
+      {which === 'second' && <p>Of the two texts it is the second one, on the right or below, with which the first is compared.</p>}
+      {manifest ? (
+        <What manifest={manifest} />
+      ) : (
+        <Alert kind="warning" title="The page cannot read which upgrade this text is.">
+          The server reads it, and creates or changes the one that it names. To see here what it does, write metadata.name and metadata.namespace one a line.
+        </Alert>
+      )}
+      <p>
+        It is written to the hub with your own rights, as <code>kubectl apply --server-side</code> does. Unless it is paused, its clusters start as its
+        strategy allows: at once, if nothing holds them back.
+      </p>
+      {!forecast && <Alert kind="warning" title="There is no forecast of it as it is now." />}
+    </ActionDialog>
+  );
+}
+
+function What({ manifest }: { manifest: Manifest }) {
+  const app = useStatus();
+  useFleet();
+  const { name, namespace, target } = manifest;
+  const to = target === '' ? null : <> to <Text of={target} limit={100} /></>;
+  if (namespace === undefined) {
+    return (
+      <p>
+        It creates or changes the upgrade <Key of={name} />{to}, in the namespace that is the default of this page: the text names none.
+      </p>
+    );
+  }
+  const key = `${namespace}/${name}`;
+  const there = app.fleet.upgrades.get(key);
+  if (app.connection.is !== 'live') {
+    return (
+      <p>
+        It creates or changes <Key of={key} />{to}: whether that is there is not known, for the page is not connected.
+      </p>
+    );
+  }
+  if (there) return <Changes upgrade={there} target={target} />;
+  return (
+    <p>
+      It creates <Key of={key} />{to}: no upgrade of this name is among those that the page shows.
+    </p>
+  );
+}
+
+function Changes({ upgrade, target }: { upgrade: Upgrade; target: string }) {
+  const { counts } = upgrade;
+  const now = <Text of={upgrade.target} limit={100} />;
+  return (
+    <p>
+      It changes <Key of={upgrade.key} />, which is there{upgrade.paused && ', paused'}, with {count(counts.complete)} of {clusters(counts.selected)} complete
+      and {count(counts.inFlight)} in flight.{' '}
+      {target === '' || target === upgrade.target ? (
+        <>Its target is {now}, as before.</>
+      ) : (
+        <>
+          Its target is {now} now, and becomes <Text of={target} limit={100} />.
+        </>
+      )}
+    </p>
+  );
+}
+
+function Key({ of }: { of: string }) {
+  return (
+    <strong>
+      <Text of={of} limit={320} />
+    </strong>
+  );
+}

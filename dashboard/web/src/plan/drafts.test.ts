@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { draftOf, EMPTY, isChanged, keepDraft } from './drafts';
+
+it('is what differs from the text at first, and is not empty', () => {
+  expect(isChanged(EMPTY)).toBe(false);
+  expect(isChanged({ ...EMPTY, original: 'a', yaml: 'a' })).toBe(false);
+  expect(isChanged({ ...EMPTY, original: 'a', yaml: 'b' })).toBe(true);
+  expect(isChanged({ ...EMPTY, original: 'a', yaml: 'a', compare: 'b' })).toBe(true);
+});
+
+it('is kept until it is what it was at first', () => {
+  const draft = { ...EMPTY, original: 'a', yaml: 'b' };
+  keepDraft('default/spring', draft);
+  expect(draftOf('default/spring')).toBe(draft);
+  keepDraft('default/spring', { ...draft, original: 'b' });
+  expect(draftOf('default/spring')).toBeUndefined();
+});

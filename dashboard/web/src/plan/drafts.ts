@@ -1,0 +1,38 @@
+// Texts that somebody has changed and not applied yet. They stay while one looks at another page, and the browser asks before it drops them.
+
+export interface Draft {
+  /** What the text was at first, or when it was last applied. */
+  original: string;
+  yaml: string;
+  /** What it is compared with; kept while nothing is compared. */
+  compare: string;
+  comparing: boolean;
+  /** The generation of the upgrade that is edited; none for a text of one's own. */
+  generation?: number;
+}
+
+export const EMPTY: Draft = { original: '', yaml: '', compare: '', comparing: false };
+
+/** By the upgrade that they began with. */
+const drafts = new Map<string, Draft>();
+
+export function isChanged({ original, yaml, compare }: Draft): boolean {
+  return [yaml, compare].some((text) => text !== original && text.trim() !== '');
+}
+
+export function draftOf(upgrade: string): Draft | undefined {
+  return drafts.get(upgrade);
+}
+
+/** Remembers a text if it would be lost otherwise. */
+export function keepDraft(upgrade: string, draft: Draft): void {
+  if (isChanged(draft)) drafts.set(upgrade, draft);
+  else drafts.delete(upgrade);
+}
+
+/** Lets the browser ask before the page is closed or loaded again. */
+export function guardDrafts(): void {
+  addEventListener('beforeunload', (event) => {
+    if (drafts.size > 0) event.preventDefault();
+  });
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { preChecksMode, readManifest } from './manifest';
+
+const SPRING = `# The production fleet
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: ManagedClustersUpgrade
+metadata:
+  labels:
+    name: not-this
+  finalizers:
+  - name: nor-this
+  annotations: {name: nor-this}
+  name: "spring" # in quotes
+  namespace: default
+spec:
+  clusterSelector:
+    clusterSets: [production]
+  preUpgradeAction:
+    script: |
+      metadata:
+        name: other
+    message: "two\\nlines"
+  clusterVersion:
+    channel: stable-4.18
+    version: '4.18.9'
+  preChecks: {mode: Require}
+`;
+
+describe('a manifest', () => {
+  it('says which upgrade it is', () =>
+    expect(readManifest(SPRING)).toEqual({ name: 'spring', namespace: 'default', target: '4.18.9', preChecks: 'Require' }));
+  it('may be JSON', () =>
+    expect(readManifest('{"metadata": {"name": "spring"}, "spec": {"clusterVersion": {"image": "quay.io/x@sha256:1"}}}')).toEqual({
+      name: 'spring',
+      target: 'quay.io/x@sha256:1',
+    }));
+  it('may be in one line each', () => expect(readManifest('---\nmetadata: {name: spring, namespace: a}\nspec: {}')).toMatchObject({ name: 'spring', namespace: 'a', target: '' }));
+  it.each([
+    ['', 'nothing'],
+    ['just words', 'no mapping'],
+    ['metadata:\n  namespace: a\n', 'no name'],
+    ['metadata:\n  name: a\n  name: b\n', 'a name twice'],
+    ['metadata:\n  name: a\nmetadata:\n  namespace: b\n', 'metadata twice'],
+    ['metadata: &m\n  name: a\n', 'an anchor'],
+    ['metadata:\n  <<: *m\n  name: a\n', 'a merge'],
+    ['metadata:\n  name: a\n---\nmetadata:\n  name: b\n', 'two documents'],
+    ['metadata:\n  name: >\n    a\n', 'a folded name'],
+    ['metadata:\n  name: "a\\u0062"\n', 'an escape'],
+    ['metadata: {name: a,\n  namespace: b}\n', 'a mapping of two lines'],
+    ['{"metadata": {"name": "a"}', 'JSON that does not end'],
+    ['- metadata:\n    name: a\n', 'a list'],
+  ])('%j is not read: %s', (text) => expect(readManifest(text)).toBeUndefined());
+});
+
+it('what follows from findings is Report, if nothing else is said', () => {
+  expect(preChecksMode(SPRING)).toBe('Require');
+  expect(preChecksMode('metadata:\n  name: a\nspec:\n  preChecks:\n    maxAge: 1h\n')).toBe('Report');
+  expect(preChecksMode('not known')).toBeUndefined();
+});
