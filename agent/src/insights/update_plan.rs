@@ -278,11 +278,19 @@ impl UpdatePlans {
         for (name, status) in &decision.parts {
             self.write_part(plan, &known, name, status).await?;
         }
+        // What has ended is in the parts: whoever fails to write the plan below does not see it again.
+        let (of_parts, of_plan): (Vec<_>, Vec<_>) = decision
+            .events
+            .iter()
+            .partition(|event| matches!(event, PlanEvent::AcceptanceEnded { .. }));
+        for event in of_parts {
+            self.say(plan, event);
+        }
         if plan.status.as_ref() == Some(&decision.status) {
             return Ok(Arc::clone(plan));
         }
         let written = write::status(&self.context.client, plan.as_ref(), &decision.status).await?;
-        for event in &decision.events {
+        for event in of_plan {
             self.say(plan, event);
         }
         self.changed.note(written.clone());

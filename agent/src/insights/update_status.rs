@@ -338,9 +338,9 @@ impl UpdateStatuses {
     }
 
     fn wake(&self, stage: Stage, now: Timestamp) -> Option<Timestamp> {
-        let next = self.lock_due().values().copied().min();
+        let next = self.lock_due().values().copied().filter(|next| *next > now).min();
         let poll = now.checked_add(BUSY).ok().filter(|_| stage == Stage::Open);
-        next.filter(|next| *next > now).into_iter().chain(poll).min()
+        next.into_iter().chain(poll).min()
     }
 
     fn lock_due(&self) -> std::sync::MutexGuard<'_, BTreeMap<InformerName, Timestamp>> {

@@ -27,6 +27,9 @@ const BYTES: usize = 512 << 10;
 /// The most bytes that those of all informers take that are not the agent's own.
 const BYTES_OF_OTHERS: usize = 1 << 20;
 
+/// The bytes that are kept free for what says that findings are left out.
+const NOTICE: usize = 1 << 10;
+
 /// A part as it should be.
 pub(super) struct Part {
     pub status: UpdatePlanInsightStatus,
@@ -65,6 +68,8 @@ pub(super) fn part(
         None
     };
     let state = match record.state {
+        // It has been switched on again, and has not answered yet.
+        InformerState::Disabled if informer.is_enabled => InformerState::Pending,
         InformerState::Disabled => InformerState::Disabled,
         _ if !is_current => InformerState::Pending,
         state => state,
@@ -188,9 +193,22 @@ fn bounded(
     bytes: usize,
     now: Timestamp,
 ) -> (Vec<Insight>, usize) {
-    let mut left = bytes;
-    let (mut kept, mut out) = (Vec::new(), Vec::new());
-    for insight in &record.insights {
+    // What says that findings are left out has a place of its own, so that it is never left out itself.
+    let found = || record.insights.iter().filter(|insight| !is_truncation(insight));
+    let is_all = found().map(size).sum::<usize>() <= bytes;
+    let mut left = if is_all {
+        bytes
+    } else {
+        bytes.saturating_sub(NOTICE)
+    };
+    let mut kept: Vec<_> = record
+        .insights
+        .iter()
+        .filter(|insight| is_truncation(insight))
+        .cloned()
+        .collect();
+    let mut out = Vec::new();
+    for insight in found() {
         let size = size(insight);
         if size <= left && out.is_empty() {
             left -= size;

@@ -410,6 +410,33 @@ fn what_does_not_fit_in_has_to_be_accepted_for_what_it_is() {
     assert_ne!(before, notice(&world));
 }
 
+/// What says that findings are left out has a place of its own: it is not left out with the next decision, under another name each time.
+#[test]
+fn what_is_left_out_is_settled_however_little_room_is_left() {
+    for length in (0..700).step_by(61) {
+        let mut world = World::new(&["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]);
+        let many = (0..400).map(|index| {
+            let mut finding = finding(&format!("u{index:03}"), Level::Warning);
+            finding.impact.description = Some("x".repeat(300 + length));
+            finding
+        });
+        let many: Vec<Finding> = many.collect();
+        world.step(at(0), &|_| Attempt::Answered(Answer::Success(many.clone())));
+        assert!(world.parts[&name("a")].status.as_ref().unwrap().dropped.is_some());
+    }
+}
+
+#[test]
+fn one_that_is_switched_on_again_is_awaited() {
+    let mut world = World::new(&["a"]);
+    world.informers[0].is_enabled = false;
+    world.step(at(0), &|_| panic!("nobody is asked"));
+    world.informers[0].is_enabled = true;
+    let plan = world.decide(&BTreeMap::new(), at(10));
+    assert_eq!(plan.ask, [name("a")]);
+    assert_ne!(plan.status.verdict, Some(Verdict::Go), "it has not answered yet");
+}
+
 #[test]
 fn names_are_those_that_the_definitions_ask_for() {
     assert_eq!(plan_name("4.14.4-RC.1+b"), "update-plan-4.14.4-rc.1.b");

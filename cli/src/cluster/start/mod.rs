@@ -14,7 +14,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::pre_checks::{Collection, Freshness, collect, text};
-use super::update_arguments::StartArguments;
+use super::update_arguments::{AcceptanceArguments, StartArguments};
 use super::{live, print};
 use crate::server::{MANAGER, Server};
 
@@ -63,18 +63,25 @@ fn nothing(arguments: &StartArguments, is_reached: bool) -> String {
 }
 
 async fn check(server: &Server, arguments: &StartArguments) -> anyhow::Result<()> {
-    let collection = Collection {
+    let nothing = AcceptanceArguments::default();
+    let collection = |acceptance, freshness| Collection {
         target: &arguments.version,
-        acceptance: &arguments.acceptance,
+        acceptance,
         timeout: arguments.timeout,
-        freshness: if arguments.dry_run {
-            Freshness::ReadOnly
-        } else {
-            Freshness::JustNow
-        },
+        freshness,
         now: None,
     };
-    let checks = collect(server, &collection).await?;
+    if !arguments.acceptance.accept.is_empty() {
+        // What is accepted is what was shown before: where it is worse by now, it holds the update.
+        let shown = collection(&arguments.acceptance, Freshness::Populated);
+        collect(server, &shown).await?;
+    }
+    let freshness = if arguments.dry_run {
+        Freshness::ReadOnly
+    } else {
+        Freshness::JustNow
+    };
+    let checks = collect(server, &collection(&nothing, freshness)).await?;
     if checks.is_held() {
         print::text(&text(&checks))?;
         bail!("{}", held(&checks));
