@@ -224,6 +224,13 @@ async fn install_informer(client: &Client) {
     informers.create(&PostParams::default(), &informer).await.unwrap();
 }
 
+/// What nobody looks at is taken back.
+async fn no_plan_is_left(client: &Client) {
+    let plans = Api::<UpdatePlan>::all(client.clone());
+    let left = plans.list(&ListParams::default()).await.unwrap().items;
+    assert!(left.is_empty(), "{left:?}");
+}
+
 #[tokio::test]
 async fn a_cluster_without_an_agent_is_checked_by_its_objects() {
     let sandbox = Sandbox::start(&["--speed", "60", "--clusters", "1"]);
@@ -252,9 +259,7 @@ async fn a_cluster_without_an_agent_is_checked_by_its_objects() {
     let nobody = sandbox.refuses(&with(&unseen));
     assert!(nobody.contains("whether drydock-agent runs"), "{nobody}");
     let client = sandbox.client("dev1").await;
-    let plans = Api::<UpdatePlan>::all(client.clone());
-    let left = plans.list(&ListParams::default()).await.unwrap().items;
-    assert!(left.is_empty(), "what nobody looks at is taken back: {left:?}");
+    no_plan_is_left(&client).await;
     let said = text(&asked.stdout);
     let (_, target) = said.split_once(" to ").unwrap();
     let target = target.split(':').next().unwrap().to_owned();
