@@ -50,8 +50,9 @@ fn first_moment(zone: &TimeZone, clock: DateTime) -> Option<Timestamp> {
 fn next_hour_that_passes(cron: &Cron, zone: &TimeZone, after: Timestamp) -> Option<Timestamp> {
     let mut from = after;
     let mut offset = zone.to_offset(after);
+    let mut changes = zone.following(after);
     loop {
-        let change = zone.following(later(from, SignedDuration::from_nanos(1))).next();
+        let change = changes.next();
         let clock = cron.find_next_occurrence(&offset.to_datetime(from), false).ok()?;
         let moment = offset.to_timestamp(clock).ok()?;
         match change {

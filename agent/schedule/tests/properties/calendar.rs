@@ -161,6 +161,22 @@ fn difference(found: &[Timestamp], expected: &[Timestamp]) -> Vec<Timestamp> {
     found.symmetric_difference(&expected).take(5).copied().collect()
 }
 
+/// In Casablanca the clocks went on by an hour at the midnight at which this Monday began.
+#[test]
+fn a_week_may_begin_where_the_clocks_skip_midnight() {
+    let sets = Sets {
+        minutes: BTreeSet::new(),
+        hours: BTreeSet::new(),
+        days: BTreeSet::new(),
+        weekdays: BTreeSet::from([3]),
+        week: "@odd".to_owned(),
+        zone: "Africa/Casablanca",
+    };
+    let start: Timestamp = "2009-05-27T23:58:00Z".parse().unwrap();
+    let next = sets.calendar().unwrap().next(start, start);
+    assert_eq!(next, "2009-06-02T23:00:00Z".parse().ok());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
