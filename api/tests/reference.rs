@@ -159,20 +159,26 @@ fn pages() -> BTreeMap<String, String> {
     pages
 }
 
+/// Whether a page is as it would be written now; with `UPDATE` it is written.
+fn check(name: &str, page: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../docs/reference")
+        .join(name);
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == page,
+        "{} is stale: UPDATE=1 cargo test -p drydock-api --test reference writes it again",
+        path.display()
+    );
+}
+
 #[test]
 fn the_pages_of_fields_are_up_to_date() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference");
     for (group, page) in pages() {
-        let path = folder.join(format!("{group}.md"));
-        if std::env::var_os("UPDATE").is_some() {
-            std::fs::write(&path, &page).unwrap();
-        }
-        let written = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            written == page,
-            "{} is stale: UPDATE=1 cargo test -p drydock-api --test reference writes it again",
-            path.display()
-        );
+        check(&format!("{group}.md"), &page);
     }
 }
 
@@ -202,15 +208,5 @@ fn page_of_events() -> String {
 
 #[test]
 fn the_page_of_events_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/events.md");
-    let page = page_of_events();
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, &page).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        written == page,
-        "{} is stale: UPDATE=1 cargo test -p drydock-api --test reference writes it again",
-        path.display()
-    );
+    check("events.md", &page_of_events());
 }

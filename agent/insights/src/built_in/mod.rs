@@ -206,11 +206,12 @@ impl BuiltIn {
             },
             Self::Nodes => {
                 let (all, pools) = (read(&facts.nodes)?, read(&facts.pools)?);
-                let mut found = nodes::findings(all, pools, question, now);
+                let by_pool = sort_into_pools(pools, all);
+                let mut found = nodes::findings(&by_pool, pools, question, now);
                 if matches!(question, Question::Status) {
                     found.extend(drains::findings(
                         read(&facts.draining)?,
-                        &sort_into_pools(pools, all),
+                        &by_pool,
                         read(&facts.budgets)?,
                         now,
                     ));

@@ -1,5 +1,7 @@
 //! What nodes say (insights.md, section 2.5): those that are not available, whose daemon has failed, or that somebody has cordoned.
 
+use std::collections::BTreeMap;
+
 use drydock_api::insights::{ImpactType, Level, ResourceReference};
 use drydock_api::openshift::MachineConfigPool;
 use jiff::Timestamp;
@@ -9,15 +11,14 @@ use kube::ResourceExt;
 use super::Question;
 use super::draft::{Draft, object};
 use crate::finding::Finding;
-use crate::status::{Availability, is_being_updated, is_degraded, keys, sort_into_pools};
+use crate::status::{Availability, is_being_updated, is_degraded, keys};
 
 pub(super) fn findings(
-    nodes: &[Node],
+    by_pool: &BTreeMap<String, Vec<&Node>>,
     pools: &[MachineConfigPool],
     question: Question<'_>,
     now: Timestamp,
 ) -> Vec<Finding> {
-    let by_pool = sort_into_pools(pools, nodes);
     let of_pools = pools.iter().flat_map(|pool| {
         let nodes = by_pool.get(&pool.name_any());
         nodes.into_iter().flatten().map(move |node| (*node, pool))
