@@ -13,6 +13,8 @@ export class App {
   readonly clock = new HubClock();
   session: Session | undefined;
   connection: ConnectionState = { is: 'loading' };
+  /** Another number after each change of session or connection. */
+  generation = 0;
   private readonly link: Connection;
   private readonly listeners = new Set<() => void>();
 
@@ -78,6 +80,7 @@ export class App {
   }
 
   private tell(): void {
+    this.generation++;
     for (const listener of this.listeners) listener();
   }
 }

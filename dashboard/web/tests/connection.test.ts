@@ -71,3 +71,23 @@ test('nothing polls', async ({ dashboard: { page, open, server } }) => {
   await page.waitForTimeout(5000);
   expect(server.state.asked.length).toBe(asked);
 });
+
+test('what comes before the first picture is shown', async ({ dashboard: { page, server } }) => {
+  const asked = async (path: string) => (await fetch(`${server.url}api/${path}`, { headers: { Authorization: 'Bearer mock' } })).text();
+  const answers = { session: await asked('session'), snapshot: await asked('snapshot') };
+  // The answers are there at once, and the browser is slow to paint.
+  await page.addInitScript((texts) => {
+    const { fetch, requestAnimationFrame, setTimeout } = window;
+    window.fetch = (input, init) => {
+      const path = String(input).replace('api/', '').split('?')[0] ?? '';
+      if (path === 'changes') return Promise.resolve(new Response(new ReadableStream()));
+      const text = (texts as Record<string, string>)[path];
+      return text === undefined ? fetch(input, init) : Promise.resolve(new Response(text));
+    };
+    window.requestAnimationFrame = (draw) => requestAnimationFrame(() => setTimeout(() => draw(performance.now()), 1000));
+    // What stands in for a picture that does not come waits as long.
+    window.setTimeout = ((run: () => void, wait?: number) => setTimeout(run, (wait ?? 0) < 200 ? 1000 : wait)) as typeof window.setTimeout;
+  }, answers);
+  await page.goto(`${server.url}#token=mock`);
+  await expect(page.getByText('live', { exact: true })).toBeVisible();
+});

@@ -14,8 +14,13 @@ export function useApp(): App {
 /** Renders anew when session or connection change. */
 export function useStatus(): App {
   const app = useApp();
-  const [, renew] = useReducer((count: number) => count + 1, 0);
-  useEffect(() => app.subscribe(() => renew(undefined)), [app]);
+  const [, set] = useState(app.generation);
+  useEffect(() => {
+    const show = () => set(app.generation);
+    // Effects run after the first picture: what has come before it has called nobody.
+    show();
+    return app.subscribe(show);
+  }, [app]);
   return app;
 }
 
