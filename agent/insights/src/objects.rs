@@ -1,7 +1,7 @@
 //! Facts of objects that were written to files: single ones, or lists as `kubectl get -o yaml` writes them, and alerts as Prometheus answers
 //! them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::openshift::{ClusterVersion, Etcd, MachineConfig};
@@ -108,10 +108,12 @@ fn draining(nodes: &[Node], pods: &[Pod]) -> Vec<DrainingNode> {
     draining_nodes(nodes).into_iter().map(of_node).collect()
 }
 
-/// Objects by their kinds.
+/// Objects by their kinds; each once, as it was read last: a folder may have one in a list and alone.
 #[derive(Default)]
 struct Objects {
     by_kind: BTreeMap<String, Vec<Value>>,
+    /// Where the object of a kind, a namespace and a name is among those of its kind.
+    places: HashMap<(String, Option<String>, String), usize>,
     alerts: Option<Value>,
 }
 
@@ -147,7 +149,7 @@ impl Objects {
             return;
         }
         let Some(of_items) = kind.strip_suffix("List") else {
-            self.by_kind.entry(kind).or_default().push(document);
+            self.put(kind, document);
             return;
         };
         let Some(Value::Array(items)) = document.get_mut("items").map(Value::take) else {
@@ -160,7 +162,25 @@ impl Objects {
         for item in items {
             // Items of a list of one kind need not say which it is.
             let kind = first(kind_of(&item), of_items).to_owned();
-            self.by_kind.entry(kind).or_default().push(item);
+            self.put(kind, item);
+        }
+    }
+
+    fn put(&mut self, kind: String, object: Value) {
+        let said = |field: &str| {
+            let text = object.pointer(field).and_then(Value::as_str);
+            text.map(ToOwned::to_owned)
+        };
+        let of_kind = self.by_kind.entry(kind.clone()).or_default();
+        let Some(name) = said("/metadata/name") else {
+            of_kind.push(object);
+            return;
+        };
+        let place = (kind, said("/metadata/namespace"), name);
+        let index = *self.places.entry(place).or_insert(of_kind.len());
+        match of_kind.get_mut(index) {
+            Some(before) => *before = object,
+            None => of_kind.push(object),
         }
     }
 
@@ -191,4 +211,28 @@ fn kind_of(object: &Value) -> &str {
 
 fn first<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
     if text.is_empty() { otherwise } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// As when a folder has a list of all nodes, and one of them alone.
+    #[test]
+    fn an_object_that_is_there_twice_counts_once_as_it_was_read_last() {
+        let node = |name: &str, label: &str| json!({"kind": "Node", "metadata": {"name": name, "labels": {"a": label}}});
+        let documents = vec![
+            json!({"kind": "ClusterVersion", "metadata": {"name": "version"}, "spec": {"clusterID": "c"}}),
+            json!({"kind": "NodeList", "items": [node("a", "old"), node("b", "old")]}),
+            node("a", "new"),
+        ];
+        let nodes = facts(documents).unwrap().nodes.unwrap();
+        let labels: Vec<_> = nodes
+            .iter()
+            .map(|node| node.metadata.labels.clone().unwrap_or_default()["a"].clone())
+            .collect();
+        assert_eq!(labels, ["new", "old"]);
+    }
 }

@@ -52,6 +52,8 @@ use watches::{Seen, Watching, WokenBy};
 
 /// How many informers are asked at once: so many answers are in memory.
 const AT_ONCE: usize = 4;
+/// How many of those who did not answer the last time are asked in one pass: each may take half a minute.
+const MOST_SLOW: usize = 2 * AT_ONCE;
 /// How often informers are asked while the cluster is not updated.
 const IDLE: SignedDuration = SignedDuration::from_mins(5);
 
@@ -83,6 +85,8 @@ struct Woken {
     informers: Arc<Notify>,
     status: Arc<Notify>,
     plans: Arc<Notify>,
+    /// Whoever is asking about a plan.
+    asking: Arc<Notify>,
 }
 
 impl Woken {
@@ -91,11 +95,12 @@ impl Woken {
             informers,
             status,
             plans,
+            asking,
         } = self;
         WokenBy {
             informers: Wakers::of([informers, status, plans]),
             status: Wakers::of([status]),
-            plans: Wakers::of([plans]),
+            plans: Wakers::of([plans, asking]),
             parts: Wakers::of([plans]),
             cluster: Wakers::of([informers, status, plans]),
             pools: Wakers::of([status]),
@@ -187,6 +192,7 @@ impl Engine {
                 kept: KeptPods::default(),
                 has_built_in: self.settings.is_on(InsightsPart::BuiltInInformers),
                 changed: Changed::default(),
+                shutdown: shutdown.clone(),
                 due: Mutex::default(),
                 workers: Mutex::default(),
             };
@@ -202,6 +208,8 @@ impl Engine {
                 changed: Changed::default(),
                 parts: Changed::default(),
                 created: Created::default(),
+                plans_changed: Arc::clone(&self.woken.asking),
+                shutdown: shutdown.clone(),
             };
             controllers.push(self.controller(plans, &self.woken.plans, shutdown));
         }

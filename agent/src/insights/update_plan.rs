@@ -1,13 +1,16 @@
 //! The controller of UpdatePlans (insights.md, sections 1.6 and 1.7). The informers' parts are written before the plan, which says what they
 //! come to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::pin::pin;
 use std::sync::Arc;
 
+use drydock_api::conditions::FALSE;
 use drydock_api::fact::{Fact, Unread};
 use drydock_api::insights::hooks::{Hook, InsightsRequestSpec};
 use drydock_api::insights::{
-    FailurePolicy, UpdateInformer, UpdatePlan, UpdatePlanInsight, UpdatePlanInsightStatus,
+    FailurePolicy, UpdateInformer, UpdatePlan, UpdatePlanInsight, UpdatePlanInsightStatus, condition,
 };
 use drydock_insights::InformerName;
 use drydock_insights::built_in::{BuiltIn, Question};
@@ -18,16 +21,19 @@ use drydock_insights::plan::prune::{PlanToKeep, PruneReason, prune};
 use drydock_insights::plan::{
     Asked, Observed, Plan, PlanEvent, PlanInformerFacts, ReleaseFacts, answered, decide,
 };
+use drydock_insights::pre_checks::{Population, population};
 use drydock_insights::update_status::MAX_INFORMERS;
 use drydock_runtime::events::{NewEvent, Severity};
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use kube::{Resource, ResourceExt};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::cluster_objects::KeptPods;
 use super::question::{Questioner, by_name};
 use super::watches::Seen;
-use super::{AT_ONCE, Context, built_in, write};
+use super::{AT_ONCE, Context, MOST_SLOW, built_in, write};
 use crate::reconcile::control::Reconcile;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::written::{Changed, Created};
@@ -44,6 +50,9 @@ pub(super) struct UpdatePlans {
     pub changed: Changed<UpdatePlan>,
     pub parts: Changed<UpdatePlanInsight>,
     pub created: Created<UpdatePlanInsight>,
+    /// Some plan has changed.
+    pub plans_changed: Arc<Notify>,
+    pub shutdown: CancellationToken,
 }
 
 impl Reconcile for UpdatePlans {
@@ -57,11 +66,14 @@ impl Reconcile for UpdatePlans {
             ..
         } = &self.seen;
         let is_looked_for = informers.is_looked_for() && parts.is_looked_for() && cluster.is_looked_for();
-        if is_looked_for {
+        let mut plans = if is_looked_for {
             self.seen.plans.objects()
         } else {
             Vec::new()
-        }
+        };
+        // Who waits for a plan does not wait for what is only asked again.
+        plans.sort_by_key(|plan| !is_awaited(plan));
+        plans
     }
 
     async fn reconcile(
@@ -105,7 +117,10 @@ impl Reconcile for UpdatePlans {
         if decision.ask.is_empty() {
             return Ok(decision.wake);
         }
-        self.ask(&plan, &informers, &cluster, &decision.ask).await?;
+        let (ask, others) = self.turn(&plan, &informers, decision.ask);
+        if self.ask(&plan, &informers, &cluster, &ask).await?.is_break() {
+            return Ok(Some(self.context.clock.now()));
+        }
         let now = self.context.clock.now();
         let decision = decide(
             &self.observed(&plan, &informers, &cluster, &self.parts(&plan)),
@@ -113,11 +128,75 @@ impl Reconcile for UpdatePlans {
             now,
         );
         self.write(&plan, &decision).await?;
-        Ok(decision.wake)
+        // Other plans come between.
+        Ok(if others.is_empty() {
+            decision.wake
+        } else {
+            Some(now)
+        })
     }
 }
 
+/// Does somebody wait for what a plan says?
+fn is_awaited(plan: &UpdatePlan) -> bool {
+    matches!(population(plan), Population::Unseen | Population::Awaits(_))
+}
+
+/// Which plans somebody waits for, each as it is asked for.
+fn awaited(plans: &[Arc<UpdatePlan>]) -> BTreeSet<(Option<String>, Option<i64>)> {
+    let awaited = plans.iter().filter(|plan| is_awaited(plan));
+    awaited
+        .map(|plan| (plan.uid(), plan.metadata.generation))
+        .collect()
+}
+
 impl UpdatePlans {
+    /// Whom to ask now, and whom in the next pass: those last that did not answer the last time, and not all of them at once, since each
+    /// takes its whole time.
+    fn turn(
+        &self,
+        plan: &UpdatePlan,
+        informers: &BTreeMap<InformerName, Arc<UpdateInformer>>,
+        ask: Vec<InformerName>,
+    ) -> (Vec<InformerName>, Vec<InformerName>) {
+        let parts = self.parts(plan);
+        let last_attempt = |name: &InformerName| {
+            let status = parts.get(name.as_str())?.status.as_ref()?;
+            status.last_attempt.as_ref().map(|at| at.0)
+        };
+        let (mut slow, mut now): (Vec<_>, Vec<_>) = ask
+            .into_iter()
+            .partition(|name| informers.get(name).is_some_and(|informer| is_offline(informer)));
+        // Who has waited longest comes first.
+        slow.sort_by_key(last_attempt);
+        let later = slow.split_off(slow.len().min(MOST_SLOW));
+        now.extend(slow);
+        (now, later)
+    }
+
+    /// Resolves when what a plan's informers are being asked for is of no use any more: the agent stops, the plan has changed, or, if nobody
+    /// waits for it, somebody waits for another one by now.
+    async fn is_overtaken(&self, plan: &UpdatePlan) {
+        let known = awaited(&self.seen.plans.objects());
+        loop {
+            let changed = self.plans_changed.notified();
+            let plans = self.seen.plans.objects();
+            let seen = plans.iter().find(|seen| seen.uid() == plan.uid());
+            let is_changed = seen.is_none_or(|seen| {
+                seen.metadata.generation > plan.metadata.generation
+                    || seen.metadata.deletion_timestamp.is_some()
+            });
+            let is_another_awaited = || !awaited(&plans).is_subset(&known);
+            if is_changed || (!is_awaited(plan) && is_another_awaited()) {
+                return;
+            }
+            tokio::select! {
+                () = self.shutdown.cancelled() => return,
+                () = changed => {}
+            }
+        }
+    }
+
     fn cluster(&self, now: Timestamp) -> Fact<ReleaseFacts> {
         let cluster = self.seen.cluster.fact(now)?;
         let missing = || Unread::Failed("the cluster has none: is it OpenShift?".to_owned());
@@ -170,14 +249,15 @@ impl UpdatePlans {
         }
     }
 
-    /// Asks informers, and writes the part of each as soon as it has answered: so no more than a few answers are in memory at once.
+    /// Asks informers, and writes the part of each as soon as it has answered: so no more than a few answers are in memory at once. Breaks
+    /// off when it is overtaken.
     async fn ask(
         &self,
         plan: &Arc<UpdatePlan>,
         informers: &BTreeMap<InformerName, Arc<UpdateInformer>>,
         cluster: &Fact<ReleaseFacts>,
         names: &[InformerName],
-    ) -> Result<(), ReconcileError> {
+    ) -> Result<ControlFlow<()>, ReconcileError> {
         let question = question(plan, cluster);
         for (name, asked) in self.ask_own(plan, informers, names).await {
             self.note(plan, informers, cluster, &name, &asked).await?;
@@ -198,10 +278,18 @@ impl UpdatePlans {
             }
         });
         let mut asked = asked.buffer_unordered(AT_ONCE);
-        while let Some((name, asked)) = asked.next().await {
+        let mut overtaken = pin!(self.is_overtaken(plan));
+        loop {
+            let next = tokio::select! {
+                biased;
+                () = &mut overtaken => return Ok(ControlFlow::Break(())),
+                next = asked.next() => next,
+            };
+            let Some((name, asked)) = next else {
+                return Ok(ControlFlow::Continue(()));
+            };
             self.note(plan, informers, cluster, &name, &asked).await?;
         }
-        Ok(())
     }
 
     /// Writes what an informer has answered.
@@ -368,6 +456,16 @@ fn question(plan: &UpdatePlan, cluster: &Fact<ReleaseFacts>) -> InsightsRequestS
         target_control_plane_version: plan.spec.target_release.clone(),
         informer_update: false,
     }
+}
+
+/// Has an informer not answered the last time that somebody asked it?
+fn is_offline(informer: &UpdateInformer) -> bool {
+    let conditions = informer.status.as_ref().map(|status| &status.conditions);
+    let mut online = conditions
+        .into_iter()
+        .flatten()
+        .filter(|found| found.type_ == condition::ONLINE);
+    online.any(|online| online.status == FALSE)
 }
 
 /// Stands for the informers that are too many to be asked: what they would say is not known, and holds an update as that of any other.

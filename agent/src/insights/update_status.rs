@@ -22,11 +22,12 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::ListParams;
 use kube::core::PartialObjectMeta;
 use kube::{Api, Resource, ResourceExt};
+use tokio_util::sync::CancellationToken;
 
 use super::cluster_objects::KeptPods;
 use super::question::{Questioner, by_name, is_wait};
 use super::watches::Seen;
-use super::{AT_ONCE, Context, IDLE, built_in, write};
+use super::{AT_ONCE, Context, IDLE, MOST_SLOW, built_in, write};
 use crate::reconcile::control::Reconcile;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::presence::Presence;
@@ -39,8 +40,6 @@ const BUSY: SignedDuration = SignedDuration::from_secs(30);
 const OWN: SignedDuration = SignedDuration::from_secs(60);
 /// After how long an informer is asked again that says Wait.
 const WAIT: SignedDuration = SignedDuration::from_secs(5);
-/// How many of those who did not answer the last time are asked in one pass: each may take half a minute.
-const MOST_SLOW: usize = 2 * AT_ONCE;
 /// The operator that renders the configurations of nodes.
 const MACHINE_CONFIG: &str = "machine-config";
 
@@ -55,6 +54,7 @@ pub(super) struct UpdateStatuses {
     /// Whether the agent's own informers are asked.
     pub has_built_in: bool,
     pub changed: Changed<UpdateStatus>,
+    pub shutdown: CancellationToken,
     /// When each informer is to be asked next.
     pub due: Mutex<BTreeMap<InformerName, Timestamp>>,
     /// What was read last of nodes and operators, and when.
@@ -236,7 +236,9 @@ impl UpdateStatuses {
             }
         });
         let mut asked = asked.buffer_unordered(AT_ONCE);
-        while let Some((name, policy, attempt)) = asked.next().await {
+        // What has been found stays when the agent stops; who has not answered is asked by the next one.
+        while let Some(Some((name, policy, attempt))) = self.shutdown.run_until_cancelled(asked.next()).await
+        {
             let now = self.context.clock.now();
             let mut known = records(&next);
             self.merge(&mut known, &name, policy, &attempt, round.stage, now);

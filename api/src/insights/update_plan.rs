@@ -161,7 +161,7 @@ pub struct UpdatePlanStatus {
     /// When asking began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collecting_since: Option<Time>,
-    /// When every informer had answered, or was given up.
+    /// When every informer had first answered since `collectingSince`, or was given up; it stays while one of them is asked anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<Time>,
     /// How each informer answered.

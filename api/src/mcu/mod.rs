@@ -23,7 +23,7 @@ pub use spec::{
 };
 pub use status::{
     ActionSummary, ClusterStatusEntry, ClustersSummary, ForecastBand, ForecastStatus,
-    ManagedClustersUpgradeStatus, condition,
+    ManagedClustersUpgradeStatus, PreChecksSummary, condition,
 };
 pub use strategy::{
     AgentSettings, CanaryClusters, ConfigMapKey, Freeze, FreezeCalendarSource, Limit, StartWindow,

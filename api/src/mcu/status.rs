@@ -46,6 +46,10 @@ pub struct ManagedClustersUpgradeStatus {
     /// The post-upgrade actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post_upgrade_action_summary: Option<ActionSummary>,
+    /// What clusters that have not started have found, while something is; those that have not answered only where `spec.preChecks.mode`
+    /// is Require.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pre_checks: Option<PreChecksSummary>,
     /// The clusters that have failed, are in flight or cannot start: at most 100, failed and in flight first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
@@ -59,6 +63,18 @@ pub struct ManagedClustersUpgradeStatus {
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Option<Vec<Condition>>,
+}
+
+/// What clusters that have not started have found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PreChecksSummary {
+    /// How many of them have findings that nobody has accepted.
+    pub with_findings: i64,
+    /// How many of those have a finding whose acceptance counts no more: its time is over, or the finding has become worse.
+    pub acceptance_ended: i64,
+    /// How many are not started because they have not answered.
+    pub unanswered: i64,
 }
 
 /// When an upgrade is expected to end, and how sure that is.

@@ -4,11 +4,11 @@
 use drydock_api::conditions::{self, AnyCondition, Condition, DesiredCondition, FALSE, TRUE, UNKNOWN};
 use drydock_api::mcu::{
     self, ActionSummary, ClusterStatusEntry, ClustersSummary, ForecastStatus, ManagedClustersUpgrade,
-    ManagedClustersUpgradeStatus, STATUS_LIMIT, condition, reason,
+    ManagedClustersUpgradeStatus, PreChecksSummary, STATUS_LIMIT, condition, reason,
 };
 use drydock_rollout::{
-    ActionCounts, ClusterName, ConditionStatus, ConditionType, Counts, Halt, Report, Transition,
-    UpgradeCondition, bounded, upgrade_conditions,
+    ActionCounts, ClusterName, ConditionStatus, ConditionType, Counts, Halt, PreCheckCounts, PreChecksMode,
+    Report, Transition, UpgradeCondition, bounded, upgrade_conditions,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -78,6 +78,7 @@ pub fn render_status(
             .map(summary),
         clusters_summery: Some(summary(counts)),
         post_upgrade_action_summary: used(report.post_actions),
+        pre_checks: found(&report.pre_checks),
         clusters: Some(named(report)).filter(|named| !named.is_empty()),
         clusters_not_listed: Some(number(report.unnamed)).filter(|more| *more > 0),
         conditions: Some(conditions),
@@ -180,6 +181,20 @@ fn summary(counts: &Counts) -> ClustersSummary {
         failed: number(counts.failed),
         pending: number(counts.pending),
     }
+}
+
+/// What the condition PreChecksPassed is about, where there is something.
+fn found(pre_checks: &PreCheckCounts) -> Option<PreChecksSummary> {
+    let unanswered = match pre_checks.mode {
+        PreChecksMode::Off => return None,
+        PreChecksMode::Report => 0,
+        PreChecksMode::Require => pre_checks.unanswered,
+    };
+    (pre_checks.with_findings > 0 || unanswered > 0).then(|| PreChecksSummary {
+        with_findings: number(pre_checks.with_findings),
+        acceptance_ended: number(pre_checks.blocked_again),
+        unanswered: number(unanswered),
+    })
 }
 
 fn used(counts: ActionCounts) -> Option<ActionSummary> {
@@ -309,6 +324,22 @@ pub fn transitions(
         if let Some(found) = find(new).filter(|found| find(old) != Some(found)) {
             say(true, found, message(type_.as_str()));
         }
+    }
+    let ended = |status: &ManagedClustersUpgradeStatus| {
+        let found = status.pre_checks;
+        found
+            .map(|found| found.acceptance_ended)
+            .filter(|ended| *ended > 0)
+    };
+    // Where the first has ended, the condition has changed, and has said so.
+    if let (Some(before), Some(after)) = (ended(before), ended(after))
+        && after > before
+    {
+        say(
+            true,
+            reason::ACCEPTANCE_ENDED,
+            message(condition::PRE_CHECKS_PASSED),
+        );
     }
     transitions
 }
@@ -440,6 +471,36 @@ mod tests {
             let transitions = transitions(before, after);
             let all: Vec<_> = transitions.iter().map(|one| (one.reason, one.warning)).collect();
             assert_eq!(all, said.into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    /// The condition says the same of one cluster as of two; somebody has to look at the second one as well.
+    #[test]
+    fn each_cluster_whose_acceptance_ends_is_reported() {
+        let held = |ended: i64| ManagedClustersUpgradeStatus {
+            conditions: Some(vec![Condition {
+                type_: condition::PRE_CHECKS_PASSED.to_owned(),
+                status: FALSE.to_owned(),
+                reason: match ended {
+                    0 => reason::RISKS_NOT_ACCEPTED,
+                    _ => reason::ACCEPTANCE_ENDED,
+                }
+                .to_owned(),
+                message: format!("on {ended} of 3"),
+                last_transition_time: Time(Timestamp::UNIX_EPOCH),
+                observed_generation: None,
+            }]),
+            pre_checks: Some(PreChecksSummary {
+                with_findings: 3,
+                acceptance_ended: ended,
+                unanswered: 0,
+            }),
+            ..ManagedClustersUpgradeStatus::default()
+        };
+        for (before, after, events) in [(0, 1, 1), (1, 1, 0), (1, 2, 1), (2, 1, 0), (1, 0, 1)] {
+            let said = transitions(&held(before), &held(after));
+            assert_eq!(said.len(), events, "{before} to {after}: {said:?}");
+            assert!(said.iter().all(|said| said.message == format!("on {after} of 3")));
         }
     }
 }

@@ -120,7 +120,8 @@ fn reason(plan: &PlanToKeep<'_>, cluster: &ReleaseFacts, now: Timestamp) -> Opti
         return None;
     }
     if let Some(began) = cluster.history.get(target) {
-        let began = began.or_else(|| last_asked(plan.plan))?;
+        // One that was made anew since, to try it again, is as new.
+        let began = (*began).max(last_asked(plan.plan))?;
         return (now.duration_since(began) > AUDIT).then_some(PruneReason::Audited);
     }
     if is_reached(target, &cluster.version) {

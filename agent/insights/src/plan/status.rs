@@ -42,7 +42,8 @@ pub(super) fn status(
         phase: Some(phase),
         collecting_since: Some(Time(age.since)),
         collected_at: match phase {
-            PlanPhase::Collecting | PlanPhase::Stale => None,
+            // That one informer is asked anew makes no answer of another newer.
+            PlanPhase::Collecting | PlanPhase::Stale => was_collected,
             PlanPhase::Ready | PlanPhase::Failed => Some(was_collected.unwrap_or(Time(now))),
         },
         informers: parts

@@ -438,6 +438,24 @@ fn one_that_is_switched_on_again_is_awaited() {
 }
 
 #[test]
+fn asking_one_informer_anew_makes_the_answers_of_others_no_newer() {
+    let mut world = World::new(&["mco", "etcd"]);
+    world.step(at(0), &|_| success(&[]));
+    let collected = |world: &World| world.plan.status.clone().unwrap().collected_at;
+    assert_eq!(collected(&world), Some(Time(at(0))));
+    world.informers[0].is_enabled = false;
+    world.step(at(3600), &|_| success(&[]));
+    world.informers[0].is_enabled = true;
+    world.step(at(7200), &|_| success(&[]));
+    assert_eq!(world.plan.status.clone().unwrap().phase, Some(PlanPhase::Ready));
+    assert_eq!(
+        collected(&world),
+        Some(Time(at(0))),
+        "etcd answered two hours ago"
+    );
+}
+
+#[test]
 fn names_are_those_that_the_definitions_ask_for() {
     assert_eq!(plan_name("4.14.4-RC.1+b"), "update-plan-4.14.4-rc.1.b");
     let own = InformerName::built_in("alerts");

@@ -153,10 +153,7 @@ impl TestCluster {
         let stop = CancellationToken::new();
         let stopped = stop.clone();
         let running = tokio::spawn(async move {
-            tokio::select! {
-                _ended = engine.run(stopped.clone()) => {}
-                _ended = writer.run(stopped.clone()) => {}
-            }
+            let _ended = tokio::join!(engine.run(stopped.clone()), writer.run(stopped));
         });
         self.engine = Some((stop, running));
         tokio::time::sleep(std::time::Duration::from_secs(2)).await;
@@ -241,8 +238,9 @@ impl TestCluster {
     /// An UpdateInformer behind a service of its name.
     pub async fn informer(&self, name: &str, behaviour: Behaviour) {
         self.behave(name, behaviour);
-        let spec =
-            json!({"clientConfig": {"service": {"namespace": "ns", "name": name}, "caBundle": "eA=="}});
+        let spec = json!({
+            "clientConfig": {"service": {"namespace": "ns", "name": name}, "caBundle": "eA=="}, "timeoutSeconds": 30,
+        });
         self.create::<UpdateInformer>(name, spec).await;
     }
 

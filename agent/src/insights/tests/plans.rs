@@ -1,4 +1,5 @@
 use drydock_api::insights::UpdatePlan;
+use drydock_insights::pre_checks::Population;
 use kube::Api;
 use kube::api::ListParams;
 
@@ -212,4 +213,37 @@ async fn many_loud_informers_fit_into_the_parts_of_a_plan() {
     );
     assert_eq!(verdict(&cluster).await, Some(Verdict::Stop));
     cluster.stop().await;
+}
+
+/// Nobody waits for those who do not answer: neither who stops the agent, nor who asks about another version.
+#[tokio::test(start_paused = true)]
+async fn informers_that_hang_keep_neither_other_plans_nor_the_end_waiting() {
+    let mut cluster = TestCluster::new(true).await;
+    for number in 0..40 {
+        cluster
+            .informer(&format!("hung-{number}"), Behaviour::Hangs)
+            .await;
+    }
+    cluster.start().await;
+    let plan = |target: &str| (format!("update-plan-{target}"), json!({"targetRelease": target}));
+    let (first, spec) = plan("4.14.4");
+    cluster.create::<UpdatePlan>(&first, spec).await;
+    let population = async |name: &str| {
+        let plan: UpdatePlan = cluster.get(name).await;
+        drydock_insights::pre_checks::population(&plan)
+    };
+    tokio::time::sleep(10 * MINUTE).await;
+    assert_eq!(
+        population(&first).await,
+        Population::Populated,
+        "each is given up after its time"
+    );
+    // By now all of them are asked again.
+    let (second, spec) = plan("4.14.5");
+    cluster.create::<UpdatePlan>(&second, spec).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(matches!(population(&second).await, Population::Awaits(_)));
+    let before = tokio::time::Instant::now();
+    cluster.stop().await;
+    assert!(before.elapsed() < Duration::from_secs(1), "it stops at once");
 }

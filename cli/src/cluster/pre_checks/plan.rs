@@ -72,8 +72,7 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     let plan = refresh(server, &api, &name, &target).await?;
     // Without an agent the cluster's own objects say what they can, unless there are others who should be asked, or something is accepted.
     let accepts = !collection.acceptance.accept.is_empty();
-    let only_asks = collection.freshness == Freshness::Refreshed;
-    let is_needed = accepts || (!only_asks && has_informers(&server.client).await?);
+    let is_needed = accepts || has_informers(&server.client).await?;
     let seen_within = if is_needed {
         collection.timeout
     } else {

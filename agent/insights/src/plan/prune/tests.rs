@@ -40,8 +40,10 @@ fn every_rule_has_its_reason() {
         (plan("4.14.4", 0, true), false, 25, Some(PruneReason::Old)),
         (plan("4.14.4", 0, true), true, 25, None),
         (plan("4.14.9", 0, true), false, 1000, None),
-        (plan("4.14.2", 0, true), false, 600, None),
-        (plan("4.14.2", 0, true), false, 621, Some(PruneReason::Audited)),
+        (plan("4.14.2", 0, true), false, 720, None),
+        (plan("4.14.2", 0, true), false, 721, Some(PruneReason::Audited)),
+        // What was tried two months ago is to be tried again.
+        (plan("4.14.2", 1500, true), false, 1501, None),
     ];
     for (plan, is_accepted, hours, expected) in cases {
         let kept = PlanToKeep {

@@ -63,7 +63,7 @@ fn an_operator_that_is_available_but_degraded_counts_as_degraded() {
 
 #[test]
 fn an_operator_whose_progress_is_unknown_neither_updates_nor_waits() {
-    let unknown = with_condition(operator("etcd"), "Progressing", "Unknown", &seconds_ago(1));
+    let unknown = with_condition(operator("console"), "Progressing", "Unknown", &seconds_ago(1));
     let found = update([
         unknown,
         with_condition(operator("dns"), "Progressing", "True", &seconds_ago(1)),
