@@ -177,6 +177,8 @@ crds: ## Generate crds/ from the types
 
 .PHONY: book
 book: ## Build docs/ into target/book
+	@# The drawings' scripts, which it has in itself.
+	@mdbook-mermaid install docs
 	mdbook build docs
 
 .PHONY: audit

@@ -6,6 +6,7 @@ use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_edits::Accepting;
 use drydock_rollout::{FindingLevel, UpgradeKey};
+use http::StatusCode;
 use jiff::Timestamp;
 use kube::{Api, Client};
 use serde::{Deserialize, Serialize};
@@ -115,6 +116,8 @@ pub(crate) async fn retry(
 #[derive(Deserialize)]
 pub(crate) struct Accept {
     finding: String,
+    /// What the clusters were to be upgraded to, when somebody was asked: of another target nothing is accepted.
+    target: String,
     /// How bad it was where it was worst, when somebody was asked: what has become worse since is not accepted.
     level: String,
     reason: String,
@@ -143,12 +146,19 @@ pub(crate) async fn accept(
     }
     let Changed { client, key, upgrade } = Changed::by(&viewer, Right::CREATE_ACCEPTANCES, path).await?;
     let found = dashboard.live().read(|fleet, now| {
-        fleet.look(&key, now)?;
-        Some(fleet.pre_checks(&key, now))
+        let (report, _) = fleet.look(&key, now)?;
+        Some((report.target.clone(), fleet.pre_checks(&key, now)))
     });
-    let mut found = found
+    let (target, mut found) = found
         .flatten()
         .ok_or_else(|| no_upgrade(&key.namespace, &key.name))?;
+    // What clusters have found is about a target; the upgrade may have another one by now, or may not be seen to have it yet.
+    if target != asked.target || drydock_edits::goal(&upgrade)? != asked.target {
+        return Err(ApiError::new(
+            StatusCode::CONFLICT,
+            format!("the target of {key} has changed since you were asked: see what clusters find about it"),
+        ));
+    }
     let shown = FindingLevel::parse(&asked.level)
         .ok_or_else(|| ApiError::invalid(format!("{:?} is no level", asked.level)))?;
     found.retain(|_, checks| {
@@ -183,11 +193,15 @@ pub(crate) async fn accept(
 
 /// What is applied.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Apply {
     yaml: String,
-    /// The generation of the upgrade that was opened to be edited; none where a text was written or pasted.
+    /// The edition of the upgrade that was opened to be edited; none where a text was written or pasted.
     #[serde(default)]
-    generation: Option<i64>,
+    edition: Option<String>,
+    /// What others manage is written nevertheless.
+    #[serde(default)]
+    take_over: bool,
 }
 
 /// `POST /api/apply`
@@ -200,7 +214,13 @@ pub(crate) async fn apply(viewer: Viewer, Given(asked): Given<Apply>) -> Answer 
         .to_owned();
     let client = viewer.writer(Right::PATCH_UPGRADES, &namespace).await?;
     let key = UpgradeKey::new(namespace.as_str(), manifest.name());
-    let is_new = manifest.apply(&client, &namespace, asked.generation).await?;
+    let is_new = match asked.edition {
+        Some(edition) => manifest
+            .edit(&client, &namespace, &edition)
+            .await
+            .map(|()| false)?,
+        None => manifest.apply(&client, &namespace, asked.take_over).await?,
+    };
     let what = if is_new { "created" } else { "configured" };
     Ok(done(format!("{key} {what}")))
 }

@@ -16,7 +16,18 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Given<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let Json(given) = Json::from_request(request, state)
             .await
-            .map_err(|rejection: JsonRejection| ApiError::new(rejection.status(), rejection.body_text()))?;
+            .map_err(|rejection| refused(&rejection))?;
         Ok(Self(given))
     }
+}
+
+/// A page sends what its server expects, unless one of them is older: it stays open while the server is replaced.
+fn refused(rejection: &JsonRejection) -> ApiError {
+    let hint = match rejection {
+        JsonRejection::JsonDataError(_) => {
+            "this page and its server are of different versions, load it again: "
+        }
+        _ => "",
+    };
+    ApiError::new(rejection.status(), format!("{hint}{}", rejection.body_text()))
 }

@@ -106,8 +106,8 @@ pub(crate) struct UpgradeDetail {
     halts: Vec<HaltPeriod>,
     events: Vec<EventView>,
     spec: String,
-    /// Of which generation the spec is.
-    generation: Option<i64>,
+    /// What of the upgrade is seen by who edits it.
+    edition: String,
 }
 
 /// `GET /api/upgrades/NS/NAME`
@@ -157,7 +157,7 @@ pub(crate) async fn detail(
         halts: halts(&events),
         events,
         spec: manifest(&key, &object)?,
-        generation: object.metadata.generation,
+        edition: drydock_edits::edition(&object),
     }))
 }
 

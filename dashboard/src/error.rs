@@ -12,11 +12,15 @@ use serde::Serialize;
 pub(crate) struct ApiError {
     status: StatusCode,
     message: String,
+    reason: Option<&'static str>,
 }
 
 #[derive(Serialize)]
 struct Body<'a> {
     error: &'a str,
+    /// What the page does about it, where it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
 }
 
 impl ApiError {
@@ -24,6 +28,7 @@ impl ApiError {
         Self {
             status,
             message: message.into(),
+            reason: None,
         }
     }
 
@@ -67,10 +72,15 @@ impl From<EditError> for ApiError {
             EditError::Contended(_) | EditError::ChangedSince(_) => {
                 Self::new(StatusCode::CONFLICT, error.to_string())
             }
+            EditError::FieldsOfOthers { .. } => Self {
+                reason: Some("FieldsOfOthers"),
+                ..Self::new(StatusCode::CONFLICT, error.to_string())
+            },
             EditError::InvalidSpec(why) => Self::invalid(format!("{error}: {why}")),
             EditError::NothingFailed(_)
             | EditError::NotFailed { .. }
             | EditError::NoTarget
+            | EditError::NothingChanged(_)
             | EditError::UnknownFinding { .. }
             | EditError::OfAnotherUpgrade { .. }
             | EditError::TooManyRisks
@@ -81,7 +91,10 @@ impl From<EditError> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let body = Body { error: &self.message };
+        let body = Body {
+            error: &self.message,
+            reason: self.reason,
+        };
         (self.status, Json(body)).into_response()
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn hide<'a>(text: &'a str, scope: &Scope) -> Cow<'a, str> {
             let begin = from + begin + naming.len();
             let named = shown
                 .get(begin..)
-                .and_then(|rest| rest.split([' ', ';', ',']).next());
+                .and_then(|rest| rest.split([' ', ';', ',', '\n']).next());
             let named = named.unwrap_or_default();
             let namespace = named.split_once('/').map_or(named, |(namespace, _)| namespace);
             from = begin;

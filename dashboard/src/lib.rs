@@ -14,6 +14,7 @@ mod feed;
 mod hidden;
 mod history;
 mod plan;
+mod planning;
 mod related;
 mod rows;
 mod server;

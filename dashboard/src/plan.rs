@@ -1,5 +1,7 @@
 //! What is to be expected of an upgrade. The page does not forecast itself: who starts the server gives it a [`Planner`].
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{Path, State};
 use drydock_rollout::UpgradeKey;
@@ -8,9 +10,10 @@ use http::StatusCode;
 use kube::Client;
 use serde::{Deserialize, Serialize};
 
-use crate::access::Viewer;
+use crate::access::{Scope, Viewer};
 use crate::body::Given;
 use crate::error::ApiError;
+use crate::hidden::hide;
 use crate::server::Dashboard;
 
 /// Why nothing is forecast, in words for a person.
@@ -122,8 +125,8 @@ impl From<PlanError> for ApiError {
 }
 
 impl Dashboard {
-    fn planner(&self) -> Result<&dyn Planner, ApiError> {
-        let planner = self.settings().planner.as_deref();
+    fn planner(&self) -> Result<Arc<dyn Planner>, ApiError> {
+        let planner = self.settings().planner.clone();
         planner.ok_or_else(|| ApiError::new(StatusCode::NOT_IMPLEMENTED, "this server does not forecast"))
     }
 }
@@ -136,8 +139,19 @@ pub(crate) async fn forecast(
 ) -> Result<Json<PlannedUpgrade>, ApiError> {
     let key = viewer.key(&namespace, &name)?;
     let client = viewer.planner(|| Ok(vec![namespace])).await?;
-    let _place = dashboard.place_to_plan().await;
-    Ok(Json(dashboard.planner()?.forecast(client, &key).await?))
+    let planner = dashboard.planner()?;
+    let work = async move { planner.forecast(client, &key).await };
+    let mut planned = dashboard.planning().run(&viewer.user, work).await??;
+    hide_in(&mut planned, &viewer.scope);
+    Ok(Json(planned))
+}
+
+/// A forecast of one upgrade may name others.
+fn hide_in(planned: &mut PlannedUpgrade, scope: &Scope) {
+    let messages = planned.blocked.iter_mut().map(|group| &mut group.message);
+    for text in messages.chain([&mut planned.text]) {
+        *text = hide(text, scope).into_owned();
+    }
 }
 
 /// What is to be planned.
@@ -167,10 +181,15 @@ pub(crate) async fn plan(
     let texts = [Some(&asked.yaml), asked.compare.as_ref()];
     let namespaces = || texts.into_iter().flatten().map(namespace_of).collect();
     let client = viewer.planner(namespaces).await?;
-    let _place = dashboard.place_to_plan().await;
-    let plans = dashboard
-        .planner()?
-        .plan(client, namespace, asked.yaml, asked.compare)
-        .await?;
+    let planner = dashboard.planner()?;
+    let of_viewer = namespace.to_owned();
+    let work = async move {
+        let Asked { yaml, compare } = asked;
+        planner.plan(client, &of_viewer, yaml, compare).await
+    };
+    let mut plans = dashboard.planning().run(&viewer.user, work).await??;
+    for planned in &mut plans {
+        hide_in(planned, &viewer.scope);
+    }
     Ok(Json(Plans { plans }))
 }

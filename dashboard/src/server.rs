@@ -14,7 +14,6 @@ use drydock_runtime::tasks::Tasks;
 use futures::{Stream, StreamExt, stream};
 use kube::Client;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -22,6 +21,7 @@ use crate::access::{Access, Scope, authenticate, confine};
 use crate::error::ApiError;
 use crate::feed::{Feed, Feeds};
 use crate::plan::Planner;
+use crate::planning::Planning;
 use crate::rows::{View, Words};
 use crate::{actions, assets, cluster, detail, history, plan, session, stream as events};
 
@@ -75,7 +75,7 @@ struct Shared {
     feeds: Feeds,
     shutdown: CancellationToken,
     words: Mutex<Words>,
-    planning: Semaphore,
+    planning: Planning,
 }
 
 impl Dashboard {
@@ -94,7 +94,7 @@ impl Dashboard {
             feeds: Feeds::default(),
             shutdown,
             words: Mutex::default(),
-            planning: Semaphore::new(1),
+            planning: Planning::default(),
         }));
         let following = dashboard.clone();
         tasks.spawn("page", async move {
@@ -171,9 +171,8 @@ impl Dashboard {
         &self.0.feeds
     }
 
-    /// A forecast reads and simulates the whole fleet: there is one at a time.
-    pub(crate) async fn place_to_plan(&self) -> Option<SemaphorePermit<'_>> {
-        self.0.planning.acquire().await.ok()
+    pub(crate) fn planning(&self) -> &Planning {
+        &self.0.planning
     }
 
     pub(crate) fn shutdown(&self) -> &CancellationToken {

@@ -1,6 +1,7 @@
 //! Facts of objects that were written to files: single ones, or lists as `kubectl get -o yaml` writes them, and alerts as Prometheus answers
 //! them.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use drydock_api::fact::{Fact, Unread};
@@ -28,6 +29,14 @@ pub enum ObjectsError {
     /// The ClusterVersion is none.
     #[error("the ClusterVersion is not one: {0}")]
     InvalidClusterVersion(serde_json::Error),
+    /// Nobody knows which of two objects is how it is.
+    #[error("{kind} {name} is there twice, and not the same: leave one of them out")]
+    Ambiguous {
+        /// What it is.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
 }
 
 /// Facts of documents. Objects of kinds that nothing is said of are left out.
@@ -35,7 +44,7 @@ pub enum ObjectsError {
 /// # Errors
 /// If there is no ClusterVersion.
 pub fn facts(documents: Vec<Value>) -> Result<ClusterFacts, ObjectsError> {
-    let mut objects = Objects::of(documents);
+    let mut objects = Objects::of(documents)?;
     let version = objects.cluster_version()?;
     let configs: Fact<Vec<MachineConfig>> = objects.read("MachineConfig");
     let deployments: Fact<Vec<Deployment>> = objects.read("Deployment");
@@ -61,7 +70,7 @@ pub fn facts(documents: Vec<Value>) -> Result<ClusterFacts, ObjectsError> {
 /// # Errors
 /// If there is no ClusterVersion.
 pub fn built_in_facts(documents: Vec<Value>) -> Result<BuiltInFacts, ObjectsError> {
-    let mut objects = Objects::of(documents);
+    let mut objects = Objects::of(documents)?;
     let budgets = objects.read_some("PodDisruptionBudget");
     let all_pods: Fact<Vec<Pod>> = objects.read_some("Pod");
     let pods = match (&budgets, &all_pods) {
@@ -108,7 +117,7 @@ fn draining(nodes: &[Node], pods: &[Pod]) -> Vec<DrainingNode> {
     draining_nodes(nodes).into_iter().map(of_node).collect()
 }
 
-/// Objects by their kinds; each once, as it was read last: a folder may have one in a list and alone.
+/// Objects by their kinds; each once: a folder may have one in a list and alone.
 #[derive(Default)]
 struct Objects {
     by_kind: BTreeMap<String, Vec<Value>>,
@@ -118,12 +127,12 @@ struct Objects {
 }
 
 impl Objects {
-    fn of(documents: Vec<Value>) -> Self {
+    fn of(documents: Vec<Value>) -> Result<Self, ObjectsError> {
         let mut objects = Self::default();
         for document in documents {
-            objects.add(document);
+            objects.add(document)?;
         }
-        objects
+        Ok(objects)
     }
 
     fn cluster_version(&mut self) -> Result<ClusterVersion, ObjectsError> {
@@ -142,18 +151,17 @@ impl Objects {
             .map_err(|error| Unread::Failed(format!("parsing alerts: {error}")))
     }
 
-    fn add(&mut self, mut document: Value) {
+    fn add(&mut self, mut document: Value) -> Result<(), ObjectsError> {
         let kind = kind_of(&document).to_owned();
         if kind.is_empty() && document.pointer("/data/alerts").is_some() {
             self.alerts = Some(document);
-            return;
+            return Ok(());
         }
         let Some(of_items) = kind.strip_suffix("List") else {
-            self.put(kind, document);
-            return;
+            return self.put(kind, document);
         };
         let Some(Value::Array(items)) = document.get_mut("items").map(Value::take) else {
-            return;
+            return Ok(());
         };
         // A list of one kind without items says that there are none.
         if !of_items.is_empty() {
@@ -162,11 +170,12 @@ impl Objects {
         for item in items {
             // Items of a list of one kind need not say which it is.
             let kind = first(kind_of(&item), of_items).to_owned();
-            self.put(kind, item);
+            self.put(kind, item)?;
         }
+        Ok(())
     }
 
-    fn put(&mut self, kind: String, object: Value) {
+    fn put(&mut self, kind: String, object: Value) -> Result<(), ObjectsError> {
         let said = |field: &str| {
             let text = object.pointer(field).and_then(Value::as_str);
             text.map(ToOwned::to_owned)
@@ -174,13 +183,26 @@ impl Objects {
         let of_kind = self.by_kind.entry(kind.clone()).or_default();
         let Some(name) = said("/metadata/name") else {
             of_kind.push(object);
-            return;
+            return Ok(());
         };
         let place = (kind, said("/metadata/namespace"), name);
-        let index = *self.places.entry(place).or_insert(of_kind.len());
-        match of_kind.get_mut(index) {
-            Some(before) => *before = object,
-            None => of_kind.push(object),
+        match self.places.entry(place) {
+            Entry::Vacant(entry) => {
+                entry.insert(of_kind.len());
+                of_kind.push(object);
+                Ok(())
+            }
+            Entry::Occupied(entry)
+                if of_kind
+                    .get(*entry.get())
+                    .is_some_and(|known| is_same(known, &object)) =>
+            {
+                Ok(())
+            }
+            Entry::Occupied(entry) => {
+                let (kind, _, name) = entry.key().clone();
+                Err(ObjectsError::Ambiguous { kind, name })
+            }
         }
     }
 
@@ -205,6 +227,12 @@ impl Objects {
     }
 }
 
+/// Are two objects the same, but for what a list leaves out of its items?
+fn is_same(one: &Value, other: &Value) -> bool {
+    let parts = ["metadata", "spec", "status"];
+    parts.iter().all(|part| one.get(part) == other.get(part))
+}
+
 fn kind_of(object: &Value) -> &str {
     object.get("kind").and_then(Value::as_str).unwrap_or_default()
 }
@@ -221,18 +249,20 @@ mod tests {
 
     /// As when a folder has a list of all nodes, and one of them alone.
     #[test]
-    fn an_object_that_is_there_twice_counts_once_as_it_was_read_last() {
+    fn an_object_that_is_there_twice_counts_once_and_must_be_the_same() {
         let node = |name: &str, label: &str| json!({"kind": "Node", "metadata": {"name": name, "labels": {"a": label}}});
-        let documents = vec![
-            json!({"kind": "ClusterVersion", "metadata": {"name": "version"}, "spec": {"clusterID": "c"}}),
-            json!({"kind": "NodeList", "items": [node("a", "old"), node("b", "old")]}),
-            node("a", "new"),
-        ];
-        let nodes = facts(documents).unwrap().nodes.unwrap();
-        let labels: Vec<_> = nodes
-            .iter()
-            .map(|node| node.metadata.labels.clone().unwrap_or_default()["a"].clone())
-            .collect();
-        assert_eq!(labels, ["new", "old"]);
+        let read = |label: &str| {
+            facts(vec![
+                json!({"kind": "ClusterVersion", "metadata": {"name": "version"}, "spec": {"clusterID": "c"}}),
+                json!({"kind": "NodeList", "items": [node("a", "old"), node("b", "old")]}),
+                node("a", label),
+            ])
+        };
+        assert_eq!(read("old").unwrap().nodes.unwrap().len(), 2);
+        let refused = read("new").unwrap_err();
+        assert!(
+            matches!(&refused, ObjectsError::Ambiguous { name, .. } if name == "a"),
+            "{refused}"
+        );
     }
 }

@@ -19,7 +19,7 @@ use drydock_insights::merge::Attempt;
 use drydock_insights::plan::acceptance::accepted;
 use drydock_insights::plan::prune::{PlanToKeep, PruneReason, prune};
 use drydock_insights::plan::{
-    Asked, Observed, Plan, PlanEvent, PlanInformerFacts, ReleaseFacts, answered, decide,
+    Asked, Observed, Plan, PlanEvent, PlanInformerFacts, ReleaseFacts, answered, decide, part_name,
 };
 use drydock_insights::pre_checks::{Population, population};
 use drydock_insights::update_status::MAX_INFORMERS;
@@ -97,7 +97,7 @@ impl Reconcile for UpdatePlans {
         if let Ok(cluster) = &cluster
             && let Some(reason) = self.prune(&plan, cluster, now)
         {
-            write::delete_plan(&self.context.client, &plan).await?;
+            write::delete(&self.context.client, plan.as_ref()).await?;
             self.publish(
                 &plan,
                 Severity::Normal,
@@ -135,6 +135,12 @@ impl Reconcile for UpdatePlans {
             Some(now)
         })
     }
+}
+
+/// Was a part written for a plan of this name that is deleted?
+fn is_of_earlier_plan(part: &UpdatePlanInsight, plan: &UpdatePlan) -> bool {
+    let status = part.status.as_ref();
+    status.is_some_and(|status| status.plan_uid.is_some() && status.plan_uid != plan.uid())
 }
 
 /// Does somebody wait for what a plan says?
@@ -209,9 +215,9 @@ impl UpdatePlans {
         let parts = self
             .created
             .with(self.seen.parts.objects(), self.context.clock.now());
-        let of_plan = parts
-            .iter()
-            .filter(|part| part.spec.target_release == plan.spec.target_release);
+        let of_plan = parts.iter().filter(|part| {
+            part.spec.target_release == plan.spec.target_release && !is_of_earlier_plan(part, plan)
+        });
         of_plan
             .map(|part| (part.spec.update_informer.clone(), self.parts.newest(part)))
             .collect()
@@ -400,6 +406,15 @@ impl UpdatePlans {
         let part = if let Some(part) = known.get(name.as_str()).filter(is_owned) {
             (**part).clone()
         } else {
+            // What was accepted of a plan that is deleted is dropped with it, also where somebody has kept its parts.
+            let left = self.seen.parts.objects();
+            let left = left.iter().find(|part| {
+                part.name_any() == part_name(&plan.spec.target_release, name)
+                    && is_of_earlier_plan(part, plan)
+            });
+            if let Some(left) = left {
+                write::delete(client, left.as_ref()).await?;
+            }
             let part = write::own_part(client, plan, name).await?;
             self.created.note(part.clone(), self.context.clock.now());
             part

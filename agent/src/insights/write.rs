@@ -91,20 +91,23 @@ pub(super) async fn own_part(
     written.map_err(|error| ReconcileError::write(format!("UpdatePlanInsight {name}"), &error))
 }
 
-/// Deletes a plan; it must be the one that was looked at. One that is gone is as good.
+/// Deletes an object; it must be the one that was looked at. One that is gone is as good.
 ///
 /// # Errors
 /// If the server refuses.
-pub(super) async fn delete_plan(client: &Client, plan: &UpdatePlan) -> Result<(), ReconcileError> {
-    let api: Api<UpdatePlan> = Api::all(client.clone());
+pub(super) async fn delete<K>(client: &Client, object: &K) -> Result<(), ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + DeserializeOwned,
+{
+    let api: Api<K> = Api::all(client.clone());
     let parameters = DeleteParams::background().preconditions(Preconditions {
-        uid: plan.uid(),
-        resource_version: plan.resource_version(),
+        uid: object.uid(),
+        resource_version: object.resource_version(),
     });
-    match api.delete(&plan.name_any(), &parameters).await {
+    match api.delete(&object.name_any(), &parameters).await {
         Err(kube::Error::Api(refusal)) if refusal.is_not_found() || refusal.is_conflict() => Ok(()),
         Err(error) => {
-            let what = format!("the deletion of UpdatePlan {}", plan.name_any());
+            let what = format!("the deletion of {} {}", K::kind(&()), object.name_any());
             Err(ReconcileError::write(what, &error))
         }
         Ok(_) => Ok(()),

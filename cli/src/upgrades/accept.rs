@@ -1,9 +1,14 @@
 //! `accept`: says, in an UpgradeRiskAcceptance, that findings hold no cluster.
 
-use anyhow::ensure;
+use std::collections::BTreeSet;
+
+use anyhow::{Context, ensure};
 use drydock_api::mcu::AcceptedRisk;
+use drydock_api::ocm::ManagedCluster;
 use drydock_edits::Accepting;
-use kube::ResourceExt;
+use drydock_runtime::pages::list_all_metadata;
+use kube::api::ListParams;
+use kube::{Api, ResourceExt};
 
 use super::arguments::AcceptArguments;
 use super::hub::Hub;
@@ -22,7 +27,16 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
     let upgrade = hub.upgrade(&arguments.upgrade.name).await?;
     // What is wrong with the upgrade comes before what is wrong with the fleet.
     drydock_edits::target(&upgrade)?;
-    let found = pre_checks::read(hub, &upgrade).await?;
+    let mut found = pre_checks::read(hub, &upgrade).await?;
+    if !arguments.labels.is_empty() {
+        let selected = with_labels(hub, &arguments.labels).await?;
+        found.retain(|name, _| selected.contains(name.as_str()));
+        ensure!(
+            !found.is_empty(),
+            "no cluster of {} has these labels: nothing is accepted",
+            upgrade.name_any()
+        );
+    }
     let who = user(&hub.client).await;
     let accepting = Accepting {
         findings: &arguments.findings,
@@ -66,6 +80,18 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
         ));
     }
     Ok(())
+}
+
+/// The names of the clusters that have these labels.
+async fn with_labels(hub: &Hub, labels: &[(String, String)]) -> anyhow::Result<BTreeSet<String>> {
+    let labels: Vec<String> = labels
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    let api: Api<ManagedCluster> = Api::all(hub.client.clone());
+    let clusters = list_all_metadata(&api, ListParams::default().labels(&labels.join(","))).await;
+    let clusters = clusters.context("listing the ManagedClusters with these labels")?;
+    Ok(clusters.iter().map(ResourceExt::name_any).collect())
 }
 
 /// What is accepted, on which clusters, and until when.

@@ -245,6 +245,22 @@ fn label(text: &str) -> Result<(String, String), String> {
     let (key, value) = text
         .split_once('=')
         .ok_or_else(|| format!("`{text}` is no label: write LABEL=VALUE"))?;
+    let is_part = |part: &str, longest: usize, others: &str| {
+        part.len() <= longest
+            && part
+                .chars()
+                .all(|char| char.is_ascii_alphanumeric() || others.contains(char))
+            && [part.chars().next(), part.chars().last()]
+                .iter()
+                .flatten()
+                .all(char::is_ascii_alphanumeric)
+    };
+    let (prefix, name) = key.rsplit_once('/').unwrap_or(("a", key));
+    let is_key =
+        !name.is_empty() && !prefix.is_empty() && is_part(name, 63, "-_.") && is_part(prefix, 253, "-.");
+    if !is_key || !is_part(value, 63, "-_.") {
+        return Err(format!("`{text}` is no label: write LABEL=VALUE"));
+    }
     Ok((key.to_owned(), value.to_owned()))
 }
 

@@ -95,13 +95,21 @@ pub fn csv(attempts: &[Attempt]) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// A text that a spreadsheet does not take for a formula.
+/// A text that a spreadsheet does not take for a formula: not at its beginning, also after blanks, nor after what separates cells in the
+/// spreadsheets of other countries. Wide signs count as narrow ones.
 fn inert(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        format!("'{text}")
-    } else {
-        text.to_owned()
+    const SIGNS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    let mut inert = String::with_capacity(text.len());
+    let mut begins_cell = true;
+    for (place, char) in text.char_indices() {
+        let is_formula = || text[place..].trim_start().starts_with(SIGNS);
+        if begins_cell && (is_formula() || place == 0 && matches!(char, '\t' | '\r')) {
+            inert.push('\'');
+        }
+        inert.push(char);
+        begins_cell = matches!(char, ';' | '\t' | '\n' | '\r');
     }
+    inert
 }
 
 #[cfg(test)]
@@ -109,6 +117,20 @@ mod tests {
     use drydock_api::mcu::{RecordEntry, RecordedUpgrade};
 
     use super::*;
+
+    #[test]
+    fn no_text_is_a_formula() {
+        for (text, expected) in [
+            ("=1", "'=1"),
+            (" \u{a0}@x", "' \u{a0}@x"),
+            ("a;=1; +2", "a;'=1;' +2"),
+            ("＝1", "'＝1"),
+            ("a-b = c", "a-b = c"),
+            ("", ""),
+        ] {
+            assert_eq!(inert(text), expected);
+        }
+    }
 
     #[test]
     fn the_file_for_spreadsheets_has_its_header_and_the_retry_of_each_attempt() {

@@ -26,6 +26,8 @@ const LONGEST_TOKEN: usize = 16 << 10;
 const REVIEWS_AT_A_TIME: usize = 8;
 /// How many users are remembered.
 const MOST_USERS: usize = 1024;
+/// How many decisions are remembered of a user: namespaces are named by who asks.
+const MOST_DECISIONS: usize = 4096;
 /// How many namespaces a user is asked about at a time.
 const NAMESPACES_AT_A_TIME: usize = 8;
 
@@ -152,7 +154,10 @@ impl Reviews {
             decision
         } else {
             let decision = self.decide(&user.user, right, namespace).await?;
-            user.decisions().insert(asked, decision.clone());
+            let mut decisions = user.decisions();
+            if decisions.len() < MOST_DECISIONS {
+                decisions.insert(asked, decision.clone());
+            }
             decision
         };
         decision.map_err(|why| ApiError::new(StatusCode::FORBIDDEN, why))

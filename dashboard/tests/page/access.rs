@@ -177,7 +177,7 @@ async fn a_page_that_is_read_only_or_of_one_namespace_does_no_more() {
     let page = Page::with(TestEnvSettings::demo(1, 7), read_only).await;
     page.upgrade(&["dev1"]).await;
     for action in ["/pause", "/resume", "/retry", "/accept"] {
-        let body = json!({"finding": "a/b", "level": "Warning", "reason": "c"});
+        let body = json!({"finding": "a/b", "target": "4.14.12", "level": "Warning", "reason": "c"});
         assert_eq!(page.post(&path(action), body).await.0, StatusCode::FORBIDDEN);
     }
     assert_eq!(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use drydock_api::mcu::UpgradeRiskAcceptance;
+use drydock_api::mcu::{ManagedClustersUpgrade, UpgradeRiskAcceptance};
 use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
 use drydock_dashboard::{PlanError, PlannedUpgrade, Planner, Settings};
 use drydock_rollout::UpgradeKey;
@@ -136,27 +136,34 @@ async fn findings_are_accepted_with_a_reason() {
     let soon = page.fleet.clock.now().as_second() + 3600;
     for (body, words) in [
         (
-            json!({"finding": unknown, "level": "Warning", "reason": "known"}),
+            json!({"finding": unknown, "target": "4.14.12", "level": "Warning", "reason": "known"}),
             "no cluster reports",
         ),
         (
-            json!({"finding": "mco/x", "level": "Warning", "reason": "  "}),
+            json!({"finding": "mco/x", "target": "4.14.12", "level": "Warning", "reason": "  "}),
             "reason is empty",
         ),
         (
-            json!({"finding": "mco/x", "level": "Warning", "reason": "known", "until": 5}),
+            json!({"finding": "mco/x", "target": "4.14.12", "level": "Warning", "reason": "known", "until": 5}),
             "over already",
         ),
         (
-            json!({"finding": "mco/x", "level": "Bad", "reason": "known"}),
+            json!({"finding": "mco/x", "target": "4.14.12", "level": "Bad", "reason": "known"}),
             "is no level",
+        ),
+        (
+            json!({"finding": "mco/x", "level": "Warning", "reason": "known"}),
+            "load it again",
         ),
     ] {
         let (status, answer) = page.post(&path("/accept"), body).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
         assert!(answer["error"].as_str().unwrap().contains(words), "{answer}");
     }
-    let body = json!({"finding": "mco/x", "level": "Warning", "reason": "known", "until": soon});
+    let of_another = json!({"finding": "mco/x", "target": "4.14.13", "level": "Warning", "reason": "known"});
+    let (status, answer) = page.post(&path("/accept"), of_another).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    let body = json!({"finding": "mco/x", "target": "4.14.12", "level": "Warning", "reason": "known", "until": soon});
     let (status, answer) = page.post(&path("/accept"), body).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
     let api: Api<UpgradeRiskAcceptance> = Api::namespaced(page.fleet.user().unwrap(), "default");
@@ -190,8 +197,8 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
         events.until(|_| true).await;
     };
     let edited = detail["spec"].as_str().unwrap().replace("4.14.12", "4.14.13");
-    let opened = &detail["generation"];
-    let body = json!({"yaml": edited, "generation": opened});
+    let opened = &detail["edition"];
+    let body = json!({"yaml": edited, "edition": opened});
     let (status, answer) = page.post("/api/apply", body).await;
     assert_eq!(
         (status, &answer["done"]),
@@ -202,7 +209,7 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
         .as_str()
         .unwrap()
         .replace("maxConcurrency: ", "maxConcurrency: 1");
-    let body = json!({"yaml": late, "generation": opened});
+    let body = json!({"yaml": late, "edition": opened});
     let (status, answer) = page.post("/api/apply", body).await;
     assert_eq!(status, StatusCode::CONFLICT, "{answer}");
     assert!(
@@ -224,6 +231,48 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
         answer["error"].as_str().unwrap().contains("concurrencyMax"),
         "{answer}"
     );
+    page.end().await;
+}
+
+/// As when it was made by kubectl apply: its fields are of another manager.
+#[tokio::test(start_paused = true)]
+async fn what_others_have_written_is_edited_whole_and_taken_over_only_if_asked() {
+    let page = Page::of(2).await;
+    page.upgrade(&["dev1"]).await;
+    let (_, detail) = page.get(&path("")).await;
+    let document =
+        |detail: &Value| -> Value { serde_saphyr::from_str(detail["spec"].as_str().unwrap()).unwrap() };
+    let mut edited = document(&detail);
+    edited["spec"]["clusterVersion"]["version"] = json!("4.14.13");
+    edited["spec"].as_object_mut().unwrap().remove("upgradeStrategy");
+    edited["metadata"]["labels"] = json!({"team": "a"});
+    let body = json!({"yaml": edited.to_string(), "edition": detail["edition"]});
+    let (status, answer) = page.post("/api/apply", body.clone()).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let upgrade = page.upgrades().get(UPGRADE).await.unwrap();
+    let version = |upgrade: &ManagedClustersUpgrade| upgrade.spec.cluster_version.clone().unwrap().version;
+    assert_eq!(version(&upgrade).as_deref(), Some("4.14.13"));
+    assert_eq!(
+        upgrade.spec.upgrade_strategy, None,
+        "a line that is taken out is gone"
+    );
+    assert_eq!(upgrade.labels()["team"], "a");
+
+    let (status, answer) = page.post("/api/apply", body).await;
+    assert_eq!(status, StatusCode::CONFLICT, "it is another one by now: {answer}");
+    assert!(answer["reason"].is_null());
+
+    let mut pasted = edited;
+    pasted["spec"]["clusterVersion"]["version"] = json!("4.14.12");
+    let body = |take_over: bool| json!({"yaml": pasted.to_string(), "takeOver": take_over});
+    let (status, answer) = page.post("/api/apply", body(false)).await;
+    assert_eq!(
+        (status, &answer["reason"]),
+        (StatusCode::CONFLICT, &json!("FieldsOfOthers")),
+        "{answer}"
+    );
+    let (status, answer) = page.post("/api/apply", body(true)).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
     page.end().await;
 }
 

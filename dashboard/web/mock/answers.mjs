@@ -85,7 +85,13 @@ export function upgradeDetail(fleet, key) {
     halts: [{ from: fleet.now - 70_000, to: fleet.now - 66_400, reason: 'CanarySoaking', message: 'canaries are complete and soak for 1h' }, ...(summary.halt ? [{ from: fleet.now - 5, ...summary.halt }] : [])],
     events: [...fleet.events, { at: fleet.now - 66_400, type: 'Normal', reason: 'HaltEnded', message: 'CanarySoaking is over: clusters start' }],
     spec: yaml(key, fleet.targets.get(key), fleet.preChecks),
+    edition: edition(fleet, key),
   };
+}
+
+/** What an upgrade was when somebody opened it. */
+export function edition(fleet, key) {
+  return `${key} ${fleet.targets.get(key)} ${fleet.paused.has(key)}`;
 }
 
 function yaml(key, target, preChecks) {

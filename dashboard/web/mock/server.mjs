@@ -76,11 +76,23 @@ async function api(state, request, url, response) {
       if (post.yaml.includes('version: none')) return json(response, 400, { error: 'spec.clusterVersion.version: "none" is not a version' });
       return ok({ plans: [answers.forecast(fleet, 'spring to 4.18.9'), ...(post.compare ? [answers.forecast(fleet, 'spring to 4.18.9, compared', 1.4)] : [])] });
     case 'apply':
-      return ok({ done: 'default/spring applied' });
+      return apply(state, post, response);
     case 'upgrades':
       return upgrades(state, `${path[1]}/${path[2]}`, path[3], post, response);
   }
   return json(response, 404, { error: 'there is no such page' });
+}
+
+/** `default/spring` was made by kubectl apply. */
+function apply(state, { yaml, edition, takeOver = false }, response) {
+  const spring = 'default/spring';
+  if (edition !== undefined && edition !== answers.edition(state.fleet, spring)) {
+    return json(response, 409, { error: `somebody has changed or deleted ${spring} since you opened it` });
+  }
+  if (edition === undefined && !takeOver && /name: spring\b/.test(yaml)) {
+    return json(response, 409, { error: 'others manage fields of default/spring: conflict with "kubectl-client-side-apply"', reason: 'FieldsOfOthers' });
+  }
+  return json(response, 200, { done: 'default/spring applied' });
 }
 
 function upgrades(state, key, action, post, response) {
@@ -109,6 +121,7 @@ function upgrades(state, key, action, post, response) {
       return ok({ done: post.cluster ? `${key}: ${post.cluster} starts over` : `${key}: ${failed.length} failed clusters start over` });
     }
     case 'accept':
+      if (post.target !== fleet.targets.get(key)) return json(response, 409, { error: `the target of ${key} has changed since you were asked` });
       fleet.accepted.push({ finding: post.finding, reason: post.reason, acceptedBy: 'ann@example.com', until: post.until });
       publish(state, []);
       return ok({ done: `${post.finding} accepted by ann@example.com` });

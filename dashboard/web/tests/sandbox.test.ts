@@ -19,9 +19,10 @@ function demo(...flags: string[]): Promise<{ program: ChildProcess; link: string
   });
 }
 
-const test = base.extend<{ running: { program: ChildProcess; link: string } }>({
-  running: async ({}, use) => {
-    const running = await demo('--clusters', '6', '--canaries', '1', '--fault', 'dev4=F2', '--speed', '1200');
+const test = base.extend<{ flags: string[]; running: { program: ChildProcess; link: string } }>({
+  flags: [['--fault', 'dev4=F2', '--speed', '1200'], { option: true }],
+  running: async ({ flags }, use) => {
+    const running = await demo('--clusters', '6', '--canaries', '1', ...flags);
     running.program.removeAllListeners('exit');
     await use(running);
     running.program.kill();
@@ -64,4 +65,22 @@ test('a server that ends is noticed', async ({ page, running }) => {
   await expect(page.getByText('live', { exact: true })).toBeVisible();
   running.program.kill();
   await expect(page.locator('.banner')).toBeVisible({ timeout: 20_000 });
+});
+
+test.describe('where a cluster has found something', () => {
+  test.use({ flags: ['--fault', 'dev4=F11', '--speed', '60'] });
+
+  test('it is accepted with a reason, and who accepted it is shown', async ({ page, running }) => {
+    await page.goto(running.link);
+    await page.getByRole('link', { name: 'default/mcu-upgrades' }).click();
+    await page.getByRole('button', { name: /^Accept: Whether the target is recommended is not known/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Accept this finding?' });
+    await expect(dialog.getByRole('button', { name: 'Accept' })).toBeDisabled();
+    await dialog.getByLabel('Reason').fill('the mirror has the release');
+    await dialog.getByRole('button', { name: 'Accept' }).click();
+    await expect(dialog.getByRole('status')).toContainText('accepted up to Warning on 1 cluster of default/mcu-upgrades');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await expect(page.getByText('the mirror has the release')).toBeVisible();
+    await expect(page.getByText('accepted', { exact: true })).toBeVisible();
+  });
 });

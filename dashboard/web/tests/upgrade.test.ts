@@ -132,6 +132,33 @@ test('what applying does is said as far as it is known', async ({ dashboard: { p
   }
 });
 
+test('fields of others are taken over only by who says so', async ({ dashboard: { page, open } }) => {
+  await open('#/plan');
+  await page.getByLabel('ManagedClustersUpgrade (YAML)').fill('metadata:\n  name: spring\n  namespace: default\nspec:\n  clusterVersion:\n    version: 4.18.10\n');
+  await page.getByRole('button', { name: 'Apply…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
+  const apply = dialog.getByRole('button', { name: 'Apply' });
+  await apply.click();
+  await expect(dialog).toContainText('conflict with "kubectl-client-side-apply"');
+  await expect(apply).toBeDisabled();
+  await dialog.getByRole('checkbox').check();
+  await apply.click();
+  await expect(dialog).toContainText('default/spring applied');
+});
+
+test('what somebody has changed meanwhile is not written over', async ({ dashboard: { page, open, server } }) => {
+  await open('#/plan?upgrade=default/spring');
+  const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
+  await expect(editor).toHaveValue(/name: spring/);
+  server.state.fleet.paused.add('default/spring');
+  await page.getByRole('button', { name: 'Apply…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
+  await expect(dialog).toContainText('as kubectl edit does');
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await expect(dialog).toContainText('since you opened it');
+  await expect(dialog.getByRole('checkbox')).toHaveCount(0);
+});
+
 test('a text that was changed is kept while one looks elsewhere, and the browser asks before it is lost', async ({ dashboard: { page, open } }) => {
   await open('#/plan?upgrade=default/spring');
   const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');

@@ -52,6 +52,14 @@ pub fn target(upgrade: &ManagedClustersUpgrade) -> Result<String, EditError> {
     Ok(target.to_string())
 }
 
+/// What an upgrade leads to, in the words in which reports say it.
+///
+/// # Errors
+/// If the spec is invalid.
+pub fn goal(upgrade: &ManagedClustersUpgrade) -> Result<String, EditError> {
+    Ok(parse_spec(upgrade)?.goal.to_string())
+}
+
 /// Accepts findings for the clusters of an upgrade, which have `found` them. Gives back what was accepted, and the name of the object in
 /// which it stands.
 ///

@@ -57,8 +57,21 @@ pub enum EditError {
     #[error("this is no ManagedClustersUpgrade: {0}")]
     InvalidManifest(String),
     /// What was edited is not what there is.
-    #[error("somebody has changed {0} since you opened it: open it again, and make your change there")]
+    #[error(
+        "somebody has changed or deleted {0} since you opened it: open it again, and make your change there"
+    )]
     ChangedSince(String),
+    /// The text is what there is.
+    #[error("nothing of {0} is changed")]
+    NothingChanged(String),
+    /// Others manage what would be written.
+    #[error("others manage fields of {upgrade} that the text sets otherwise: {fields}")]
+    FieldsOfOthers {
+        /// Namespace and name.
+        upgrade: String,
+        /// Who manages which, in the words of the API server.
+        fields: String,
+    },
     /// Somebody else was faster, each time.
     #[error("{0}: somebody else changes it all the time")]
     Contended(String),

@@ -1,9 +1,10 @@
 //! A ManagedClustersUpgrade that somebody has written, as it is applied.
 
 use drydock_api::mcu::ManagedClustersUpgrade;
-use kube::api::{Patch, PatchParams};
+use kube::api::{Patch, PatchParams, ValidationDirective};
 use kube::{Api, Client, Resource, ResourceExt};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::{EditError, MANAGER};
 
@@ -50,6 +51,12 @@ impl Manifest {
         let name = document["metadata"]["name"].as_str().map(str::to_owned);
         let name = name.filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| invalid("it has no metadata.name that is a text".to_owned()))?;
+        let namespace = &document["metadata"]["namespace"];
+        if !namespace.is_null() && !namespace.as_str().is_some_and(is_label) {
+            return Err(invalid(
+                "its metadata.namespace is no name of a namespace".to_owned(),
+            ));
+        }
         remove_what_the_server_gives(&mut document);
         Ok(Self { document, name })
     }
@@ -64,57 +71,146 @@ impl Manifest {
         self.document["metadata"]["namespace"].as_str()
     }
 
-    /// Applies it on the server's side, in a namespace. Fields of others are left to them: then it is a conflict. `edited` is the generation
-    /// whose spec somebody has edited: what came since is not written over. True if it is new.
+    /// Applies it on the server's side, in a namespace. Fields of others are left to them: then it is a conflict, unless they are taken over.
+    /// True if it is new.
     ///
     /// # Errors
-    /// If the API server refuses, or the spec is another one by now.
-    pub async fn apply(
-        &self,
-        client: &Client,
-        namespace: &str,
-        edited: Option<i64>,
-    ) -> Result<bool, EditError> {
+    /// If the API server refuses, or others manage fields that it names.
+    pub async fn apply(&self, client: &Client, namespace: &str, takes_over: bool) -> Result<bool, EditError> {
         let api: Api<ManagedClustersUpgrade> = Api::namespaced(client.clone(), namespace);
-        let refused = |source| EditError::Server {
-            doing: format!("applying the ManagedClustersUpgrade {namespace}/{}", self.name),
-            source,
-        };
+        let refused = |source| self.refused(namespace, source);
         let parameters = PatchParams {
-            field_validation: Some(kube::api::ValidationDirective::Strict),
+            field_validation: Some(ValidationDirective::Strict),
+            force: takes_over,
             ..PatchParams::apply(MANAGER)
         };
+        let before = api.get_opt(&self.name).await.map_err(refused)?;
+        match api
+            .patch(&self.name, &parameters, &Patch::Apply(&self.document))
+            .await
+        {
+            Ok(_) => Ok(before.is_none()),
+            Err(kube::Error::Api(status)) if is_of_managers(&status) => Err(EditError::FieldsOfOthers {
+                upgrade: format!("{namespace}/{}", self.name),
+                fields: status.message.clone(),
+            }),
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    /// Makes spec and labels of an upgrade those of the text, as an editor does; annotations that it names are added. Only what differs
+    /// is written, whoever manages it. `edited` is the [`edition`] that somebody opened: what came since is not written over.
+    ///
+    /// # Errors
+    /// If the API server refuses, the text says more than that, or the upgrade is another one by now.
+    pub async fn edit(&self, client: &Client, namespace: &str, edited: &str) -> Result<(), EditError> {
+        self.is_an_edit()?;
+        let api: Api<ManagedClustersUpgrade> = Api::namespaced(client.clone(), namespace);
+        let refused = |source| self.refused(namespace, source);
+        let upgrade = format!("{namespace}/{}", self.name);
         for _ in 0..TRIES {
             let before = api.get_opt(&self.name).await.map_err(refused)?;
-            let generation = before.as_ref().and_then(|before| before.metadata.generation);
-            if edited.is_some() && edited != generation {
-                return Err(EditError::ChangedSince(format!("{namespace}/{}", self.name)));
+            let Some(before) = before.filter(|before| edition(before) == edited) else {
+                return Err(EditError::ChangedSince(upgrade));
+            };
+            let mut patch = json!({});
+            if let Some(spec) = difference(&json!(before.spec), &self.document["spec"]) {
+                patch["spec"] = spec;
             }
-            let mut document = self.document.clone();
-            if let (Some(_), Some(before)) = (edited, &before) {
-                document["metadata"]["resourceVersion"] = before.resource_version().into();
+            let labels = self.document["metadata"].get("labels").cloned();
+            let labels = labels.filter(|labels| !labels.is_null()).unwrap_or(json!({}));
+            if let Some(labels) = difference(&json!(before.labels()), &labels) {
+                patch["metadata"]["labels"] = labels;
             }
-            match api.patch(&self.name, &parameters, &Patch::Apply(&document)).await {
-                Ok(_) => return Ok(before.is_none()),
+            if let Some(annotations) = self.document["metadata"].get("annotations") {
+                patch["metadata"]["annotations"] = annotations.clone();
+            }
+            if patch == json!({}) {
+                return Err(EditError::NothingChanged(upgrade));
+            }
+            patch["metadata"]["resourceVersion"] = before.resource_version().into();
+            let parameters = PatchParams {
+                field_validation: Some(ValidationDirective::Strict),
+                ..crate::parameters()
+            };
+            match api.patch(&self.name, &parameters, &Patch::Merge(&patch)).await {
+                Ok(_) => return Ok(()),
                 // Only its status may have changed since it was read, which is written often.
-                Err(kube::Error::Api(status)) if edited.is_some() && is_of_another_version(&status) => {}
+                Err(kube::Error::Api(status)) if status.is_conflict() => {}
                 Err(error) => return Err(refused(error)),
             }
         }
         Err(EditError::Contended(format!(
-            "applying the ManagedClustersUpgrade {namespace}/{}",
-            self.name
+            "changing the ManagedClustersUpgrade {upgrade}"
         )))
+    }
+
+    /// An edit that says more would do less than it says.
+    fn is_an_edit(&self) -> Result<(), EditError> {
+        const TOP: [&str; 4] = ["apiVersion", "kind", "metadata", "spec"];
+        const METADATA: [&str; 4] = ["name", "namespace", "labels", "annotations"];
+        let unknown = |object: &Value, known: &[&str], of: &str| {
+            let fields = object.as_object().into_iter().flat_map(Map::keys);
+            let other = fields.into_iter().find(|field| !known.contains(&field.as_str()));
+            other.map(|field| format!("{of}{field} is nothing that an edit changes"))
+        };
+        let why = unknown(&self.document, &TOP, "")
+            .or_else(|| unknown(&self.document["metadata"], &METADATA, "metadata."))
+            .or_else(|| (!self.document["spec"].is_object()).then(|| "it has no spec".to_owned()));
+        why.map_or(Ok(()), |why| Err(EditError::InvalidManifest(why)))
+    }
+
+    fn refused(&self, namespace: &str, source: kube::Error) -> EditError {
+        EditError::Server {
+            doing: format!("applying the ManagedClustersUpgrade {namespace}/{}", self.name),
+            source,
+        }
     }
 }
 
-/// Whether a conflict is about the version of the object, not about who manages its fields.
-fn is_of_another_version(status: &kube::core::Status) -> bool {
-    let causes = status.details.iter().flat_map(|details| &details.causes);
-    status.is_conflict()
-        && causes
-            .into_iter()
-            .all(|cause| cause.reason != "FieldManagerConflict")
+/// What of an upgrade somebody has seen who edits it, in short: which object it is, its spec and its labels.
+pub fn edition(upgrade: &ManagedClustersUpgrade) -> String {
+    let metadata = &upgrade.metadata;
+    let seen = json!([metadata.uid, metadata.generation, upgrade.labels()]);
+    let digest = Sha256::digest(seen.to_string().as_bytes());
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The merge patch that makes one value of another; nothing if they are equal.
+fn difference(before: &Value, after: &Value) -> Option<Value> {
+    let (Some(old), Some(new)) = (before.as_object(), after.as_object()) else {
+        return (before != after).then(|| after.clone());
+    };
+    let gone = old.keys().filter(|key| !new.contains_key(*key));
+    let mut patch: Map<_, _> = gone.map(|key| (key.clone(), Value::Null)).collect();
+    for (key, value) in new {
+        let known = old.get(key).unwrap_or(&Value::Null);
+        // What is new is taken whole: in a patch of it an empty object would be none.
+        let changed = if known.is_object() {
+            difference(known, value)
+        } else {
+            (known != value).then(|| value.clone())
+        };
+        if let Some(changed) = changed {
+            patch.insert(key.clone(), changed);
+        }
+    }
+    (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+/// Whether a conflict is about who manages fields.
+fn is_of_managers(status: &kube::core::Status) -> bool {
+    let mut causes = status.details.iter().flat_map(|details| &details.causes);
+    status.is_conflict() && causes.any(|cause| cause.reason == "FieldManagerConflict")
+}
+
+/// Can a namespace have this name (RFC 1123, as Kubernetes has it)?
+fn is_label(name: &str) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=63).contains(&name.len())
+        && name.bytes().all(is_inner)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
 }
 
 /// Takes out of an object what only the API server writes: it may be what `kubectl get -o yaml` has printed, and its version is old by then.
@@ -146,6 +242,7 @@ mod tests {
         let other = ONE.replace("ManagedClustersUpgrade", "Secret");
         let nameless = ONE.replace("name: spring", "namespace: default");
         let number = ONE.replace("name: spring", "name: 7");
+        let namespace = ONE.replace("name: spring", "name: spring\n  namespace: a/b");
         for text in [
             "",
             "[",
@@ -155,8 +252,52 @@ mod tests {
             &other,
             &nameless,
             &number,
+            &namespace,
         ] {
             assert!(Manifest::parse(text).is_err(), "{text}");
         }
+    }
+
+    /// What the merge patch makes of the one is the other.
+    #[test]
+    fn an_edit_writes_what_differs_and_no_more() {
+        let before = json!({"a": 1, "b": {"c": [1, 2], "d": "x"}, "e": {"f": 1}});
+        for (after, patch) in [
+            (before.clone(), None),
+            (
+                json!({"a": 2, "b": {"c": [1, 2], "d": "x"}, "e": {"f": 1}}),
+                Some(json!({"a": 2})),
+            ),
+            (
+                json!({"a": 1, "b": {"c": [2]}}),
+                Some(json!({"b": {"c": [2], "d": null}, "e": null})),
+            ),
+            (
+                json!({"a": {"new": {}}, "b": {"c": [1, 2], "d": "x"}, "e": 7}),
+                Some(json!({"a": {"new": {}}, "e": 7})),
+            ),
+        ] {
+            assert_eq!(difference(&before, &after), patch, "{after}");
+        }
+    }
+
+    #[test]
+    fn an_edit_of_anything_else_is_refused() {
+        for (text, why) in [
+            (
+                ONE.replace("  uid: u", "  finalizers: [a]"),
+                "metadata.finalizers",
+            ),
+            (ONE.replace("spec: {}", "specs: {}"), "specs"),
+            (ONE.replace("spec: {}", "spec: 7"), "no spec"),
+        ] {
+            let said = Manifest::parse(&text)
+                .unwrap()
+                .is_an_edit()
+                .unwrap_err()
+                .to_string();
+            assert!(said.contains(why), "{said}");
+        }
+        Manifest::parse(ONE).unwrap().is_an_edit().unwrap();
     }
 }

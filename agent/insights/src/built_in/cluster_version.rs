@@ -40,6 +40,8 @@ pub(super) fn findings(
                 failing(conditions),
                 in_progress(conditions),
                 not_retrieved(conditions),
+                invalid(conditions),
+                unavailable(conditions),
                 not_upgradeable(conditions).filter(|_| is_minor_update(cluster, target)),
             ];
             let mut drafts: Vec<_> = of_target.into_iter().flatten().collect();
@@ -126,6 +128,39 @@ fn in_progress(conditions: &[ForeignCondition]) -> Option<Draft> {
     })
 }
 
+/// What was asked for cannot be done: another request is refused until it is taken back.
+fn invalid(conditions: &[ForeignCondition]) -> Option<Draft> {
+    let invalid = find(conditions, "Invalid").filter(|invalid| invalid.is_true())?;
+    let action = "Correct what the condition Invalid of ClusterVersion names, or take the request back with oc adm upgrade --clear";
+    let summary = format!("What the cluster is asked for is invalid: {}", invalid.reason());
+    Some(Draft {
+        description: said(invalid),
+        ..draft(
+            "update-invalid",
+            Level::Error,
+            ImpactType::UpdateStalled,
+            summary,
+            action,
+        )
+    })
+}
+
+fn unavailable(conditions: &[ForeignCondition]) -> Option<Draft> {
+    let available = find(conditions, "Available").filter(|available| available.is_false())?;
+    let action = "Correct what the condition Available of ClusterVersion names";
+    let summary = format!("The cluster is not available: {}", available.reason());
+    Some(Draft {
+        description: said(available),
+        ..draft(
+            "cluster-unavailable",
+            Level::Error,
+            ImpactType::ApiAvailability,
+            summary,
+            action,
+        )
+    })
+}
+
 fn not_retrieved(conditions: &[ForeignCondition]) -> Option<Draft> {
     if !is_false(conditions, "RetrievedUpdates") {
         return None;
@@ -177,6 +212,14 @@ fn of_updates(
     let Some(status) = &cluster.status else {
         return Vec::new();
     };
+    // Of a release that is in both lists the risks count.
+    if let Some(update) = conditional_update(cluster, target) {
+        return if is_true(&update.conditions, "Recommended") {
+            Vec::new()
+        } else {
+            risks(update, target, evaluated)
+        };
+    }
     let is_target = |version: Option<&String>| version.is_some_and(|version| version == target);
     if status
         .available_updates
@@ -184,13 +227,6 @@ fn of_updates(
         .any(|release| is_target(release.version.as_ref()))
     {
         return Vec::new();
-    }
-    if let Some(update) = conditional_update(cluster, target) {
-        return if is_true(&update.conditions, "Recommended") {
-            Vec::new()
-        } else {
-            risks(update, target, evaluated)
-        };
     }
     if is_false(&status.conditions, "RetrievedUpdates") {
         return Vec::new();

@@ -1,7 +1,8 @@
 //! PodDisruptionBudgets that let no pod be evicted: which budget, which pods, and whose they are (insights.md, section 5, point 3). A node
 //! with such a pod cannot be drained.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::insights::{ImpactType, Level, ResourceReference};
 use jiff::Timestamp;
@@ -19,7 +20,45 @@ const SHOWN: usize = 5;
 
 pub(super) fn findings(budgets: &[PodDisruptionBudget], pods: &[Pod], now: Timestamp) -> Vec<Finding> {
     let blocking = budgets.iter().filter(|budget| is_blocking(budget));
-    blocking.map(|budget| draft(budget, pods).finding(now)).collect()
+    let drafts = blocking
+        .map(|budget| draft(budget, pods))
+        .chain(overlapping(budgets));
+    drafts.map(|draft| draft.finding(now)).collect()
+}
+
+/// Budgets with the selector of an earlier one of their namespace: the API server evicts no pod that several budgets select.
+fn overlapping(budgets: &[PodDisruptionBudget]) -> Vec<Draft> {
+    let mut first: BTreeMap<(String, String), String> = BTreeMap::new();
+    let mut drafts = Vec::new();
+    for budget in budgets {
+        let (namespace, name) = (budget.namespace().unwrap_or_default(), budget.name_any());
+        let Some(selector) = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref()) else {
+            continue;
+        };
+        let is_used = budget
+            .status
+            .as_ref()
+            .is_some_and(|status| status.expected_pods > 0);
+        // A selector is text wherever it is written.
+        let selector = serde_json::to_string(selector).unwrap_or_default();
+        match first.entry((namespace.clone(), selector)) {
+            Entry::Vacant(entry) => {
+                entry.insert(name);
+            }
+            Entry::Occupied(entry) if is_used => drafts.push(Draft {
+                uid: "budgets-overlap",
+                summary: format!(
+                    "Budgets {namespace}/{} and {name} select the same pods, of which none can be evicted",
+                    entry.get()
+                ),
+                description: "The API server evicts no pod that several budgets select.".to_owned(),
+                action: "Ask whoever owns the pods to delete one of the budgets".to_owned(),
+                ..draft(budget, &[])
+            }),
+            Entry::Occupied(_) => {}
+        }
+    }
+    drafts
 }
 
 /// The namespaces whose pods a budget keeps from being evicted: those pods have to be read.
@@ -31,7 +70,18 @@ pub fn blocked_namespaces(budgets: &[PodDisruptionBudget]) -> BTreeSet<String> {
 /// Does a budget let none of its pods be evicted?
 pub(super) fn is_blocking(budget: &PodDisruptionBudget) -> bool {
     let status = budget.status.as_ref();
-    status.is_some_and(|status| status.expected_pods > 0 && status.disruptions_allowed <= 0)
+    let has_no_room =
+        status.is_some_and(|status| status.expected_pods > 0 && status.disruptions_allowed <= 0);
+    has_no_room || !is_counted(budget)
+}
+
+/// Has somebody counted the pods of the budget as it is now? Before that the API server evicts none of them.
+fn is_counted(budget: &PodDisruptionBudget) -> bool {
+    let counted = budget
+        .status
+        .as_ref()
+        .and_then(|status| status.observed_generation);
+    counted >= budget.metadata.generation || budget.metadata.generation.is_none()
 }
 
 fn draft(budget: &PodDisruptionBudget, pods: &[Pod]) -> Draft {
@@ -40,7 +90,9 @@ fn draft(budget: &PodDisruptionBudget, pods: &[Pod]) -> Draft {
     let status = budget.status.clone().unwrap_or_default();
     // One that would let none be evicted with all of its pods healthy, always does.
     let is_permanent = status.current_healthy >= status.expected_pods;
-    let why = if is_permanent {
+    let why = if !is_counted(budget) {
+        "Nobody has counted its pods since it was changed: does the controller of budgets run?"
+    } else if is_permanent {
         "It would not even if all of its pods are healthy: minAvailable or maxUnavailable leaves no room."
     } else {
         "Some of its pods are not healthy."
@@ -59,7 +111,9 @@ fn draft(budget: &PodDisruptionBudget, pods: &[Pod]) -> Draft {
             status.current_healthy, status.expected_pods
         ),
         description: lines.join("\n"),
-        action: if is_permanent {
+        action: if !is_counted(budget) {
+            "See whether kube-controller-manager runs".to_owned()
+        } else if is_permanent {
             "Ask whoever owns the pods for another replica, or for a budget that leaves room for one"
                 .to_owned()
         } else {

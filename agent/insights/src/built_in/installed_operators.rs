@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use semver::Version;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::draft::Draft;
 use crate::finding::Finding;
@@ -21,12 +21,25 @@ const MAX_VERSION: &str = "olm.maxOpenShiftVersion";
 struct Property {
     #[serde(rename = "type")]
     type_: String,
-    value: Value,
+    /// As it is written: the number 4.10 is not 4.1.
+    #[serde(default)]
+    value: Option<Box<RawValue>>,
 }
 
+/// Up to which release an operator is meant to work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limit {
+    /// Major and minor.
+    UpTo(u64, u64),
+    /// It says something that nobody can read: OLM holds updates to another minor release then.
+    Unreadable,
+}
+
+/// `is_minor`: the target is another minor release than the cluster runs.
 pub(super) fn findings(
     installed: &[PartialObjectMeta<ClusterServiceVersion>],
     target: &str,
+    is_minor: bool,
     now: Timestamp,
 ) -> Vec<Finding> {
     let Ok(target) = Version::parse(target) else {
@@ -34,36 +47,59 @@ pub(super) fn findings(
     };
     let drafts = installed.iter().filter_map(|operator| {
         let limit = limit(operator)?;
-        ((target.major, target.minor) > limit).then(|| draft(operator, limit, &target))
+        let is_over = match limit {
+            Limit::UpTo(major, minor) => (target.major, target.minor) > (major, minor),
+            Limit::Unreadable => is_minor,
+        };
+        is_over.then(|| draft(operator, limit, &target))
     });
     drafts.map(|draft| draft.finding(now)).collect()
 }
 
-/// The newest release, major and minor, that an operator is meant to work on. Of several the oldest counts.
-fn limit(operator: &PartialObjectMeta<ClusterServiceVersion>) -> Option<(u64, u64)> {
+/// The newest release that an operator is meant to work on, if it names one. OLM takes one property and no more.
+fn limit(operator: &PartialObjectMeta<ClusterServiceVersion>) -> Option<Limit> {
     let properties = operator.annotations().get(PROPERTIES)?;
-    let properties: Vec<Property> = serde_json::from_str(properties).ok()?;
-    let limits = properties.iter().filter(|property| property.type_ == MAX_VERSION);
-    limits.filter_map(|property| release(&property.value)).min()
+    let Ok(properties) = serde_json::from_str::<Vec<Property>>(properties) else {
+        return Some(Limit::Unreadable);
+    };
+    let mut limits = properties.iter().filter(|property| property.type_ == MAX_VERSION);
+    let limit = limits.next()?;
+    if limits.next().is_some() {
+        return Some(Limit::Unreadable);
+    }
+    let written = limit.value.as_ref().map(|value| value.get());
+    let limit = written.and_then(release);
+    Some(limit.map_or(Limit::Unreadable, |(major, minor)| Limit::UpTo(major, minor)))
 }
 
-/// `"4.14"`, or a number: of 4.1 nobody knows whether it was 4.10, so that is none.
-fn release(value: &Value) -> Option<(u64, u64)> {
-    let text = value.as_str()?.trim_matches('"');
-    let mut parts = text.split('.').map(|part| part.parse::<u64>().ok());
-    Some((parts.next()??, parts.next()??))
+/// Major and minor of `"4.14"`, `4.14` or `4`; a patch other than 0 is none, as OLM has it.
+fn release(written: &str) -> Option<(u64, u64)> {
+    let text = written.trim_matches(['"', '\\']).trim();
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let parts: Vec<u64> = text
+        .split('.')
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
+    match *parts.as_slice() {
+        [major] => Some((major, 0)),
+        [major, minor] | [major, minor, 0] => Some((major, minor)),
+        _ => None,
+    }
 }
 
-fn draft(operator: &PartialObjectMeta<ClusterServiceVersion>, limit: (u64, u64), target: &Version) -> Draft {
+fn draft(operator: &PartialObjectMeta<ClusterServiceVersion>, limit: Limit, target: &Version) -> Draft {
     let (name, namespace) = (operator.name_any(), operator.namespace().unwrap_or_default());
-    let (major, minor) = limit;
+    let works = match limit {
+        Limit::UpTo(major, minor) => {
+            format!("works on OpenShift up to {major}.{minor}, and the target is {target}")
+        }
+        Limit::Unreadable => format!("does not say in a way that OLM reads whether it works on {target}"),
+    };
     Draft {
         uid: "operator-incompatible",
         level: Level::Error,
         impact_type: ImpactType::ApplicationAvailability,
-        summary: format!(
-            "Operator {name} works on OpenShift up to {major}.{minor}, and the target is {target}"
-        ),
+        summary: format!("Operator {name} {works}"),
         description: format!("It is installed in namespace {namespace}."),
         action: format!("Upgrade operator {name} first, or remove it"),
         verify: format!("kubectl get clusterserviceversions -n {namespace}"),

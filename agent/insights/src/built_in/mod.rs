@@ -194,9 +194,16 @@ impl BuiltIn {
             Self::Etcd => etcd::findings(read(&facts.etcd)?, now),
             Self::InstalledOperators => match question {
                 Question::Status => Vec::new(),
-                Question::Plan(target) => installed_operators::findings(read(&facts.installed)?, target, now),
+                Question::Plan(target) => {
+                    // Where the version that runs is not known, it may be any.
+                    let is_minor = facts
+                        .cluster
+                        .as_ref()
+                        .map_or(true, |cluster| is_minor_update(cluster, target));
+                    installed_operators::findings(read(&facts.installed)?, target, is_minor, now)
+                }
             },
-            Self::MachineConfigPools => pools::findings(read(&facts.pools)?, now),
+            Self::MachineConfigPools => pools::findings(read(&facts.pools)?, question, now),
             Self::NodeCapacity => match question {
                 Question::Status => Vec::new(),
                 Question::Plan(_) => {

@@ -6,13 +6,14 @@ use drydock_api::openshift::MachineConfigPool;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
+use super::Question;
 use super::draft::{Draft, object};
 use crate::cluster::is_settled;
 use crate::finding::Finding;
 
-pub(super) fn findings(pools: &[MachineConfigPool], now: Timestamp) -> Vec<Finding> {
+pub(super) fn findings(pools: &[MachineConfigPool], question: Question<'_>, now: Timestamp) -> Vec<Finding> {
     let of_pool = |pool| {
-        let drafts = [degraded(pool), paused(pool)].into_iter().flatten();
+        let drafts = [degraded(pool), paused(pool, question)].into_iter().flatten();
         drafts.map(|draft| draft.finding(now).in_pool(&pool.name_any()))
     };
     pools.iter().flat_map(of_pool).collect()
@@ -22,31 +23,41 @@ fn degraded(pool: &MachineConfigPool) -> Option<Draft> {
     let status = pool.status.as_ref()?;
     let degraded = find(&status.conditions, "Degraded").filter(|degraded| degraded.is_true())?;
     let name = pool.name_any();
-    let count = status.degraded_machine_count.unwrap_or_default();
+    let summary = match status.degraded_machine_count.unwrap_or_default() {
+        0 => format!("Pool {name} is degraded: {}", degraded.reason()),
+        count => format!("Nodes of pool {name} cannot be configured: {count}"),
+    };
     Some(Draft {
         description: degraded.message().to_owned(),
         ..draft(
             "pool-degraded",
             &name,
             Level::Error,
-            format!("Nodes of pool {name} cannot be configured: {count}"),
+            summary,
             format!("Look at what the condition Degraded of MachineConfigPool {name} names"),
         )
     })
 }
 
-/// A paused pool whose nodes are behind stalls an update silently, and lets certificates run out.
-fn paused(pool: &MachineConfigPool) -> Option<Draft> {
+/// A paused pool whose nodes are behind stalls an update silently, and lets certificates run out. One whose nodes are not is where the next
+/// update stalls.
+fn paused(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
     let count = pool.status.as_ref()?.machine_count.unwrap_or_default();
-    if pool.spec.paused != Some(true) || count == 0 || is_settled(pool) {
+    let is_behind = !is_settled(pool);
+    if pool.spec.paused != Some(true) || count == 0 || (!is_behind && question == Question::Status) {
         return None;
     }
     let name = pool.name_any();
+    let summary = if is_behind {
+        format!("Pool {name} is paused, and its nodes are behind")
+    } else {
+        format!("Pool {name} is paused: its nodes would stay behind")
+    };
     Some(draft(
         "pool-paused",
         &name,
         Level::Warning,
-        format!("Pool {name} is paused, and its nodes are behind"),
+        summary,
         format!(
             "Unpause it: oc patch machineconfigpool {name} --type merge -p '{{\"spec\":{{\"paused\":false}}}}'"
         ),

@@ -26,7 +26,7 @@ fn cluster(conditions: &[Value]) -> ClusterVersion {
     read(json!({"metadata": {"name": "version"}, "status": {
         "desired": {"version": "4.14.3"}, "conditions": conditions,
         "history": [{"state": "Completed", "version": "4.14.3"}],
-        "availableUpdates": [{"version": "4.14.4"}, {"version": "4.15.0"}],
+        "availableUpdates": [{"version": "4.14.4"}, {"version": "4.14.5"}, {"version": "4.15.0"}],
         "conditionalUpdates": [
             {"release": {"version": "4.14.5"}, "conditions": [condition("Recommended", "False", "A", NOW)],
              "risks": [{"name": "A", "message": "a", "url": "https://a"}, {"name": "B", "message": "b", "url": "https://b"}]},
@@ -153,6 +153,19 @@ fn what_cluster_version_says() {
         ),
         (vec![ok.clone()], Question::Plan("4.14.7"), vec!["not-offered"]),
         (
+            vec![
+                ok.clone(),
+                condition("Invalid", "True", "InvalidClusterVersion", NOW),
+            ],
+            Question::Plan("4.14.4"),
+            vec!["update-invalid"],
+        ),
+        (
+            vec![ok.clone(), condition("Available", "False", "X", NOW)],
+            Question::Plan("4.14.4"),
+            vec!["cluster-unavailable"],
+        ),
+        (
             vec![ok, silent],
             Question::Plan("4.14.7"),
             vec!["updates-not-retrieved"],
@@ -250,6 +263,44 @@ fn pools_that_stall() {
             "Nodes of pool c cannot be configured: 1"
         ]
     );
+    let found = uids(BuiltIn::MachineConfigPools, &facts, Question::Plan("4.14.4"));
+    assert_eq!(
+        found,
+        ["pool-paused", "pool-paused", "pool-degraded"],
+        "the nodes of pool a would stay behind"
+    );
+}
+
+/// What the API server does not evict, whatever the status says.
+#[test]
+fn budgets_of_which_nobody_has_counted_the_pods_or_that_overlap() {
+    let budget = |name: &str, app: &str, observed: Option<i64>| -> PodDisruptionBudget {
+        read(json!({
+            "metadata": {"name": name, "namespace": "ns", "generation": 2}, "spec": {"selector": {"matchLabels": {"app": app}}},
+            "status": {"expectedPods": 2, "currentHealthy": 2, "desiredHealthy": 1, "disruptionsAllowed": 1, "observedGeneration": observed},
+        }))
+    };
+    let empty: PodDisruptionBudget = read(json!({
+        "metadata": {"name": "e", "namespace": "ns", "generation": 1}, "spec": {"selector": {"matchLabels": {"app": "e"}}},
+    }));
+    for (budgets, expected) in [
+        (vec![budget("a", "a", Some(2))], vec![]),
+        (vec![budget("a", "a", Some(1))], vec!["budget-at-limit"]),
+        (vec![budget("a", "a", None)], vec!["budget-at-limit"]),
+        (vec![empty], vec!["budget-at-limit"]),
+        (vec![budget("a", "a", Some(2)), budget("b", "b", Some(2))], vec![]),
+        (
+            vec![budget("a", "a", Some(2)), budget("b", "a", Some(2))],
+            vec!["budgets-overlap"],
+        ),
+    ] {
+        let facts = BuiltInFacts {
+            budgets: Ok(budgets.clone()),
+            ..facts()
+        };
+        let found = uids(BuiltIn::PodDisruptionBudgets, &facts, Question::Plan("4.14.4"));
+        assert_eq!(found, expected, "{budgets:?}");
+    }
 }
 
 #[test]

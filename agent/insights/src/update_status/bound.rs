@@ -120,6 +120,16 @@ fn own_share(sizes: &[usize], mut share: usize, left: &mut usize) -> Vec<bool> {
 pub(crate) fn size(insight: &Insight) -> usize {
     let places = insight.scope.worker_pool.len().max(1);
     // What is written cannot fail to be: all keys are text.
-    let bytes = serde_json::to_vec(insight).map_or(usize::MAX / 64, |bytes| bytes.len() + 1);
+    let bytes = serde_json::to_string(insight).map_or(usize::MAX / 64, |text| written(&text) + 1);
     places * bytes
+}
+
+/// How many bytes the API server writes for a JSON text: it escapes what is markup elsewhere, as Go's encoder does.
+fn written(text: &str) -> usize {
+    const ESCAPED: usize = r"\u003c".len();
+    let longer = text.chars().map(|char| match char {
+        '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => ESCAPED - char.len_utf8(),
+        _ => 0,
+    });
+    text.len() + longer.sum::<usize>()
 }

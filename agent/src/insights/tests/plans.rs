@@ -1,7 +1,7 @@
 use drydock_api::insights::UpdatePlan;
 use drydock_insights::pre_checks::Population;
 use kube::Api;
-use kube::api::ListParams;
+use kube::api::{DeleteParams, ListParams};
 
 use super::fixture::names;
 use super::*;
@@ -246,4 +246,38 @@ async fn informers_that_hang_keep_neither_other_plans_nor_the_end_waiting() {
     let before = tokio::time::Instant::now();
     cluster.stop().await;
     assert!(before.elapsed() < Duration::from_secs(1), "it stops at once");
+}
+
+/// As after `kubectl delete --cascade=orphan`: what was accepted is dropped with the plan.
+#[tokio::test(start_paused = true)]
+async fn what_was_accepted_of_a_deleted_plan_does_not_count_for_its_successor() {
+    let mut cluster = planned(success(&[finding("budget", "warning")])).await;
+    let part: UpdatePlanInsight = cluster.get(PART).await;
+    let uuid = part.status.unwrap().insights[0].insight.uuid.clone();
+    let accepted = json!({"metadata": {"ownerReferences": null}, "spec": {"acceptedInsights": [{
+        "uuid": uuid, "level": "Warning", "acceptedBy": "ann", "acceptedAt": "2026-01-05T08:00:00Z",
+    }]}});
+    cluster.change::<UpdatePlanInsight>(PART, accepted.clone()).await;
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!(verdict(&cluster).await, Some(Verdict::Caution));
+    cluster.stop().await;
+    cluster
+        .change::<UpdatePlanInsight>(PART, json!({"metadata": {"ownerReferences": null}}))
+        .await;
+    let plans: Api<UpdatePlan> = Api::all(cluster.client.clone());
+    plans
+        .delete("update-plan-4.14.4", &DeleteParams::default())
+        .await
+        .unwrap();
+    let left: UpdatePlanInsight = cluster.get(PART).await;
+    cluster
+        .create::<UpdatePlan>("update-plan-4.14.4", json!({"targetRelease": "4.14.4"}))
+        .await;
+    cluster.start().await;
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!(verdict(&cluster).await, Some(Verdict::Stop));
+    let part: UpdatePlanInsight = cluster.get(PART).await;
+    assert_ne!(part.metadata.uid, left.metadata.uid, "it is another one");
+    assert!(part.spec.accepted_insights.is_empty());
+    cluster.stop().await;
 }

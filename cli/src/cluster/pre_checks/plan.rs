@@ -1,14 +1,16 @@
 //! The plan of a release: it is created or refreshed, and its informers are waited for.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use drydock_api::insights::{UpdateInformer, UpdatePlan, UpdatePlanInsight};
 use drydock_api::openshift::ClusterVersion;
 use drydock_insights::cluster;
 use drydock_insights::plan::plan_name;
 use drydock_insights::plan::prune::MAX_AGE;
 use drydock_insights::pre_checks::{Population, population};
+use drydock_insights::update_status::MAX_INFORMERS;
 use drydock_runtime::pages::list_all;
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
@@ -49,30 +51,42 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     let known = api.get_opt(&name).await;
     let known = known.with_context(|| format!("reading the UpdatePlan {name}"))?;
     let is_new = known.is_none();
+    let informers = enabled_informers(&server.client).await?;
     if collection.freshness != Freshness::Refreshed {
         let cluster = live::cluster_version(&server.client).await?;
         match known {
-            Some(plan) if is_current(&plan, &cluster, server.now(), oldest(collection.freshness)) => {
+            Some(plan)
+                if is_current(&plan, &cluster, server.now(), oldest(collection.freshness))
+                    && has_asked(&plan, &informers) =>
+            {
                 return Ok(Found::Populated(Box::new(plan)));
             }
-            // Nobody has looked at it, and nobody may.
+            // Nobody has looked at it, and nobody may: the cluster's objects say what they can, unless others should have been asked.
             Some(plan)
                 if collection.freshness == Freshness::ReadOnly && population(&plan) == Population::Unseen =>
             {
+                ensure!(informers.is_empty(), "{}", refusal(&plan, &Population::Unseen));
                 return Ok(Found::Missing);
             }
             Some(_) if collection.freshness == Freshness::ReadOnly => bail!(
                 "what the UpdatePlan {name} says is out of date, and a dry run has nobody asked: run kubectl drydock cluster pre-checks \
                  --version {target} before it"
             ),
-            None if collection.freshness == Freshness::ReadOnly => return Ok(Found::Missing),
+            None if collection.freshness == Freshness::ReadOnly => {
+                ensure!(
+                    informers.is_empty(),
+                    "UpdateInformers have not been asked about {target}, and a dry run asks nobody: run kubectl drydock cluster pre-checks \
+                     --version {target} before it"
+                );
+                return Ok(Found::Missing);
+            }
             _ => {}
         }
     }
     let plan = refresh(server, &api, &name, &target).await?;
     // Without an agent the cluster's own objects say what they can, unless there are others who should be asked, or something is accepted.
     let accepts = !collection.acceptance.accept.is_empty();
-    let is_needed = accepts || has_informers(&server.client).await?;
+    let is_needed = accepts || !informers.is_empty();
     let seen_within = if is_needed {
         collection.timeout
     } else {
@@ -100,11 +114,28 @@ fn oldest(freshness: Freshness) -> SignedDuration {
     }
 }
 
-/// Has somebody installed informers of their own?
-async fn has_informers(client: &Client) -> anyhow::Result<bool> {
+/// The names of the informers that somebody has installed, and that are asked.
+async fn enabled_informers(client: &Client) -> anyhow::Result<BTreeSet<String>> {
     let api: Api<UpdateInformer> = Api::all(client.clone());
-    let first = api.list_metadata(&ListParams::default().limit(1)).await;
-    Ok(!first.context("listing UpdateInformers")?.items.is_empty())
+    let informers = list_all(&api, ListParams::default()).await;
+    let informers = informers.context("listing UpdateInformers")?.into_iter();
+    let enabled = informers.filter(|informer| informer.spec.enabled);
+    Ok(enabled.filter_map(|informer| informer.metadata.name).collect())
+}
+
+/// Does a plan know of all informers? One that was installed since has not been asked, or nobody is there to ask it.
+fn has_asked(plan: &UpdatePlan, informers: &BTreeSet<String>) -> bool {
+    let status = plan.status.as_ref();
+    let asked: BTreeSet<_> = status
+        .iter()
+        .flat_map(|status| &status.informers)
+        .map(|one| one.name.as_str())
+        .collect();
+    // Of more than are asked the plan says itself that some are not.
+    informers
+        .iter()
+        .take(MAX_INFORMERS)
+        .all(|name| asked.contains(name.as_str()))
 }
 
 /// Takes back a plan that nobody looks at: nobody would delete it. One that somebody has changed since stays.
@@ -272,6 +303,18 @@ mod tests {
                 assert_eq!(found, is_it, "{base} {collected} {freshness:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_plan_that_does_not_know_an_informer_says_nothing_of_it() {
+        let plan: UpdatePlan = serde_json::from_value(json!({
+            "metadata": {"name": "update-plan-4.14.4"}, "spec": {"targetRelease": "4.14.4"},
+            "status": {"informers": [{"name": "mco", "state": "Success"}]},
+        }))
+        .unwrap();
+        let installed = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        assert!(has_asked(&plan, &installed(&[])) && has_asked(&plan, &installed(&["mco"])));
+        assert!(!has_asked(&plan, &installed(&["mco", "new"])));
     }
 
     #[test]

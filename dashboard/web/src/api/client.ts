@@ -8,6 +8,8 @@ export class ApiError extends Error {
     /** The HTTP status; 0 if there was no answer. */
     readonly status: number,
     message: string,
+    /** What the page does about it, where it can. */
+    readonly reason?: string,
   ) {
     super(message);
   }
@@ -36,17 +38,19 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   // A proxy that wants the user to sign in again sends them elsewhere.
   const status = response.type === 'opaqueredirect' ? 401 : response.status;
   if (status === 401) onExpired(response.headers.get('WWW-Authenticate')?.includes('realm="hub"') ?? false);
-  throw new ApiError(status, await words(response, status));
+  const { error, reason } = await refusal(response);
+  throw new ApiError(status, error ?? (status === 401 ? 'the token has expired' : `the server answers ${status}`), reason);
 }
 
-async function words(response: Response, status: number): Promise<string> {
+async function refusal(response: Response): Promise<{ error?: string; reason?: string }> {
   try {
     const body: unknown = await response.json();
-    if (body !== null && typeof body === 'object' && 'error' in body) return String(body.error).slice(0, 2000);
+    if (body === null || typeof body !== 'object' || !('error' in body)) return {};
+    return { error: String(body.error).slice(0, 2000), ...('reason' in body ? { reason: String(body.reason) } : {}) };
   } catch {
     // Not JSON: a proxy's own page. Its status says enough.
+    return {};
   }
-  return status === 401 ? 'the token has expired' : `the server answers ${status}`;
 }
 
 async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
@@ -88,13 +92,13 @@ export const api = {
   pause: (key: string) => post<Done>(`upgrades/${path(key)}/pause`, {}),
   resume: (key: string) => post<Done>(`upgrades/${path(key)}/resume`, {}),
   retry: (key: string, cluster?: string) => post<Done>(`upgrades/${path(key)}/retry`, cluster ? { cluster } : {}),
-  accept: (key: string, body: { finding: string; level: string; reason: string; until?: number }) =>
+  accept: (key: string, body: { finding: string; target: string; level: string; reason: string; until?: number }) =>
     post<Done>(`upgrades/${path(key)}/accept`, body),
   plan: async (body: { yaml: string; compare?: string }) => {
     const { plans } = await post<{ plans: Forecast[] }>('plan', body);
     return plans.map((plan) => withLists(plan, FORECAST_LISTS));
   },
-  apply: (yaml: string, generation?: number) => post<Done>('apply', { yaml, ...(generation === undefined ? {} : { generation }) }),
+  apply: (body: { yaml: string; edition?: string; takeOver?: boolean }) => post<Done>('apply', body),
   history: (signal?: AbortSignal) => get<{ rows: HistoryRow[]; truncated?: boolean }>('history', signal),
   cluster: async (name: string, signal?: AbortSignal) => {
     const answer = await get<ClusterDetail>(`clusters/${encodeURIComponent(name)}`, signal);

@@ -135,8 +135,8 @@ export interface UpgradeDetail extends Upgrade {
   halts: { from: number; to?: number; reason: string; message: string }[];
   events: { at: number; type: string; reason: string; message: string }[];
   spec: string;
-  /** Of which generation the spec is. */
-  generation?: number;
+  /** What of the upgrade is seen by who edits it. */
+  edition: string;
 }
 
 export interface CurvePoint {

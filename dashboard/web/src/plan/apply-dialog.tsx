@@ -1,6 +1,7 @@
 // Says what applying a text does, as far as the page knows it: which upgrade it is, and whether that is there already.
 
-import { api } from '../api/client';
+import { useState } from 'preact/hooks';
+import { api, ApiError } from '../api/client';
 import type { Upgrade } from '../api/types';
 import { ActionDialog } from '../ui/action-dialog';
 import { Alert, Text } from '../ui/parts';
@@ -16,8 +17,8 @@ const TITLE: Record<Which, string> = { only: 'Apply this upgrade?', first: 'Appl
 interface Asked {
   yaml: string;
   which: Which;
-  /** The generation that somebody has edited: what came since is not written over. */
-  edited: number | undefined;
+  /** The edition that somebody has edited: what came since is not written over. */
+  edited: string | undefined;
   /** Whether there is a forecast of this very text. */
   forecast: boolean;
   onClose: () => void;
@@ -26,8 +27,18 @@ interface Asked {
 
 export function ApplyDialog({ yaml, which, edited, forecast, onClose, onDone }: Asked) {
   const manifest = readManifest(yaml);
+  const [ofOthers, setOfOthers] = useState(false);
+  const [takeOver, setTakeOver] = useState(false);
+  const send = async () => {
+    try {
+      return await api.apply(edited === undefined ? { yaml, takeOver } : { yaml, edition: edited });
+    } catch (cause) {
+      if (cause instanceof ApiError && cause.reason === 'FieldsOfOthers') setOfOthers(true);
+      throw cause;
+    }
+  };
   return (
-    <ActionDialog title={TITLE[which]} action="Apply" send={() => api.apply(yaml, edited)} onClose={onClose} onDone={onDone}>
+    <ActionDialog title={TITLE[which]} action="Apply" disabled={ofOthers && !takeOver} send={send} onClose={onClose} onDone={onDone}>
       {which === 'first' && <p>Of the two texts it is the first one, on the left or above.</p>}
       {which === 'second' && <p>Of the two texts it is the second one, on the right or below, with which the first is compared.</p>}
       {manifest ? (
@@ -38,9 +49,20 @@ export function ApplyDialog({ yaml, which, edited, forecast, onClose, onDone }: 
         </Alert>
       )}
       <p>
-        It is written to the hub with your own rights, as <code>kubectl apply --server-side</code> does. Unless it is paused, its clusters start as its
-        strategy allows: at once, if nothing holds them back.
+        It is written to the hub with your own rights, as <code>{edited === undefined ? 'kubectl apply --server-side' : 'kubectl edit'}</code> does.{' '}
+        {edited === undefined
+          ? 'What the text leaves out stays as it is.'
+          : 'Spec and labels become those of the text; a tool that keeps them elsewhere, such as Argo CD, may write them back.'}{' '}
+        Unless it is paused, its clusters start as its strategy allows: at once, if nothing holds them back.
       </p>
+      {ofOthers && (
+        <label class="field">
+          <span>
+            <input type="checkbox" checked={takeOver} onChange={(event) => setTakeOver(event.currentTarget.checked)} /> Take over the fields that others
+            manage: who wrote them before may write them back.
+          </span>
+        </label>
+      )}
       {!forecast && <Alert kind="warning" title="There is no forecast of it as it is now." />}
     </ActionDialog>
   );

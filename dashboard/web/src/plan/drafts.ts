@@ -7,8 +7,8 @@ export interface Draft {
   /** What it is compared with; kept while nothing is compared. */
   compare: string;
   comparing: boolean;
-  /** The generation of the upgrade that is edited; none for a text of one's own. */
-  generation?: number;
+  /** The edition of the upgrade that is edited; none for a text of one's own. */
+  edition?: string;
 }
 
 export const EMPTY: Draft = { original: '', yaml: '', compare: '', comparing: false };

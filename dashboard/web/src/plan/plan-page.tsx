@@ -34,7 +34,7 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
     setError(undefined);
     api.upgrade(upgrade, stop.signal).then(
       // What was typed meanwhile stays.
-      ({ spec, generation }) => setDraft((before) => ({ ...before, generation, original: spec, yaml: before.yaml || spec })),
+      ({ spec, edition }) => setDraft((before) => ({ ...before, edition, original: spec, yaml: before.yaml || spec })),
       (cause) => stop.signal.aborted || setError(cause instanceof ApiError ? cause.message : 'the answer cannot be read'),
     );
     return () => stop.abort();
@@ -54,14 +54,14 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
     setKept(false);
     set({ is: 'none' });
   };
-  // Only of what was opened is it known of which generation it is.
+  // Only of what was opened is it known which edition it is.
   const edited = (text: string) => {
     const manifest = readManifest(text);
-    return manifest && `${manifest.namespace}/${manifest.name}` === upgrade ? draft.generation : undefined;
+    return manifest && `${manifest.namespace}/${manifest.name}` === upgrade ? draft.edition : undefined;
   };
   const applied = (text: string) => () => {
-    change({ original: text, generation: undefined });
-    if (upgrade) api.upgrade(upgrade).then(({ generation }) => change({ generation }), () => undefined);
+    change({ original: text, edition: undefined });
+    if (upgrade) api.upgrade(upgrade).then(({ edition }) => change({ edition }), () => undefined);
   };
   const apply = (text: string, which: Which) => {
     const known = result.is === 'done' && (which === 'second' ? result.compare : result.yaml) === text;

@@ -13,6 +13,8 @@ import { momentAndDistance } from '../words/time';
 interface Shown {
   findings: Finding[];
   upgrade: string;
+  /** What the clusters are to be upgraded to. */
+  target: string;
   /** Of the pre-checks, if it is known. */
   mode: string | undefined;
   canAccept: boolean;
@@ -24,7 +26,7 @@ export function Findings(props: Shown) {
   const accept = (finding: Finding) => {
     // The server knows a finding by its name, whatever else clusters say of it.
     const group = props.findings.filter((one) => one.name === finding.name);
-    showDialog((close) => <AcceptDialog group={group} finding={finding} upgrade={props.upgrade} mode={props.mode} onClose={close} onDone={props.onDone} />);
+    showDialog((close) => <AcceptDialog group={group} finding={finding} upgrade={props.upgrade} target={props.target} mode={props.mode} onClose={close} onDone={props.onDone} />);
   };
   return (
     <ul class="facts">
@@ -97,19 +99,20 @@ interface Accepting {
   /** The findings of its name: what clusters say differs. */
   group: Finding[];
   upgrade: string;
+  target: string;
   mode: string | undefined;
   onClose: () => void;
   onDone: () => void;
 }
 
-function AcceptDialog({ finding, group, upgrade, mode, onClose, onDone }: Accepting) {
+function AcceptDialog({ finding, group, upgrade, target, mode, onClose, onDone }: Accepting) {
   // The time of the hub: that of a sandbox passes faster.
   const { clock } = useApp();
   const [reason, setReason] = useState('');
   const [length, setLength] = useState('604800');
   const send = () => {
     const until = length === '' ? {} : { until: Math.floor(clock.now()) + Number(length) };
-    return api.accept(upgrade, { finding: finding.name, level: worst(group), reason: reason.trim(), ...until });
+    return api.accept(upgrade, { finding: finding.name, target, level: worst(group), reason: reason.trim(), ...until });
   };
   return (
     <ActionDialog title="Accept this finding?" action="Accept" disabled={reason.trim() === ''} send={send} onClose={onClose} onDone={onDone}>

@@ -123,7 +123,7 @@ function Details({ detail, upgrade, upgradeKey, current }: { detail: Loaded<Upgr
         <Halts halts={value.halts} now={now} />
       </Section>
       <Section title="Findings" note={value.findings.length ? undefined : 'none'} wide>
-        <Findings findings={value.findings} upgrade={upgradeKey} mode={preChecksMode(value.spec)} canAccept={canAccept} disabled={!current} onDone={detail.reload} />
+        <Findings findings={value.findings} upgrade={upgradeKey} target={value.target} mode={preChecksMode(value.spec)} canAccept={canAccept} disabled={!current} onDone={detail.reload} />
         <Acceptances acceptances={value.acceptances} now={now} />
       </Section>
       <Section title="Conditions" wide>

@@ -1,17 +1,18 @@
-//! Commands of the docs run, in the order of their page: the tutorial of the sandbox from its first line to its last, and those about a real
-//! hub on a real API server. What is left out is named, with why.
+//! Every command of the docs runs, in the order of its page: the tutorial of the sandbox from its first line to its last, other pages in a
+//! sandbox with the upgrade of the tutorial, and those about a real hub on a real API server. What is left out is named, with why.
 
 use drydock_e2e::control_plane::{ADMIN, ControlPlane, Etcd, Settings};
 use drydock_e2e::manifests;
 use kube::api::DynamicObject;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::shell::{Sandbox, Shell};
 use super::{Block, blocks, objects::objects};
 
 const TUTORIAL: &str = "docs/tutorial-sandbox.md";
 
-/// Pages about a hub that is no sandbox, in an order in which each finds installed what it needs.
+/// Pages about a hub that is no sandbox, in an order in which each finds installed what it needs. All others are read
+/// beside a sandbox.
 const ABOUT_A_REAL_HUB: [&str; 6] = [
     "docs/tutorial-hub.md",
     "docs/install.md",
@@ -192,6 +193,79 @@ async fn the_tutorial_of_the_sandbox_goes_as_it_says() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     sandbox.stop().await;
+}
+
+#[tokio::test]
+async fn every_command_about_a_sandbox_or_a_cluster_runs() {
+    let sandbox = Sandbox::start("--clusters 6 --speed 60").await;
+    let hub = Shell::new(&sandbox.kubeconfig);
+    let cluster = Shell::new(&sandbox.kubeconfig_of("dev6").await);
+    let all = blocks();
+    let spring = all
+        .iter()
+        .find(|block| block.page == TUTORIAL && block.kind == "yaml")
+        .unwrap();
+    // One cluster is held for what it has found, for as long as the test lasts.
+    hub.write(
+        "spring.yaml",
+        &spring
+            .text
+            .replace("spec:\n", "spec:\n  preChecks: {mode: Require}\n"),
+    );
+    hub.write(
+        "freezes.ics",
+        "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//docs//EN\nEND:VCALENDAR\n",
+    );
+    let operator = "kubectl get clusteroperator monitoring -o jsonpath='{.status.conditions[?(@.type==\"Available\")].status}'";
+    let broken = hub
+        .run("kubectl annotate managedcluster dev6 sandbox.drydock.dev/fault=F2")
+        .await;
+    assert_eq!(broken.code, Some(0), "{}", broken.output);
+    cluster.until(operator, "False").await;
+    assert_eq!(hub.run("kubectl apply -f spring.yaml").await.code, Some(0));
+    hub.until("kubectl drydock pre-checks spring -o json", "\"uuid\"")
+        .await;
+    let findings = hub.run("kubectl drydock pre-checks spring -o json").await.output;
+    let findings: Value = serde_json::from_str(&findings).unwrap();
+    let finding = findings["findings"][0]["uuid"].as_str().unwrap();
+    let mut wrong = Vec::new();
+    for block in all
+        .iter()
+        .filter(|block| block.page != TUTORIAL && !is_about_a_real_hub(&block.page))
+    {
+        if let Some(file) = write_objects(block, &hub).filter(|_| !block.text.contains("name: spring\n")) {
+            // What is for a cluster has no kind on the hub.
+            hub.run(&format!("kubectl apply -f {file}")).await;
+            write_objects(block, &cluster);
+            cluster.run("kubectl create namespace maintenance").await;
+            cluster.run(&format!("kubectl apply -f {file}")).await;
+        }
+        for mut command in commands(block) {
+            let of_the_test = [
+                ("NAME", "spring"),
+                ("0123456789abcdef0123456789abcdef", finding),
+                ("4.16.32", "4.14.12"),
+                (
+                    "demo --output json | jq .maxInFlight",
+                    "demo --as-fast-as-possible --output json",
+                ),
+            ];
+            for (documented, real) in of_the_test {
+                command.line = command.line.replace(documented, real);
+            }
+            let is_for_cluster = ["kubectl drydock cluster ", "kubectl drydock schedule"]
+                .iter()
+                .any(|begin| command.line.starts_with(begin));
+            let shell = if is_for_cluster { &cluster } else { &hub };
+            wrong.extend(run(&command, shell).await.err());
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    sandbox.stop().await;
+}
+
+fn is_about_a_real_hub(page: &str) -> bool {
+    ABOUT_A_REAL_HUB.contains(&page)
 }
 
 #[tokio::test]

@@ -150,6 +150,17 @@ impl Sandbox {
         }
     }
 
+    /// A kubeconfig of one of its clusters.
+    pub async fn kubeconfig_of(&self, cluster: &str) -> PathBuf {
+        let path = self.kubeconfig.with_file_name(format!("{cluster}.kubeconfig"));
+        std::fs::copy(&self.kubeconfig, &path).unwrap();
+        let chosen = Shell::new(&path)
+            .run(&format!("kubectl config use-context {cluster}"))
+            .await;
+        assert_eq!(chosen.code, Some(0), "{}", chosen.output);
+        path
+    }
+
     /// Ends it as Ctrl-C does: it leaves nothing behind.
     pub async fn stop(mut self) {
         let ended = interrupt(&mut self.child).await;

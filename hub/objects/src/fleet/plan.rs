@@ -261,6 +261,11 @@ impl Fleet {
         pages
     }
 
+    /// The namespaces that have records, also of upgrades that are deleted.
+    pub fn record_namespaces(&self) -> impl Iterator<Item = &str> {
+        self.records.keys().map(|id| id.0.as_str())
+    }
+
     /// Pages of records that are old enough to go, as namespace and name.
     pub fn expired_records(
         &self,

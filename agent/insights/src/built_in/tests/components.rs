@@ -43,9 +43,8 @@ fn operators_that_are_not_meant_for_the_target() {
             ),
             operator("new", r#"[{"type": "olm.maxOpenShiftVersion", "value": "4.15"}]"#),
             operator("any", "[]"),
-            operator("odd", "no list"),
-            operator("number", r#"[{"type": "olm.maxOpenShiftVersion", "value": 4.1}]"#),
         ]),
+        cluster: Ok(cluster(&[])),
         ..facts()
     };
     assert!(uids(BuiltIn::InstalledOperators, &facts, Question::Plan("4.14.9")).is_empty());
@@ -61,4 +60,45 @@ fn operators_that_are_not_meant_for_the_target() {
             "Operator old works on OpenShift up to 4.14, and the target is 4.15.0"
         )]
     );
+}
+
+/// As OLM reads it, which holds updates to another minor release where it cannot.
+#[test]
+fn the_limit_of_an_operator_is_read_as_olm_does() {
+    let held = |properties: &str, target: &str| {
+        let operator: PartialObjectMeta<ClusterServiceVersion> = read(
+            json!({"metadata": {"name": "o", "namespace": "ns", "annotations": {"olm.properties": properties}}}),
+        );
+        let facts = BuiltInFacts {
+            installed: Ok(vec![operator]),
+            cluster: Ok(cluster(&[])),
+            ..facts()
+        };
+        !uids(BuiltIn::InstalledOperators, &facts, Question::Plan(target)).is_empty()
+    };
+    let limit = |value: &str| format!(r#"[{{"type": "olm.maxOpenShiftVersion", "value": {value}}}]"#);
+    for (value, of_patch, of_minor) in [
+        (r#""4.14""#, false, true),
+        ("4.14", false, true),
+        ("4.15", false, false),
+        ("4.20", false, false),
+        (r#""\"4.14\"""#, false, true),
+        (r#""4.15.0""#, false, false),
+        (r#""4.15.3""#, false, true),
+        (r#""4""#, true, true),
+        (r#""junk""#, false, true),
+        (r#""""#, false, true),
+        ("null", false, true),
+        ("{}", false, true),
+    ] {
+        let found = (held(&limit(value), "4.14.9"), held(&limit(value), "4.15.0"));
+        assert_eq!(found, (of_patch, of_minor), "{value}");
+    }
+    let two = r#"[{"type": "olm.maxOpenShiftVersion", "value": "4.15"}, {"type": "olm.maxOpenShiftVersion", "value": "4.16"}]"#;
+    for unreadable in [two, "no list", r#"[{"type": "olm.maxOpenShiftVersion"}]"#] {
+        assert!(
+            held(unreadable, "4.15.0") && !held(unreadable, "4.14.9"),
+            "{unreadable}"
+        );
+    }
 }
