@@ -60,7 +60,7 @@ const SERVING: [&str; 5] = [
 ];
 
 /// Commands that may say no, and in which words: the pages say so, or the fleet of the test is not in that state.
-const MAY_REFUSE: [(&str, &str); 12] = [
+const MAY_REFUSE: [(&str, &str); 18] = [
     (
         "kubectl drydock cluster status",
         "no cluster operator information",
@@ -82,9 +82,46 @@ const MAY_REFUSE: [(&str, &str); 12] = [
     ),
     ("kubectl get updatestatus cluster", "not found"),
     ("kubectl -n drydock get lease", "not found"),
+    // Something is broken there.
+    ("kubectl drydock cluster pre-checks", "is not accepted"),
+    (
+        "kubectl drydock cluster start",
+        "the upgrade lock of the cluster belongs to",
+    ),
+    (
+        "kubectl drydock pre-checks checked-first --cluster",
+        "takes no part in",
+    ),
+    (
+        "kubectl drydock accept checked-first",
+        "no cluster that is named reports",
+    ),
+    // The simulated clusters have no schedules.
+    ("kubectl drydock schedule --explain", "there is no UpgradeConfig"),
+    // It was applied as YAML.
+    ("kubectl create configmap company-freezes", "already exists"),
     // Two pages say it.
     ("kubectl create clusterrolebinding", "already exists"),
 ];
+
+/// What stands in the docs for what a reader has, and what the test has.
+const OF_THE_TEST: [(&str, &str); 5] = [
+    ("NAME", "spring"),
+    ("4.16.32", "4.14.12"),
+    // Some day it is over.
+    ("2026-12-", "2096-12-"),
+    (
+        "demo --clusters 50 --canaries 2",
+        "demo --clusters 3 --canaries 1",
+    ),
+    (
+        "demo --output json | jq .maxInFlight",
+        "demo --as-fast-as-possible --output json",
+    ),
+];
+
+/// The uuid of a finding of the reader.
+const DOCUMENTED_FINDING: &str = "0123456789abcdef0123456789abcdef";
 
 /// A command of a page.
 struct Documented {
@@ -222,6 +259,10 @@ async fn every_command_about_a_sandbox_or_a_cluster_runs() {
         .await;
     assert_eq!(broken.code, Some(0), "{}", broken.output);
     cluster.until(operator, "False").await;
+    let labeled = hub
+        .run("kubectl label managedcluster --all environment=dev")
+        .await;
+    assert_eq!(labeled.code, Some(0), "{}", labeled.output);
     assert_eq!(hub.run("kubectl apply -f spring.yaml").await.code, Some(0));
     hub.until("kubectl drydock pre-checks spring -o json", "\"uuid\"")
         .await;
@@ -241,18 +282,10 @@ async fn every_command_about_a_sandbox_or_a_cluster_runs() {
             cluster.run(&format!("kubectl apply -f {file}")).await;
         }
         for mut command in commands(block) {
-            let of_the_test = [
-                ("NAME", "spring"),
-                ("0123456789abcdef0123456789abcdef", finding),
-                ("4.16.32", "4.14.12"),
-                (
-                    "demo --output json | jq .maxInFlight",
-                    "demo --as-fast-as-possible --output json",
-                ),
-            ];
-            for (documented, real) in of_the_test {
+            for (documented, real) in OF_THE_TEST {
                 command.line = command.line.replace(documented, real);
             }
+            command.line = command.line.replace(DOCUMENTED_FINDING, finding);
             let is_for_cluster = ["kubectl drydock cluster ", "kubectl drydock schedule"]
                 .iter()
                 .any(|begin| command.line.starts_with(begin));

@@ -83,7 +83,7 @@ impl Shell {
     /// Runs a command that ends only when it is asked to, until it has said something.
     pub async fn first_line(&self, line: &str) -> Option<String> {
         let mut child = self
-            .command(&format!("exec {line}"))
+            .command(&format!("exec 2>&1; exec {line}"))
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
