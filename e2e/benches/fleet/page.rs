@@ -86,6 +86,9 @@ impl Page {
             "page",
             Command::new(program::path("kubectl-drydock")?)
                 .env("KUBECONFIG", kubeconfig)
+                // As manifests/dashboard has it.
+                .env("MIMALLOC_ALLOW_THP", "0")
+                .env("MIMALLOC_PURGE_DELAY", "0")
                 .args([
                     "dashboard-server",
                     "--listen",
