@@ -178,10 +178,13 @@ pub(crate) async fn accept(
     };
     let (risks, object) = drydock_edits::accept(&client, &upgrade, &accepting, &found).await?;
     let parts = risks.iter().map(|risk| {
-        let count = risk.clusters.as_ref().map_or(0, Vec::len);
-        let noun = if count == 1 { "cluster" } else { "clusters" };
+        let clusters = match risk.clusters.as_deref() {
+            None => "all clusters".to_owned(),
+            Some([_]) => "1 cluster".to_owned(),
+            Some(several) => format!("{} clusters", several.len()),
+        };
         format!(
-            "up to {} on {count} {noun}",
+            "up to {} on {clusters}",
             risk.level.as_deref().unwrap_or_default()
         )
     });

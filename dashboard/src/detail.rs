@@ -127,7 +127,7 @@ pub(crate) async fn detail(
         seen.flatten().ok_or_else(|| no_upgrade(&namespace, &name))?;
     hide_in(&mut clusters, &viewer.scope);
     // What is in no watch is read now. Who may not read it sees all else.
-    let (acceptances, mut events) = tokio::join!(acceptances(&viewer, &key), events(&viewer, &key));
+    let (acceptances, mut events) = tokio::join!(acceptances(&viewer, &key, &object), events(&viewer, &key));
     for event in &mut events {
         event.message = hide(&event.message, &viewer.scope).into_owned();
     }

@@ -1,6 +1,6 @@
 //! What else the hub has about an upgrade: who has accepted what, and what has happened.
 
-use drydock_api::mcu::{AcceptedRisk, UpgradeRiskAcceptance, reason};
+use drydock_api::mcu::{AcceptedRisk, ManagedClustersUpgrade, UpgradeRiskAcceptance, reason};
 use drydock_rollout::{Halt, UpgradeKey};
 use drydock_runtime::pages::list_all;
 use jiff::Timestamp;
@@ -21,6 +21,10 @@ pub(crate) struct AcceptanceView {
     finding: String,
     reason: String,
     accepted_by: String,
+    /// For which target.
+    target: String,
+    /// It is about the target that the upgrade has now.
+    counts: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<i64>,
 }
@@ -45,7 +49,11 @@ pub(crate) struct HaltPeriod {
 }
 
 /// What is accepted for the clusters of an upgrade; nothing for who may not read it.
-pub(crate) async fn acceptances(viewer: &Viewer, key: &UpgradeKey) -> Vec<AcceptanceView> {
+pub(crate) async fn acceptances(
+    viewer: &Viewer,
+    key: &UpgradeKey,
+    upgrade: &ManagedClustersUpgrade,
+) -> Vec<AcceptanceView> {
     let client = viewer.reader(Right::LIST_ACCEPTANCES, Some(&key.namespace)).await;
     let Ok(client) = client else {
         return Vec::new();
@@ -59,18 +67,25 @@ pub(crate) async fn acceptances(viewer: &Viewer, key: &UpgradeKey) -> Vec<Accept
     let own = found
         .into_iter()
         .filter(|object| *object.spec.upgrade == *key.name);
-    own.flat_map(|object| object.spec.accepted_risks)
-        .map(acceptance)
-        .collect()
+    let target = drydock_edits::target(upgrade).ok();
+    own.flat_map(|object| {
+        let counts = target.as_ref() == Some(&object.spec.target);
+        let of = object.spec.target;
+        let risks = object.spec.accepted_risks.into_iter();
+        risks.map(move |risk| acceptance(risk, of.clone(), counts))
+    })
+    .collect()
 }
 
-fn acceptance(risk: AcceptedRisk) -> AcceptanceView {
+fn acceptance(risk: AcceptedRisk, target: String, counts: bool) -> AcceptanceView {
     let named = risk.informer.zip(risk.uid);
     let named = named.map(|(informer, uid)| format!("{informer}/{uid}"));
     AcceptanceView {
         finding: risk.finding.or(named).unwrap_or_default(),
         reason: risk.reason,
         accepted_by: risk.accepted_by,
+        target,
+        counts,
         until: risk.until.map(|until| until.0.as_second()),
     }
 }

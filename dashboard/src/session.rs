@@ -13,6 +13,7 @@ use crate::access::Viewer;
 use crate::assets::accepts_gzip;
 use crate::error::ApiError;
 use crate::server::Dashboard;
+use crate::stream::ANSWERED_WITHIN;
 
 /// Where the docs are, to which reasons link.
 const DOCS: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs");
@@ -61,6 +62,9 @@ pub(crate) async fn snapshot(
     let Some(bytes) = made else {
         return Err(dashboard.not_ready());
     };
+    viewer
+        .hub_answers(ANSWERED_WITHIN * dashboard.settings().speed)
+        .await?;
     let json = HeaderValue::from_static("application/json");
     let is_compressed = accepts_gzip(&headers);
     let mut response = if is_compressed { bytes.gzip } else { bytes.plain }.into_response();

@@ -113,7 +113,7 @@ fn document(file: &Path) -> anyhow::Result<Value> {
 /// The upgrade of a text, which comes from `source`.
 fn parse(text: &str, source: &str) -> anyhow::Result<Value> {
     let reading = || format!("reading a ManagedClustersUpgrade from {source}");
-    let mut documents: Vec<Value> = serde_saphyr::from_multiple(text).with_context(reading)?;
+    let mut documents = drydock_edits::documents(text).with_context(reading)?;
     documents.retain(|document| !document.is_null());
     let kind = ManagedClustersUpgrade::kind(&());
     // What stands beside it, such as its Placement, is applied by the user.

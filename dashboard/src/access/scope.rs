@@ -26,10 +26,15 @@ impl Scope {
         all.is_none_or(|namespaces| namespaces.contains(namespace))
     }
 
-    /// The namespace that is meant where none is named.
-    pub fn default_namespace(&self) -> &str {
+    /// The namespace, if there is only one.
+    pub fn only_namespace(&self) -> Option<&str> {
         let only = self.namespaces.iter().flatten().next();
         only.filter(|_| self.namespaces.as_ref().is_some_and(|all| all.len() == 1))
-            .map_or("default", String::as_str)
+            .map(String::as_str)
+    }
+
+    /// The namespace that is meant where none is named.
+    pub fn default_namespace(&self) -> &str {
+        self.only_namespace().unwrap_or("default")
     }
 }

@@ -9,13 +9,15 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_rollout::UpgradeKey;
 use futures::{StreamExt, stream};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use jiff::SignedDuration;
-use kube::Client;
-use tokio::time::{Instant, timeout_at};
+use kube::api::ListParams;
+use kube::{Api, Client};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::reviews::{COUNTS_FOR, Reviewed, Reviews};
 use super::right::Right;
@@ -83,6 +85,31 @@ impl Viewer {
                 reviews.require(user, right, namespace).await?;
                 Ok(reviews.client().clone())
             }
+        }
+    }
+
+    /// Goes on if the API server answers, within such a time: what is shown would be old else. Where others use the same server, it is asked
+    /// anyway who the viewer is.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub async fn hub_answers(&self, within: Duration) -> Result<(), ApiError> {
+        let Rights::Own(client) = &self.rights else {
+            return Ok(());
+        };
+        let api: Api<ManagedClustersUpgrade> = match self.scope.only_namespace() {
+            Some(namespace) => Api::namespaced(client.clone(), namespace),
+            None => Api::all(client.clone()),
+        };
+        let first = ListParams::default().limit(1).match_any();
+        let asked = timeout(within, api.list_metadata(&first)).await;
+        let silent =
+            |why: &str| ApiError::unavailable(format!("the API server of the hub does not answer{why}"));
+        match asked {
+            Err(_) => Err(silent("")),
+            // It answers, if it only to refuse: the page says what it may not read.
+            Ok(Ok(_) | Err(kube::Error::Api(_))) => Ok(()),
+            Ok(Err(error)) => Err(silent(&format!(": {error}"))),
         }
     }
 
@@ -156,7 +183,9 @@ impl Viewer {
     /// # Errors
     /// If it is not: that of a namespace that one may not see is not there.
     pub fn key(&self, namespace: &str, name: &str) -> Result<UpgradeKey, ApiError> {
-        if self.scope.shows(namespace) {
+        // They become parts of addresses.
+        let are_names = drydock_edits::is_label(namespace) && drydock_edits::is_subdomain(name);
+        if are_names && self.scope.shows(namespace) {
             Ok(UpgradeKey::new(namespace, name))
         } else {
             Err(no_upgrade(namespace, name))

@@ -174,7 +174,9 @@ async fn findings_are_accepted_with_a_reason() {
     );
     assert_eq!(written.accepted_risks[0].accepted_by, "ann");
     let (_, detail) = page.get(&path("")).await;
-    let expected = json!([{"finding": "mco/x", "reason": "known", "acceptedBy": "ann", "until": soon}]);
+    let expected = json!([{
+        "finding": "mco/x", "reason": "known", "acceptedBy": "ann", "until": soon, "target": "4.14.12", "counts": true,
+    }]);
     assert_eq!(detail["acceptances"], expected);
     page.end().await;
 }

@@ -176,3 +176,38 @@ async fn what_may_not_be_read_is_named_or_left_out() {
         page.end().await;
     }
 }
+
+/// As when the server of the hub is gone, or does not answer: what the page shows is old then, and nobody may take it for new.
+#[tokio::test(start_paused = true)]
+async fn a_page_ends_whose_hub_does_not_answer_and_comes_back_with_it() {
+    for fault in [
+        FaultAction::Unreachable,
+        FaultAction::Delay(Duration::from_hours(24)),
+    ] {
+        let page = Page::of(1).await;
+        let revision = page.revision().await;
+        let mut events = page.changes(revision).await;
+        let server = page.fleet.hub_server().unwrap();
+        let hook = move |asked: &RequestInfo<'_>| match asked.identity.name() {
+            "page" => fault.clone(),
+            _ => FaultAction::Pass,
+        };
+        server.set_fault_hook(Some(Arc::new(hook)));
+        let began = tokio::time::Instant::now();
+        while events.next().await.is_some() {}
+        assert!(began.elapsed() <= Duration::from_mins(1), "{:?}", began.elapsed());
+        for asked in ["/api/snapshot", &format!("/api/changes?since={revision}")] {
+            let (status, answer) = page.get(asked).await;
+            assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{asked}");
+            let words = answer["error"].as_str().unwrap();
+            assert!(
+                words.contains("the API server of the hub does not answer"),
+                "{words}"
+            );
+        }
+        server.set_fault_hook(None);
+        assert_eq!(page.get("/api/snapshot").await.0, StatusCode::OK);
+        let _follows = page.changes(revision).await;
+        page.end().await;
+    }
+}

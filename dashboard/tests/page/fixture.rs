@@ -41,7 +41,8 @@ impl Page {
 
     /// The page once there is something to show.
     pub async fn ready(self) -> Self {
-        // As long as the watches take, which is nothing but turns of the runtime.
+        // As long as the watches take, which is nothing but turns of the runtime; those that have listed go on to watch.
+        tokio::time::sleep(Duration::from_secs(1)).await;
         while self.get("/api/snapshot").await.0 != StatusCode::OK {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }

@@ -122,7 +122,7 @@ function upgrades(state, key, action, post, response) {
     }
     case 'accept':
       if (post.target !== fleet.targets.get(key)) return json(response, 409, { error: `the target of ${key} has changed since you were asked` });
-      fleet.accepted.push({ finding: post.finding, reason: post.reason, acceptedBy: 'ann@example.com', until: post.until });
+      fleet.accepted.push({ finding: post.finding, reason: post.reason, acceptedBy: 'ann@example.com', until: post.until, target: post.target, counts: true });
       publish(state, []);
       return ok({ done: `${post.finding} accepted by ann@example.com` });
   }

@@ -132,6 +132,19 @@ test('what applying does is said as far as it is known', async ({ dashboard: { p
   }
 });
 
+test('an answer that is lost leaves it open whether it was done', async ({ dashboard: { page, open, server } }) => {
+  await open('#/upgrade/default/spring');
+  await page.route('**/pause', async (route) => {
+    await route.fetch();
+    await route.abort('connectionreset');
+  });
+  await page.getByRole('button', { name: 'Pause…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Pause' }).click();
+  await expect(dialog).toContainText('It is not known whether it was done');
+  expect(server.state.fleet.paused.has('default/spring')).toBe(true);
+});
+
 test('fields of others are taken over only by who says so', async ({ dashboard: { page, open } }) => {
   await open('#/plan');
   await page.getByLabel('ManagedClustersUpgrade (YAML)').fill('metadata:\n  name: spring\n  namespace: default\nspec:\n  clusterVersion:\n    version: 4.18.10\n');

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use drydock_agent::{SchedulePart, ScheduleSettings};
 use drydock_api::conditions::is_true;
+use drydock_api::insights::UpdatePlanInsight;
 use drydock_api::mcu::ManagedClustersUpgradeRecord;
 use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_LOCK_ANNOTATION, UPGRADE_UID_LABEL};
 use drydock_api::openshift::ClusterVersion;
@@ -19,7 +20,7 @@ use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::leader::{Election, Leadership, LeaseSettings, leader_only_writes};
 use drydock_sandbox::test_env::TestEnvSettings;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, ResourceExt};
+use kube::{Api, Client, ResourceExt};
 use kube_sandbox::server::{ApiServer, FaultAction, RequestInfo};
 use openshift_sandbox::cluster::Fault;
 use serde_json::{Value, json};
@@ -301,6 +302,7 @@ async fn used_by_insights() -> Rights {
             json!({"targetRelease": "4.99.0"}),
         ),
     ];
+    left_of_an_earlier_plan(&spoke.client).await;
     for (kind, name, spec) in objects {
         let object = json!({
             "apiVersion": "config.openshift.io/v1beta1", "kind": kind, "metadata": {"name": name}, "spec": spec,
@@ -318,6 +320,21 @@ async fn used_by_insights() -> Rights {
     used.insert("apiserver.openshift.io apirequestcounts list".to_owned());
     spoke.fleet.shut_down().await.unwrap();
     used
+}
+
+/// A part of a plan that was deleted without its parts: it is deleted for the next plan.
+async fn left_of_an_earlier_plan(client: &Client) {
+    let api: Api<UpdatePlanInsight> = Api::all(client.clone());
+    let name = "update-plan-4.99.0.drydock.alerts";
+    let part = json!({
+        "metadata": {"name": name}, "spec": {"targetRelease": "4.99.0", "updateInformer": "drydock.alerts"},
+    });
+    let part = serde_json::from_value(part).unwrap();
+    api.create(&PostParams::default(), &part).await.unwrap();
+    let status = Patch::Merge(json!({"status": {"planUid": "earlier", "state": "Success"}}));
+    api.patch_status(name, &PatchParams::default(), &status)
+        .await
+        .unwrap();
 }
 
 #[tokio::test(start_paused = true)]

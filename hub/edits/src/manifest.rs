@@ -34,8 +34,7 @@ impl Manifest {
     /// If the text is not one ManagedClustersUpgrade with a name.
     pub fn parse(text: &str) -> Result<Self, EditError> {
         let invalid = |why: String| EditError::InvalidManifest(why);
-        let mut documents: Vec<Value> =
-            serde_saphyr::from_multiple(text).map_err(|error| invalid(format!("it is not YAML: {error}")))?;
+        let mut documents = documents(text).map_err(|error| invalid(format!("it is not YAML: {error}")))?;
         let (Some(mut document), true) = (documents.pop(), documents.is_empty()) else {
             return Err(invalid(
                 "give one ManagedClustersUpgrade, not none or several".to_owned(),
@@ -49,8 +48,9 @@ impl Manifest {
             )));
         }
         let name = document["metadata"]["name"].as_str().map(str::to_owned);
-        let name = name.filter(|name| !name.is_empty());
-        let name = name.ok_or_else(|| invalid("it has no metadata.name that is a text".to_owned()))?;
+        let name = name.filter(|name| is_subdomain(name));
+        let name =
+            name.ok_or_else(|| invalid("it has no metadata.name that is a name of an object".to_owned()))?;
         let namespace = &document["metadata"]["namespace"];
         if !namespace.is_null() && !namespace.as_str().is_some_and(is_label) {
             return Err(invalid(
@@ -98,8 +98,7 @@ impl Manifest {
         }
     }
 
-    /// Makes spec and labels of an upgrade those of the text, as an editor does; annotations that it names are added. Only what differs
-    /// is written, whoever manages it. `edited` is the [`edition`] that somebody opened: what came since is not written over.
+    /// Makes spec and labels of an upgrade those of the text, as an editor does. Only what differs is written, whoever manages it. `edited` is the [`edition`] that somebody opened: what came since is not written over.
     ///
     /// # Errors
     /// If the API server refuses, the text says more than that, or the upgrade is another one by now.
@@ -121,9 +120,6 @@ impl Manifest {
             let labels = labels.filter(|labels| !labels.is_null()).unwrap_or(json!({}));
             if let Some(labels) = difference(&json!(before.labels()), &labels) {
                 patch["metadata"]["labels"] = labels;
-            }
-            if let Some(annotations) = self.document["metadata"].get("annotations") {
-                patch["metadata"]["annotations"] = annotations.clone();
             }
             if patch == json!({}) {
                 return Err(EditError::NothingChanged(upgrade));
@@ -148,7 +144,8 @@ impl Manifest {
     /// An edit that says more would do less than it says.
     fn is_an_edit(&self) -> Result<(), EditError> {
         const TOP: [&str; 4] = ["apiVersion", "kind", "metadata", "spec"];
-        const METADATA: [&str; 4] = ["name", "namespace", "labels", "annotations"];
+        // Nobody who edits sees annotations.
+        const METADATA: [&str; 3] = ["name", "namespace", "labels"];
         let unknown = |object: &Value, known: &[&str], of: &str| {
             let fields = object.as_object().into_iter().flat_map(Map::keys);
             let other = fields.into_iter().find(|field| !known.contains(&field.as_str()));
@@ -166,6 +163,15 @@ impl Manifest {
             source,
         }
     }
+}
+
+/// The documents of a text in YAML, numbers as kubectl reads them: `0400` is octal.
+///
+/// # Errors
+/// If it is not YAML.
+pub fn documents(text: &str) -> Result<Vec<Value>, serde_saphyr::Error> {
+    let options = serde_saphyr::options! { legacy_octal_numbers: true };
+    serde_saphyr::from_multiple_with_options(text, options)
 }
 
 /// What of an upgrade somebody has seen who edits it, in short: which object it is, its spec and its labels.
@@ -204,8 +210,13 @@ fn is_of_managers(status: &kube::core::Status) -> bool {
     status.is_conflict() && causes.any(|cause| cause.reason == "FieldManagerConflict")
 }
 
-/// Can a namespace have this name (RFC 1123, as Kubernetes has it)?
-fn is_label(name: &str) -> bool {
+/// Can an object have this name (RFC 1123, as Kubernetes has it)?
+pub fn is_subdomain(name: &str) -> bool {
+    name.len() <= 253 && name.split('.').all(is_label)
+}
+
+/// Can a namespace have this name?
+pub fn is_label(name: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=63).contains(&name.len())
         && name.bytes().all(is_inner)
@@ -253,9 +264,18 @@ mod tests {
             &nameless,
             &number,
             &namespace,
+            &ONE.replace("name: spring", "name: spring/status"),
+            &ONE.replace("name: spring", "name: \"spring?dryRun=All&x=\""),
+            &ONE.replace("name: spring", "name: A b"),
         ] {
             assert!(Manifest::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn numbers_are_those_that_kubectl_reads() {
+        let read = documents("a: 0400\nb: 0o400\nc: 400\nd: '0400'\n").unwrap();
+        assert_eq!(read, [json!({"a": 256, "b": 256, "c": 400, "d": "0400"})]);
     }
 
     /// What the merge patch makes of the one is the other.
@@ -288,6 +308,7 @@ mod tests {
                 ONE.replace("  uid: u", "  finalizers: [a]"),
                 "metadata.finalizers",
             ),
+            (ONE.replace("  uid: u", "  annotations:"), "metadata.annotations"),
             (ONE.replace("spec: {}", "specs: {}"), "specs"),
             (ONE.replace("spec: {}", "spec: 7"), "no spec"),
         ] {

@@ -131,7 +131,8 @@ export interface UpgradeDetail extends Upgrade {
   failures: { reason: string; message: string; clusters: string[] }[];
   waits: { reason: string; message: string; clusters: number; names: string[] }[];
   findings: Finding[];
-  acceptances: { finding: string; reason: string; acceptedBy: string; until?: number }[];
+  /** `counts`: it is about the target that the upgrade has now. */
+  acceptances: { finding: string; reason: string; acceptedBy: string; until?: number; target: string; counts: boolean }[];
   halts: { from: number; to?: number; reason: string; message: string }[];
   events: { at: number; type: string; reason: string; message: string }[];
   spec: string;

@@ -51,7 +51,7 @@ export function ApplyDialog({ yaml, which, edited, forecast, onClose, onDone }: 
       <p>
         It is written to the hub with your own rights, as <code>{edited === undefined ? 'kubectl apply --server-side' : 'kubectl edit'}</code> does.{' '}
         {edited === undefined
-          ? 'What the text leaves out stays as it is.'
+          ? 'What was applied before with this page or the plugin, and is not in the text, is taken out; what others have set stays.'
           : 'Spec and labels become those of the text; a tool that keeps them elsewhere, such as Argo CD, may write them back.'}{' '}
         Unless it is paused, its clusters start as its strategy allows: at once, if nothing holds them back.
       </p>
@@ -104,7 +104,10 @@ function Changes({ upgrade, target }: { upgrade: Upgrade; target: string }) {
     <p>
       It changes <Key of={upgrade.key} />, which is there{upgrade.paused && ', paused'}, with {count(counts.complete)} of {clusters(counts.selected)} complete
       and {count(counts.inFlight)} in flight.{' '}
-      {target === '' || target === upgrade.target ? (
+      {upgrade.paused && 'Unless the text says spec.paused, it may be paused no longer. '}
+      {target === '' ? (
+        <>Its target is {now}; the text names none.</>
+      ) : target === upgrade.target ? (
         <>Its target is {now}, as before.</>
       ) : (
         <>

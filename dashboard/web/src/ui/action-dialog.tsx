@@ -17,7 +17,7 @@ export function ActionDialog(props: {
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  const [state, set] = useState<{ busy?: boolean; done?: string; error?: string }>({});
+  const [state, set] = useState<{ busy?: boolean; done?: string; error?: string; unknown?: boolean }>({});
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     dialog.current?.showModal();
@@ -35,7 +35,7 @@ export function ActionDialog(props: {
       set({ done });
       props.onDone?.();
     } catch (cause) {
-      set({ error: cause instanceof ApiError ? refusal(cause) : 'the answer cannot be read' });
+      set({ error: cause instanceof ApiError ? refusal(cause) : 'the answer cannot be read', unknown: isUnknown(cause) });
     }
   };
   return (
@@ -49,7 +49,7 @@ export function ActionDialog(props: {
         <div class="pf-v6-c-modal-box__body">
           {state.done === undefined && props.children}
           {state.error !== undefined && (
-            <Alert kind="danger" live title="It was not done.">
+            <Alert kind="danger" live title={state.unknown ? 'It is not known whether it was done: look before you do it again.' : 'It was not done.'}>
               <Text of={state.error} limit={1000} />
             </Alert>
           )}
@@ -68,6 +68,11 @@ export function ActionDialog(props: {
       </form>
     </dialog>
   );
+}
+
+/** Whether what was asked for may have been done: no answer has come, or none of the server itself. */
+function isUnknown(cause: unknown): boolean {
+  return !(cause instanceof ApiError) || cause.status === 0 || cause.status >= 500;
 }
 
 function refusal(cause: ApiError): string {

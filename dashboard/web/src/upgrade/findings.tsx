@@ -165,6 +165,12 @@ export function Acceptances({ acceptances, now }: { acceptances: UpgradeDetail['
           <li key={`${one.finding}-${i}`}>
             <p>
               <Text of={one.finding} limit={150} /> by <Text of={one.acceptedBy} limit={127} />
+              {!one.counts && (
+                <>
+                  {' '}
+                  for <Text of={one.target} limit={100} />: it does not count now
+                </>
+              )}
               {one.until && (one.until > now ? `, until ${momentAndDistance(one.until, now)}` : `, expired ${momentAndDistance(one.until, now)}`)}
             </p>
             <p class="quiet">

@@ -48,6 +48,10 @@ describe('a manifest', () => {
     ['metadata:\n  name: "a\\u0062"\n', 'an escape'],
     ['metadata: {name: a,\n  namespace: b}\n', 'a mapping of two lines'],
     ['{"metadata": {"name": "a"}', 'JSON that does not end'],
+    ['metadata:\n  "n\\x61me": leave\n  annotations: {a: "\n  name: octk\n     "}\n  namespace: default\n', 'a name in a text that goes on'],
+    ['metadata:\n  name: a\nspec:\n  clusterVersion:\n    "v\\x65rsion": 4.14.13\n', 'a key with an escape'],
+    ['metadata:\n  labels:\n    a: "b\n  name: a\n"\n', 'a quote that goes on'],
+    ['metadata:\n  name: a\nspec:\n  list:\n  - "x\n  clusterVersion: {version: 4}\n  "\n', 'an item that goes on'],
     ['- metadata:\n    name: a\n', 'a list'],
   ])('%j is not read: %s', (text) => expect(readManifest(text)).toBeUndefined());
 });

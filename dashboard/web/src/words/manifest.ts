@@ -79,10 +79,10 @@ class Reader {
     if (/^(---|\.\.\.)/.test(line)) return line.trim() === '---' && this.seen.size === 0;
     const rest = line.slice(indent);
     if (/^(\t|%|<<|[&*?!])/.test(rest)) return false;
-    if (/^-( |$)/.test(rest)) return this.item(indent);
+    if (/^-( |$)/.test(rest)) return this.item(indent) && !goesOn(valueOf(rest));
     const [, key, value = ''] = KEY.exec(line) ?? [];
-    // The rest of a text of several lines.
-    if (key === undefined) return (this.above.at(-1)?.indent ?? Infinity) < indent;
+    // The rest of a plain text of several lines, in which nothing looks like a key.
+    if (key === undefined) return (this.above.at(-1)?.indent ?? Infinity) < indent && !/^["']|:(\s|$)/.test(rest);
     this.leave((one) => one.indent >= indent);
     return this.entry(indent, key.replace(/^["']|["']$/g, ''), value.trim());
   }
@@ -107,6 +107,7 @@ class Reader {
       this.inText = indent;
       return !ASKED.includes(path);
     }
+    if (goesOn(value)) return false;
     const found = scalar(value);
     if (found !== undefined) {
       if (found !== '') this.values.set(path, found);
@@ -130,6 +131,21 @@ class Reader {
     for (let last = this.above.at(-1); last && isOver(last); last = this.above.at(-1)) this.above.pop();
     return true;
   }
+}
+
+/** What stands in an item of a list: itself, or the value of its first key. */
+function valueOf(item: string): string {
+  const inner = item.replace(/^(-( +|$))+/, '');
+  return KEY.exec(inner)?.[2] ?? inner;
+}
+
+/** Whether a text in quotes, or a list or mapping in brackets, ends on another line: what stands there is none of the keys. */
+function goesOn(value: string): boolean {
+  if (/^["']/.test(value)) return !/^("([^"\\]|\\.)*"|'([^']|'')*')\s*(#.*)?$/.test(value);
+  if (!/^[[{]/.test(value)) return false;
+  const bare = value.replace(/"([^"\\]|\\.)*"|'([^']|'')*'/g, '').replace(/\s#.*$/, '');
+  const count = (signs: RegExp) => bare.match(signs)?.length ?? 0;
+  return /["']/.test(bare) || count(/[[{]/g) !== count(/[\]}]/g);
 }
 
 /** A text of one line; undefined if it is none. */
