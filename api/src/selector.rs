@@ -1,4 +1,4 @@
-//! Labels: what may be one, and selecting clusters by them.
+//! Names and labels: what may be one, and selecting clusters by them.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 /// The longest name in the key of a label, and the longest value, in bytes.
 const LONGEST_NAME: usize = 63;
-/// The longest prefix of a key, in bytes.
-const LONGEST_PREFIX: usize = 253;
+/// The longest DNS name, such as the prefix of a key, in bytes.
+const LONGEST_DNS_NAME: usize = 253;
 
 /// Whether a text may be the key of a label: `[prefix/]name`, the prefix a DNS name.
 pub fn is_label_key(key: &str) -> bool {
     match key.split_once('/') {
-        Some((prefix, name)) => is_prefix(prefix) && is_name(name),
+        Some((prefix, name)) => is_dns_name(prefix) && is_name(name),
         None => is_name(key),
     }
 }
@@ -24,10 +24,15 @@ pub fn is_label_value(value: &str) -> bool {
     value.is_empty() || is_name(value)
 }
 
-fn is_prefix(prefix: &str) -> bool {
+/// Whether a text is a DNS label (RFC 1123), as the name of a namespace has to be.
+pub fn is_dns_label(text: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let is_part = |part: &str| is_name(part) && part.bytes().all(letters);
-    prefix.len() <= LONGEST_PREFIX && prefix.split('.').all(is_part)
+    is_name(text) && text.bytes().all(letters)
+}
+
+/// Whether a text is a DNS name (RFC 1123), as the names of most objects have to be.
+pub fn is_dns_name(text: &str) -> bool {
+    text.len() <= LONGEST_DNS_NAME && text.split('.').all(is_dns_label)
 }
 
 /// Letters and digits, with `-`, `_` and `.` between them.

@@ -13,7 +13,6 @@ use crate::access::Viewer;
 use crate::assets::accepts_gzip;
 use crate::error::ApiError;
 use crate::server::Dashboard;
-use crate::stream::ANSWERED_WITHIN;
 
 /// Where the docs are, to which reasons link.
 const DOCS: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs");
@@ -62,9 +61,7 @@ pub(crate) async fn snapshot(
     let Some(bytes) = made else {
         return Err(dashboard.not_ready());
     };
-    viewer
-        .hub_answers(ANSWERED_WITHIN * dashboard.settings().speed)
-        .await?;
+    viewer.hub_answers(dashboard.settings().speed).await?;
     let json = HeaderValue::from_static("application/json");
     let is_compressed = accepts_gzip(&headers);
     let mut response = if is_compressed { bytes.gzip } else { bytes.plain }.into_response();

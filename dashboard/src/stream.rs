@@ -32,7 +32,7 @@ const REVIEW_EVERY: Duration = Duration::from_secs(25);
 /// How old an answer may be that counts then: the streams of one user share one.
 const REVIEWED_WITHIN: SignedDuration = SignedDuration::from_secs(20);
 /// How long an answer is waited for then.
-pub(crate) const ANSWERED_WITHIN: Duration = Duration::from_secs(15);
+const ANSWERED_WITHIN: Duration = Duration::from_secs(15);
 /// How long a viewer may take to read what was sent before the end.
 const LAST_READ: Duration = Duration::from_secs(10);
 
@@ -90,8 +90,7 @@ pub(crate) async fn changes(
     from: Result<Query<From>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let Query(from) = from.map_err(|rejection| ApiError::new(rejection.status(), rejection.body_text()))?;
-    let within = ANSWERED_WITHIN * dashboard.settings().speed;
-    viewer.hub_answers(within).await?;
+    viewer.hub_answers(dashboard.settings().speed).await?;
     let feed = dashboard.open(&viewer.scope)?;
     let follower = dashboard
         .feeds()
@@ -181,10 +180,9 @@ impl Review {
     async fn is_still_known(&self) -> bool {
         let credentials = self.viewer.credentials.clone();
         let now = self.dashboard.viewer(credentials, REVIEWED_WITHIN);
-        let within = ANSWERED_WITHIN * self.speed();
-        let now = timeout(within, now).await;
+        let now = timeout(ANSWERED_WITHIN * self.speed(), now).await;
         let is_known = now.is_ok_and(|now| now.is_ok_and(|now| now.scope == self.viewer.scope));
-        is_known && self.viewer.hub_answers(within).await.is_ok()
+        is_known && self.viewer.hub_answers(self.speed()).await.is_ok()
     }
 
     fn speed(&self) -> u32 {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 use drydock_api::ClusterName;
+use drydock_api::selector::{is_label_key, is_label_value};
 use drydock_rollout::{ClusterState, FindingLevel};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -245,20 +246,7 @@ fn label(text: &str) -> Result<(String, String), String> {
     let (key, value) = text
         .split_once('=')
         .ok_or_else(|| format!("`{text}` is no label: write LABEL=VALUE"))?;
-    let is_part = |part: &str, longest: usize, others: &str| {
-        part.len() <= longest
-            && part
-                .chars()
-                .all(|char| char.is_ascii_alphanumeric() || others.contains(char))
-            && [part.chars().next(), part.chars().last()]
-                .iter()
-                .flatten()
-                .all(char::is_ascii_alphanumeric)
-    };
-    let (prefix, name) = key.rsplit_once('/').unwrap_or(("a", key));
-    let is_key =
-        !name.is_empty() && !prefix.is_empty() && is_part(name, 63, "-_.") && is_part(prefix, 253, "-.");
-    if !is_key || !is_part(value, 63, "-_.") {
+    if !is_label_key(key) || !is_label_value(value) {
         return Err(format!("`{text}` is no label: write LABEL=VALUE"));
     }
     Ok((key.to_owned(), value.to_owned()))

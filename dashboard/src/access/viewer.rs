@@ -10,6 +10,7 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::selector::{is_dns_label, is_dns_name};
 use drydock_rollout::UpgradeKey;
 use futures::{StreamExt, stream};
 use http::request::Parts;
@@ -29,6 +30,8 @@ use crate::server::Dashboard;
 
 /// Where a proxy that signs users in puts their token (oauth-proxy, oauth2-proxy).
 const FORWARDED_TOKEN: &str = "x-forwarded-access-token";
+/// How long the API server may take to answer before what is shown counts as old.
+const HUB_ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 /// How many pages one user of a hub may have open at a time.
 const MOST_PAGES: usize = 16;
 /// By when the whole body of a request has come.
@@ -88,12 +91,12 @@ impl Viewer {
         }
     }
 
-    /// Goes on if the API server answers, within such a time: what is shown would be old else. Where others use the same server, it is asked
-    /// anyway who the viewer is.
+    /// Goes on if the API server answers: what is shown would be old else. Where others use the same server, it is asked anyway who the viewer
+    /// is. `speed` is how many seconds of the hub pass in one.
     ///
     /// # Errors
     /// If it does not.
-    pub async fn hub_answers(&self, within: Duration) -> Result<(), ApiError> {
+    pub async fn hub_answers(&self, speed: u32) -> Result<(), ApiError> {
         let Rights::Own(client) = &self.rights else {
             return Ok(());
         };
@@ -102,13 +105,14 @@ impl Viewer {
             None => Api::all(client.clone()),
         };
         let first = ListParams::default().limit(1).match_any();
-        let asked = timeout(within, api.list_metadata(&first)).await;
+        let asked = timeout(HUB_ANSWERS_WITHIN * speed, api.list_metadata(&first)).await;
         let silent =
             |why: &str| ApiError::unavailable(format!("the API server of the hub does not answer{why}"));
         match asked {
             Err(_) => Err(silent("")),
-            // It answers, if it only to refuse: the page says what it may not read.
-            Ok(Ok(_) | Err(kube::Error::Api(_))) => Ok(()),
+            Ok(Ok(_)) => Ok(()),
+            // It answers, if only to refuse: the page says what it may not read. What stands before it may answer in its place.
+            Ok(Err(kube::Error::Api(refusal))) if refusal.code < 500 => Ok(()),
             Ok(Err(error)) => Err(silent(&format!(": {error}"))),
         }
     }
@@ -184,7 +188,7 @@ impl Viewer {
     /// If it is not: that of a namespace that one may not see is not there.
     pub fn key(&self, namespace: &str, name: &str) -> Result<UpgradeKey, ApiError> {
         // They become parts of addresses.
-        let are_names = drydock_edits::is_label(namespace) && drydock_edits::is_subdomain(name);
+        let are_names = is_dns_label(namespace) && is_dns_name(name);
         if are_names && self.scope.shows(namespace) {
             Ok(UpgradeKey::new(namespace, name))
         } else {

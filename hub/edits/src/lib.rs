@@ -10,7 +10,7 @@ mod user;
 
 pub use accept::{Accepting, accept, goal, target};
 pub use error::EditError;
-pub use manifest::{Manifest, documents, edition, is_label, is_subdomain, remove_what_the_server_gives};
+pub use manifest::{Manifest, documents, edition, remove_what_the_server_gives};
 pub use pause::set_paused;
 pub use retry::{failed, retry};
 pub use user::user_name;

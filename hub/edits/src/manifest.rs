@@ -1,6 +1,7 @@
 //! A ManagedClustersUpgrade that somebody has written, as it is applied.
 
 use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::selector::{is_dns_label, is_dns_name};
 use kube::api::{Patch, PatchParams, ValidationDirective};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::{Map, Value, json};
@@ -48,11 +49,11 @@ impl Manifest {
             )));
         }
         let name = document["metadata"]["name"].as_str().map(str::to_owned);
-        let name = name.filter(|name| is_subdomain(name));
+        let name = name.filter(|name| is_dns_name(name));
         let name =
             name.ok_or_else(|| invalid("it has no metadata.name that is a name of an object".to_owned()))?;
         let namespace = &document["metadata"]["namespace"];
-        if !namespace.is_null() && !namespace.as_str().is_some_and(is_label) {
+        if !namespace.is_null() && !namespace.as_str().is_some_and(is_dns_label) {
             return Err(invalid(
                 "its metadata.namespace is no name of a namespace".to_owned(),
             ));
@@ -98,7 +99,8 @@ impl Manifest {
         }
     }
 
-    /// Makes spec and labels of an upgrade those of the text, as an editor does. Only what differs is written, whoever manages it. `edited` is the [`edition`] that somebody opened: what came since is not written over.
+    /// Makes spec and labels of an upgrade those of the text, as an editor does. Only what differs is written, whoever manages it. `edited`
+    /// is the [`edition`] that somebody opened: what came since is not written over.
     ///
     /// # Errors
     /// If the API server refuses, the text says more than that, or the upgrade is another one by now.
@@ -148,8 +150,10 @@ impl Manifest {
         const METADATA: [&str; 3] = ["name", "namespace", "labels"];
         let unknown = |object: &Value, known: &[&str], of: &str| {
             let fields = object.as_object().into_iter().flat_map(Map::keys);
-            let other = fields.into_iter().find(|field| !known.contains(&field.as_str()));
-            other.map(|field| format!("{of}{field} is nothing that an edit changes"))
+            let mut others = fields.filter(|field| !known.contains(&field.as_str()));
+            others
+                .next()
+                .map(|field| format!("{of}{field} is nothing that an edit changes"))
         };
         let why = unknown(&self.document, &TOP, "")
             .or_else(|| unknown(&self.document["metadata"], &METADATA, "metadata."))
@@ -208,20 +212,6 @@ fn difference(before: &Value, after: &Value) -> Option<Value> {
 fn is_of_managers(status: &kube::core::Status) -> bool {
     let mut causes = status.details.iter().flat_map(|details| &details.causes);
     status.is_conflict() && causes.any(|cause| cause.reason == "FieldManagerConflict")
-}
-
-/// Can an object have this name (RFC 1123, as Kubernetes has it)?
-pub fn is_subdomain(name: &str) -> bool {
-    name.len() <= 253 && name.split('.').all(is_label)
-}
-
-/// Can a namespace have this name?
-pub fn is_label(name: &str) -> bool {
-    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=63).contains(&name.len())
-        && name.bytes().all(is_inner)
-        && !name.starts_with('-')
-        && !name.ends_with('-')
 }
 
 /// Takes out of an object what only the API server writes: it may be what `kubectl get -o yaml` has printed, and its version is old by then.

@@ -10,12 +10,12 @@ use drydock_api::insights::hooks::{
 use drydock_api::insights::{
     Impact, ImpactType, Level, PoolReference, Remediation, ResourceReference, Scope, ScopeType,
 };
+use drydock_api::selector::is_dns_label;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::{MAX_SKEW_MINUTES, RESERVED_UIDS, sanitized};
 use crate::finding::Finding;
-use crate::informer_name::is_label;
 
 const MAX_SUMMARY: usize = 256;
 const MAX_DESCRIPTION: usize = 4096;
@@ -39,7 +39,7 @@ fn problem(field: &'static str, why: impl Into<String>) -> Problem {
 
 /// Checks a finding.
 pub(super) fn finding(insight: &ResponseInsight, now: Timestamp) -> Result<Finding, Problem> {
-    if !is_label(&insight.uid) {
+    if !is_dns_label(&insight.uid) {
         let why = "it must be lower-case letters, digits and hyphens, at most 63";
         return Err(problem("uid", why));
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use drydock_api::insights::{UpdateInformer, UpdatePlan, UpdatePlanInsight};
 use drydock_api::openshift::ClusterVersion;
+use drydock_insights::InformerName;
 use drydock_insights::cluster;
 use drydock_insights::plan::plan_name;
 use drydock_insights::plan::prune::MAX_AGE;
@@ -120,7 +121,9 @@ async fn enabled_informers(client: &Client) -> anyhow::Result<BTreeSet<String>> 
     let informers = list_all(&api, ListParams::default()).await;
     let informers = informers.context("listing UpdateInformers")?.into_iter();
     let enabled = informers.filter(|informer| informer.spec.enabled);
-    Ok(enabled.filter_map(|informer| informer.metadata.name).collect())
+    let names = enabled.filter_map(|informer| informer.metadata.name);
+    // The agent asks none of another name.
+    Ok(names.filter(|name| InformerName::parse(name).is_ok()).collect())
 }
 
 /// Does a plan know of all informers? One that was installed since has not been asked, or nobody is there to ask it.
