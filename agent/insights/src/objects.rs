@@ -146,14 +146,21 @@ impl Objects {
 
     fn take_alerts(&mut self) -> Fact<Vec<Alert>> {
         let alerts = self.alerts.take().ok_or(Unread::NotAsked)?;
-        serde_json::from_value::<AlertsResponse>(alerts)
-            .map(|answer| answer.data.alerts)
-            .map_err(|error| Unread::Failed(format!("parsing alerts: {error}")))
+        let answer: AlertsResponse = serde_json::from_value(alerts)
+            .map_err(|error| Unread::Failed(format!("parsing alerts: {error}")))?;
+        // Who has cut the alerts out of an answer has left out that it was a success.
+        if !matches!(answer.status.as_str(), "" | "success") {
+            let why = answer.error.unwrap_or(answer.status);
+            return Err(Unread::Failed(format!(
+                "the alerts are of an answer that failed: {why}"
+            )));
+        }
+        Ok(answer.data.alerts)
     }
 
     fn add(&mut self, mut document: Value) -> Result<(), ObjectsError> {
         let kind = kind_of(&document).to_owned();
-        if kind.is_empty() && document.pointer("/data/alerts").is_some() {
+        if kind.is_empty() && is_answer_of_prometheus(&document) {
             self.alerts = Some(document);
             return Ok(());
         }
@@ -233,6 +240,12 @@ fn is_same(one: &Value, other: &Value) -> bool {
     parts.iter().all(|part| one.get(part) == other.get(part))
 }
 
+/// Is this the answer of Prometheus' API about alerts, or its error?
+fn is_answer_of_prometheus(document: &Value) -> bool {
+    let is_error = document.get("status").and_then(Value::as_str) == Some("error");
+    document.pointer("/data/alerts").is_some() || (is_error && document.get("error").is_some())
+}
+
 fn kind_of(object: &Value) -> &str {
     object.get("kind").and_then(Value::as_str).unwrap_or_default()
 }
@@ -264,5 +277,26 @@ mod tests {
             matches!(&refused, ObjectsError::Ambiguous { name, .. } if name == "a"),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn alerts_of_an_answer_that_failed_are_not_known() {
+        let read = |alerts: Value| {
+            let version = json!({"kind": "ClusterVersion", "metadata": {"name": "version"}, "spec": {"clusterID": "c"}});
+            built_in_facts(vec![version, alerts]).unwrap().alerts
+        };
+        for failed in [
+            json!({"status": "error", "errorType": "timeout", "error": "too slow"}),
+            json!({"status": "error", "error": "too slow", "data": {"alerts": []}}),
+        ] {
+            let why = read(failed).unwrap_err().to_string();
+            assert!(why.contains("too slow"), "{why}");
+        }
+        for well in [
+            json!({"status": "success", "data": {"alerts": []}}),
+            json!({"data": {"alerts": []}}),
+        ] {
+            assert_eq!(read(well).unwrap(), []);
+        }
     }
 }

@@ -137,10 +137,14 @@ impl Reconcile for UpdatePlans {
     }
 }
 
-/// Was a part written for a plan of this name that is deleted?
+/// Was a part written for a plan of this name that is deleted? One that is restored from a backup has no status, and names its owner.
 fn is_of_earlier_plan(part: &UpdatePlanInsight, plan: &UpdatePlan) -> bool {
     let status = part.status.as_ref();
-    status.is_some_and(|status| status.plan_uid.is_some() && status.plan_uid != plan.uid())
+    if let Some(uid) = status.and_then(|status| status.plan_uid.as_ref()) {
+        return Some(uid) != plan.uid().as_ref();
+    }
+    let owners = part.owner_references();
+    !owners.is_empty() && owners.iter().all(|owner| Some(&owner.uid) != plan.uid().as_ref())
 }
 
 /// Does somebody wait for what a plan says?

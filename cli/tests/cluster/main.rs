@@ -99,7 +99,9 @@ fn written() -> tempfile::TempDir {
             ],
         },
     });
-    let operators = json!({"kind": "ClusterOperatorList", "items": [{"metadata": {"name": "etcd"}}]});
+    let operators = json!({"kind": "ClusterOperatorList", "items": [{
+        "metadata": {"name": "etcd"}, "status": {"conditions": [{"type": "Available", "status": "True"}]},
+    }]});
     let alerts = json!({"status": "success", "data": {"alerts": []}});
     for (file, object) in [
         ("version.json", version),

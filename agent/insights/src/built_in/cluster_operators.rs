@@ -17,9 +17,9 @@ pub(super) fn findings(
     question: Question<'_>,
     now: Timestamp,
 ) -> Vec<Finding> {
-    let is_minor = match question {
-        Question::Status => false,
-        Question::Plan(target) => is_minor_update(cluster, target),
+    let (is_plan, is_minor) = match question {
+        Question::Status => (false, false),
+        Question::Plan(target) => (true, is_minor_update(cluster, target)),
     };
     let of_operators = operators.iter().flat_map(|operator| {
         let conditions = operator
@@ -31,7 +31,11 @@ pub(super) fn findings(
         let unavailable = find(conditions, "Available").filter(|condition| condition.is_false());
         let degraded = find(conditions, "Degraded").filter(|condition| condition.is_true());
         let held = find(conditions, "Upgradeable").filter(|condition| condition.is_false() && is_minor);
+        // What is not known is no reason to begin. During an update operators that start anew say so for a while.
+        let available = find(conditions, "Available");
+        let is_unknown = is_plan && !available.is_some_and(|found| found.is_true() || found.is_false());
         [
+            is_unknown.then(|| unknown(&name)),
             unavailable.and_then(|condition| {
                 let level = Thresholds::UNAVAILABLE.level(condition, now)?;
                 Some(draft(
@@ -57,6 +61,20 @@ pub(super) fn findings(
         ]
     });
     of_operators.flatten().map(|draft| draft.finding(now)).collect()
+}
+
+fn unknown(name: &str) -> Draft {
+    Draft {
+        uid: "operator-unknown",
+        level: Level::Unknown,
+        impact_type: ImpactType::ApiAvailability,
+        summary: format!("Operator {name} does not say whether it is available"),
+        description: String::new(),
+        action: format!("Look at why ClusterOperator {name} has no condition Available"),
+        verify: format!("kubectl get clusteroperator {name}"),
+        reference: None,
+        resources: vec![object("config.openshift.io", "ClusterOperator", name)],
+    }
 }
 
 fn draft(uid: &'static str, name: &str, level: Level, what: &str, condition: &ForeignCondition) -> Draft {

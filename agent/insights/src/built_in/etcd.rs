@@ -1,6 +1,6 @@
 //! What etcd's operator says of its members: the update of a control plane that has lost one takes the second (insights.md, section 5).
 
-use drydock_api::conditions::AnyCondition;
+use drydock_api::conditions::{AnyCondition, find};
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::openshift::Etcd;
 use jiff::Timestamp;
@@ -8,14 +8,32 @@ use jiff::Timestamp;
 use super::draft::{Draft, object};
 use crate::finding::Finding;
 
+/// The condition that says whether all members are there.
+const MEMBERS: &str = "EtcdMembersAvailable";
+
 pub(super) fn findings(etcd: &Etcd, now: Timestamp) -> Vec<Finding> {
-    let conditions = etcd.status.iter().flat_map(|status| &status.conditions);
-    let drafts = conditions.filter_map(|condition| {
+    let conditions = etcd.status.as_ref();
+    let conditions = conditions
+        .map(|status| status.conditions.as_slice())
+        .unwrap_or_default();
+    let unknown = find(conditions, MEMBERS).is_none().then(|| {
+        let said = "The operator of etcd does not say whether its members are available".to_owned();
+        draft(
+            "etcd-members-unknown",
+            MEMBERS,
+            Level::Unknown,
+            ImpactType::DataLoss,
+            said,
+        )
+    });
+    let drafts = conditions.iter().filter_map(|condition| {
         let type_ = condition.type_();
         let said = format!("{}: {}", condition.reason(), condition.message());
         // Members that are missing are what data is lost by; all else slows it down.
-        let (uid, level, impact_type) = if type_ == "EtcdMembersAvailable" && condition.is_false() {
+        let (uid, level, impact_type) = if type_ == MEMBERS && condition.is_false() {
             ("etcd-members-missing", Level::Critical, ImpactType::DataLoss)
+        } else if type_ == MEMBERS && !condition.is_true() {
+            ("etcd-members-unknown", Level::Unknown, ImpactType::DataLoss)
         } else if type_.ends_with("Degraded") && condition.is_true() {
             ("etcd-degraded", Level::Error, ImpactType::ApiAvailability)
         } else {
@@ -23,7 +41,11 @@ pub(super) fn findings(etcd: &Etcd, now: Timestamp) -> Vec<Finding> {
         };
         Some(draft(uid, type_, level, impact_type, said))
     });
-    drafts.map(|draft| draft.finding(now)).collect()
+    unknown
+        .into_iter()
+        .chain(drafts)
+        .map(|draft| draft.finding(now))
+        .collect()
 }
 
 fn draft(

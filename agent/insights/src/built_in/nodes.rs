@@ -24,11 +24,13 @@ pub(super) fn findings(
         nodes.into_iter().flatten().map(move |node| (*node, pool))
     });
     let found = of_pools.flat_map(|(node, pool)| {
-        let cordoned = cordoned(node).filter(|_| matches!(question, Question::Plan(_)));
-        let drafts = [degraded(node), unavailable(node, pool, now), cordoned];
+        let of_plan = matches!(question, Question::Plan(_)).then(|| [cordoned(node), unknown(node)]);
+        let drafts = [degraded(node), unavailable(node, pool, now)];
         let name = pool.name_any();
+        let of_plan = of_plan.into_iter().flatten();
         drafts
             .into_iter()
+            .chain(of_plan)
             .flatten()
             .map(move |draft| draft.finding(now).in_pool(&name))
     });
@@ -81,6 +83,25 @@ fn unavailable(node: &Node, pool: &MachineConfigPool, now: Timestamp) -> Option<
             Level::Warning,
             availability.summary(&name),
             format!("Get node {name} to be ready again, or remove it"),
+        )
+    })
+}
+
+/// Its kubelet has never said how it is.
+fn unknown(node: &Node) -> Option<Draft> {
+    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
+    let is_known = conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition.type_ == "Ready");
+    let name = node.name_any();
+    (!is_known).then(|| {
+        draft(
+            "node-unknown",
+            &name,
+            Level::Unknown,
+            format!("Node {name} does not say whether it is ready"),
+            format!("Look at the kubelet of node {name}, or remove the node"),
         )
     })
 }

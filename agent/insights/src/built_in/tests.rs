@@ -54,7 +54,9 @@ fn facts() -> BuiltInFacts {
         nodes: Ok(Vec::new()),
         draining: Ok(Vec::new()),
         loads: Ok(NodeLoads::default()),
-        etcd: Ok(Etcd::default()),
+        etcd: Ok(read(json!({"metadata": {"name": "cluster"}, "status": {
+            "conditions": [condition("EtcdMembersAvailable", "True", "EtcdMembersAvailable", NOW)],
+        }}))),
         installed: Ok(Vec::new()),
         risks: BTreeMap::new(),
     }
@@ -177,11 +179,47 @@ fn what_cluster_version_says() {
     }
 }
 
+/// Who says nothing is as bad as anything, before an update; while one is under way it is a moment of it.
+#[test]
+fn an_operator_or_node_that_says_nothing_holds_an_update() {
+    let operator = |conditions: &[Value]| -> ClusterOperator {
+        read(json!({"metadata": {"name": "dns"}, "status": {"conditions": conditions}}))
+    };
+    let unknown = condition("Available", "Unknown", "NoData", NOW);
+    for conditions in [vec![], vec![unknown]] {
+        let facts = BuiltInFacts {
+            operators: Ok(vec![operator(&conditions)]),
+            ..facts()
+        };
+        let of = |question| found(BuiltIn::ClusterOperators, &facts, question);
+        assert_eq!(of(Question::Status), []);
+        let summary = "Operator dns does not say whether it is available".to_owned();
+        assert_eq!(
+            of(Question::Plan("4.14.4")),
+            [("operator-unknown".to_owned(), Level::Unknown, summary)]
+        );
+    }
+    let label = json!({"node-role.kubernetes.io/worker": ""});
+    let facts = BuiltInFacts {
+        pools: Ok(vec![read(json!({"metadata": {"name": "worker"}, "spec": {
+            "nodeSelector": {"matchLabels": label},
+        }}))]),
+        nodes: Ok(vec![read(json!({"metadata": {"name": "one", "labels": label}}))]),
+        ..facts()
+    };
+    assert_eq!(uids(BuiltIn::Nodes, &facts, Question::Status), [""; 0]);
+    assert_eq!(
+        uids(BuiltIn::Nodes, &facts, Question::Plan("4.14.4")),
+        ["node-unknown"]
+    );
+}
+
 #[test]
 fn operators_are_given_time() {
     let operator = |name: &str, conditions: Value| -> ClusterOperator {
         read(json!({"metadata": {"name": name}, "status": {"conditions": conditions}}))
     };
+    let available = condition("Available", "True", "AsExpected", "2026-01-05T07:00:00Z");
     let facts = BuiltInFacts {
         operators: Ok(vec![
             operator(
@@ -198,20 +236,24 @@ fn operators_are_given_time() {
             ),
             operator(
                 "d",
-                json!([condition("Degraded", "True", "X", "2026-01-05T07:27:00Z")]),
+                json!([
+                    available,
+                    condition("Degraded", "True", "X", "2026-01-05T07:27:00Z")
+                ]),
             ),
             operator(
                 "e",
-                json!([condition("Degraded", "True", "X", "2026-01-05T07:26:59Z")]),
+                json!([
+                    available,
+                    condition("Degraded", "True", "X", "2026-01-05T07:26:59Z")
+                ]),
             ),
             operator(
                 "f",
-                json!([condition(
-                    "Upgradeable",
-                    "False",
-                    "IncompatibleOperatorsInstalled",
-                    NOW
-                )]),
+                json!([
+                    available,
+                    condition("Upgradeable", "False", "IncompatibleOperatorsInstalled", NOW)
+                ]),
             ),
         ]),
         ..facts()

@@ -192,10 +192,13 @@ pub fn of_objects(facts: &BuiltInFacts, target: &str, now: Timestamp) -> PreChec
                 insight,
                 acceptance: None,
             });
+            let not_looked_at = (record.state == InformerState::NotImplemented).then(|| {
+                "the cluster's objects that it looks at are not there, or cannot be read".to_owned()
+            });
             CheckedPart {
                 name,
                 state: record.state,
-                message: record.message,
+                message: record.message.or(not_looked_at),
                 insights: insights.collect(),
                 object: None,
                 accepted_risks: &[],
@@ -204,7 +207,16 @@ pub fn of_objects(facts: &BuiltInFacts, target: &str, now: Timestamp) -> PreChec
         .collect();
     let cluster = facts.cluster.as_ref().ok();
     let base = cluster.and_then(|cluster| Some(crate::cluster::facts(cluster).ok()?.version));
-    judged(target, base, parts)
+    let mut checks = judged(target, base, parts);
+    // Nobody says go of what was not looked at.
+    let is_partial = checks
+        .informers_in(InformerState::NotImplemented)
+        .next()
+        .is_some();
+    if is_partial && checks.verdict == Verdict::Go {
+        checks.verdict = Verdict::Caution;
+    }
+    checks
 }
 
 fn judged(target: &str, base_version: Option<String>, parts: Vec<CheckedPart<'_>>) -> PreChecks {

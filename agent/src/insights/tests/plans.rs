@@ -92,6 +92,33 @@ async fn what_somebody_has_accepted_before_the_plan_was_made_counts() {
     cluster.stop().await;
 }
 
+/// As of a backup: it has no status, and its owner is gone.
+#[tokio::test(start_paused = true)]
+async fn a_restored_acceptance_is_of_the_plan_that_it_was_written_for() {
+    let mut cluster = planned(success(&[finding("budget", "warning")])).await;
+    let part: UpdatePlanInsight = cluster.get(PART).await;
+    let uuid = part.status.unwrap().insights[0].insight.uuid.clone();
+    cluster.stop().await;
+    let parts: Api<UpdatePlanInsight> = Api::all(cluster.client.clone());
+    parts.delete(PART, &DeleteParams::default()).await.unwrap();
+    let spec = json!({"targetRelease": "4.14.4", "updateInformer": "mco", "acceptedInsights": [{
+        "uuid": uuid, "level": "Warning", "acceptedBy": "ann", "acceptedAt": "2026-01-05T08:00:00Z",
+    }]});
+    cluster.create::<UpdatePlanInsight>(PART, spec).await;
+    let gone = json!([{
+        "apiVersion": "insights.drydock.io/v1alpha1", "kind": "UpdatePlan", "name": "update-plan-4.14.4", "uid": "gone",
+    }]);
+    cluster
+        .change::<UpdatePlanInsight>(PART, json!({"metadata": {"ownerReferences": gone}}))
+        .await;
+    cluster.start().await;
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!(verdict(&cluster).await, Some(Verdict::Stop));
+    let part: UpdatePlanInsight = cluster.get(PART).await;
+    assert!(part.spec.accepted_insights.is_empty());
+    cluster.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_says_wait_for_ever_is_given_up_after_two_minutes() {
     let mut cluster = planned(Behaviour::Answers(json!({"status": {"response": "Wait"}}))).await;

@@ -75,7 +75,7 @@ pub async fn collect(server: &Server, collection: &Collection<'_>) -> anyhow::Re
     );
     let facts = live::built_in_facts(server, &target).await?;
     let checks = pre_checks::of_objects(&facts, &target, now());
-    print::note(&computed(of, &checks));
+    print::note(&computed(of));
     Ok(checks)
 }
 

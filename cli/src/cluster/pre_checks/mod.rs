@@ -12,7 +12,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use drydock_api::fact::Unread;
-use drydock_api::insights::InformerState;
 use drydock_api::openshift::ClusterVersion;
 use drydock_insights::pre_checks::{self, PreChecks};
 use drydock_insights::recommend;
@@ -76,20 +75,13 @@ fn of_files(arguments: &PreChecksArguments, folder: &Path) -> anyhow::Result<Pre
     };
     let target = target(arguments, &facts.version)?;
     let checks = pre_checks::of_objects(&built_in, &target.to_string(), whole_seconds(now));
-    print::note(&computed("of objects in files", &checks));
+    print::note(&computed("of objects in files"));
     Ok(checks)
 }
 
 /// That nobody was asked.
-fn computed(of: &str, checks: &PreChecks) -> String {
-    let not_asked = checks.informers_in(InformerState::NotImplemented);
-    let not_asked: Vec<_> = not_asked.map(|informer| informer.name.as_str()).collect();
-    let without = if not_asked.is_empty() {
-        String::new()
-    } else {
-        format!(", without {}, whose objects are not there", not_asked.join(", "))
-    };
-    format!("computed {of}{without}: nothing is written, and nothing can be accepted\n")
+fn computed(of: &str) -> String {
+    format!("computed {of}: nothing is written, and nothing can be accepted\n")
 }
 
 fn target(arguments: &PreChecksArguments, cluster: &ClusterVersion) -> anyhow::Result<Version> {

@@ -222,6 +222,12 @@ async fn wait(
                 && matches!(population(plan), Population::Populated | Population::Over)
         })
     };
+    if !is_done(Some(applied)) {
+        let (target, seconds) = (collection.target, collection.timeout.as_secs());
+        print::note(&format!(
+            "asking the informers about {target}, for up to {seconds} s\n"
+        ));
+    }
     let waiting = await_condition(api.clone(), name, is_done);
     let plan = match tokio::time::timeout(collection.timeout, waiting).await {
         Ok(plan) => plan.with_context(|| format!("waiting for the UpdatePlan {name}"))?,

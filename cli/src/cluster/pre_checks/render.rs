@@ -35,6 +35,14 @@ fn heading(checks: &PreChecks) -> String {
     };
     let why = match checks.verdict {
         Verdict::Go => "nothing speaks against it".to_owned(),
+        Verdict::Caution
+            if checks
+                .findings
+                .iter()
+                .all(|found| !found.insight.impact.level.gates()) =>
+        {
+            "not everything was looked at".to_owned()
+        }
         Verdict::Caution => "what was found is accepted or ignored".to_owned(),
         Verdict::Stop => stop(checks),
     };
@@ -51,6 +59,15 @@ fn heading(checks: &PreChecks) -> String {
         let why = informer.message.as_deref().filter(|why| !why.is_empty());
         let why = why.map(|why| format!(": {}", one_line(why))).unwrap_or_default();
         let _ = writeln!(text, "Informer {} {word}{why}", informer.name);
+    }
+    // An informer that somebody has installed may have nothing to say about plans; one of the agent's own had nothing to look at.
+    let blind = checks.informers_in(InformerState::NotImplemented);
+    let blind: Vec<_> = blind
+        .filter(|informer| informer.message.is_some())
+        .map(|informer| informer.name.as_str())
+        .collect();
+    if !blind.is_empty() {
+        let _ = writeln!(text, "Without objects to look at: {}", blind.join(", "));
     }
     text
 }

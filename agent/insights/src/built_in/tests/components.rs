@@ -26,6 +26,14 @@ fn etcd_that_has_lost_a_member() {
         NOW
     )]));
     assert!(uids(BuiltIn::Etcd, &well, Question::Status).is_empty());
+    let unknown = condition("EtcdMembersAvailable", "Unknown", "NoQuorum", NOW);
+    for conditions in [json!([]), json!([unknown])] {
+        assert_eq!(
+            uids(BuiltIn::Etcd, &etcd(conditions), Question::Plan("4.14.4")),
+            ["etcd-members-unknown"],
+            "nobody says that none is missing"
+        );
+    }
 }
 
 #[test]
