@@ -123,7 +123,8 @@ struct Objects {
     by_kind: BTreeMap<String, Vec<Value>>,
     /// Where the object of a kind, a namespace and a name is among those of its kind.
     places: HashMap<(String, Option<String>, String), usize>,
-    alerts: Option<Value>,
+    /// Answers of one Prometheus or more.
+    alerts: Vec<Value>,
 }
 
 impl Objects {
@@ -145,23 +146,18 @@ impl Objects {
     }
 
     fn take_alerts(&mut self) -> Fact<Vec<Alert>> {
-        let alerts = self.alerts.take().ok_or(Unread::NotAsked)?;
-        let answer: AlertsResponse = serde_json::from_value(alerts)
-            .map_err(|error| Unread::Failed(format!("parsing alerts: {error}")))?;
-        // Who has cut the alerts out of an answer has left out that it was a success.
-        if !matches!(answer.status.as_str(), "" | "success") {
-            let why = answer.error.unwrap_or(answer.status);
-            return Err(Unread::Failed(format!(
-                "the alerts are of an answer that failed: {why}"
-            )));
+        if self.alerts.is_empty() {
+            return Err(Unread::NotAsked);
         }
-        Ok(answer.data.alerts)
+        let answers = std::mem::take(&mut self.alerts).into_iter().map(alerts_of);
+        let all: Vec<Vec<Alert>> = answers.collect::<Result<_, _>>()?;
+        Ok(all.into_iter().flatten().collect())
     }
 
     fn add(&mut self, mut document: Value) -> Result<(), ObjectsError> {
         let kind = kind_of(&document).to_owned();
         if kind.is_empty() && is_answer_of_prometheus(&document) {
-            self.alerts = Some(document);
+            self.alerts.push(document);
             return Ok(());
         }
         let Some(of_items) = kind.strip_suffix("List") else {
@@ -238,6 +234,20 @@ impl Objects {
 fn is_same(one: &Value, other: &Value) -> bool {
     let parts = ["metadata", "spec", "status"];
     parts.iter().all(|part| one.get(part) == other.get(part))
+}
+
+/// The alerts of an answer.
+fn alerts_of(answer: Value) -> Fact<Vec<Alert>> {
+    let answer: AlertsResponse =
+        serde_json::from_value(answer).map_err(|error| Unread::Failed(format!("parsing alerts: {error}")))?;
+    // Who has cut the alerts out of an answer has left out that it was a success.
+    if !matches!(answer.status.as_str(), "" | "success") {
+        let why = answer.error.unwrap_or(answer.status);
+        return Err(Unread::Failed(format!(
+            "the alerts are of an answer that failed: {why}"
+        )));
+    }
+    Ok(answer.data.alerts)
 }
 
 /// Is this the answer of Prometheus' API about alerts, or its error?

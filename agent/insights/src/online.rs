@@ -12,6 +12,9 @@ use crate::hooks::{Discovery, SelfReport};
 const HEARTBEAT_EXPIRES: SignedDuration = SignedDuration::from_secs(180);
 /// How many answers may be missing.
 const MISSED: i32 = 3;
+/// The reasons of what informers say about themselves.
+const UPDATING: &str = "InformerUpdating";
+const DEGRADED: &str = "Degraded";
 /// Times are written anew only if they differ by this much.
 const PRECISION: SignedDuration = SignedDuration::from_secs(30);
 
@@ -90,7 +93,10 @@ pub fn status(
     let word = word(contact, before.as_ref(), interval, now);
     if let Contact::Discovered(discovery) = contact {
         status.api_versions.clone_from(&discovery.api_levels);
-        status.handlers.clone_from(&discovery.handlers);
+        // What it can do says only one that is well and speaks our language: a hook that is missing otherwise is not gone.
+        if discovery.is_supported() && discovery.report == SelfReport::Fine {
+            status.handlers.clone_from(&discovery.handlers);
+        }
         status.last_discovery_time = Some(recent(status.last_discovery_time.as_ref(), now));
     }
     status.observed_generation = generation;
@@ -149,8 +155,8 @@ fn word(
         }
         Contact::Discovered(discovery) => match discovery.report {
             SelfReport::Fine => (TRUE, "AsExpected", "it answers".to_owned()),
-            SelfReport::Updating => (FALSE, "InformerUpdating", said(discovery)),
-            SelfReport::Degraded => (FALSE, "Degraded", said(discovery)),
+            SelfReport::Updating => (FALSE, UPDATING, said(discovery)),
+            SelfReport::Degraded => (FALSE, DEGRADED, said(discovery)),
         },
         // How it says it is, only discovery tells.
         Contact::Answered if before.is_some_and(is_self_reported) => return None,
@@ -180,8 +186,28 @@ fn word(
     })
 }
 
+/// What an informer says about itself, as its status has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reported {
+    /// It says that it is updating itself, and in these words.
+    Updating(String),
+    /// It says that it is degraded, and in these words.
+    Degraded(String),
+}
+
+/// What an informer says about itself; nothing if it says that it is well, or says nothing (insights.md, section 1.2, a to c).
+pub fn self_report(status: Option<&UpdateInformerStatus>) -> Option<Reported> {
+    let mut conditions = status?.conditions.iter();
+    let online = conditions.find(|known| known.type_ == condition::ONLINE && known.status == FALSE)?;
+    match online.reason.as_str() {
+        UPDATING => Some(Reported::Updating(online.message.clone())),
+        DEGRADED => Some(Reported::Degraded(online.message.clone())),
+        _ => None,
+    }
+}
+
 fn is_self_reported(condition: &InformerCondition) -> bool {
-    ["InformerUpdating", "Degraded"].contains(&condition.reason.as_str())
+    [UPDATING, DEGRADED].contains(&condition.reason.as_str())
 }
 
 fn said(discovery: &Discovery) -> String {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use drydock_api::insights::{Handler, UpdateInformer};
+use drydock_api::conditions::TRUE;
+use drydock_api::insights::{Handler, UpdateInformer, UpdateInformerStatus, condition};
 use drydock_insights::online::{Contact, ContactFailure};
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -111,9 +112,20 @@ fn identity(informer: &UpdateInformer) -> (Option<String>, Option<i64>) {
     (informer.uid(), informer.metadata.generation)
 }
 
-/// Whether an informer has a hook, as far as its status says; nothing if it has not been asked yet.
+/// Whether an informer has a hook, as far as its status says; nothing if that is not known: it has not been asked yet, or is not well, and may
+/// have said less than it can do.
 pub(super) fn implements(informer: &UpdateInformer, handler: Handler) -> Option<bool> {
     let status = informer.status.as_ref()?;
     let is_current = status.observed_generation == informer.metadata.generation;
-    (is_current && status.last_discovery_time.is_some()).then(|| status.handlers.contains(&handler))
+    let is_known = is_current && status.last_discovery_time.is_some();
+    let has_it = status.handlers.contains(&handler);
+    (is_known && (has_it || is_online(status))).then_some(has_it)
+}
+
+fn is_online(status: &UpdateInformerStatus) -> bool {
+    let online = status
+        .conditions
+        .iter()
+        .find(|known| known.type_ == condition::ONLINE);
+    online.is_some_and(|online| online.status == TRUE)
 }

@@ -8,6 +8,7 @@ use drydock_api::insights::{Handler, UpdateInformer};
 use drydock_insights::InformerName;
 use drydock_insights::hooks::Answer;
 use drydock_insights::merge::Attempt;
+use drydock_insights::online::{Reported, self_report};
 use kube::ResourceExt;
 
 use super::Context;
@@ -37,11 +38,22 @@ impl Questioner {
         if implements(informer, handler(hook)) == Some(false) {
             return Attempt::NotImplemented;
         }
+        let reported = self_report(informer.status.as_ref());
+        if let Some(Reported::Updating(why)) = reported {
+            // It says itself when it is back.
+            let message = format!("it is updating itself: {why}");
+            return Attempt::Answered(Answer::Wait { message });
+        }
         let now = self.context.clock.now();
         match self.hooks.insights(informer, name, hook, question, now).await {
             Ok(answer) => {
                 self.contacts.answered(informer, None);
-                Attempt::Answered(answer)
+                match reported {
+                    Some(Reported::Degraded(why)) if !matches!(answer, Answer::Wait { .. }) => {
+                        Attempt::Degraded { why, answer }
+                    }
+                    _ => Attempt::Answered(answer),
+                }
             }
             Err(failure) => {
                 let why = failure.message.clone();

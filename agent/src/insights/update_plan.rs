@@ -269,8 +269,11 @@ impl UpdatePlans {
         names: &[InformerName],
     ) -> Result<ControlFlow<()>, ReconcileError> {
         let question = question(plan, cluster);
+        // A part that the server refuses keeps no other from being written.
+        let mut refused = Ok(ControlFlow::Continue(()));
         for (name, asked) in self.ask_own(plan, informers, names).await {
-            self.note(plan, informers, cluster, &name, &asked).await?;
+            let noted = self.note(plan, informers, cluster, &name, &asked).await;
+            refused = refused.and_then(|flow| noted.map(|()| flow));
         }
         let named: Vec<_> = names
             .iter()
@@ -296,9 +299,10 @@ impl UpdatePlans {
                 next = asked.next() => next,
             };
             let Some((name, asked)) = next else {
-                return Ok(ControlFlow::Continue(()));
+                return refused;
             };
-            self.note(plan, informers, cluster, &name, &asked).await?;
+            let noted = self.note(plan, informers, cluster, &name, &asked).await;
+            refused = refused.and_then(|flow| noted.map(|()| flow));
         }
     }
 
@@ -373,8 +377,10 @@ impl UpdatePlans {
         decision: &Plan,
     ) -> Result<Arc<UpdatePlan>, ReconcileError> {
         let known = self.parts(plan);
+        let mut refused = Ok(());
         for (name, status) in &decision.parts {
-            self.write_part(plan, &known, name, status).await?;
+            let written = self.write_part(plan, &known, name, status).await;
+            refused = refused.and(written);
         }
         // What has ended is in the parts: whoever fails to write the plan below does not see it again.
         let (of_parts, of_plan): (Vec<_>, Vec<_>) = decision
@@ -385,14 +391,14 @@ impl UpdatePlans {
             self.say(plan, event);
         }
         if plan.status.as_ref() == Some(&decision.status) {
-            return Ok(Arc::clone(plan));
+            return refused.map(|()| Arc::clone(plan));
         }
         let written = write::status(&self.context.client, plan.as_ref(), &decision.status).await?;
         for event in of_plan {
             self.say(plan, event);
         }
         self.changed.note(written.clone());
-        Ok(Arc::new(written))
+        refused.map(|()| Arc::new(written))
     }
 
     async fn write_part(

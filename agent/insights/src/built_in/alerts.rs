@@ -19,7 +19,26 @@ const VERIFY: &str = "kubectl get --raw /api/v1/namespaces/openshift-monitoring/
 /// How many alerts of the same name and namespace are described.
 const SHOWN: usize = 3;
 
-/// Alerts of the same name and namespace are one finding: they come and go by the pod.
+/// Labels that say by which pod an alert was seen, and not what it is about: with them each restart would be another finding.
+const OF_PODS: [&str; 14] = [
+    "alertname",
+    "namespace",
+    "severity",
+    "pod",
+    "pod_name",
+    "container",
+    "container_name",
+    "instance",
+    "endpoint",
+    "uid",
+    "prometheus",
+    "prometheus_replica",
+    "replica",
+    "openshift_io_alert_source",
+];
+
+/// Alerts that differ only in the pod are one finding: they come and go by it. What they are about makes them another one, so that who has
+/// accepted that one operator is down has not accepted the same of others.
 pub(super) fn findings(
     alerts: &[Alert],
     cluster: &ClusterVersion,
@@ -30,15 +49,51 @@ pub(super) fn findings(
         let newest = status.history.first()?;
         moment(newest.started_time.as_deref())
     });
-    let mut by_name: BTreeMap<(&str, &str), Vec<Said>> = BTreeMap::new();
+    let mut by_subject: BTreeMap<Subject<'_>, Vec<Said>> = BTreeMap::new();
     for alert in alerts {
         if let Some(said) = said(alert, question, started) {
-            let key = (alert.label("alertname"), alert.label("namespace"));
-            by_name.entry(key).or_default().push(said);
+            by_subject.entry(Subject::of(alert)).or_default().push(said);
         }
     }
-    let drafts = by_name.into_iter().filter_map(|(key, said)| draft(key, said));
+    let drafts = by_subject
+        .into_iter()
+        .filter_map(|(subject, said)| draft(&subject, said));
     drafts.map(|draft| draft.finding(now)).collect()
+}
+
+/// What alerts are about.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Subject<'a> {
+    name: &'a str,
+    namespace: &'a str,
+    /// All other labels that tell one from another, as `key=value`.
+    labels: String,
+}
+
+impl<'a> Subject<'a> {
+    fn of(alert: &'a Alert) -> Self {
+        let labels = alert.labels.iter();
+        let labels = labels.filter(|(key, _)| !OF_PODS.contains(&key.as_str()));
+        let labels: Vec<_> = labels.map(|(key, value)| format!("{key}={value}")).collect();
+        Self {
+            name: alert.label("alertname"),
+            namespace: alert.label("namespace"),
+            labels: labels.join(","),
+        }
+    }
+
+    fn resources(&self) -> Vec<ResourceReference> {
+        let object = |kind: &str, namespace: &str, name: &str| ResourceReference {
+            group: None,
+            kind: kind.to_owned(),
+            namespace: Some(namespace.to_owned()).filter(|namespace| !namespace.is_empty()),
+            name: name.to_owned(),
+        };
+        let labels = (!self.labels.is_empty()).then(|| object("AlertLabels", "", &self.labels));
+        std::iter::once(object("Alert", self.namespace, self.name))
+            .chain(labels)
+            .collect()
+    }
 }
 
 /// What an alert says.
@@ -80,7 +135,7 @@ fn said(alert: &Alert, question: Question<'_>, started: Option<Timestamp>) -> Op
     }
 }
 
-fn draft((name, namespace): (&str, &str), mut said: Vec<Said>) -> Option<Draft> {
+fn draft(subject: &Subject<'_>, mut said: Vec<Said>) -> Option<Draft> {
     said.sort_by(|one, other| (other.level, &one.description).cmp(&(one.level, &other.description)));
     let count = said.len();
     let texts: Vec<&str> = said
@@ -90,7 +145,7 @@ fn draft((name, namespace): (&str, &str), mut said: Vec<Said>) -> Option<Draft> 
         .collect();
     let mut description = texts.join("\n");
     if count > SHOWN {
-        description = format!("{description}\nand {} more of this name", count - SHOWN);
+        description = format!("{description}\nand {} more like these", count - SHOWN);
     }
     let worst = said.swap_remove(0);
     Some(Draft {
@@ -99,15 +154,13 @@ fn draft((name, namespace): (&str, &str), mut said: Vec<Said>) -> Option<Draft> 
         impact_type: worst.impact_type,
         summary: worst.summary,
         description,
-        action: format!("Follow the runbook of alert {name}, or resolve what it names"),
+        action: format!(
+            "Follow the runbook of alert {}, or resolve what it names",
+            subject.name
+        ),
         verify: VERIFY.to_owned(),
         reference: Some(worst.reference),
-        resources: vec![ResourceReference {
-            group: None,
-            kind: "Alert".to_owned(),
-            namespace: Some(namespace.to_owned()).filter(|namespace| !namespace.is_empty()),
-            name: name.to_owned(),
-        }],
+        resources: subject.resources(),
     })
     .filter(|_| count > 0)
 }

@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::openshift::MachineConfigPool;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, Pod, ResourceRequirements};
+use k8s_openapi::api::core::v1::{Container, Node, Pod, PodSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::ResourceExt;
 
@@ -42,8 +42,12 @@ impl Resources {
     }
 
     fn requested(of: Option<&ResourceRequirements>) -> Self {
-        let requests = of.and_then(|of| of.requests.as_ref());
-        let read = |name: &str| quantity::thousandths(&requests?.get(name)?.0);
+        Self::listed(of.and_then(|of| of.requests.as_ref()))
+    }
+
+    /// What is listed; nothing of what is not.
+    fn listed(quantities: Option<&BTreeMap<String, Quantity>>) -> Self {
+        let read = |name: &str| quantity::thousandths(&quantities?.get(name)?.0);
         Self {
             cpu: read("cpu").unwrap_or_default(),
             memory: read("memory").unwrap_or_default() / 1000,
@@ -85,14 +89,7 @@ impl NodeLoads {
         let Some(node) = spec.node_name.as_ref().filter(|_| !is_over(pod)) else {
             return;
         };
-        let mut running = Resources::default();
-        for container in &spec.containers {
-            running += Resources::requested(container.resources.as_ref());
-        }
-        // Those that initialize run one after the other, and before the others.
-        let first = spec.init_containers.iter().flatten();
-        let first = first.map(|container| Resources::requested(container.resources.as_ref()));
-        let asked = first.fold(running, Resources::max);
+        let asked = asked(spec);
         let load = self.0.entry(node.clone()).or_default();
         load.all += asked;
         if !stays(pod) {
@@ -103,6 +100,29 @@ impl NodeLoads {
     fn of(&self, node: &str) -> Load {
         self.0.get(node).copied().unwrap_or_default()
     }
+}
+
+/// What a pod asks for, as the scheduler counts it: those that initialize run one after the other and before the others, but for sidecars, which
+/// stay; what the pod itself costs comes on top.
+fn asked(spec: &PodSpec) -> Resources {
+    let of = |container: &Container| Resources::requested(container.resources.as_ref());
+    let mut sidecars = Resources::default();
+    let mut first = Resources::default();
+    for container in spec.init_containers.iter().flatten() {
+        let mut at_once = sidecars;
+        at_once += of(container);
+        first = first.max(at_once);
+        if container.restart_policy.as_deref() == Some("Always") {
+            sidecars = at_once;
+        }
+    }
+    let mut running = sidecars;
+    spec.containers
+        .iter()
+        .for_each(|container| running += of(container));
+    let mut asked = running.max(first);
+    asked += Resources::listed(spec.overhead.as_ref());
+    asked
 }
 
 pub(super) fn findings(
@@ -121,12 +141,16 @@ pub(super) fn findings(
     drafts.map(|draft| draft.finding(now)).collect()
 }
 
-/// Is there no room for the pods of the fullest nodes on the others of the pool? Where a node does not say what it has, nothing is known.
+/// Is there no room for the pods of the fullest nodes on the others of the pool? Where no node says what it has, nothing is known; one that does
+/// not has nothing to give.
 fn short(pool: &str, nodes: &[&Node], loads: &NodeLoads, at_a_time: usize) -> Option<Draft> {
+    let has = |node: &Node| Resources::read(node.status.as_ref()?.allocatable.as_ref());
+    if nodes.iter().all(|node| has(node).is_none()) {
+        return None;
+    }
     let mut known: Vec<(Load, Resources, bool)> = Vec::with_capacity(nodes.len());
     for node in nodes {
-        let status = node.status.as_ref();
-        let has = Resources::read(status.and_then(|status| status.allocatable.as_ref()))?;
+        let has = has(node).unwrap_or_default();
         let load = loads.of(&node.name_any());
         let is_open = node
             .spec

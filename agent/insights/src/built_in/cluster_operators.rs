@@ -34,10 +34,12 @@ pub(super) fn findings(
         // What is not known is no reason to begin. During an update operators that start anew say so for a while.
         let available = find(conditions, "Available");
         let is_unknown = is_plan && !available.is_some_and(|found| found.is_true() || found.is_false());
+        // What may pass by itself while an update runs is no state to begin one in.
+        let least = is_plan.then_some(Level::Warning);
         [
             is_unknown.then(|| unknown(&name)),
             unavailable.and_then(|condition| {
-                let level = Thresholds::UNAVAILABLE.level(condition, now)?;
+                let level = Thresholds::UNAVAILABLE.level(condition, now).or(least)?;
                 Some(draft(
                     "operator-unavailable",
                     &name,
@@ -47,7 +49,7 @@ pub(super) fn findings(
                 ))
             }),
             degraded.and_then(|condition| {
-                let level = Thresholds::DEGRADED.level(condition, now)?;
+                let level = Thresholds::DEGRADED.level(condition, now).or(least)?;
                 Some(draft("operator-degraded", &name, level, "is degraded", condition))
             }),
             held.map(|condition| {

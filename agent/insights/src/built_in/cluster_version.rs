@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use drydock_api::conditions::{AnyCondition, ForeignCondition, find, is_false, is_true};
+use drydock_api::conditions::{AnyCondition, ForeignCondition, find, is_true};
 use drydock_api::fact::Fact;
 use drydock_api::insights::{ImpactType, Level, ResourceReference};
 use drydock_api::openshift::ClusterVersion;
@@ -38,7 +38,7 @@ pub(super) fn findings(
         Question::Plan(target) => {
             let of_target = [
                 failing(conditions),
-                in_progress(conditions),
+                in_progress(cluster, conditions),
                 not_retrieved(conditions),
                 invalid(conditions),
                 unavailable(conditions),
@@ -113,16 +113,27 @@ fn not_accepted(conditions: &[ForeignCondition]) -> Option<Draft> {
 }
 
 /// Another target in mid-update leaves the cluster between releases.
-fn in_progress(conditions: &[ForeignCondition]) -> Option<Draft> {
-    let progressing = find(conditions, "Progressing").filter(|progressing| progressing.is_true())?;
+fn in_progress(cluster: &ClusterVersion, conditions: &[ForeignCondition]) -> Option<Draft> {
+    let progressing = find(conditions, "Progressing");
+    let newest = cluster.status.as_ref().and_then(|status| status.history.first());
+    let is_partial = newest.is_some_and(|newest| newest.state != "Completed");
+    let (level, summary) = match progressing {
+        Some(progressing) if progressing.is_true() => (Level::Warning, "Another update is under way"),
+        _ if is_partial => (Level::Warning, "The update before it has not been completed"),
+        Some(progressing) if progressing.is_false() => return None,
+        _ => (
+            Level::Unknown,
+            "The cluster does not say whether an update is under way",
+        ),
+    };
     let action = "Wait until the update that is under way has ended";
     Some(Draft {
-        description: said(progressing),
+        description: progressing.map(said).unwrap_or_default(),
         ..draft(
             "update-in-progress",
-            Level::Warning,
+            level,
             ImpactType::UpdateStalled,
-            "Another update is under way".to_owned(),
+            summary.to_owned(),
             action,
         )
     })
@@ -146,14 +157,24 @@ fn invalid(conditions: &[ForeignCondition]) -> Option<Draft> {
 }
 
 fn unavailable(conditions: &[ForeignCondition]) -> Option<Draft> {
-    let available = find(conditions, "Available").filter(|available| available.is_false())?;
+    let available = find(conditions, "Available");
+    let (level, summary) = match available {
+        Some(available) if available.is_true() => return None,
+        Some(available) if available.is_false() => (
+            Level::Error,
+            format!("The cluster is not available: {}", available.reason()),
+        ),
+        _ => (
+            Level::Unknown,
+            "The cluster does not say whether it is available".to_owned(),
+        ),
+    };
     let action = "Correct what the condition Available of ClusterVersion names";
-    let summary = format!("The cluster is not available: {}", available.reason());
     Some(Draft {
-        description: said(available),
+        description: available.map(said).unwrap_or_default(),
         ..draft(
             "cluster-unavailable",
-            Level::Error,
+            level,
             ImpactType::ApiAvailability,
             summary,
             action,
@@ -162,10 +183,7 @@ fn unavailable(conditions: &[ForeignCondition]) -> Option<Draft> {
 }
 
 fn not_retrieved(conditions: &[ForeignCondition]) -> Option<Draft> {
-    if !is_false(conditions, "RetrievedUpdates") {
-        return None;
-    }
-    let retrieved = find(conditions, "RetrievedUpdates")?;
+    let retrieved = find(conditions, "RetrievedUpdates").filter(|retrieved| !retrieved.is_true())?;
     let action = "Make the update service reachable, or choose a channel that it knows";
     let summary = "Whether the target is recommended is not known: the update service does not answer";
     Some(Draft {
@@ -182,7 +200,21 @@ fn not_retrieved(conditions: &[ForeignCondition]) -> Option<Draft> {
 
 /// Upgradeable=False holds updates to another minor release, and no others.
 fn not_upgradeable(conditions: &[ForeignCondition]) -> Option<Draft> {
-    let upgradeable = find(conditions, "Upgradeable").filter(|upgradeable| upgradeable.is_false())?;
+    let upgradeable = find(conditions, "Upgradeable").filter(|upgradeable| !upgradeable.is_true())?;
+    if !upgradeable.is_false() {
+        let summary = "The cluster does not say whether it may be updated to another minor release";
+        let action = "Correct what the condition Upgradeable of ClusterVersion names";
+        return Some(Draft {
+            description: said(upgradeable),
+            ..draft(
+                "not-upgradeable",
+                Level::Unknown,
+                ImpactType::UpdateStalled,
+                summary.to_owned(),
+                action,
+            )
+        });
+    }
     let is_ack = upgradeable.reason().contains("AdminAck");
     let (uid, action) = if is_ack {
         let action = "Read what has to be acknowledged, and acknowledge it in ConfigMap admin-acks of openshift-config";
@@ -228,7 +260,7 @@ fn of_updates(
     {
         return Vec::new();
     }
-    if is_false(&status.conditions, "RetrievedUpdates") {
+    if find(&status.conditions, "RetrievedUpdates").is_some_and(|retrieved| !retrieved.is_true()) {
         return Vec::new();
     }
     let summary = format!("{target} is not among the updates that the update service offers");
@@ -242,10 +274,12 @@ fn of_updates(
     )]
 }
 
-/// The conditional update to a version, if it is one.
+/// The conditional update to a version, if it is one. Of several the one counts that is not recommended.
 fn conditional_update<'a>(cluster: &'a ClusterVersion, target: &str) -> Option<&'a ConditionalUpdate> {
-    let mut updates = cluster.status.as_ref()?.conditional_updates.iter();
-    updates.find(|update| update.release.version.as_deref() == Some(target))
+    let updates = cluster.status.as_ref()?.conditional_updates.iter();
+    updates
+        .filter(|update| update.release.version.as_deref() == Some(target))
+        .min_by_key(|update| is_true(&update.conditions, "Recommended"))
 }
 
 /// The queries by which the risks of a target apply to the cluster, as PromQL: they are to be evaluated by its own Prometheus.

@@ -72,7 +72,7 @@ pub(super) fn is_blocking(budget: &PodDisruptionBudget) -> bool {
     let status = budget.status.as_ref();
     let has_no_room =
         status.is_some_and(|status| status.expected_pods > 0 && status.disruptions_allowed <= 0);
-    has_no_room || !is_counted(budget)
+    has_no_room || !is_counted(budget) || cannot_be_counted(budget)
 }
 
 /// Has somebody counted the pods of the budget as it is now? Before that the API server evicts none of them.
@@ -84,6 +84,17 @@ fn is_counted(budget: &PodDisruptionBudget) -> bool {
     counted >= budget.metadata.generation || budget.metadata.generation.is_none()
 }
 
+/// Does the controller of budgets say that it cannot count the pods? Then the API server evicts none.
+fn cannot_be_counted(budget: &PodDisruptionBudget) -> bool {
+    let status = budget.status.as_ref();
+    let conditions = status.and_then(|status| status.conditions.as_ref());
+    conditions.into_iter().flatten().any(|condition| {
+        condition.type_ == "DisruptionAllowed"
+            && condition.status != "True"
+            && condition.reason == "SyncFailed"
+    })
+}
+
 fn draft(budget: &PodDisruptionBudget, pods: &[Pod]) -> Draft {
     let (namespace, name) = (budget.namespace().unwrap_or_default(), budget.name_any());
     let held: Vec<_> = pods.iter().filter(|pod| is_of(budget, pod)).collect();
@@ -92,6 +103,8 @@ fn draft(budget: &PodDisruptionBudget, pods: &[Pod]) -> Draft {
     let is_permanent = status.current_healthy >= status.expected_pods;
     let why = if !is_counted(budget) {
         "Nobody has counted its pods since it was changed: does the controller of budgets run?"
+    } else if cannot_be_counted(budget) {
+        "Its pods cannot be counted (SyncFailed): they belong to nothing that says how many there should be."
     } else if is_permanent {
         "It would not even if all of its pods are healthy: minAvailable or maxUnavailable leaves no room."
     } else {
@@ -113,6 +126,9 @@ fn draft(budget: &PodDisruptionBudget, pods: &[Pod]) -> Draft {
         description: lines.join("\n"),
         action: if !is_counted(budget) {
             "See whether kube-controller-manager runs".to_owned()
+        } else if cannot_be_counted(budget) {
+            "Ask whoever owns the pods for minAvailable as a number, or for a controller that can be scaled"
+                .to_owned()
         } else if is_permanent {
             "Ask whoever owns the pods for another replica, or for a budget that leaves room for one"
                 .to_owned()

@@ -4,9 +4,12 @@ use drydock_api::insights::{Impact, ImpactType, Level, Remediation, ResourceRefe
 use jiff::{SignedDuration, Timestamp, TimestampRound, Unit};
 
 use crate::finding::Finding;
+use crate::identity;
 
-/// The most characters of a headline and of a description.
-const LONGEST: (usize, usize) = (256, 4096);
+/// The most characters of a headline, of a description, and of what to do.
+const LONGEST: (usize, usize, usize) = (256, 4096, 1024);
+/// The most characters of an object's namespace and of its name, as the definition takes them.
+const LONGEST_NAMES: (usize, usize) = (63, 253);
 /// How exactly it is said when a finding was looked up: a status is not written anew for every look.
 const PRECISION: SignedDuration = SignedDuration::from_mins(5);
 
@@ -28,9 +31,9 @@ pub(super) struct Draft {
 
 impl Draft {
     pub fn finding(self, now: Timestamp) -> Finding {
-        let (summary, description) = LONGEST;
+        let (summary, description, action) = LONGEST;
         let cut = |text: &str, longest: usize| text.chars().take(longest).collect::<String>();
-        let mut resources = self.resources;
+        let mut resources: Vec<_> = self.resources.into_iter().map(bounded).collect();
         resources.sort();
         Finding {
             uid: self.uid.to_owned(),
@@ -46,13 +49,35 @@ impl Draft {
                 description: Some(cut(&self.description, description)).filter(|text| !text.is_empty()),
             },
             remediation: Some(Remediation {
-                action: Some(self.action),
-                verify: Some(self.verify),
+                action: Some(cut(&self.action, action)),
+                verify: Some(cut(&self.verify, action)),
                 reference: self.reference.filter(|reference| is_address(reference)),
                 ..Remediation::default()
             }),
         }
     }
+}
+
+/// An object whose names fit in. Labels of alerts may say anything; what is cut off is told apart by a digest of all.
+fn bounded(resource: ResourceReference) -> ResourceReference {
+    let (namespace, name) = LONGEST_NAMES;
+    ResourceReference {
+        namespace: resource.namespace.map(|text| shortened(text, namespace)),
+        name: Some(shortened(resource.name, name))
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| "unnamed".to_owned()),
+        ..resource
+    }
+}
+
+fn shortened(text: String, longest: usize) -> String {
+    const DIGEST: usize = 16;
+    if text.chars().count() <= longest {
+        return text;
+    }
+    let kept: String = text.chars().take(longest - DIGEST - 1).collect();
+    let digest: String = identity::digest(&text).chars().take(DIGEST).collect();
+    format!("{kept}-{digest}")
 }
 
 /// Only addresses that a browser opens without asking a program, and that the definition takes.

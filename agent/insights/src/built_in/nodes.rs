@@ -25,7 +25,7 @@ pub(super) fn findings(
     });
     let found = of_pools.flat_map(|(node, pool)| {
         let of_plan = matches!(question, Question::Plan(_)).then(|| [cordoned(node), unknown(node)]);
-        let drafts = [degraded(node), unavailable(node, pool, now)];
+        let drafts = [degraded(node), unavailable(node, pool, question, now)];
         let name = pool.name_any();
         let of_plan = of_plan.into_iter().flatten();
         drafts
@@ -70,10 +70,16 @@ fn degraded(node: &Node) -> Option<Draft> {
     })
 }
 
-/// A node that is being updated is not available for a while, and says so itself.
-fn unavailable(node: &Node, pool: &MachineConfigPool, now: Timestamp) -> Option<Draft> {
+/// A node that is being updated is not available for a while, and says so itself. Before an update that is no reason.
+fn unavailable(
+    node: &Node,
+    pool: &MachineConfigPool,
+    question: Question<'_>,
+    now: Timestamp,
+) -> Option<Draft> {
     let availability = Availability::of(node, pool);
-    let is_stuck = availability.is_serious(now) && !is_being_updated(node);
+    let is_expected = question == Question::Status && is_being_updated(node);
+    let is_stuck = availability.is_serious(now) && !is_expected;
     let name = node.name_any();
     is_stuck.then(|| Draft {
         description: availability.description(),

@@ -13,7 +13,8 @@ use crate::finding::Finding;
 
 pub(super) fn findings(pools: &[MachineConfigPool], question: Question<'_>, now: Timestamp) -> Vec<Finding> {
     let of_pool = |pool| {
-        let drafts = [degraded(pool), paused(pool, question)].into_iter().flatten();
+        let drafts = [degraded(pool), paused(pool, question), updating(pool, question)];
+        let drafts = drafts.into_iter().flatten();
         drafts.map(|draft| draft.finding(now).in_pool(&pool.name_any()))
     };
     pools.iter().flat_map(of_pool).collect()
@@ -21,7 +22,11 @@ pub(super) fn findings(pools: &[MachineConfigPool], question: Question<'_>, now:
 
 fn degraded(pool: &MachineConfigPool) -> Option<Draft> {
     let status = pool.status.as_ref()?;
-    let degraded = find(&status.conditions, "Degraded").filter(|degraded| degraded.is_true())?;
+    // Degraded sums up the others, a moment later.
+    let degraded = ["Degraded", "RenderDegraded", "NodeDegraded"]
+        .into_iter()
+        .filter_map(|type_| find(&status.conditions, type_))
+        .find(|condition| condition.is_true())?;
     let name = pool.name_any();
     let summary = match status.degraded_machine_count.unwrap_or_default() {
         0 => format!("Pool {name} is degraded: {}", degraded.reason()),
@@ -61,6 +66,25 @@ fn paused(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
         format!(
             "Unpause it: oc patch machineconfigpool {name} --type merge -p '{{\"spec\":{{\"paused\":false}}}}'"
         ),
+    ))
+}
+
+/// The nodes of a pool are not where they should be: the next update begins before the one before it has ended.
+fn updating(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
+    let status = pool.status.as_ref()?;
+    let count = status.machine_count.unwrap_or_default();
+    let is_of_plan = matches!(question, Question::Plan(_));
+    if !is_of_plan || pool.spec.paused == Some(true) || count == 0 || is_settled(pool) {
+        return None;
+    }
+    let name = pool.name_any();
+    let updated = status.updated_machine_count.unwrap_or_default();
+    Some(draft(
+        "pool-updating",
+        &name,
+        Level::Warning,
+        format!("Pool {name} is still being updated: {updated} of {count} nodes are"),
+        format!("Wait until MachineConfigPool {name} is updated"),
     ))
 }
 

@@ -39,6 +39,8 @@ fn well() -> Vec<Value> {
     vec![
         condition("Failing", "False", "", NOW),
         condition("ReleaseAccepted", "True", "PayloadLoaded", NOW),
+        condition("Available", "True", "", NOW),
+        condition("Progressing", "False", "", NOW),
     ]
 }
 
@@ -107,9 +109,15 @@ fn a_healthy_cluster_has_no_findings() {
 
 #[test]
 fn what_cluster_version_says() {
-    let with = |conditions: &[Value]| BuiltInFacts {
-        cluster: Ok(cluster(conditions)),
-        ..facts()
+    // What is not said otherwise is well.
+    let with = |conditions: &[Value]| {
+        let others = well().into_iter().skip(2);
+        let others = others.filter(|one| conditions.iter().all(|other| other["type"] != one["type"]));
+        let all: Vec<_> = conditions.iter().cloned().chain(others).collect();
+        BuiltInFacts {
+            cluster: Ok(cluster(&all)),
+            ..facts()
+        }
     };
     let ack = condition("Upgradeable", "False", "AdminAckRequired", NOW);
     let held = condition("Upgradeable", "False", "Multiple", NOW);
@@ -176,6 +184,70 @@ fn what_cluster_version_says() {
     for (conditions, question, expected) in cases {
         let found = uids(BuiltIn::ClusterVersion, &with(&conditions), question);
         assert_eq!(found, expected, "{conditions:?} {question:?}");
+    }
+}
+
+/// What is not known is no reason to begin.
+#[test]
+fn what_cluster_version_does_not_say_holds_an_update() {
+    let without = |type_: &str, instead: Option<&str>| {
+        let mut conditions = well();
+        conditions.retain(|one| one["type"] != type_);
+        conditions.extend(instead.map(|status| condition(type_, status, "NoData", NOW)));
+        BuiltInFacts {
+            cluster: Ok(cluster(&conditions)),
+            ..facts()
+        }
+    };
+    for (type_, uid) in [
+        ("Available", "cluster-unavailable"),
+        ("Progressing", "update-in-progress"),
+        ("Failing", "failing"),
+    ] {
+        for instead in [None, Some("Unknown")] {
+            let found = uids(
+                BuiltIn::ClusterVersion,
+                &without(type_, instead),
+                Question::Plan("4.14.4"),
+            );
+            assert_eq!(found, [uid], "{type_} {instead:?}");
+        }
+    }
+    for (type_, uid) in [
+        ("Upgradeable", "not-upgradeable"),
+        ("RetrievedUpdates", "updates-not-retrieved"),
+    ] {
+        let plan = Question::Plan("4.15.0");
+        assert_eq!(
+            uids(BuiltIn::ClusterVersion, &without(type_, None), plan),
+            [""; 0]
+        );
+        let found = uids(BuiltIn::ClusterVersion, &without(type_, Some("Unknown")), plan);
+        assert_eq!(found, [uid], "{type_}");
+    }
+    let mut partial = cluster(&well());
+    partial.status.as_mut().unwrap().history[0].state = "Partial".to_owned();
+    let facts = BuiltInFacts {
+        cluster: Ok(partial),
+        ..facts()
+    };
+    let found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan("4.14.4"));
+    assert_eq!(found, ["update-in-progress"]);
+}
+
+/// Of a release that is listed twice the worse counts.
+#[test]
+fn a_release_with_two_recommendations_is_not_recommended() {
+    let update = |recommended: &str| json!({"release": {"version": "4.14.5"}, "conditions": [condition("Recommended", recommended, "A", NOW)]});
+    for order in [["True", "False"], ["False", "True"]] {
+        let mut twice = cluster(&well());
+        twice.status.as_mut().unwrap().conditional_updates = read(json!(order.map(update)));
+        let facts = BuiltInFacts {
+            cluster: Ok(twice),
+            ..facts()
+        };
+        let found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan("4.14.5"));
+        assert_eq!(found, ["not-recommended"], "{order:?}");
     }
 }
 
@@ -272,7 +344,12 @@ fn operators_are_given_time() {
         "operator-degraded Error",
     ];
     assert_eq!(levels(Question::Status), now);
-    assert_eq!(levels(Question::Plan("4.14.4")), now);
+    let at_once = "operator-unavailable Warning";
+    assert_eq!(
+        levels(Question::Plan("4.14.4")),
+        std::iter::once(at_once).chain(now).collect::<Vec<_>>(),
+        "what has just begun is no moment to update in"
+    );
     assert_eq!(
         levels(Question::Plan("4.15.0")).last().unwrap(),
         "operator-not-upgradeable Error"
@@ -308,9 +385,34 @@ fn pools_that_stall() {
     let found = uids(BuiltIn::MachineConfigPools, &facts, Question::Plan("4.14.4"));
     assert_eq!(
         found,
-        ["pool-paused", "pool-paused", "pool-degraded"],
+        ["pool-paused", "pool-paused", "pool-degraded", "pool-updating"],
         "the nodes of pool a would stay behind"
     );
+    let rendering: MachineConfigPool = read(json!({
+        "metadata": {"name": "d"}, "spec": {"configuration": {"name": "x"}},
+        "status": {"machineCount": 0, "configuration": {"name": "x"}, "conditions": [condition("RenderDegraded", "True", "X", NOW)]},
+    }));
+    let facts = BuiltInFacts {
+        pools: Ok(vec![rendering]),
+        ..facts
+    };
+    let found = uids(BuiltIn::MachineConfigPools, &facts, Question::Plan("4.14.4"));
+    assert_eq!(found, ["pool-degraded"]);
+}
+
+#[test]
+fn a_budget_whose_pods_cannot_be_counted_lets_none_be_evicted() {
+    let budget: PodDisruptionBudget = read(json!({
+        "metadata": {"name": "a", "namespace": "ns", "generation": 1}, "spec": {"selector": {"matchLabels": {"app": "a"}}},
+        "status": {"expectedPods": 0, "currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "observedGeneration": 1,
+            "conditions": [condition("DisruptionAllowed", "False", "SyncFailed", NOW)]},
+    }));
+    let facts = BuiltInFacts {
+        budgets: Ok(vec![budget]),
+        ..facts()
+    };
+    let found = uids(BuiltIn::PodDisruptionBudgets, &facts, Question::Plan("4.14.4"));
+    assert_eq!(found, ["budget-at-limit"]);
 }
 
 /// What the API server does not evict, whatever the status says.

@@ -20,10 +20,12 @@ pub const MAX_SKEW_MINUTES: i64 = 5;
 pub(crate) const FAILURE: &str = "informer-failure";
 /// The uid under which the agent says that an informer does not answer.
 pub(crate) const UNAVAILABLE: &str = "informer-unavailable";
+/// The uid under which the agent says that an informer calls itself degraded.
+pub(crate) const DEGRADED: &str = "informer-degraded";
 /// What the uids begin with under which the agent says that findings do not fit in.
 pub(crate) const TRUNCATED: &str = "insights-truncated";
 /// What the uids begin with that the agent itself uses for an informer, which may not.
-pub const RESERVED_UIDS: [&str; 3] = [FAILURE, UNAVAILABLE, TRUNCATED];
+pub const RESERVED_UIDS: [&str; 4] = [FAILURE, UNAVAILABLE, DEGRADED, TRUNCATED];
 
 /// What an informer answers.
 #[derive(Clone, Debug, PartialEq)]

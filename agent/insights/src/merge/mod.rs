@@ -13,6 +13,7 @@ use drydock_api::insights::{FailurePolicy, InformerState, Insight, MAX_INSIGHTS}
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use crate::built_in::BuiltIn;
 use crate::finding::{Finding, worst_first};
 use crate::hooks::Answer;
 use crate::informer_name::InformerName;
@@ -21,6 +22,9 @@ pub(crate) use own::{is_own, is_truncation, truncated};
 /// How long a finding is kept that an informer no longer reports (insights.md, section 1.9, row 25).
 pub const GRACE: SignedDuration = SignedDuration::from_secs(60);
 
+/// What is said of an informer that no longer has a hook by which it has found something.
+const LOST_HOOK: &str =
+    "it says that it does not have this hook any more, and not that what it has found is over";
 /// The most characters of what is said about an informer.
 const LONGEST_MESSAGE: usize = 1024;
 
@@ -46,6 +50,13 @@ pub struct InformerRecord {
 pub enum Attempt {
     /// It answered.
     Answered(Answer),
+    /// It answered, and says of itself that it is degraded.
+    Degraded {
+        /// Why, in its words.
+        why: String,
+        /// Its answer.
+        answer: Answer,
+    },
     /// It did not, or cannot be understood, and why.
     Unavailable(String),
     /// It does not have the hook.
@@ -77,6 +88,16 @@ pub fn merge(
         previous,
         now,
     };
+    if let Attempt::Degraded { why, answer } = attempt {
+        let answered = Attempt::Answered(answer.clone());
+        let mut record = merge(informer, previous, &answered, policy, stage, now);
+        if stage == Stage::Open {
+            record.add(known.own(&own::degraded(informer, why, policy, now)));
+        }
+        return record;
+    }
+    let lost = known.lost_hook(attempt);
+    let attempt = lost.as_ref().unwrap_or(attempt);
     let (state, message, mut insights) = match attempt {
         Attempt::Answered(Answer::Success(findings)) => {
             let insights = known.confirmed(findings);
@@ -99,7 +120,9 @@ pub fn merge(
             insights.push(known.own(&own::unavailable(informer, why, policy, now)));
             (InformerState::Unavailable, Some(why.clone()), insights)
         }
-        Attempt::NotImplemented => (InformerState::NotImplemented, None, known.confirmed(&[])),
+        Attempt::Degraded { .. } | Attempt::NotImplemented => {
+            (InformerState::NotImplemented, None, known.confirmed(&[]))
+        }
         Attempt::Disabled => (InformerState::Disabled, None, Vec::new()),
     };
     if stage == Stage::Complete {
@@ -124,6 +147,15 @@ pub fn merge(
         } else {
             more.max(previous.dropped)
         },
+    }
+}
+
+impl InformerRecord {
+    fn add(&mut self, insight: Insight) {
+        self.insights.push(insight);
+        worst_first(&mut self.insights);
+        self.dropped += self.insights.len().saturating_sub(MAX_INSIGHTS);
+        self.insights.truncate(MAX_INSIGHTS);
     }
 }
 
@@ -164,6 +196,14 @@ impl Known<'_> {
             .collect()
     }
 
+    /// Who had the hook when it found something, and no longer has it, has not said that it is over.
+    fn lost_hook(&self, attempt: &Attempt) -> Option<Attempt> {
+        let is_lost = matches!(attempt, Attempt::NotImplemented)
+            && BuiltIn::of(self.informer).is_none()
+            && !self.before().is_empty();
+        is_lost.then(|| Attempt::Unavailable(LOST_HOOK.to_owned()))
+    }
+
     /// What is reported, and for a while what no longer is.
     fn confirmed(&self, findings: &[Finding]) -> Vec<Insight> {
         let mut before = self.before();
@@ -200,13 +240,18 @@ impl Known<'_> {
         kept.into_values().collect()
     }
 
-    /// What was looked up earlier than what is known says nothing new.
+    /// What was looked up earlier than what is known says nothing new; unless it is worse, for clocks go wrong.
     fn reported(&self, finding: &Finding, known: Option<Insight>) -> Insight {
         match known {
-            Some(known) if finding.acquired < known.acquisition_time.0 => Insight {
-                missing_since: None,
-                ..known
-            },
+            Some(known)
+                if finding.acquired < known.acquisition_time.0
+                    && finding.impact.level <= known.impact.level =>
+            {
+                Insight {
+                    missing_since: None,
+                    ..known
+                }
+            }
             Some(known) => finding.insight(self.informer, known.first_seen.0),
             None => finding.insight(self.informer, self.now),
         }

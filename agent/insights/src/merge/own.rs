@@ -3,8 +3,9 @@
 use drydock_api::insights::{FailurePolicy, Impact, ImpactType, Insight, Level, Remediation, Scope};
 use jiff::Timestamp;
 
+use crate::built_in::BuiltIn;
 use crate::finding::Finding;
-use crate::hooks::{FAILURE, RESERVED_UIDS, TRUNCATED, UNAVAILABLE};
+use crate::hooks::{DEGRADED, FAILURE, RESERVED_UIDS, TRUNCATED, UNAVAILABLE};
 use crate::informer_name::InformerName;
 
 /// Is it something that the agent says?
@@ -39,6 +40,12 @@ pub(super) fn unavailable(
     own(UNAVAILABLE, level(policy), summary, why, informer, now)
 }
 
+/// The informer says of itself that it is degraded: what it reports may not be all (insights.md, section 1.2, c).
+pub(super) fn degraded(informer: &InformerName, why: &str, policy: FailurePolicy, now: Timestamp) -> Finding {
+    let summary = format!("Informer {informer} says that it is degraded");
+    own(DEGRADED, level(policy), summary, why, informer, now)
+}
+
 /// Some findings do not fit in. `which` makes it another finding when it is about others, so that nobody accepts what was never shown.
 pub(crate) fn truncated(
     informer: &InformerName,
@@ -69,6 +76,20 @@ fn own(
     informer: &InformerName,
     now: Timestamp,
 ) -> Finding {
+    // The agent's own informers have no object.
+    let (action, verify) = if BuiltIn::of(informer).is_some() {
+        (
+            "Let the agent read what is named: see its log, and its role".to_owned(),
+            "kubectl get updatestatus cluster -o yaml".to_owned(),
+        )
+    } else {
+        (
+            format!(
+                "Get the informer to work, or switch it off with spec.enabled: false in UpdateInformer {informer}"
+            ),
+            format!("kubectl get updateinformer {informer}"),
+        )
+    };
     Finding {
         uid: uid.to_owned(),
         acquired: now,
@@ -81,10 +102,8 @@ fn own(
                 .filter(|text: &String| !text.is_empty()),
         },
         remediation: Some(Remediation {
-            action: Some(format!(
-                "Get the informer to work, or switch it off with spec.enabled: false in UpdateInformer {informer}"
-            )),
-            verify: Some(format!("kubectl get updateinformer {informer}")),
+            action: Some(action),
+            verify: Some(verify),
             ..Remediation::default()
         }),
     }

@@ -242,3 +242,57 @@ proptest! {
         prop_assert_eq!(one, after(&InformerRecord::default(), &success(findings), 0));
     }
 }
+
+#[test]
+fn an_informer_that_calls_itself_degraded_is_a_finding_until_it_no_longer_does() {
+    let degraded = |findings| Attempt::Degraded {
+        why: "half of me is down".to_owned(),
+        answer: Answer::Success(findings),
+    };
+    let first = after(&InformerRecord::default(), &degraded(vec![]), 0);
+    assert_eq!(
+        (uids(&first), first.state),
+        (vec!["informer-degraded"], InformerState::Success)
+    );
+    assert!(first.insights[0].impact.level.gates());
+    let both = after(&first, &degraded(vec![finding("disk", 60)]), 60);
+    assert_eq!(both.insights.len(), 2);
+    let well = after(&both, &success(vec![finding("disk", 120)]), 120);
+    assert_eq!(uids(&well), ["disk"]);
+}
+
+#[test]
+fn who_loses_its_hook_has_not_said_that_what_it_found_is_over() {
+    let found = after(&InformerRecord::default(), &success(vec![finding("disk", 0)]), 0);
+    let mut lost = after(&found, &Attempt::NotImplemented, 60);
+    for later in [600, 6000] {
+        lost = after(&lost, &Attempt::NotImplemented, later);
+        assert_eq!(lost.state, InformerState::Unavailable);
+        let mut known = uids(&lost);
+        known.sort_unstable();
+        assert_eq!(known, ["disk", "informer-unavailable"]);
+    }
+    let never = after(&InformerRecord::default(), &Attempt::NotImplemented, 0);
+    assert_eq!(
+        (never.state, never.insights.len()),
+        (InformerState::NotImplemented, 0)
+    );
+}
+
+/// Clocks go wrong; what is worse counts all the same.
+#[test]
+fn a_raised_level_counts_however_old_it_says_that_it_is() {
+    let known = after(
+        &InformerRecord::default(),
+        &success(vec![finding("disk", 280)]),
+        0,
+    );
+    let level = |level| {
+        let mut other = finding("disk", 10);
+        other.impact.level = level;
+        let then = after(&known, &success(vec![other]), 10);
+        then.insights[0].impact.level
+    };
+    assert_eq!(level(Level::Critical), Level::Critical);
+    assert_eq!(level(Level::Info), Level::Warning);
+}

@@ -108,3 +108,35 @@ fn an_informer_that_says_it_is_degraded_is_until_it_says_otherwise() {
         "Degraded"
     );
 }
+
+/// Hooks that are missing where an informer is not well, or speaks another language, are not gone.
+#[test]
+fn what_an_informer_can_do_only_one_that_is_well_says() {
+    let known = after(None, &discovered(SelfReport::Fine, "v1alpha"), 0);
+    assert_eq!(known.handlers, [Handler::Plan]);
+    for (report, level, reported) in [
+        (
+            SelfReport::Updating,
+            "v1alpha",
+            Some(Reported::Updating("m".to_owned())),
+        ),
+        (
+            SelfReport::Degraded,
+            "v1alpha",
+            Some(Reported::Degraded("m".to_owned())),
+        ),
+        (SelfReport::Fine, "v2", None),
+        (SelfReport::Fine, "v1alpha", None),
+    ] {
+        let contact = Contact::Discovered(Discovery {
+            api_levels: vec![level.to_owned()],
+            handlers: Vec::new(),
+            report,
+            message: "m".to_owned(),
+        });
+        let then = after(Some(&known), &contact, 60);
+        let is_well = report == SelfReport::Fine && level == "v1alpha";
+        assert_eq!(then.handlers.is_empty(), is_well, "{report:?} {level}");
+        assert_eq!(self_report(Some(&then)), reported);
+    }
+}

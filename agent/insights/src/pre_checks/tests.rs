@@ -211,7 +211,8 @@ fn without_an_agent_the_same_rules_judge_the_objects() {
         pods: Ok(Vec::new()),
         ..BuiltInFacts::of(Ok(serde_json::from_value(
             json!({"metadata": {"name": "version"}, "status": {
-                "conditions": [{"type": "Failing", "status": failing, "reason": "R", "message": "m"}],
+                "conditions": [{"type": "Failing", "status": failing, "reason": "R", "message": "m"},
+                    {"type": "Available", "status": "True"}, {"type": "Progressing", "status": "False"}],
                 "history": [{"state": "Completed", "version": "4.14.3"}],
                 "availableUpdates": [{"version": "4.14.4"}],
             }}),

@@ -28,6 +28,8 @@ const BEGIN: &str = "2026-01-05T08:00:00Z";
 #[derive(Clone, Debug)]
 pub enum Behaviour {
     Answers(Value),
+    /// It answers discovery with the first, and all else with the second.
+    Discovers(Value, Value),
     Silent,
     /// It says what it can, and no more.
     Hangs,
@@ -81,11 +83,12 @@ fn network(informers: Informers, hooks: Hooks) -> Network {
                 Behaviour::Silent => std::future::pending().await,
                 Behaviour::Hangs if !is_discovery => std::future::pending().await,
                 Behaviour::Refuses(status) => (status, json!({})),
+                Behaviour::Discovers(body, _) if is_discovery => (200, body),
                 Behaviour::Answers(_) | Behaviour::Hangs if is_discovery => {
                     let spec = json!({"apiLevels": ["v1alpha"], "handlers": ["status", "plan"]});
                     (200, json!({"spec": spec, "status": {"response": "Success"}}))
                 }
-                Behaviour::Answers(body) => (200, body),
+                Behaviour::Answers(body) | Behaviour::Discovers(_, body) => (200, body),
                 Behaviour::Hangs => (500, json!({})),
             };
             let body = Full::new(Bytes::from(body.to_string()));

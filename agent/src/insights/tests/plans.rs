@@ -1,4 +1,4 @@
-use drydock_api::insights::UpdatePlan;
+use drydock_api::insights::{InformerState, UpdatePlan};
 use drydock_insights::pre_checks::Population;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
@@ -307,4 +307,54 @@ async fn what_was_accepted_of_a_deleted_plan_does_not_count_for_its_successor() 
     assert_ne!(part.metadata.uid, left.metadata.uid, "it is another one");
     assert!(part.spec.accepted_insights.is_empty());
     cluster.stop().await;
+}
+
+/// What an informer has found does not go away because it is updating itself, is not well, or has lost its hook; and one that is not well is a
+/// finding itself (insights.md, section 1.2, a to c).
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_is_not_well_holds_a_plan() {
+    for (discovery, state) in [
+        (json!({"status": {"response": "Success"}}), InformerState::Success),
+        (
+            json!({"spec": {"apiLevels": ["v1alpha"], "handlers": []}, "status": {"response": "Success"}}),
+            InformerState::Unavailable,
+        ),
+        (
+            json!({"spec": {"apiLevels": ["v1alpha"], "handlers": []}, "status": {"response": "Wait"}}),
+            InformerState::Unavailable,
+        ),
+        (
+            json!({"spec": {"apiLevels": ["v1alpha"], "handlers": []}, "status": {"response": "Failure"}}),
+            InformerState::Success,
+        ),
+    ] {
+        let mut cluster = planned(success(&[finding("disk-full", "error")])).await;
+        assert_eq!(verdict(&cluster).await, Some(Verdict::Stop));
+        let disk = success(&[finding("disk-full", "error")]);
+        let Behaviour::Answers(answer) = disk else {
+            panic!("it answers");
+        };
+        cluster.behave("mco", Behaviour::Discovers(discovery.clone(), answer));
+        tokio::time::sleep(5 * MINUTE).await;
+        let again = json!({"spec": {"refreshRequestedAt": "2026-01-05T08:10:00Z"}});
+        cluster.change::<UpdatePlan>("update-plan-4.14.4", again).await;
+        tokio::time::sleep(10 * MINUTE).await;
+        let part: UpdatePlanInsight = cluster.get(PART).await;
+        let status = part.status.unwrap();
+        let uids: Vec<_> = status
+            .insights
+            .iter()
+            .map(|found| found.insight.uid.as_str())
+            .collect();
+        assert!(uids.contains(&"disk-full"), "{discovery} {uids:?}");
+        assert_eq!(status.state, state, "{discovery} {uids:?}");
+        let is_degraded = discovery["status"]["response"] == "Failure";
+        assert_eq!(
+            uids.contains(&"informer-degraded"),
+            is_degraded,
+            "{discovery} {uids:?}"
+        );
+        assert_eq!(verdict(&cluster).await, Some(Verdict::Stop));
+        cluster.stop().await;
+    }
 }

@@ -45,7 +45,7 @@ const FINDING_FIELDS: [&str; 7] = [
     "action",
     "acceptance",
 ];
-const VERSION_PATHS: [(&str, &str); 8] = [
+const VERSION_PATHS: [(&str, &str); 12] = [
     ("version", ".status.history[0].version"),
     ("failing", r#".status.conditions[?(@.type=="Failing")].status"#),
     (
@@ -67,6 +67,19 @@ const VERSION_PATHS: [(&str, &str); 8] = [
     (
         "upgradeableMessage",
         r#".status.conditions[?(@.type=="Upgradeable")].message"#,
+    ),
+    (
+        "available",
+        r#".status.conditions[?(@.type=="Available")].status"#,
+    ),
+    (
+        "availableReason",
+        r#".status.conditions[?(@.type=="Available")].reason"#,
+    ),
+    ("invalid", r#".status.conditions[?(@.type=="Invalid")].status"#),
+    (
+        "invalidReason",
+        r#".status.conditions[?(@.type=="Invalid")].reason"#,
     ),
     (
         "retrievedUpdates",

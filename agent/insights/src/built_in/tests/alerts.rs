@@ -50,3 +50,66 @@ fn alerts_count_that_began_with_the_update_or_make_one_harder() {
         ]
     );
 }
+
+/// Who has accepted that one operator is down has not accepted that another one is.
+#[test]
+fn alerts_about_other_things_are_other_findings_and_pods_come_and_go() {
+    let uuid = |labels: Value| {
+        let mut labels = labels;
+        labels["alertname"] = "ClusterOperatorDown".into();
+        labels["severity"] = "critical".into();
+        labels["namespace"] = "openshift-cluster-version".into();
+        let facts = BuiltInFacts {
+            alerts: Ok(vec![read(json!({"labels": labels, "state": "firing"}))]),
+            ..facts()
+        };
+        let attempt = BuiltIn::Alerts.attempt(&facts, Question::Plan("4.14.4"), now());
+        let Attempt::Answered(Answer::Success(found)) = attempt else {
+            panic!("it has an answer");
+        };
+        assert_eq!(found.len(), 1);
+        found[0].uuid(&BuiltIn::Alerts.name())
+    };
+    let insights = uuid(json!({"name": "insights", "pod": "cvo-1", "instance": "10.0.0.1:9099"}));
+    assert_eq!(insights, uuid(json!({"name": "insights", "pod": "cvo-2"})));
+    assert_ne!(insights, uuid(json!({"name": "etcd", "pod": "cvo-1"})));
+    assert_ne!(insights, uuid(json!({"name": "insights", "reason": "Other"})));
+}
+
+/// As the definitions take them: one that does not fit in would keep the others from being written.
+#[test]
+fn labels_that_are_too_long_are_cut_and_told_apart() {
+    let long = |last: &str| format!("{}{last}", "x".repeat(300));
+    let labels = |name: String, namespace: String| json!({"alertname": name, "severity": "critical", "namespace": namespace});
+    let alerts = [
+        labels(long("a"), "ns".to_owned()),
+        labels(long("b"), "ns".to_owned()),
+        labels("c".to_owned(), long("c")),
+        json!({"alertname": "d", "severity": "critical", "much": long("d")}),
+    ];
+    let facts = BuiltInFacts {
+        alerts: Ok(alerts
+            .iter()
+            .map(|labels| read(json!({"labels": labels, "state": "firing"})))
+            .collect()),
+        ..facts()
+    };
+    let Attempt::Answered(Answer::Success(found)) =
+        BuiltIn::Alerts.attempt(&facts, Question::Plan("4.14.4"), now())
+    else {
+        panic!("it has an answer");
+    };
+    let uuids: std::collections::BTreeSet<_> = found
+        .iter()
+        .map(|found| found.uuid(&BuiltIn::Alerts.name()))
+        .collect();
+    assert_eq!(uuids.len(), 4);
+    for resource in found.iter().flat_map(|found| &found.scope.resources) {
+        let namespace = resource.namespace.as_deref().unwrap_or_default();
+        assert!((1..=253).contains(&resource.name.len()), "{resource:?}");
+        assert!(namespace.len() <= 63, "{resource:?}");
+    }
+    for remediation in found.iter().filter_map(|found| found.remediation.as_ref()) {
+        assert!(remediation.action.as_ref().unwrap().len() <= 1024);
+    }
+}

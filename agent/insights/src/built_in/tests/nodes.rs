@@ -46,6 +46,13 @@ fn nodes_that_are_gone_broken_or_cordoned() {
                 "f",
                 &json!({"metadata": {"annotations": {"machineconfiguration.openshift.io/state": "Degraded"}}}),
             ),
+            // It has been updating for ever, and is down.
+            worker(
+                "g",
+                &json!({"metadata": {"annotations": updating}, "status": {"conditions": [
+                    {"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-04T08:00:00Z"},
+                ]}}),
+            ),
         ]),
         ..facts()
     };
@@ -61,7 +68,8 @@ fn nodes_that_are_gone_broken_or_cordoned() {
     ];
     assert_eq!(words(Question::Status), always);
     let before = words(Question::Plan("4.14.4"));
-    assert_eq!(before.len(), 3);
+    assert_eq!(before.len(), 4);
+    assert_eq!(before[3], "node-unavailable Warning Node g is not ready");
     let attempt = BuiltIn::Nodes.attempt(&facts, Question::Status, now());
     let Attempt::Answered(Answer::Success(found)) = attempt else {
         panic!("{attempt:?}");
@@ -175,4 +183,26 @@ fn a_pool_without_room_for_the_pods_of_drained_nodes() {
     assert_eq!(with(1, &half, cordoned), short);
     let silent = vec![worker("a", &json!({"status": {"allocatable": null}}))];
     assert!(with(1, &most, silent).is_empty(), "what a node has is not known");
+    let mut one_is_silent = three();
+    one_is_silent[2] = worker("c", &json!({"status": {"allocatable": null}}));
+    assert_eq!(
+        with(1, &most, one_is_silent),
+        short,
+        "it has nothing to give as far as is known"
+    );
+    let with_more = |more: Value| {
+        let mut pods = half.clone();
+        for pod in &mut pods {
+            let mut spec = serde_json::to_value(&pod.spec).unwrap();
+            let (key, value) = more.as_object().unwrap().iter().next().unwrap();
+            spec[key] = value.clone();
+            pod.spec = Some(read(spec));
+        }
+        with(1, &pods, three())
+    };
+    let sidecar = json!({"name": "s", "restartPolicy": "Always", "resources": {"requests": {"cpu": "1"}}});
+    let two_sidecars =
+        json!([sidecar, {"name": "t", "restartPolicy": "Always", "resources": {"requests": {"cpu": "1"}}}]);
+    assert_eq!(with_more(json!({"initContainers": two_sidecars})), short);
+    assert_eq!(with_more(json!({"overhead": {"cpu": "2"}})), short);
 }

@@ -1,6 +1,7 @@
 //! What the hub itself reads in a ClusterVersion, where no agent answers.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use drydock_api::names::CLUSTER_VERSION;
 use drydock_api::ocm::manifest_work::ManifestStatus;
@@ -21,24 +22,15 @@ pub(super) fn by_cluster_version(
     target: Option<&Version>,
 ) -> Vec<Finding> {
     let is = |name, value| feedback::is(status, name, value);
-    let said = |name: &str| {
-        text(status, name)
-            .map(|said| printable(&said))
-            .unwrap_or_default()
-    };
-    let mut findings = Vec::new();
+    let mut findings = of_the_cluster(status);
     let mut add = |uid: &str, level, summary: String| findings.push(own_finding(uid, "", level, &summary));
-    if is("failing", "True") {
-        let summary = format!("The cluster's update is failing: {}", said("failingMessage"));
-        add("failing", FindingLevel::Warning, summary);
-    }
-    if is("progressing", "True") {
-        let summary = "Another update is under way".to_owned();
-        add("update-in-progress", FindingLevel::Warning, summary);
-    }
     let is_minor = target.is_none_or(|target| (target.major, target.minor) != (running.major, running.minor));
+    if is("upgradeable", "Unknown") && is_minor {
+        let summary = "The cluster does not say whether it may be updated to another minor release";
+        add("not-upgradeable", FindingLevel::Unknown, summary.to_owned());
+    }
     if is("upgradeable", "False") && is_minor {
-        let reason = said("upgradeableReason");
+        let reason = said(status, "upgradeableReason");
         let uid = if reason.contains("AdminAck") {
             "admin-ack-required"
         } else {
@@ -51,7 +43,7 @@ pub(super) fn by_cluster_version(
         findings.sort_by_key(|found| Reverse(found.level));
         return findings;
     };
-    if is("retrievedUpdates", "False") {
+    if text(status, "retrievedUpdates").is_some_and(|retrieved| retrieved != "True") {
         let summary = "Whether the target is recommended is not known: the update service does not answer";
         add("updates-not-retrieved", FindingLevel::Warning, summary.to_owned());
     } else if text(status, "recommended").is_some_and(|recommended| recommended != "True") {
@@ -60,7 +52,7 @@ pub(super) fn by_cluster_version(
         } else {
             FindingLevel::Unknown
         };
-        let reason = said("recommendedReason");
+        let reason = said(status, "recommendedReason");
         // Which risks those are is in the words: who has accepted one has accepted no other.
         let risks = format!(
             "{reason}: {}",
@@ -73,6 +65,61 @@ pub(super) fn by_cluster_version(
         add("not-offered", FindingLevel::Error, summary);
     }
     findings.sort_by_key(|found| Reverse(found.level));
+    findings
+}
+
+/// A value that is fed back, for people.
+fn said(status: &ManifestStatus, name: &str) -> Arc<str> {
+    text(status, name)
+        .map(|said| printable(&said))
+        .unwrap_or_default()
+}
+
+/// What is so whatever the target. What is not known is no reason to begin.
+fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
+    let is = |name, value| feedback::is(status, name, value);
+    let mut findings = Vec::new();
+    let mut add = |uid: &str, level, summary: String| findings.push(own_finding(uid, "", level, &summary));
+    if is("failing", "True") {
+        let summary = format!(
+            "The cluster's update is failing: {}",
+            said(status, "failingMessage")
+        );
+        add("failing", FindingLevel::Warning, summary);
+    } else if text(status, "failing").is_none() {
+        let summary = "The cluster does not say whether its update is failing".to_owned();
+        add("failing", FindingLevel::Warning, summary);
+    } else if !is("failing", "False") {
+        let summary = format!(
+            "The cluster's update may be failing: {}",
+            said(status, "failingMessage")
+        );
+        add("failing", FindingLevel::Warning, summary);
+    }
+    if is("progressing", "True") {
+        let summary = "Another update is under way".to_owned();
+        add("update-in-progress", FindingLevel::Warning, summary);
+    } else if !is("progressing", "False") {
+        let summary = "The cluster does not say whether an update is under way".to_owned();
+        add("update-in-progress", FindingLevel::Unknown, summary);
+    }
+    if is("available", "False") {
+        let summary = format!(
+            "The cluster is not available: {}",
+            said(status, "availableReason")
+        );
+        add("cluster-unavailable", FindingLevel::Error, summary);
+    } else if !is("available", "True") {
+        let summary = "The cluster does not say whether it is available".to_owned();
+        add("cluster-unavailable", FindingLevel::Unknown, summary);
+    }
+    if is("invalid", "True") {
+        let summary = format!(
+            "What the cluster is asked for is invalid: {}",
+            said(status, "invalidReason")
+        );
+        add("update-invalid", FindingLevel::Error, summary);
+    }
     findings
 }
 
@@ -108,6 +155,14 @@ fn advice(uid: &str) -> (&'static str, &'static str) {
         "update-in-progress" => (
             "Update Stalled",
             "Wait until the update that is under way has ended",
+        ),
+        "cluster-unavailable" => (
+            "API Availability",
+            "Correct what the condition Available of ClusterVersion names",
+        ),
+        "update-invalid" => (
+            "Update Stalled",
+            "Correct what the condition Invalid of ClusterVersion names, or take the request back with oc adm upgrade --clear",
         ),
         "admin-ack-required" => (
             "Update Stalled",

@@ -126,7 +126,7 @@ fn what_is_fed_back_is_bounded() {
         paths.map_or(0, Vec::len)
     };
     let all: usize = configs.iter().map(count).sum();
-    assert!(all <= 55, "{all} values");
+    assert!(all <= 60, "{all} values");
     let long = "x".repeat(100_000);
     let stopping = [
         but(&[("verdict", "Stop"), ("level0", "Error"), ("informer0", "mco")]),
@@ -152,6 +152,7 @@ fn the_acceptance_of_a_risk_covers_no_other() {
             ("recommendedReason", reason),
             ("recommendedMessage", message),
         ];
+        let said: Vec<_> = said.into_iter().chain(WELL).collect();
         let answer = read_work(&asked, None, &said).answer.unwrap();
         assert_eq!(answer.findings[0].uid.as_deref(), Some("not-recommended"));
         answer.findings[0].uuid.clone().unwrap()
@@ -248,13 +249,26 @@ fn what_is_asked_for_another_upgrade_is_no_answer_and_is_said() {
     }
 }
 
+/// What a cluster says that is well.
+const WELL: [(&str, &str); 3] = [
+    ("failing", "False"),
+    ("progressing", "False"),
+    ("available", "True"),
+];
+/// Stands for a value that is not fed back.
+const MISSING: &str = "";
+
 #[test]
 fn without_an_agent_cluster_version_says_what_speaks_against_it() {
     let said = |target: &str, values: &[(&str, &str)]| -> Option<Vec<String>> {
         let asked = ask(Some(target), false, Vec::new());
         let mark = format!("read-for-{target}");
         let mut all = vec![("version", "4.14.9"), (&*mark, "version")];
-        all.extend(values);
+        // What is not said otherwise is well.
+        for well in WELL {
+            all.extend(Some(well).filter(|(name, _)| values.iter().all(|(other, _)| other != name)));
+        }
+        all.extend(values.iter().filter(|(_, value)| *value != MISSING));
         let answer = read_work(&asked, None, &all).answer?;
         let named = answer
             .findings
@@ -290,6 +304,28 @@ fn without_an_agent_cluster_version_says_what_speaks_against_it() {
             "4.14.12",
             vec![offered, ("progressing", "True")],
             vec!["update-in-progress"],
+        ),
+        ("4.14.12", vec![offered, ("failing", MISSING)], vec!["failing"]),
+        ("4.14.12", vec![offered, ("failing", "Unknown")], vec!["failing"]),
+        (
+            "4.14.12",
+            vec![offered, ("progressing", "Unknown"), ("available", MISSING)],
+            vec!["update-in-progress", "cluster-unavailable"],
+        ),
+        (
+            "4.14.12",
+            vec![offered, ("available", "False"), ("invalid", "True")],
+            vec!["cluster-unavailable", "update-invalid"],
+        ),
+        (
+            "4.15.0",
+            vec![offered, ("upgradeable", "Unknown")],
+            vec!["not-upgradeable"],
+        ),
+        (
+            "4.14.12",
+            vec![("retrievedUpdates", "Unknown")],
+            vec!["updates-not-retrieved"],
         ),
     ] {
         let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
