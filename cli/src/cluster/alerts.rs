@@ -23,21 +23,63 @@ const ALERTS: &str = "/api/v1/alerts";
 
 /// The alerts.
 pub async fn read(server: &Server) -> Fact<Vec<Alert>> {
-    let answer: AlertsResponse = ask(server, ALERTS).await.map_err(|reasons| {
-        let reasons = reasons.join("; ");
-        Unread::Failed(format!("failed to get alerts from Thanos: {reasons}"))
-    })?;
+    asked(server)
+        .await
+        .map_err(|refusals| Unread::Failed(refusals.words()))
+}
+
+async fn asked(server: &Server) -> Result<Vec<Alert>, Refusals> {
+    let answer: AlertsResponse = ask(server, ALERTS).await?;
     Ok(answer.data.alerts)
+}
+
+/// Why nobody answers.
+struct Refusals(Vec<(String, Refusal)>);
+
+impl Refusals {
+    fn words(&self) -> String {
+        let reasons = self
+            .0
+            .iter()
+            .map(|(who, refusal)| format!("{who}: {}", refusal.why));
+        let reasons: Vec<_> = reasons.collect();
+        format!("failed to get alerts from Thanos: {}", reasons.join("; "))
+    }
+
+    /// Is none of them there? Then the cluster has no Prometheus.
+    fn is_absent(&self) -> bool {
+        self.0.iter().all(|(_, refusal)| refusal.is_absent)
+    }
+}
+
+/// Why one does not answer.
+struct Refusal {
+    why: String,
+    is_absent: bool,
+}
+
+impl Refusal {
+    fn because(why: impl Into<String>) -> Self {
+        Self {
+            why: why.into(),
+            is_absent: false,
+        }
+    }
 }
 
 /// The Prometheus of a cluster, for what the agent's own informers ask where there is no agent.
 pub struct Monitoring<'a>(pub &'a Server);
 
 impl Prometheus for Monitoring<'_> {
-    /// Alerts that may not be read are reported as not looked at. They must not hold an update for which nothing could be
-    /// accepted.
+    /// A cluster without a Prometheus has none to look at. Those that cannot be read may be anything.
     async fn alerts(&self) -> Fact<Vec<Alert>> {
-        read(self.0).await.map_err(|_unreadable| Unread::NotAsked)
+        asked(self.0).await.map_err(|refusals| {
+            if refusals.is_absent() {
+                Unread::NotAsked
+            } else {
+                Unread::Failed(refusals.words())
+            }
+        })
     }
 
     async fn holds(&self, query: &str) -> Fact<bool> {
@@ -45,7 +87,7 @@ impl Prometheus for Monitoring<'_> {
         let path = format!("/api/v1/query?query={query}");
         let answer: QueryResponse = ask(self.0, &path)
             .await
-            .map_err(|reasons| Unread::Failed(reasons.join("; ")))?;
+            .map_err(|refusals: Refusals| Unread::Failed(refusals.words()))?;
         let values: Vec<&str> = answer
             .data
             .result
@@ -103,33 +145,33 @@ impl Answered for QueryResponse {
 ///
 /// # Errors
 /// Why none of them does.
-async fn ask<T: Answered>(server: &Server, path: &str) -> Result<T, Vec<String>> {
+async fn ask<T: Answered>(server: &Server, path: &str) -> Result<T, Refusals> {
     let mut reasons = Vec::new();
     for service in SERVICES {
         let path = format!("/api/v1/namespaces/{NAMESPACE}/services/{service}/proxy{path}");
         match ask_one(&server.client, &path).await {
             Ok(answer) => return Ok(answer),
-            Err(why) => reasons.push(format!("the service {service}: {why}")),
+            Err(refusal) => reasons.push((format!("the service {service}"), refusal)),
         }
     }
     match ask_route(server, path).await {
         Ok(answer) => return Ok(answer),
-        Err(why) => reasons.push(format!("the route thanos-querier: {why}")),
+        Err(refusal) => reasons.push(("the route thanos-querier".to_owned(), refusal)),
     }
-    Err(reasons)
+    Err(Refusals(reasons))
 }
 
-async fn ask_route<T: Answered>(server: &Server, path: &str) -> Fact<T> {
+async fn ask_route<T: Answered>(server: &Server, path: &str) -> Result<T, Refusal> {
     let route: Value = get(&server.client, ROUTE).await?;
     let host = route.pointer("/spec/host").and_then(Value::as_str);
-    let host = host.ok_or_else(|| Unread::Failed("it has no host".to_owned()))?;
+    let host = host.ok_or_else(|| Refusal::because("it has no host"))?;
     let client = server
         .client_of_host(host)
-        .map_err(|error| Unread::Failed(format!("{error:#}")))?;
+        .map_err(|error| Refusal::because(format!("{error:#}")))?;
     ask_one(&client, path).await
 }
 
-async fn ask_one<T: Answered>(client: &Client, path: &str) -> Fact<T> {
+async fn ask_one<T: Answered>(client: &Client, path: &str) -> Result<T, Refusal> {
     let answer: T = get(client, path).await?;
     let (status, error) = answer.outcome();
     if status == "success" {
@@ -138,12 +180,38 @@ async fn ask_one<T: Answered>(client: &Client, path: &str) -> Fact<T> {
     let why = error
         .cloned()
         .unwrap_or_else(|| format!("it answers with the status {status:?}"));
-    Err(Unread::Failed(why))
+    Err(Refusal::because(why))
 }
 
-async fn get<T: DeserializeOwned>(client: &Client, path: &str) -> Fact<T> {
+async fn get<T: DeserializeOwned>(client: &Client, path: &str) -> Result<T, Refusal> {
     let request = Request::get(path)
         .body(Vec::new())
-        .map_err(|error| Unread::Failed(error.to_string()))?;
-    client.request(request).await.map_err(|error| unread(&error))
+        .map_err(|error| Refusal::because(error.to_string()))?;
+    client.request(request).await.map_err(|error| Refusal {
+        why: unread(&error).to_string(),
+        is_absent: matches!(&error, kube::Error::Api(refusal) if refusal.code == 404),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_whose_alerts_may_not_be_read_is_not_one_without_a_prometheus() {
+        let refusals = |absent: [bool; 3]| {
+            let of = |is_absent| Refusal {
+                why: "no".to_owned(),
+                is_absent,
+            };
+            Refusals(absent.map(|is_absent| ("it".to_owned(), of(is_absent))).into())
+        };
+        assert!(refusals([true; 3]).is_absent());
+        assert!(!refusals([true, false, true]).is_absent());
+        assert!(
+            refusals([false; 3])
+                .words()
+                .starts_with("failed to get alerts from Thanos: it: no")
+        );
+    }
 }

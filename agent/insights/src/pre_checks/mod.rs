@@ -30,6 +30,8 @@ pub struct PreChecks {
     pub base_version: Option<String>,
     /// The version that the update would lead to.
     pub target_release: String,
+    /// Is it of the cluster's objects alone, where no plan can say what is accepted?
+    pub computed: bool,
     /// Whether it should be started.
     pub verdict: Verdict,
     /// How many findings there are.
@@ -208,6 +210,7 @@ pub fn of_objects(facts: &BuiltInFacts, target: &str, now: Timestamp) -> PreChec
     let cluster = facts.cluster.as_ref().ok();
     let base = cluster.and_then(|cluster| Some(crate::cluster::facts(cluster).ok()?.version));
     let mut checks = judged(target, base, parts);
+    checks.computed = true;
     // Nobody says go of what was not looked at.
     let is_partial = checks
         .informers_in(InformerState::NotImplemented)
@@ -239,6 +242,7 @@ fn judged(target: &str, base_version: Option<String>, parts: Vec<CheckedPart<'_>
     PreChecks {
         base_version,
         target_release: target.to_owned(),
+        computed: false,
         verdict,
         counts: judgement.counts,
         findings: findings::of_parts(&parts),

@@ -20,9 +20,11 @@ pub fn text(checks: &PreChecks) -> String {
         return text;
     }
     if checks.counts.unaccepted > 0 {
-        text.push_str(
-            "\nCorrect what holds the update, or accept it: --accept UUID --reason TEXT, with --until if it is for a time.\n",
-        );
+        text.push_str(if checks.computed {
+            "\nCorrect what holds the update. Where drydock-agent runs with its insights, it can be accepted.\n"
+        } else {
+            "\nCorrect what holds the update, or accept it: --accept UUID --reason TEXT, with --until if it is for a time.\n"
+        });
     }
     text
 }

@@ -55,10 +55,18 @@ Warning (Update Stalled): The cluster's update is failing
   Verify with:    kubectl get clusterversion version -o jsonpath='{{.status.conditions}}'
   UUID:           {uuid}
 
-Correct what holds the update, or accept it: --accept UUID --reason TEXT, with --until if it is for a time.
+Correct what holds the update. Where drydock-agent runs with its insights, it can be accepted.
 "
     );
     assert_eq!(text(&checks), expected);
+    let of_plan = PreChecks {
+        computed: false,
+        ..checks
+    };
+    assert!(
+        text(&of_plan)
+            .ends_with("or accept it: --accept UUID --reason TEXT, with --until if it is for a time.\n")
+    );
 }
 
 #[test]

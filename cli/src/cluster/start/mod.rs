@@ -93,6 +93,10 @@ fn held(checks: &PreChecks) -> String {
     let target = &checks.target_release;
     match checks.counts.unaccepted {
         0 => format!("the update to {target} is not requested: not every informer has answered"),
+        count if checks.computed => format!(
+            "the update to {target} is not requested: {count} findings hold it. Correct them, or leave the pre-checks out with \
+             --pre-checks=false"
+        ),
         count => format!(
             "the update to {target} is not requested: findings that nobody has accepted: {count}. Accept them, or leave the pre-checks \
              out with --pre-checks=false"
