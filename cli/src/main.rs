@@ -106,9 +106,6 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             completion::print_candidates(&words)?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Upgrades(command) => {
-            runtime.block_on(upgrades::run(&command))?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Command::Upgrades(command) => runtime.block_on(upgrades::run(&command)),
     }
 }

@@ -21,6 +21,8 @@ pub struct Server {
     pub client: Client,
     /// The namespace.
     pub namespace: String,
+    /// The one that is meant where none is given.
+    pub default_namespace: String,
     /// Its clock.
     pub time: ServerTime,
     config: Config,
@@ -55,6 +57,7 @@ impl Server {
         Ok(Self {
             client,
             namespace,
+            default_namespace: config.default_namespace.clone(),
             time,
             config,
         })

@@ -210,7 +210,7 @@ pub(crate) fn todo(key: &UpgradeKey, details: &ClusterDetails) -> String {
     if details.state == ClusterState::Failed {
         hint::for_reason(
             &details.reason,
-            &hint::named(&key.namespace, &key.name),
+            &hint::named(&key.namespace, &key.name, hint::DEFAULT_NAMESPACE),
             &details.name,
         )
     } else {

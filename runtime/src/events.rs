@@ -10,11 +10,13 @@ use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
 use kube::api::PostParams;
 use kube::{Api, Client};
+use prometheus::core::Collector;
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::Clock;
+use crate::metrics::MetricGroup;
 
 /// Events that may wait to be written; beyond, they are dropped and counted, and the log line stays.
 const WAITING_EVENTS: usize = 4096;
@@ -68,8 +70,45 @@ struct Shared {
     clock: Clock,
     component: &'static str,
     sequence: AtomicU64,
+    metrics: EventMetrics,
+}
+
+/// What is counted of transitions and their Events. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct EventMetrics {
     transitions: IntCounterVec,
     dropped: IntCounter,
+}
+
+impl EventMetrics {
+    /// Registers the metrics.
+    ///
+    /// # Errors
+    /// If `registry` has them already.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let metrics = Self {
+            transitions: IntCounterVec::new(
+                Opts::new(
+                    "drydock_transitions_total",
+                    "What happened, by the reason that its Event has.",
+                ),
+                &["kind", "reason", "type"],
+            )?,
+            dropped: IntCounter::new(
+                "drydock_events_dropped_total",
+                "Events that could not be written.",
+            )?,
+        };
+        metrics.register_in(registry)?;
+        Ok(metrics)
+    }
+}
+
+impl MetricGroup for EventMetrics {
+    fn collectors(&self) -> Vec<Box<dyn Collector>> {
+        let Self { transitions, dropped } = self;
+        vec![Box::new(transitions.clone()), Box::new(dropped.clone())]
+    }
 }
 
 /// The part that writes the Events; run it as a task of the process.
@@ -89,26 +128,14 @@ pub fn publisher(
     component: &'static str,
     registry: &Registry,
 ) -> Result<(Publisher, EventWriter), prometheus::Error> {
-    let transitions = IntCounterVec::new(
-        Opts::new(
-            "drydock_transitions_total",
-            "What happened, by the reason that its Event has.",
-        ),
-        &["kind", "reason", "type"],
-    )?;
-    let dropped = IntCounter::new(
-        "drydock_events_dropped_total",
-        "Events that could not be written.",
-    )?;
-    registry.register(Box::new(transitions.clone()))?;
-    registry.register(Box::new(dropped.clone()))?;
+    let metrics = EventMetrics::register(registry)?;
+    let dropped = metrics.dropped.clone();
     let (sender, receiver) = mpsc::channel(WAITING_EVENTS);
     let shared = Arc::new(Shared {
         clock,
         component,
         sequence: AtomicU64::new(0),
-        transitions,
-        dropped: dropped.clone(),
+        metrics,
     });
     Ok((
         Publisher {
@@ -133,12 +160,13 @@ impl Publisher {
             transition.reason
         );
         self.shared
+            .metrics
             .transitions
             .with_label_values(&[kind, transition.reason, transition.severity.as_str()])
             .inc();
         log(transition);
         if self.queue.try_send(self.event(transition)).is_err() {
-            self.shared.dropped.inc();
+            self.shared.metrics.dropped.inc();
         }
     }
 

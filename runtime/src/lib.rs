@@ -7,6 +7,7 @@ pub mod events;
 pub mod exit;
 pub mod follow;
 pub mod leader;
+pub mod metrics;
 pub mod object_key;
 pub mod pages;
 pub mod panics;

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use clap::error::ErrorKind;
 use clap::{Command, CommandFactory, Parser};
 
 use super::Arguments;
@@ -28,24 +29,25 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
+/// What a command prints with `--help`, 100 columns wide, as it does where there is no terminal.
+fn help(name: &str) -> String {
+    let words = name.strip_prefix("kubectl drydock").unwrap_or(name);
+    let words = words.split_whitespace().chain(["--help"]);
+    let words = std::iter::once("kubectl-drydock").chain(words);
+    let answer = Arguments::command().term_width(100).try_get_matches_from(words);
+    // Only parsing decides between clap's short and its long form as the program does.
+    let help = answer.unwrap_err();
+    assert_eq!(help.kind(), ErrorKind::DisplayHelp, "{name}");
+    help.render().to_string()
+}
+
 /// The section of a command and those of its commands.
 fn describe(command: &Command, name: &str, page: &mut String) {
-    if command.get_name() == "help" {
+    if command.get_name() == "help" || command.is_hide_set() {
         return;
     }
-    let help = command
-        .clone()
-        .bin_name(name)
-        .term_width(100)
-        .render_long_help()
-        .to_string();
-    let help = help
-        .trim_end()
-        .lines()
-        .map(str::trim_end)
-        .collect::<Vec<_>>()
-        .join("\n");
-    let _written = write!(page, "\n## {name}\n\n```text\n{help}\n```\n");
+    let help = help(name);
+    let _written = write!(page, "\n## {name}\n\n```text\n{help}```\n");
     for sub in command.get_subcommands() {
         describe(sub, &format!("{name} {}", sub.get_name()), page);
     }

@@ -127,7 +127,7 @@ async fn serve_until(
         client::config_from_environment(arguments.kubeconfig.as_deref(), "drydock-dashboard").await?;
     let namespace = config.default_namespace.clone();
     let registry = prometheus::Registry::new();
-    let metrics = RequestMetrics::register(&registry).context("registering request metrics")?;
+    let metrics = metrics(&registry)?;
     let time = ServerTime::new(Clock::system());
     let client = client::from_config_with_server_time(config, &metrics, &time)?;
     let mut tasks = Tasks::new(shutdown.clone());
@@ -193,6 +193,11 @@ async fn until(
     Ok(())
 }
 
+/// What the server counts: all of it, for its page of docs lists it.
+fn metrics(registry: &prometheus::Registry) -> anyhow::Result<RequestMetrics> {
+    RequestMetrics::register(registry).context("registering request metrics")
+}
+
 /// The server is ready once there is something to show.
 async fn wait_for(live: LiveFleet, readiness: Readiness) -> Infallible {
     while !live.waiting_for().is_empty() {
@@ -211,6 +216,9 @@ async fn reload((certificate, key): (PathBuf, PathBuf), config: RustlsConfig) ->
         }
     }
 }
+
+#[cfg(test)]
+mod metrics_page;
 
 #[cfg(test)]
 mod tests {

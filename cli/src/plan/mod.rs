@@ -67,7 +67,8 @@ pub async fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         );
     }
     let mut planned = PlannedFleet::new(fleet, now, arguments);
-    let report = plan(&mut planned, &subject, &variants, arguments)?;
+    let mut report = plan(&mut planned, &subject, &variants, arguments)?;
+    report.named = hub.named(&report.namespace, &report.upgrade);
     let detail = Detail {
         clusters: arguments.clusters,
         wide: arguments.output == Output::Wide,
@@ -162,6 +163,7 @@ fn reported(
     PlanReport {
         namespace: subject.upgrade.namespace().unwrap_or_default(),
         upgrade: subject.upgrade.name_any(),
+        named: subject.upgrade.name_any(),
         target: upgrades::target(&subject.upgrade),
         computed_at: expected.now,
         rollout_since: forecast_input.since,

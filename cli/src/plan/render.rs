@@ -129,7 +129,7 @@ fn counts(counts: &Counts) -> String {
 fn ends(report: &PlanReport) -> String {
     let now = report.computed_at;
     if report.paused && report.counts.waiting > 0 {
-        let name = table::printable(&report.upgrade);
+        let name = table::printable(&report.named);
         return format!("paused: no end (kubectl drydock resume {name})");
     }
     if report.counts.waiting + report.counts.in_flight == 0 {

@@ -15,6 +15,9 @@ pub struct PlanReport {
     pub namespace: String,
     /// The name of the upgrade.
     pub upgrade: String,
+    /// How a command names it.
+    #[serde(skip)]
+    pub named: String,
     /// What the clusters are upgraded to.
     pub target: String,
     /// The moment of the forecast, on the clock of the hub.

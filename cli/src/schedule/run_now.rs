@@ -151,11 +151,12 @@ fn no_other_job(cluster: &ObservedCluster, config: &UpgradeConfig) -> anyhow::Re
     };
     if let Some(job) = asked_by(config, jobs).find(|job| !has_ended(job)) {
         bail!(
-            "UpgradeJob {} of {} has not ended (it starts at {}): wait for its end, or see kubectl drydock schedule --explain {}",
+            "UpgradeJob {} of {} has not ended (it starts at {}): wait for its end, or see kubectl drydock schedule --explain {} -n {}",
             job.name_any(),
             config.name_any(),
             job.spec.start_after.0,
-            config.name_any()
+            config.name_any(),
+            config.namespace().unwrap_or_default()
         );
     }
     Ok(())

@@ -24,7 +24,7 @@ pub async fn run(hub: &Hub, arguments: &ClustersArguments) -> anyhow::Result<()>
         table::print(&text)?;
         return Ok(());
     }
-    let named = hint::named(&hub.namespace, name);
+    let named = hub.named(&hub.namespace, name);
     table::print(&render(
         &found,
         &named,

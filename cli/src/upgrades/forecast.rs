@@ -4,7 +4,6 @@ use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgrade, ManagedClustersUp
 use drydock_forecast::StopCause;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::ResourceExt;
 
 use super::accuracy::Accuracy;
 use super::table;
@@ -17,8 +16,8 @@ pub fn short(status: &ManagedClustersUpgradeStatus) -> String {
         .unwrap_or_else(|| "-".to_owned())
 }
 
-/// The same at length: the band, what may stop it, what the forecast is based on, and whether it is late.
-pub fn lines(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> Vec<String> {
+/// The same at length: the band, what may stop it, what the forecast is based on, and whether it is late. Commands call the upgrade `named`.
+pub fn lines(upgrade: &ManagedClustersUpgrade, named: &str, now: Timestamp) -> Vec<String> {
     let status = upgrade.status.clone().unwrap_or_default();
     let forecast = status.forecast.clone().unwrap_or_default();
     if let Some(completed) = &status.completion_time {
@@ -34,10 +33,7 @@ pub fn lines(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> Vec<String> {
     let cause = format!("{}{}", table::printable(cause), words.unwrap_or_default());
     if forecast.stop_percent == Some(100) && forecast.p50.is_none() {
         // It has come to a stop: nothing is simulated about that.
-        let mut lines = vec![format!(
-            "  stopped: {cause}: {}",
-            advice(&forecast, &upgrade.name_any())
-        )];
+        let mut lines = vec![format!("  stopped: {cause}: {}", advice(&forecast, named))];
         lines.extend(late(&forecast));
         return lines;
     }
@@ -116,7 +112,7 @@ mod tests {
             "metadata": {"name": "spring"}, "spec": spec, "status": status,
         });
         let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
-        lines(&upgrade, "2026-03-01T12:00:00Z".parse().unwrap()).join("\n")
+        lines(&upgrade, "spring -n hub", "2026-03-01T12:00:00Z".parse().unwrap()).join("\n")
     }
 
     #[test]
@@ -147,7 +143,7 @@ mod tests {
             (
                 json!({}),
                 json!({"forecast": {"stopPercent": 100, "stopReason": "CanaryFailed"}}),
-                "  stopped: CanaryFailed (a canary fails): fix what made them fail, then kubectl drydock retry spring",
+                "  stopped: CanaryFailed (a canary fails): fix what made them fail, then kubectl drydock retry spring -n hub",
             ),
             (json!({}), json!({}), "  ends: -"),
             (

@@ -3,6 +3,7 @@
 use anyhow::{Context, bail};
 use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeRecord};
 use drydock_api::names::UPGRADE_UID_LABEL;
+use drydock_objects::hint;
 use drydock_runtime::Clock;
 use drydock_runtime::pages::list_all;
 use drydock_runtime::server_time::ServerTime;
@@ -19,6 +20,7 @@ pub struct Hub {
     pub client: Client,
     /// The namespace.
     pub namespace: String,
+    default_namespace: String,
     time: ServerTime,
 }
 
@@ -31,12 +33,14 @@ impl Hub {
         let Server {
             client,
             namespace,
+            default_namespace,
             time,
             ..
         } = Server::connect(connection).await?;
         Ok(Self {
             client,
             namespace,
+            default_namespace,
             time,
         })
     }
@@ -46,8 +50,14 @@ impl Hub {
         Self {
             client,
             namespace,
+            default_namespace: hint::DEFAULT_NAMESPACE.to_owned(),
             time: ServerTime::new(clock),
         }
+    }
+
+    /// How a command that a reader copies names an upgrade: with its namespace, unless the kubeconfig means that one.
+    pub fn named(&self, namespace: &str, upgrade: &str) -> String {
+        hint::named(namespace, upgrade, &self.default_namespace)
     }
 
     /// The upgrades of the namespace.

@@ -16,15 +16,17 @@ mod status;
 pub mod table;
 
 pub use arguments::Command;
+use std::process::ExitCode;
+
 use hub::Hub;
 pub use status::target;
 
-/// Carries out a command.
+/// Carries out a command. The exit code is that of a command that says something by it.
 ///
 /// # Errors
 /// If the hub cannot be reached, or there is no such upgrade.
-pub async fn run(command: &Command) -> anyhow::Result<()> {
-    match command {
+pub async fn run(command: &Command) -> anyhow::Result<ExitCode> {
+    let done = match command {
         Command::Status(arguments) => {
             let hub = Hub::connect(&arguments.connection).await?;
             status::run(&hub, arguments).await
@@ -43,7 +45,7 @@ pub async fn run(command: &Command) -> anyhow::Result<()> {
         }
         Command::PreChecks(arguments) => {
             let hub = Hub::connect(&arguments.upgrade.connection).await?;
-            pre_checks::run(&hub, arguments).await
+            return pre_checks::run(&hub, arguments).await;
         }
         Command::Accept(arguments) => {
             let hub = Hub::connect(&arguments.upgrade.connection).await?;
@@ -61,5 +63,6 @@ pub async fn run(command: &Command) -> anyhow::Result<()> {
             let hub = Hub::connect(&arguments.upgrade.connection).await?;
             edit::retry(&hub, arguments).await
         }
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

@@ -1,43 +1,82 @@
 //! `pre-checks`: what the clusters of an upgrade have answered before they start, grouped over the fleet; and of one cluster.
 
+mod cluster;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::process::ExitCode;
 
 use anyhow::Context;
 use comfy_table::Cell;
-use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::mcu::{ManagedClustersUpgrade, reason};
 use drydock_objects::findings::{FleetFinding, grouped};
 use drydock_objects::{parse_spec, upgrade};
-use drydock_rollout::{AnswerSource, ClusterName, ClusterPreChecks, Finding, PreChecksMode};
+use drydock_rollout::{ClusterName, ClusterPreChecks, ClusterState, PreChecksMode};
 use serde::Serialize;
 
 use super::arguments::{Output, PreChecksArguments};
 use super::hub::Hub;
 use super::{fleet, table};
+use cluster::ClusterView;
 
-/// How many clusters a finding names in a table.
+/// How many clusters a finding names in a table, and how many of those that have not answered are shown.
 const NAMED: usize = 3;
 
-/// Shows them.
+/// Shows them. The exit code says whether clusters are held: where an answer is required, by findings that nobody has accepted, or because
+/// they have not answered in time or could not be asked.
 ///
 /// # Errors
 /// If the hub cannot be read, or the named cluster takes no part in the upgrade.
-pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<()> {
+pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<ExitCode> {
     let upgrade = hub.upgrade(&arguments.upgrade.name).await?;
     let found = read(hub, &upgrade).await?;
-    let text = if let Some(name) = &arguments.cluster {
+    let (text, is_held) = if let Some(name) = &arguments.cluster {
         let checks = found
             .get(name)
             .with_context(|| format!("cluster {name} takes no part in {}", arguments.upgrade.name))?;
-        let shown = ClusterView::of(name, checks);
-        table::for_scripts(&shown, arguments.output)?.unwrap_or_else(|| shown.text())
+        let unanswered = unanswered(&upgrade).remove(name);
+        let shown = ClusterView::of(name, checks, unanswered.as_deref());
+        let text = table::for_scripts(&shown, arguments.output)?;
+        (text.unwrap_or_else(|| shown.text()), shown.holds)
     } else {
         let shown = FleetView::of(&upgrade, &found);
         let is_wide = arguments.output == Output::Wide;
-        table::for_scripts(&shown, arguments.output)?.unwrap_or_else(|| shown.text(is_wide))
+        let text = table::for_scripts(&shown, arguments.output)?;
+        (text.unwrap_or_else(|| shown.text(is_wide)), shown.is_held())
     };
     table::print(&text)?;
-    Ok(())
+    Ok(if is_held && mode(&upgrade) == REQUIRE {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// The clusters that the upgrade says have not answered in time or could not be asked, and why: the hub alone knows what was refused to it.
+fn unanswered(upgrade: &ManagedClustersUpgrade) -> BTreeMap<ClusterName, String> {
+    let status = upgrade.status.iter();
+    let entries = status.flat_map(|status| status.clusters.iter().flatten());
+    let unanswered = entries.filter(|entry| {
+        let reason = entry.reason.as_deref();
+        entry.state == ClusterState::NotStarted.as_str() && reason == Some(reason::PRE_CHECKS_UNANSWERED)
+    });
+    unanswered
+        .map(|entry| {
+            let message = entry.message.clone().unwrap_or_default();
+            (entry.name.as_str().into(), message)
+        })
+        .collect()
+}
+
+/// How many there are of them that the upgrade does not list.
+fn unanswered_not_listed(upgrade: &ManagedClustersUpgrade, listed: usize) -> usize {
+    let status = upgrade.status.as_ref();
+    let cut = status.filter(|status| status.clusters_not_listed.is_some());
+    let counted = cut.and_then(|status| status.pre_checks);
+    let counted = counted.map_or(0, |counted| {
+        usize::try_from(counted.unanswered).unwrap_or_default()
+    });
+    counted.saturating_sub(listed)
 }
 
 /// What every cluster of an upgrade has answered.
@@ -70,31 +109,80 @@ pub struct FleetView {
     pub answered: usize,
     /// How many of them have findings that nobody has accepted.
     pub held: usize,
+    /// Those that have not answered in time or could not be asked, where an answer is required.
+    pub unanswered: Vec<Unanswered>,
+    /// How many of these are not listed: the status of an upgrade lists 100 clusters.
+    pub unanswered_not_listed: usize,
     /// What they have found, the worst first.
     pub findings: Vec<FleetFinding>,
     /// How many findings that nobody has accepted are not among these: a cluster sends its worst alone.
     pub not_listed: usize,
 }
 
+/// A cluster that does not start because no answer is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unanswered {
+    /// The cluster.
+    pub cluster: String,
+    /// Why there is none.
+    pub message: String,
+}
+
 impl FleetView {
     /// Groups the findings of clusters.
     pub fn of(upgrade: &ManagedClustersUpgrade, found: &BTreeMap<ClusterName, ClusterPreChecks>) -> Self {
         let count = |is_so: fn(&ClusterPreChecks) -> bool| found.values().filter(|one| is_so(one)).count();
+        let unanswered: Vec<Unanswered> = unanswered(upgrade)
+            .into_iter()
+            .map(|(name, message)| Unanswered {
+                cluster: name.to_string(),
+                message,
+            })
+            .collect();
         Self {
             upgrade: upgrade::key(upgrade).to_string(),
             mode: mode(upgrade),
             asked: count(|one| one.asked),
             answered: count(|one| one.answer.is_some()),
             held: count(ClusterPreChecks::holds),
+            unanswered_not_listed: unanswered_not_listed(upgrade, unanswered.len()),
+            unanswered,
             findings: grouped(found),
             not_listed: found.values().map(ClusterPreChecks::unlisted).sum(),
         }
     }
 
+    /// Whether clusters do not start where an answer is required.
+    pub fn is_held(&self) -> bool {
+        self.held + self.all_unanswered() > 0
+    }
+
+    fn all_unanswered(&self) -> usize {
+        self.unanswered.len() + self.unanswered_not_listed
+    }
+
     /// As a table.
     pub fn text(&self, wide: bool) -> String {
+        let mut text = self.summary();
+        if self.findings.is_empty() {
+            return text;
+        }
+        let _ = write!(text, "\n{}", self.table(wide));
+        if self.not_listed > 0 {
+            let _ = writeln!(
+                text,
+                "\nNot listed, for a cluster sends its worst findings alone: {} that nobody has accepted. Accept what is listed to see them, or \
+                 see kubectl drydock cluster pre-checks on the clusters.",
+                self.not_listed
+            );
+        }
+        text
+    }
+
+    /// How many clusters have answered, and what that means for them.
+    fn summary(&self) -> String {
         let follows = match self.mode {
-            "Require" => "such a cluster does not start",
+            REQUIRE => "such a cluster does not start",
             _ => "such a cluster starts nevertheless",
         };
         let mut text = format!(
@@ -104,7 +192,14 @@ impl FleetView {
             self.asked,
             self.mode
         );
+        self.write_unanswered(&mut text);
         let _ = match self.held {
+            0 if self.all_unanswered() > 0 => {
+                writeln!(
+                    text,
+                    "No cluster that has answered has a finding that is not accepted."
+                )
+            }
             0 => writeln!(text, "No cluster has a finding that is not accepted."),
             1 => writeln!(text, "1 cluster has findings that are not accepted: {follows}."),
             held => writeln!(
@@ -112,9 +207,30 @@ impl FleetView {
                 "{held} clusters have findings that are not accepted: {follows}."
             ),
         };
-        if self.findings.is_empty() {
-            return text;
+        text
+    }
+
+    /// The clusters that no answer comes from, the first with why: without them it would seem that nothing is wrong.
+    fn write_unanswered(&self, text: &mut String) {
+        let _ = match self.all_unanswered() {
+            0 => return,
+            1 => writeln!(text, "1 cluster does not start, for it has not answered:"),
+            count => writeln!(text, "{count} clusters do not start, for they have not answered:"),
+        };
+        for one in self.unanswered.iter().take(NAMED) {
+            let (cluster, message) = (table::printable(&one.cluster), table::printable(&one.message));
+            let _ = writeln!(text, "  {cluster}: {message}");
         }
+        let more = self.unanswered.len().saturating_sub(NAMED) + self.unanswered_not_listed;
+        if more > 0 {
+            let _ = writeln!(
+                text,
+                "  and {more} more: -o json lists those that the upgrade names"
+            );
+        }
+    }
+
+    fn table(&self, wide: bool) -> String {
         let mut header = vec!["LEVEL", "CLUSTERS", "HOLDS", "FINDING", "UUID"];
         if wide {
             header.extend(["INFORMER", "AMONG THEM"]);
@@ -137,336 +253,21 @@ impl FleetView {
             }
             shown.add_row(cells);
         }
-        let _ = write!(text, "\n{}", table::text(&shown));
-        if self.not_listed > 0 {
-            let _ = writeln!(
-                text,
-                "\nNot listed, for a cluster sends its worst findings alone: {} that nobody has accepted. Accept what is listed to see them, or \
-                 see kubectl drydock cluster pre-checks on the clusters.",
-                self.not_listed
-            );
-        }
-        text
+        table::text(&shown)
     }
 }
+
+/// The mode in which a cluster waits for its answer.
+const REQUIRE: &str = "Require";
 
 fn mode(upgrade: &ManagedClustersUpgrade) -> &'static str {
     match parse_spec(upgrade).map(|spec| spec.pre_checks.mode) {
         Ok(PreChecksMode::Off) => "Off",
         Ok(PreChecksMode::Report) => "Report",
-        Ok(PreChecksMode::Require) => "Require",
+        Ok(PreChecksMode::Require) => REQUIRE,
         Err(_) => "unknown: the spec is invalid",
     }
 }
 
-/// One finding of a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct OneFinding {
-    level: &'static str,
-    summary: String,
-    #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
-    impact: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    remedy: String,
-    informer: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    uuid: Option<String>,
-    /// What its acceptance comes to; absent if nobody has accepted it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    acceptance: Option<&'static str>,
-    #[serde(skip)]
-    why_ended: Option<&'static str>,
-}
-
-impl OneFinding {
-    fn is_accepted(&self) -> bool {
-        self.acceptance.is_some() && self.why_ended.is_none()
-    }
-
-    fn write(&self, text: &mut String) {
-        let impact = match self.impact.as_str() {
-            "" => String::new(),
-            impact => format!(" ({})", table::printable(impact)),
-        };
-        let _ = writeln!(
-            text,
-            "\n{}{impact}: {}",
-            self.level,
-            table::printable(&self.summary)
-        );
-        for (name, value) in [
-            ("Reported by:", self.informer.as_str()),
-            ("Remedy:", &self.remedy),
-            ("UUID:", self.uuid.as_deref().unwrap_or_default()),
-            ("Acceptance:", self.why_ended.unwrap_or_default()),
-        ] {
-            if !value.is_empty() {
-                let _ = writeln!(text, "  {name:16}{}", table::printable(value));
-            }
-        }
-    }
-}
-
-/// What one cluster has answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ClusterView {
-    cluster: String,
-    asked: bool,
-    /// Who has answered: `Agent`, `ClusterVersion`, or nobody.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answered_by: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<String>,
-    /// How many findings nobody has accepted, those included that are not listed.
-    unaccepted: usize,
-    holds: bool,
-    findings: Vec<OneFinding>,
-}
-
-impl ClusterView {
-    fn of(name: &ClusterName, checks: &ClusterPreChecks) -> Self {
-        let answer = checks.answer.as_ref();
-        let one = |finding: &Finding| OneFinding {
-            level: finding.level.as_str(),
-            summary: finding.summary.to_string(),
-            impact: finding.impact.to_string(),
-            remedy: finding.remedy.to_string(),
-            informer: finding.informer.to_string(),
-            uuid: finding.uuid.as_deref().map(str::to_owned),
-            acceptance: finding.acceptance.as_str(),
-            why_ended: finding.acceptance.why_ended(),
-        };
-        Self {
-            cluster: name.to_string(),
-            asked: checks.asked,
-            answered_by: answer.map(|answer| match answer.source {
-                AnswerSource::Agent { .. } => "Agent",
-                AnswerSource::ClusterVersion | AnswerSource::AtTarget => "ClusterVersion",
-            }),
-            message: checks.trouble.as_deref().map(str::to_owned),
-            unaccepted: checks.unaccepted(),
-            holds: checks.holds(),
-            findings: answer
-                .into_iter()
-                .flat_map(|answer| answer.findings.iter())
-                .map(one)
-                .collect(),
-        }
-    }
-
-    /// In the words of `kubectl drydock cluster pre-checks`.
-    fn text(&self) -> String {
-        let said = match (self.asked, self.answered_by, self.unaccepted) {
-            (false, ..) => {
-                "it is not asked: it has started or ended, waits for something else, or preChecks.mode is Off"
-                    .to_owned()
-            }
-            (true, None, _) => match &self.message {
-                Some(why) => format!("it has not answered: {}", table::printable(why)),
-                None => "it has not answered".to_owned(),
-            },
-            (true, Some(_), 0) if !self.holds => "nothing is left that has to be accepted".to_owned(),
-            (true, Some(_), 0) => "not every informer has answered".to_owned(),
-            (true, Some(_), 1) => "1 finding is not accepted".to_owned(),
-            (true, Some(_), count) => format!("{count} findings are not accepted"),
-        };
-        let mut text = format!("{}: {said}\n", table::printable(&self.cluster));
-        if self.answered_by == Some("ClusterVersion") {
-            text.push_str("Without drydock-agent only ClusterVersion is read.\n");
-        }
-        for (title, is_accepted) in [("Not accepted", false), ("Accepted", true)] {
-            let mut of_group = self
-                .findings
-                .iter()
-                .filter(|found| found.is_accepted() == is_accepted)
-                .peekable();
-            if of_group.peek().is_some() {
-                let _ = writeln!(text, "\n= {title} =");
-            }
-            for found in of_group {
-                found.write(&mut text);
-            }
-        }
-        let listed = self.findings.iter().filter(|found| !found.is_accepted()).count();
-        if self.unaccepted > listed {
-            let _ = writeln!(
-                text,
-                "\n{} more are not listed here: see kubectl drydock cluster pre-checks on the cluster",
-                self.unaccepted - listed
-            );
-        }
-        text
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use drydock_rollout::{FindingAcceptance, FindingLevel, PreCheckAnswer};
-
-    fn finding(uuid: &str, level: FindingLevel, summary: &str, acceptance: FindingAcceptance) -> Finding {
-        Finding {
-            uuid: Some(uuid.into()),
-            informer: "mco".into(),
-            uid: None,
-            level,
-            summary: summary.into(),
-            impact: "Update Stalled".into(),
-            remedy: "unpause it".into(),
-            acceptance,
-        }
-    }
-
-    fn answered(findings: Vec<Finding>, unaccepted: usize) -> ClusterPreChecks {
-        ClusterPreChecks {
-            asked: true,
-            answer: Some(PreCheckAnswer {
-                source: AnswerSource::Agent {
-                    collected_at: jiff::Timestamp::UNIX_EPOCH,
-                    stops: unaccepted > 0,
-                    unaccepted,
-                },
-                findings: findings.into(),
-            }),
-            trouble: None,
-        }
-    }
-
-    fn fleet() -> BTreeMap<ClusterName, ClusterPreChecks> {
-        let budget = |accepted| {
-            finding(
-                "b",
-                FindingLevel::Warning,
-                "budget monitoring/prometheus allows no eviction",
-                accepted,
-            )
-        };
-        let paused = finding(
-            "p",
-            FindingLevel::Error,
-            "pool worker is paused\u{1b}[31m",
-            FindingAcceptance::None,
-        );
-        BTreeMap::from([
-            ("c1".into(), answered(vec![budget(FindingAcceptance::None)], 1)),
-            (
-                "c2".into(),
-                answered(vec![budget(FindingAcceptance::Accepted)], 0),
-            ),
-            (
-                "c3".into(),
-                answered(vec![paused, budget(FindingAcceptance::None)], 7),
-            ),
-            (
-                "c4".into(),
-                ClusterPreChecks {
-                    asked: true,
-                    ..ClusterPreChecks::default()
-                },
-            ),
-        ])
-    }
-
-    #[test]
-    fn findings_are_grouped_over_the_fleet_the_worst_first() {
-        let upgrade: ManagedClustersUpgrade = serde_json::from_value(serde_json::json!({
-            "metadata": {"name": "spring", "namespace": "hub"},
-            "spec": {
-                "clusterSelector": {}, "clusterVersion": {"version": "4.14.12"}, "preChecks": {"mode": "Require"},
-            },
-        }))
-        .unwrap();
-        let shown = FleetView::of(&upgrade, &fleet());
-        assert_eq!((shown.asked, shown.answered, shown.held), (4, 3, 2));
-        let of = |finding: &FleetFinding| (finding.level, finding.clusters.len(), finding.holds);
-        let grouped: Vec<_> = shown.findings.iter().map(of).collect();
-        assert_eq!(grouped, [("Error", 1, 1), ("Warning", 3, 2)]);
-        let text = shown.text(false);
-        assert!(
-            text.contains("2 clusters have findings that are not accepted: such a cluster does not start."),
-            "{text}"
-        );
-        assert!(!text.contains('\u{1b}'), "{text}");
-    }
-
-    #[test]
-    fn the_hub_accepts_by_the_rule_of_the_agent_and_calls_findings_as_it_does() {
-        use drydock_api::insights::{Level, ResourceReference, Scope};
-        use drydock_insights::{built_in::BuiltIn, identity, plan::acceptance::covers};
-        let of_agent = |level: FindingLevel| Level::parse(level.as_str());
-        for accepted in FindingLevel::ALL {
-            for found in FindingLevel::ALL {
-                let agents = covers(of_agent(accepted), of_agent(found));
-                assert_eq!(accepted.covers(found), agents, "{accepted} {found}");
-            }
-        }
-        let value = |name: &str, text: &str| serde_json::json!({"name": name, "fieldValue": {"type": "String", "string": text}});
-        let question = r#"{"target":"4.14.12","asksAgent":false,"askedAt":"2026-01-05T08:00:00Z"}"#;
-        let work = serde_json::json!({
-            "metadata": {"name": "c1-pre-checks-0", "namespace": "c1", "annotations": {"drydock.dev/question": question}},
-            "status": {"resourceStatus": {"manifests": [{
-                "resourceMeta": {"group": "config.openshift.io", "resource": "clusterversions", "name": "version"},
-                "statusFeedback": {"values": [
-                    value("version", "4.14.9"), value("read-for-4.14.12", "version"), value("offered", "4.14.12"), value("failing", "True"),
-                ]},
-            }]}},
-        });
-        let work = serde_json::from_value(work).unwrap();
-        let digest = drydock_objects::works::pre_checks::digest(&work).unwrap();
-        let answer = digest.work.answer.clone().unwrap();
-        let scope = Scope {
-            resources: vec![ResourceReference {
-                group: Some("config.openshift.io".to_owned()),
-                kind: "ClusterVersion".to_owned(),
-                namespace: None,
-                name: "version".to_owned(),
-            }],
-            ..Scope::default()
-        };
-        let uuid = identity::uuid(&BuiltIn::ClusterVersion.name(), &scope, "failing");
-        assert_eq!(answer.findings[0].uuid.as_deref(), Some(&*uuid));
-    }
-
-    #[test]
-    fn an_acceptance_that_counts_no_more_is_said_with_its_finding() {
-        let expired = finding("e", FindingLevel::Warning, "budget a", FindingAcceptance::Expired);
-        let worse = finding(
-            "w",
-            FindingLevel::Error,
-            "budget b",
-            FindingAcceptance::LevelRaised,
-        );
-        let view = ClusterView::of(&"c1".into(), &answered(vec![expired, worse], 2));
-        let text = view.text();
-        assert!(!text.contains("= Accepted ="), "{text}");
-        assert!(
-            text.contains("  Acceptance:     accepted for a time that is over\n"),
-            "{text}"
-        );
-        assert!(
-            text.contains("  Acceptance:     worse than was accepted\n"),
-            "{text}"
-        );
-        let json = serde_json::to_value(&view).unwrap();
-        assert_eq!(json["findings"][0]["acceptance"], "Expired");
-    }
-
-    #[test]
-    fn of_one_cluster_it_says_what_is_not_listed() {
-        let fleet = fleet();
-        let text = |name: &str| ClusterView::of(&name.into(), &fleet[&ClusterName::from(name)]).text();
-        let third = text("c3");
-        assert!(third.starts_with("c3: 7 findings are not accepted\n"), "{third}");
-        assert!(third.contains("5 more are not listed here"), "{third}");
-        assert!(
-            third.contains(
-                "\nWarning (Update Stalled): budget monitoring/prometheus allows no eviction\n  Reported by:    mco\n  Remedy:         unpause it\n  UUID:           b\n"
-            ),
-            "{third}"
-        );
-        assert!(text("c2").contains("= Accepted ="));
-        assert_eq!(text("c4"), "c4: it has not answered\n");
-    }
-}
+mod tests;

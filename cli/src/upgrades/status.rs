@@ -4,7 +4,6 @@ use anyhow::Context;
 use comfy_table::Cell;
 use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::mcu::{ClustersSummary, ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition};
-use drydock_objects::hint;
 use drydock_objects::status::is_over;
 use drydock_runtime::pages::list_all;
 use futures::TryStreamExt;
@@ -144,7 +143,8 @@ fn row(upgrade: &ManagedClustersUpgrade) -> Vec<String> {
 
 fn show(hub: &Hub, upgrade: &ManagedClustersUpgrade, output: Output) -> anyhow::Result<()> {
     let text = table::for_scripts(upgrade, output)?;
-    table::print(&text.unwrap_or_else(|| render(upgrade, hub.now())))?;
+    let named = hub.named(&upgrade.namespace().unwrap_or_default(), &upgrade.name_any());
+    table::print(&text.unwrap_or_else(|| render(upgrade, &named, hub.now())))?;
     Ok(())
 }
 
@@ -175,12 +175,12 @@ fn heading(
     lines
 }
 
-/// One upgrade for people: what it is about, why it stands where it stands, and the clusters that move or need attention.
-pub fn render(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> String {
+/// One upgrade for people: what it is about, why it stands where it stands, and the clusters that move or need attention. Commands call it
+/// `named`.
+fn render(upgrade: &ManagedClustersUpgrade, named: &str, now: Timestamp) -> String {
     let status = upgrade.status.clone().unwrap_or_default();
     let summary = status.clusters_summery.unwrap_or_default();
     let (name, target) = (upgrade.name_any(), target(upgrade));
-    let named = hint::named(&upgrade.namespace().unwrap_or_default(), &name);
     let mut lines = heading(&name, &target, &status, &summary);
     if let Some(canaries) = &status.canary_clusters_summery {
         lines.push(format!(
@@ -188,7 +188,7 @@ pub fn render(upgrade: &ManagedClustersUpgrade, now: Timestamp) -> String {
             canaries.complete, canaries.total, canaries.failed
         ));
     }
-    lines.extend(forecast::lines(upgrade, now));
+    lines.extend(forecast::lines(upgrade, named, now));
     let conditions = status.conditions.as_deref().unwrap_or_default();
     let shown = [
         condition::SELECTED,

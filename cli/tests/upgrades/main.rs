@@ -12,8 +12,11 @@ mod sandbox;
 use std::fs::File;
 use std::process::Command;
 
-use kube::api::DeleteParams;
-use serde_json::Value;
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::ocm::ManagedCluster;
+use kube::Api;
+use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
 
 use sandbox::{Sandbox, spring};
 
@@ -252,8 +255,9 @@ async fn what_holds_clusters_is_listed_and_accepted() {
         held.contains("1 cluster has findings that are not accepted"),
         "{held}"
     );
-    let of_one = sandbox.prints(&["pre-checks", "spring", "--cluster", "dev2", "-o", "json"]);
-    let of_one: Value = serde_json::from_str(&of_one).unwrap();
+    let of_one = sandbox.run(&["pre-checks", "spring", "--cluster", "dev2", "-o", "json"]);
+    assert_eq!(of_one.status.code(), Some(1), "it is held");
+    let of_one: Value = serde_json::from_slice(&of_one.stdout).unwrap();
     let finding = of_one["findings"]
         .as_array()
         .and_then(|findings| findings.iter().find(|finding| finding["uuid"].is_string()))
@@ -264,13 +268,59 @@ async fn what_holds_clusters_is_listed_and_accepted() {
     let accepted = sandbox.prints(&["accept", "spring", uuid, "--reason", "it does not apply here"]);
     assert!(accepted.contains("spring"), "{accepted}");
     until(&sandbox, &["status", "spring"], "2 complete").await;
+    // Nothing is held any more: it succeeds.
+    sandbox.prints(&["pre-checks", "spring"]);
 }
 
-/// What a command prints as soon as that has these words.
+/// A cluster without a namespace on the hub cannot be asked: the commands say so, instead of that nothing was found.
+#[tokio::test]
+async fn a_cluster_that_cannot_be_asked_is_held_and_commands_carry_the_namespace() {
+    let sandbox = Sandbox::start(&["--speed", "100000", "--clusters", "1"]);
+    join_without_namespace(&sandbox, "ext1").await;
+    let mut upgrade = spring(false);
+    upgrade["metadata"]["namespace"] = json!("dev");
+    upgrade["spec"]["preChecks"] = json!({"mode": "Require"});
+    let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
+    let upgrades: Api<ManagedClustersUpgrade> = Api::namespaced(sandbox.client("hub").await, "dev");
+    upgrades.create(&PostParams::default(), &upgrade).await.unwrap();
+
+    let of_fleet = ["pre-checks", "spring", "-n", "dev"];
+    let why = "ext1: the cluster could not be asked for its pre-checks: ";
+    let held = until(&sandbox, &of_fleet, why).await;
+    assert!(held.contains("1 cluster does not start"), "{held}");
+    assert_eq!(sandbox.run(&of_fleet).status.code(), Some(1));
+    let of_one = sandbox.run(&["pre-checks", "spring", "-n", "dev", "--cluster", "ext1"]);
+    assert_eq!(of_one.status.code(), Some(1));
+    let of_one = String::from_utf8(of_one.stdout).unwrap();
+    assert!(of_one.starts_with(why), "{of_one}");
+
+    let advised = "kubectl drydock clusters spring -n dev says what they wait for";
+    until(&sandbox, &["status", "spring", "-n", "dev"], advised).await;
+}
+
+/// Joins a cluster like dev1, whose namespace somebody has forgotten.
+async fn join_without_namespace(sandbox: &Sandbox, name: &str) {
+    let clusters: Api<ManagedCluster> = Api::all(sandbox.client("hub").await);
+    let mut like = clusters.get("dev1").await.unwrap();
+    let status = json!({"status": &like.status});
+    like.metadata = ObjectMeta {
+        name: Some(name.to_owned()),
+        labels: like.metadata.labels,
+        ..ObjectMeta::default()
+    };
+    clusters.create(&PostParams::default(), &like).await.unwrap();
+    let parameters = PatchParams::default();
+    clusters
+        .patch_status(name, &parameters, &Patch::Merge(&status))
+        .await
+        .unwrap();
+}
+
+/// What a command prints as soon as that has these words, whether it succeeds or not.
 async fn until(sandbox: &Sandbox, arguments: &[&str], words: &str) -> String {
     let mut printed = String::new();
     for _ in 0..300 {
-        printed = sandbox.prints(arguments);
+        printed = String::from_utf8(sandbox.run(arguments).stdout).unwrap();
         if printed.contains(words) {
             return printed;
         }

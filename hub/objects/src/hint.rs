@@ -2,11 +2,15 @@
 
 use drydock_rollout::FailureReason;
 
-/// How a command of the plugin names an upgrade: with its namespace, unless that is the one that a kubeconfig begins with.
-pub fn named(namespace: &str, upgrade: &str) -> String {
-    match namespace {
-        "" | "default" => upgrade.to_owned(),
-        namespace => format!("{upgrade} -n {namespace}"),
+/// The namespace of a kubeconfig that names none.
+pub const DEFAULT_NAMESPACE: &str = "default";
+
+/// How a command of the plugin names an upgrade: with its namespace, unless that is the one that the reader's kubeconfig `begins_with`.
+pub fn named(namespace: &str, upgrade: &str, begins_with: &str) -> String {
+    if namespace.is_empty() || namespace == begins_with {
+        upgrade.to_owned()
+    } else {
+        format!("{upgrade} -n {namespace}")
     }
 }
 
@@ -46,4 +50,22 @@ pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
         None => "see the message",
     };
     format!("{first}; then: {again}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_names_the_namespace_that_the_kubeconfig_does_not() {
+        for (namespace, begins_with, expected) in [
+            ("default", DEFAULT_NAMESPACE, "spring"),
+            ("upgrades", DEFAULT_NAMESPACE, "spring -n upgrades"),
+            ("upgrades", "upgrades", "spring"),
+            ("default", "upgrades", "spring -n default"),
+            ("", "upgrades", "spring"),
+        ] {
+            assert_eq!(named(namespace, "spring", begins_with), expected);
+        }
+    }
 }

@@ -374,7 +374,7 @@ fn complete(report: &Report, in_progress: &ConditionValue) -> ConditionValue {
         return value(
             TRUE,
             reason::COMPLETE,
-            format!("all {}{}", completed(report), left(report)),
+            format!("{} {}{}", every(counts.complete), completed(report), left(report)),
         );
     }
     value(
@@ -384,20 +384,19 @@ fn complete(report: &Report, in_progress: &ConditionValue) -> ConditionValue {
     )
 }
 
+/// What comes before the number of clusters where none is left out: nobody says "all 1 cluster".
+fn every(count: usize) -> &'static str {
+    if count == 1 { "1 of" } else { "all" }
+}
+
 /// What all clusters have come to. Not all need have been upgraded.
 fn completed(report: &Report) -> String {
     let all = clusters(report.counts.complete);
     let target = &report.target;
     match report.needed_nothing {
         0 => format!("{all} upgraded to {target}"),
-        already => {
-            let verb = if report.counts.complete == 1 {
-                "runs"
-            } else {
-                "run"
-            };
-            format!("{all} {verb} {target} or newer; {already} of them did before")
-        }
+        _ if report.counts.complete == 1 => format!("{all} runs {target} or newer, and did before"),
+        already => format!("{all} run {target} or newer; {already} of them did before"),
     }
 }
 
@@ -470,6 +469,25 @@ mod tests {
             };
             let message = in_progress(&report).message;
             assert!(message.contains(said), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_end_is_said_in_the_number_of_the_clusters() {
+        for (clusters, needed_nothing, said) in [
+            (1, 0, "1 of 1 cluster upgraded to 4.14.12"),
+            (2, 0, "all 2 clusters upgraded to 4.14.12"),
+            (1, 1, "1 of 1 cluster runs 4.14.12 or newer, and did before"),
+            (2, 1, "all 2 clusters run 4.14.12 or newer; 1 of them did before"),
+        ] {
+            let mut report = Report {
+                target: "4.14.12".to_owned(),
+                needed_nothing,
+                ..Report::default()
+            };
+            (report.counts.total, report.counts.complete) = (clusters, clusters);
+            let ended = complete(&report, &in_progress(&report));
+            assert_eq!((ended.status, &*ended.message), (TRUE, said));
         }
     }
 }

@@ -341,7 +341,9 @@ impl AssessedFleet<'_> {
         held.find(|(_, reason)| {
             matches!(
                 reason,
-                Reason::RisksNotAccepted { .. } | Reason::PreChecksUnanswered(_)
+                Reason::RisksNotAccepted { .. }
+                    | Reason::PreChecksUnanswered(_)
+                    | Reason::PreChecksNotAsked(_)
             )
         })
     }

@@ -168,6 +168,8 @@ pub enum Reason {
     AwaitingPreChecks,
     /// It has not answered in the time that it has for that; why, if that is said.
     PreChecksUnanswered(Option<Arc<str>>),
+    /// It cannot be asked: the work that asks is refused, in the server's words.
+    PreChecksNotAsked(Arc<str>),
     /// The cluster's namespace is missing on the hub, in the server's words.
     NamespaceMissing(Arc<str>),
     /// A work cannot be written.
@@ -271,7 +273,9 @@ impl Reason {
             Self::AgentNotAvailable => "AgentNotAvailable",
             Self::RisksNotAccepted { .. } => drydock_names::reasons::RISKS_NOT_ACCEPTED,
             Self::AwaitingPreChecks => "AwaitingPreChecks",
-            Self::PreChecksUnanswered(_) => drydock_names::reasons::PRE_CHECKS_UNANSWERED,
+            Self::PreChecksUnanswered(_) | Self::PreChecksNotAsked(_) => {
+                drydock_names::reasons::PRE_CHECKS_UNANSWERED
+            }
             Self::NamespaceMissing(_) => "NamespaceMissing",
             Self::WriteRefused { .. } => "WriteRefused",
             Self::ReplacingOldWork => "ReplacingOldWork",
@@ -421,6 +425,9 @@ impl Reason {
             Self::PreChecksUnanswered(Some(why)) => {
                 write!(f, "the cluster has not answered its pre-checks in time: {why}")
             }
+            Self::PreChecksNotAsked(why) => {
+                write!(f, "the cluster could not be asked for its pre-checks: {why}")
+            }
             Self::UpgradeInProgress(version) => {
                 write!(
                     f,
@@ -450,6 +457,7 @@ impl fmt::Display for Reason {
             | Self::FreezeCalendarUnreadable(_) => self.write_start_time(f),
             Self::RisksNotAccepted { .. }
             | Self::PreChecksUnanswered(Some(_))
+            | Self::PreChecksNotAsked(_)
             | Self::LockHeld(_)
             | Self::UpgradeInProgress(_) => self.write_what_holds(f),
             Self::NotOpenShift(product) => write!(

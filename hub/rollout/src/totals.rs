@@ -172,7 +172,10 @@ impl Totals {
     fn apply_pre_checks(&mut self, name: &ClusterName, assessment: &Assessment, adds: bool) {
         let step = assessment.pre_checks.as_ref();
         let reason = assessment.status.as_ref().map(|status| &status.reason);
-        let is_unanswered = matches!(reason, Some(Reason::PreChecksUnanswered(_)));
+        let is_unanswered = matches!(
+            reason,
+            Some(Reason::PreChecksUnanswered(_) | Reason::PreChecksNotAsked(_))
+        );
         for (set, applies) in [
             (&mut self.to_ask, matches!(step, Some(PreCheckStep::Ask))),
             (

@@ -1,5 +1,7 @@
 //! The hub's metrics. None has a label a cluster: a fleet of 10,000 would be 10,000 series.
 
+#[cfg(test)]
+mod page;
 mod upgrades;
 mod watches;
 
@@ -9,6 +11,8 @@ use drydock_api::mcu::{ForecastStatus, RecordedForecast};
 use drydock_api::names::PRE_CHECKS_KIND;
 use drydock_objects::Planned;
 use drydock_rollout::{Action, EndState, RecordedOutcome, RefusalCause, UpgradeKey};
+use drydock_runtime::metrics::MetricGroup;
+use prometheus::core::Collector;
 use prometheus::{
     Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
     exponential_buckets,
@@ -41,11 +45,14 @@ pub(crate) struct Metrics {
 impl Metrics {
     /// Registers all of them.
     pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
-        let counter = |name: &str, help: &str, labels: &[&str]| -> Result<IntCounterVec, prometheus::Error> {
-            let metric = IntCounterVec::new(Opts::new(name, help), labels)?;
-            registry.register(Box::new(metric.clone()))?;
-            Ok(metric)
-        };
+        let metrics = Self::new()?;
+        metrics.register_in(registry)?;
+        Ok(metrics)
+    }
+
+    fn new() -> Result<Self, prometheus::Error> {
+        let counter =
+            |name: &str, help: &str, labels: &[&str]| IntCounterVec::new(Opts::new(name, help), labels);
         let duration = HistogramVec::new(
             HistogramOpts::new(
                 "drydock_cluster_upgrade_duration_seconds",
@@ -54,14 +61,11 @@ impl Metrics {
             .buckets(UPGRADE_SECONDS.to_vec()),
             &["outcome", "stage"],
         )?;
-        registry.register(Box::new(duration.clone()))?;
         let reconciles = Histogram::with_opts(
             HistogramOpts::new("drydock_reconcile_duration_seconds", "How long reconciles took.")
                 .buckets(exponential_buckets(0.001, 4.0, 8)?),
         )?;
-        registry.register(Box::new(reconciles.clone()))?;
         let leader = IntGauge::new("drydock_leader", "Whether this replica is the one that acts.")?;
-        registry.register(Box::new(leader.clone()))?;
         let forecast_error = IntGaugeVec::new(
             Opts::new(
                 "drydock_upgrade_forecast_error_seconds",
@@ -69,7 +73,6 @@ impl Metrics {
             ),
             &["namespace", "name"],
         )?;
-        registry.register(Box::new(forecast_error.clone()))?;
         Ok(Self {
             forecast_error,
             forecasts: counter(
@@ -77,7 +80,7 @@ impl Metrics {
                 "Rollouts that have ended, by whether that was from the p10 to the p90 of the forecast of their start.",
                 &["within_band"],
             )?,
-            upgrades: Upgrades::register(registry)?,
+            upgrades: Upgrades::new()?,
             duration,
             works: counter(
                 "drydock_works_total",
@@ -199,6 +202,32 @@ impl Metrics {
             | Action::MarkPage { .. }
             | Action::DeleteWork { .. } => {}
         }
+    }
+}
+
+impl MetricGroup for Metrics {
+    fn collectors(&self) -> Vec<Box<dyn Collector>> {
+        let Self {
+            upgrades,
+            duration,
+            works,
+            failures,
+            refused,
+            leader,
+            reconciles,
+            errors,
+            forecast_error,
+            forecasts,
+        } = self;
+        let mut all = upgrades.collectors();
+        for counter in [works, failures, refused, errors, forecasts] {
+            all.push(Box::new(counter.clone()));
+        }
+        all.push(Box::new(duration.clone()));
+        all.push(Box::new(leader.clone()));
+        all.push(Box::new(reconciles.clone()));
+        all.push(Box::new(forecast_error.clone()));
+        all
     }
 }
 

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use drydock_api::mcu::ForecastStatus;
 use drydock_api::mcu::reason::{PRE_CHECKS_UNANSWERED, RISKS_NOT_ACCEPTED};
 use drydock_rollout::{ClusterState, Report, Upgrade, UpgradeKey};
-use prometheus::{IntGaugeVec, Opts, Registry};
+use drydock_runtime::metrics::MetricGroup;
+use prometheus::core::Collector;
+use prometheus::{IntGaugeVec, Opts};
 
 /// One of the gauges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,12 +47,10 @@ pub(super) struct Upgrades {
 }
 
 impl Upgrades {
-    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+    pub fn new() -> Result<Self, prometheus::Error> {
         let gauge = |name: &str, help: &str, label: Option<&str>| -> Result<IntGaugeVec, prometheus::Error> {
             let labels: Vec<&str> = ["namespace", "name"].into_iter().chain(label).collect();
-            let metric = IntGaugeVec::new(Opts::new(name, help), &labels)?;
-            registry.register(Box::new(metric.clone()))?;
-            Ok(metric)
+            IntGaugeVec::new(Opts::new(name, help), &labels)
         };
         Ok(Self {
             clusters: gauge(
@@ -95,7 +95,7 @@ impl Upgrades {
             )?,
             forecast_at_start: gauge(
                 "drydock_upgrade_forecast_at_start_seconds",
-                "The same, as it was forecast when the rollout began, while the rollout is under way.",
+                "When an upgrade was expected to end as its rollout began, in seconds since 1970: by this share of the simulated rollouts; while the rollout is under way.",
                 Some("quantile"),
             )?,
             shown: Arc::default(),
@@ -162,6 +162,38 @@ impl Upgrades {
     }
 }
 
+impl MetricGroup for Upgrades {
+    fn collectors(&self) -> Vec<Box<dyn Collector>> {
+        let Self {
+            clusters,
+            versions,
+            info,
+            halted,
+            pre_checks,
+            progress,
+            refused,
+            forecast,
+            forecast_at_start,
+            shown: _,
+        } = self;
+        let gauges = [
+            clusters,
+            versions,
+            info,
+            halted,
+            pre_checks,
+            progress,
+            refused,
+            forecast,
+            forecast_at_start,
+        ];
+        gauges
+            .into_iter()
+            .map(|gauge| -> Box<dyn Collector> { Box::new(gauge.clone()) })
+            .collect()
+    }
+}
+
 fn labels<'a>(key: &'a UpgradeKey, label: Option<&'a str>) -> Vec<&'a str> {
     [&*key.namespace, &*key.name].into_iter().chain(label).collect()
 }
@@ -222,6 +254,7 @@ fn forecasts(report: &Report, forecast: &ForecastStatus) -> BTreeMap<Series, i64
 mod tests {
     use super::*;
     use drydock_rollout::{Halt, Retries, Uid};
+    use prometheus::Registry;
 
     fn upgrade(deleting: bool) -> Upgrade {
         Upgrade {
@@ -248,7 +281,8 @@ mod tests {
     #[test]
     fn a_series_that_says_nothing_any_more_goes() {
         let registry = Registry::new();
-        let upgrades = Upgrades::register(&registry).unwrap();
+        let upgrades = Upgrades::new().unwrap();
+        upgrades.register_in(&registry).unwrap();
         let report = |target: &str, halt: Option<Halt>| Report {
             target: target.to_owned(),
             halt,

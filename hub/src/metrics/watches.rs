@@ -1,5 +1,7 @@
 //! Whether the hub's watches bring what they should: a hub that reads no more is up, leads, and does nothing.
 
+use drydock_runtime::metrics::MetricGroup;
+use prometheus::core::Collector;
 use prometheus::{IntGaugeVec, Opts, Registry};
 
 /// Which watches fail at present. Cheap to clone.
@@ -16,12 +18,20 @@ impl WatchHealth {
             ),
             &["watch"],
         )?;
-        registry.register(Box::new(failing.clone()))?;
-        Ok(Self(failing))
+        let health = Self(failing);
+        health.register_in(registry)?;
+        Ok(health)
     }
 
     /// What became of the last request of a watch.
     pub fn saw(&self, watch: &str, failed: bool) {
         self.0.with_label_values(&[watch]).set(i64::from(failed));
+    }
+}
+
+impl MetricGroup for WatchHealth {
+    fn collectors(&self) -> Vec<Box<dyn Collector>> {
+        let Self(failing) = self;
+        vec![Box::new(failing.clone())]
     }
 }

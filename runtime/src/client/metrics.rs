@@ -3,10 +3,12 @@
 use std::task::{Context, Poll};
 
 use http::Request;
+use prometheus::core::Collector;
 use prometheus::{IntCounterVec, Opts, Registry};
 use tower::{Layer, Service};
 
 use super::request::RequestKind;
+use crate::metrics::MetricGroup;
 
 /// `drydock_api_requests_total{verb,resource}`.
 #[derive(Clone, Debug)]
@@ -27,13 +29,21 @@ impl RequestMetrics {
             ),
             &["verb", "resource"],
         )?;
-        registry.register(Box::new(total.clone()))?;
-        Ok(Self { total })
+        let metrics = Self { total };
+        metrics.register_in(registry)?;
+        Ok(metrics)
     }
 
     /// Requests sent so far, by verb and resource.
     pub fn count(&self, verb: super::Verb, resource: &str) -> u64 {
         self.total.with_label_values(&[verb.as_str(), resource]).get()
+    }
+}
+
+impl MetricGroup for RequestMetrics {
+    fn collectors(&self) -> Vec<Box<dyn Collector>> {
+        let Self { total } = self;
+        vec![Box::new(total.clone())]
     }
 }
 

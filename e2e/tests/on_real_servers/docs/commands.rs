@@ -60,7 +60,7 @@ const SERVING: [&str; 5] = [
 ];
 
 /// Commands that may say no, and in which words: the pages say so, or the fleet of the test is not in that state.
-const MAY_REFUSE: [(&str, &str); 18] = [
+const MAY_REFUSE: [(&str, &str); 19] = [
     (
         "kubectl drydock cluster status",
         "no cluster operator information",
@@ -84,6 +84,7 @@ const MAY_REFUSE: [(&str, &str); 18] = [
     ("kubectl -n drydock get lease", "not found"),
     // Something is broken there.
     ("kubectl drydock cluster pre-checks", "is not accepted"),
+    ("kubectl drydock pre-checks spring", "not accepted"),
     (
         "kubectl drydock cluster start",
         "the upgrade lock of the cluster belongs to",

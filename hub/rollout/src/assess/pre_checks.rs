@@ -328,7 +328,7 @@ impl ClusterView<'_> {
                 .as_ref()
                 .and_then(|write| write.refused.clone());
             let reason = match refused {
-                Some(words) => Reason::PreChecksUnanswered(Some(words)),
+                Some(words) => Reason::PreChecksNotAsked(words),
                 None => Reason::AwaitingPreChecks,
             };
             return (Standing::Awaited(reason), false);

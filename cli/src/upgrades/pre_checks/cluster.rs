@@ -1,0 +1,163 @@
+//! What one cluster of an upgrade has answered before it starts.
+
+use std::fmt::Write as _;
+
+use drydock_rollout::{AnswerSource, ClusterName, ClusterPreChecks, Finding};
+use serde::Serialize;
+
+use crate::upgrades::table;
+
+/// One finding of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OneFinding {
+    level: &'static str,
+    summary: String,
+    #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
+    impact: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    remedy: String,
+    informer: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uuid: Option<String>,
+    /// What its acceptance comes to; absent if nobody has accepted it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acceptance: Option<&'static str>,
+    #[serde(skip)]
+    why_ended: Option<&'static str>,
+}
+
+impl OneFinding {
+    fn is_accepted(&self) -> bool {
+        self.acceptance.is_some() && self.why_ended.is_none()
+    }
+
+    fn write(&self, text: &mut String) {
+        let impact = match self.impact.as_str() {
+            "" => String::new(),
+            impact => format!(" ({})", table::printable(impact)),
+        };
+        let _ = writeln!(
+            text,
+            "\n{}{impact}: {}",
+            self.level,
+            table::printable(&self.summary)
+        );
+        for (name, value) in [
+            ("Reported by:", self.informer.as_str()),
+            ("Remedy:", &self.remedy),
+            ("UUID:", self.uuid.as_deref().unwrap_or_default()),
+            ("Acceptance:", self.why_ended.unwrap_or_default()),
+        ] {
+            if !value.is_empty() {
+                let _ = writeln!(text, "  {name:16}{}", table::printable(value));
+            }
+        }
+    }
+}
+
+/// What one cluster has answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterView {
+    cluster: String,
+    asked: bool,
+    /// Who has answered: `Agent`, `ClusterVersion`, or nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answered_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    /// How many findings nobody has accepted, those included that are not listed.
+    unaccepted: usize,
+    /// Whether it does not start where an answer is required.
+    pub holds: bool,
+    findings: Vec<OneFinding>,
+    /// The upgrade says so, and `message` why.
+    #[serde(skip)]
+    is_unanswered: bool,
+}
+
+impl ClusterView {
+    /// Of a cluster that the upgrade says has not answered, with the reason why.
+    pub fn of(name: &ClusterName, checks: &ClusterPreChecks, unanswered: Option<&str>) -> Self {
+        let answer = checks.answer.as_ref();
+        let one = |finding: &Finding| OneFinding {
+            level: finding.level.as_str(),
+            summary: finding.summary.to_string(),
+            impact: finding.impact.to_string(),
+            remedy: finding.remedy.to_string(),
+            informer: finding.informer.to_string(),
+            uuid: finding.uuid.as_deref().map(str::to_owned),
+            acceptance: finding.acceptance.as_str(),
+            why_ended: finding.acceptance.why_ended(),
+        };
+        Self {
+            cluster: name.to_string(),
+            asked: checks.asked,
+            answered_by: answer.map(|answer| match answer.source {
+                AnswerSource::Agent { .. } => "Agent",
+                AnswerSource::ClusterVersion | AnswerSource::AtTarget => "ClusterVersion",
+            }),
+            message: unanswered.or(checks.trouble.as_deref()).map(str::to_owned),
+            unaccepted: checks.unaccepted(),
+            holds: checks.holds() || unanswered.is_some(),
+            is_unanswered: unanswered.is_some(),
+            findings: answer
+                .into_iter()
+                .flat_map(|answer| answer.findings.iter())
+                .map(one)
+                .collect(),
+        }
+    }
+
+    /// As text, in the words of `kubectl drydock cluster pre-checks`.
+    pub fn text(&self) -> String {
+        let said = self.said();
+        let mut text = format!("{}: {said}\n", table::printable(&self.cluster));
+        if self.answered_by == Some("ClusterVersion") {
+            text.push_str("Without drydock-agent only ClusterVersion is read.\n");
+        }
+        for (title, is_accepted) in [("Not accepted", false), ("Accepted", true)] {
+            let mut of_group = self
+                .findings
+                .iter()
+                .filter(|found| found.is_accepted() == is_accepted)
+                .peekable();
+            if of_group.peek().is_some() {
+                let _ = writeln!(text, "\n= {title} =");
+            }
+            for found in of_group {
+                found.write(&mut text);
+            }
+        }
+        let listed = self.findings.iter().filter(|found| !found.is_accepted()).count();
+        if self.unaccepted > listed {
+            let _ = writeln!(
+                text,
+                "\n{} more are not listed here: see kubectl drydock cluster pre-checks on the cluster",
+                self.unaccepted - listed
+            );
+        }
+        text
+    }
+
+    /// How it stands with the cluster, in a sentence.
+    fn said(&self) -> String {
+        let why = self.message.as_deref().map(table::printable);
+        match (self.asked, self.answered_by, self.unaccepted) {
+            _ if self.is_unanswered => why.unwrap_or_default(),
+            (false, ..) => {
+                "it is not asked: it has started or ended, waits for something else, or preChecks.mode is Off"
+                    .to_owned()
+            }
+            (true, None, _) => match why {
+                Some(why) => format!("it has not answered: {why}"),
+                None => "it has not answered".to_owned(),
+            },
+            (true, Some(_), 0) if !self.holds => "nothing is left that has to be accepted".to_owned(),
+            (true, Some(_), 0) => "not every informer has answered".to_owned(),
+            (true, Some(_), 1) => "1 finding is not accepted".to_owned(),
+            (true, Some(_), count) => format!("{count} findings are not accepted"),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What `pre-checks` shows, of answers that are made up.
+
+use super::*;
+use drydock_rollout::{AnswerSource, Finding, FindingAcceptance, FindingLevel, PreCheckAnswer};
+
+fn finding(uuid: &str, level: FindingLevel, summary: &str, acceptance: FindingAcceptance) -> Finding {
+    Finding {
+        uuid: Some(uuid.into()),
+        informer: "mco".into(),
+        uid: None,
+        level,
+        summary: summary.into(),
+        impact: "Update Stalled".into(),
+        remedy: "unpause it".into(),
+        acceptance,
+    }
+}
+
+fn answered(findings: Vec<Finding>, unaccepted: usize) -> ClusterPreChecks {
+    ClusterPreChecks {
+        asked: true,
+        answer: Some(PreCheckAnswer {
+            source: AnswerSource::Agent {
+                collected_at: jiff::Timestamp::UNIX_EPOCH,
+                stops: unaccepted > 0,
+                unaccepted,
+            },
+            findings: findings.into(),
+        }),
+        trouble: None,
+    }
+}
+
+fn fleet() -> BTreeMap<ClusterName, ClusterPreChecks> {
+    let budget = |accepted| {
+        finding(
+            "b",
+            FindingLevel::Warning,
+            "budget monitoring/prometheus allows no eviction",
+            accepted,
+        )
+    };
+    let paused = finding(
+        "p",
+        FindingLevel::Error,
+        "pool worker is paused\u{1b}[31m",
+        FindingAcceptance::None,
+    );
+    BTreeMap::from([
+        ("c1".into(), answered(vec![budget(FindingAcceptance::None)], 1)),
+        (
+            "c2".into(),
+            answered(vec![budget(FindingAcceptance::Accepted)], 0),
+        ),
+        (
+            "c3".into(),
+            answered(vec![paused, budget(FindingAcceptance::None)], 7),
+        ),
+        (
+            "c4".into(),
+            ClusterPreChecks {
+                asked: true,
+                ..ClusterPreChecks::default()
+            },
+        ),
+    ])
+}
+
+#[test]
+fn findings_are_grouped_over_the_fleet_the_worst_first() {
+    let upgrade: ManagedClustersUpgrade = serde_json::from_value(serde_json::json!({
+        "metadata": {"name": "spring", "namespace": "hub"},
+        "spec": {
+            "clusterSelector": {}, "clusterVersion": {"version": "4.14.12"}, "preChecks": {"mode": "Require"},
+        },
+    }))
+    .unwrap();
+    let shown = FleetView::of(&upgrade, &fleet());
+    assert_eq!((shown.asked, shown.answered, shown.held), (4, 3, 2));
+    let of = |finding: &FleetFinding| (finding.level, finding.clusters.len(), finding.holds);
+    let grouped: Vec<_> = shown.findings.iter().map(of).collect();
+    assert_eq!(grouped, [("Error", 1, 1), ("Warning", 3, 2)]);
+    let text = shown.text(false);
+    assert!(
+        text.contains("2 clusters have findings that are not accepted: such a cluster does not start."),
+        "{text}"
+    );
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn the_hub_accepts_by_the_rule_of_the_agent_and_calls_findings_as_it_does() {
+    use drydock_api::insights::{Level, ResourceReference, Scope};
+    use drydock_insights::{built_in::BuiltIn, identity, plan::acceptance::covers};
+    let of_agent = |level: FindingLevel| Level::parse(level.as_str());
+    for accepted in FindingLevel::ALL {
+        for found in FindingLevel::ALL {
+            let agents = covers(of_agent(accepted), of_agent(found));
+            assert_eq!(accepted.covers(found), agents, "{accepted} {found}");
+        }
+    }
+    let value = |name: &str, text: &str| serde_json::json!({"name": name, "fieldValue": {"type": "String", "string": text}});
+    let question = r#"{"target":"4.14.12","asksAgent":false,"askedAt":"2026-01-05T08:00:00Z"}"#;
+    let work = serde_json::json!({
+        "metadata": {"name": "c1-pre-checks-0", "namespace": "c1", "annotations": {"drydock.dev/question": question}},
+        "status": {"resourceStatus": {"manifests": [{
+            "resourceMeta": {"group": "config.openshift.io", "resource": "clusterversions", "name": "version"},
+            "statusFeedback": {"values": [
+                value("version", "4.14.9"), value("read-for-4.14.12", "version"), value("offered", "4.14.12"), value("failing", "True"),
+            ]},
+        }]}},
+    });
+    let work = serde_json::from_value(work).unwrap();
+    let digest = drydock_objects::works::pre_checks::digest(&work).unwrap();
+    let answer = digest.work.answer.clone().unwrap();
+    let scope = Scope {
+        resources: vec![ResourceReference {
+            group: Some("config.openshift.io".to_owned()),
+            kind: "ClusterVersion".to_owned(),
+            namespace: None,
+            name: "version".to_owned(),
+        }],
+        ..Scope::default()
+    };
+    let uuid = identity::uuid(&BuiltIn::ClusterVersion.name(), &scope, "failing");
+    assert_eq!(answer.findings[0].uuid.as_deref(), Some(&*uuid));
+}
+
+#[test]
+fn an_acceptance_that_counts_no_more_is_said_with_its_finding() {
+    let expired = finding("e", FindingLevel::Warning, "budget a", FindingAcceptance::Expired);
+    let worse = finding(
+        "w",
+        FindingLevel::Error,
+        "budget b",
+        FindingAcceptance::LevelRaised,
+    );
+    let view = ClusterView::of(&"c1".into(), &answered(vec![expired, worse], 2), None);
+    let text = view.text();
+    assert!(!text.contains("= Accepted ="), "{text}");
+    assert!(
+        text.contains("  Acceptance:     accepted for a time that is over\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("  Acceptance:     worse than was accepted\n"),
+        "{text}"
+    );
+    let json = serde_json::to_value(&view).unwrap();
+    assert_eq!(json["findings"][0]["acceptance"], "Expired");
+}
+
+#[test]
+fn of_one_cluster_it_says_what_is_not_listed() {
+    let fleet = fleet();
+    let text = |name: &str| ClusterView::of(&name.into(), &fleet[&ClusterName::from(name)], None).text();
+    let third = text("c3");
+    assert!(third.starts_with("c3: 7 findings are not accepted\n"), "{third}");
+    assert!(third.contains("5 more are not listed here"), "{third}");
+    assert!(
+        third.contains(
+            "\nWarning (Update Stalled): budget monitoring/prometheus allows no eviction\n  Reported by:    mco\n  Remedy:         unpause it\n  UUID:           b\n"
+        ),
+        "{third}"
+    );
+    assert!(text("c2").contains("= Accepted ="));
+    assert_eq!(text("c4"), "c4: it has not answered\n");
+}
+
+#[test]
+fn a_cluster_that_could_not_be_asked_is_said_and_why() {
+    let refused = "the cluster could not be asked for its pre-checks: namespaces \"ext1\" not found";
+    let entry = |name: &str, reason: &str| serde_json::json!({"name": name, "state": "NotStarted", "reason": reason, "message": refused});
+    let upgrade: ManagedClustersUpgrade = serde_json::from_value(serde_json::json!({
+        "metadata": {"name": "spring", "namespace": "hub"},
+        "spec": {"clusterSelector": {}, "clusterVersion": {"version": "4.14.12"}, "preChecks": {"mode": "Require"}},
+        "status": {"clusters": [entry("ext1", "PreChecksUnanswered"), entry("ext2", "NotAvailable")]},
+    }))
+    .unwrap();
+    let found = BTreeMap::from([("ext1".into(), ClusterPreChecks::default())]);
+    let shown = FleetView::of(&upgrade, &found);
+    assert!(shown.is_held());
+    assert_eq!(
+        shown.text(false),
+        format!(
+            "hub/spring: 0 of 0 clusters that are asked have answered (preChecks.mode Require)\n1 cluster does not start, for it has not \
+             answered:\n  ext1: {refused}\nNo cluster that has answered has a finding that is not accepted.\n"
+        )
+    );
+    let of_one = ClusterView::of(
+        &"ext1".into(),
+        &found[&ClusterName::from("ext1")],
+        unanswered(&upgrade)
+            .get(&ClusterName::from("ext1"))
+            .map(String::as_str),
+    );
+    assert!(of_one.holds);
+    assert_eq!(of_one.text(), format!("ext1: {refused}\n"));
+}
