@@ -97,6 +97,8 @@ pub(crate) async fn retry(
     Path(path): Path<(String, String)>,
     Given(asked): Given<Retry>,
 ) -> Answer {
+    // Which clusters have failed is what the watches show.
+    dashboard.is_current()?;
     let Changed { client, key, upgrade } = Changed::by(&viewer, Right::PATCH_UPGRADES, path).await?;
     let (_, clusters) = dashboard
         .live()
@@ -132,6 +134,8 @@ pub(crate) async fn accept(
     Path(path): Path<(String, String)>,
     Given(asked): Given<Accept>,
 ) -> Answer {
+    // What clusters have found is what the watches show.
+    dashboard.is_current()?;
     let reason = asked.reason.trim();
     if reason.is_empty() {
         return Err(ApiError::invalid(

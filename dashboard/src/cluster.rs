@@ -97,6 +97,7 @@ pub(crate) async fn cluster(
     viewer: Viewer,
     Path(name): Path<ClusterName>,
 ) -> Result<Json<ClusterView>, ApiError> {
+    dashboard.is_current()?;
     let seen = dashboard
         .live()
         .read(|fleet, now| ClusterView::of(fleet, now, &name, &viewer.scope));

@@ -117,6 +117,7 @@ pub(crate) async fn detail(
     Path((namespace, name)): Path<(String, String)>,
 ) -> Result<Json<UpgradeDetail>, ApiError> {
     let key = viewer.key(&namespace, &name)?;
+    dashboard.is_current()?;
     let seen = dashboard.live().read(|fleet, now| {
         let object = fleet.object(&key)?;
         let (report, clusters) = fleet.look(&key, now)?;
