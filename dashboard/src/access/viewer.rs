@@ -111,6 +111,10 @@ impl Viewer {
         match asked {
             Err(_) => Err(silent("")),
             Ok(Ok(_)) => Ok(()),
+            // That is no answer about rights: whatever is watched may be old.
+            Ok(Err(kube::Error::Api(refusal))) if refusal.code == 401 => Err(ApiError::unavailable(
+                "not connected: the API server does not know your credentials any more",
+            )),
             // It answers, if only to refuse: the page says what it may not read. What stands before it may answer in its place.
             Ok(Err(kube::Error::Api(refusal))) if refusal.code < 500 => Ok(()),
             Ok(Err(error)) => Err(silent(&format!(": {error}"))),

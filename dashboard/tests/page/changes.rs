@@ -241,6 +241,33 @@ async fn a_page_ends_whose_watch_fails_for_good_and_comes_back_with_it() {
     }
 }
 
+/// Watches that are begun go on, and the credentials of the person count no more.
+#[tokio::test(start_paused = true)]
+async fn a_page_ends_whose_credentials_the_hub_does_not_know_any_more() {
+    let page = Page::of(1).await;
+    let revision = page.revision().await;
+    let mut events = page.changes(revision).await;
+    let server = page.fleet.hub_server().unwrap();
+    let hook = |asked: &RequestInfo<'_>| match asked.identity.name() {
+        "page" => FaultAction::Refuse(Status::new(401, "Unauthorized", "Unauthorized")),
+        _ => FaultAction::Pass,
+    };
+    server.set_fault_hook(Some(Arc::new(hook)));
+    let began = tokio::time::Instant::now();
+    while events.next().await.is_some() {}
+    assert!(began.elapsed() <= Duration::from_mins(1), "{:?}", began.elapsed());
+    for asked in ["/api/snapshot", &format!("/api/changes?since={revision}")] {
+        let (status, answer) = page.get(asked).await;
+        // Not 401: the token of the page itself is known.
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{asked}");
+        let expected = "not connected: the API server does not know your credentials any more";
+        assert_eq!(answer["error"], expected, "{asked}");
+    }
+    server.set_fault_hook(None);
+    assert_eq!(page.get("/api/snapshot").await.0, StatusCode::OK);
+    page.end().await;
+}
+
 /// As when the server of the hub is gone, or does not answer: what the page shows is old then, and nobody may take it for new.
 #[tokio::test(start_paused = true)]
 async fn a_page_ends_whose_hub_does_not_answer_and_comes_back_with_it() {
