@@ -18,7 +18,7 @@ use crate::actions::no_upgrade;
 use crate::completed::{CompletedPoint, completed};
 use crate::error::ApiError;
 use crate::hidden::{hide, hide_in};
-use crate::related::{AcceptanceView, EventView, HaltPeriod, acceptances, events, halts};
+use crate::related::{AcceptanceView, EventView, HaltPeriod, Present, acceptances, events, halts};
 use crate::rows::Seen;
 use crate::server::Dashboard;
 use crate::upgrade::UpgradeSummary;
@@ -136,6 +136,7 @@ pub(crate) async fn detail(
         object: &object,
         report: &report,
     };
+    let present = Present::of(report.halt.as_ref(), &object, dashboard.live().clock().now());
     let soak_until = match &report.halt {
         Some(Halt::CanarySoaking { until, .. }) => until.map(Timestamp::as_second),
         _ => None,
@@ -155,7 +156,7 @@ pub(crate) async fn detail(
         waits: waits(&clusters),
         findings: findings.into_iter().map(finding).collect(),
         acceptances,
-        halts: halts(&events),
+        halts: halts(&events, &present),
         events,
         spec: manifest(&key, &object)?,
         edition: drydock_edits::edition(&object),
