@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
 use axum::extract::{Path, State};
+use axum::response::Response;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_objects::ClusterDetails;
 use drydock_objects::findings::{FleetFinding, grouped};
@@ -18,6 +18,7 @@ use crate::actions::no_upgrade;
 use crate::completed::{CompletedPoint, completed};
 use crate::error::ApiError;
 use crate::hidden::{hide, hide_in};
+use crate::reading::pieces;
 use crate::related::{AcceptanceView, EventView, HaltPeriod, Present, acceptances, events, halts};
 use crate::rows::Seen;
 use crate::server::Dashboard;
@@ -89,7 +90,7 @@ struct FindingView {
 /// One upgrade.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct UpgradeDetail {
+struct UpgradeDetail {
     #[serde(flatten)]
     summary: UpgradeSummary,
     conditions: Vec<ConditionView>,
@@ -115,8 +116,9 @@ pub(crate) async fn detail(
     State(dashboard): State<Dashboard>,
     viewer: Viewer,
     Path((namespace, name)): Path<(String, String)>,
-) -> Result<Json<UpgradeDetail>, ApiError> {
+) -> Result<Response, ApiError> {
     let key = viewer.key(&namespace, &name)?;
+    let place = dashboard.reading().enter(&viewer.user).await?;
     dashboard.is_current()?;
     let seen = dashboard.live().read(|fleet, now| {
         let object = fleet.object(&key)?;
@@ -141,7 +143,7 @@ pub(crate) async fn detail(
         Some(Halt::CanarySoaking { until, .. }) => until.map(Timestamp::as_second),
         _ => None,
     };
-    Ok(Json(UpgradeDetail {
+    let pieces = pieces(&UpgradeDetail {
         summary: UpgradeSummary::of(&key, &seen, &viewer.scope),
         conditions: conditions(&object, &viewer.scope),
         canaries: clusters.iter().filter(|one| one.canary).map(canary).collect(),
@@ -160,7 +162,8 @@ pub(crate) async fn detail(
         events,
         spec: manifest(&key, &object)?,
         edition: drydock_edits::edition(&object),
-    }))
+    })?;
+    Ok(place.answer(pieces, dashboard.settings().speed))
 }
 
 fn conditions(object: &ManagedClustersUpgrade, scope: &Scope) -> Vec<ConditionView> {

@@ -5,6 +5,7 @@
 mod access;
 mod actions;
 mod assets;
+mod attempts;
 mod body;
 mod cluster;
 mod completed;
@@ -15,6 +16,7 @@ mod hidden;
 mod history;
 mod plan;
 mod planning;
+mod reading;
 mod related;
 mod rows;
 mod server;

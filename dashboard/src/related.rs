@@ -3,7 +3,7 @@
 use drydock_api::conditions;
 use drydock_api::mcu::{AcceptedRisk, ManagedClustersUpgrade, UpgradeRiskAcceptance, condition, reason};
 use drydock_rollout::{Halt, UpgradeKey};
-use drydock_runtime::pages::list_all;
+use drydock_runtime::pages::each_page;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
@@ -12,6 +12,8 @@ use serde::Serialize;
 
 use crate::access::{Right, Viewer};
 
+/// How many objects are read at a time.
+const AT_A_TIME: u32 = 200;
 /// How many Events are shown, the newest.
 const EVENTS: usize = 200;
 
@@ -60,22 +62,24 @@ pub(crate) async fn acceptances(
         return Vec::new();
     };
     let api: Api<UpgradeRiskAcceptance> = Api::namespaced(client, &key.namespace);
-    let found = list_all(&api, ListParams::default()).await;
-    let found = found.unwrap_or_else(|error| {
-        tracing::debug!(%error, %key, "who has accepted what cannot be read");
-        Vec::new()
-    });
-    let own = found
-        .into_iter()
-        .filter(|object| *object.spec.upgrade == *key.name);
     let target = drydock_edits::target(upgrade).ok();
-    own.flat_map(|object| {
-        let counts = target.as_ref() == Some(&object.spec.target);
-        let of = object.spec.target;
-        let risks = object.spec.accepted_risks.into_iter();
-        risks.map(move |risk| acceptance(risk, of.clone(), counts))
-    })
-    .collect()
+    let mut found = Vec::new();
+    let seen = |page: Vec<UpgradeRiskAcceptance>| {
+        let own = page
+            .into_iter()
+            .filter(|object| *object.spec.upgrade == *key.name);
+        for object in own {
+            let counts = target.as_ref() == Some(&object.spec.target);
+            let of = object.spec.target;
+            let risks = object.spec.accepted_risks.into_iter();
+            found.extend(risks.map(|risk| acceptance(risk, of.clone(), counts)));
+        }
+    };
+    if let Err(error) = each_page(&api, ListParams::default(), AT_A_TIME, seen).await {
+        tracing::debug!(%error, %key, "who has accepted what cannot be read");
+        return Vec::new();
+    }
+    found
 }
 
 fn acceptance(risk: AcceptedRisk, target: String, counts: bool) -> AcceptanceView {
@@ -102,14 +106,18 @@ pub(crate) async fn events(viewer: &Viewer, key: &UpgradeKey) -> Vec<EventView> 
         "involvedObject.kind=ManagedClustersUpgrade,involvedObject.name={}",
         key.name
     );
-    let found = list_all(&api, ListParams::default().fields(&about)).await;
-    let found = found.unwrap_or_else(|error| {
+    let mut events: Vec<EventView> = Vec::new();
+    let seen = |page: Vec<Event>| {
+        events.extend(page.into_iter().map(event));
+        events.sort_by_key(|event| event.at);
+        events.drain(..events.len().saturating_sub(EVENTS));
+    };
+    let about = ListParams::default().fields(&about);
+    if let Err(error) = each_page(&api, about, AT_A_TIME, seen).await {
         tracing::debug!(%error, %key, "Events cannot be read");
-        Vec::new()
-    });
-    let mut events: Vec<EventView> = found.into_iter().map(event).collect();
-    events.sort_by_key(|event| event.at);
-    events.split_off(events.len().saturating_sub(EVENTS))
+        return Vec::new();
+    }
+    events
 }
 
 fn event(event: Event) -> EventView {
@@ -184,8 +192,7 @@ pub(crate) fn halts(events: &[EventView], present: &Present<'_>) -> Vec<HaltPeri
     if let Some(last) = halts.last_mut().filter(|last| present.halt != Some(&last.reason)) {
         let since = present.since.map(Timestamp::as_second);
         let since = since.filter(|since| *since > last.from);
-        last.to
-            .get_or_insert(since.unwrap_or(present.now.as_second()));
+        last.to.get_or_insert(since.unwrap_or(present.now.as_second()));
     }
     halts
 }

@@ -10,4 +10,5 @@ mod access;
 mod actions;
 mod changes;
 mod fixture;
+mod reading;
 mod users;

@@ -36,7 +36,7 @@ struct Known {
 
 /// The users of the hub. Clones share them.
 #[derive(Clone, Default)]
-struct Users(Arc<Mutex<Known>>);
+pub struct Users(Arc<Mutex<Known>>);
 
 impl Users {
     fn allow(&self, user: &str, namespaces: Option<&[&str]>) {
@@ -93,7 +93,7 @@ impl Users {
 }
 
 /// The page of users: one who may see everything has the token of the page, and bob may see namespace `default`.
-async fn page_of_users() -> (Page, Users) {
+pub async fn page_of_users() -> (Page, Users) {
     let users = Users::default();
     let known = users.clone();
     let page = Page::started(TestEnvSettings::demo(1, 7), move |settings, hub, clock| {
@@ -113,14 +113,14 @@ async fn page_of_users() -> (Page, Users) {
 }
 
 /// A request of a user.
-fn request(page: &Page, user: &str, path: &str) -> Request<Body> {
+pub fn request(page: &Page, user: &str, path: &str) -> Request<Body> {
     let mut request = page.request(Method::GET, path, "");
     let bearer = format!("Bearer {user}").parse().unwrap();
     request.headers_mut().insert(header::AUTHORIZATION, bearer);
     request
 }
 
-async fn get(page: &Page, user: &str, path: &str) -> (StatusCode, Value) {
+pub async fn get(page: &Page, user: &str, path: &str) -> (StatusCode, Value) {
     json_of(page.ask(request(page, user, path)).await).await
 }
 

@@ -161,8 +161,7 @@ impl Watching<'_> {
         self.readiness.expect(part);
         let (readiness, cache, shutdown) =
             (self.readiness.clone(), self.cache.clone(), self.shutdown.clone());
-        let (health, refusals, clock) =
-            (self.health.cloned(), self.refusals.cloned(), self.clock.clone());
+        let (health, refusals, clock) = (self.health.cloned(), self.refusals.cloned(), self.clock.clone());
         let api = Api::<K>::all(self.client.clone());
         tasks.spawn(part, async move {
             let seen = |seen: ObjectChange<'_, K>| cache.change(|fleet| see(fleet, seen));
