@@ -305,7 +305,7 @@ async fn who_has_nobody_to_forecast_says_so() {
 }
 
 /// Forecasts nothing, and says what it was asked.
-struct Refusing;
+pub struct Refusing;
 
 impl Planner for Refusing {
     fn forecast(&self, _: Client, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>> {

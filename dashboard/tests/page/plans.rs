@@ -1,0 +1,77 @@
+//! Who may plan what.
+
+use std::sync::Arc;
+
+use http::{Method, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::actions::Refusing;
+use crate::fixture::{Page, json_of};
+use crate::users::page_with;
+
+/// An upgrade in a namespace, of the clusters of a Placement.
+fn upgrade(namespace: &str, placement: &str) -> String {
+    let upgrade = json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "kind": "ManagedClustersUpgrade",
+        "metadata": {"name": "spring", "namespace": namespace},
+        "spec": {"placement": [{"name": "all", "namespace": placement}]},
+    });
+    upgrade.to_string()
+}
+
+async fn plan(page: &Page, user: &str, body: Value) -> (StatusCode, String) {
+    let mut request = page.request(Method::POST, "/api/plan", &body.to_string());
+    let bearer = format!("Bearer {user}").parse().unwrap();
+    request.headers_mut().insert(header::AUTHORIZATION, bearer);
+    let (status, answer) = json_of(page.ask(request).await).await;
+    (status, answer["error"].as_str().unwrap_or_default().to_owned())
+}
+
+/// By the rights of the server nobody hears of what a Placement selects that they may not read.
+#[tokio::test(start_paused = true)]
+async fn by_placements_only_those_plan_who_may_read_them() {
+    let (page, users) = page_with(Some(Arc::new(Refusing)), false).await;
+    users.allow_everywhere("bob", "managedclusters");
+    let own = upgrade("default", "default");
+    let (status, said) = plan(&page, "bob", json!({"yaml": own})).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(said.starts_with(&own), "the planner was asked: {said}");
+    let mut refusals = Vec::new();
+    for (yaml, compare) in [
+        (upgrade("default", "platform"), None),
+        (upgrade("default", "is-not-there"), None),
+        (own.clone(), Some(upgrade("default", "platform"))),
+        (format!("{own}\n---\n{}", upgrade("default", "platform")), None),
+    ] {
+        let (status, said) = plan(&page, "bob", json!({"yaml": yaml, "compare": compare})).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{said}");
+        refusals.push(said);
+    }
+    refusals.dedup();
+    assert_eq!(refusals.len(), 1, "{refusals:?}");
+    users.allow_everywhere("bob", "placements");
+    tokio::time::sleep(std::time::Duration::from_mins(2)).await;
+    let elsewhere = upgrade("default", "platform");
+    let (_, said) = plan(&page, "bob", json!({"yaml": elsewhere})).await;
+    assert_eq!(said, refusals[0], "the decisions are read, too");
+    users.allow_everywhere("bob", "placementdecisions");
+    tokio::time::sleep(std::time::Duration::from_mins(2)).await;
+    let (status, said) = plan(&page, "bob", json!({"yaml": elsewhere})).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{said}");
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn why_nothing_is_forecast_names_no_upgrade_that_is_not_shown() {
+    let (page, users) = page_with(Some(Arc::new(Refusing)), false).await;
+    users.allow_everywhere("bob", "managedclusters");
+    let yaml = "# the cluster belongs to upgrade platform/secret until then";
+    let (status, said) = plan(&page, "bob", json!({"yaml": yaml})).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(
+        said.contains("upgrade (of another namespace) until") && !said.contains("secret"),
+        "{said}"
+    );
+    page.end().await;
+}
