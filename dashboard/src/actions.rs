@@ -12,7 +12,7 @@ use kube::{Api, Client};
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Right, Viewer};
-use crate::body::Given;
+use crate::body::{Given, Ignored};
 use crate::error::ApiError;
 use crate::server::Dashboard;
 
@@ -75,12 +75,12 @@ async fn set_paused(viewer: &Viewer, path: (String, String), paused: bool) -> An
 }
 
 /// `POST /api/upgrades/NS/NAME/pause`
-pub(crate) async fn pause(viewer: Viewer, Path(path): Path<(String, String)>) -> Answer {
+pub(crate) async fn pause(viewer: Viewer, Path(path): Path<(String, String)>, _: Ignored) -> Answer {
     set_paused(&viewer, path, true).await
 }
 
 /// `POST /api/upgrades/NS/NAME/resume`
-pub(crate) async fn resume(viewer: Viewer, Path(path): Path<(String, String)>) -> Answer {
+pub(crate) async fn resume(viewer: Viewer, Path(path): Path<(String, String)>, _: Ignored) -> Answer {
     set_paused(&viewer, path, false).await
 }
 

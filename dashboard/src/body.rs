@@ -1,7 +1,8 @@
 //! What a request brings.
 
 use axum::Json;
-use axum::extract::rejection::JsonRejection;
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::{BytesRejection, JsonRejection};
 use axum::extract::{FromRequest, Request};
 use serde::de::DeserializeOwned;
 
@@ -14,11 +15,33 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Given<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        // Also of a request that is refused for its headers the body is read: see `Ignored`.
+        let (parts, body) = request.into_parts();
+        let body = read(Request::from_parts(parts.clone(), body), state).await?;
+        let request = Request::from_parts(parts, Body::from(body));
         let Json(given) = Json::from_request(request, state)
             .await
             .map_err(|rejection| refused(&rejection))?;
         Ok(Self(given))
     }
+}
+
+/// A body that says nothing. It is read nevertheless, up to the limit of the server: a stream of HTTP/2 whose request was not read to its end is
+/// reset after the answer (RFC 9113, section 8.1), and some clients then drop the answer, too.
+pub(crate) struct Ignored;
+
+impl<S: Send + Sync> FromRequest<S> for Ignored {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        read(request, state).await?;
+        Ok(Self)
+    }
+}
+
+async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
+    let body = Bytes::from_request(request, state).await;
+    body.map_err(|rejection: BytesRejection| ApiError::new(rejection.status(), rejection.body_text()))
 }
 
 /// A page sends what its server expects, unless one of them is older: it stays open while the server is replaced.
