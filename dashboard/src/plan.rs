@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::selector::{is_dns_label, is_dns_name};
 use drydock_rollout::UpgradeKey;
 use futures::future::BoxFuture;
 use http::StatusCode;
@@ -140,23 +141,36 @@ impl PlanSubject {
     /// The upgrades of a text, beside which their Placements may stand; what names no namespace is of this one.
     ///
     /// # Errors
-    /// If it is no YAML.
+    /// If it is no YAML, or what it names cannot be a part of an address.
     fn all(yaml: &str, namespace: &str) -> Result<Vec<Self>, ApiError> {
         let documents = drydock_edits::documents(yaml);
         let documents = documents.map_err(|error| ApiError::invalid(format!("it is not YAML: {error}")))?;
         let kind = ManagedClustersUpgrade::kind(&());
         let upgrades = documents.iter().filter(|document| document["kind"] == *kind);
-        Ok(upgrades.map(|document| Self::of(document, namespace)).collect())
+        upgrades.map(|document| Self::of(document, namespace)).collect()
     }
 
-    fn of(document: &Value, namespace: &str) -> Self {
-        let own = document["metadata"]["namespace"].as_str();
+    fn of(document: &Value, namespace: &str) -> Result<Self, ApiError> {
+        let metadata = &document["metadata"];
+        let is_none_or = |field: &str, is_it: fn(&str) -> bool| {
+            let value = &metadata[field];
+            value.is_null() || value.as_str().is_some_and(is_it)
+        };
+        if !is_none_or("namespace", is_dns_label) {
+            return Err(ApiError::invalid(
+                "the metadata.namespace is no name of a namespace",
+            ));
+        }
+        if !is_none_or("name", is_dns_name) {
+            return Err(ApiError::invalid("the metadata.name is no name of an object"));
+        }
+        let own = metadata["namespace"].as_str();
         let placements = document["spec"]["placement"].as_array().into_iter().flatten();
         let placements = placements.filter_map(|placement| placement["namespace"].as_str());
-        Self {
+        Ok(Self {
             namespace: own.unwrap_or(namespace).to_owned(),
             placements: placements.map(str::to_owned).collect(),
-        }
+        })
     }
 }
 

@@ -75,3 +75,33 @@ async fn why_nothing_is_forecast_names_no_upgrade_that_is_not_shown() {
     );
     page.end().await;
 }
+
+/// Namespace and name become parts of an address.
+#[tokio::test(start_paused = true)]
+async fn what_is_no_name_is_not_planned_whoever_asks() {
+    for may_act in [false, true] {
+        let (page, users) = page_with(Some(Arc::new(Refusing)), may_act).await;
+        users.allow("ann", None);
+        let good = upgrade("default", "default");
+        for (bad, what) in [
+            (upgrade("a/../b", "default"), "namespace"),
+            (upgrade("kube-system/secrets?x=", "default"), "namespace"),
+            (upgrade("", "default"), "namespace"),
+            (upgrade("A", "default"), "namespace"),
+            (good.replace("\"default\"", "7"), "namespace"),
+            (good.replace("spring", "spring/status"), "name"),
+        ] {
+            for body in [json!({"yaml": bad}), json!({"yaml": good, "compare": bad})] {
+                let (status, said) = plan(&page, "ann", body).await;
+                assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{bad}: {said}");
+                assert!(
+                    said.starts_with(&format!("the metadata.{what} is no name")),
+                    "{bad}: {said}"
+                );
+            }
+        }
+        let (_, said) = plan(&page, "ann", json!({"yaml": good})).await;
+        assert!(said.starts_with(&good), "the planner was asked: {said}");
+        page.end().await;
+    }
+}
