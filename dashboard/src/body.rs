@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::{BytesRejection, JsonRejection};
-use axum::extract::{FromRequest, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use http::request::Parts;
 use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
@@ -42,6 +43,20 @@ impl<S: Send + Sync> FromRequest<S> for Ignored {
 async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
     let body = Bytes::from_request(request, state).await;
     body.map_err(|rejection: BytesRejection| ApiError::new(rejection.status(), rejection.body_text()))
+}
+
+/// What a path names; what is wrong with it is said as any other error is.
+pub(crate) struct Named<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Named<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let named = Path::from_request_parts(parts, state).await;
+        let Path(named) =
+            named.map_err(|rejection| ApiError::new(rejection.status(), rejection.body_text()))?;
+        Ok(Self(named))
+    }
 }
 
 /// A page sends what its server expects, unless one of them is older: it stays open while the server is replaced.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use drydock_objects::{ClusterDetails, ClusterSchedule, Fleet};
 use drydock_rollout::{ClusterName, ClusterPreChecks, UpgradeKey};
@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::access::{Scope, Viewer};
 use crate::attempts::HistoryRow;
+use crate::body::Named;
 use crate::error::ApiError;
 use crate::hidden::hide;
 use crate::reading::pieces;
@@ -103,7 +104,7 @@ struct WithHistory<'a> {
 pub(crate) async fn cluster(
     State(dashboard): State<Dashboard>,
     viewer: Viewer,
-    Path(name): Path<ClusterName>,
+    Named(name): Named<ClusterName>,
 ) -> Result<Response, ApiError> {
     let place = dashboard.reading().enter(&viewer.user).await?;
     dashboard.is_current()?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_objects::ClusterDetails;
@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::access::{Scope, Viewer};
 use crate::actions::no_upgrade;
+use crate::body::Named;
 use crate::completed::{CompletedPoint, completed};
 use crate::error::ApiError;
 use crate::hidden::{hide, hide_in};
@@ -115,7 +116,7 @@ struct UpgradeDetail {
 pub(crate) async fn detail(
     State(dashboard): State<Dashboard>,
     viewer: Viewer,
-    Path((namespace, name)): Path<(String, String)>,
+    Named((namespace, name)): Named<(String, String)>,
 ) -> Result<Response, ApiError> {
     let key = viewer.key(&namespace, &name)?;
     let place = dashboard.reading().enter(&viewer.user).await?;

@@ -24,6 +24,7 @@ mod session;
 mod snapshot;
 mod stream;
 mod upgrade;
+mod visible;
 
 pub use access::{Access, OwnAccess, Reviews, Token, TokenError};
 pub use plan::{BlockedView, CurvePoint, PlanError, PlannedUpgrade, Planner, StopView, WaitView};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_api::selector::{is_dns_label, is_dns_name};
 use drydock_rollout::UpgradeKey;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::access::{Scope, Viewer};
-use crate::body::Given;
+use crate::body::{Given, Named};
 use crate::error::ApiError;
 use crate::hidden::hide;
 use crate::server::Dashboard;
@@ -185,7 +185,7 @@ impl Dashboard {
 pub(crate) async fn forecast(
     State(dashboard): State<Dashboard>,
     viewer: Viewer,
-    Path((namespace, name)): Path<(String, String)>,
+    Named((namespace, name)): Named<(String, String)>,
 ) -> Result<Json<PlannedUpgrade>, ApiError> {
     let key = viewer.key(&namespace, &name)?;
     let subject = PlanSubject {

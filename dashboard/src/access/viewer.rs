@@ -152,10 +152,7 @@ impl Viewer {
     pub async fn writer(&self, right: Right, namespace: &str) -> Result<Client, ApiError> {
         self.allow_writes()?;
         match &self.rights {
-            Rights::Own(_) if !self.scope.shows(namespace) => Err(ApiError::new(
-                StatusCode::FORBIDDEN,
-                format!("this page does not show namespace {namespace}: it was started so"),
-            )),
+            Rights::Own(_) if !self.scope.shows(namespace) => Err(not_shown(namespace)),
             Rights::Own(client) => Ok(client.clone()),
             Rights::Reviewed(reviews, user) => {
                 reviews.require(user, right, Some(namespace)).await?;
@@ -170,7 +167,13 @@ impl Viewer {
     /// If the user may not see all that, or the API server does not say.
     pub async fn planner(&self, subjects: &[PlanSubject]) -> Result<Client, ApiError> {
         match &self.rights {
-            Rights::Own(client) => Ok(client.clone()),
+            Rights::Own(client) => {
+                let mut namespaces = subjects.iter().map(|subject| &subject.namespace);
+                match namespaces.find(|namespace| !self.scope.shows(namespace)) {
+                    Some(other) => Err(not_shown(other)),
+                    None => Ok(client.clone()),
+                }
+            }
             Rights::Reviewed(reviews, user) if !self.read_only => reviews.acting_as(user),
             Rights::Reviewed(reviews, user) => {
                 reviews.require(user, Right::LIST_CLUSTERS, None).await?;
@@ -199,6 +202,11 @@ impl Viewer {
             Err(no_upgrade(namespace, name))
         }
     }
+}
+
+fn not_shown(namespace: &str) -> ApiError {
+    let why = format!("this page does not show namespace {namespace}: it was started so");
+    ApiError::new(StatusCode::FORBIDDEN, why)
 }
 
 /// Goes on if the user may read what Placements of a namespace select. What is said else is the same whatever there is.

@@ -190,6 +190,23 @@ async fn the_body_of_an_action_is_read() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_path_that_is_no_text_is_answered_in_words() {
+    let page = Page::of(1).await;
+    for (method, address) in [
+        (Method::GET, "/api/clusters/%ff"),
+        (Method::GET, "/api/upgrades/default/%ff"),
+        (Method::GET, "/api/upgrades/%ff/spring/forecast"),
+        (Method::POST, "/api/upgrades/default/%ff/pause"),
+        (Method::POST, "/api/upgrades/default/%ff/retry"),
+    ] {
+        let (status, answer) = json_of(page.ask(page.request(method, address, "{}")).await).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{address}");
+        assert!(answer["error"].is_string(), "{address}: {answer}");
+    }
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_request_that_does_not_come_is_not_waited_for() {
     let page = Page::of(1).await;
     let mut request = page.request(Method::POST, "/api/apply", "");

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use drydock_dashboard::Settings;
+use drydock_sandbox::test_env::TestEnvSettings;
 use http::{Method, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::actions::Refusing;
-use crate::fixture::{Page, json_of};
+use crate::fixture::{Page, json_of, own};
 use crate::users::page_with;
 
 /// An upgrade in a namespace, of the clusters of a Placement.
@@ -59,6 +61,30 @@ async fn by_placements_only_those_plan_who_may_read_them() {
     tokio::time::sleep(std::time::Duration::from_mins(2)).await;
     let (status, said) = plan(&page, "bob", json!({"yaml": elsewhere})).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{said}");
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_of_one_namespace_plans_in_no_other() {
+    let of_one = |settings: Settings| {
+        let settings = Settings {
+            planner: Some(Arc::new(Refusing)),
+            ..settings
+        };
+        own(settings, |own| own.namespace = Some("default".to_owned()))
+    };
+    let page = Page::with(TestEnvSettings::demo(1, 7), of_one).await;
+    let (mine, other) = (upgrade("default", "platform"), upgrade("platform", "platform"));
+    for (body, expected) in [
+        (json!({"yaml": mine}), StatusCode::UNPROCESSABLE_ENTITY),
+        (json!({"yaml": other}), StatusCode::FORBIDDEN),
+        (json!({"yaml": mine, "compare": other}), StatusCode::FORBIDDEN),
+    ] {
+        let (status, said) = plan(&page, &page.token, body).await;
+        assert_eq!(status, expected, "{said}");
+        let is_refused = said == "this page does not show namespace platform: it was started so";
+        assert_eq!(is_refused, expected == StatusCode::FORBIDDEN, "{said}");
+    }
     page.end().await;
 }
 
