@@ -1,7 +1,7 @@
 //! What people do to upgrades on the page: the writes of the plugin, with the rights of the server's client.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_edits::Accepting;
@@ -12,9 +12,10 @@ use kube::{Api, Client};
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Right, Viewer};
-use crate::body::Given;
+use crate::body::{Given, Ignored, Named};
 use crate::error::ApiError;
 use crate::server::Dashboard;
+use crate::visible::is_visible;
 
 /// What was done, in words.
 #[derive(Serialize)]
@@ -75,12 +76,12 @@ async fn set_paused(viewer: &Viewer, path: (String, String), paused: bool) -> An
 }
 
 /// `POST /api/upgrades/NS/NAME/pause`
-pub(crate) async fn pause(viewer: Viewer, Path(path): Path<(String, String)>) -> Answer {
+pub(crate) async fn pause(viewer: Viewer, Named(path): Named<(String, String)>, _: Ignored) -> Answer {
     set_paused(&viewer, path, true).await
 }
 
 /// `POST /api/upgrades/NS/NAME/resume`
-pub(crate) async fn resume(viewer: Viewer, Path(path): Path<(String, String)>) -> Answer {
+pub(crate) async fn resume(viewer: Viewer, Named(path): Named<(String, String)>, _: Ignored) -> Answer {
     set_paused(&viewer, path, false).await
 }
 
@@ -94,9 +95,11 @@ pub(crate) struct Retry {
 pub(crate) async fn retry(
     State(dashboard): State<Dashboard>,
     viewer: Viewer,
-    Path(path): Path<(String, String)>,
+    Named(path): Named<(String, String)>,
     Given(asked): Given<Retry>,
 ) -> Answer {
+    // Which clusters have failed is what the watches show.
+    dashboard.is_current()?;
     let Changed { client, key, upgrade } = Changed::by(&viewer, Right::PATCH_UPGRADES, path).await?;
     let (_, clusters) = dashboard
         .live()
@@ -129,11 +132,13 @@ pub(crate) struct Accept {
 pub(crate) async fn accept(
     State(dashboard): State<Dashboard>,
     viewer: Viewer,
-    Path(path): Path<(String, String)>,
+    Named(path): Named<(String, String)>,
     Given(asked): Given<Accept>,
 ) -> Answer {
+    // What clusters have found is what the watches show.
+    dashboard.is_current()?;
     let reason = asked.reason.trim();
-    if reason.is_empty() {
+    if !is_visible(reason) {
         return Err(ApiError::invalid(
             "say why the finding is accepted: the reason is empty",
         ));

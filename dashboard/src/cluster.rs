@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
+use axum::response::Response;
 use drydock_objects::{ClusterDetails, ClusterSchedule, Fleet};
 use drydock_rollout::{ClusterName, ClusterPreChecks, UpgradeKey};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::access::{Scope, Viewer};
+use crate::attempts::HistoryRow;
+use crate::body::Named;
 use crate::error::ApiError;
 use crate::hidden::hide;
-use crate::history::HistoryRow;
+use crate::reading::pieces;
 use crate::rows::{keys, todo};
 use crate::server::Dashboard;
 
@@ -81,34 +83,45 @@ struct ClusterFindingView {
 
 /// One cluster.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct ClusterView {
+struct ClusterView {
     name: String,
     version: String,
     available: bool,
     labels: BTreeMap<String, String>,
     upgrades: Vec<ClusterUpgradeView>,
     findings: Vec<ClusterFindingView>,
-    history: Vec<HistoryRow>,
+}
+
+/// One cluster with what became of it before.
+#[derive(Serialize)]
+struct WithHistory<'a> {
+    #[serde(flatten)]
+    view: &'a ClusterView,
+    history: Vec<HistoryRow<'a>>,
 }
 
 /// `GET /api/clusters/NAME`
 pub(crate) async fn cluster(
     State(dashboard): State<Dashboard>,
     viewer: Viewer,
-    Path(name): Path<ClusterName>,
-) -> Result<Json<ClusterView>, ApiError> {
+    Named(name): Named<ClusterName>,
+) -> Result<Response, ApiError> {
+    let place = dashboard.reading().enter(&viewer.user).await?;
+    dashboard.is_current()?;
     let seen = dashboard
         .live()
         .read(|fleet, now| ClusterView::of(fleet, now, &name, &viewer.scope));
-    let mut view = seen
+    let view = seen
         .flatten()
         .ok_or_else(|| ApiError::not_found(format!("the hub has no cluster {name}")))?;
     // Who may not read the records sees all else.
-    view.history = dashboard
-        .history_rows(&viewer, |cluster| cluster == name.as_str())
-        .await
-        .unwrap_or_default();
-    Ok(Json(view))
+    let attempts = dashboard.attempts(&viewer, |cluster| cluster == name.as_str());
+    let attempts = attempts.await.unwrap_or_default();
+    let pieces = pieces(&WithHistory {
+        view: &view,
+        history: attempts.rows(),
+    })?;
+    Ok(place.answer(pieces, dashboard.settings().speed))
 }
 
 impl ClusterView {

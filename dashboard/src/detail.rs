@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
+use axum::response::Response;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_objects::ClusterDetails;
 use drydock_objects::findings::{FleetFinding, grouped};
@@ -15,10 +15,12 @@ use serde_json::json;
 
 use crate::access::{Scope, Viewer};
 use crate::actions::no_upgrade;
+use crate::body::Named;
 use crate::completed::{CompletedPoint, completed};
 use crate::error::ApiError;
 use crate::hidden::{hide, hide_in};
-use crate::related::{AcceptanceView, EventView, HaltPeriod, acceptances, events, halts};
+use crate::reading::pieces;
+use crate::related::{AcceptanceView, EventView, HaltPeriod, Present, acceptances, events, halts};
 use crate::rows::Seen;
 use crate::server::Dashboard;
 use crate::upgrade::UpgradeSummary;
@@ -89,7 +91,7 @@ struct FindingView {
 /// One upgrade.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct UpgradeDetail {
+struct UpgradeDetail {
     #[serde(flatten)]
     summary: UpgradeSummary,
     conditions: Vec<ConditionView>,
@@ -114,9 +116,11 @@ pub(crate) struct UpgradeDetail {
 pub(crate) async fn detail(
     State(dashboard): State<Dashboard>,
     viewer: Viewer,
-    Path((namespace, name)): Path<(String, String)>,
-) -> Result<Json<UpgradeDetail>, ApiError> {
+    Named((namespace, name)): Named<(String, String)>,
+) -> Result<Response, ApiError> {
     let key = viewer.key(&namespace, &name)?;
+    let place = dashboard.reading().enter(&viewer.user).await?;
+    dashboard.is_current()?;
     let seen = dashboard.live().read(|fleet, now| {
         let object = fleet.object(&key)?;
         let (report, clusters) = fleet.look(&key, now)?;
@@ -135,11 +139,12 @@ pub(crate) async fn detail(
         object: &object,
         report: &report,
     };
+    let present = Present::of(report.halt.as_ref(), &object, dashboard.live().clock().now());
     let soak_until = match &report.halt {
         Some(Halt::CanarySoaking { until, .. }) => until.map(Timestamp::as_second),
         _ => None,
     };
-    Ok(Json(UpgradeDetail {
+    let pieces = pieces(&UpgradeDetail {
         summary: UpgradeSummary::of(&key, &seen, &viewer.scope),
         conditions: conditions(&object, &viewer.scope),
         canaries: clusters.iter().filter(|one| one.canary).map(canary).collect(),
@@ -154,11 +159,12 @@ pub(crate) async fn detail(
         waits: waits(&clusters),
         findings: findings.into_iter().map(finding).collect(),
         acceptances,
-        halts: halts(&events),
+        halts: halts(&events, &present),
         events,
         spec: manifest(&key, &object)?,
         edition: drydock_edits::edition(&object),
-    }))
+    })?;
+    Ok(place.answer(pieces, dashboard.settings().speed))
 }
 
 fn conditions(object: &ManagedClustersUpgrade, scope: &Scope) -> Vec<ConditionView> {

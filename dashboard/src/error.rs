@@ -58,11 +58,25 @@ impl ApiError {
         // Whose credentials the API server does not know is not who has no token of the page.
         let status = match refusal.code {
             code @ (403 | 404 | 409 | 422 | 429) => StatusCode::from_u16(code).ok(),
+            // What is wrong is the request, which who asks can correct.
+            400 | 405 | 406 | 413 | 415 => Some(StatusCode::UNPROCESSABLE_ENTITY),
+            500 if is_of_schema(&refusal.message) => Some(StatusCode::UNPROCESSABLE_ENTITY),
             _ => None,
         };
         let status = status.unwrap_or(StatusCode::BAD_GATEWAY);
         Self::new(status, format!("{doing}: {}", refusal.message))
     }
+}
+
+/// Whether a failure is about an object that does not fit its schema: server-side apply says so with code 500
+/// (<https://github.com/kubernetes/kubernetes/blob/v1.34.0/staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/structuredmerge.go>).
+fn is_of_schema(message: &str) -> bool {
+    [
+        "failed to create typed patch object",
+        "field not declared in schema",
+    ]
+    .iter()
+    .any(|words| message.contains(words))
 }
 
 impl From<EditError> for ApiError {
@@ -96,5 +110,34 @@ impl IntoResponse for ApiError {
             reason: self.reason,
         };
         (self.status, Json(body)).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_request_is_not_that_the_api_server_fails() {
+        let typed = "failed to create typed patch object (default/spring; v1beta1, Kind=ManagedClustersUpgrade): .spec.foo: field not declared in schema";
+        for (code, message, expected) in [
+            (400, "strict decoding error: unknown field \"spec.foo\"", 422),
+            (400, typed, 422),
+            (500, typed, 422),
+            (415, "the media type is not supported", 422),
+            (413, "Request entity too large", 422),
+            (401, "Unauthorized", 502),
+            (403, "ann may not", 403),
+            (409, "conflict", 409),
+            (500, "etcdserver: request timed out", 502),
+            (503, "the server is not ready", 502),
+        ] {
+            let status = Status::failure(message, "").with_code(code);
+            let error = ApiError::of_server("applying it", &kube::Error::Api(Box::new(status)));
+            assert_eq!(error.status().as_u16(), expected, "{code} {message}");
+            assert_eq!(error.to_string(), format!("applying it: {message}"));
+        }
     }
 }

@@ -5,6 +5,7 @@
 mod access;
 mod actions;
 mod assets;
+mod attempts;
 mod body;
 mod cluster;
 mod completed;
@@ -15,6 +16,7 @@ mod hidden;
 mod history;
 mod plan;
 mod planning;
+mod reading;
 mod related;
 mod rows;
 mod server;
@@ -22,6 +24,7 @@ mod session;
 mod snapshot;
 mod stream;
 mod upgrade;
+mod visible;
 
 pub use access::{Access, OwnAccess, Reviews, Token, TokenError};
 pub use plan::{BlockedView, CurvePoint, PlanError, PlannedUpgrade, Planner, StopView, WaitView};

@@ -1,17 +1,21 @@
 //! What is to be expected of an upgrade. The page does not forecast itself: who starts the server gives it a [`Planner`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
+use drydock_api::mcu::ManagedClustersUpgrade;
+use drydock_api::selector::{is_dns_label, is_dns_name};
 use drydock_rollout::UpgradeKey;
 use futures::future::BoxFuture;
 use http::StatusCode;
-use kube::Client;
+use kube::{Client, Resource};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::access::{Scope, Viewer};
-use crate::body::Given;
+use crate::body::{Given, Named};
 use crate::error::ApiError;
 use crate::hidden::hide;
 use crate::server::Dashboard;
@@ -118,9 +122,55 @@ pub trait Planner: Send + Sync {
     ) -> BoxFuture<'_, Result<Vec<PlannedUpgrade>, PlanError>>;
 }
 
-impl From<PlanError> for ApiError {
-    fn from(error: PlanError) -> Self {
-        Self::invalid(error.0)
+impl PlanError {
+    /// Without the names of upgrades that are not shown.
+    fn hidden(&self, scope: &Scope) -> ApiError {
+        ApiError::invalid(hide(&self.0, scope))
+    }
+}
+
+/// What of a text that is planned decides who may plan it.
+pub(crate) struct PlanSubject {
+    /// The namespace of the upgrade.
+    pub namespace: String,
+    /// The namespaces of the Placements that select its clusters.
+    pub placements: BTreeSet<String>,
+}
+
+impl PlanSubject {
+    /// The upgrades of a text, beside which their Placements may stand; what names no namespace is of this one.
+    ///
+    /// # Errors
+    /// If it is no YAML, or what it names cannot be a part of an address.
+    fn all(yaml: &str, namespace: &str) -> Result<Vec<Self>, ApiError> {
+        let documents = drydock_edits::documents(yaml);
+        let documents = documents.map_err(|error| ApiError::invalid(format!("it is not YAML: {error}")))?;
+        let kind = ManagedClustersUpgrade::kind(&());
+        let upgrades = documents.iter().filter(|document| document["kind"] == *kind);
+        upgrades.map(|document| Self::of(document, namespace)).collect()
+    }
+
+    fn of(document: &Value, namespace: &str) -> Result<Self, ApiError> {
+        let metadata = &document["metadata"];
+        let is_none_or = |field: &str, is_it: fn(&str) -> bool| {
+            let value = &metadata[field];
+            value.is_null() || value.as_str().is_some_and(is_it)
+        };
+        if !is_none_or("namespace", is_dns_label) {
+            return Err(ApiError::invalid(
+                "the metadata.namespace is no name of a namespace",
+            ));
+        }
+        if !is_none_or("name", is_dns_name) {
+            return Err(ApiError::invalid("the metadata.name is no name of an object"));
+        }
+        let own = metadata["namespace"].as_str();
+        let placements = document["spec"]["placement"].as_array().into_iter().flatten();
+        let placements = placements.filter_map(|placement| placement["namespace"].as_str());
+        Ok(Self {
+            namespace: own.unwrap_or(namespace).to_owned(),
+            placements: placements.map(str::to_owned).collect(),
+        })
     }
 }
 
@@ -135,13 +185,19 @@ impl Dashboard {
 pub(crate) async fn forecast(
     State(dashboard): State<Dashboard>,
     viewer: Viewer,
-    Path((namespace, name)): Path<(String, String)>,
+    Named((namespace, name)): Named<(String, String)>,
 ) -> Result<Json<PlannedUpgrade>, ApiError> {
     let key = viewer.key(&namespace, &name)?;
-    let client = viewer.planner(|| Ok(vec![namespace])).await?;
+    let subject = PlanSubject {
+        namespace,
+        // What the upgrade makes of its Placements stands in its status already.
+        placements: BTreeSet::new(),
+    };
+    let client = viewer.planner(&[subject]).await?;
     let planner = dashboard.planner()?;
     let work = async move { planner.forecast(client, &key).await };
-    let mut planned = dashboard.planning().run(&viewer.user, work).await??;
+    let planned = dashboard.planning().run(&viewer.user, work).await?;
+    let mut planned = planned.map_err(|error| error.hidden(&viewer.scope))?;
     hide_in(&mut planned, &viewer.scope);
     Ok(Json(planned))
 }
@@ -174,20 +230,19 @@ pub(crate) async fn plan(
     Given(asked): Given<Asked>,
 ) -> Result<Json<Plans>, ApiError> {
     let namespace = viewer.scope.default_namespace();
-    let namespace_of = |yaml: &String| {
-        let manifest = drydock_edits::Manifest::parse(yaml)?;
-        Ok(manifest.namespace().unwrap_or(namespace).to_owned())
-    };
-    let texts = [Some(&asked.yaml), asked.compare.as_ref()];
-    let namespaces = || texts.into_iter().flatten().map(namespace_of).collect();
-    let client = viewer.planner(namespaces).await?;
+    let mut subjects = Vec::new();
+    for text in [Some(&asked.yaml), asked.compare.as_ref()].into_iter().flatten() {
+        subjects.extend(PlanSubject::all(text, namespace)?);
+    }
+    let client = viewer.planner(&subjects).await?;
     let planner = dashboard.planner()?;
     let of_viewer = namespace.to_owned();
     let work = async move {
         let Asked { yaml, compare } = asked;
         planner.plan(client, &of_viewer, yaml, compare).await
     };
-    let mut plans = dashboard.planning().run(&viewer.user, work).await??;
+    let plans = dashboard.planning().run(&viewer.user, work).await?;
+    let mut plans = plans.map_err(|error| error.hidden(&viewer.scope))?;
     for planned in &mut plans {
         hide_in(planned, &viewer.scope);
     }

@@ -1,8 +1,9 @@
 //! What else the hub has about an upgrade: who has accepted what, and what has happened.
 
-use drydock_api::mcu::{AcceptedRisk, ManagedClustersUpgrade, UpgradeRiskAcceptance, reason};
+use drydock_api::conditions;
+use drydock_api::mcu::{AcceptedRisk, ManagedClustersUpgrade, UpgradeRiskAcceptance, condition, reason};
 use drydock_rollout::{Halt, UpgradeKey};
-use drydock_runtime::pages::list_all;
+use drydock_runtime::pages::each_page;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
@@ -11,6 +12,8 @@ use serde::Serialize;
 
 use crate::access::{Right, Viewer};
 
+/// How many objects are read at a time.
+const AT_A_TIME: u32 = 200;
 /// How many Events are shown, the newest.
 const EVENTS: usize = 200;
 
@@ -59,22 +62,24 @@ pub(crate) async fn acceptances(
         return Vec::new();
     };
     let api: Api<UpgradeRiskAcceptance> = Api::namespaced(client, &key.namespace);
-    let found = list_all(&api, ListParams::default()).await;
-    let found = found.unwrap_or_else(|error| {
-        tracing::debug!(%error, %key, "who has accepted what cannot be read");
-        Vec::new()
-    });
-    let own = found
-        .into_iter()
-        .filter(|object| *object.spec.upgrade == *key.name);
     let target = drydock_edits::target(upgrade).ok();
-    own.flat_map(|object| {
-        let counts = target.as_ref() == Some(&object.spec.target);
-        let of = object.spec.target;
-        let risks = object.spec.accepted_risks.into_iter();
-        risks.map(move |risk| acceptance(risk, of.clone(), counts))
-    })
-    .collect()
+    let mut found = Vec::new();
+    let seen = |page: Vec<UpgradeRiskAcceptance>| {
+        let own = page
+            .into_iter()
+            .filter(|object| *object.spec.upgrade == *key.name);
+        for object in own {
+            let counts = target.as_ref() == Some(&object.spec.target);
+            let of = object.spec.target;
+            let risks = object.spec.accepted_risks.into_iter();
+            found.extend(risks.map(|risk| acceptance(risk, of.clone(), counts)));
+        }
+    };
+    if let Err(error) = each_page(&api, ListParams::default(), AT_A_TIME, seen).await {
+        tracing::debug!(%error, %key, "who has accepted what cannot be read");
+        return Vec::new();
+    }
+    found
 }
 
 fn acceptance(risk: AcceptedRisk, target: String, counts: bool) -> AcceptanceView {
@@ -101,14 +106,18 @@ pub(crate) async fn events(viewer: &Viewer, key: &UpgradeKey) -> Vec<EventView> 
         "involvedObject.kind=ManagedClustersUpgrade,involvedObject.name={}",
         key.name
     );
-    let found = list_all(&api, ListParams::default().fields(&about)).await;
-    let found = found.unwrap_or_else(|error| {
+    let mut events: Vec<EventView> = Vec::new();
+    let seen = |page: Vec<Event>| {
+        events.extend(page.into_iter().map(event));
+        events.sort_by_key(|event| event.at);
+        events.drain(..events.len().saturating_sub(EVENTS));
+    };
+    let about = ListParams::default().fields(&about);
+    if let Err(error) = each_page(&api, about, AT_A_TIME, seen).await {
         tracing::debug!(%error, %key, "Events cannot be read");
-        Vec::new()
-    });
-    let mut events: Vec<EventView> = found.into_iter().map(event).collect();
-    events.sort_by_key(|event| event.at);
-    events.split_off(events.len().saturating_sub(EVENTS))
+        return Vec::new();
+    }
+    events
 }
 
 fn event(event: Event) -> EventView {
@@ -131,16 +140,44 @@ const OVER: [&str; 4] = [
     reason::INVALID_SPEC,
 ];
 
+/// The Event by which the hub reports that it has started a cluster.
+const STARTED: &str = "ClusterStarted";
+
+/// Why no further cluster starts now, and since when at the latest that is so.
+pub(crate) struct Present<'a> {
+    /// The reason, in CamelCase; none where clusters start.
+    pub halt: Option<&'a str>,
+    /// When the condition InProgress has become what it is.
+    pub since: Option<Timestamp>,
+    pub now: Timestamp,
+}
+
+impl<'a> Present<'a> {
+    /// As the hub reports it at a moment.
+    pub fn of(halt: Option<&'a Halt>, upgrade: &ManagedClustersUpgrade, now: Timestamp) -> Self {
+        let status = upgrade.status.as_ref();
+        let conditions = status.and_then(|status| status.conditions.as_deref());
+        let is_in_progress = conditions.and_then(|all| conditions::find(all, condition::IN_PROGRESS));
+        Self {
+            halt: halt.map(Halt::as_str),
+            since: is_in_progress.map(|condition| condition.last_transition_time.0),
+            now,
+        }
+    }
+}
+
 /// The times in which no further cluster started, as far as Events say: each lasts until clusters start again, the upgrade has ended, or
-/// another reason is reported.
-pub(crate) fn halts(events: &[EventView]) -> Vec<HaltPeriod> {
+/// another reason is reported. Not each end has an Event, so that what is no more at present is over.
+pub(crate) fn halts(events: &[EventView], present: &Present<'_>) -> Vec<HaltPeriod> {
     let mut halts: Vec<HaltPeriod> = Vec::new();
     for event in events {
         let is_halt = Halt::ALL.contains(&event.reason.as_str());
-        if !is_halt && !OVER.contains(&event.reason.as_str()) {
+        let is_start = event.reason == STARTED;
+        if !is_halt && !is_start && !OVER.contains(&event.reason.as_str()) {
             continue;
         }
-        if let Some(before) = halts.last_mut() {
+        // What was started at the same moment was started before.
+        if let Some(before) = halts.last_mut().filter(|halt| !is_start || halt.from < event.at) {
             before.to.get_or_insert(event.at);
         }
         if is_halt {
@@ -152,6 +189,11 @@ pub(crate) fn halts(events: &[EventView]) -> Vec<HaltPeriod> {
             });
         }
     }
+    if let Some(last) = halts.last_mut().filter(|last| present.halt != Some(&last.reason)) {
+        let since = present.since.map(Timestamp::as_second);
+        let since = since.filter(|since| *since > last.from);
+        last.to.get_or_insert(since.unwrap_or(present.now.as_second()));
+    }
     halts
 }
 
@@ -159,14 +201,48 @@ pub(crate) fn halts(events: &[EventView]) -> Vec<HaltPeriod> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_halt_lasts_until_clusters_start_again_or_something_else_keeps_them() {
-        let event = |at: i64, reason: &str| EventView {
+    fn event(at: i64, reason: &str) -> EventView {
+        EventView {
             at,
             r#type: "Normal".to_owned(),
             reason: reason.to_owned(),
             message: String::new(),
-        };
+        }
+    }
+
+    fn present(halt: Option<&str>, since: i64) -> Present<'_> {
+        let at = |seconds| Timestamp::from_second(seconds).unwrap();
+        Present {
+            halt,
+            since: Some(at(since)),
+            now: at(100),
+        }
+    }
+
+    /// Of Paused that becomes NotStarted and then InProgress the hub reports no end.
+    #[test]
+    fn a_halt_that_is_no_more_is_over_also_without_an_event() {
+        type Case<'a> = (&'a [(i64, &'a str)], Option<&'a str>, i64, Option<i64>);
+        let paused: &[_] = &[(2, "Paused")];
+        let started: &[_] = &[(2, "Paused"), (2, STARTED), (9, STARTED), (12, STARTED)];
+        let table: [Case<'_>; 6] = [
+            (paused, Some("Paused"), 1, None),
+            (paused, None, 1, Some(100)),
+            (paused, None, 7, Some(7)),
+            (paused, Some("CanaryFailed"), 7, Some(7)),
+            (started, None, 1, Some(9)),
+            (&[(2, "Paused"), (2, STARTED)], Some("Paused"), 1, None),
+        ];
+        for (events, halt, since, expected) in table {
+            let events: Vec<_> = events.iter().map(|(at, reason)| event(*at, reason)).collect();
+            let periods = halts(&events, &present(halt, since));
+            assert_eq!(periods.len(), 1);
+            assert_eq!(periods[0].to, expected, "{halt:?} since {since}");
+        }
+    }
+
+    #[test]
+    fn a_halt_lasts_until_clusters_start_again_or_something_else_keeps_them() {
         let events = [
             event(1, "ClusterStarted"),
             event(2, "Paused"),
@@ -176,7 +252,7 @@ mod tests {
             event(6, reason::COMPLETE),
             event(7, "FailureBudgetSpent"),
         ];
-        let periods = halts(&events);
+        let periods = halts(&events, &present(Some("FailureBudgetSpent"), 7));
         let times: Vec<_> = periods
             .iter()
             .map(|halt| (halt.reason.as_str(), halt.from, halt.to))

@@ -22,7 +22,7 @@ const LONGEST_MESSAGE: usize = 1024;
 pub(crate) struct Words(HashSet<Arc<str>>);
 
 impl Words {
-    fn intern(&mut self, text: &str) -> Arc<str> {
+    pub fn intern(&mut self, text: &str) -> Arc<str> {
         if let Some(known) = self.0.get(text) {
             return Arc::clone(known);
         }

@@ -22,6 +22,7 @@ use crate::error::ApiError;
 use crate::feed::{Feed, Feeds};
 use crate::plan::Planner;
 use crate::planning::Planning;
+use crate::reading::Reading;
 use crate::rows::{View, Words};
 use crate::{actions, assets, cluster, detail, history, plan, session, stream as events};
 
@@ -76,6 +77,7 @@ struct Shared {
     shutdown: CancellationToken,
     words: Mutex<Words>,
     planning: Planning,
+    reading: Reading,
 }
 
 impl Dashboard {
@@ -95,6 +97,7 @@ impl Dashboard {
             shutdown,
             words: Mutex::default(),
             planning: Planning::default(),
+            reading: Reading::default(),
         }));
         let following = dashboard.clone();
         tasks.spawn("page", async move {
@@ -173,6 +176,10 @@ impl Dashboard {
 
     pub(crate) fn planning(&self) -> &Planning {
         &self.0.planning
+    }
+
+    pub(crate) fn reading(&self) -> &Reading {
+        &self.0.reading
     }
 
     pub(crate) fn shutdown(&self) -> &CancellationToken {

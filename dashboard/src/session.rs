@@ -52,6 +52,7 @@ pub(crate) async fn snapshot(
     viewer: Viewer,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    dashboard.is_current()?;
     let feed = dashboard.open(&viewer.scope)?;
     let now = dashboard.live().clock().now();
     // Many who ask at the same moment, as after a cut, get the same bytes.
@@ -75,6 +76,29 @@ pub(crate) async fn snapshot(
 }
 
 impl Dashboard {
+    /// Goes on if what is seen of the hub is not old.
+    ///
+    /// # Errors
+    /// If a watch fails for good: which one, and why.
+    pub(crate) fn is_current(&self) -> Result<(), ApiError> {
+        // Before everything has been seen it is said what is missing.
+        if !self.live().waiting_for().is_empty() {
+            return Ok(());
+        }
+        let outdated = self.live().outdated();
+        if outdated.is_empty() {
+            return Ok(());
+        }
+        let watches = outdated
+            .iter()
+            .map(|(part, why)| format!("the watch of {part} fails ({why})"));
+        let watches: Vec<String> = watches.collect();
+        Err(ApiError::unavailable(format!(
+            "not connected: {}",
+            watches.join(", ")
+        )))
+    }
+
     /// What has not been seen yet; and why, where the API server refuses it.
     pub(crate) fn not_ready(&self) -> ApiError {
         let refusals = self.live().refusals();

@@ -90,6 +90,7 @@ pub(crate) async fn changes(
     from: Result<Query<From>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let Query(from) = from.map_err(|rejection| ApiError::new(rejection.status(), rejection.body_text()))?;
+    dashboard.is_current()?;
     viewer.hub_answers(dashboard.settings().speed).await?;
     let feed = dashboard.open(&viewer.scope)?;
     let follower = dashboard
@@ -178,6 +179,10 @@ impl Review {
 
     /// Whether the same may be shown as before. Who may see something else, or is not known any more, asks anew, and hears why.
     async fn is_still_known(&self) -> bool {
+        // Nobody takes for new what is old.
+        if self.dashboard.is_current().is_err() {
+            return false;
+        }
         let credentials = self.viewer.credentials.clone();
         let now = self.dashboard.viewer(credentials, REVIEWED_WITHIN);
         let now = timeout(ANSWERED_WITHIN * self.speed(), now).await;

@@ -75,9 +75,10 @@ pub async fn run(
         readiness: &readiness,
         health: Some(&health),
         refusals: None,
+        clock: &clock,
         shutdown: &shutdown,
     };
-    cache::follow(&watching, &clock, &mut tasks);
+    cache::follow(&watching, &mut tasks);
     let context = Context {
         metrics: Metrics::register(&settings.registry)?,
         health,

@@ -48,18 +48,23 @@ impl LiveFleet {
             readiness: &readiness,
             health: None,
             refusals: Some(&refusals),
+            clock,
             shutdown,
         };
-        cache::follow(&watching, clock, tasks);
+        cache::follow(&watching, tasks);
         readiness.expect("upgrades");
         let api: Api<ManagedClustersUpgrade> = Api::all(client.clone());
         let events = with_backoff(watcher(api, watcher::Config::default()));
         let events = follow_upgrades(events, cache.clone(), |_| {});
         let (ready, refused, until) = (readiness.clone(), refusals.clone(), shutdown.clone());
+        let by = clock.clone();
         tasks.spawn("upgrades", async move {
             let mut events = std::pin::pin!(events.take_until(until.cancelled_owned()));
             while let Some(event) = events.next().await {
-                refused.saw("upgrades", event.as_ref().err());
+                // An attempt to list says nothing yet.
+                if !matches!(event, Ok(watcher::Event::Init)) {
+                    refused.saw("upgrades", event.as_ref().err(), by.now());
+                }
                 if matches!(event, Ok(watcher::Event::InitDone)) {
                     ready.ready("upgrades");
                 }
@@ -107,6 +112,12 @@ impl LiveFleet {
     /// What may not be read, or could not be when it was last tried, and why: the watch goes on trying.
     pub fn refusals(&self) -> BTreeMap<&'static str, String> {
         self.refusals.all()
+    }
+
+    /// The kinds whose watches have failed again and again for at least half a minute, and why: what is seen of them is old, until they are
+    /// read again. Not those that the rest shows without.
+    pub fn outdated(&self) -> BTreeMap<&'static str, String> {
+        self.refusals.lasting(self.clock.now())
     }
 
     /// The clock by which the fleet is looked at.

@@ -42,6 +42,14 @@ impl Readiness {
             .insert(part, true);
     }
 
+    /// The part is not ready any more.
+    pub fn lost(&self, part: &'static str) {
+        self.parts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(part, false);
+    }
+
     /// Whether all parts are ready.
     pub fn is_ready(&self) -> bool {
         self.waiting_for().is_empty()
@@ -149,6 +157,14 @@ mod tests {
         );
         readiness.ready("works");
         assert_eq!(get_page(&router, "/readyz").await.0, StatusCode::OK);
+        readiness.lost("clusters");
+        assert_eq!(
+            get_page(&router, "/readyz").await,
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "waiting for: clusters".to_owned()
+            )
+        );
     }
 
     #[tokio::test]

@@ -32,7 +32,7 @@ pub fn version_of(object: &impl Resource) -> u64 {
 }
 
 /// Lists and watches `api` until `shutdown`, and passes each object to `seen`. `synced` is called once, when the first list is complete;
-/// `answered` after each answer, with the error if it was one.
+/// `answered` after each answer, with the error if it was one; not after an attempt to list, which says nothing yet.
 pub async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
@@ -43,7 +43,11 @@ pub async fn follow<K>(
 ) where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let events = with_backoff(watcher::watcher(api, config)).inspect(|event| answered(event.as_ref().err()));
+    let events = with_backoff(watcher::watcher(api, config)).inspect(|event| {
+        if !matches!(event, Ok(Event::Init)) {
+            answered(event.as_ref().err());
+        }
+    });
     Follower::new(seen, synced).feed(events, shutdown).await;
 }
 

@@ -25,7 +25,7 @@ use crate::plan::page::PagePlanner;
 
 /// How often the certificate is read again: it is renewed while the server runs.
 const READ_CERTIFICATE: Duration = Duration::from_mins(1);
-/// How often it is looked whether everything has been seen.
+/// How often it is looked whether everything has been seen, and is not old.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How it is called.
@@ -136,8 +136,8 @@ async fn serve_until(
     tasks.spawn("admin", admin::serve(admin_listener, router, shutdown.clone()));
     let live = LiveFleet::follow(&client, &time.clock(), Pace(PACE), &mut tasks, &shutdown);
     readiness.expect("the fleet");
-    let waiting = wait_for(live.clone(), readiness);
-    tasks.spawn("readiness", until(shutdown.clone(), waiting));
+    let watching = watch_over(live.clone(), readiness);
+    tasks.spawn("readiness", until(shutdown.clone(), watching));
     let reviews = Reviews::new(client.clone(), time.clock(), arguments.actions);
     let settings = Settings {
         planner: Some(Arc::new(PagePlanner::new(time.clock()))),
@@ -198,13 +198,17 @@ fn metrics(registry: &prometheus::Registry) -> anyhow::Result<RequestMetrics> {
     RequestMetrics::register(registry).context("registering request metrics")
 }
 
-/// The server is ready once there is something to show.
-async fn wait_for(live: LiveFleet, readiness: Readiness) -> Infallible {
-    while !live.waiting_for().is_empty() {
+/// The server is ready while there is something to show that is not old.
+async fn watch_over(live: LiveFleet, readiness: Readiness) -> Infallible {
+    let part = "the fleet";
+    loop {
+        if live.waiting_for().is_empty() && live.outdated().is_empty() {
+            readiness.ready(part);
+        } else {
+            readiness.lost(part);
+        }
         tokio::time::sleep(LOOK).await;
     }
-    readiness.ready("the fleet");
-    std::future::pending().await
 }
 
 /// Takes over a certificate that has been renewed. One that cannot be read leaves the one before in force.
@@ -223,7 +227,11 @@ mod metrics_page;
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use drydock_sandbox::local_fleet::{LocalFleet, LocalFleetSettings};
+    use drydock_sandbox::test_env::TestEnvSettings;
+    use kube_sandbox::server::{FaultAction, RequestInfo, Status};
     use tokio::time::timeout;
+    use tokio_util::task::AbortOnDropHandle;
 
     use super::*;
 
@@ -277,6 +285,35 @@ mod tests {
             error.to_string(),
             format!("listening on {address}: choose another --listen")
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_server_is_ready_while_what_it_shows_is_not_old() {
+        let env = TestEnvSettings::demo(1, 7);
+        let mut fleet = LocalFleet::start(LocalFleetSettings::new(env)).await.unwrap();
+        let live = fleet.watch(Pace(PACE)).unwrap();
+        let readiness = Readiness::default();
+        let _watching = AbortOnDropHandle::new(tokio::spawn(watch_over(live, readiness.clone())));
+        let some_time = Duration::from_mins(4);
+        tokio::time::sleep(some_time).await;
+        assert!(readiness.is_ready());
+        let server = fleet.hub_server().unwrap();
+        let refuse = |asked: &RequestInfo<'_>| {
+            let is_it = asked.kind.is_some_and(|kind| kind.kind == "ManagedCluster");
+            if is_it && asked.identity.name() == "kubectl-drydock" {
+                FaultAction::Refuse(Status::new(403, "Forbidden", "the server may not list them"))
+            } else {
+                FaultAction::Pass
+            }
+        };
+        server.set_fault_hook(Some(Arc::new(refuse)));
+        server.cut_watches(|_, _| true);
+        tokio::time::sleep(Duration::from_mins(2)).await;
+        assert_eq!(readiness.waiting_for(), ["the fleet"]);
+        server.set_fault_hook(None);
+        tokio::time::sleep(some_time).await;
+        assert!(readiness.is_ready());
+        fleet.shut_down().await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

@@ -74,9 +74,17 @@ impl Planner for PagePlanner {
     }
 }
 
-/// With what caused it: the page shows one line.
+/// With what caused it: the page shows one line. Of what the API server refuses it is the server's words; the rest of the answer is for a log.
 fn error(error: &anyhow::Error) -> PlanError {
-    PlanError(format!("{error:#}"))
+    let mut words = Vec::new();
+    for cause in error.chain() {
+        if let Some(kube::Error::Api(refusal)) = cause.downcast_ref() {
+            words.push(refusal.message.clone());
+            break;
+        }
+        words.push(cause.to_string());
+    }
+    PlanError(words.join(": "))
 }
 
 /// Simulates on a thread of its own: what else is served goes on.
@@ -180,6 +188,24 @@ fn curve(from: Timestamp, clusters: &[ClusterEntry]) -> Vec<CurvePoint> {
 mod tests {
     use super::super::report::Times;
     use super::*;
+
+    #[test]
+    fn what_the_api_server_refuses_is_said_in_its_words() {
+        let status = kube::core::Status::failure("ann may not list them", "Forbidden").with_code(403);
+        let refused = || kube::Error::Api(Box::new(status.clone()));
+        let because = |why: &'static str| anyhow::Error::new(refused()).context(why);
+        for (failed, expected) in [
+            (anyhow::Error::new(refused()), "ann may not list them"),
+            (because("listing works"), "listing works: ann may not list them"),
+            (
+                because("listing works").context("the other upgrade"),
+                "the other upgrade: listing works: ann may not list them",
+            ),
+            (anyhow::anyhow!("it has no target"), "it has no target"),
+        ] {
+            assert_eq!(error(&failed).0, expected);
+        }
+    }
 
     #[test]
     fn a_curve_ends_with_all_that_come_to_an_end() {

@@ -32,8 +32,14 @@ pub(super) fn client_of(user: &UserInfo, client: &Client) -> Result<Client, Head
 }
 
 fn headers(user: &UserInfo) -> Result<HeaderMap, HeaderError> {
-    let value =
-        |text: &str| HeaderValue::from_bytes(text.as_bytes()).map_err(|_| HeaderError(text.to_owned()));
+    let value = |text: &str| {
+        // Blanks at the ends of a header are no part of it (RFC 9110, section 5.5): without them it may be the name of another one.
+        let is_whole = text.trim() == text;
+        let value = HeaderValue::from_bytes(text.as_bytes()).ok();
+        value
+            .filter(|_| is_whole)
+            .ok_or_else(|| HeaderError(format!("{text:?}")))
+    };
     let mut headers = HeaderMap::new();
     let name = user.username.as_deref().unwrap_or_default();
     headers.append("impersonate-user", value(name)?);
@@ -41,6 +47,9 @@ fn headers(user: &UserInfo) -> Result<HeaderMap, HeaderError> {
         headers.append("impersonate-uid", value(uid)?);
     }
     for group in user.groups.iter().flatten() {
+        if group.is_empty() {
+            return Err(HeaderError("a group without a name".to_owned()));
+        }
         headers.append("impersonate-group", value(group)?);
     }
     for (key, values) in user.extra.iter().flatten() {
@@ -73,13 +82,31 @@ mod tests {
         assert_eq!(of("impersonate-extra-scopes%2fa"), ["user:info"]);
     }
 
-    /// A line break would begin a header of its own.
+    /// A line break would begin a header of its own, and blanks at the ends are left out: somebody else would act.
     #[test]
     fn what_is_no_header_is_refused() {
-        let user = UserInfo {
-            username: Some("ann\r\nimpersonate-group: system:masters".to_owned()),
-            ..UserInfo::default()
+        let user = |name: &str, uid: &str, group: &str, extra: &str| UserInfo {
+            username: Some(name.to_owned()),
+            uid: Some(uid.to_owned()),
+            groups: Some(vec![group.to_owned()]),
+            extra: Some([("scopes".to_owned(), vec![extra.to_owned()])].into()),
         };
-        assert!(headers(&user).is_err());
+        for (known, is_sent) in [
+            (user("ann", "7", "platform", "user:info"), true),
+            (user("ann smith", "7", "the platform", ""), true),
+            (
+                user("ann\r\nimpersonate-group: system:masters", "7", "platform", ""),
+                false,
+            ),
+            (user("ann ", "7", "platform", ""), false),
+            (user("\tann", "7", "platform", ""), false),
+            (user("ann", " 7", "platform", ""), false),
+            (user("ann", "7", " system:masters", ""), false),
+            (user("ann", "7", "system:masters\u{a0}", ""), false),
+            (user("ann", "7", "", ""), false),
+            (user("ann", "7", "platform", "user:full "), false),
+        ] {
+            assert_eq!(headers(&known).is_ok(), is_sent, "{known:?}");
+        }
     }
 }

@@ -19,6 +19,8 @@ impl Right {
     pub const LIST_CLUSTERS: Self = Self::new("list", OCM, "managedclusters");
     pub const LIST_RECORDS: Self = Self::new("list", OCM, "managedclustersupgraderecords");
     pub const LIST_ACCEPTANCES: Self = Self::new("list", OCM, "upgraderiskacceptances");
+    pub const LIST_PLACEMENTS: Self = Self::new("list", OCM, "placements");
+    pub const LIST_DECISIONS: Self = Self::new("list", OCM, "placementdecisions");
     pub const LIST_EVENTS: Self = Self::new("list", "", "events");
     pub const PATCH_UPGRADES: Self = Self::new("patch", OCM, "managedclustersupgrades");
     pub const CREATE_ACCEPTANCES: Self = Self::new("create", OCM, "upgraderiskacceptances");

@@ -26,6 +26,7 @@ use super::scope::Scope;
 use super::{Access, OwnAccess};
 use crate::actions::no_upgrade;
 use crate::error::ApiError;
+use crate::plan::PlanSubject;
 use crate::server::Dashboard;
 
 /// Where a proxy that signs users in puts their token (oauth-proxy, oauth2-proxy).
@@ -111,6 +112,10 @@ impl Viewer {
         match asked {
             Err(_) => Err(silent("")),
             Ok(Ok(_)) => Ok(()),
+            // That is no answer about rights: whatever is watched may be old.
+            Ok(Err(kube::Error::Api(refusal))) if refusal.code == 401 => Err(ApiError::unavailable(
+                "not connected: the API server does not know your credentials any more",
+            )),
             // It answers, if only to refuse: the page says what it may not read. What stands before it may answer in its place.
             Ok(Err(kube::Error::Api(refusal))) if refusal.code < 500 => Ok(()),
             Ok(Err(error)) => Err(silent(&format!(": {error}"))),
@@ -147,10 +152,7 @@ impl Viewer {
     pub async fn writer(&self, right: Right, namespace: &str) -> Result<Client, ApiError> {
         self.allow_writes()?;
         match &self.rights {
-            Rights::Own(_) if !self.scope.shows(namespace) => Err(ApiError::new(
-                StatusCode::FORBIDDEN,
-                format!("this page does not show namespace {namespace}: it was started so"),
-            )),
+            Rights::Own(_) if !self.scope.shows(namespace) => Err(not_shown(namespace)),
             Rights::Own(client) => Ok(client.clone()),
             Rights::Reviewed(reviews, user) => {
                 reviews.require(user, right, Some(namespace)).await?;
@@ -159,23 +161,28 @@ impl Viewer {
         }
     }
 
-    /// A client that reads all that a forecast of upgrades of these namespaces is made of. Where users may act it is read as the user.
+    /// A client that reads all that a forecast of these upgrades is made of. Where users may act it is read as the user.
     ///
     /// # Errors
     /// If the user may not see all that, or the API server does not say.
-    pub async fn planner(
-        &self,
-        namespaces: impl FnOnce() -> Result<Vec<String>, ApiError>,
-    ) -> Result<Client, ApiError> {
+    pub async fn planner(&self, subjects: &[PlanSubject]) -> Result<Client, ApiError> {
         match &self.rights {
-            Rights::Own(client) => Ok(client.clone()),
+            Rights::Own(client) => {
+                let mut namespaces = subjects.iter().map(|subject| &subject.namespace);
+                match namespaces.find(|namespace| !self.scope.shows(namespace)) {
+                    Some(other) => Err(not_shown(other)),
+                    None => Ok(client.clone()),
+                }
+            }
             Rights::Reviewed(reviews, user) if !self.read_only => reviews.acting_as(user),
             Rights::Reviewed(reviews, user) => {
                 reviews.require(user, Right::LIST_CLUSTERS, None).await?;
-                for namespace in namespaces()? {
-                    reviews
-                        .require(user, Right::LIST_UPGRADES, Some(&namespace))
-                        .await?;
+                for subject in subjects {
+                    let namespace = Some(subject.namespace.as_str());
+                    reviews.require(user, Right::LIST_UPGRADES, namespace).await?;
+                    for namespace in &subject.placements {
+                        may_read_placements(reviews, user, namespace).await?;
+                    }
                 }
                 Ok(reviews.client().clone())
             }
@@ -195,6 +202,24 @@ impl Viewer {
             Err(no_upgrade(namespace, name))
         }
     }
+}
+
+fn not_shown(namespace: &str) -> ApiError {
+    let why = format!("this page does not show namespace {namespace}: it was started so");
+    ApiError::new(StatusCode::FORBIDDEN, why)
+}
+
+/// Goes on if the user may read what Placements of a namespace select. What is said else is the same whatever there is.
+async fn may_read_placements(reviews: &Reviews, user: &Reviewed, namespace: &str) -> Result<(), ApiError> {
+    const WHY: &str = "a forecast by Placements needs the rights to list placements and placementdecisions in their namespaces";
+    for right in [Right::LIST_PLACEMENTS, Right::LIST_DECISIONS] {
+        let may = reviews.require(user, right, Some(namespace)).await;
+        may.map_err(|error| match error.status() {
+            StatusCode::FORBIDDEN => ApiError::new(StatusCode::FORBIDDEN, WHY),
+            _ => error,
+        })?;
+    }
+    Ok(())
 }
 
 impl<S: Sync> FromRequestParts<S> for Viewer {

@@ -9,7 +9,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use drydock_dashboard::Settings;
 use drydock_sandbox::test_env::TestEnvSettings;
-use futures::stream;
+use futures::{StreamExt, stream};
 use http::{Method, StatusCode, header};
 use http_body_util::BodyExt;
 use kube_sandbox::server::{FaultAction, RequestInfo};
@@ -147,6 +147,7 @@ async fn what_is_no_request_is_answered_in_words() {
         ("/api/apply", "{\"yaml\": \"a: [\"}", 422),
         ("/api/upgrades/default/none/pause", "{}", 404),
         ("/api/upgrades/elsewhere/spring/pause", "{}", 404),
+        ("/api/upgrades/default/spring/pause", long.as_str(), 413),
     ] {
         let (status, answer) = json_of(page.ask(page.request(Method::POST, address, body)).await).await;
         assert_eq!(status, expected, "{address}: {answer}");
@@ -154,6 +155,53 @@ async fn what_is_no_request_is_answered_in_words() {
             answer["error"].as_str().is_some_and(|words| !words.is_empty()),
             "{answer}"
         );
+    }
+    page.end().await;
+}
+
+/// Over HTTP/2 a stream is reset whose request was not read, and the client may lose the answer.
+#[tokio::test(start_paused = true)]
+async fn the_body_of_an_action_is_read() {
+    let page = Page::of(1).await;
+    page.upgrade(&["dev1"]).await;
+    let addresses = ["/pause", "/resume", "/retry", "/accept"].map(path);
+    for address in addresses
+        .iter()
+        .map(String::as_str)
+        .chain(["/api/apply", "/api/plan"])
+    {
+        for has_type in [true, false] {
+            let read = Arc::new(Mutex::new(0));
+            let counted = Arc::clone(&read);
+            let parts = stream::iter(["{", " ", "}"]).map(move |part| {
+                *counted.lock().unwrap() += 1;
+                Ok::<_, Infallible>(part)
+            });
+            let mut request = page.request(Method::POST, address, "");
+            if !has_type {
+                request.headers_mut().remove(header::CONTENT_TYPE);
+            }
+            *request.body_mut() = Body::from_stream(parts);
+            page.ask(request).await;
+            assert_eq!(*read.lock().unwrap(), 3, "{address}, {has_type}");
+        }
+    }
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_path_that_is_no_text_is_answered_in_words() {
+    let page = Page::of(1).await;
+    for (method, address) in [
+        (Method::GET, "/api/clusters/%ff"),
+        (Method::GET, "/api/upgrades/default/%ff"),
+        (Method::GET, "/api/upgrades/%ff/spring/forecast"),
+        (Method::POST, "/api/upgrades/default/%ff/pause"),
+        (Method::POST, "/api/upgrades/default/%ff/retry"),
+    ] {
+        let (status, answer) = json_of(page.ask(page.request(method, address, "{}")).await).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{address}");
+        assert!(answer["error"].is_string(), "{address}: {answer}");
     }
     page.end().await;
 }

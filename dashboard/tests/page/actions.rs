@@ -144,6 +144,10 @@ async fn findings_are_accepted_with_a_reason() {
             "reason is empty",
         ),
         (
+            json!({"finding": "mco/x", "target": "4.14.12", "level": "Warning", "reason": "\u{200b} \u{2060}"}),
+            "reason is empty",
+        ),
+        (
             json!({"finding": "mco/x", "target": "4.14.12", "level": "Warning", "reason": "known", "until": 5}),
             "over already",
         ),
@@ -305,7 +309,7 @@ async fn who_has_nobody_to_forecast_says_so() {
 }
 
 /// Forecasts nothing, and says what it was asked.
-struct Refusing;
+pub struct Refusing;
 
 impl Planner for Refusing {
     fn forecast(&self, _: Client, key: &UpgradeKey) -> BoxFuture<'_, Result<PlannedUpgrade, PlanError>> {

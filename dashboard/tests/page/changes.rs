@@ -10,8 +10,9 @@ use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube_sandbox::server::{FaultAction, RequestInfo, Status};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
-use crate::fixture::{Page, UPGRADE};
+use crate::fixture::{Page, UPGRADE, path};
 
 /// The words of a column.
 fn said<'a>(columns: &'a Value, column: &str) -> Vec<&'a str> {
@@ -175,6 +176,92 @@ async fn what_may_not_be_read_is_named_or_left_out() {
         assert_eq!(page.get("/api/snapshot").await.0, StatusCode::OK, "{kind}");
         page.end().await;
     }
+}
+
+/// How the watches of a kind fail for good, while all else is answered.
+#[derive(Clone, Copy, Debug)]
+enum Fails {
+    /// It may be watched no more.
+    Watch,
+    /// It is listed again, which fails.
+    List(u16),
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_ends_whose_watch_fails_for_good_and_comes_back_with_it() {
+    for fails in [Fails::Watch, Fails::List(403), Fails::List(500), Fails::List(410)] {
+        let page = Page::of(1).await;
+        page.upgrade(&["dev1"]).await;
+        let revision = page.revision().await;
+        let mut events = page.changes(revision).await;
+        let server = page.fleet.hub_server().unwrap();
+        let code = match fails {
+            Fails::Watch => 403,
+            Fails::List(code) => code,
+        };
+        let hook = move |asked: &RequestInfo<'_>| {
+            let is_it = asked.kind.is_some_and(|asked| asked.kind == "ManagedCluster");
+            if is_it && asked.identity.name() == "kubectl-drydock" {
+                FaultAction::Refuse(Status::new(code, "Forbidden", "ann may not list them"))
+            } else {
+                FaultAction::Pass
+            }
+        };
+        server.set_fault_hook(Some(Arc::new(hook)));
+        if let Fails::List(_) = fails {
+            server.compact();
+        }
+        server.cut_watches(|_, _| true);
+        let began = tokio::time::Instant::now();
+        let ended = async { while events.next().await.is_some() {} };
+        timeout(Duration::from_mins(10), ended).await.expect("it ends");
+        let took = began.elapsed();
+        assert!(took <= Duration::from_secs(90), "{fails:?}: {took:?}");
+        assert!(took >= Duration::from_secs(20), "{fails:?}: {took:?}");
+        let changes = format!("/api/changes?since={revision}");
+        for asked in ["/api/snapshot", &changes, "/api/clusters/dev1", &path("")] {
+            let (status, answer) = page.get(asked).await;
+            assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{fails:?}: {asked}");
+            let words = answer["error"].as_str().unwrap();
+            let expected = "not connected: the watch of clusters fails (ann may not list them)";
+            assert_eq!(words, expected, "{fails:?}");
+        }
+        assert_eq!(
+            page.post(&path("/retry"), json!({})).await.0,
+            StatusCode::SERVICE_UNAVAILABLE
+        );
+        server.set_fault_hook(None);
+        tokio::time::sleep(Duration::from_mins(4)).await;
+        assert_eq!(page.get("/api/snapshot").await.0, StatusCode::OK, "{fails:?}");
+        let _follows = page.changes(page.revision().await).await;
+        page.end().await;
+    }
+}
+
+/// Watches that are begun go on, and the credentials of the person count no more.
+#[tokio::test(start_paused = true)]
+async fn a_page_ends_whose_credentials_the_hub_does_not_know_any_more() {
+    let page = Page::of(1).await;
+    let revision = page.revision().await;
+    let mut events = page.changes(revision).await;
+    let server = page.fleet.hub_server().unwrap();
+    let hook = |asked: &RequestInfo<'_>| match asked.identity.name() {
+        "page" => FaultAction::Refuse(Status::new(401, "Unauthorized", "Unauthorized")),
+        _ => FaultAction::Pass,
+    };
+    server.set_fault_hook(Some(Arc::new(hook)));
+    let ended = async { while events.next().await.is_some() {} };
+    timeout(Duration::from_mins(1), ended).await.expect("it ends");
+    for asked in ["/api/snapshot", &format!("/api/changes?since={revision}")] {
+        let (status, answer) = page.get(asked).await;
+        // Not 401: the token of the page itself is known.
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{asked}");
+        let expected = "not connected: the API server does not know your credentials any more";
+        assert_eq!(answer["error"], expected, "{asked}");
+    }
+    server.set_fault_hook(None);
+    assert_eq!(page.get("/api/snapshot").await.0, StatusCode::OK);
+    page.end().await;
 }
 
 /// As when the server of the hub is gone, or does not answer: what the page shows is old then, and nobody may take it for new.

@@ -10,4 +10,6 @@ mod access;
 mod actions;
 mod changes;
 mod fixture;
+mod plans;
+mod reading;
 mod users;

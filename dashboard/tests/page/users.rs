@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use drydock_dashboard::{Access, Reviews, Settings};
+use drydock_dashboard::{Access, Planner, Reviews, Settings};
 use drydock_sandbox::test_env::TestEnvSettings;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
@@ -30,19 +30,26 @@ type ApiResponse = Response<kube::client::Body>;
 struct Known {
     /// The namespaces in which each may do everything, by token; none for all. The name of a user is its token.
     users: BTreeMap<String, Option<BTreeSet<String>>>,
+    /// What each may list everywhere besides.
+    everywhere: BTreeSet<(String, String)>,
     /// No review is answered.
     silent: bool,
 }
 
 /// The users of the hub. Clones share them.
 #[derive(Clone, Default)]
-struct Users(Arc<Mutex<Known>>);
+pub struct Users(Arc<Mutex<Known>>);
 
 impl Users {
-    fn allow(&self, user: &str, namespaces: Option<&[&str]>) {
+    pub fn allow(&self, user: &str, namespaces: Option<&[&str]>) {
         let namespaces = namespaces.map(|all| all.iter().map(|&name| name.to_owned()).collect());
         let users = &mut self.0.lock().unwrap().users;
         users.insert(user.to_owned(), namespaces);
+    }
+
+    pub fn allow_everywhere(&self, user: &str, resource: &str) {
+        let everywhere = &mut self.0.lock().unwrap().everywhere;
+        everywhere.insert((user.to_owned(), resource.to_owned()));
     }
 
     fn forget(&self, user: &str) {
@@ -74,7 +81,9 @@ impl Users {
         let body = request.into_body().collect().await.unwrap().to_bytes();
         let mut review: Value = serde_json::from_slice(&body).unwrap();
         let spec = &review["spec"];
-        let users = &self.0.lock().unwrap().users;
+        let Known {
+            users, everywhere, ..
+        } = &*self.0.lock().unwrap();
         review["status"] = if path.ends_with("tokenreviews") {
             let token = spec["token"].as_str().unwrap();
             json!({"authenticated": users.contains_key(token), "user": {"username": token}})
@@ -86,14 +95,21 @@ impl Users {
                     let some = namespaces.as_ref();
                     some.is_none_or(|some| namespace.is_some_and(|namespace| some.contains(namespace)))
                 });
-            json!({"allowed": allowed})
+            let user = spec["user"].as_str().unwrap().to_owned();
+            let resource = spec["resourceAttributes"]["resource"].as_str().unwrap();
+            json!({"allowed": allowed || everywhere.contains(&(user, resource.to_owned()))})
         };
         Ok(Response::new(serde_json::to_vec(&review).unwrap().into()))
     }
 }
 
 /// The page of users: one who may see everything has the token of the page, and bob may see namespace `default`.
-async fn page_of_users() -> (Page, Users) {
+pub async fn page_of_users() -> (Page, Users) {
+    page_with(None, false).await
+}
+
+/// The same with somebody who forecasts, where users may act or not.
+pub async fn page_with(planner: Option<Arc<dyn Planner>>, may_act: bool) -> (Page, Users) {
     let users = Users::default();
     let known = users.clone();
     let page = Page::started(TestEnvSettings::demo(1, 7), move |settings, hub, clock| {
@@ -101,9 +117,10 @@ async fn page_of_users() -> (Page, Users) {
             panic!("the page of a test is of one person");
         };
         known.allow(own.token.as_str(), None);
-        let reviews = Reviews::new(known.client(hub), clock.clone(), false);
+        let reviews = Reviews::new(known.client(hub), clock.clone(), may_act);
         Settings {
             access: Access::Reviewed(reviews),
+            planner,
             ..settings
         }
     })
@@ -113,14 +130,14 @@ async fn page_of_users() -> (Page, Users) {
 }
 
 /// A request of a user.
-fn request(page: &Page, user: &str, path: &str) -> Request<Body> {
+pub fn request(page: &Page, user: &str, path: &str) -> Request<Body> {
     let mut request = page.request(Method::GET, path, "");
     let bearer = format!("Bearer {user}").parse().unwrap();
     request.headers_mut().insert(header::AUTHORIZATION, bearer);
     request
 }
 
-async fn get(page: &Page, user: &str, path: &str) -> (StatusCode, Value) {
+pub async fn get(page: &Page, user: &str, path: &str) -> (StatusCode, Value) {
     json_of(page.ask(request(page, user, path)).await).await
 }
 

@@ -39,15 +39,16 @@ pub(crate) struct Watching<'a> {
     pub health: Option<&'a WatchHealth>,
     /// Where it is kept what may not be read, for who looks on with any rights: what is not essential is then left out.
     pub refusals: Option<&'a Refusals>,
+    pub clock: &'a Clock,
     pub shutdown: &'a CancellationToken,
 }
 
 /// Starts the watches as `tasks`.
-pub(crate) fn follow(watching: &Watching<'_>, clock: &Clock, tasks: &mut Tasks) {
-    let clock = clock.clone();
+pub(crate) fn follow(watching: &Watching<'_>, tasks: &mut Tasks) {
     let works = watcher::Config::default().labels(KIND_LABEL);
+    let seeing = watching.clock.clone();
     watching.start(tasks, "works", works, move |fleet, seen| {
-        see_work(fleet, &seen, &clock)
+        see_work(fleet, &seen, &seeing)
     });
     watching.start_kind::<ManagedCluster>(tasks, "clusters");
     watching.start_kind::<ManagedClusterAddOn>(tasks, "addons");
@@ -160,7 +161,7 @@ impl Watching<'_> {
         self.readiness.expect(part);
         let (readiness, cache, shutdown) =
             (self.readiness.clone(), self.cache.clone(), self.shutdown.clone());
-        let (health, refusals) = (self.health.cloned(), self.refusals.cloned());
+        let (health, refusals, clock) = (self.health.cloned(), self.refusals.cloned(), self.clock.clone());
         let api = Api::<K>::all(self.client.clone());
         tasks.spawn(part, async move {
             let seen = |seen: ObjectChange<'_, K>| cache.change(|fleet| see(fleet, seen));
@@ -168,7 +169,7 @@ impl Watching<'_> {
                 health.iter().for_each(|health| health.saw(part, error.is_some()));
                 let is_left_out = refusals
                     .as_ref()
-                    .is_some_and(|refusals| refusals.saw(part, error));
+                    .is_some_and(|refusals| refusals.saw(part, error, clock.now()));
                 if is_left_out {
                     readiness.ready(part);
                     cache.change(|fleet| leave_out(fleet, part));

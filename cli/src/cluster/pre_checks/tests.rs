@@ -15,7 +15,8 @@ const BLIND: &str = "Without objects to look at: drydock.alerts, drydock.etcd, d
 fn facts(failing: &str) -> BuiltInFacts {
     let cluster = json!({"kind": "ClusterVersion", "metadata": {"name": "version"}, "status": {
         "desired": {"version": "4.14.3"},
-        "conditions": [{"type": "Failing", "status": failing, "reason": "R", "message": "one\n\ntwo"}],
+        "conditions": [{"type": "Failing", "status": failing, "reason": "R", "message": "one\n\ntwo"},
+            {"type": "Available", "status": "True"}, {"type": "Progressing", "status": "False"}],
         "history": [{"state": "Completed", "version": "4.14.3"}],
         "availableUpdates": [{"version": "4.14.4", "image": "4"}, {"version": "4.14.10", "image": "10"}],
         "conditionalUpdates": [{"release": {"version": "4.14.11", "image": "11"}, "risks": [{"name": "A"}], "conditions": [

@@ -107,6 +107,7 @@ fn the_hub_accepts_by_the_rule_of_the_agent_and_calls_findings_as_it_does() {
             "resourceMeta": {"group": "config.openshift.io", "resource": "clusterversions", "name": "version"},
             "statusFeedback": {"values": [
                 value("version", "4.14.9"), value("read-for-4.14.12", "version"), value("offered", "4.14.12"), value("failing", "True"),
+                    value("progressing", "False"), value("available", "True"),
             ]},
         }]}},
     });

@@ -1,0 +1,98 @@
+//! What is read of the hub for one request, and what it holds.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use drydock_api::mcu::ManagedClustersUpgradeRecord;
+use drydock_api::names::UPGRADE_UID_LABEL;
+use http::StatusCode;
+use http_body_util::BodyExt;
+use kube::Api;
+use kube::api::PostParams;
+use kube_sandbox::server::{FaultAction, RequestInfo, Verb};
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::fixture::{Page, path};
+use crate::users::{get, page_of_users, request};
+
+/// Records of an upgrade that is deleted, each with two attempts.
+async fn record(page: &Page, records: usize) {
+    let api: Api<ManagedClustersUpgradeRecord> = Api::namespaced(page.fleet.user().unwrap(), "default");
+    for number in 0..records {
+        let end = |minute: usize| format!("2026-03-01T{number:02}:{minute:02}:00Z");
+        let entry = |cluster: &str, minute| json!({"cluster": cluster, "outcome": "Complete", "reason": "Complete", "to": "4.14.12", "completed": end(minute)});
+        let record = json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+            "kind": "ManagedClustersUpgradeRecord",
+            "metadata": {"name": format!("r{number}"), "labels": {UPGRADE_UID_LABEL: "u"}},
+            "spec": {
+                "upgrade": {
+                    "name": "winter", "uid": "u", "target": "4.14.12", "goal": "g", "rolloutSince": "2026-03-01T00:00:00Z",
+                    "deleted": true,
+                },
+                "entries": [entry("dev1", 10), entry("dev2", 20)],
+            },
+        });
+        let record = serde_json::from_value(record).unwrap();
+        api.create(&PostParams::default(), &record).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_are_read_page_by_page() {
+    let page = Page::of(1).await;
+    record(&page, 12).await;
+    let lists = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&lists);
+    let hook = move |asked: &RequestInfo<'_>| {
+        let is_it = asked
+            .kind
+            .is_some_and(|kind| kind.kind == "ManagedClustersUpgradeRecord");
+        if is_it && asked.identity.name() == "page" && asked.verb == Verb::List {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+        FaultAction::Pass
+    };
+    page.fleet
+        .hub_server()
+        .unwrap()
+        .set_fault_hook(Some(Arc::new(hook)));
+    let (status, history) = page.get("/api/history").await;
+    assert_eq!(status, StatusCode::OK, "{history}");
+    assert_eq!(history["rows"].as_array().unwrap().len(), 24);
+    assert_eq!(history["rows"][23]["attempt"], 12);
+    assert_eq!(history["truncated"], false);
+    assert_eq!(lists.swap(0, Ordering::Relaxed), 3);
+    let (status, cluster) = page.get("/api/clusters/dev1").await;
+    assert_eq!(status, StatusCode::OK, "{cluster}");
+    assert_eq!(cluster["name"], "dev1");
+    assert_eq!(cluster["history"].as_array().unwrap().len(), 12);
+    assert_eq!(lists.load(Ordering::Relaxed), 3);
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_read_what_was_read_waits_with_more() {
+    let (page, _) = page_of_users().await;
+    page.upgrade(&["dev1"]).await;
+    let detail = path("");
+    for address in ["/api/history", "/api/clusters/dev1", detail.as_str()] {
+        let mut unread = Vec::new();
+        for _ in 0..2 {
+            let response = page.ask(request(&page, "bob", address)).await;
+            assert_eq!(response.status(), StatusCode::OK);
+            unread.push(response);
+        }
+        let third = timeout(Duration::from_secs(5), get(&page, "bob", address)).await;
+        assert!(third.is_err(), "{address}: two answers are not read");
+        assert_eq!(get(&page, &page.token, address).await.0, StatusCode::OK);
+        unread.pop();
+        assert_eq!(get(&page, "bob", address).await.0, StatusCode::OK);
+        tokio::time::sleep(Duration::from_mins(3)).await;
+        let late = unread.pop().unwrap().into_body().collect().await;
+        assert!(late.is_err(), "{address}: the place is another's");
+    }
+    page.end().await;
+}
