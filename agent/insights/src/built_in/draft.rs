@@ -58,7 +58,7 @@ impl Draft {
     }
 }
 
-/// An object whose names fit in. Labels of alerts may say anything; what is cut off is told apart by a digest of all.
+/// An object whose names fit in. Labels of alerts may say anything; a digest of all keeps those apart that are cut off.
 fn bounded(resource: ResourceReference) -> ResourceReference {
     let (namespace, name) = LONGEST_NAMES;
     ResourceReference {

@@ -107,18 +107,19 @@ fn a_healthy_cluster_has_no_findings() {
     }
 }
 
+/// A cluster of which is well what is not said otherwise.
+fn with(conditions: &[Value]) -> BuiltInFacts {
+    let others = well().into_iter().skip(2);
+    let others = others.filter(|one| conditions.iter().all(|other| other["type"] != one["type"]));
+    let all: Vec<_> = conditions.iter().cloned().chain(others).collect();
+    BuiltInFacts {
+        cluster: Ok(cluster(&all)),
+        ..facts()
+    }
+}
+
 #[test]
 fn what_cluster_version_says() {
-    // What is not said otherwise is well.
-    let with = |conditions: &[Value]| {
-        let others = well().into_iter().skip(2);
-        let others = others.filter(|one| conditions.iter().all(|other| other["type"] != one["type"]));
-        let all: Vec<_> = conditions.iter().cloned().chain(others).collect();
-        BuiltInFacts {
-            cluster: Ok(cluster(&all)),
-            ..facts()
-        }
-    };
     let ack = condition("Upgradeable", "False", "AdminAckRequired", NOW);
     let held = condition("Upgradeable", "False", "Multiple", NOW);
     let failing = condition("Failing", "True", "X", NOW);

@@ -78,7 +78,7 @@ fn alerts_about_other_things_are_other_findings_and_pods_come_and_go() {
 
 /// As the definitions take them: one that does not fit in would keep the others from being written.
 #[test]
-fn labels_that_are_too_long_are_cut_and_told_apart() {
+fn labels_that_are_too_long_are_cut_and_differ() {
     let long = |last: &str| format!("{}{last}", "x".repeat(300));
     let labels = |name: String, namespace: String| json!({"alertname": name, "severity": "critical", "namespace": namespace});
     let alerts = [
