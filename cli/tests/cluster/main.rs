@@ -96,6 +96,7 @@ fn written() -> tempfile::TempDir {
             "conditions": [
                 {"type": "Failing", "status": "True", "reason": "Why", "message": "\u{1b}[2Jred\u{202e}", "lastTransitionTime": "2026-03-01T11:00:00Z"},
                 {"type": "Progressing", "status": "False", "lastTransitionTime": "2026-03-01T11:00:00Z"},
+                {"type": "Available", "status": "True", "lastTransitionTime": "2026-03-01T11:00:00Z"},
             ],
         },
     });
