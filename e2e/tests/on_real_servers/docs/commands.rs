@@ -83,7 +83,7 @@ const MAY_REFUSE: [(&str, &str); 19] = [
     ("kubectl get updatestatus cluster", "not found"),
     ("kubectl -n drydock get lease", "not found"),
     // Something is broken there.
-    ("kubectl drydock cluster pre-checks", "is not accepted"),
+    ("kubectl drydock cluster pre-checks", "not accepted"),
     ("kubectl drydock pre-checks spring", "not accepted"),
     (
         "kubectl drydock cluster start",
