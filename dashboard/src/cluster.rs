@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::access::{Scope, Viewer};
 use crate::attempts::HistoryRow;
 use crate::body::Named;
-use crate::error::ApiError;
+use crate::error::{ApiError, unless_forbidden};
 use crate::hidden::hide;
 use crate::reading::pieces;
 use crate::rows::{keys, todo};
@@ -106,17 +106,21 @@ pub(crate) async fn cluster(
     viewer: Viewer,
     Named(name): Named<ClusterName>,
 ) -> Result<Response, ApiError> {
-    let place = dashboard.reading().enter(&viewer.user).await?;
     dashboard.is_current()?;
-    let seen = dashboard
-        .live()
-        .read(|fleet, now| ClusterView::of(fleet, now, &name, &viewer.scope));
-    let view = seen
-        .flatten()
-        .ok_or_else(|| ApiError::not_found(format!("the hub has no cluster {name}")))?;
+    let seen = || {
+        let seen = dashboard
+            .live()
+            .read(|fleet, now| ClusterView::of(fleet, now, &name, &viewer.scope));
+        seen.flatten()
+            .ok_or_else(|| ApiError::not_found(format!("the hub has no cluster {name}")))
+    };
+    // Who may not see it keeps nobody else waiting.
+    seen()?;
+    let place = dashboard.reading().enter(&viewer.user).await?;
+    let view = seen()?;
     // Who may not read the records sees all else.
     let attempts = dashboard.attempts(&viewer, |cluster| cluster == name.as_str());
-    let attempts = attempts.await.unwrap_or_default();
+    let attempts = unless_forbidden(attempts.await)?;
     let pieces = pieces(&WithHistory {
         view: &view,
         history: attempts.rows(),

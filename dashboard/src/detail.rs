@@ -17,7 +17,7 @@ use crate::access::{Scope, Viewer};
 use crate::actions::no_upgrade;
 use crate::body::Named;
 use crate::completed::{CompletedPoint, completed};
-use crate::error::ApiError;
+use crate::error::{ApiError, unless_forbidden};
 use crate::hidden::{hide, hide_in};
 use crate::reading::pieces;
 use crate::related::{AcceptanceView, EventView, HaltPeriod, Present, acceptances, events, halts};
@@ -131,7 +131,8 @@ pub(crate) async fn detail(
         seen.flatten().ok_or_else(|| no_upgrade(&namespace, &name))?;
     hide_in(&mut clusters, &viewer.scope);
     // What is in no watch is read now. Who may not read it sees all else.
-    let (acceptances, mut events) = tokio::join!(acceptances(&viewer, &key, &object), events(&viewer, &key));
+    let (acceptances, events) = tokio::join!(acceptances(&viewer, &key, &object), events(&viewer, &key));
+    let (acceptances, mut events) = (unless_forbidden(acceptances)?, unless_forbidden(events)?);
     for event in &mut events {
         event.message = hide(&event.message, &viewer.scope).into_owned();
     }

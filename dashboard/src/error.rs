@@ -23,6 +23,20 @@ struct Body<'a> {
     reason: Option<&'a str>,
 }
 
+/// What was read beside what is asked for: nothing, where the user may not read it, or the hub does not have the kind. What fails else is no
+/// nothing.
+///
+/// # Errors
+/// If it cannot be read for another reason.
+pub(crate) fn unless_forbidden<T: Default>(read: Result<T, ApiError>) -> Result<T, ApiError> {
+    match read {
+        Err(error) if matches!(error.status, StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) => {
+            Ok(T::default())
+        }
+        read => read,
+    }
+}
+
 impl ApiError {
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {

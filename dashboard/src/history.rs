@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use drydock_api::mcu::ManagedClustersUpgradeRecord;
 use drydock_api::names::UPGRADE_UID_LABEL;
 use drydock_runtime::pages::each_page;
 use http::StatusCode;
+use http::header::CONTENT_TYPE;
 use kube::Api;
 use kube::api::ListParams;
 
@@ -26,6 +27,12 @@ pub(crate) async fn history(
     State(dashboard): State<Dashboard>,
     viewer: Viewer,
 ) -> Result<Response, ApiError> {
+    // Who may see nothing keeps nobody else waiting.
+    if viewer.scope.is_empty() {
+        let nothing = Attempts::default().into_pieces();
+        let nothing: Vec<_> = nothing.filter_map(Result::ok).collect();
+        return Ok(([(CONTENT_TYPE, "application/json")], nothing.concat()).into_response());
+    }
     let place = dashboard.reading().enter(&viewer.user).await?;
     let attempts = dashboard.attempts(&viewer, |_| true).await?;
     Ok(place.answer(attempts.into_pieces(), dashboard.settings().speed))

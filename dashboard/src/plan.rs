@@ -165,8 +165,21 @@ impl PlanSubject {
             return Err(ApiError::invalid("the metadata.name is no name of an object"));
         }
         let own = metadata["namespace"].as_str();
-        let placements = document["spec"]["placement"].as_array().into_iter().flatten();
-        let placements = placements.filter_map(|placement| placement["namespace"].as_str());
+        // A list of values reads as an object to who forecasts, and would name what nobody has looked at here.
+        let (spec, placement) = (&document["spec"], &document["spec"]["placement"]);
+        let placements = placement.as_array().map(Vec::as_slice).unwrap_or_default();
+        let is_read = (metadata.is_object() || metadata.is_null())
+            && (spec.is_object() || spec.is_null())
+            && (placement.is_array() || placement.is_null())
+            && placements.iter().all(Value::is_object);
+        if !is_read {
+            return Err(ApiError::invalid(
+                "metadata and spec must be objects, and spec.placement a list of objects",
+            ));
+        }
+        let placements = placements
+            .iter()
+            .filter_map(|placement| placement["namespace"].as_str());
         Ok(Self {
             namespace: own.unwrap_or(namespace).to_owned(),
             placements: placements.map(str::to_owned).collect(),

@@ -11,6 +11,7 @@ use kube::api::ListParams;
 use serde::Serialize;
 
 use crate::access::{Right, Viewer};
+use crate::error::ApiError;
 
 /// How many objects are read at a time.
 const AT_A_TIME: u32 = 200;
@@ -51,16 +52,18 @@ pub(crate) struct HaltPeriod {
     message: String,
 }
 
-/// What is accepted for the clusters of an upgrade; nothing for who may not read it.
+/// What is accepted for the clusters of an upgrade.
+///
+/// # Errors
+/// If it may not be read, or cannot be.
 pub(crate) async fn acceptances(
     viewer: &Viewer,
     key: &UpgradeKey,
     upgrade: &ManagedClustersUpgrade,
-) -> Vec<AcceptanceView> {
-    let client = viewer.reader(Right::LIST_ACCEPTANCES, Some(&key.namespace)).await;
-    let Ok(client) = client else {
-        return Vec::new();
-    };
+) -> Result<Vec<AcceptanceView>, ApiError> {
+    let client = viewer
+        .reader(Right::LIST_ACCEPTANCES, Some(&key.namespace))
+        .await?;
     let api: Api<UpgradeRiskAcceptance> = Api::namespaced(client, &key.namespace);
     let target = drydock_edits::target(upgrade).ok();
     let mut found = Vec::new();
@@ -75,11 +78,9 @@ pub(crate) async fn acceptances(
             found.extend(risks.map(|risk| acceptance(risk, of.clone(), counts)));
         }
     };
-    if let Err(error) = each_page(&api, ListParams::default(), AT_A_TIME, seen).await {
-        tracing::debug!(%error, %key, "who has accepted what cannot be read");
-        return Vec::new();
-    }
-    found
+    let read = each_page(&api, ListParams::default(), AT_A_TIME, seen).await;
+    read.map_err(|error| ApiError::of_server("listing the UpgradeRiskAcceptances", &error))?;
+    Ok(found)
 }
 
 fn acceptance(risk: AcceptedRisk, target: String, counts: bool) -> AcceptanceView {
@@ -95,12 +96,12 @@ fn acceptance(risk: AcceptedRisk, target: String, counts: bool) -> AcceptanceVie
     }
 }
 
-/// What the hub has reported about an upgrade, the newest last; nothing for who may not read it.
-pub(crate) async fn events(viewer: &Viewer, key: &UpgradeKey) -> Vec<EventView> {
-    let client = viewer.reader(Right::LIST_EVENTS, Some(&key.namespace)).await;
-    let Ok(client) = client else {
-        return Vec::new();
-    };
+/// What the hub has reported about an upgrade, the newest last.
+///
+/// # Errors
+/// If it may not be read, or cannot be.
+pub(crate) async fn events(viewer: &Viewer, key: &UpgradeKey) -> Result<Vec<EventView>, ApiError> {
+    let client = viewer.reader(Right::LIST_EVENTS, Some(&key.namespace)).await?;
     let api: Api<Event> = Api::namespaced(client, &key.namespace);
     let about = format!(
         "involvedObject.kind=ManagedClustersUpgrade,involvedObject.name={}",
@@ -113,11 +114,9 @@ pub(crate) async fn events(viewer: &Viewer, key: &UpgradeKey) -> Vec<EventView> 
         events.drain(..events.len().saturating_sub(EVENTS));
     };
     let about = ListParams::default().fields(&about);
-    if let Err(error) = each_page(&api, about, AT_A_TIME, seen).await {
-        tracing::debug!(%error, %key, "Events cannot be read");
-        return Vec::new();
-    }
-    events
+    let read = each_page(&api, about, AT_A_TIME, seen).await;
+    read.map_err(|error| ApiError::of_server("listing the Events", &error))?;
+    Ok(events)
 }
 
 fn event(event: Event) -> EventView {

@@ -74,7 +74,7 @@ pub async fn read_version(server: &Server) -> anyhow::Result<ClusterFacts> {
 /// If there is no ClusterVersion.
 pub async fn built_in_facts(server: &Server, target: &str) -> anyhow::Result<BuiltInFacts> {
     let client = &server.client;
-    let (version, pools) = futures::join!(cluster_version(client), listed::<MachineConfigPool>(client));
+    let (version, pools) = futures::join!(cluster_version(client), pools_if_served(client));
     let monitoring = alerts::Monitoring(server);
     let kept = KeptPods::default();
     Ok(cluster_objects::read(
@@ -107,6 +107,15 @@ where
 {
     let listed = list_all(&Api::<K>::all(client.clone()), ListParams::default()).await;
     listed.map_err(|error| unread(&error))
+}
+
+/// The pools; none where the cluster does not have the kind, as on a hosted control plane: to the agent that is the same.
+async fn pools_if_served(client: &Client) -> Fact<Vec<MachineConfigPool>> {
+    let api: Api<MachineConfigPool> = Api::all(client.clone());
+    match list_all(&api, ListParams::default()).await {
+        Err(kube::Error::Api(refusal)) if refusal.code == 404 => Ok(Vec::new()),
+        listed => listed.map_err(|error| unread(&error)),
+    }
 }
 
 async fn config_versions(client: &Client) -> Fact<ConfigVersions> {

@@ -26,6 +26,11 @@ impl Scope {
         all.is_none_or(|namespaces| namespaces.contains(namespace))
     }
 
+    /// Whether no upgrades are shown at all.
+    pub fn is_empty(&self) -> bool {
+        self.namespaces.as_ref().is_some_and(BTreeSet::is_empty)
+    }
+
     /// The namespace, if there is only one.
     pub fn only_namespace(&self) -> Option<&str> {
         let only = self.namespaces.iter().flatten().next();

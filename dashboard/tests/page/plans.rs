@@ -50,6 +50,18 @@ async fn by_placements_only_those_plan_who_may_read_them() {
         assert_eq!(status, StatusCode::FORBIDDEN, "{said}");
         refusals.push(said);
     }
+    // Lists of values read as objects to who forecasts.
+    for spec in [
+        json!({"placement": [["all", "platform"]]}),
+        json!([[{"name": "all", "namespace": "platform"}]]),
+        json!({"placement": {"name": "all", "namespace": "platform"}}),
+    ] {
+        let mut upgrade: Value = serde_json::from_str(&own).unwrap();
+        upgrade["spec"] = spec;
+        let (status, said) = plan(&page, "bob", json!({"yaml": upgrade.to_string()})).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(said.contains("must be objects"), "{said}");
+    }
     refusals.dedup();
     assert_eq!(refusals.len(), 1, "{refusals:?}");
     users.allow_everywhere("bob", "placements");

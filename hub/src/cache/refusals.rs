@@ -55,7 +55,8 @@ impl Refusals {
     pub fn saw(&self, part: &'static str, error: Option<&watcher::Error>, now: Timestamp) -> bool {
         let mut all = self.locked();
         let before = all.remove(part);
-        let Some(error) = error else {
+        // A watch that breaks off had begun: what had failed before has succeeded since, and it begins again in a moment.
+        let Some(error) = error.filter(|error| !matches!(error, watcher::Error::WatchFailed(_))) else {
             return false;
         };
         let before = before.filter(|before| !before.is_over(now));
@@ -139,7 +140,25 @@ mod tests {
             watcher::Error::WatchStartFailed(kube::Error::Api(Box::new(status)))
         };
         let cut = || watcher::Error::NoResourceVersion;
-        let table: [(&str, Vec<Seen>, i64, bool); 8] = [
+        let broken = || watcher::Error::WatchFailed(kube::Error::LinesCodecMaxLineLengthExceeded);
+        let table: [(&str, Vec<Seen>, i64, bool); 10] = [
+            (
+                "it is broken off again and again, and begins again each time",
+                (0..10).map(|cut| (cut * 40, Some(broken()))).collect(),
+                361,
+                false,
+            ),
+            (
+                "it did not begin for a moment, twice, and began between",
+                vec![
+                    (0, Some(broken())),
+                    (10, Some(watch())),
+                    (70, Some(broken())),
+                    (80, Some(watch())),
+                ],
+                82,
+                false,
+            ),
             ("a list fails", vec![(0, Some(list()))], 29, false),
             ("and is not read", vec![(0, Some(list()))], 30, true),
             ("and is not read for long", vec![(0, Some(list()))], 3600, true),

@@ -1,6 +1,7 @@
 //! What alerts say about an update (insights.md, section 2.5): during one those that began with it, before one those that make it harder.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 
 use drydock_api::insights::{ImpactType, Level, ResourceReference};
 use drydock_api::openshift::ClusterVersion;
@@ -19,16 +20,13 @@ const VERIFY: &str = "kubectl get --raw /api/v1/namespaces/openshift-monitoring/
 /// How many alerts of the same name and namespace are described.
 const SHOWN: usize = 3;
 
-/// Labels that say by which pod an alert was seen, and not what it is about: with them each restart would be another finding.
-const OF_PODS: [&str; 14] = [
+/// Labels that say by which program an alert was seen, and not what it is about.
+const OF_THE_SEEING: [&str; 11] = [
     "alertname",
     "namespace",
     "severity",
-    "pod",
-    "pod_name",
     "container",
     "container_name",
-    "instance",
     "endpoint",
     "uid",
     "prometheus",
@@ -36,6 +34,23 @@ const OF_PODS: [&str; 14] = [
     "replica",
     "openshift_io_alert_source",
 ];
+/// Labels that name a pod, or where it is scraped.
+const OF_PODS: [&str; 3] = ["pod", "pod_name", "instance"];
+/// The letters of names that Kubernetes makes up.
+const MADE_UP: &str = "bcdfghjklmnpqrstvwxz2456789";
+
+/// Does a label say which of many like it, and not what: with it each restart would be another finding. A pod of a node or of a StatefulSet keeps
+/// its name, and where a node is scraped its name is the instance.
+fn is_passing(key: &str, value: &str) -> bool {
+    if OF_THE_SEEING.contains(&key) {
+        return true;
+    }
+    let is_address = value.parse::<SocketAddr>().is_ok() || value.parse::<IpAddr>().is_ok();
+    let is_made_up = value
+        .rsplit_once('-')
+        .is_some_and(|(_, end)| end.len() == 5 && end.chars().all(|letter| MADE_UP.contains(letter)));
+    OF_PODS.contains(&key) && (is_address || is_made_up)
+}
 
 /// Alerts that differ only in the pod are one finding: they come and go by it. What they are about makes them another one, so that who has
 /// accepted that one operator is down has not accepted the same of others.
@@ -66,15 +81,16 @@ pub(super) fn findings(
 struct Subject<'a> {
     name: &'a str,
     namespace: &'a str,
-    /// All other labels that tell one from another, as `key=value`.
+    /// All other labels that tell one from another, as `key="value"`.
     labels: String,
 }
 
 impl<'a> Subject<'a> {
     fn of(alert: &'a Alert) -> Self {
         let labels = alert.labels.iter();
-        let labels = labels.filter(|(key, _)| !OF_PODS.contains(&key.as_str()));
-        let labels: Vec<_> = labels.map(|(key, value)| format!("{key}={value}")).collect();
+        let labels = labels.filter(|(key, value)| !is_passing(key, value));
+        // In quotes, so that no value can look like several.
+        let labels: Vec<_> = labels.map(|(key, value)| format!("{key}={value:?}")).collect();
         Self {
             name: alert.label("alertname"),
             namespace: alert.label("namespace"),

@@ -229,8 +229,18 @@ fn not_upgradeable(conditions: &[ForeignCondition]) -> Option<Draft> {
         "The cluster may not be updated to another minor release: {}",
         upgradeable.reason()
     );
+    // Who has accepted one reason has accepted no other.
+    let mut resources = cluster_version();
+    if !is_ack {
+        resources.push(object(
+            "config.openshift.io",
+            "UpgradeableReason",
+            upgradeable.reason(),
+        ));
+    }
     Some(Draft {
         description: upgradeable.message().to_owned(),
+        resources,
         ..draft(uid, Level::Error, ImpactType::UpdateStalled, summary, action)
     })
 }

@@ -12,14 +12,16 @@ use kube::ResourceExt;
 use kube::core::{Selector, SelectorExt};
 
 use super::draft::Draft;
-use super::pods::owner;
+use super::pods::{is_over, owner, stays};
 use crate::finding::Finding;
 
 /// How many pods are named.
 const SHOWN: usize = 5;
 
 pub(super) fn findings(budgets: &[PodDisruptionBudget], pods: &[Pod], now: Timestamp) -> Vec<Finding> {
-    let blocking = budgets.iter().filter(|budget| is_blocking(budget));
+    let blocking = budgets
+        .iter()
+        .filter(|budget| is_blocking(budget) && !is_of_what_stays(budget, pods));
     let drafts = blocking
         .map(|budget| draft(budget, pods))
         .chain(overlapping(budgets));
@@ -73,6 +75,15 @@ pub(super) fn is_blocking(budget: &PodDisruptionBudget) -> bool {
     let has_no_room =
         status.is_some_and(|status| status.expected_pods > 0 && status.disruptions_allowed <= 0);
     has_no_room || !is_counted(budget) || cannot_be_counted(budget)
+}
+
+/// Do all pods of a budget stay when their node is drained? Then it keeps nobody waiting.
+fn is_of_what_stays(budget: &PodDisruptionBudget, pods: &[Pod]) -> bool {
+    let mut held = pods
+        .iter()
+        .filter(|pod| is_of(budget, pod) && !is_over(pod))
+        .peekable();
+    held.peek().is_some() && held.all(stays)
 }
 
 /// Has somebody counted the pods of the budget as it is now? Before that the API server evicts none of them.

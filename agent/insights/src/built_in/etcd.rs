@@ -1,7 +1,7 @@
 //! What etcd's operator says of its members: the update of a control plane that has lost one takes the second (insights.md, section 5).
 
 use drydock_api::conditions::{AnyCondition, find};
-use drydock_api::insights::{ImpactType, Level};
+use drydock_api::insights::{ImpactType, Level, ResourceReference};
 use drydock_api::openshift::Etcd;
 use jiff::Timestamp;
 
@@ -39,7 +39,16 @@ pub(super) fn findings(etcd: &Etcd, now: Timestamp) -> Vec<Finding> {
         } else {
             return None;
         };
-        Some(draft(uid, type_, level, impact_type, said))
+        // Who has accepted that one member is missing has not accepted that the next one is.
+        let about = if level == Level::Critical {
+            said.clone()
+        } else {
+            type_.to_owned()
+        };
+        Some(Draft {
+            resources: resources(&about),
+            ..draft(uid, type_, level, impact_type, said)
+        })
     });
     unknown
         .into_iter()
@@ -64,10 +73,14 @@ fn draft(
         action: "Restore the member that is named before the control plane is updated".to_owned(),
         verify: "kubectl get etcd cluster -o jsonpath='{.status.conditions}'".to_owned(),
         reference: None,
-        resources: vec![
-            object("operator.openshift.io", "Etcd", "cluster"),
-            // Each condition is a finding of its own.
-            object("operator.openshift.io", "EtcdCondition", type_),
-        ],
+        resources: resources(type_),
     }
+}
+
+/// Each condition is a finding of its own.
+fn resources(about: &str) -> Vec<ResourceReference> {
+    vec![
+        object("operator.openshift.io", "Etcd", "cluster"),
+        object("operator.openshift.io", "EtcdCondition", about),
+    ]
 }

@@ -214,7 +214,7 @@ impl BuiltIn {
             Self::Nodes => {
                 let (all, pools) = (read(&facts.nodes)?, read(&facts.pools)?);
                 let by_pool = sort_into_pools(pools, all);
-                let mut found = nodes::findings(&by_pool, pools, question, now);
+                let mut found = nodes::findings(all, &by_pool, pools, question, now);
                 if matches!(question, Question::Status) {
                     found.extend(drains::findings(
                         read(&facts.draining)?,

@@ -1,6 +1,6 @@
 //! What nodes say (insights.md, section 2.5): those that are not available, whose daemon has failed, or that somebody has cordoned.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::insights::{ImpactType, Level, ResourceReference};
 use drydock_api::openshift::MachineConfigPool;
@@ -14,6 +14,7 @@ use crate::finding::Finding;
 use crate::status::{Availability, is_being_updated, is_degraded, keys};
 
 pub(super) fn findings(
+    all: &[Node],
     by_pool: &BTreeMap<String, Vec<&Node>>,
     pools: &[MachineConfigPool],
     question: Question<'_>,
@@ -34,7 +35,29 @@ pub(super) fn findings(
             .flatten()
             .map(move |draft| draft.finding(now).in_pool(&name))
     });
-    found.collect()
+    let outside = nodes_outside(all, by_pool, question);
+    let outside = outside.flat_map(|node| {
+        [
+            unavailable_draft(node, &Availability::of_node(node), now),
+            unknown(node),
+        ]
+        .into_iter()
+        .flatten()
+        .map(move |draft| draft.finding(now))
+    });
+    found.chain(outside).collect()
+}
+
+/// Before an update, the nodes that no pool has: where there are no pools, as on a hosted control plane, all of them.
+fn nodes_outside<'a>(
+    all: &'a [Node],
+    by_pool: &BTreeMap<String, Vec<&'a Node>>,
+    question: Question<'_>,
+) -> impl Iterator<Item = &'a Node> {
+    let in_pools: BTreeSet<_> = by_pool.values().flatten().map(|node| node.name_any()).collect();
+    let is_plan = matches!(question, Question::Plan(_));
+    all.iter()
+        .filter(move |node| is_plan && !in_pools.contains(&node.name_any()))
 }
 
 pub(super) fn node(name: &str) -> ResourceReference {
@@ -77,11 +100,18 @@ fn unavailable(
     question: Question<'_>,
     now: Timestamp,
 ) -> Option<Draft> {
-    let availability = Availability::of(node, pool);
+    // What `oc` leaves out of a status for the node's image is no reason to begin an update.
+    let availability = match question {
+        Question::Status => Availability::of(node, pool),
+        Question::Plan(_) => Availability::of_node(node),
+    };
     let is_expected = question == Question::Status && is_being_updated(node);
-    let is_stuck = availability.is_serious(now) && !is_expected;
+    unavailable_draft(node, &availability, now).filter(|_| !is_expected)
+}
+
+fn unavailable_draft(node: &Node, availability: &Availability, now: Timestamp) -> Option<Draft> {
     let name = node.name_any();
-    is_stuck.then(|| Draft {
+    availability.is_serious(now).then(|| Draft {
         description: availability.description(),
         ..draft(
             "node-unavailable",

@@ -13,27 +13,39 @@ use crate::finding::Finding;
 
 pub(super) fn findings(pools: &[MachineConfigPool], question: Question<'_>, now: Timestamp) -> Vec<Finding> {
     let of_pool = |pool| {
-        let drafts = [degraded(pool), paused(pool, question), updating(pool, question)];
+        let drafts = [
+            degraded(pool, question),
+            paused(pool, question),
+            updating(pool, question),
+            unknown(pool, question),
+        ];
         let drafts = drafts.into_iter().flatten();
         drafts.map(|draft| draft.finding(now).in_pool(&pool.name_any()))
     };
     pools.iter().flat_map(of_pool).collect()
 }
 
-fn degraded(pool: &MachineConfigPool) -> Option<Draft> {
+fn degraded(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
     let status = pool.status.as_ref()?;
     // Degraded sums up the others, a moment later.
     let degraded = ["Degraded", "RenderDegraded", "NodeDegraded"]
         .into_iter()
         .filter_map(|type_| find(&status.conditions, type_))
-        .find(|condition| condition.is_true())?;
+        .find(|condition| condition.is_true());
     let name = pool.name_any();
-    let summary = match status.degraded_machine_count.unwrap_or_default() {
-        0 => format!("Pool {name} is degraded: {}", degraded.reason()),
-        count => format!("Nodes of pool {name} cannot be configured: {count}"),
+    let is_of_plan = matches!(question, Question::Plan(_));
+    let summary = match (degraded, status.degraded_machine_count.unwrap_or_default()) {
+        (Some(degraded), 0) => format!("Pool {name} is degraded: {}", degraded.reason()),
+        (Some(_), count) => format!("Nodes of pool {name} cannot be configured: {count}"),
+        (None, count) if is_of_plan && count > 0 => {
+            format!("Nodes of pool {name} cannot be configured: {count}")
+        }
+        (None, _) => return None,
     };
     Some(Draft {
-        description: degraded.message().to_owned(),
+        description: degraded
+            .map(|degraded| degraded.message().to_owned())
+            .unwrap_or_default(),
         ..draft(
             "pool-degraded",
             &name,
@@ -74,7 +86,9 @@ fn updating(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
     let status = pool.status.as_ref()?;
     let count = status.machine_count.unwrap_or_default();
     let is_of_plan = matches!(question, Question::Plan(_));
-    if !is_of_plan || pool.spec.paused == Some(true) || count == 0 || is_settled(pool) {
+    let says_so = find(&status.conditions, "Updating").is_some_and(AnyCondition::is_true);
+    let is_updating = !is_settled(pool) || says_so;
+    if !is_of_plan || pool.spec.paused == Some(true) || count == 0 || !is_updating {
         return None;
     }
     let name = pool.name_any();
@@ -86,6 +100,24 @@ fn updating(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
         format!("Pool {name} is still being updated: {updated} of {count} nodes are"),
         format!("Wait until MachineConfigPool {name} is updated"),
     ))
+}
+
+/// Nobody has looked at the pool yet, or it is not looked at any more.
+fn unknown(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
+    let is_silent = pool
+        .status
+        .as_ref()
+        .is_none_or(|status| status.machine_count.is_none());
+    let name = pool.name_any();
+    (is_silent && matches!(question, Question::Plan(_))).then(|| {
+        draft(
+            "pool-unknown",
+            &name,
+            Level::Unknown,
+            format!("Pool {name} does not say how its nodes are"),
+            "See whether the machine config operator runs".to_owned(),
+        )
+    })
 }
 
 fn draft(uid: &'static str, name: &str, level: Level, summary: String, action: String) -> Draft {

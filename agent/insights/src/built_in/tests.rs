@@ -363,7 +363,7 @@ fn pools_that_stall() {
         read(json!({
             "metadata": {"name": name}, "spec": {"paused": paused, "configuration": {"name": "x"}},
             "status": {"machineCount": 2, "updatedMachineCount": updated, "configuration": {"name": "x"},
-                "degradedMachineCount": 1, "conditions": [condition("Degraded", degraded, "X", NOW)]},
+                "degradedMachineCount": i64::from(degraded == "True"), "conditions": [condition("Degraded", degraded, "X", NOW)]},
         }))
     };
     let facts = BuiltInFacts {
@@ -399,6 +399,72 @@ fn pools_that_stall() {
     };
     let found = uids(BuiltIn::MachineConfigPools, &facts, Question::Plan("4.14.4"));
     assert_eq!(found, ["pool-degraded"]);
+}
+
+/// Before an update every word of a pool counts, and none is no good one.
+#[test]
+fn what_pools_say_in_other_words_or_not_at_all_holds_an_update() {
+    let status = |more: Value| {
+        let mut status = json!({"machineCount": 2, "updatedMachineCount": 2, "configuration": {"name": "x"}});
+        for (key, value) in more.as_object().unwrap() {
+            status[key] = value.clone();
+        }
+        status
+    };
+    for (status, expected) in [
+        (status(json!({})), vec![]),
+        (Value::Null, vec!["pool-unknown"]),
+        (json!({"conditions": []}), vec!["pool-unknown"]),
+        (status(json!({"degradedMachineCount": 1})), vec!["pool-degraded"]),
+        (
+            status(json!({"conditions": [condition("Updating", "True", "X", NOW)]})),
+            vec!["pool-updating"],
+        ),
+    ] {
+        let pool =
+            json!({"metadata": {"name": "a"}, "spec": {"configuration": {"name": "x"}}, "status": status});
+        let facts = BuiltInFacts {
+            pools: Ok(vec![read(pool)]),
+            ..facts()
+        };
+        let of = |question| uids(BuiltIn::MachineConfigPools, &facts, question);
+        assert_eq!(of(Question::Plan("4.14.4")), expected);
+        assert_eq!(of(Question::Status), [""; 0]);
+    }
+}
+
+/// A drain leaves them where they are.
+#[test]
+fn a_budget_of_pods_that_stay_keeps_nobody_waiting() {
+    let pod = |name: &str, owner: &str| -> Pod {
+        read(json!({
+            "metadata": {"name": name, "namespace": "ns", "labels": {"app": "a"}, "ownerReferences": [
+                {"apiVersion": "v1", "kind": owner, "name": "o", "uid": "u", "controller": true},
+            ]},
+        }))
+    };
+    let budget: PodDisruptionBudget = read(json!({
+        "metadata": {"name": "a", "namespace": "ns"}, "spec": {"selector": {"matchLabels": {"app": "a"}}},
+        "status": {"expectedPods": 2, "currentHealthy": 2, "desiredHealthy": 2, "disruptionsAllowed": 0},
+    }));
+    for (pods, expected) in [
+        (vec![pod("a", "DaemonSet"), pod("b", "DaemonSet")], vec![]),
+        (
+            vec![pod("a", "DaemonSet"), pod("b", "ReplicaSet")],
+            vec!["budget-at-limit"],
+        ),
+        (vec![], vec!["budget-at-limit"]),
+    ] {
+        let facts = BuiltInFacts {
+            budgets: Ok(vec![budget.clone()]),
+            pods: Ok(pods),
+            ..facts()
+        };
+        assert_eq!(
+            uids(BuiltIn::PodDisruptionBudgets, &facts, Question::Plan("4.14.4")),
+            expected
+        );
+    }
 }
 
 #[test]

@@ -38,8 +38,15 @@ pub struct Availability {
 }
 
 impl Availability {
-    /// Looks at a node of a pool.
+    /// Looks at a node of a pool, as `oc` does: one whose image is not that of its pool counts as available.
     pub fn of(node: &Node, pool: &MachineConfigPool) -> Self {
+        let mut availability = Self::of_node(node);
+        availability.is_unavailable &= has_image_of(node, pool);
+        availability
+    }
+
+    /// Looks at a node, whatever pool it is in.
+    pub fn of_node(node: &Node) -> Self {
         let mut causes: Vec<_> = conditions(node).iter().filter_map(bad).collect();
         if node
             .spec
@@ -52,7 +59,7 @@ impl Availability {
             causes.push(BadCondition::without_condition(Cause::DaemonWorks));
         }
         Self {
-            is_unavailable: !causes.is_empty() && has_image_of(node, pool),
+            is_unavailable: !causes.is_empty(),
             causes,
         }
     }

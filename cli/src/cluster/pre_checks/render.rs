@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use drydock_api::insights::{AcceptanceState, InformerState, Verdict};
+use drydock_api::insights::{AcceptanceState, InformerState, Scope, Verdict};
 use drydock_insights::pre_checks::{CheckedAcceptance, CheckedFinding, PreChecks};
 
 /// Where the text of a field begins.
@@ -101,6 +101,7 @@ fn one(text: &mut String, finding: &CheckedFinding, checks: &PreChecks) {
     let remedy = finding.insight.remediation.clone().unwrap_or_default();
     let seen = finding.insight.first_seen.0;
     field(text, "Details", impact.description.as_deref());
+    field(text, "About", Some(&subject(&finding.insight.scope)));
     field(
         text,
         "Reported by",
@@ -116,6 +117,19 @@ fn one(text: &mut String, finding: &CheckedFinding, checks: &PreChecks) {
     let acceptance = finding.acceptance.as_ref().map(accepted);
     field(text, "Accepted by", acceptance.as_deref());
     field(text, "UUID", Some(&finding.insight.uuid));
+}
+
+/// What a finding is about: by that findings of the same words differ.
+fn subject(scope: &Scope) -> String {
+    let named = |kind: &str, namespace: Option<&str>, name: &str| match namespace {
+        Some(namespace) => format!("{kind} {namespace}/{name}"),
+        None => format!("{kind} {name}"),
+    };
+    let pools = scope.worker_pool.iter();
+    let pools = pools.map(|pool| named(&pool.kind, pool.namespace.as_deref(), &pool.name));
+    let resources = scope.resources.iter();
+    let resources = resources.map(|one| named(&one.kind, one.namespace.as_deref(), &one.name));
+    one_line(&pools.chain(resources).collect::<Vec<_>>().join(", "))
 }
 
 fn accepted(acceptance: &CheckedAcceptance) -> String {

@@ -51,6 +51,7 @@ Update from 4.14.3 to 4.14.4: Stop (1 finding is not accepted)
 Warning (Update Stalled): The cluster's update is failing
   Details:        R: one
                   two
+  About:          ClusterVersion version
   Reported by:    drydock.cluster-version, first seen 2026-01-05T08:00:00Z
   Remedy:         Correct what the condition Failing of ClusterVersion names
   Verify with:    kubectl get clusterversion version -o jsonpath='{{.status.conditions}}'

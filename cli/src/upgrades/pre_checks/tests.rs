@@ -99,32 +99,61 @@ fn the_hub_accepts_by_the_rule_of_the_agent_and_calls_findings_as_it_does() {
             assert_eq!(accepted.covers(found), agents, "{accepted} {found}");
         }
     }
-    let value = |name: &str, text: &str| serde_json::json!({"name": name, "fieldValue": {"type": "String", "string": text}});
-    let question = r#"{"target":"4.14.12","asksAgent":false,"askedAt":"2026-01-05T08:00:00Z"}"#;
-    let work = serde_json::json!({
-        "metadata": {"name": "c1-pre-checks-0", "namespace": "c1", "annotations": {"drydock.dev/question": question}},
-        "status": {"resourceStatus": {"manifests": [{
-            "resourceMeta": {"group": "config.openshift.io", "resource": "clusterversions", "name": "version"},
-            "statusFeedback": {"values": [
-                value("version", "4.14.9"), value("read-for-4.14.12", "version"), value("offered", "4.14.12"), value("failing", "True"),
-                    value("progressing", "False"), value("available", "True"),
-            ]},
-        }]}},
-    });
-    let work = serde_json::from_value(work).unwrap();
-    let digest = drydock_objects::works::pre_checks::digest(&work).unwrap();
-    let answer = digest.work.answer.clone().unwrap();
-    let scope = Scope {
-        resources: vec![ResourceReference {
-            group: Some("config.openshift.io".to_owned()),
-            kind: "ClusterVersion".to_owned(),
-            namespace: None,
-            name: "version".to_owned(),
-        }],
-        ..Scope::default()
+    let value = |(name, text): &(&str, &str)| serde_json::json!({"name": name, "fieldValue": {"type": "String", "string": text}});
+    let of_hub = |target: &str, said: &[(&str, &str)]| {
+        let question =
+            serde_json::json!({"target": target, "asksAgent": false, "askedAt": "2026-01-05T08:00:00Z"});
+        let mark = format!("read-for-{target}");
+        let read = [("version", "4.14.9"), (&*mark, "version"), ("offered", target)];
+        let values: Vec<_> = read.iter().chain(said).map(value).collect();
+        let work = serde_json::json!({
+            "metadata": {"name": "c1-pre-checks-0", "namespace": "c1", "annotations": {"drydock.dev/question": question.to_string()}},
+            "status": {"resourceStatus": {"manifests": [{
+                "resourceMeta": {"group": "config.openshift.io", "resource": "clusterversions", "name": "version"},
+                "statusFeedback": {"values": values},
+            }]}},
+        });
+        let work = serde_json::from_value(work).unwrap();
+        let digest = drydock_objects::works::pre_checks::digest(&work).unwrap();
+        digest.work.answer.as_ref().unwrap().findings[0]
+            .uuid
+            .clone()
+            .unwrap()
+            .to_string()
     };
-    let uuid = identity::uuid(&BuiltIn::ClusterVersion.name(), &scope, "failing");
-    assert_eq!(answer.findings[0].uuid.as_deref(), Some(&*uuid));
+    let named = |uid: &str, resources: &[(&str, &str)]| {
+        let resources = resources.iter().map(|(kind, name)| ResourceReference {
+            group: Some("config.openshift.io".to_owned()),
+            kind: (*kind).to_owned(),
+            namespace: None,
+            name: (*name).to_owned(),
+        });
+        let scope = Scope {
+            resources: resources.collect(),
+            ..Scope::default()
+        };
+        identity::uuid(&BuiltIn::ClusterVersion.name(), &scope, uid)
+    };
+    let version = ("ClusterVersion", "version");
+    let (idle, available) = (("progressing", "False"), ("available", "True"));
+    assert_eq!(
+        of_hub("4.14.12", &[("failing", "True"), idle, available]),
+        named("failing", &[version])
+    );
+    let held = [
+        ("failing", "False"),
+        idle,
+        available,
+        ("upgradeable", "False"),
+        ("upgradeableReason", "PoolUpdating"),
+    ];
+    assert_eq!(
+        of_hub("4.15.0", &held),
+        named(
+            "not-upgradeable",
+            &[version, ("UpgradeableReason", "PoolUpdating")]
+        )
+    );
 }
 
 #[test]

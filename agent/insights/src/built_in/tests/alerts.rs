@@ -70,10 +70,22 @@ fn alerts_about_other_things_are_other_findings_and_pods_come_and_go() {
         assert_eq!(found.len(), 1);
         found[0].uuid(&BuiltIn::Alerts.name())
     };
-    let insights = uuid(json!({"name": "insights", "pod": "cvo-1", "instance": "10.0.0.1:9099"}));
-    assert_eq!(insights, uuid(json!({"name": "insights", "pod": "cvo-2"})));
-    assert_ne!(insights, uuid(json!({"name": "etcd", "pod": "cvo-1"})));
+    let insights =
+        uuid(json!({"name": "insights", "pod": "cvo-7d4b9c6f5-x2x4z", "instance": "10.0.0.1:9099"}));
+    assert_eq!(
+        insights,
+        uuid(json!({"name": "insights", "pod": "cvo-7d4b9c6f5-bcd24", "instance": "10.0.0.2:9099"}))
+    );
+    assert_ne!(
+        insights,
+        uuid(json!({"name": "etcd", "pod": "cvo-7d4b9c6f5-x2x4z"}))
+    );
     assert_ne!(insights, uuid(json!({"name": "insights", "reason": "Other"})));
+    // What is about a node names it.
+    let node = |node: &str| uuid(json!({"instance": node, "pod": "node-exporter-x2x4z"}));
+    assert_ne!(node("w0"), node("m0"));
+    assert_ne!(uuid(json!({"pod": "etcd-m0"})), uuid(json!({"pod": "etcd-m1"})));
+    assert_ne!(uuid(json!({"a": "1,b=2"})), uuid(json!({"a": "1", "b": "2"})));
 }
 
 /// As the definitions take them: one that does not fit in would keep the others from being written.

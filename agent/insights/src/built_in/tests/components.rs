@@ -36,6 +36,46 @@ fn etcd_that_has_lost_a_member() {
     }
 }
 
+/// Who has accepted one of them has accepted no other.
+#[test]
+fn another_reason_or_member_is_another_finding() {
+    let uuid = |informer: BuiltIn, facts: &BuiltInFacts| {
+        let Attempt::Answered(Answer::Success(found)) =
+            informer.attempt(facts, Question::Plan("4.15.0"), now())
+        else {
+            panic!("it has an answer");
+        };
+        found[0].uuid(&informer.name())
+    };
+    let members = |message: &str| {
+        let mut lost = condition("EtcdMembersAvailable", "False", "Unhealthy", NOW);
+        lost["message"] = message.into();
+        let etcd = json!({"metadata": {"name": "cluster"}, "status": {"conditions": [lost]}});
+        let facts = BuiltInFacts {
+            etcd: Ok(read(etcd)),
+            ..facts()
+        };
+        uuid(BuiltIn::Etcd, &facts)
+    };
+    assert_eq!(
+        members("2 of 3 members are available"),
+        members("2 of 3 members are available")
+    );
+    assert_ne!(
+        members("2 of 3 members are available"),
+        members("1 of 3 members are available")
+    );
+    let held = |reason: &str| {
+        let conditions = [well(), vec![condition("Upgradeable", "False", reason, NOW)]].concat();
+        let facts = BuiltInFacts {
+            cluster: Ok(cluster(&conditions)),
+            ..facts()
+        };
+        uuid(BuiltIn::ClusterVersion, &facts)
+    };
+    assert_ne!(held("PoolUpdating"), held("IncompatibleOperatorsInstalled"));
+}
+
 #[test]
 fn operators_that_are_not_meant_for_the_target() {
     let operator = |name: &str, properties: &str| -> PartialObjectMeta<ClusterServiceVersion> {

@@ -84,6 +84,30 @@ fn nodes_that_are_gone_broken_or_cordoned() {
     );
 }
 
+/// What leaves a node out of a status, as an image of its own or no pool, is no reason to begin an update.
+#[test]
+fn every_node_counts_before_an_update() {
+    let down = json!({"status": {"conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-04T08:00:00Z"}]}});
+    let with = |change: Value, pools: Vec<MachineConfigPool>| {
+        let mut node = down.clone();
+        json_patch::merge(&mut node, &change);
+        let facts = BuiltInFacts {
+            pools: Ok(pools),
+            nodes: Ok(vec![worker("a", &node)]),
+            ..facts()
+        };
+        let of = |question| uids(BuiltIn::Nodes, &facts, question);
+        (of(Question::Status).len(), of(Question::Plan("4.14.4")))
+    };
+    let image = json!({"metadata": {"annotations": {
+        "machineconfiguration.openshift.io/currentImage": "i", "machineconfiguration.openshift.io/desiredImage": "i",
+    }}});
+    let found = vec!["node-unavailable".to_owned()];
+    assert_eq!(with(json!({}), vec![worker_pool(1)]), (1, found.clone()));
+    assert_eq!(with(image, vec![worker_pool(1)]), (0, found.clone()));
+    assert_eq!(with(json!({}), vec![]), (0, found));
+}
+
 #[test]
 fn a_node_that_is_drained_says_which_pods_it_waits_for_and_whose_they_are() {
     let drain = json!({"metadata": {"annotations": {

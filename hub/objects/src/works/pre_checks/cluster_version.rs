@@ -23,30 +23,40 @@ pub(super) fn by_cluster_version(
 ) -> Vec<Finding> {
     let is = |name, value| feedback::is(status, name, value);
     let mut findings = of_the_cluster(status);
-    let mut add = |uid: &str, level, summary: String| findings.push(own_finding(uid, "", level, &summary));
     let is_minor = target.is_none_or(|target| (target.major, target.minor) != (running.major, running.minor));
     if is("upgradeable", "Unknown") && is_minor {
         let summary = "The cluster does not say whether it may be updated to another minor release";
-        add("not-upgradeable", FindingLevel::Unknown, summary.to_owned());
+        findings.push(own_finding(
+            "not-upgradeable",
+            About::Whole,
+            FindingLevel::Unknown,
+            summary,
+        ));
     }
     if is("upgradeable", "False") && is_minor {
         let reason = said(status, "upgradeableReason");
-        let uid = if reason.contains("AdminAck") {
-            "admin-ack-required"
+        // Who has accepted one reason has accepted no other.
+        let (uid, about) = if reason.contains("AdminAck") {
+            ("admin-ack-required", About::Whole)
         } else {
-            "not-upgradeable"
+            ("not-upgradeable", About::Reason(&reason))
         };
         let summary = format!("The cluster may not be updated to another minor release: {reason}");
-        add(uid, FindingLevel::Error, summary);
+        findings.push(own_finding(uid, about, FindingLevel::Error, &summary));
     }
     let Some(target) = target else {
         findings.sort_by_key(|found| Reverse(found.level));
         return findings;
     };
-    if text(status, "retrievedUpdates").is_some_and(|retrieved| retrieved != "True") {
+    let mut add =
+        |uid: &str, level, summary: &str| findings.push(own_finding(uid, About::Whole, level, summary));
+    let is_silent = text(status, "retrievedUpdates").is_some_and(|retrieved| retrieved != "True");
+    if is_silent {
         let summary = "Whether the target is recommended is not known: the update service does not answer";
-        add("updates-not-retrieved", FindingLevel::Warning, summary.to_owned());
-    } else if text(status, "recommended").is_some_and(|recommended| recommended != "True") {
+        add("updates-not-retrieved", FindingLevel::Warning, summary);
+    }
+    // What was known before the service fell silent counts.
+    if text(status, "recommended").is_some_and(|recommended| recommended != "True") {
         let level = if is("recommended", "False") {
             FindingLevel::Warning
         } else {
@@ -59,10 +69,15 @@ pub(super) fn by_cluster_version(
             text(status, "recommendedMessage").unwrap_or_default()
         );
         let summary = format!("{target} is not recommended: {reason}");
-        findings.push(own_finding("not-recommended", &risks, level, &summary));
-    } else if text(status, "offered").is_none() && text(status, "recommended").is_none() {
+        findings.push(own_finding(
+            "not-recommended",
+            About::Words(&risks),
+            level,
+            &summary,
+        ));
+    } else if !is_silent && text(status, "offered").is_none() && text(status, "recommended").is_none() {
         let summary = format!("{target} is not among the updates that the update service offers");
-        add("not-offered", FindingLevel::Error, summary);
+        add("not-offered", FindingLevel::Error, &summary);
     }
     findings.sort_by_key(|found| Reverse(found.level));
     findings
@@ -79,7 +94,8 @@ fn said(status: &ManifestStatus, name: &str) -> Arc<str> {
 fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
     let is = |name, value| feedback::is(status, name, value);
     let mut findings = Vec::new();
-    let mut add = |uid: &str, level, summary: String| findings.push(own_finding(uid, "", level, &summary));
+    let mut add =
+        |uid: &str, level, summary: String| findings.push(own_finding(uid, About::Whole, level, &summary));
     if is("failing", "True") {
         let summary = format!(
             "The cluster's update is failing: {}",
@@ -123,12 +139,27 @@ fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
     findings
 }
 
-/// A finding about ClusterVersion as a whole, under the identity that the agent gives it (insights.md, section 1.4), or about a part of it that
-/// `about` tells from others.
-fn own_finding(uid: &str, about: &str, level: FindingLevel, summary: &str) -> Finding {
+/// What of ClusterVersion a finding is about.
+#[derive(Clone, Copy)]
+enum About<'a> {
+    /// All of it.
+    Whole,
+    /// The reason of its condition Upgradeable, under the identity that the agent gives it.
+    Reason(&'a str),
+    /// What these words say: the agent does not have such a finding.
+    Words(&'a str),
+}
+
+/// A finding about ClusterVersion, under the identity that the agent gives it (insights.md, section 1.4).
+fn own_finding(uid: &str, about: About<'_>, level: FindingLevel, summary: &str) -> Finding {
     use sha2::Digest;
+    let (reason, words) = match about {
+        About::Whole => (String::new(), ""),
+        About::Reason(reason) => (format!(",{GROUP}:UpgradeableReason::{reason}"), ""),
+        About::Words(words) => (String::new(), words),
+    };
     let identity = format!(
-        "{CLUSTER_VERSION_INFORMER}/ControlPlane//{GROUP}:ClusterVersion::{CLUSTER_VERSION}/{uid}{about}"
+        "{CLUSTER_VERSION_INFORMER}/ControlPlane//{GROUP}:ClusterVersion::{CLUSTER_VERSION}{reason}/{uid}{words}"
     );
     let digest = sha2::Sha256::digest(identity.as_bytes());
     let uuid: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();

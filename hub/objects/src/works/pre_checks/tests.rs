@@ -332,6 +332,11 @@ fn without_an_agent_cluster_version_says_what_speaks_against_it() {
         ),
         (
             "4.14.12",
+            vec![("retrievedUpdates", "False"), ("recommended", "False")],
+            vec!["updates-not-retrieved", "not-recommended"],
+        ),
+        (
+            "4.14.12",
             vec![("failing", "True")],
             vec!["not-offered", "failing"],
         ),
