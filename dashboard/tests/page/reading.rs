@@ -10,7 +10,7 @@ use http::StatusCode;
 use http_body_util::BodyExt;
 use kube::Api;
 use kube::api::PostParams;
-use kube_sandbox::server::{FaultAction, RequestInfo, Verb};
+use kube_sandbox::server::{FaultAction, RequestInfo, Status, Verb};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -70,6 +70,36 @@ async fn records_are_read_page_by_page() {
     assert_eq!(cluster["name"], "dev1");
     assert_eq!(cluster["history"].as_array().unwrap().len(), 12);
     assert_eq!(lists.load(Ordering::Relaxed), 3);
+    page.end().await;
+}
+
+/// Nobody takes for nothing what failed; what one may not read is left out.
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_read_is_no_empty_list() {
+    let page = Page::of(1).await;
+    page.upgrade(&["dev1"]).await;
+    let detail = path("");
+    for (kind, address) in [
+        ("ManagedClustersUpgradeRecord", "/api/clusters/dev1"),
+        ("UpgradeRiskAcceptance", detail.as_str()),
+        ("Event", detail.as_str()),
+    ] {
+        for (code, expected) in [(403, StatusCode::OK), (500, StatusCode::BAD_GATEWAY)] {
+            let hook = move |asked: &RequestInfo<'_>| {
+                let is_it = asked.kind.is_some_and(|known| known.kind == kind);
+                if is_it && asked.verb == Verb::List && asked.identity.name() == "page" {
+                    FaultAction::Refuse(Status::new(code, "Broken", "it is broken"))
+                } else {
+                    FaultAction::Pass
+                }
+            };
+            let server = page.fleet.hub_server().unwrap();
+            server.set_fault_hook(Some(Arc::new(hook)));
+            let (status, answer) = page.get(address).await;
+            assert_eq!(status, expected, "{kind} {code}: {answer}");
+            server.set_fault_hook(None);
+        }
+    }
     page.end().await;
 }
 
