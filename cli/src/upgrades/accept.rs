@@ -27,7 +27,7 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
     let upgrade = hub.upgrade(&arguments.upgrade.name).await?;
     // What is wrong with the upgrade comes before what is wrong with the fleet.
     drydock_edits::target(&upgrade)?;
-    let mut found = pre_checks::read(hub, &upgrade).await?;
+    let mut found = pre_checks::read(hub, &upgrade).await?.checks;
     if !arguments.labels.is_empty() {
         let selected = with_labels(hub, &arguments.labels).await?;
         found.retain(|name, _| selected.contains(name.as_str()));

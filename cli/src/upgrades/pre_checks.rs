@@ -2,7 +2,7 @@
 
 mod cluster;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
@@ -32,17 +32,20 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
     let found = read(hub, &upgrade).await?;
     let (text, is_held) = if let Some(name) = &arguments.cluster {
         let checks = found
+            .checks
             .get(name)
             .with_context(|| format!("cluster {name} takes no part in {}", arguments.upgrade.name))?;
         let unanswered = unanswered(&upgrade).remove(name);
         let shown = ClusterView::of(name, checks, unanswered.as_deref());
         let text = table::for_scripts(&shown, arguments.output)?;
-        (text.unwrap_or_else(|| shown.text()), shown.holds)
+        let is_held = shown.holds && found.not_started.contains(name);
+        (text.unwrap_or_else(|| shown.text()), is_held)
     } else {
-        let shown = FleetView::of(&upgrade, &found);
+        let shown = FleetView::of(&upgrade, &found.checks);
         let is_wide = arguments.output == Output::Wide;
         let text = table::for_scripts(&shown, arguments.output)?;
-        (text.unwrap_or_else(|| shown.text(is_wide)), shown.is_held())
+        let is_held = found.holds() || shown.all_unanswered() > 0;
+        (text.unwrap_or_else(|| shown.text(is_wide)), is_held)
     };
     table::print(&text)?;
     Ok(if is_held && mode(&upgrade) == REQUIRE {
@@ -83,16 +86,35 @@ fn unanswered_not_listed(upgrade: &ManagedClustersUpgrade, listed: usize) -> usi
 ///
 /// # Errors
 /// If the hub cannot be read.
-pub async fn read(
-    hub: &Hub,
-    upgrade: &ManagedClustersUpgrade,
-) -> anyhow::Result<BTreeMap<ClusterName, ClusterPreChecks>> {
+pub async fn read(hub: &Hub, upgrade: &ManagedClustersUpgrade) -> anyhow::Result<Found> {
     let mut fleet = fleet::read(hub).await?;
     let key = upgrade::key(upgrade);
-    fleet
+    let (_, clusters) = fleet
         .look(&key, hub.now())
         .context("the upgrade was just read, and is not there")?;
-    Ok(fleet.pre_checks(&key, hub.now()))
+    let not_started = clusters
+        .iter()
+        .filter(|cluster| cluster.state == ClusterState::NotStarted);
+    Ok(Found {
+        not_started: not_started.map(|cluster| cluster.name.as_str().into()).collect(),
+        checks: fleet.pre_checks(&key, hub.now()),
+    })
+}
+
+/// What the clusters of an upgrade have answered.
+pub struct Found {
+    /// By the cluster.
+    pub checks: BTreeMap<ClusterName, ClusterPreChecks>,
+    /// What others have said before they started holds them no more, nor what they say since.
+    not_started: BTreeSet<ClusterName>,
+}
+
+impl Found {
+    /// Whether a cluster does not start for what it has found, where an answer is required.
+    fn holds(&self) -> bool {
+        let mut held = self.checks.iter().filter(|(_, checks)| checks.holds());
+        held.any(|(name, _)| self.not_started.contains(name))
+    }
 }
 
 /// What the clusters of an upgrade have answered, together.
@@ -150,11 +172,6 @@ impl FleetView {
             findings: grouped(found),
             not_listed: found.values().map(ClusterPreChecks::unlisted).sum(),
         }
-    }
-
-    /// Whether clusters do not start where an answer is required.
-    pub fn is_held(&self) -> bool {
-        self.held + self.all_unanswered() > 0
     }
 
     fn all_unanswered(&self) -> usize {

@@ -209,7 +209,7 @@ fn a_cluster_that_could_not_be_asked_is_said_and_why() {
     .unwrap();
     let found = BTreeMap::from([("ext1".into(), ClusterPreChecks::default())]);
     let shown = FleetView::of(&upgrade, &found);
-    assert!(shown.is_held());
+    assert_eq!(shown.all_unanswered(), 1);
     assert_eq!(
         shown.text(false),
         format!(
