@@ -106,18 +106,16 @@ pub(crate) async fn cluster(
     viewer: Viewer,
     Named(name): Named<ClusterName>,
 ) -> Result<Response, ApiError> {
-    dashboard.is_current()?;
-    let seen = || {
-        let seen = dashboard
-            .live()
-            .read(|fleet, now| ClusterView::of(fleet, now, &name, &viewer.scope));
-        seen.flatten()
-            .ok_or_else(|| ApiError::not_found(format!("the hub has no cluster {name}")))
-    };
-    // Who may not see it keeps nobody else waiting.
-    seen()?;
+    let is_not_there = || ApiError::not_found(format!("the hub has no cluster {name}"));
+    if viewer.scope.shows_nothing() {
+        return Err(is_not_there());
+    }
     let place = dashboard.reading().enter(&viewer.user).await?;
-    let view = seen()?;
+    dashboard.is_current()?;
+    let seen = dashboard
+        .live()
+        .read(|fleet, now| ClusterView::of(fleet, now, &name, &viewer.scope));
+    let view = seen.flatten().ok_or_else(is_not_there)?;
     // Who may not read the records sees all else.
     let attempts = dashboard.attempts(&viewer, |cluster| cluster == name.as_str());
     let attempts = unless_forbidden(attempts.await)?;

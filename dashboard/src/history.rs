@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use drydock_api::mcu::ManagedClustersUpgradeRecord;
 use drydock_api::names::UPGRADE_UID_LABEL;
 use drydock_runtime::pages::each_page;
 use http::StatusCode;
-use http::header::CONTENT_TYPE;
 use kube::Api;
 use kube::api::ListParams;
+use serde_json::json;
 
 use crate::access::{Right, Viewer};
 use crate::attempts::{Attempts, Gathered};
@@ -28,10 +29,8 @@ pub(crate) async fn history(
     viewer: Viewer,
 ) -> Result<Response, ApiError> {
     // Who may see nothing keeps nobody else waiting.
-    if viewer.scope.is_empty() {
-        let nothing = Attempts::default().into_pieces();
-        let nothing: Vec<_> = nothing.filter_map(Result::ok).collect();
-        return Ok(([(CONTENT_TYPE, "application/json")], nothing.concat()).into_response());
+    if viewer.scope.is_without_upgrades() {
+        return Ok(Json(json!({"rows": [], "truncated": false})).into_response());
     }
     let place = dashboard.reading().enter(&viewer.user).await?;
     let attempts = dashboard.attempts(&viewer, |_| true).await?;

@@ -14,6 +14,7 @@ mod error;
 mod feed;
 mod hidden;
 mod history;
+mod places;
 mod plan;
 mod planning;
 mod reading;

@@ -150,39 +150,23 @@ impl PlanSubject {
         upgrades.map(|document| Self::of(document, namespace)).collect()
     }
 
+    /// As who forecasts reads it: what is looked at here is what is planned.
     fn of(document: &Value, namespace: &str) -> Result<Self, ApiError> {
-        let metadata = &document["metadata"];
-        let is_none_or = |field: &str, is_it: fn(&str) -> bool| {
-            let value = &metadata[field];
-            value.is_null() || value.as_str().is_some_and(is_it)
-        };
-        if !is_none_or("namespace", is_dns_label) {
+        let upgrade = ManagedClustersUpgrade::deserialize(document)
+            .map_err(|error| ApiError::invalid(format!("reading the ManagedClustersUpgrade: {error}")))?;
+        let (name, own) = (&upgrade.metadata.name, upgrade.metadata.namespace);
+        if !own.as_deref().is_none_or(is_dns_label) {
             return Err(ApiError::invalid(
                 "the metadata.namespace is no name of a namespace",
             ));
         }
-        if !is_none_or("name", is_dns_name) {
+        if !name.as_deref().is_none_or(is_dns_name) {
             return Err(ApiError::invalid("the metadata.name is no name of an object"));
         }
-        let own = metadata["namespace"].as_str();
-        // A list of values reads as an object to who forecasts, and would name what nobody has looked at here.
-        let (spec, placement) = (&document["spec"], &document["spec"]["placement"]);
-        let placements = placement.as_array().map(Vec::as_slice).unwrap_or_default();
-        let is_read = (metadata.is_object() || metadata.is_null())
-            && (spec.is_object() || spec.is_null())
-            && (placement.is_array() || placement.is_null())
-            && placements.iter().all(Value::is_object);
-        if !is_read {
-            return Err(ApiError::invalid(
-                "metadata and spec must be objects, and spec.placement a list of objects",
-            ));
-        }
-        let placements = placements
-            .iter()
-            .filter_map(|placement| placement["namespace"].as_str());
+        let placements = upgrade.spec.placement.into_iter().flatten();
         Ok(Self {
-            namespace: own.unwrap_or(namespace).to_owned(),
-            placements: placements.map(str::to_owned).collect(),
+            namespace: own.unwrap_or_else(|| namespace.to_owned()),
+            placements: placements.map(|placement| placement.namespace).collect(),
         })
     }
 }

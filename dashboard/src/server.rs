@@ -20,9 +20,10 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::access::{Access, Scope, authenticate, confine};
 use crate::error::ApiError;
 use crate::feed::{Feed, Feeds};
+use crate::places::Places;
 use crate::plan::Planner;
 use crate::planning::Planning;
-use crate::reading::Reading;
+use crate::reading;
 use crate::rows::{View, Words};
 use crate::{actions, assets, cluster, detail, history, plan, session, stream as events};
 
@@ -77,7 +78,7 @@ struct Shared {
     shutdown: CancellationToken,
     words: Mutex<Words>,
     planning: Planning,
-    reading: Reading,
+    reading: Places,
 }
 
 impl Dashboard {
@@ -97,7 +98,7 @@ impl Dashboard {
             shutdown,
             words: Mutex::default(),
             planning: Planning::default(),
-            reading: Reading::default(),
+            reading: Places::new(reading::LIMITS),
         }));
         let following = dashboard.clone();
         tasks.spawn("page", async move {
@@ -178,7 +179,7 @@ impl Dashboard {
         &self.0.planning
     }
 
-    pub(crate) fn reading(&self) -> &Reading {
+    pub(crate) fn reading(&self) -> &Places {
         &self.0.reading
     }
 

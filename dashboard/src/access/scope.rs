@@ -27,8 +27,13 @@ impl Scope {
     }
 
     /// Whether no upgrades are shown at all.
-    pub fn is_empty(&self) -> bool {
+    pub fn is_without_upgrades(&self) -> bool {
         self.namespaces.as_ref().is_some_and(BTreeSet::is_empty)
+    }
+
+    /// Whether nothing is shown at all: who may see nothing keeps nobody else waiting.
+    pub fn shows_nothing(&self) -> bool {
+        self.is_without_upgrades() && !self.all_clusters
     }
 
     /// The namespace, if there is only one.

@@ -17,9 +17,9 @@ pub(super) fn findings(
     question: Question<'_>,
     now: Timestamp,
 ) -> Vec<Finding> {
-    let (is_plan, is_minor) = match question {
-        Question::Status => (false, false),
-        Question::Plan(target) => (true, is_minor_update(cluster, target)),
+    let is_minor = match question {
+        Question::Status => false,
+        Question::Plan(target) => is_minor_update(cluster, target),
     };
     let of_operators = operators.iter().flat_map(|operator| {
         let conditions = operator
@@ -33,9 +33,10 @@ pub(super) fn findings(
         let held = find(conditions, "Upgradeable").filter(|condition| condition.is_false() && is_minor);
         // What is not known is no reason to begin. During an update operators that start anew say so for a while.
         let available = find(conditions, "Available");
-        let is_unknown = is_plan && !available.is_some_and(|found| found.is_true() || found.is_false());
+        let is_unknown =
+            question.is_plan() && !available.is_some_and(|found| found.is_true() || found.is_false());
         // What may pass by itself while an update runs is no state to begin one in.
-        let least = is_plan.then_some(Level::Warning);
+        let least = question.is_plan().then_some(Level::Warning);
         [
             is_unknown.then(|| unknown(&name)),
             unavailable.and_then(|condition| {

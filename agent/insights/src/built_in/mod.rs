@@ -73,6 +73,13 @@ pub enum Question<'a> {
     Plan(&'a str),
 }
 
+impl Question<'_> {
+    /// Is it asked before an update? Then what is not known, or has just begun, is no state to begin one in.
+    pub(crate) fn is_plan(self) -> bool {
+        matches!(self, Self::Plan(_))
+    }
+}
+
 /// What the cluster's objects say, as far as they could be read.
 #[derive(Clone, Debug)]
 pub struct BuiltInFacts {

@@ -25,7 +25,7 @@ pub(super) fn findings(
         nodes.into_iter().flatten().map(move |node| (*node, pool))
     });
     let found = of_pools.flat_map(|(node, pool)| {
-        let of_plan = matches!(question, Question::Plan(_)).then(|| [cordoned(node), unknown(node)]);
+        let of_plan = question.is_plan().then(|| [cordoned(node), unknown(node)]);
         let drafts = [degraded(node), unavailable(node, pool, question, now)];
         let name = pool.name_any();
         let of_plan = of_plan.into_iter().flatten();
@@ -55,9 +55,8 @@ fn nodes_outside<'a>(
     question: Question<'_>,
 ) -> impl Iterator<Item = &'a Node> {
     let in_pools: BTreeSet<_> = by_pool.values().flatten().map(|node| node.name_any()).collect();
-    let is_plan = matches!(question, Question::Plan(_));
     all.iter()
-        .filter(move |node| is_plan && !in_pools.contains(&node.name_any()))
+        .filter(move |node| question.is_plan() && !in_pools.contains(&node.name_any()))
 }
 
 pub(super) fn node(name: &str) -> ResourceReference {

@@ -33,11 +33,10 @@ fn degraded(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
         .filter_map(|type_| find(&status.conditions, type_))
         .find(|condition| condition.is_true());
     let name = pool.name_any();
-    let is_of_plan = matches!(question, Question::Plan(_));
     let summary = match (degraded, status.degraded_machine_count.unwrap_or_default()) {
         (Some(degraded), 0) => format!("Pool {name} is degraded: {}", degraded.reason()),
         (Some(_), count) => format!("Nodes of pool {name} cannot be configured: {count}"),
-        (None, count) if is_of_plan && count > 0 => {
+        (None, count) if question.is_plan() && count > 0 => {
             format!("Nodes of pool {name} cannot be configured: {count}")
         }
         (None, _) => return None,
@@ -85,10 +84,9 @@ fn paused(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
 fn updating(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
     let status = pool.status.as_ref()?;
     let count = status.machine_count.unwrap_or_default();
-    let is_of_plan = matches!(question, Question::Plan(_));
     let says_so = find(&status.conditions, "Updating").is_some_and(AnyCondition::is_true);
     let is_updating = !is_settled(pool) || says_so;
-    if !is_of_plan || pool.spec.paused == Some(true) || count == 0 || !is_updating {
+    if !question.is_plan() || pool.spec.paused == Some(true) || count == 0 || !is_updating {
         return None;
     }
     let name = pool.name_any();
@@ -109,7 +107,7 @@ fn unknown(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
         .as_ref()
         .is_none_or(|status| status.machine_count.is_none());
     let name = pool.name_any();
-    (is_silent && matches!(question, Question::Plan(_))).then(|| {
+    (is_silent && question.is_plan()).then(|| {
         draft(
             "pool-unknown",
             &name,

@@ -88,41 +88,21 @@ pub fn merge(
         previous,
         now,
     };
-    if let Attempt::Degraded { why, answer } = attempt {
-        let answered = Attempt::Answered(answer.clone());
-        let mut record = merge(informer, previous, &answered, policy, stage, now);
-        if stage == Stage::Open {
-            record.add(known.own(&own::degraded(informer, why, policy, now)));
-        }
-        return record;
-    }
     let lost = known.lost_hook(attempt);
     let attempt = lost.as_ref().unwrap_or(attempt);
     let (state, message, mut insights) = match attempt {
-        Attempt::Answered(Answer::Success(findings)) => {
-            let insights = known.confirmed(findings);
-            (InformerState::Success, None, insights)
+        Attempt::Answered(answer) => known.answered(answer, policy),
+        Attempt::Degraded { why, answer } => {
+            let (state, message, mut insights) = known.answered(answer, policy);
+            insights.push(known.own(&own::degraded(informer, why, policy, now)));
+            (state, message, insights)
         }
-        Attempt::Answered(Answer::Failure { message, findings }) => {
-            let mut insights = known.kept_with(findings);
-            if findings.is_empty() {
-                insights.push(known.own(&own::failure(informer, message, policy, now)));
-            }
-            (InformerState::Failure, Some(message.clone()), insights)
-        }
-        Attempt::Answered(Answer::Wait { message }) => (
-            InformerState::Waiting,
-            Some(message.clone()),
-            known.kept_with(&[]),
-        ),
         Attempt::Unavailable(why) => {
             let mut insights = known.kept_with(&[]);
             insights.push(known.own(&own::unavailable(informer, why, policy, now)));
             (InformerState::Unavailable, Some(why.clone()), insights)
         }
-        Attempt::Degraded { .. } | Attempt::NotImplemented => {
-            (InformerState::NotImplemented, None, known.confirmed(&[]))
-        }
+        Attempt::NotImplemented => (InformerState::NotImplemented, None, known.confirmed(&[])),
         Attempt::Disabled => (InformerState::Disabled, None, Vec::new()),
     };
     if stage == Stage::Complete {
@@ -147,15 +127,6 @@ pub fn merge(
         } else {
             more.max(previous.dropped)
         },
-    }
-}
-
-impl InformerRecord {
-    fn add(&mut self, insight: Insight) {
-        self.insights.push(insight);
-        worst_first(&mut self.insights);
-        self.dropped += self.insights.len().saturating_sub(MAX_INSIGHTS);
-        self.insights.truncate(MAX_INSIGHTS);
     }
 }
 
@@ -194,6 +165,26 @@ impl Known<'_> {
         insights
             .map(|insight| (insight.uuid.clone(), insight.clone()))
             .collect()
+    }
+
+    /// What an answer comes to.
+    fn answered(
+        &self,
+        answer: &Answer,
+        policy: FailurePolicy,
+    ) -> (InformerState, Option<String>, Vec<Insight>) {
+        match answer {
+            Answer::Success(findings) => (InformerState::Success, None, self.confirmed(findings)),
+            Answer::Failure { message, findings } => {
+                let mut insights = self.kept_with(findings);
+                if findings.is_empty() {
+                    let failure = own::failure(self.informer, message, policy, self.now);
+                    insights.push(self.own(&failure));
+                }
+                (InformerState::Failure, Some(message.clone()), insights)
+            }
+            Answer::Wait { message } => (InformerState::Waiting, Some(message.clone()), self.kept_with(&[])),
+        }
     }
 
     /// Who had the hook when it found something, and no longer has it, has not said that it is over.

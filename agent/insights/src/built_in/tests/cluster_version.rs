@@ -1,0 +1,148 @@
+//! What ClusterVersion says, and what it does not.
+
+use super::*;
+
+/// A cluster of which is well what is not said otherwise.
+fn with(conditions: &[Value]) -> BuiltInFacts {
+    let others = well().into_iter().skip(2);
+    let others = others.filter(|one| conditions.iter().all(|other| other["type"] != one["type"]));
+    let all: Vec<_> = conditions.iter().cloned().chain(others).collect();
+    BuiltInFacts {
+        cluster: Ok(cluster(&all)),
+        ..facts()
+    }
+}
+
+#[test]
+fn what_cluster_version_says() {
+    let ack = condition("Upgradeable", "False", "AdminAckRequired", NOW);
+    let held = condition("Upgradeable", "False", "Multiple", NOW);
+    let failing = condition("Failing", "True", "X", NOW);
+    let refused = condition("ReleaseAccepted", "False", "VerificationFailed", NOW);
+    let loading = condition("ReleaseAccepted", "Unknown", "RetrievePayload", NOW);
+    let silent = condition("RetrievedUpdates", "False", "RemoteFailed", NOW);
+    let ok = condition("Failing", "False", "", NOW);
+    let progressing = condition("Progressing", "True", "", NOW);
+    let cases = [
+        (vec![failing.clone()], Question::Status, vec!["failing"]),
+        (vec![], Question::Status, vec!["failing"]),
+        (
+            vec![ok.clone(), refused.clone()],
+            Question::Status,
+            vec!["release-not-accepted"],
+        ),
+        // As it is while each release is downloaded and verified.
+        (vec![ok.clone(), loading], Question::Status, vec![]),
+        (vec![ok.clone(), refused], Question::Plan("4.14.4"), vec![]),
+        (vec![failing], Question::Plan("4.14.4"), vec!["failing"]),
+        (vec![ok.clone(), ack.clone()], Question::Plan("4.14.4"), vec![]),
+        (
+            vec![ok.clone(), ack],
+            Question::Plan("4.15.0"),
+            vec!["admin-ack-required"],
+        ),
+        (
+            vec![ok.clone(), held],
+            Question::Plan("4.15.0"),
+            vec!["not-upgradeable"],
+        ),
+        (
+            vec![ok.clone()],
+            Question::Plan("4.14.5"),
+            vec!["update-risk", "update-risk"],
+        ),
+        (vec![ok.clone()], Question::Plan("4.14.6"), vec![]),
+        (
+            vec![ok.clone(), progressing],
+            Question::Plan("4.14.4"),
+            vec!["update-in-progress"],
+        ),
+        (vec![ok.clone()], Question::Plan("4.14.7"), vec!["not-offered"]),
+        (
+            vec![
+                ok.clone(),
+                condition("Invalid", "True", "InvalidClusterVersion", NOW),
+            ],
+            Question::Plan("4.14.4"),
+            vec!["update-invalid"],
+        ),
+        (
+            vec![ok.clone(), condition("Available", "False", "X", NOW)],
+            Question::Plan("4.14.4"),
+            vec!["cluster-unavailable"],
+        ),
+        (
+            vec![ok, silent],
+            Question::Plan("4.14.7"),
+            vec!["updates-not-retrieved"],
+        ),
+    ];
+    for (conditions, question, expected) in cases {
+        let found = uids(BuiltIn::ClusterVersion, &with(&conditions), question);
+        assert_eq!(found, expected, "{conditions:?} {question:?}");
+    }
+}
+
+/// What is not known is no reason to begin.
+#[test]
+fn what_cluster_version_does_not_say_holds_an_update() {
+    let without = |type_: &str, instead: Option<&str>| {
+        let mut conditions = well();
+        conditions.retain(|one| one["type"] != type_);
+        conditions.extend(instead.map(|status| condition(type_, status, "NoData", NOW)));
+        BuiltInFacts {
+            cluster: Ok(cluster(&conditions)),
+            ..facts()
+        }
+    };
+    for (type_, uid) in [
+        ("Available", "cluster-unavailable"),
+        ("Progressing", "update-in-progress"),
+        ("Failing", "failing"),
+    ] {
+        for instead in [None, Some("Unknown")] {
+            let found = uids(
+                BuiltIn::ClusterVersion,
+                &without(type_, instead),
+                Question::Plan("4.14.4"),
+            );
+            assert_eq!(found, [uid], "{type_} {instead:?}");
+        }
+    }
+    for (type_, uid) in [
+        ("Upgradeable", "not-upgradeable"),
+        ("RetrievedUpdates", "updates-not-retrieved"),
+    ] {
+        let plan = Question::Plan("4.15.0");
+        assert_eq!(
+            uids(BuiltIn::ClusterVersion, &without(type_, None), plan),
+            [""; 0]
+        );
+        let found = uids(BuiltIn::ClusterVersion, &without(type_, Some("Unknown")), plan);
+        assert_eq!(found, [uid], "{type_}");
+    }
+    let mut partial = cluster(&well());
+    partial.status.as_mut().unwrap().history[0].state = "Partial".to_owned();
+    let facts = BuiltInFacts {
+        cluster: Ok(partial),
+        ..facts()
+    };
+    let found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan("4.14.4"));
+    assert_eq!(found, ["update-in-progress"]);
+}
+
+/// Of a release that is listed twice the worse counts.
+#[test]
+fn a_release_with_two_recommendations_is_not_recommended() {
+    let update = |recommended: &str| json!({"release": {"version": "4.14.5"}, "conditions": [condition("Recommended", recommended, "A", NOW)]});
+    for order in [["True", "False"], ["False", "True"]] {
+        let mut twice = cluster(&well());
+        twice.status.as_mut().unwrap().conditional_updates = read(json!(order.map(update)));
+        let facts = BuiltInFacts {
+            cluster: Ok(twice),
+            ..facts()
+        };
+        let found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan("4.14.5"));
+        assert_eq!(found, ["not-recommended"], "{order:?}");
+    }
+}
