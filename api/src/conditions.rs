@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Fields, Nullable};
+use crate::{Fields, Nullable, instant};
 
 /// The status `True`.
 pub const TRUE: &str = "True";
@@ -38,6 +38,46 @@ pub struct ForeignCondition {
     /// All other fields.
     #[serde(flatten)]
     pub other: Fields,
+}
+
+/// A condition of ours as it is read.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ReadCondition {
+    #[serde(rename = "type")]
+    type_: String,
+    status: String,
+    reason: String,
+    message: String,
+    #[serde(deserialize_with = "instant::deserialize")]
+    last_transition_time: Time,
+    #[serde(default)]
+    observed_generation: Option<i64>,
+}
+
+/// Reads conditions of ours, with times as in [`instant`].
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Condition>, D::Error> {
+    let read = Vec::<ReadCondition>::deserialize(deserializer)?;
+    Ok(read
+        .into_iter()
+        .map(|read| Condition {
+            type_: read.type_,
+            status: read.status,
+            reason: read.reason,
+            message: read.message,
+            last_transition_time: read.last_transition_time,
+            observed_generation: read.observed_generation,
+        })
+        .collect())
+}
+
+/// The same where there may be none.
+pub(crate) fn deserialize_some<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<Condition>>, D::Error> {
+    #[derive(Deserialize)]
+    struct Conditions(#[serde(deserialize_with = "deserialize")] Vec<Condition>);
+    Ok(Option::<Conditions>::deserialize(deserializer)?.map(|Conditions(all)| all))
 }
 
 /// What conditions of all kinds have in common.

@@ -4,6 +4,7 @@
 //! [`openshift`], [`machine_api`], [`olm`], [`prometheus`]) are lenient: they name the fields that Drydock reads and keep all others, so that one odd object
 //! never blinds a watch and what is written back is whole. No I/O and no decisions here.
 
+mod bounded_json;
 mod bounded_list;
 pub mod conditions;
 mod crd;

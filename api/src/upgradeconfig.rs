@@ -137,6 +137,7 @@ pub struct NodeDrain {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub drain: String,
     /// Since when it is drained.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub start_time: Time,
     /// True while the drain makes no progress although all drain strategies have been tried. Default false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -159,16 +160,32 @@ pub struct UpgradeHistory {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<UpgradeCondition>>,
     /// When it started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub start_time: Option<Time>,
     /// When it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub complete_time: Option<Time>,
     /// When the first worker node was taken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub worker_start_time: Option<Time>,
     /// When the last worker node was done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub worker_complete_time: Option<Time>,
     /// The spec with which the upgrade commenced: it is in force until the upgrade has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,13 +205,21 @@ pub struct UpgradeNotification {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// When it was raised.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub raised_time: Option<Time>,
     /// The receivers that have it while others do not: a digest of each address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered_to: Option<Vec<String>>,
     /// When all receivers had it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub sent_time: Option<Time>,
 }
 
@@ -253,15 +278,31 @@ pub struct UpgradeCondition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// When the step started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub start_time: Option<Time>,
     /// When the step was done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub complete_time: Option<Time>,
     /// When the step was last looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub last_probe_time: Option<Time>,
     /// When the status last changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub last_transition_time: Option<Time>,
 }

@@ -74,7 +74,13 @@ fn the_documents_example_is_read_and_written_back_without_loss() {
 fn both_forms_of_an_action_give_the_work() {
     let upgrade: ManagedClustersUpgrade = serde_json::from_value(example()).unwrap();
     let manifests = |action: &Option<drydock_api::mcu::Action>| {
-        let work = action.as_ref().unwrap().manifest_work.work_spec().clone();
+        let work = action
+            .as_ref()
+            .unwrap()
+            .manifest_work
+            .work_spec()
+            .unwrap()
+            .clone();
         work.workload.unwrap().manifests
     };
     assert_eq!(manifests(&upgrade.spec.pre_upgrade_action)[0].0["kind"], "Job");

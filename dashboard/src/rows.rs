@@ -205,15 +205,12 @@ fn worst_finding(checks: &ClusterPreChecks) -> Option<FindingLevel> {
         .max()
 }
 
-/// What to do about a cluster, where its message does not say.
+/// What somebody has to do about a cluster; empty where it goes on by itself.
 pub(crate) fn todo(key: &UpgradeKey, details: &ClusterDetails) -> String {
+    let upgrade = hint::named(&key.namespace, &key.name, hint::DEFAULT_NAMESPACE);
     if details.state == ClusterState::Failed {
-        hint::for_reason(
-            &details.reason,
-            &hint::named(&key.namespace, &key.name, hint::DEFAULT_NAMESPACE),
-            &details.name,
-        )
+        hint::for_reason(&details.reason, &upgrade, &details.name)
     } else {
-        String::new()
+        hint::while_waiting(&details.reason, &upgrade, &details.name).unwrap_or_default()
     }
 }

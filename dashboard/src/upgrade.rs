@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgrade};
 use drydock_rollout::{
-    ConditionType, Counts, Halt, Report, UpgradeCondition, UpgradeKey, upgrade_conditions,
+    ConditionStatus, ConditionType, Counts, Halt, Report, UpgradeCondition, UpgradeKey, upgrade_conditions,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -49,6 +49,7 @@ pub(crate) struct HaltView {
 
 /// When an upgrade is expected to end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct BandView {
     #[serde(skip_serializing_if = "Option::is_none")]
     p10: Option<i64>,
@@ -56,6 +57,11 @@ pub(crate) struct BandView {
     p50: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     p90: Option<i64>,
+    /// The chance that it stops before its end, in percent, and why most probably.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_percent: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_reason: Option<String>,
 }
 
 impl BandView {
@@ -65,6 +71,8 @@ impl BandView {
             p10: seconds(&forecast.p10),
             p50: seconds(&forecast.p50),
             p90: seconds(&forecast.p90),
+            stop_percent: forecast.stop_percent.filter(|percent| *percent > 0),
+            stop_reason: forecast.stop_reason.clone(),
         }
     }
 }
@@ -95,9 +103,12 @@ impl UpgradeSummary {
         let status = object.status.as_ref();
         let conditions = upgrade_conditions(report);
         let states = report.states.iter();
-        let halt = report.halt.as_ref().map(|halt| HaltView {
-            reason: halt.as_str(),
-            message: hide(&said_of(&conditions, ConditionType::InProgress), scope).into_owned(),
+        let halt = report.halt.as_ref().map(|halt| {
+            let (reason, message) = cause_of(halt, report, &conditions);
+            HaltView {
+                reason,
+                message: hide(&message, scope).into_owned(),
+            }
         });
         Self {
             key: key.to_string(),
@@ -139,6 +150,17 @@ fn target(object: &ManagedClustersUpgrade, of_report: &str) -> String {
     let platform = object.spec.cluster_version.as_ref();
     let platform = platform.and_then(|version| version.version.clone().or(version.image.clone()));
     platform.unwrap_or_else(|| "operators".to_owned())
+}
+
+/// Why no further cluster starts: the condition that says most about it.
+fn cause_of(halt: &Halt, report: &Report, conditions: &[UpgradeCondition]) -> (&'static str, String) {
+    let of = |type_| conditions.iter().find(|condition| condition.type_ == type_);
+    let failed = of(ConditionType::Failed).filter(|_| report.invalid.is_some());
+    let selected = of(ConditionType::Selected).filter(|selected| selected.status != ConditionStatus::True);
+    match failed.or(selected) {
+        Some(cause) => (cause.reason, cause.message.clone()),
+        None => (halt.as_str(), said_of(conditions, ConditionType::InProgress)),
+    }
 }
 
 fn said_of(conditions: &[UpgradeCondition], type_: ConditionType) -> String {

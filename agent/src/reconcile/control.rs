@@ -20,6 +20,9 @@ use tokio_util::sync::CancellationToken;
 use super::error::ReconcileError;
 use crate::metrics::Metrics;
 
+/// How long a controller sleeps at least: something that is always due would keep a processor busy.
+const SHORTEST_SLEEP: Duration = Duration::from_millis(20);
+
 /// How long a controller sleeps at most: a clock may be set while it does.
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
 
@@ -111,7 +114,9 @@ impl<R: Reconcile> Controller<R> {
         let now = self.clock.now();
         let wake = wakes.into_iter().min().map(|wake| wake.duration_since(now));
         let sleep = wake.map(|wake| Duration::try_from(wake).unwrap_or_default());
-        sleep.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP)
+        sleep
+            .unwrap_or(LONGEST_SLEEP)
+            .clamp(SHORTEST_SLEEP, LONGEST_SLEEP)
     }
 
     async fn reconcile(

@@ -17,11 +17,17 @@ pub struct Insight {
     #[schemars(length(min = 1, max = 63))]
     pub uid: String,
     /// When the informer looked.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub acquisition_time: Time,
     /// When it was first reported. It survives restarts of the agent.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub first_seen: Time,
     /// Since when the informer no longer reports it. It counts as resolved a minute later, in case the informer has restarted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub missing_since: Option<Time>,
     /// Which part of the cluster it is about.
     pub scope: Scope,
@@ -59,6 +65,10 @@ pub struct Remediation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<bool>,
     /// When it is likely to be over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub estimated_finish: Option<Time>,
 }

@@ -153,7 +153,11 @@ pub struct UpdateInformerStatus {
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub handlers: Vec<Handler>,
     /// When it last said what it can do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub last_discovery_time: Option<Time>,
     /// Online: does it answer?
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -183,8 +187,13 @@ pub struct InformerCondition {
     #[schemars(length(max = 32768))]
     pub message: String,
     /// When it last answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub last_heartbeat_time: Option<Time>,
     /// When the status last changed.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub last_transition_time: Time,
 }

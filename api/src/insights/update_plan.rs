@@ -159,10 +159,18 @@ pub struct UpdatePlanStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<PlanPhase>,
     /// When asking began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub collecting_since: Option<Time>,
     /// When every informer had first answered since `collectingSince`, or was given up; it stays while one of them is asked anew.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub collected_at: Option<Time>,
     /// How each informer answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -181,7 +189,11 @@ pub struct UpdatePlanStatus {
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub reasons: Vec<VerdictReason>,
     /// Populated, Accepted, Startable.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::conditions::deserialize"
+    )]
     #[schemars(length(max = 8))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
@@ -210,7 +222,11 @@ pub struct PlanInformer {
     /// How it answered.
     pub state: InformerState,
     /// When it was asked last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub last_attempt: Option<Time>,
 }
 

@@ -63,10 +63,18 @@ pub struct UpdatePlanInsightStatus {
     #[schemars(length(max = 1024))]
     pub message: Option<String>,
     /// When it was asked last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub last_attempt: Option<Time>,
     /// When all of its findings were last confirmed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub last_success: Option<Time>,
     /// How many of its findings do not fit in here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,4 +96,11 @@ pub struct PlanInsight {
     /// What its acceptance comes to; absent if nobody has accepted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance: Option<AcceptanceState>,
+    /// When it last became worse than was accepted. What was accepted before no longer counts, also when it is better again.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
+    pub raised_at: Option<Time>,
 }

@@ -63,7 +63,11 @@ pub struct UpdateStatusStatus {
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub worker_pools: Vec<WorkerPoolStatus>,
     /// Complete: is everything here that the informers have reported?
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::conditions::deserialize"
+    )]
     #[schemars(length(max = 8))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
@@ -81,10 +85,18 @@ pub struct OngoingUpdate {
     #[schemars(length(max = 256))]
     pub target: String,
     /// When it began. Another target begins anew.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub started_at: Option<Time>,
     /// When the last of the findings with an estimate is likely to be over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub estimated_finish: Option<Time>,
 }
 
@@ -102,7 +114,11 @@ pub struct InformerSummary {
     #[schemars(length(max = 1024))]
     pub message: Option<String>,
     /// When all of its findings were last confirmed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub last_success: Option<Time>,
     /// How many of its findings do not fit in here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,7 +188,11 @@ pub struct ControlPlaneStatus {
     #[schemars(range(min = 0, max = 100))]
     pub completion_percent: Option<i64>,
     /// UpdatePending, UpdateActive, ScopeUnresolved.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::conditions::deserialize"
+    )]
     #[schemars(length(max = 8))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
@@ -201,7 +221,11 @@ pub struct WorkerPoolStatus {
     #[schemars(range(min = 0, max = 100))]
     pub completion_percent: Option<i64>,
     /// UpdatePending, UpdateActive.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::conditions::deserialize"
+    )]
     #[schemars(length(max = 8))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,

@@ -5,6 +5,7 @@
 //! is wrong with it.
 
 mod acceptance;
+mod action;
 mod pre_checks;
 mod record;
 mod spec;
@@ -12,14 +13,15 @@ mod status;
 mod strategy;
 
 pub use acceptance::{ACCEPTED_RISKS_LIMIT, AcceptedRisk, UpgradeRiskAcceptance, UpgradeRiskAcceptanceSpec};
+pub use action::{Action, ActionWork, ManifestWorkTemplate, UnreadableWork};
 pub use pre_checks::{InvalidPreChecksMode, PreChecks, PreChecksMode};
 pub use record::{
     ManagedClustersUpgradeRecord, ManagedClustersUpgradeRecordSpec, RECORD_ENTRIES_LIMIT, RecordEntry,
     RecordedForecast, RecordedStages, RecordedUpgrade,
 };
 pub use spec::{
-    Action, ClusterSelector, ClusterVersion, ManagedClustersUpgrade, ManagedClustersUpgradeSpec,
-    ManifestWorkTemplate, OcpOperators, OperatorReference, PlacementReference,
+    ClusterSelector, ClusterVersion, ManagedClustersUpgrade, ManagedClustersUpgradeSpec, OcpOperators,
+    OperatorReference, PlacementReference,
 };
 pub use status::{
     ActionSummary, ClusterStatusEntry, ClustersSummary, ForecastBand, ForecastStatus,

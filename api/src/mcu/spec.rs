@@ -4,8 +4,8 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ManagedClustersUpgradeStatus, PreChecks, UpgradeStrategy};
-use crate::{ocm::manifest_work::ManifestWorkSpec, selector::LabelRequirement};
+use super::{Action, ManagedClustersUpgradeStatus, PreChecks, UpgradeStrategy};
+use crate::selector::LabelRequirement;
 
 /// Which clusters are upgraded, to what, and how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
@@ -163,51 +163,4 @@ pub struct OperatorReference {
     /// Its namespace.
     #[schemars(length(min = 1, max = 63))]
     pub namespace: String,
-}
-
-/// What is done on each cluster before or after its upgrade.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Action {
-    /// The objects that are applied on the cluster: a ManifestWork's spec, inline or under `spec`.
-    pub manifest_work: ManifestWorkTemplate,
-    /// How long the action may take on a cluster. Default 1h.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 32))]
-    #[x_kube(
-        validation = Rule::new(r"self.matches('^([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(self) > duration('0s')")
-            .message("timeout must be a positive duration, for example 2h, 1h30m or 90s")
-    )]
-    pub timeout: Option<String>,
-}
-
-/// A ManifestWork's spec, inline (`workload`, `deleteOption`, …) or under `spec`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
-#[serde(rename_all = "camelCase")]
-#[x_kube(
-    validation = Rule::new("has(self.spec) ? has(self.spec.workload) && has(self.spec.workload.manifests) && size(self.spec.workload.manifests) > 0 : has(self.workload) && has(self.workload.manifests) && size(self.workload.manifests) > 0")
-        .message("manifestWork needs workload.manifests (or spec.workload.manifests): the objects to apply on the cluster"),
-    validation = Rule::new("!has(self.spec) || !(has(self.workload) || has(self.deleteOption) || has(self.manifestConfigs) || has(self.executor))")
-        .message("manifestWork takes its fields inline or under spec, not both")
-)]
-pub struct ManifestWorkTemplate {
-    /// The spec, inline.
-    #[serde(flatten)]
-    pub inline: ManifestWorkSpec,
-    /// The spec, as it stands in a ManifestWork.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spec: Option<Box<ManifestWorkSpec>>,
-}
-
-impl ManifestWorkTemplate {
-    /// The ManifestWork's spec, whichever way it was written.
-    pub fn work_spec(&self) -> &ManifestWorkSpec {
-        self.spec.as_deref().unwrap_or(&self.inline)
-    }
-}
-
-impl From<ManifestWorkSpec> for ManifestWorkTemplate {
-    fn from(inline: ManifestWorkSpec) -> Self {
-        Self { inline, spec: None }
-    }
 }

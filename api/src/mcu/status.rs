@@ -23,13 +23,25 @@ pub struct ManagedClustersUpgradeStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selected_clusters: Option<i64>,
     /// When the first cluster started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub start_time: Option<Time>,
     /// When the last cluster completed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub completion_time: Option<Time>,
     /// When the last cluster is expected to end: the median of the forecast.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub estimated_completion_time: Option<Time>,
     /// When the upgrade is expected to end, and how sure that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +71,11 @@ pub struct ManagedClustersUpgradeStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clusters_not_listed: Option<i64>,
     /// Selected, Applied, InProgress, Complete, Failed; Deleting while the upgrade is being deleted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::conditions::deserialize_some"
+    )]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Option<Vec<Condition>>,
@@ -82,16 +98,32 @@ pub struct PreChecksSummary {
 #[serde(rename_all = "camelCase")]
 pub struct ForecastStatus {
     /// One in ten simulated rollouts that come to an end has ended by then. Absent, with p50 and p90, if none comes to an end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub p10: Option<Time>,
     /// Half of them have ended by then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub p50: Option<Time>,
     /// Nine in ten of them have ended by then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub p90: Option<Time>,
     /// When it was computed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub computed_at: Option<Time>,
     /// What it is based on, such as `214 z-stream upgrades of this fleet`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,15 +150,23 @@ pub struct ForecastStatus {
 #[serde(rename_all = "camelCase")]
 pub struct ForecastBand {
     /// One in ten simulated rollouts had ended by then.
+    #[serde(default, deserialize_with = "crate::instant::deserialize_some")]
     pub p10: Option<Time>,
     /// Half of them had ended by then.
+    #[serde(default, deserialize_with = "crate::instant::deserialize_some")]
     pub p50: Option<Time>,
     /// Nine in ten of them had ended by then.
+    #[serde(default, deserialize_with = "crate::instant::deserialize_some")]
     pub p90: Option<Time>,
     /// When it was computed.
+    #[serde(default, deserialize_with = "crate::instant::deserialize_some")]
     pub computed_at: Option<Time>,
     /// The rollout that it is about: when that began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub rollout_since: Option<Time>,
     /// Changes with the spec, the retries and the number of clusters: what becomes of the rollout then is not compared with this forecast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -199,7 +239,11 @@ pub struct ClusterStatusEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Since when it is in this state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub since: Option<Time>,
 }
 

@@ -1,10 +1,10 @@
 //! ManifestWork: objects for a managed cluster, and what is read back of them.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::{Fields, List, conditions::ForeignCondition, foreign::foreign_kind};
+use crate::{Fields, List, bounded_json, conditions::ForeignCondition, foreign::foreign_kind};
 
 foreign_kind!(
     /// Objects that the work agent applies on a managed cluster; lives in the cluster's namespace.
@@ -46,7 +46,7 @@ pub struct Workload {
 }
 
 /// An object for a managed cluster, whole.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(extend(
     "type" = "object",
@@ -54,6 +54,13 @@ pub struct Workload {
     "x-kubernetes-preserve-unknown-fields" = true
 ))]
 pub struct Manifest(pub Value);
+
+// One that is nested too deep is read as `null`: it must not keep other works from being read, and none of ours is.
+impl<'de> Deserialize<'de> for Manifest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        bounded_json::deserialize(deserializer).map(|object| Self(object.unwrap_or_default()))
+    }
+}
 
 impl From<Value> for Manifest {
     fn from(object: Value) -> Self {

@@ -88,10 +88,18 @@ pub struct ManagedClusterVersionStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlays: Option<Vec<OverlayPreview>>,
     /// Since when the overlay that is in force is; absent if none is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub overlay_applied: Option<Time>,
     /// Ready: has the spec been applied?
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::conditions::deserialize_some"
+    )]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Option<Vec<Condition>>,
@@ -101,6 +109,7 @@ pub struct ManagedClusterVersionStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverlayPreview {
     /// When the overlay comes into force.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub from: Time,
     /// What the spec is then.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::Fields;
+use crate::{Fields, bounded_json};
 
 /// The Job of a hook, as in a CronJob's jobTemplate. All fields are kept, those too that are newer than this program.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct JobTemplate {
     /// Labels and annotations of the Job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -19,6 +20,40 @@ pub struct JobTemplate {
     /// All other fields.
     #[serde(flatten)]
     pub other: Fields,
+    /// A template is there, and nested deeper than it is read: nothing else is known of it.
+    #[serde(skip)]
+    pub is_too_deep: bool,
+}
+
+/// A template as it is read.
+#[derive(Deserialize)]
+struct TemplateOnTheWire {
+    metadata: Option<JobTemplateMetadata>,
+    spec: Option<Fields>,
+    #[serde(flatten)]
+    other: Fields,
+}
+
+impl<'de> Deserialize<'de> for JobTemplate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Some(template) = bounded_json::deserialize(deserializer)? else {
+            return Ok(Self {
+                is_too_deep: true,
+                ..Self::default()
+            });
+        };
+        let TemplateOnTheWire {
+            metadata,
+            spec,
+            other,
+        } = TemplateOnTheWire::deserialize(template).map_err(D::Error::custom)?;
+        Ok(Self {
+            metadata,
+            spec,
+            other,
+            is_too_deep: false,
+        })
+    }
 }
 
 /// Labels and annotations of a hook's Job.

@@ -81,7 +81,11 @@ pub struct NodeForceDrainStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_observed_node_drain: Option<Vec<ObservedNodeDrain>>,
     /// Ready: can the selectors be used?
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::conditions::deserialize_some"
+    )]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Option<Vec<Condition>>,
@@ -97,5 +101,6 @@ pub struct ObservedNodeDrain {
     /// The node.
     pub node_name: String,
     /// When the drain was first observed.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub observed_time: Time,
 }

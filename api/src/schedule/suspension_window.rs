@@ -36,8 +36,10 @@ use super::absent_spec::default_if_absent;
 )]
 pub struct UpgradeSuspensionWindowSpec {
     /// When the window starts.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub start: Time,
     /// When it ends; this moment is part of it.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub end: Time,
     /// Why there is no maintenance.
     pub reason: String,
@@ -89,7 +91,11 @@ pub struct UpgradeSuspensionWindowStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matching_jobs: Option<Vec<MatchingObject>>,
     /// Ready: can the selectors be used?
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::conditions::deserialize_some"
+    )]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Option<Vec<Condition>>,

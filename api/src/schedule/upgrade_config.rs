@@ -167,13 +167,21 @@ pub struct UpgradeConfigStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// The start of the last maintenance that was decided: its UpgradeJob was created, or it was left out because the schedule was suspended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
     pub last_scheduled_upgrade: Option<Time>,
     /// The next ten times of the schedule, whether it is suspended or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_possible_schedules: Option<Vec<NextPossibleSchedule>>,
     /// Ready: can the schedule be used, and what is decided next? Suspended: are maintenances left out at present?
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::conditions::deserialize_some"
+    )]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Option<Vec<Condition>>,
@@ -186,5 +194,6 @@ pub struct UpgradeConfigStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NextPossibleSchedule {
     /// When a maintenance may start.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub time: Time,
 }

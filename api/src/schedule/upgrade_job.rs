@@ -34,8 +34,10 @@ pub use crate::upgradeconfig::UpgradeNotification as UpgradeNotificationStatus;
 #[schemars(!from)]
 pub struct UpgradeJobSpec {
     /// When the upgrade starts.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub start_after: Time,
     /// Until when the upgrade may still start. After that the UpgradeJob has failed.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
     pub start_before: Time,
     /// The release to upgrade to. If absent, nothing is upgraded and only hooks run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,7 +105,11 @@ pub struct UpgradeJobStatus {
     pub observed_generation: Option<i64>,
     /// Started, PreHealthCheckDone, UpgradeCompleted, MachineConfigPoolsPaused, Paused, PostHealthCheckDone, Succeeded, Failed. Waiting: for
     /// whom it waits, or what cannot be read or used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::conditions::deserialize_some"
+    )]
     pub conditions: Option<Vec<Condition>>,
     /// The release that the cluster has been asked for. An edit of `spec.desiredVersion` does not change it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

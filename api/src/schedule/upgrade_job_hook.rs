@@ -128,7 +128,11 @@ pub struct UpgradeJobHookStatus {
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     pub claimed_by: Option<HookClaim>,
     /// Ready: can the hook be used?
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::conditions::deserialize_some"
+    )]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Option<Vec<Condition>>,

@@ -211,7 +211,10 @@ impl FleetView {
         );
         self.write_unanswered(&mut text);
         let _ = match self.held {
-            0 if self.all_unanswered() > 0 => {
+            0 if self.asked == 0 && self.all_unanswered() == 0 => {
+                writeln!(text, "Nobody has been asked: what would be found is not known.")
+            }
+            0 if self.all_unanswered() > 0 || self.answered < self.asked => {
                 writeln!(
                     text,
                     "No cluster that has answered has a finding that is not accepted."

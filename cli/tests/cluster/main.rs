@@ -101,7 +101,9 @@ fn written() -> tempfile::TempDir {
         },
     });
     let operators = json!({"kind": "ClusterOperatorList", "items": [{
-        "metadata": {"name": "etcd"}, "status": {"conditions": [{"type": "Available", "status": "True"}]},
+        "metadata": {"name": "etcd"}, "status": {"conditions": [
+            {"type": "Available", "status": "True"}, {"type": "Degraded", "status": "False"},
+        ]},
     }]});
     let alerts = json!({"status": "success", "data": {"alerts": []}});
     for (file, object) in [

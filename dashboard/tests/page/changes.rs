@@ -54,6 +54,44 @@ async fn clusters_that_no_upgrade_concerns_are_shown_and_followed() {
     page.end().await;
 }
 
+/// Who looks at the page at night hears the cause, and what to do, not that something waits.
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_somebody_says_why_and_what_to_do() {
+    let page = Page::of(3).await;
+    let hub: Api<ManagedCluster> = Api::all(page.fleet.user().unwrap());
+    let refused = Patch::Merge(json!({"spec": {"hubAcceptsClient": false}}));
+    hub.patch("dev3", &PatchParams::default(), &refused)
+        .await
+        .unwrap();
+    let mut events = page.changes(page.revision().await).await;
+    page.upgrade(&["dev1", "dev2", "dev3"]).await;
+    let waits = |change: &Value| {
+        let clusters = &change["clusters"];
+        let names = clusters["name"].as_array().into_iter().flatten();
+        let at = names.enumerate().find(|(_, name)| *name == "dev3");
+        at.filter(|(at, _)| said(clusters, "reason")[*at] == "NotAccepted")
+            .map(|(at, _)| said(clusters, "todo")[at].to_owned())
+    };
+    let change = events.until(|change| waits(change).is_some()).await;
+    assert_eq!(
+        waits(&change).unwrap(),
+        "accept the cluster: clusteradm accept --clusters dev3"
+    );
+    // It is valid for the server, and never is.
+    let windows = json!([{"cron": "0 3 30 2 *", "duration": "1h"}]);
+    let spec = Patch::Merge(json!({"spec": {"upgradeStrategy": {"startWindows": windows}}}));
+    page.upgrades()
+        .patch(UPGRADE, &PatchParams::default(), &spec)
+        .await
+        .unwrap();
+    let change = events
+        .until(|change| change["upgrades"][0]["halt"]["reason"] == "InvalidSpec")
+        .await;
+    let why = change["upgrades"][0]["halt"]["message"].as_str().unwrap();
+    assert!(why.contains("startWindows[0]"), "{why}");
+    page.end().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_upgrade_is_followed_to_its_end_and_after_a_cut_from_where_it_was() {
     let page = Page::of(3).await;

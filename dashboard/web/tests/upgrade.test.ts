@@ -9,7 +9,7 @@ test('an upgrade shows what it does and what holds it back', async ({ dashboard:
   await expect(page.locator('.chart canvas')).toBeVisible();
   await expect(page.getByText(/in half of the runs/)).toBeVisible();
   await expect(page.getByRole('region', { name: 'Clusters in flight' }).getByRole('row')).toHaveCount(8);
-  await expect(page.getByRole('link', { name: 'OperatorsTimedOut (docs, new tab)' })).toHaveAttribute('href', /when-a-rollout-stops.html#why-a-cluster-failed$/);
+  await expect(page.getByRole('link', { name: 'OperatorsTimedOut (docs, new tab)' })).toHaveAttribute('href', /reasons.html#operatorstimedout$/);
 });
 
 test('pause asks first, says what it will do, and resume is offered then', async ({ dashboard: { page, open, server } }) => {

@@ -159,6 +159,42 @@ async fn each_user_sees_and_does_what_the_hub_lets_them() {
     as_the_user_and_nobody_else(&hub, &ann).await;
 }
 
+/// Whoever may create upgrades can nest an action as deep as the API server stores it, which is deeper than JSON is read.
+#[tokio::test]
+async fn an_upgrade_that_is_too_deep_to_be_read_keeps_no_other_from_being_shown() {
+    let hub = PageHub::start().await.unwrap();
+    let levels = 2_000;
+    let deep = format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
+    let upgrade = format!(
+        r#"{{"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "ManagedClustersUpgrade",
+        "metadata": {{"name": "deep", "namespace": "north"}},
+        "spec": {{
+          "clusterSelector": {{"matchLabels": {{"name": "c1"}}}}, "clusterVersion": {{"version": "4.14.12"}},
+          "preUpgradeAction": {{"manifestWork": {{"workload": {{"manifests": [
+            {{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "a"}}, "data": {deep}}}]}}}}}}
+        }}}}"#
+    );
+    let create = Request::post(
+        "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/north/managedclustersupgrades",
+    );
+    let create = create.header("content-type", "application/json");
+    let created = hub.admin.request_text(create.body(upgrade.into_bytes()).unwrap());
+    created.await.unwrap();
+    let page = served(&hub, "manifests/dashboard", &[]).await;
+    let ann = browser(&hub, &page, "ann").await;
+    let all = texts(&["north/deep", "north/spring", "south/autumn"]);
+    assert_eq!(ann.shown().await.0, all);
+    for path in ["/api/upgrades/south/autumn", "/api/upgrades/north/deep"] {
+        let (status, answer) = ann.get(path).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {answer}");
+    }
+    let (status, plan) = ann.get("/api/upgrades/north/deep/forecast").await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{plan}");
+    let why = plan["error"].as_str().unwrap();
+    assert!(why.contains("spec.preUpgradeAction.manifestWork"), "{why}");
+    assert!(why.contains("nested more than"), "{why}");
+}
+
 /// Bob may see one namespace, dan two and the history of one, and cyd nothing.
 async fn what_one_may_not_see_is_not_there(hub: &PageHub, page: &Page) {
     let bob = browser(hub, page, "bob").await;

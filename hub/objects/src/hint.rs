@@ -1,4 +1,4 @@
-//! What to do about a cluster that failed.
+//! What to do about a cluster that failed, or that waits for somebody.
 
 use drydock_rollout::FailureReason;
 
@@ -52,9 +52,70 @@ pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
     format!("{first}; then: {again}")
 }
 
+/// What a person does about a cluster that waits, by its reason; nothing, where it goes on by itself.
+pub fn while_waiting(reason: &str, upgrade: &str, cluster: &str) -> Option<String> {
+    let what = match reason {
+        "Paused" => return Some(format!("resume the upgrade: kubectl drydock resume {upgrade}")),
+        "CanaryFailed" | "FailureBudgetSpent" => {
+            return Some(format!(
+                "look at the clusters that have failed; then: kubectl drydock retry {upgrade}"
+            ));
+        }
+        "RisksNotAccepted" => {
+            return Some(format!(
+                "correct the findings, or accept them: kubectl drydock pre-checks {upgrade} --cluster {cluster}"
+            ));
+        }
+        "NotAccepted" => {
+            return Some(format!(
+                "accept the cluster: clusteradm accept --clusters {cluster}"
+            ));
+        }
+        "NoCanaryMatched" => "correct canaryClusters: no selected cluster is a canary",
+        "FreezeCalendarUnreadable" => "correct the calendar of freezes that the message names",
+        "InvalidSpec" | "SpecInvalid" => "correct the spec of the upgrade",
+        "NeverFits" => "lengthen a start window, or take startOnlyIfItFits off",
+        "PreChecksUnanswered" => "see whether the work agent and drydock-agent of the cluster run",
+        "ClusterUnknown" => "correct what decides the Placement, unless the cluster was just deleted",
+        "NotOpenShift" => "leave the cluster out of the selection",
+        "NotJoined" => "look at the klusterlet of the cluster",
+        "NotAvailable" => "look at the cluster and at its klusterlet",
+        "Tainted" => "remove the taint, or add a toleration to the Placement",
+        "OwnedByAnotherUpgrade" => {
+            "wait until the other upgrade has ended there, or leave the cluster out of one of them"
+        }
+        "AgentNotAvailable" => "install the add-on drydock-agent, or let upgradeVia be Auto",
+        "NamespaceMissing" | "WriteRefused" | "AwaitingRecord" => "see what refuses the write",
+        "ReplacingOldWork" => "see whether the work agent of the cluster runs",
+        "WorkBeingDeleted" => "see who deletes the work, and whether the work agent of the cluster runs",
+        "Unreadable" => "delete the work: the cluster starts over",
+        _ => return None,
+    };
+    Some(what.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_waits_for_a_person_says_so_and_nobody_else() {
+        let said = |reason| while_waiting(reason, "spring -n upgrades", "dev1");
+        let accept = "accept the cluster: clusteradm accept --clusters dev1";
+        assert_eq!(said("NotAccepted").as_deref(), Some(accept));
+        let risks = said("RisksNotAccepted").unwrap();
+        assert!(risks.ends_with("kubectl drydock pre-checks spring -n upgrades --cluster dev1"));
+        for reason in [
+            "WaitingForSlot",
+            "WaitingForCanaries",
+            "Frozen",
+            "Progressing",
+            "Upgraded",
+            "",
+        ] {
+            assert_eq!(said(reason), None, "{reason}");
+        }
+    }
 
     #[test]
     fn a_command_names_the_namespace_that_the_kubeconfig_does_not() {

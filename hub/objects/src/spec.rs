@@ -343,7 +343,9 @@ fn parse_action(field: &str, action: Option<&Action>) -> Result<Option<ActionSpe
         None => mcu::DEFAULT_ACTION_TIMEOUT.signed(),
     };
     let field = format!("{field}.manifestWork");
-    let workload = action.manifest_work.work_spec().workload.as_ref();
+    let work = action.manifest_work.work_spec();
+    let work = work.map_err(|why| invalid(&field, why))?;
+    let workload = work.workload.as_ref();
     let manifests: &[Manifest] = workload.map_or(&[], |workload| &workload.manifests);
     if manifests.is_empty() {
         return Err(invalid(
@@ -383,6 +385,6 @@ fn parse_action(field: &str, action: Option<&Action>) -> Result<Option<ActionSpe
     }
     Ok(Some(ActionSpec {
         timeout,
-        work: Arc::new(json!(works::action_template(action.manifest_work.work_spec()))),
+        work: Arc::new(json!(works::action_template(work))),
     }))
 }

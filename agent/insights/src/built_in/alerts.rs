@@ -21,35 +21,36 @@ const VERIFY: &str = "kubectl get --raw /api/v1/namespaces/openshift-monitoring/
 const SHOWN: usize = 3;
 
 /// Labels that say by which program an alert was seen, and not what it is about.
-const OF_THE_SEEING: [&str; 11] = [
+const OF_THE_SEEING: [&str; 7] = [
     "alertname",
     "namespace",
     "severity",
-    "container",
-    "container_name",
-    "endpoint",
-    "uid",
     "prometheus",
     "prometheus_replica",
     "replica",
     "openshift_io_alert_source",
 ];
-/// Labels that name a pod, or where it is scraped.
-const OF_PODS: [&str; 3] = ["pod", "pod_name", "instance"];
+/// Labels that name a pod.
+const PODS: [&str; 2] = ["pod", "pod_name"];
+/// Labels that say where in a pod, beside one that names it.
+const OF_PODS: [&str; 4] = ["container", "container_name", "endpoint", "uid"];
+/// Where something is scraped: of a pod its address, of all else its name.
+const INSTANCE: &str = "instance";
 /// The letters of names that Kubernetes makes up.
 const MADE_UP: &str = "bcdfghjklmnpqrstvwxz2456789";
 
 /// Does a label say which of many like it, and not what: with it each restart would be another finding. A pod of a node or of a StatefulSet keeps
-/// its name, and where a node is scraped its name is the instance.
-fn is_passing(key: &str, value: &str) -> bool {
-    if OF_THE_SEEING.contains(&key) {
+/// its name, and what is not a pod is known by its instance.
+fn is_passing(key: &str, value: &str, is_of_pod: bool) -> bool {
+    if OF_THE_SEEING.contains(&key) || (is_of_pod && OF_PODS.contains(&key)) {
         return true;
     }
     let is_address = value.parse::<SocketAddr>().is_ok() || value.parse::<IpAddr>().is_ok();
     let is_made_up = value
         .rsplit_once('-')
         .is_some_and(|(_, end)| end.len() == 5 && end.chars().all(|letter| MADE_UP.contains(letter)));
-    OF_PODS.contains(&key) && (is_address || is_made_up)
+    let is_instance = key == INSTANCE && is_of_pod;
+    (is_instance || PODS.contains(&key)) && (is_address || is_made_up)
 }
 
 /// Alerts that differ only in the pod are one finding: they come and go by it. What they are about makes them another one, so that who has
@@ -87,8 +88,9 @@ struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     fn of(alert: &'a Alert) -> Self {
+        let is_of_pod = PODS.iter().any(|label| !alert.label(label).is_empty());
         let labels = alert.labels.iter();
-        let labels = labels.filter(|(key, value)| !is_passing(key, value));
+        let labels = labels.filter(|(key, value)| !is_passing(key, value, is_of_pod));
         // In quotes, so that no value can look like several.
         let labels: Vec<_> = labels.map(|(key, value)| format!("{key}={value:?}")).collect();
         Self {

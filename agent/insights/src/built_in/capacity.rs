@@ -1,8 +1,8 @@
 //! Is there room for the pods of nodes that are drained? Requests of pods against what nodes have, as the scheduler counts (insights.md,
 //! section 5, pre-check CapacityReservation).
 
-use std::collections::BTreeMap;
-use std::ops::AddAssign;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::openshift::MachineConfigPool;
@@ -18,53 +18,52 @@ use crate::estimate::max_unavailable;
 use crate::finding::Finding;
 use crate::status::{MASTER, sort_into_pools};
 
-/// Processors in thousandths, and memory in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Resources {
-    cpu: u128,
-    memory: u128,
-}
+const CPU: &str = "cpu";
+const MEMORY: &str = "memory";
+/// How many pods a node takes.
+const PODS: &str = "pods";
 
-impl AddAssign for Resources {
-    fn add_assign(&mut self, other: Self) {
-        self.cpu = self.cpu.saturating_add(other.cpu);
-        self.memory = self.memory.saturating_add(other.memory);
-    }
-}
+/// Amounts of resources by name, in thousandths: processors, memory, pods, and what nodes have beside (`nvidia.com/gpu`, `hugepages-2Mi`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resources(BTreeMap<Box<str>, u128>);
 
 impl Resources {
-    fn read(quantities: Option<&BTreeMap<String, Quantity>>) -> Option<Self> {
-        let read = |name: &str| quantity::thousandths(&quantities?.get(name)?.0);
-        Some(Self {
-            cpu: read("cpu")?,
-            memory: read("memory")? / 1000,
-        })
+    /// What a node has to give; nothing if it does not say.
+    fn of_node(node: &Node) -> Option<Self> {
+        let has = Self::listed(node.status.as_ref()?.allocatable.as_ref());
+        let is_known = [CPU, MEMORY].iter().all(|name| has.0.contains_key(*name));
+        is_known.then_some(has)
     }
 
     fn requested(of: Option<&ResourceRequirements>) -> Self {
         Self::listed(of.and_then(|of| of.requests.as_ref()))
     }
 
-    /// What is listed; nothing of what is not.
     fn listed(quantities: Option<&BTreeMap<String, Quantity>>) -> Self {
-        let read = |name: &str| quantity::thousandths(&quantities?.get(name)?.0);
-        Self {
-            cpu: read("cpu").unwrap_or_default(),
-            memory: read("memory").unwrap_or_default() / 1000,
-        }
+        let listed = quantities.into_iter().flatten();
+        let read = listed.filter_map(|(name, quantity)| {
+            let amount = quantity::thousandths(&quantity.0)?;
+            Some((Box::from(name.as_str()), amount))
+        });
+        Self(read.collect())
     }
 
-    fn without(self, other: Self) -> Self {
-        Self {
-            cpu: self.cpu.saturating_sub(other.cpu),
-            memory: self.memory.saturating_sub(other.memory),
-        }
+    fn amount(&self, name: &str) -> u128 {
+        self.0.get(name).copied().unwrap_or_default()
     }
 
-    fn max(self, other: Self) -> Self {
-        Self {
-            cpu: self.cpu.max(other.cpu),
-            memory: self.memory.max(other.memory),
+    fn add(&mut self, other: &Self) {
+        self.change(other, u128::saturating_add);
+    }
+
+    fn at_least(&mut self, other: &Self) {
+        self.change(other, u128::max);
+    }
+
+    fn change(&mut self, other: &Self, change: impl Fn(u128, u128) -> u128) {
+        for (name, amount) in &other.0 {
+            let changed = change(self.amount(name), *amount);
+            self.0.insert(name.clone(), changed);
         }
     }
 }
@@ -73,7 +72,7 @@ impl Resources {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeLoads(BTreeMap<String, Load>);
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Load {
     all: Resources,
     /// Those that go elsewhere when the node is drained.
@@ -91,37 +90,39 @@ impl NodeLoads {
         };
         let asked = asked(spec);
         let load = self.0.entry(node.clone()).or_default();
-        load.all += asked;
+        load.all.add(&asked);
         if !stays(pod) {
-            load.moving += asked;
+            load.moving.add(&asked);
         }
     }
 
     fn of(&self, node: &str) -> Load {
-        self.0.get(node).copied().unwrap_or_default()
+        self.0.get(node).cloned().unwrap_or_default()
     }
 }
 
 /// What a pod asks for, as the scheduler counts it: those that initialize run one after the other and before the others, but for sidecars, which
-/// stay; what the pod itself costs comes on top.
+/// stay. What is asked for the pod as a whole counts instead; what the pod itself costs comes on top.
 fn asked(spec: &PodSpec) -> Resources {
     let of = |container: &Container| Resources::requested(container.resources.as_ref());
     let mut sidecars = Resources::default();
     let mut first = Resources::default();
     for container in spec.init_containers.iter().flatten() {
-        let mut at_once = sidecars;
-        at_once += of(container);
-        first = first.max(at_once);
+        let mut at_once = sidecars.clone();
+        at_once.add(&of(container));
+        first.at_least(&at_once);
         if container.restart_policy.as_deref() == Some("Always") {
             sidecars = at_once;
         }
     }
-    let mut running = sidecars;
+    let mut asked = sidecars;
     spec.containers
         .iter()
-        .for_each(|container| running += of(container));
-    let mut asked = running.max(first);
-    asked += Resources::listed(spec.overhead.as_ref());
+        .for_each(|container| asked.add(&of(container)));
+    asked.at_least(&first);
+    asked.0.extend(Resources::requested(spec.resources.as_ref()).0);
+    asked.add(&Resources::listed(spec.overhead.as_ref()));
+    asked.0.insert(PODS.into(), 1000);
     asked
 }
 
@@ -132,8 +133,13 @@ pub(super) fn findings(
     now: Timestamp,
 ) -> Vec<Finding> {
     let by_pool = sort_into_pools(pools, nodes);
-    let workers = pools.iter().filter(|pool| pool.name_any() != MASTER);
-    let drafts = workers.filter_map(|pool| {
+    // In a compact cluster the control plane's nodes are the only ones, and take the pods of each other.
+    let has_workers = by_pool.keys().any(|pool| pool != MASTER);
+    let is_looked_at = |pool: &&MachineConfigPool| {
+        let name = pool.name_any();
+        name != MASTER || (!has_workers && by_pool.get(&name).is_some_and(|nodes| nodes.len() > 1))
+    };
+    let drafts = pools.iter().filter(is_looked_at).filter_map(|pool| {
         let nodes = by_pool.get(&pool.name_any())?;
         let at_a_time = max_unavailable(pool.spec.max_unavailable().as_ref(), nodes.len());
         short(&pool.name_any(), nodes, loads, at_a_time)
@@ -142,34 +148,94 @@ pub(super) fn findings(
 }
 
 /// Is there no room for the pods of the fullest nodes on the others of the pool? Where no node says what it has, nothing is known; one that does
-/// not has nothing to give.
+/// not has nothing to give. Each resource is looked at by itself: nodes that are full of one may not be of another.
 fn short(pool: &str, nodes: &[&Node], loads: &NodeLoads, at_a_time: usize) -> Option<Draft> {
-    let has = |node: &Node| Resources::read(node.status.as_ref()?.allocatable.as_ref());
-    if nodes.iter().all(|node| has(node).is_none()) {
-        return None;
-    }
-    let mut known: Vec<(Load, Resources, bool)> = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let has = has(node).unwrap_or_default();
-        let load = loads.of(&node.name_any());
-        let is_open = node
-            .spec
-            .as_ref()
-            .is_none_or(|spec| spec.unschedulable != Some(true));
-        known.push((load, has.without(load.all), is_open));
-    }
-    known.sort_by_key(|(load, _, _)| std::cmp::Reverse(load.moving));
-    let (drained, others) = known.split_at(at_a_time.min(known.len()));
-    let mut moving = Resources::default();
-    drained.iter().for_each(|(load, _, _)| moving += load.moving);
-    let mut free = Resources::default();
-    let open = others.iter().filter(|(_, _, is_open)| *is_open);
-    open.for_each(|(_, left, _)| free += *left);
-    let is_short = moving.cpu > free.cpu || moving.memory > free.memory;
-    is_short.then(|| draft(pool, moving, free, drained.len()))
+    let nodes: Vec<Fullness> = nodes.iter().map(|node| Fullness::of(node, loads)).collect();
+    let names: BTreeSet<&str> = nodes
+        .iter()
+        .flat_map(|node| node.has.0.keys())
+        .map(|name| &**name)
+        .collect();
+    let drained = at_a_time.min(nodes.len());
+    let rooms = names.into_iter().map(|name| Room::of(name, &nodes, drained));
+    let (of_all, mut of_some): (Vec<_>, Vec<_>) =
+        rooms.partition(|room| [CPU, MEMORY].contains(&room.resource));
+    of_some.retain(Room::is_short);
+    let rooms = [of_all, of_some].concat();
+    rooms
+        .iter()
+        .any(Room::is_short)
+        .then(|| draft(pool, &rooms, drained))
 }
 
-fn draft(pool: &str, moving: Resources, free: Resources, drained: usize) -> Draft {
+/// What a node has, and what of it is taken.
+struct Fullness {
+    /// Nothing, if it does not say.
+    has: Resources,
+    load: Load,
+    is_open: bool,
+}
+
+impl Fullness {
+    fn of(node: &Node, loads: &NodeLoads) -> Self {
+        let spec = node.spec.as_ref();
+        Self {
+            has: Resources::of_node(node).unwrap_or_default(),
+            load: loads.of(&node.name_any()),
+            is_open: spec.is_none_or(|spec| spec.unschedulable != Some(true)),
+        }
+    }
+}
+
+/// How much of a resource the pods of drained nodes ask for, and how much the other nodes have free.
+#[derive(Clone, Copy)]
+struct Room<'a> {
+    resource: &'a str,
+    moving: u128,
+    free: u128,
+}
+
+impl<'a> Room<'a> {
+    /// The room if those nodes are drained that are fullest of the resource.
+    fn of(resource: &'a str, nodes: &[Fullness], drained: usize) -> Self {
+        let mut nodes: Vec<&Fullness> = nodes.iter().collect();
+        nodes.sort_by_key(|node| Reverse(node.load.moving.amount(resource)));
+        let (drained, others) = nodes.split_at(drained);
+        let moving = drained.iter().map(|node| node.load.moving.amount(resource));
+        let open = others.iter().filter(|node| node.is_open);
+        let free = open.map(|node| {
+            let taken = node.load.all.amount(resource);
+            node.has.amount(resource).saturating_sub(taken)
+        });
+        Self {
+            resource,
+            moving: moving.fold(0, u128::saturating_add),
+            free: free.fold(0, u128::saturating_add),
+        }
+    }
+
+    fn is_short(&self) -> bool {
+        self.moving > self.free
+    }
+
+    fn words(&self, amount: u128) -> String {
+        const MEBIBYTE: u128 = 1000 << 20;
+        match self.resource {
+            CPU => format!("{amount}m CPU"),
+            MEMORY => format!("{}Mi memory", amount / MEBIBYTE),
+            other => format!("{} {other}", amount / 1000),
+        }
+    }
+}
+
+fn draft(pool: &str, rooms: &[Room<'_>], drained: usize) -> Draft {
+    let words = |amount: fn(&Room<'_>) -> u128| {
+        let words: Vec<_> = rooms.iter().map(|room| room.words(amount(room))).collect();
+        match words.split_last() {
+            Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+            _ => words.concat(),
+        }
+    };
     Draft {
         uid: "capacity-short",
         level: Level::Warning,
@@ -177,21 +243,12 @@ fn draft(pool: &str, moving: Resources, free: Resources, drained: usize) -> Draf
         summary: format!("Pool {pool} has no room for the pods of nodes that are drained"),
         description: format!(
             "Nodes drained at a time: {drained}. Their pods ask for {}; the other nodes of the pool have {} free.",
-            words(moving),
-            words(free)
+            words(|room| room.moving),
+            words(|room| room.free)
         ),
         action: format!("Add a node to pool {pool}, or remove pods, before the update"),
         verify: "kubectl get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.allocatable.cpu,MEMORY:.status.allocatable.memory".to_owned(),
         reference: None,
         resources: vec![object("machineconfiguration.openshift.io", "MachineConfigPool", pool)],
     }
-}
-
-fn words(resources: Resources) -> String {
-    const MEBIBYTE: u128 = 1 << 20;
-    format!(
-        "{}m CPU and {}Mi memory",
-        resources.cpu,
-        resources.memory / MEBIBYTE
-    )
 }

@@ -32,13 +32,17 @@ pub(super) fn findings(
         let degraded = find(conditions, "Degraded").filter(|condition| condition.is_true());
         let held = find(conditions, "Upgradeable").filter(|condition| condition.is_false() && is_minor);
         // What is not known is no reason to begin. During an update operators that start anew say so for a while.
-        let available = find(conditions, "Available");
-        let is_unknown =
-            question.is_plan() && !available.is_some_and(|found| found.is_true() || found.is_false());
+        let is_silent = |type_: &str| {
+            let found = find(conditions, type_);
+            question.is_plan() && !found.is_some_and(|found| found.is_true() || found.is_false())
+        };
         // What may pass by itself while an update runs is no state to begin one in.
         let least = question.is_plan().then_some(Level::Warning);
         [
-            is_unknown.then(|| unknown(&name)),
+            is_silent("Available")
+                .then(|| unknown("operator-unknown", &name, "Available", "it is available")),
+            is_silent("Degraded")
+                .then(|| unknown("operator-health-unknown", &name, "Degraded", "it is degraded")),
             unavailable.and_then(|condition| {
                 let level = Thresholds::UNAVAILABLE.level(condition, now).or(least)?;
                 Some(draft(
@@ -66,14 +70,14 @@ pub(super) fn findings(
     of_operators.flatten().map(|draft| draft.finding(now)).collect()
 }
 
-fn unknown(name: &str) -> Draft {
+fn unknown(uid: &'static str, name: &str, type_: &str, what: &str) -> Draft {
     Draft {
-        uid: "operator-unknown",
+        uid,
         level: Level::Unknown,
         impact_type: ImpactType::ApiAvailability,
-        summary: format!("Operator {name} does not say whether it is available"),
+        summary: format!("Operator {name} does not say whether {what}"),
         description: String::new(),
-        action: format!("Look at why ClusterOperator {name} has no condition Available"),
+        action: format!("Look at why ClusterOperator {name} does not know its condition {type_}"),
         verify: format!("kubectl get clusteroperator {name}"),
         reference: None,
         resources: vec![object("config.openshift.io", "ClusterOperator", name)],

@@ -13,10 +13,13 @@ use serde_json::Value;
 use super::draft::{Draft, object};
 use super::{Question, is_minor_update};
 use crate::finding::Finding;
+use crate::identity;
 
 /// The most queries that are evaluated for one target, and how long each may be.
 const MOST_QUERIES: usize = 32;
 const LONGEST_QUERY: usize = 16 << 10;
+/// How much of a digest tells one message from another.
+const SAID: usize = 16;
 const VERIFY: &str = "kubectl get clusterversion version -o jsonpath='{.status.conditions}'";
 
 pub(super) fn findings(
@@ -39,6 +42,9 @@ pub(super) fn findings(
             let of_target = [
                 failing(conditions),
                 in_progress(cluster, conditions),
+                other_request(cluster, target),
+                no_next_release(cluster, target),
+                not_accepted(conditions),
                 not_retrieved(conditions),
                 invalid(conditions),
                 unavailable(conditions),
@@ -139,6 +145,49 @@ fn in_progress(cluster: &ClusterVersion, conditions: &[ForeignCondition]) -> Opt
     })
 }
 
+/// An update goes to a newer release, and by one minor release at a time.
+fn no_next_release(cluster: &ClusterVersion, target: &str) -> Option<Draft> {
+    let running = crate::cluster::facts(cluster).ok()?.version;
+    let [from, to] = [&running, target].map(|text| semver::Version::parse(text).ok());
+    let (from, to) = (from?, to?);
+    let (summary, action) = if to.cmp_precedence(&from).is_le() {
+        let summary = format!("{target} is not newer than {running}, which the cluster runs");
+        (summary, "Choose a newer version")
+    } else if to.major == from.major && to.minor > from.minor + 1 {
+        let summary = format!("{target} is more than one minor release ahead of {running}");
+        (summary, "Update to the minor release between them first")
+    } else {
+        return None;
+    };
+    Some(draft(
+        "not-a-next-release",
+        Level::Error,
+        ImpactType::UpdateStalled,
+        summary,
+        action,
+    ))
+}
+
+/// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.
+fn other_request(cluster: &ClusterVersion, target: &str) -> Option<Draft> {
+    let wanted = cluster.spec.desired_update.as_ref()?.version.as_deref()?;
+    let desired = cluster
+        .status
+        .as_ref()
+        .and_then(|status| status.desired.as_ref()?.version.as_deref());
+    if wanted.is_empty() || wanted == target || Some(wanted) == desired {
+        return None;
+    }
+    let action = "Wait until that update has ended, or take the request back with oc adm upgrade --clear";
+    Some(draft(
+        "other-update-requested",
+        Level::Warning,
+        ImpactType::UpdateStalled,
+        format!("An update to {wanted} has been requested, and has not begun"),
+        action,
+    ))
+}
+
 /// What was asked for cannot be done: another request is refused until it is taken back.
 fn invalid(conditions: &[ForeignCondition]) -> Option<Draft> {
     let invalid = find(conditions, "Invalid").filter(|invalid| invalid.is_true())?;
@@ -229,15 +278,12 @@ fn not_upgradeable(conditions: &[ForeignCondition]) -> Option<Draft> {
         "The cluster may not be updated to another minor release: {}",
         upgradeable.reason()
     );
-    // Who has accepted one reason has accepted no other.
+    // Who has accepted what is said has accepted nothing else: one reason stands for several, such as MultipleReasons.
+    let said = identity::digest(upgradeable.message());
+    let said: String = said.chars().take(SAID).collect();
+    let about = format!("{}-{said}", upgradeable.reason());
     let mut resources = cluster_version();
-    if !is_ack {
-        resources.push(object(
-            "config.openshift.io",
-            "UpgradeableReason",
-            upgradeable.reason(),
-        ));
-    }
+    resources.push(object("config.openshift.io", "UpgradeableReason", &about));
     Some(Draft {
         description: upgradeable.message().to_owned(),
         resources,

@@ -3,6 +3,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use drydock_api::insights::{ImpactType, Level, ResourceReference};
 use jiff::Timestamp;
@@ -19,13 +20,63 @@ use crate::finding::Finding;
 const SHOWN: usize = 5;
 
 pub(super) fn findings(budgets: &[PodDisruptionBudget], pods: &[Pod], now: Timestamp) -> Vec<Finding> {
-    let blocking = budgets
-        .iter()
-        .filter(|budget| is_blocking(budget) && !is_of_what_stays(budget, pods));
-    let drafts = blocking
-        .map(|budget| draft(budget, pods))
-        .chain(overlapping(budgets));
-    drafts.map(|draft| draft.finding(now)).collect()
+    let mut held_by = HeldPods::of(pods);
+    let mut drafts = Vec::new();
+    for budget in budgets.iter().filter(|budget| is_blocking(budget)) {
+        let held = held_by.budget(budget);
+        if !all_stay(&held) {
+            drafts.push(draft(budget, &held));
+        }
+    }
+    drafts.extend(overlapping(budgets));
+    drafts.into_iter().map(|draft| draft.finding(now)).collect()
+}
+
+/// The pods that budgets select. Budgets of a namespace with the same selector select the same, and are not asked twice.
+struct HeldPods<'a> {
+    by_namespace: BTreeMap<String, Vec<&'a Pod>>,
+    by_selector: BTreeMap<(String, String), Rc<[&'a Pod]>>,
+}
+
+impl<'a> HeldPods<'a> {
+    fn of(pods: &'a [Pod]) -> Self {
+        let mut by_namespace = BTreeMap::<String, Vec<&Pod>>::new();
+        for pod in pods {
+            let namespace = pod.namespace().unwrap_or_default();
+            by_namespace.entry(namespace).or_default().push(pod);
+        }
+        Self {
+            by_namespace,
+            by_selector: BTreeMap::new(),
+        }
+    }
+
+    fn budget(&mut self, budget: &PodDisruptionBudget) -> Rc<[&'a Pod]> {
+        let namespace = budget.namespace().unwrap_or_default();
+        let pods = self.by_namespace.get(&namespace);
+        let key = (namespace, selector_text(budget).unwrap_or_default());
+        let held = self.by_selector.entry(key).or_insert_with(|| {
+            let selector = selector(budget);
+            let matches = |pod: &&&Pod| {
+                selector
+                    .as_ref()
+                    .is_some_and(|selector| selector.matches(pod.labels()))
+            };
+            pods.into_iter().flatten().filter(matches).copied().collect()
+        });
+        Rc::clone(held)
+    }
+}
+
+/// The selector as text: the same wherever the same is written.
+fn selector_text(budget: &PodDisruptionBudget) -> Option<String> {
+    let selector = budget.spec.as_ref()?.selector.as_ref()?;
+    Some(serde_json::to_string(selector).unwrap_or_default())
+}
+
+fn selector(budget: &PodDisruptionBudget) -> Option<Selector> {
+    let selector = budget.spec.as_ref()?.selector.clone()?;
+    Selector::try_from(selector).ok()
 }
 
 /// Budgets with the selector of an earlier one of their namespace: the API server evicts no pod that several budgets select.
@@ -34,15 +85,13 @@ fn overlapping(budgets: &[PodDisruptionBudget]) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for budget in budgets {
         let (namespace, name) = (budget.namespace().unwrap_or_default(), budget.name_any());
-        let Some(selector) = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref()) else {
+        let Some(selector) = selector_text(budget) else {
             continue;
         };
         let is_used = budget
             .status
             .as_ref()
             .is_some_and(|status| status.expected_pods > 0);
-        // A selector is text wherever it is written.
-        let selector = serde_json::to_string(selector).unwrap_or_default();
         match first.entry((namespace.clone(), selector)) {
             Entry::Vacant(entry) => {
                 entry.insert(name);
@@ -78,12 +127,9 @@ pub(super) fn is_blocking(budget: &PodDisruptionBudget) -> bool {
 }
 
 /// Do all pods of a budget stay when their node is drained? Then it keeps nobody waiting.
-fn is_of_what_stays(budget: &PodDisruptionBudget, pods: &[Pod]) -> bool {
-    let mut held = pods
-        .iter()
-        .filter(|pod| is_of(budget, pod) && !is_over(pod))
-        .peekable();
-    held.peek().is_some() && held.all(stays)
+fn all_stay(held: &[&Pod]) -> bool {
+    let mut held = held.iter().filter(|pod| !is_over(pod)).peekable();
+    held.peek().is_some() && held.all(|pod| stays(pod))
 }
 
 /// Has somebody counted the pods of the budget as it is now? Before that the API server evicts none of them.
@@ -106,9 +152,8 @@ fn cannot_be_counted(budget: &PodDisruptionBudget) -> bool {
     })
 }
 
-fn draft(budget: &PodDisruptionBudget, pods: &[Pod]) -> Draft {
+fn draft(budget: &PodDisruptionBudget, held: &[&Pod]) -> Draft {
     let (namespace, name) = (budget.namespace().unwrap_or_default(), budget.name_any());
-    let held: Vec<_> = pods.iter().filter(|pod| is_of(budget, pod)).collect();
     let status = budget.status.clone().unwrap_or_default();
     // One that would let none be evicted with all of its pods healthy, always does.
     let is_permanent = status.current_healthy >= status.expected_pods;
@@ -158,12 +203,8 @@ fn draft(budget: &PodDisruptionBudget, pods: &[Pod]) -> Draft {
 }
 
 pub(super) fn is_of(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
-    let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
     pod.namespace() == budget.namespace()
-        && selector.is_some_and(|selector| {
-            let selector = Selector::try_from(selector.clone());
-            selector.is_ok_and(|selector| selector.matches(pod.labels()))
-        })
+        && selector(budget).is_some_and(|selector| selector.matches(pod.labels()))
 }
 
 /// Which pod, on which node, and whose.

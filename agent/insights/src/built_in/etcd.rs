@@ -36,6 +36,8 @@ pub(super) fn findings(etcd: &Etcd, now: Timestamp) -> Vec<Finding> {
             ("etcd-members-unknown", Level::Unknown, ImpactType::DataLoss)
         } else if type_.ends_with("Degraded") && condition.is_true() {
             ("etcd-degraded", Level::Error, ImpactType::ApiAvailability)
+        } else if type_.ends_with("Degraded") && !condition.is_false() {
+            ("etcd-unknown", Level::Unknown, ImpactType::ApiAvailability)
         } else {
             return None;
         };

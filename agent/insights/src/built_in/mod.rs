@@ -219,7 +219,13 @@ impl BuiltIn {
                 }
             },
             Self::Nodes => {
-                let (all, pools) = (read(&facts.nodes)?, read(&facts.pools)?);
+                let none = Vec::new();
+                let pools = match &facts.pools {
+                    // Before an update, nodes are looked at where there are no pools, too: a hosted control plane has none.
+                    Err(Unread::NotAsked) if question.is_plan() => &none,
+                    pools => read(pools)?,
+                };
+                let all = read(&facts.nodes)?;
                 let by_pool = sort_into_pools(pools, all);
                 let mut found = nodes::findings(all, &by_pool, pools, question, now);
                 if matches!(question, Question::Status) {

@@ -39,6 +39,8 @@ pub(super) fn findings(
     let outside = outside.flat_map(|node| {
         [
             unavailable_draft(node, &Availability::of_node(node), now),
+            degraded(node),
+            cordoned(node),
             unknown(node),
         ]
         .into_iter()

@@ -12,7 +12,12 @@ pub(super) fn is_over(pod: &Pod) -> bool {
 
 /// Does it stay when its node is drained? Pods of DaemonSets and of the kubelet itself do.
 pub(super) fn stays(pod: &Pod) -> bool {
-    controller(pod).is_some_and(|owner| matches!(owner.kind.as_str(), "DaemonSet" | "Node"))
+    controller(pod).is_some_and(|owner| match owner.kind.as_str() {
+        // Others have DaemonSets of their own, whose pods are evicted.
+        "DaemonSet" => owner.api_version.starts_with("apps/"),
+        "Node" => owner.api_version == "v1",
+        _ => false,
+    })
 }
 
 /// Whose it is, for people.

@@ -102,10 +102,11 @@ fn updating(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
 
 /// Nobody has looked at the pool yet, or it is not looked at any more.
 fn unknown(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
-    let is_silent = pool
-        .status
-        .as_ref()
-        .is_none_or(|status| status.machine_count.is_none());
+    let is_silent = pool.status.as_ref().is_none_or(|status| {
+        let degraded = find(&status.conditions, "Degraded");
+        let is_unknown = degraded.is_some_and(|degraded| !degraded.is_true() && !degraded.is_false());
+        status.machine_count.is_none() || is_unknown
+    });
     let name = pool.name_any();
     (is_silent && question.is_plan()).then(|| {
         draft(

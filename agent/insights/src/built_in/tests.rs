@@ -116,19 +116,31 @@ fn an_operator_or_node_that_says_nothing_holds_an_update() {
     let operator = |conditions: &[Value]| -> ClusterOperator {
         read(json!({"metadata": {"name": "dns"}, "status": {"conditions": conditions}}))
     };
-    let unknown = condition("Available", "Unknown", "NoData", NOW);
-    for conditions in [vec![], vec![unknown]] {
+    let said = |type_, status| condition(type_, status, "NoData", NOW);
+    let available = "Operator dns does not say whether it is available";
+    let degraded = "Operator dns does not say whether it is degraded";
+    for (conditions, expected) in [
+        (vec![], vec![available, degraded]),
+        (
+            vec![said("Available", "Unknown"), said("Degraded", "False")],
+            vec![available],
+        ),
+        (
+            vec![said("Available", "True"), said("Degraded", "Unknown")],
+            vec![degraded],
+        ),
+        (vec![said("Available", "True")], vec![degraded]),
+    ] {
         let facts = BuiltInFacts {
             operators: Ok(vec![operator(&conditions)]),
             ..facts()
         };
         let of = |question| found(BuiltIn::ClusterOperators, &facts, question);
         assert_eq!(of(Question::Status), []);
-        let summary = "Operator dns does not say whether it is available".to_owned();
-        assert_eq!(
-            of(Question::Plan("4.14.4")),
-            [("operator-unknown".to_owned(), Level::Unknown, summary)]
-        );
+        let of_plan = of(Question::Plan("4.14.4"));
+        let summaries: Vec<_> = of_plan.iter().map(|(_, _, summary)| summary.as_str()).collect();
+        assert_eq!(summaries, expected);
+        assert!(of_plan.iter().all(|(_, level, _)| *level == Level::Unknown));
     }
     let label = json!({"node-role.kubernetes.io/worker": ""});
     let facts = BuiltInFacts {
@@ -151,20 +163,13 @@ fn operators_are_given_time() {
         read(json!({"metadata": {"name": name}, "status": {"conditions": conditions}}))
     };
     let available = condition("Available", "True", "AsExpected", "2026-01-05T07:00:00Z");
+    let well = condition("Degraded", "False", "AsExpected", "2026-01-05T07:00:00Z");
+    let down = |since: &str| json!([condition("Available", "False", "X", since), well]);
     let facts = BuiltInFacts {
         operators: Ok(vec![
-            operator(
-                "a",
-                json!([condition("Available", "False", "X", "2026-01-05T08:02:00Z")]),
-            ),
-            operator(
-                "b",
-                json!([condition("Available", "False", "X", "2026-01-05T08:01:59Z")]),
-            ),
-            operator(
-                "c",
-                json!([condition("Available", "False", "X", "2026-01-05T07:46:59Z")]),
-            ),
+            operator("a", down("2026-01-05T08:02:00Z")),
+            operator("b", down("2026-01-05T08:01:59Z")),
+            operator("c", down("2026-01-05T07:46:59Z")),
             operator(
                 "d",
                 json!([
@@ -183,6 +188,7 @@ fn operators_are_given_time() {
                 "f",
                 json!([
                     available,
+                    well,
                     condition("Upgradeable", "False", "IncompatibleOperatorsInstalled", NOW)
                 ]),
             ),

@@ -23,17 +23,29 @@ pub fn accepted<'a>(plan: &UpdatePlan, object: &'a UpdatePlanInsight) -> &'a [Ac
     }
 }
 
-/// What the acceptances come to for a finding; nothing if nobody has accepted it. Of several the best counts.
+/// What the acceptances come to for a finding; nothing if nobody has accepted it. Of several the best counts. Those of before it became worse,
+/// at `raised`, count no more.
 pub fn acceptance(
     accepted: &[AcceptedInsight],
     insight: &Insight,
+    raised: Option<Timestamp>,
     now: Timestamp,
 ) -> Option<AcceptanceState> {
     let of_insight = accepted.iter().filter(|accepted| accepted.uuid == insight.uuid);
     of_insight
         .filter(|accepted| is_past(accepted, now))
-        .map(|accepted| state(accepted.level, accepted.until.as_ref(), insight.impact.level, now))
+        .map(
+            |accepted| match state(accepted.level, accepted.until.as_ref(), insight.impact.level, now) {
+                AcceptanceState::Accepted if is_outdone(accepted, raised) => AcceptanceState::LevelRaised,
+                state => state,
+            },
+        )
         .min()
+}
+
+/// Has the finding become worse since it was accepted?
+pub(super) fn is_outdone(accepted: &AcceptedInsight, raised: Option<Timestamp>) -> bool {
+    raised.is_some_and(|raised| accepted.accepted_at.0 <= raised)
 }
 
 /// What all acceptances come to for a finding: those of the plan itself, and those of the informer's part. Of several the best counts.
@@ -42,12 +54,13 @@ pub fn acceptance_of(
     object: Option<&UpdatePlanInsight>,
     informer: &InformerName,
     insight: &Insight,
+    raised: Option<Timestamp>,
     now: Timestamp,
 ) -> Option<AcceptanceState> {
     let of_part = object.map(|object| accepted(plan, object)).unwrap_or_default();
     let on_plan = on_plan(&plan.spec.accepted_risks, informer, insight);
     let on_plan = on_plan.map(|risk| state(risk.level, risk.until.as_ref(), insight.impact.level, now));
-    on_plan.chain(acceptance(of_part, insight, now)).min()
+    on_plan.chain(acceptance(of_part, insight, raised, now)).min()
 }
 
 /// The acceptances on the plan itself that are about a finding. By informer and uid nobody accepts what says that findings do not fit in:

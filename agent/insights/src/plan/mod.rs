@@ -77,7 +77,7 @@ pub struct Plan {
 /// Decides about a plan, with the answers that informers have just given.
 pub fn decide(observed: &Observed<'_>, asked: &BTreeMap<InformerName, Asked>, now: Timestamp) -> Plan {
     if lifecycle::is_over(observed.plan, &observed.cluster) {
-        return over(observed.plan);
+        return over(observed.plan, now);
     }
     let age = lifecycle::age(observed.plan, &observed.cluster, now);
     let mut parts = BTreeMap::new();
@@ -94,7 +94,7 @@ pub fn decide(observed: &Observed<'_>, asked: &BTreeMap<InformerName, Asked>, no
     let status = status::status(observed, &parts, &age, now);
     parts.extend(without_informer(observed, &age, now));
     let events = events::events(observed, &parts, &status);
-    wakes.push(prune::next_prune(observed.plan));
+    wakes.push(prune::next_prune(observed.plan, now));
     let wake = wakes.into_iter().flatten().filter(|wake| *wake > now).min();
     parts.retain(|name, status| {
         let known = observed.parts.get(name).and_then(|part| part.status.as_ref());
@@ -154,7 +154,7 @@ fn without_informer(
 }
 
 /// A plan whose update has begun stays as it was, to be looked up: nobody is asked any more.
-fn over(plan: &UpdatePlan) -> Plan {
+fn over(plan: &UpdatePlan, now: Timestamp) -> Plan {
     let status = UpdatePlanStatus {
         observed_generation: plan.metadata.generation,
         phase: Some(PlanPhase::Stale),
@@ -165,7 +165,7 @@ fn over(plan: &UpdatePlan) -> Plan {
         parts: BTreeMap::new(),
         status,
         events: Vec::new(),
-        wake: prune::next_prune(plan),
+        wake: prune::next_prune(plan, now),
     }
 }
 

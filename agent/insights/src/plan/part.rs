@@ -1,12 +1,13 @@
 //! One informer's part of a plan.
 
 use drydock_api::insights::{
-    InformerState, Insight, Level, PlanInsight, UpdatePlanInsight, UpdatePlanInsightStatus,
+    AcceptanceState, InformerState, Insight, Level, PlanInsight, UpdatePlan, UpdatePlanInsight,
+    UpdatePlanInsightStatus,
 };
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::acceptance::{acceptance_of, accepted, next_expiry, next_expiry_on_plan};
+use super::acceptance::{acceptance, acceptance_of, accepted, is_outdone, next_expiry, next_expiry_on_plan};
 use super::lifecycle::Age;
 use super::{Asked, Observed, PlanInformerFacts};
 use crate::built_in::BuiltIn;
@@ -165,11 +166,35 @@ fn fill(
     status.dropped = (dropped > 0).then_some(dropped as i64);
     status.insights = insights
         .into_iter()
-        .map(|insight| PlanInsight {
-            acceptance: acceptance_of(observed.plan, object, &informer.name, &insight, now),
-            insight,
+        .map(|insight| {
+            let raised_at = raised_at(observed.plan, object, &insight, now);
+            let raised = raised_at.as_ref().map(|raised| raised.0);
+            PlanInsight {
+                acceptance: acceptance_of(observed.plan, object, &informer.name, &insight, raised, now),
+                insight,
+                raised_at,
+            }
         })
         .collect();
+}
+
+/// When a finding last became worse than was accepted, as it is known or as of now.
+fn raised_at(
+    plan: &UpdatePlan,
+    object: Option<&UpdatePlanInsight>,
+    insight: &Insight,
+    now: Timestamp,
+) -> Option<Time> {
+    let object = object?;
+    let known = object.status.iter().flat_map(|status| &status.insights);
+    let mut known = known.filter(|known| known.insight.uuid == insight.uuid);
+    let known = known.find_map(|known| known.raised_at.clone());
+    let accepted = accepted(plan, object);
+    let raised = known.as_ref().map(|raised| raised.0);
+    let since = accepted.iter().filter(|accepted| !is_outdone(accepted, raised));
+    let since: Vec<_> = since.cloned().collect();
+    let is_raised = acceptance(&since, insight, None, now) == Some(AcceptanceState::LevelRaised);
+    if is_raised { Some(Time(now)) } else { known }
 }
 
 /// How many bytes the findings of an informer may take: the more others there are, the less.

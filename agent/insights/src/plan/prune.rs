@@ -93,9 +93,10 @@ pub fn prune(
     pruned
 }
 
-/// When the next plan may have to be deleted.
-pub fn next_prune(plan: &UpdatePlan) -> Option<Timestamp> {
-    last_asked(plan)?.checked_add(MAX_AGE).ok()
+/// When a plan may have to be deleted; nothing if it could have been before, and was kept.
+pub fn next_prune(plan: &UpdatePlan, now: Timestamp) -> Option<Timestamp> {
+    let old = last_asked(plan)?.checked_add(MAX_AGE).ok();
+    old.filter(|old| *old > now)
 }
 
 /// A plan whose update is under way, or has been made, is kept, and so is one that a work applies.

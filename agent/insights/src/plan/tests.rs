@@ -97,6 +97,7 @@ impl World {
             settled.wake.is_some() || !settled.ask.is_empty(),
             "there is always a next moment"
         );
+        assert!(settled.wake.is_none_or(|wake| wake > now), "it is still to come");
         Plan {
             ask: first.ask,
             ..second
@@ -129,6 +130,17 @@ impl World {
     }
 
     fn accept(&mut self, informer: &str, uid: &str, level: Level, until: Option<Timestamp>) {
+        self.accept_at(informer, uid, level, until, at(0));
+    }
+
+    fn accept_at(
+        &mut self,
+        informer: &str,
+        uid: &str,
+        level: Level,
+        until: Option<Timestamp>,
+        accepted_at: Timestamp,
+    ) {
         let part = self.parts.get_mut(&name(informer)).unwrap();
         let found = part
             .status
@@ -141,7 +153,7 @@ impl World {
             uuid: found.unwrap().insight.uuid.clone(),
             level,
             accepted_by: "ann".to_owned(),
-            accepted_at: Time(at(0)),
+            accepted_at: Time(accepted_at),
             reason: None,
             until: until.map(Time),
         };
@@ -243,6 +255,19 @@ fn what_becomes_worse_and_what_is_new_blocks_again() {
         1
     );
     assert_eq!(world.verdict(), Some(Verdict::Stop));
+    let state = |world: &World| {
+        let part = world.parts[&name("a")].status.as_ref().unwrap();
+        let found = part.insights.iter().find(|found| found.insight.uid == "one");
+        found.unwrap().acceptance
+    };
+    assert_eq!(
+        state(&world),
+        Some(AcceptanceState::LevelRaised),
+        "that it is better again brings no acceptance back"
+    );
+    world.accept_at("a", "one", Level::Warning, None, at(21));
+    world.step(at(22), &|_| panic!("nobody is asked"));
+    assert_eq!(state(&world), Some(AcceptanceState::Accepted));
 }
 
 #[test]
@@ -460,4 +485,22 @@ fn names_are_those_that_the_definitions_ask_for() {
     assert_eq!(plan_name("4.14.4-RC.1+b"), "update-plan-4.14.4-rc.1.b");
     let own = InformerName::built_in("alerts");
     assert_eq!(part_name("4.14.4", &own), "update-plan-4.14.4.drydock.alerts");
+}
+
+/// Nobody looks again and again at a plan that is kept although it is old.
+#[test]
+fn a_plan_that_is_kept_after_its_update_wakes_nobody() {
+    for (version, active) in [("4.14.3", Some(TARGET)), (TARGET, None)] {
+        let mut world = World::new(&[]);
+        world.cluster = Ok(ReleaseFacts {
+            version: version.to_owned(),
+            active_target: active.map(str::to_owned),
+            ..ReleaseFacts::default()
+        });
+        let day = i64::from(24 * 60 * 60);
+        for now in [at(60), at(day), at(day + 1), at(3 * day)] {
+            let plan = world.decide(&BTreeMap::new(), now);
+            assert!(plan.wake.is_none_or(|wake| wake > now), "{version} {now}");
+        }
+    }
 }

@@ -166,9 +166,13 @@ fn part<'a>(
             accepted_risks: &plan.spec.accepted_risks,
         };
     };
-    let insights = status.insights.iter().map(|found| PlanInsight {
-        insight: found.insight.clone(),
-        acceptance: acceptance_of(plan, Some(object), &name, &found.insight, now),
+    let insights = status.insights.iter().map(|found| {
+        let raised = found.raised_at.as_ref().map(|raised| raised.0);
+        PlanInsight {
+            insight: found.insight.clone(),
+            acceptance: acceptance_of(plan, Some(object), &name, &found.insight, raised, now),
+            raised_at: found.raised_at.clone(),
+        }
     });
     let insights: Vec<_> = insights.collect();
     CheckedPart {
@@ -193,6 +197,7 @@ pub fn of_objects(facts: &BuiltInFacts, target: &str, now: Timestamp) -> PreChec
             let insights = record.insights.into_iter().map(|insight| PlanInsight {
                 insight,
                 acceptance: None,
+                raised_at: None,
             });
             let not_looked_at = (record.state == InformerState::NotImplemented).then(|| {
                 "the cluster's objects that it looks at are not there, or cannot be read".to_owned()

@@ -89,71 +89,103 @@ fn findings_are_grouped_over_the_fleet_the_worst_first() {
 }
 
 #[test]
-fn the_hub_accepts_by_the_rule_of_the_agent_and_calls_findings_as_it_does() {
-    use drydock_api::insights::{Level, ResourceReference, Scope};
-    use drydock_insights::{built_in::BuiltIn, identity, plan::acceptance::covers};
-    let of_agent = |level: FindingLevel| Level::parse(level.as_str());
+fn the_hub_accepts_by_the_rule_of_the_agent() {
+    use drydock_api::insights::Level;
+    use drydock_insights::plan::acceptance::covers;
+
+    let level = |level: FindingLevel| Level::parse(level.as_str());
     for accepted in FindingLevel::ALL {
         for found in FindingLevel::ALL {
-            let agents = covers(of_agent(accepted), of_agent(found));
+            let agents = covers(level(accepted), level(found));
             assert_eq!(accepted.covers(found), agents, "{accepted} {found}");
         }
     }
+}
+
+/// What the hub calls the first finding of a cluster without the agent, of which this is fed back.
+fn called_by_hub(target: &str, said: &[(&str, &str)]) -> String {
     let value = |(name, text): &(&str, &str)| serde_json::json!({"name": name, "fieldValue": {"type": "String", "string": text}});
-    let of_hub = |target: &str, said: &[(&str, &str)]| {
-        let question =
-            serde_json::json!({"target": target, "asksAgent": false, "askedAt": "2026-01-05T08:00:00Z"});
-        let mark = format!("read-for-{target}");
-        let read = [("version", "4.14.9"), (&*mark, "version"), ("offered", target)];
-        let values: Vec<_> = read.iter().chain(said).map(value).collect();
-        let work = serde_json::json!({
-            "metadata": {"name": "c1-pre-checks-0", "namespace": "c1", "annotations": {"drydock.dev/question": question.to_string()}},
-            "status": {"resourceStatus": {"manifests": [{
-                "resourceMeta": {"group": "config.openshift.io", "resource": "clusterversions", "name": "version"},
-                "statusFeedback": {"values": values},
-            }]}},
-        });
-        let work = serde_json::from_value(work).unwrap();
-        let digest = drydock_objects::works::pre_checks::digest(&work).unwrap();
-        digest.work.answer.as_ref().unwrap().findings[0]
-            .uuid
-            .clone()
-            .unwrap()
-            .to_string()
+    let question =
+        serde_json::json!({"target": target, "asksAgent": false, "askedAt": "2026-01-05T08:00:00Z"});
+    let mark = format!("read-for-{target}");
+    let read = [("version", "4.14.9"), (&*mark, "version"), ("offered", target)];
+    let values: Vec<_> = read.iter().chain(said).map(value).collect();
+    let work = serde_json::json!({
+        "metadata": {"name": "c1-pre-checks-0", "namespace": "c1", "annotations": {"drydock.dev/question": question.to_string()}},
+        "status": {"resourceStatus": {"manifests": [{
+            "resourceMeta": {"group": "config.openshift.io", "resource": "clusterversions", "name": "version"},
+            "statusFeedback": {"values": values},
+        }]}},
+    });
+    let work = serde_json::from_value(work).unwrap();
+    let digest = drydock_objects::works::pre_checks::digest(&work).unwrap();
+    let uuid = digest.work.answer.as_ref().unwrap().findings[0].uuid.clone();
+    uuid.unwrap().to_string()
+}
+
+/// What the agent calls a finding of a cluster whose ClusterVersion has these conditions.
+fn called_by_agent(target: &str, uid: &str, conditions: &serde_json::Value) -> String {
+    use drydock_insights::built_in::{BuiltIn, BuiltInFacts, Question};
+    use drydock_insights::hooks::Answer;
+    use drydock_insights::merge::Attempt;
+
+    let cluster = serde_json::json!({
+        "metadata": {"name": "version"},
+        "status": {
+            "history": [{"state": "Completed", "version": "4.14.9"}], "desired": {"version": "4.14.9"},
+            "availableUpdates": [{"version": target, "image": "a"}], "conditions": conditions,
+        },
+    });
+    let facts = BuiltInFacts::of(Ok(serde_json::from_value(cluster).unwrap()));
+    let informer = BuiltIn::ClusterVersion;
+    let attempt = informer.attempt(&facts, Question::Plan(target), jiff::Timestamp::UNIX_EPOCH);
+    let Attempt::Answered(Answer::Success(found)) = attempt else {
+        panic!("it has an answer");
     };
-    let named = |uid: &str, resources: &[(&str, &str)]| {
-        let resources = resources.iter().map(|(kind, name)| ResourceReference {
-            group: Some("config.openshift.io".to_owned()),
-            kind: (*kind).to_owned(),
-            namespace: None,
-            name: (*name).to_owned(),
-        });
-        let scope = Scope {
-            resources: resources.collect(),
-            ..Scope::default()
-        };
-        identity::uuid(&BuiltIn::ClusterVersion.name(), &scope, uid)
-    };
-    let version = ("ClusterVersion", "version");
-    let (idle, available) = (("progressing", "False"), ("available", "True"));
+    let found = found.into_iter().find(|found| found.uid == uid);
+    found.unwrap().uuid(&informer.name())
+}
+
+#[test]
+fn the_hub_calls_findings_as_the_agent_does() {
+    let condition = |type_: &str, status: &str| serde_json::json!({"type": type_, "status": status});
+    let [idle, available] = [("progressing", "False"), ("available", "True")];
+    let well = [condition("Progressing", "False"), condition("Available", "True")];
+    let [one, other] = well.clone();
     assert_eq!(
-        of_hub("4.14.12", &[("failing", "True"), idle, available]),
-        named("failing", &[version])
-    );
-    let held = [
-        ("failing", "False"),
-        idle,
-        available,
-        ("upgradeable", "False"),
-        ("upgradeableReason", "PoolUpdating"),
-    ];
-    assert_eq!(
-        of_hub("4.15.0", &held),
-        named(
-            "not-upgradeable",
-            &[version, ("UpgradeableReason", "PoolUpdating")]
+        called_by_hub("4.14.12", &[("failing", "True"), idle, available]),
+        called_by_agent(
+            "4.14.12",
+            "failing",
+            &serde_json::json!([one, other, condition("Failing", "True")])
         )
     );
+    for (reason, message, uid) in [
+        ("PoolUpdating", "pool m is updating", "not-upgradeable"),
+        ("MultipleReasons", "", "not-upgradeable"),
+        (
+            "AdminAckRequired",
+            "ack-4.14, see https://a",
+            "admin-ack-required",
+        ),
+    ] {
+        let fed_back = [
+            ("failing", "False"),
+            idle,
+            available,
+            ("upgradeable", "False"),
+            ("upgradeableReason", reason),
+            ("upgradeableMessage", message),
+        ];
+        let [one, other] = well.clone();
+        let held = serde_json::json!({"type": "Upgradeable", "status": "False", "reason": reason, "message": message});
+        let conditions = serde_json::json!([one, other, condition("Failing", "False"), held]);
+        assert_eq!(
+            called_by_hub("4.15.0", &fed_back),
+            called_by_agent("4.15.0", uid, &conditions),
+            "{reason}"
+        );
+    }
 }
 
 #[test]
@@ -195,6 +227,21 @@ fn of_one_cluster_it_says_what_is_not_listed() {
     );
     assert!(text("c2").contains("= Accepted ="));
     assert_eq!(text("c4"), "c4: it has not answered\n");
+}
+
+/// That nobody has been asked is no good news.
+#[test]
+fn who_asks_nobody_does_not_hear_that_all_is_well() {
+    let upgrade: ManagedClustersUpgrade = serde_json::from_value(serde_json::json!({
+        "metadata": {"name": "spring", "namespace": "hub"},
+        "spec": {"clusterSelector": {}, "clusterVersion": {"version": "4.14.12"}, "preChecks": {"mode": "Off"}},
+    }))
+    .unwrap();
+    let found = BTreeMap::from([("c1".into(), ClusterPreChecks::default())]);
+    assert_eq!(
+        FleetView::of(&upgrade, &found).text(false),
+        "hub/spring: 0 of 0 clusters that are asked have answered (preChecks.mode Off)\nNobody has been asked: what would be found is not known.\n"
+    );
 }
 
 #[test]

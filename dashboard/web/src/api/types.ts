@@ -47,6 +47,12 @@ export interface Band {
   p90?: number;
 }
 
+/** The band of an upgrade's status, and the chance that it stops before its end. */
+export interface StatusForecast extends Band {
+  stopPercent?: number;
+  stopReason?: string;
+}
+
 export interface Upgrade {
   key: string;
   target: string;
@@ -57,7 +63,7 @@ export interface Upgrade {
   message: string;
   halt?: { reason: string; message: string };
   startedAt?: number;
-  forecast?: Band;
+  forecast?: StatusForecast;
   docs?: string;
 }
 

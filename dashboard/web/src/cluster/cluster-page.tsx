@@ -88,7 +88,7 @@ function Now({ cluster, now }: { cluster: ClusterRow; now: number }) {
         {cluster.reason && (
           <>
             {' · '}
-            <Reason reason={cluster.reason} state={cluster.state} />
+            <Reason reason={cluster.reason} />
           </>
         )}
         {cluster.upgrade && (
@@ -154,7 +154,7 @@ function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
                 <UpgradeLink of={one.key} />,
                 <StateLabel state={one.state} />,
                 <>
-                  <Reason reason={one.reason} state={one.state} /> <LongText of={one.message} />
+                  <Reason reason={one.reason} /> <LongText of={one.message} />
                 </>,
                 one.since ? momentAndDistance(one.since, now) : '',
                 one.startedAt ? moment(one.startedAt, now) : '',

@@ -32,7 +32,7 @@ export function FleetTable({ rows, query }: { rows: Uint32Array; query: FleetQue
     return [
       <ClusterLink name={cluster.name} />,
       <StateLabel state={cluster.state} />,
-      <Reason reason={cluster.reason} state={cluster.state} />,
+      <Reason reason={cluster.reason} />,
       <Text of={said.what} />,
       cluster.since ? moment(cluster.since, now) : '',
       cluster.normalUntil ? <span class={said.late ? 'late' : ''}>{moment(cluster.normalUntil, now)}{said.late && ', late'}</span> : '',

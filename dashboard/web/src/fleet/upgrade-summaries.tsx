@@ -5,7 +5,7 @@ import type { Upgrade } from '../api/types';
 import { useApp } from '../ui/use-app';
 import { Button, Label, Reason, Text } from '../ui/parts';
 import { ProgressBar } from '../upgrade/progress-bar';
-import { count } from '../words/text';
+import { count, percent } from '../words/text';
 import { moment } from '../words/time';
 import { isComplete, order } from './upgrade-order';
 
@@ -84,6 +84,16 @@ function Figures({ upgrade }: { upgrade: Upgrade }) {
         <span class="ends">
           {' '}· ends {moment(forecast.p50, now)}
           {forecast.p90 && <> (p90 {moment(forecast.p90, now)})</>}
+        </span>
+      )}
+      {forecast?.stopPercent && !isComplete(upgrade.counts) && (
+        <span class="ends">
+          {' '}· stops in {percent(forecast.stopPercent / 100)} of the runs
+          {forecast.stopReason && (
+            <>
+              {' '}(<Text of={forecast.stopReason} limit={63} />)
+            </>
+          )}
         </span>
       )}
     </>

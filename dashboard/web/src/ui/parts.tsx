@@ -52,8 +52,8 @@ export function Names({ names, total }: { names: string[]; total?: number }) {
 }
 
 /** A reason, with the page of the docs that explains it. */
-export function Reason({ reason, state }: { reason: string; state?: string }) {
-  const docs = docsOf(reason, state);
+export function Reason({ reason }: { reason: string }) {
+  const docs = docsOf(reason);
   const text = <Text of={reason} limit={63} />;
   if (!docs) return <span class="reason">{text}</span>;
   return (

@@ -107,7 +107,7 @@ export function ForecastFacts({ forecast }: { forecast: Forecast }) {
       {!forecast.confident && <Alert kind="warning" title="Not confident: fewer runs complete than are asked for." />}
       {forecast.blocked.map((blocked) => (
         <p key={blocked.reason + blocked.message}>
-          {clusters(blocked.clusters.length)} cannot start: <Reason reason={blocked.reason} state="NotStarted" /> <Text of={blocked.message} />{' '}
+          {clusters(blocked.clusters.length)} cannot start: <Reason reason={blocked.reason} /> <Text of={blocked.message} />{' '}
           <Names names={blocked.clusters} />
         </p>
       ))}

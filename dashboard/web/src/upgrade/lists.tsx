@@ -15,7 +15,7 @@ export function Waits({ waits, upgrade }: { waits: UpgradeDetail['waits']; upgra
         <li key={wait.reason + wait.message}>
           <p>
             <a href={`#/fleet?${new URLSearchParams({ upgrade, reason: wait.reason })}`}>{clusters(wait.clusters)}</a>{' '}
-            <Reason reason={wait.reason} state="NotStarted" />
+            <Reason reason={wait.reason} />
           </p>
           <p>
             <LongText of={wait.message} />
@@ -36,7 +36,7 @@ export function Failures(props: { failures: UpgradeDetail['failures']; upgrade: 
       {failures.map((failure) => (
         <li key={failure.reason + failure.message}>
           <p>
-            <strong>{clusters(failure.clusters.length)}</strong> <Reason reason={failure.reason} state="Failed" />
+            <strong>{clusters(failure.clusters.length)}</strong> <Reason reason={failure.reason} />
           </p>
           <p>
             <LongText of={failure.message} />
@@ -73,7 +73,7 @@ export function InFlightTable({ rows, now }: { rows: InFlight[]; now: number }) 
           <ClusterLink name={row.name} />,
           <StateLabel state={row.state} />,
           <>
-            <Reason reason={row.reason} state={row.state} /> <LongText of={row.message} />
+            <Reason reason={row.reason} /> <LongText of={row.message} />
           </>,
           row.share === undefined ? '' : <Share share={row.share} name={row.name} />,
           `${moment(row.startedAt, now)} (${duration(now - row.startedAt)})`,
@@ -110,7 +110,7 @@ export function Canaries({ canaries }: { canaries: UpgradeDetail['canaries'] }) 
       {canaries.slice(0, 50).map((canary) => (
         <li key={canary.name}>
           <p>
-            <ClusterLink name={canary.name} /> <StateLabel state={canary.state} /> <Reason reason={canary.reason} state={canary.state} />
+            <ClusterLink name={canary.name} /> <StateLabel state={canary.state} /> <Reason reason={canary.reason} />
           </p>
           {canary.message && (
             <p class="quiet">

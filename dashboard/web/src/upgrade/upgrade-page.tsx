@@ -102,12 +102,18 @@ function Details({ detail, upgrade, upgradeKey, current }: { detail: Loaded<Upgr
   }
   const value = detail.value;
   const canAccept = app.session?.readOnly === false;
+  const halt = (upgrade ?? value).halt;
   return (
     <div class="sections">
       <Section title="When it ends" wide>
         <ForecastSection upgrade={upgrade ?? value} completed={value.completed} now={now} />
       </Section>
-      <Section title="What holds it back" note={value.waits.length ? undefined : 'nothing'}>
+      <Section title="What holds it back" note={value.waits.length || halt ? undefined : 'nothing'}>
+        {halt && (
+          <p>
+            <Reason reason={halt.reason} />: <LongText of={halt.message} />
+          </p>
+        )}
         <Waits waits={value.waits} upgrade={upgradeKey} />
       </Section>
       <Section title="Failures" note={value.failures.length ? clusters(value.counts.failed) : 'none'}>

@@ -1,22 +1,11 @@
 // The page of the docs that explains a reason. Where the docs are published, the server says (or nobody: then there are no links).
 
-const MCU_REASONS = new Set([
-  'InvalidSpec',
-  'NoClustersSelected',
-  'PlacementNotFound',
-  'PlacementUnsatisfied',
-  'PlacementForbidden',
-  'Paused',
-  'CanaryFailed',
-  'NoCanaryMatched',
-  'FailureBudgetSpent',
-  'CanarySoaking',
-  'FreezeCalendarUnreadable',
-  'NotStarted',
-  'ManagedClustersUpgradeComplete',
-  'PreChecksPassed',
-  'DeletingWorks',
-]);
+// Those that have no section of their own name, and where they are explained.
+const ELSEWHERE: Record<string, [string, string]> = {
+  ClustersBlocked: ['forecasts', ''],
+  NoClusterFailed: ['reasons', 'condition-failed'],
+  AsExpected: ['reasons', 'condition-prechecks'],
+};
 
 let base = '';
 
@@ -26,11 +15,11 @@ export function setDocsBase(url: string | undefined): void {
 }
 
 /** The address of what the docs say about a reason; undefined if it is not known where the docs are. */
-export function docsOf(reason: string, state = ''): string | undefined {
+export function docsOf(reason: string): string | undefined {
   if (base === '' || reason === '') return undefined;
+  // A section is called by its reason.
+  const [page, section] = ELSEWHERE[reason] ?? ['reasons', reason.toLowerCase()];
   // A forge shows the sources of the book.
-  const page = `${base}/when-a-rollout-stops.${base.includes('/blob/') ? 'md' : 'html'}`;
-  if (state === 'Failed') return `${page}#why-a-cluster-failed`;
-  if (MCU_REASONS.has(reason) && state === '') return `${page}#the-mcu`;
-  return `${page}#what-a-cluster-waits-for`;
+  const address = `${base}/${page}.${base.includes('/blob/') ? 'md' : 'html'}`;
+  return section ? `${address}#${encodeURIComponent(section)}` : address;
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ClusterRow } from '../store/columns';
 import { docsOf, setDocsBase } from './docs';
@@ -65,7 +66,7 @@ describe('the sentence', () => {
     expect(spoken(row({}), NOW)).toBe('dev1: NotStarted. maxConcurrency is reached, since 11:50 (10m). What to do: nothing.');
   });
   it('says until when that is normal', () => {
-    expect(sentence(row({ state: 'PartialUpgrade', normalUntil: NOW + 600 }), NOW)).toMatchObject({ when: 'since 11:50 (10m), normal until 12:10', late: false, todo: 'nothing' });
+    expect(sentence(row({ state: 'PartialUpgrade', normalUntil: NOW + 600 }), NOW)).toMatchObject({ when: 'since 11:50 (10m), normal until 12:10', late: false, todo: 'nothing until then' });
   });
   it('says that it takes too long', () => {
     const said = sentence(row({ state: 'PartialUpgrade', normalUntil: NOW - 300 }), NOW);
@@ -83,13 +84,20 @@ describe('the sentence', () => {
 describe('links to the docs', () => {
   it('are there if it is known where', () => {
     setDocsBase(undefined);
-    expect(docsOf('WaitingForSlot', 'NotStarted')).toBeUndefined();
+    expect(docsOf('WaitingForSlot')).toBeUndefined();
     setDocsBase('https://docs.example.com/drydock/');
-    expect(docsOf('WaitingForSlot', 'NotStarted')).toBe('https://docs.example.com/drydock/when-a-rollout-stops.html#what-a-cluster-waits-for');
-    expect(docsOf('CanaryFailed')).toMatch(/#the-mcu$/);
+    expect(docsOf('WaitingForSlot')).toBe('https://docs.example.com/drydock/reasons.html#waitingforslot');
+    expect(docsOf('ClustersBlocked')).toBe('https://docs.example.com/drydock/forecasts.html');
     setDocsBase('https://forge.example.com/drydock/blob/main/docs');
-    expect(docsOf('CanaryFailed')).toBe('https://forge.example.com/drydock/blob/main/docs/when-a-rollout-stops.md#the-mcu');
-    expect(docsOf('UpgradeTimedOut', 'Failed')).toMatch(/#why-a-cluster-failed$/);
+    expect(docsOf('CanaryFailed')).toBe('https://forge.example.com/drydock/blob/main/docs/reasons.md#canaryfailed');
+  });
+  it('lead to a section of its own for every reason of clusters and upgrades', () => {
+    const docs = readFileSync(new URL('../../../../docs/reasons.md', import.meta.url), 'utf8');
+    const headings = docs.split('\n').filter((line) => line.startsWith('#'));
+    const sections = new Set(headings.map((line) => line.replace(/^#+ /, '').toLowerCase().replaceAll(' ', '-')));
+    setDocsBase('https://docs.example.com');
+    const reasons = ['NotAccepted', 'Progressing', 'UpgradeTimedOut', 'Upgraded', 'ManagedClustersSelected', 'ManagedClustersUpgradeApplied', 'RisksNotAccepted', 'NoClusterFailed', 'AsExpected', 'InvalidSpec', 'PlacementNotFound', 'Frozen', 'Abandoned'];
+    for (const reason of reasons) expect(sections, reason).toContain(docsOf(reason)?.split('#')[1]);
   });
   it('never run code', () => {
     setDocsBase('javascript:alert(1)');

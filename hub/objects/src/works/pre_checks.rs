@@ -45,7 +45,7 @@ const FINDING_FIELDS: [&str; 7] = [
     "action",
     "acceptance",
 ];
-const VERSION_PATHS: [(&str, &str); 12] = [
+const VERSION_PATHS: [(&str, &str); 16] = [
     ("version", ".status.history[0].version"),
     ("failing", r#".status.conditions[?(@.type=="Failing")].status"#),
     (
@@ -80,6 +80,16 @@ const VERSION_PATHS: [(&str, &str); 12] = [
     (
         "invalidReason",
         r#".status.conditions[?(@.type=="Invalid")].reason"#,
+    ),
+    ("wanted", ".spec.desiredUpdate.version"),
+    ("desired", ".status.desired.version"),
+    (
+        "accepted",
+        r#".status.conditions[?(@.type=="ReleaseAccepted")].status"#,
+    ),
+    (
+        "acceptedReason",
+        r#".status.conditions[?(@.type=="ReleaseAccepted")].reason"#,
     ),
     (
         "retrievedUpdates",

@@ -81,6 +81,16 @@ fn alerts_about_other_things_are_other_findings_and_pods_come_and_go() {
         uuid(json!({"name": "etcd", "pod": "cvo-7d4b9c6f5-x2x4z"}))
     );
     assert_ne!(insights, uuid(json!({"name": "insights", "reason": "Other"})));
+    // Of a pod, which container it is does not matter either; what is no pod is known by where it is scraped.
+    let container =
+        |pod: &str, container: &str| uuid(json!({"pod": pod, "container": container, "uid": pod}));
+    assert_eq!(
+        container("cvo-7d4b9c6f5-x2x4z", "a"),
+        container("cvo-7d4b9c6f5-bcd24", "b")
+    );
+    let host = |address: &str| uuid(json!({"instance": address}));
+    assert_ne!(host("10.0.0.1:9100"), host("10.0.0.2:9100"));
+    assert_ne!(uuid(json!({"container": "a"})), uuid(json!({"container": "b"})));
     // What is about a node names it.
     let node = |node: &str| uuid(json!({"instance": node, "pod": "node-exporter-x2x4z"}));
     assert_ne!(node("w0"), node("m0"));

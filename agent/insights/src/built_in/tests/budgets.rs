@@ -23,7 +23,7 @@ fn a_budget_of_pods_that_stay_keeps_nobody_waiting() {
     let pod = |name: &str, owner: &str| -> Pod {
         read(json!({
             "metadata": {"name": name, "namespace": "ns", "labels": {"app": "a"}, "ownerReferences": [
-                {"apiVersion": "v1", "kind": owner, "name": "o", "uid": "u", "controller": true},
+                {"apiVersion": "apps/v1", "kind": owner, "name": "o", "uid": "u", "controller": true},
             ]},
         }))
     };

@@ -33,7 +33,11 @@ fn what_cluster_version_says() {
         ),
         // As it is while each release is downloaded and verified.
         (vec![ok.clone(), loading], Question::Status, vec![]),
-        (vec![ok.clone(), refused], Question::Plan("4.14.4"), vec![]),
+        (
+            vec![ok.clone(), refused],
+            Question::Plan("4.14.4"),
+            vec!["release-not-accepted"],
+        ),
         (vec![failing], Question::Plan("4.14.4"), vec!["failing"]),
         (vec![ok.clone(), ack.clone()], Question::Plan("4.14.4"), vec![]),
         (
@@ -80,6 +84,69 @@ fn what_cluster_version_says() {
     for (conditions, question, expected) in cases {
         let found = uids(BuiltIn::ClusterVersion, &with(&conditions), question);
         assert_eq!(found, expected, "{conditions:?} {question:?}");
+    }
+}
+
+/// One reason stands for several: who has accepted what was said has accepted nothing else.
+#[test]
+fn what_holds_minor_updates_is_another_finding_when_it_says_something_else() {
+    let uuid = |reason: &str, message: &str| {
+        let mut said = condition("Upgradeable", "False", reason, NOW);
+        said["message"] = message.into();
+        let facts = with(&[said]);
+        let attempt = BuiltIn::ClusterVersion.attempt(&facts, Question::Plan("4.15.0"), now());
+        let Attempt::Answered(Answer::Success(found)) = attempt else {
+            panic!("it has an answer");
+        };
+        let name = BuiltIn::ClusterVersion.name();
+        let is_it = |uid: &str| ["not-upgradeable", "admin-ack-required"].contains(&uid);
+        let mut found = found.iter().filter(|found| is_it(&found.uid));
+        found.next().unwrap().uuid(&name)
+    };
+    for reason in ["MultipleReasons", "AdminAckRequired", "X"] {
+        assert_eq!(uuid(reason, "a"), uuid(reason, "a"));
+        assert_ne!(uuid(reason, "a"), uuid(reason, "b"), "{reason}");
+    }
+    assert_ne!(uuid("X", "a"), uuid("Y", "a"));
+}
+
+#[test]
+fn an_update_goes_to_the_next_minor_release_at_most() {
+    for (target, expected) in [
+        ("4.14.7", vec!["not-offered"]),
+        ("4.14.3", vec!["not-a-next-release", "not-offered"]),
+        ("4.13.9", vec!["not-a-next-release", "not-offered"]),
+        ("4.15.0", vec![]),
+        ("4.16.0", vec!["not-a-next-release", "not-offered"]),
+    ] {
+        let facts = with(&well());
+        let running = crate::cluster::facts(facts.cluster.as_ref().unwrap()).unwrap();
+        assert_eq!(running.version, "4.14.3");
+        let found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan(target));
+        assert_eq!(found, expected, "{target}");
+    }
+}
+
+/// A request would replace the one of somebody else.
+#[test]
+fn a_request_that_has_not_begun_holds_an_update_to_another_release() {
+    for (wanted, desired, expected) in [
+        ("4.14.6", "4.14.1", vec!["other-update-requested"]),
+        ("4.14.6", "4.14.6", vec![]),
+        ("4.14.4", "4.14.1", vec![]),
+        ("", "4.14.1", vec![]),
+    ] {
+        let mut cluster = cluster(&well());
+        let request = json!({"version": wanted, "image": "", "force": false});
+        cluster.spec.desired_update = Some(serde_json::from_value(request).unwrap());
+        let release = json!({"version": desired, "image": ""});
+        cluster.status.as_mut().unwrap().desired = Some(serde_json::from_value(release).unwrap());
+        let facts = BuiltInFacts {
+            cluster: Ok(cluster),
+            ..facts()
+        };
+        let found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan("4.14.4"));
+        assert_eq!(found, expected, "{wanted} {desired}");
     }
 }
 

@@ -108,6 +108,26 @@ fn every_node_counts_before_an_update() {
     assert_eq!(with(json!({}), vec![]), (0, found));
 }
 
+/// A hosted control plane has no pools, and files may hold none.
+#[test]
+fn before_an_update_nodes_outside_of_pools_are_looked_at_as_all_others() {
+    for pools in [Ok(vec![]), Err(Unread::NotAsked)] {
+        let degraded =
+            json!({"metadata": {"annotations": {"machineconfiguration.openshift.io/state": "Degraded"}}});
+        let facts = BuiltInFacts {
+            pools,
+            nodes: Ok(vec![
+                worker("a", &json!({"spec": {"unschedulable": true}})),
+                worker("b", &degraded),
+                worker("c", &json!({})),
+            ]),
+            ..facts()
+        };
+        let found = uids(BuiltIn::Nodes, &facts, Question::Plan("4.14.4"));
+        assert_eq!(found, ["node-cordoned", "node-degraded"]);
+    }
+}
+
 #[test]
 fn a_node_that_is_drained_says_which_pods_it_waits_for_and_whose_they_are() {
     let drain = json!({"metadata": {"annotations": {
@@ -117,7 +137,7 @@ fn a_node_that_is_drained_says_which_pods_it_waits_for_and_whose_they_are() {
     let pod = |name: &str, owner: &str, more: &Value| -> Pod {
         let mut pod = json!({
             "metadata": {"name": name, "namespace": "ns", "labels": {"app": name}, "ownerReferences": [
-                {"apiVersion": "v1", "kind": owner, "name": "o", "uid": "u", "controller": true},
+                {"apiVersion": "apps/v1", "kind": owner, "name": "o", "uid": "u", "controller": true},
             ]},
             "spec": {"nodeName": "a", "containers": []}, "status": {"phase": "Running"},
         });
@@ -173,7 +193,7 @@ fn a_pool_without_room_for_the_pods_of_drained_nodes() {
     let pod = |node: &str, cpu: &str, owner: &str| -> Pod {
         read(json!({
             "metadata": {"name": "p", "namespace": "ns", "ownerReferences": [
-                {"apiVersion": "v1", "kind": owner, "name": "o", "uid": "u", "controller": true},
+                {"apiVersion": "apps/v1", "kind": owner, "name": "o", "uid": "u", "controller": true},
             ]},
             "spec": {
                 "nodeName": node, "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}],
@@ -229,4 +249,86 @@ fn a_pool_without_room_for_the_pods_of_drained_nodes() {
         json!([sidecar, {"name": "t", "restartPolicy": "Always", "resources": {"requests": {"cpu": "1"}}}]);
     assert_eq!(with_more(json!({"initContainers": two_sidecars})), short);
     assert_eq!(with_more(json!({"overhead": {"cpu": "2"}})), short);
+    let whole = json!({"resources": {"requests": {"cpu": "3500m"}}});
+    assert_eq!(with_more(whole), short, "what is asked for the pod as a whole");
+}
+
+/// Not processors and memory alone: what else nodes have, such as devices, and how many pods they take.
+#[test]
+fn a_pool_without_room_for_what_is_neither_processors_nor_memory() {
+    let pod = |node: &str, requests: Value| -> Pod {
+        read(json!({
+            "metadata": {"name": "p", "namespace": "ns"},
+            "spec": {"nodeName": node, "containers": [{"name": "c", "resources": {"requests": requests}}]},
+        }))
+    };
+    let room = |name: &str, amount: &str, requests: &Value| {
+        let has = json!({"status": {"allocatable": {"cpu": "4", "memory": "8Gi", name: amount}}});
+        let mut loads = NodeLoads::default();
+        for node in ["a", "b", "c"] {
+            loads.add(&pod(node, requests.clone()));
+        }
+        let facts = BuiltInFacts {
+            pools: Ok(vec![worker_pool(1)]),
+            nodes: Ok(["a", "b", "c"].map(|name| worker(name, &has)).to_vec()),
+            loads: Ok(loads),
+            ..facts()
+        };
+        let attempt = BuiltIn::NodeCapacity.attempt(&facts, Question::Plan("4.14.4"), now());
+        let Attempt::Answered(Answer::Success(findings)) = attempt else {
+            panic!("it has an answer");
+        };
+        findings
+            .first()
+            .map(|found| found.impact.description.clone().unwrap())
+    };
+    let gpu = json!({"nvidia.com/gpu": "1"});
+    assert_eq!(room("nvidia.com/gpu", "2", &gpu), None);
+    assert_eq!(
+        room("nvidia.com/gpu", "1", &gpu).unwrap(),
+        "Nodes drained at a time: 1. Their pods ask for 0m CPU, 0Mi memory and 1 nvidia.com/gpu; the other nodes of the pool have 8000m CPU, 16384Mi memory and 0 nvidia.com/gpu free."
+    );
+    assert_eq!(room("pods", "2", &json!({})), None);
+    assert!(
+        room("pods", "1", &json!({}))
+            .unwrap()
+            .contains("ask for 0m CPU, 0Mi memory and 1 pods")
+    );
+    assert_eq!(
+        room("example.com/other", "1", &gpu),
+        None,
+        "nothing is known of it"
+    );
+}
+
+#[test]
+fn the_nodes_of_a_compact_cluster_take_the_pods_of_each_other() {
+    let control_plane = |name: &str| {
+        let labels = json!({"node-role.kubernetes.io/master": "", "node-role.kubernetes.io/worker": ""});
+        worker(name, &json!({"metadata": {"name": name, "labels": labels}}))
+    };
+    let mut pool = worker_pool(1);
+    pool.metadata.name = Some("master".to_owned());
+    let selector = json!({"matchLabels": {"node-role.kubernetes.io/master": ""}});
+    let mut spec = serde_json::to_value(&pool.spec).unwrap();
+    spec["nodeSelector"] = selector;
+    pool.spec = read(spec);
+    for (count, expected) in [(1, vec![]), (3, vec!["capacity-short"])] {
+        let names = ["a", "b", "c"];
+        let mut loads = NodeLoads::default();
+        for node in &names[..count] {
+            loads.add(&read(json!({
+                "metadata": {"name": "p", "namespace": "ns"},
+                "spec": {"nodeName": node, "containers": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]},
+            })));
+        }
+        let facts = BuiltInFacts {
+            pools: Ok(vec![pool.clone(), worker_pool(1)]),
+            nodes: Ok(names[..count].iter().map(|name| control_plane(name)).collect()),
+            loads: Ok(loads),
+            ..facts()
+        };
+        let found = uids(BuiltIn::NodeCapacity, &facts, Question::Plan("4.14.4"));
+        assert_eq!(found, expected, "{count} nodes: the pods of a single one stay");
+    }
 }

@@ -39,7 +39,14 @@ fn by(uuid: &str, level: Level, until: Option<i64>) -> AcceptedInsight {
 
 #[test]
 fn a_finding_that_becomes_worse_is_accepted_no_more() {
-    let found = |level| acceptance(&[by("a", Level::Warning, None)], &insight("a", level), at(1));
+    let found = |level| {
+        acceptance(
+            &[by("a", Level::Warning, None)],
+            &insight("a", level),
+            None,
+            at(1),
+        )
+    };
     assert_eq!(found(Level::Warning), Some(AcceptanceState::Accepted));
     assert_eq!(found(Level::Info), Some(AcceptanceState::Accepted));
     assert_eq!(found(Level::Unknown), Some(AcceptanceState::LevelRaised));
@@ -47,6 +54,7 @@ fn a_finding_that_becomes_worse_is_accepted_no_more() {
     let other = acceptance(
         &[by("b", Level::Critical, None)],
         &insight("a", Level::Warning),
+        None,
         at(1),
     );
     assert_eq!(other, None, "who accepts one finding has not accepted another");
@@ -55,7 +63,7 @@ fn a_finding_that_becomes_worse_is_accepted_no_more() {
 #[test]
 fn an_acceptance_ends_when_it_says() {
     let accepted = [by("a", Level::Warning, Some(60))];
-    let found = |seconds| acceptance(&accepted, &insight("a", Level::Warning), at(seconds));
+    let found = |seconds| acceptance(&accepted, &insight("a", Level::Warning), None, at(seconds));
     assert_eq!(
         (found(59), found(60)),
         (Some(AcceptanceState::Accepted), Some(AcceptanceState::Expired))
@@ -66,7 +74,10 @@ fn an_acceptance_ends_when_it_says() {
     );
     let mut future = by("a", Level::Warning, None);
     future.accepted_at = Time(at(301));
-    assert_eq!(acceptance(&[future], &insight("a", Level::Warning), at(0)), None);
+    assert_eq!(
+        acceptance(&[future], &insight("a", Level::Warning), None, at(0)),
+        None
+    );
 }
 
 #[test]
@@ -116,7 +127,7 @@ fn accepted_on_plan(risk: PlanAcceptedRisk, insight: &Insight, seconds: i64) -> 
     let mut plan = UpdatePlan::default();
     plan.spec.accepted_risks = vec![risk];
     let informer = InformerName::parse("mco").unwrap();
-    acceptance_of(&plan, None, &informer, insight, at(seconds))
+    acceptance_of(&plan, None, &informer, insight, None, at(seconds))
 }
 
 #[test]
@@ -159,7 +170,7 @@ proptest! {
     #[test]
     fn acceptance_never_widens(accepted in level(), found in level(), worse in level(), minutes in 1_i64..600) {
         let is = |accepted: &AcceptedInsight, level, now| {
-            acceptance(std::slice::from_ref(accepted), &insight("a", level), now) == Some(AcceptanceState::Accepted)
+            acceptance(std::slice::from_ref(accepted), &insight("a", level), None, now) == Some(AcceptanceState::Accepted)
         };
         let risk = |found| {
             let risk = on_plan(Some("a"), None, accepted, Some(minutes * 60));
@@ -168,7 +179,7 @@ proptest! {
         let accepted = by("a", accepted, Some(minutes * 60));
         // It does not matter where it is accepted.
         for seconds in [0, minutes * 30, minutes * 60] {
-            let in_part = acceptance(std::slice::from_ref(&accepted), &insight("a", found), at(seconds));
+            let in_part = acceptance(std::slice::from_ref(&accepted), &insight("a", found), None, at(seconds));
             prop_assert_eq!(risk(found)(seconds), in_part);
         }
         // Later, it is accepted only if it was before.

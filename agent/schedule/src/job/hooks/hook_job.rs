@@ -18,6 +18,8 @@ use super::{Occasion, environment, names};
 /// Why a hook's template cannot be made a Job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TemplateError {
+    #[error("spec.template is nested too deep to be read: make it flatter")]
+    TooDeep,
     #[error("spec.template.spec is missing: give the spec of a Job")]
     NoJob,
     #[error("spec.template.spec.template.spec.containers is missing: give a container")]
@@ -28,6 +30,9 @@ impl TemplateError {
     /// Can the hook's template be made a Job?
     pub(super) fn check(hook: &UpgradeJobHook) -> Result<&Fields, Self> {
         let template = hook.spec.template.as_ref();
+        if template.is_some_and(|template| template.is_too_deep) {
+            return Err(Self::TooDeep);
+        }
         let spec = template.and_then(|template| template.spec.as_ref());
         let spec = spec.ok_or(Self::NoJob)?;
         let pod = spec.get("template").and_then(|template| template.get("spec"));

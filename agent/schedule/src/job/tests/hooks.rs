@@ -379,8 +379,13 @@ fn whether_a_hook_can_be_used_is_said_in_its_status() {
     selector.spec.selector = Some(invalid_selector());
     let mut template = usable.clone();
     template.spec.template = None;
+    let mut deep = usable.clone();
+    let levels = "[".repeat(1000) + &"]".repeat(1000);
+    let text = format!(r#"{{"spec":{{"template":{levels}}}}}"#);
+    deep.spec.template = Some(serde_json::from_str(&text).unwrap());
     let silent = hook("h", &[]);
     for (hook, expected) in [
+        (deep, "False/InvalidTemplate"),
         (usable, "True/Usable"),
         (selector, "False/InvalidSelector"),
         (template, "False/InvalidTemplate"),

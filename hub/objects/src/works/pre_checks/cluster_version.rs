@@ -35,15 +35,18 @@ pub(super) fn by_cluster_version(
     }
     if is("upgradeable", "False") && is_minor {
         let reason = said(status, "upgradeableReason");
-        // Who has accepted one reason has accepted no other.
-        let (uid, about) = if reason.contains("AdminAck") {
-            ("admin-ack-required", About::Whole)
+        // Who has accepted what is said has accepted nothing else: one reason stands for several.
+        let message = text(status, "upgradeableMessage").unwrap_or_default();
+        let about = About::Upgradeable(&reason, &message);
+        let uid = if reason.contains("AdminAck") {
+            "admin-ack-required"
         } else {
-            ("not-upgradeable", About::Reason(&reason))
+            "not-upgradeable"
         };
         let summary = format!("The cluster may not be updated to another minor release: {reason}");
         findings.push(own_finding(uid, about, FindingLevel::Error, &summary));
     }
+    findings.extend(other_request(status, target));
     let Some(target) = target else {
         findings.sort_by_key(|found| Reverse(found.level));
         return findings;
@@ -136,7 +139,27 @@ fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
         );
         add("update-invalid", FindingLevel::Error, summary);
     }
+    if is("accepted", "False") {
+        let summary = format!(
+            "The requested release is not accepted: {}",
+            said(status, "acceptedReason")
+        );
+        add("release-not-accepted", FindingLevel::Error, summary);
+    }
     findings
+}
+
+/// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.
+fn other_request(status: &ManifestStatus, target: Option<&Version>) -> Option<Finding> {
+    let wanted = text(status, "wanted").filter(|wanted| !wanted.is_empty())?;
+    let is_target = target.is_some_and(|target| target.to_string() == wanted);
+    if is_target || text(status, "desired").as_deref() == Some(&*wanted) {
+        return None;
+    }
+    let wanted = printable(&wanted);
+    let summary = format!("An update to {wanted} has been requested, and has not begun");
+    let (uid, level) = ("other-update-requested", FindingLevel::Warning);
+    Some(own_finding(uid, About::Whole, level, &summary))
 }
 
 /// What of ClusterVersion a finding is about.
@@ -144,25 +167,26 @@ fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
 enum About<'a> {
     /// All of it.
     Whole,
-    /// The reason of its condition Upgradeable, under the identity that the agent gives it.
-    Reason(&'a str),
+    /// Reason and message of its condition Upgradeable, under the identity that the agent gives them.
+    Upgradeable(&'a str, &'a str),
     /// What these words say: the agent does not have such a finding.
     Words(&'a str),
 }
 
 /// A finding about ClusterVersion, under the identity that the agent gives it (insights.md, section 1.4).
 fn own_finding(uid: &str, about: About<'_>, level: FindingLevel, summary: &str) -> Finding {
-    use sha2::Digest;
     let (reason, words) = match about {
         About::Whole => (String::new(), ""),
-        About::Reason(reason) => (format!(",{GROUP}:UpgradeableReason::{reason}"), ""),
+        About::Upgradeable(reason, message) => {
+            let said: String = digest(message).chars().take(16).collect();
+            (format!(",{GROUP}:UpgradeableReason::{reason}-{said}"), "")
+        }
         About::Words(words) => (String::new(), words),
     };
     let identity = format!(
         "{CLUSTER_VERSION_INFORMER}/ControlPlane//{GROUP}:ClusterVersion::{CLUSTER_VERSION}{reason}/{uid}{words}"
     );
-    let digest = sha2::Sha256::digest(identity.as_bytes());
-    let uuid: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let uuid = digest(&identity);
     let (impact, remedy) = advice(uid);
     Finding {
         uuid: Some(uuid.into()),
@@ -174,6 +198,13 @@ fn own_finding(uid: &str, about: About<'_>, level: FindingLevel, summary: &str) 
         remedy: remedy.into(),
         acceptance: FindingAcceptance::None,
     }
+}
+
+/// As the agent makes them: 32 hexadecimal digits.
+fn digest(text: &str) -> String {
+    use sha2::Digest;
+    let digest = sha2::Sha256::digest(text.as_bytes());
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What a finding means, and what to do about it.
@@ -194,6 +225,14 @@ fn advice(uid: &str) -> (&'static str, &'static str) {
         "update-invalid" => (
             "Update Stalled",
             "Correct what the condition Invalid of ClusterVersion names, or take the request back with oc adm upgrade --clear",
+        ),
+        "release-not-accepted" => (
+            "Update Stalled",
+            "Correct what the condition ReleaseAccepted of ClusterVersion names, or take the request back with oc adm upgrade --clear",
+        ),
+        "other-update-requested" => (
+            "Update Stalled",
+            "Wait until that update has ended, or take the request back with oc adm upgrade --clear",
         ),
         "admin-ack-required" => (
             "Update Stalled",

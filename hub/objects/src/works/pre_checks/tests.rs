@@ -126,7 +126,7 @@ fn what_is_fed_back_is_bounded() {
         paths.map_or(0, Vec::len)
     };
     let all: usize = configs.iter().map(count).sum();
-    assert!(all <= 60, "{all} values");
+    assert!(all <= 64, "{all} values");
     let long = "x".repeat(100_000);
     let stopping = [
         but(&[("verdict", "Stop"), ("level0", "Error"), ("informer0", "mco")]),
@@ -344,6 +344,21 @@ fn without_an_agent_cluster_version_says_what_speaks_against_it() {
             "4.14.12",
             vec![offered, ("progressing", "True")],
             vec!["update-in-progress"],
+        ),
+        (
+            "4.14.12",
+            vec![offered, ("accepted", "False"), ("wanted", "4.14.12")],
+            vec!["release-not-accepted"],
+        ),
+        (
+            "4.14.12",
+            vec![offered, ("wanted", "4.14.11"), ("desired", "4.14.9")],
+            vec!["other-update-requested"],
+        ),
+        (
+            "4.14.12",
+            vec![offered, ("wanted", "4.14.9"), ("desired", "4.14.9")],
+            vec![],
         ),
     ] {
         let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
