@@ -122,7 +122,8 @@ pub(crate) async fn events(viewer: &Viewer, key: &UpgradeKey) -> Result<Vec<Even
 fn event(event: Event) -> EventView {
     let times = [event.last_timestamp, event.first_timestamp];
     let times = times.into_iter().flatten().map(|time| time.0);
-    let at = event.event_time.map(|time| time.0).or(times.max());
+    let created = event.metadata.creation_timestamp.map(|time| time.0);
+    let at = event.event_time.map(|time| time.0).or(times.max()).or(created);
     EventView {
         at: at.map_or(0, Timestamp::as_second),
         r#type: event.type_.unwrap_or_default(),

@@ -62,11 +62,29 @@ pub(crate) async fn confine(State(access): State<Access>, request: Request, next
 }
 
 /// Whether the browser says that a page of elsewhere asks for what only this page asks for: where a proxy signs users in by a cookie, that goes
-/// with the request.
+/// with the request. Browsers of before 2023 say only by which page they were asked.
 fn is_from_elsewhere(request: &Request) -> bool {
-    let site = request.headers().get("sec-fetch-site");
-    let is_other = site.is_some_and(|site| site == "cross-site" || site == "same-site");
+    let headers = request.headers();
+    let is_other = match headers.get("sec-fetch-site") {
+        Some(site) => site == "cross-site" || site == "same-site",
+        None => headers
+            .get(header::ORIGIN)
+            .is_some_and(|origin| !is_own_origin(origin, request)),
+    };
     is_other && request.uri().path().starts_with("/api/")
+}
+
+/// Whether an origin is that under which this page is asked for.
+fn is_own_origin(origin: &HeaderValue, request: &Request) -> bool {
+    let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    let host = request.headers().get(header::HOST);
+    let host = host.and_then(|host| host.to_str().ok());
+    // Of HTTP/2 the address has it.
+    let host = host.or(request.uri().authority().map(http::uri::Authority::as_str));
+    match (origin, host) {
+        (Some((_, origin)), Some(host)) => origin.eq_ignore_ascii_case(host),
+        _ => false,
+    }
 }
 
 fn is_loopback(headers: &HeaderMap) -> bool {
@@ -82,6 +100,33 @@ fn is_loopback(headers: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_another_page_asks_for_is_from_elsewhere() {
+        let own = "https://page.example:8443";
+        for (path, headers, is_elsewhere) in [
+            ("/api/x", vec![], false),
+            ("/api/x", vec![("sec-fetch-site", "same-origin")], false),
+            ("/api/x", vec![("sec-fetch-site", "cross-site")], true),
+            (
+                "/api/x",
+                vec![("sec-fetch-site", "same-site"), ("origin", own)],
+                true,
+            ),
+            ("/api/x", vec![("origin", own)], false),
+            ("/api/x", vec![("origin", "https://evil.example")], true),
+            ("/api/x", vec![("origin", "https://page.example")], true),
+            ("/api/x", vec![("origin", "null")], true),
+            ("/", vec![("origin", "https://evil.example")], false),
+        ] {
+            let request = Request::builder().uri(path).header("host", "page.example:8443");
+            let request = headers
+                .iter()
+                .fold(request, |request, (name, value)| request.header(*name, *value));
+            let request = request.body(axum::body::Body::empty()).unwrap();
+            assert_eq!(is_from_elsewhere(&request), is_elsewhere, "{path} {headers:?}");
+        }
+    }
 
     #[test]
     fn only_names_of_this_machine_are_its_own() {

@@ -53,6 +53,10 @@ pub(super) fn by_cluster_version(
     };
     let mut add =
         |uid: &str, level, summary: &str| findings.push(own_finding(uid, About::Whole, level, summary));
+    if target.major == running.major && target.minor > running.minor + 1 {
+        let summary = format!("{target} is more than one minor release ahead of {running}");
+        add("not-a-next-release", FindingLevel::Error, &summary);
+    }
     let is_silent = text(status, "retrievedUpdates").is_some_and(|retrieved| retrieved != "True");
     if is_silent {
         let summary = "Whether the target is recommended is not known: the update service does not answer";
@@ -226,6 +230,7 @@ fn advice(uid: &str) -> (&'static str, &'static str) {
             "Update Stalled",
             "Correct what the condition Invalid of ClusterVersion names, or take the request back with oc adm upgrade --clear",
         ),
+        "not-a-next-release" => ("Update Stalled", "Update to the minor release between them first"),
         "release-not-accepted" => (
             "Update Stalled",
             "Correct what the condition ReleaseAccepted of ClusterVersion names, or take the request back with oc adm upgrade --clear",

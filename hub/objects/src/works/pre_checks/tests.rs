@@ -322,6 +322,8 @@ fn without_an_agent_cluster_version_says_what_speaks_against_it() {
             vec![offered, upgradeable, ("upgradeableReason", "AdminAckRequired")],
             vec!["admin-ack-required"],
         ),
+        ("4.15.0", vec![offered], vec![]),
+        ("4.16.0", vec![offered], vec!["not-a-next-release"]),
         ("4.14.12", vec![], vec!["not-offered"]),
         ("4.14.12", vec![("recommended", "True")], vec![]),
         ("4.14.12", vec![("recommended", "False")], vec!["not-recommended"]),
