@@ -52,46 +52,75 @@ pub fn for_reason(reason: &str, upgrade: &str, cluster: &str) -> String {
     format!("{first}; then: {again}")
 }
 
-/// What a person does about a cluster that waits, by its reason; nothing, where it goes on by itself.
+/// What a person does about a cluster that waits, by its reason.
+const WHILE_WAITING: [(&str, &str); 24] = [
+    ("Paused", "resume the upgrade: kubectl drydock resume {upgrade}"),
+    ("CanaryFailed", LOOK_AND_RETRY),
+    ("FailureBudgetSpent", LOOK_AND_RETRY),
+    (
+        "NoCanaryMatched",
+        "correct canaryClusters: no selected cluster is a canary",
+    ),
+    (
+        "FreezeCalendarUnreadable",
+        "correct the calendar of freezes that the message names",
+    ),
+    ("InvalidSpec", "correct the spec of the upgrade"),
+    ("SpecInvalid", "correct the spec of the upgrade"),
+    (
+        "NeverFits",
+        "lengthen a start window, or take startOnlyIfItFits off",
+    ),
+    (
+        "RisksNotAccepted",
+        "correct the findings, or accept them: kubectl drydock pre-checks {upgrade} --cluster {cluster}",
+    ),
+    (
+        "PreChecksUnanswered",
+        "see whether the work agent and drydock-agent of the cluster run",
+    ),
+    (
+        "ClusterUnknown",
+        "correct what decides the Placement, unless the cluster was just deleted",
+    ),
+    ("NotOpenShift", "leave the cluster out of the selection"),
+    (
+        "NotAccepted",
+        "accept the cluster: clusteradm accept --clusters {cluster}",
+    ),
+    ("NotJoined", "look at the klusterlet of the cluster"),
+    ("NotAvailable", "look at the cluster and at its klusterlet"),
+    (
+        "Tainted",
+        "remove the taint, or add a toleration to the Placement",
+    ),
+    (
+        "OwnedByAnotherUpgrade",
+        "wait until the other upgrade has ended there, or leave the cluster out of one of them",
+    ),
+    (
+        "AgentNotAvailable",
+        "install the add-on drydock-agent, or let upgradeVia be Auto",
+    ),
+    ("NamespaceMissing", "see what refuses the write"),
+    ("WriteRefused", "see what refuses the write"),
+    ("AwaitingRecord", "see what refuses the write"),
+    (
+        "ReplacingOldWork",
+        "see whether the work agent of the cluster runs",
+    ),
+    (
+        "WorkBeingDeleted",
+        "see who deletes the work, and whether the work agent of the cluster runs",
+    ),
+    ("Unreadable", "delete the work: the cluster starts over"),
+];
+const LOOK_AND_RETRY: &str = "look at the clusters that have failed; then: kubectl drydock retry {upgrade}";
+
+/// What a person does about a cluster that waits, by its reason; nothing, where it goes on by itself. The upgrade is named as [`named`] does.
 pub fn while_waiting(reason: &str, upgrade: &str, cluster: &str) -> Option<String> {
-    let what = match reason {
-        "Paused" => return Some(format!("resume the upgrade: kubectl drydock resume {upgrade}")),
-        "CanaryFailed" | "FailureBudgetSpent" => {
-            return Some(format!(
-                "look at the clusters that have failed; then: kubectl drydock retry {upgrade}"
-            ));
-        }
-        "RisksNotAccepted" => {
-            return Some(format!(
-                "correct the findings, or accept them: kubectl drydock pre-checks {upgrade} --cluster {cluster}"
-            ));
-        }
-        "NotAccepted" => {
-            return Some(format!(
-                "accept the cluster: clusteradm accept --clusters {cluster}"
-            ));
-        }
-        "NoCanaryMatched" => "correct canaryClusters: no selected cluster is a canary",
-        "FreezeCalendarUnreadable" => "correct the calendar of freezes that the message names",
-        "InvalidSpec" | "SpecInvalid" => "correct the spec of the upgrade",
-        "NeverFits" => "lengthen a start window, or take startOnlyIfItFits off",
-        "PreChecksUnanswered" => "see whether the work agent and drydock-agent of the cluster run",
-        "ClusterUnknown" => "correct what decides the Placement, unless the cluster was just deleted",
-        "NotOpenShift" => "leave the cluster out of the selection",
-        "NotJoined" => "look at the klusterlet of the cluster",
-        "NotAvailable" => "look at the cluster and at its klusterlet",
-        "Tainted" => "remove the taint, or add a toleration to the Placement",
-        "OwnedByAnotherUpgrade" => {
-            "wait until the other upgrade has ended there, or leave the cluster out of one of them"
-        }
-        "AgentNotAvailable" => "install the add-on drydock-agent, or let upgradeVia be Auto",
-        "NamespaceMissing" | "WriteRefused" | "AwaitingRecord" => "see what refuses the write",
-        "ReplacingOldWork" => "see whether the work agent of the cluster runs",
-        "WorkBeingDeleted" => "see who deletes the work, and whether the work agent of the cluster runs",
-        "Unreadable" => "delete the work: the cluster starts over",
-        _ => return None,
-    };
-    Some(what.to_owned())
+    let (_, what) = WHILE_WAITING.iter().find(|(of, _)| *of == reason)?;
+    Some(what.replace("{upgrade}", upgrade).replace("{cluster}", cluster))
 }
 
 #[cfg(test)]
@@ -114,6 +143,11 @@ mod tests {
             "",
         ] {
             assert_eq!(said(reason), None, "{reason}");
+        }
+        // A word that is no reason would say nothing, for ever.
+        let explained = include_str!("../../../docs/reasons.md");
+        for (reason, _) in WHILE_WAITING {
+            assert!(explained.contains(&format!("\n### {reason}\n")), "{reason}");
         }
     }
 

@@ -31,20 +31,46 @@ pub fn acceptance(
     raised: Option<Timestamp>,
     now: Timestamp,
 ) -> Option<AcceptanceState> {
-    let of_insight = accepted.iter().filter(|accepted| accepted.uuid == insight.uuid);
-    of_insight
-        .filter(|accepted| is_past(accepted, now))
-        .map(
-            |accepted| match state(accepted.level, accepted.until.as_ref(), insight.impact.level, now) {
-                AcceptanceState::Accepted if is_outdone(accepted, raised) => AcceptanceState::LevelRaised,
-                state => state,
-            },
-        )
+    of_finding(accepted, insight, now)
+        .map(|(accepted, state)| match state {
+            AcceptanceState::Accepted if is_outdone(accepted, raised) => AcceptanceState::LevelRaised,
+            state => state,
+        })
         .min()
 }
 
+/// When a finding last became worse than was accepted: as of now if it has since that was `known` to have happened. Never before it was
+/// accepted, whatever clock that was by: it is noted once.
+pub(super) fn raised_at(
+    accepted: &[AcceptedInsight],
+    insight: &Insight,
+    known: Option<Timestamp>,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let since = of_finding(accepted, insight, now).filter(|(accepted, _)| !is_outdone(accepted, known));
+    let best = since.clone().map(|(_, state)| state).min();
+    if best != Some(AcceptanceState::LevelRaised) {
+        return known;
+    }
+    since.map(|(accepted, _)| accepted.accepted_at.0.max(now)).max()
+}
+
+/// The acceptances of a finding, each with what it comes to as of now.
+fn of_finding<'a>(
+    accepted: &'a [AcceptedInsight],
+    insight: &'a Insight,
+    now: Timestamp,
+) -> impl Iterator<Item = (&'a AcceptedInsight, AcceptanceState)> + Clone {
+    let of_insight = accepted.iter().filter(|accepted| accepted.uuid == insight.uuid);
+    let past = of_insight.filter(move |accepted| is_past(accepted, now));
+    past.map(move |accepted| {
+        let state = state(accepted.level, accepted.until.as_ref(), insight.impact.level, now);
+        (accepted, state)
+    })
+}
+
 /// Has the finding become worse since it was accepted?
-pub(super) fn is_outdone(accepted: &AcceptedInsight, raised: Option<Timestamp>) -> bool {
+fn is_outdone(accepted: &AcceptedInsight, raised: Option<Timestamp>) -> bool {
     raised.is_some_and(|raised| accepted.accepted_at.0 <= raised)
 }
 

@@ -1,13 +1,14 @@
 //! One informer's part of a plan.
 
+use std::collections::BTreeMap;
+
 use drydock_api::insights::{
-    AcceptanceState, InformerState, Insight, Level, PlanInsight, UpdatePlan, UpdatePlanInsight,
-    UpdatePlanInsightStatus,
+    InformerState, Insight, Level, PlanInsight, UpdatePlanInsight, UpdatePlanInsightStatus,
 };
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::acceptance::{acceptance, acceptance_of, accepted, is_outdone, next_expiry, next_expiry_on_plan};
+use super::acceptance::{acceptance_of, accepted, next_expiry, next_expiry_on_plan, raised_at};
 use super::lifecycle::Age;
 use super::{Asked, Observed, PlanInformerFacts};
 use crate::built_in::BuiltIn;
@@ -164,37 +165,25 @@ fn fill(
     let (mut insights, dropped) = bounded(informer, record, share(observed, informer), now);
     worst_first(&mut insights);
     status.dropped = (dropped > 0).then_some(dropped as i64);
+    let accepted = object.map(|object| accepted(observed.plan, object));
+    let accepted = accepted.unwrap_or_default();
+    let known = object.and_then(|object| object.status.as_ref());
+    let known = known.iter().flat_map(|status| &status.insights);
+    let known: BTreeMap<&str, Timestamp> = known
+        .filter_map(|known| Some((known.insight.uuid.as_str(), known.raised_at.as_ref()?.0)))
+        .collect();
     status.insights = insights
         .into_iter()
         .map(|insight| {
-            let raised_at = raised_at(observed.plan, object, &insight, now);
-            let raised = raised_at.as_ref().map(|raised| raised.0);
+            let known = known.get(insight.uuid.as_str()).copied();
+            let raised = raised_at(accepted, &insight, known, now);
             PlanInsight {
                 acceptance: acceptance_of(observed.plan, object, &informer.name, &insight, raised, now),
                 insight,
-                raised_at,
+                raised_at: raised.map(Time),
             }
         })
         .collect();
-}
-
-/// When a finding last became worse than was accepted, as it is known or as of now.
-fn raised_at(
-    plan: &UpdatePlan,
-    object: Option<&UpdatePlanInsight>,
-    insight: &Insight,
-    now: Timestamp,
-) -> Option<Time> {
-    let object = object?;
-    let known = object.status.iter().flat_map(|status| &status.insights);
-    let mut known = known.filter(|known| known.insight.uuid == insight.uuid);
-    let known = known.find_map(|known| known.raised_at.clone());
-    let accepted = accepted(plan, object);
-    let raised = known.as_ref().map(|raised| raised.0);
-    let since = accepted.iter().filter(|accepted| !is_outdone(accepted, raised));
-    let since: Vec<_> = since.cloned().collect();
-    let is_raised = acceptance(&since, insight, None, now) == Some(AcceptanceState::LevelRaised);
-    if is_raised { Some(Time(now)) } else { known }
 }
 
 /// How many bytes the findings of an informer may take: the more others there are, the less.

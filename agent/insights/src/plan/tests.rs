@@ -487,6 +487,19 @@ fn names_are_those_that_the_definitions_ask_for() {
     assert_eq!(part_name("4.14.4", &own), "update-plan-4.14.4.drydock.alerts");
 }
 
+/// Where who accepts has a clock that is ahead, the agent would else write a new moment with each look.
+#[test]
+fn an_acceptance_that_is_too_low_is_noted_once_whatever_its_clock_says() {
+    let mut world = World::new(&["a"]);
+    world.step(at(0), &|_| success(&[("one", Level::Error)]));
+    world.accept_at("a", "one", Level::Warning, None, at(60));
+    world.step(at(1), &|_| panic!("nobody is asked"));
+    for now in [at(2), at(30), at(90)] {
+        let plan = world.decide(&BTreeMap::new(), now);
+        assert!(plan.parts.is_empty(), "{now}: {:?}", plan.parts);
+    }
+}
+
 /// Nobody looks again and again at a plan that is kept although it is old.
 #[test]
 fn a_plan_that_is_kept_after_its_update_wakes_nobody() {
