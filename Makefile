@@ -29,7 +29,7 @@ sandbox: ## Start a hub and simulated clusters for your own kubectl (CLUSTERS=12
 	$(CARGO) run --profile $(PROFILE) --package drydock-cli -- sandbox --dashboard --clusters $(CLUSTERS)
 
 .PHONY: build
-build: ## Build the programs: drydock-hub, drydock-agent, kubectl-drydock
+build: ## Build the programs: drydock-hub, drydock-agent, drydock-dashboard, kubectl-drydock
 	$(CARGO) build --release --workspace --bins
 
 # Statically linked, so that images have nothing below them.
@@ -38,16 +38,16 @@ MUSL := $(shell uname -m)-unknown-linux-musl
 .PHONY: image
 image: ## Build the images of hub, agent and fleet page without a daemon (needs musl-tools and buildah), and print their sizes
 	@rustup target list --installed | grep -qx $(MUSL) || rustup target add $(MUSL)
-	@CC_$(subst -,_,$(MUSL))=musl-gcc $(CARGO) build --quiet --profile image --target $(MUSL) --package drydock-hub --package drydock-agent --package drydock-cli --bins
+	@CC_$(subst -,_,$(MUSL))=musl-gcc $(CARGO) build --quiet --profile image --target $(MUSL) --bin drydock-hub --bin drydock-agent --bin drydock-dashboard
 	@images/build target/$(MUSL)/image
 
 .PHONY: install
 install: ## Put kubectl-drydock where `kubectl drydock` finds it
-	$(CARGO) install --locked --profile plugin --path cli
+	$(CARGO) install --locked --profile plugin --path cli --bin kubectl-drydock
 
 .PHONY: krew
 krew: ## Pack the plugin for this machine and write its krew manifest (RELEASES=https://…, where archives are downloaded)
-	$(CARGO) build --profile plugin --package drydock-cli
+	$(CARGO) build --profile plugin --package drydock-cli --bin kubectl-drydock
 	@cli/krew/pack target/plugin/kubectl-drydock target/krew $(RELEASES)
 
 # All that holds tests: no comment has an example that rustdoc would run. Tests are built for the whole workspace at once, whatever
@@ -72,7 +72,7 @@ page-browser: ## Test the fleet page in a browser (Debian's chromium), with a se
 
 .PHONY: page-hub
 page-hub: control-plane ## Test the fleet page in a browser with a real API server and users of different rights
-	@$(CARGO) build --quiet --profile test --workspace --features drydock-e2e/control-plane --bin kubectl-drydock --example hub_page
+	@$(CARGO) build --quiet --profile test --workspace --features drydock-e2e/control-plane --bin drydock-dashboard --example hub_page
 	@cd dashboard/web && npm ci --silent --no-audit --no-fund && HUB_PAGE=$(CURDIR)/target/debug/examples/hub_page npm run --silent browser -- hub
 
 .PHONY: pictures
@@ -91,7 +91,7 @@ control-plane: ## Build kube-apiserver, kube-controller-manager and etcd, unless
 
 .PHONY: e2e
 e2e: control-plane ## Run the suites that need a real API server
-	$(CARGO) build --profile test --workspace --bin drydock-hub --bin drydock-agent --bin kubectl-drydock
+	$(CARGO) build --profile test --workspace --bin drydock-hub --bin drydock-agent --bin drydock-dashboard --bin kubectl-drydock
 	$(CARGO) test --workspace --features drydock-e2e/control-plane --test on_real_servers --test conformance
 
 .PHONY: conformance
@@ -110,7 +110,7 @@ sim: ## Simulate rollouts with faults, from seeds (SEEDS=200, SEED=1)
 .PHONY: bench
 bench: control-plane ## Measure: the sandbox beside a real API server, and rollouts as fast as possible (ROLLOUTS="100 1000 5000" clusters)
 	@$(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench api_server
-	@$(CARGO) build --release --quiet --package drydock-cli
+	@$(CARGO) build --release --quiet --package drydock-cli --bin kubectl-drydock
 	@for clusters in $(ROLLOUTS); do \
 		began=$$(date +%s%N); \
 		target/release/kubectl-drydock demo --clusters $$clusters --max-concurrency $$clusters \
@@ -128,7 +128,7 @@ bench-agent: control-plane ## Measure the agent: memory and CPU on a real API se
 
 .PHONY: bench-fleet
 bench-fleet: control-plane ## Measure the hub on a real API server with N clusters, a tenth and a hundredth of them (N=10000, IDLE=5, ANSWERS=late, OCM=its work manager, to compare, VIEWERS=of the fleet page, ONLY=1 measures no smaller fleet)
-	@$(CARGO) build --release --quiet --package drydock-hub --package drydock-cli
+	@$(CARGO) build --release --quiet --package drydock-hub --package drydock-cli --bin drydock-hub --bin drydock-dashboard
 	@FLEET_VIEWERS=$(VIEWERS) FLEET_CLUSTERS=$(N) FLEET_IDLE_MINUTES=$(IDLE) FLEET_ANSWERS=$(ANSWERS) FLEET_OCM=$(OCM) FLEET_ONLY=$(ONLY) $(CARGO) bench --quiet --package drydock-e2e --features control-plane --bench fleet
 
 .PHONY: bench-decision
@@ -138,7 +138,7 @@ bench-decision: ## Measure what a decision costs after one change among 100, 1,0
 .PHONY: bench-forecast
 bench-forecast: ## Measure forecasts of 1,000 and 10,000 clusters, and what the sandbox takes for one rollout of 100
 	@$(CARGO) bench --quiet --package drydock-forecast --bench forecast
-	@$(CARGO) build --release --quiet --package drydock-cli
+	@$(CARGO) build --release --quiet --package drydock-cli --bin kubectl-drydock
 	@began=$$(date +%s%N); \
 	target/release/kubectl-drydock demo --clusters 100 --max-concurrency 50 --as-fast-as-possible -o json >/dev/null 2>&1 || exit; \
 	ended=$$(date +%s%N); \

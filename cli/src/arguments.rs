@@ -11,7 +11,6 @@ use kube_sandbox::pace::Pace;
 
 use crate::cluster::{self, ClusterArguments};
 use crate::completion::{CompletionArguments, Words};
-use crate::dashboard::server::DashboardServerArguments;
 use crate::dashboard::{self, DashboardArguments};
 use crate::plan::PlanArguments;
 use crate::schedule::{self, ScheduleArguments};
@@ -43,9 +42,6 @@ pub enum Command {
     /// Open a page in the browser that shows the fleet and its upgrades, and acts with your own rights
     #[command(after_help = dashboard::EXAMPLES)]
     Dashboard(DashboardArguments),
-    /// Serve that page to all users of a hub, each with their own rights: what the Deployment of manifests/dashboard runs
-    #[command(after_help = dashboard::server::EXAMPLES)]
-    DashboardServer(DashboardServerArguments),
     /// Forecast an upgrade on the fleet as it is: when it ends, what may stop it, what it waits for, and what does not start
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArguments),

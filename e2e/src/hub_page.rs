@@ -148,7 +148,6 @@ impl Page {
         );
         let [address, admin] = [free_address()?, free_address()?];
         let arguments = [
-            "dashboard-server",
             "--listen",
             &address,
             "--admin-address",
@@ -159,7 +158,7 @@ impl Page {
             &key,
         ];
         let arguments = [&arguments[..], more].concat();
-        let process = program::start(workplace, name, "kubectl-drydock", kubeconfig, &arguments)?;
+        let process = program::start(workplace, name, "drydock-dashboard", kubeconfig, &arguments)?;
         Ok(Self {
             address,
             certificate,

@@ -8,6 +8,7 @@ use clap::error::ErrorKind;
 use clap::{Command, CommandFactory, Parser};
 
 use super::Arguments;
+use crate::dashboard::server::DashboardServerArguments;
 
 fn in_repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
@@ -29,12 +30,12 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// What a command prints with `--help`, 100 columns wide, as it does where there is no terminal.
-fn help(name: &str) -> String {
-    let words = name.strip_prefix("kubectl drydock").unwrap_or(name);
+/// What a command of a program prints with `--help`, 100 columns wide, as it does where there is no terminal.
+fn help(program: &Command, name: &str) -> String {
+    let words = name.strip_prefix("kubectl drydock").unwrap_or_default();
     let words = words.split_whitespace().chain(["--help"]);
-    let words = std::iter::once("kubectl-drydock").chain(words);
-    let answer = Arguments::command().term_width(100).try_get_matches_from(words);
+    let words = std::iter::once(program.get_name().to_owned()).chain(words.map(str::to_owned));
+    let answer = program.clone().term_width(100).try_get_matches_from(words);
     // Only parsing decides between clap's short and its long form as the program does.
     let help = answer.unwrap_err();
     assert_eq!(help.kind(), ErrorKind::DisplayHelp, "{name}");
@@ -42,24 +43,27 @@ fn help(name: &str) -> String {
 }
 
 /// The section of a command and those of its commands.
-fn describe(command: &Command, name: &str, page: &mut String) {
+fn describe(program: &Command, command: &Command, name: &str, page: &mut String) {
     if command.get_name() == "help" || command.is_hide_set() {
         return;
     }
-    let help = help(name);
+    let help = help(program, name);
     let _written = write!(page, "\n## {name}\n\n```text\n{help}```\n");
     for sub in command.get_subcommands() {
-        describe(sub, &format!("{name} {}", sub.get_name()), page);
+        describe(program, sub, &format!("{name} {}", sub.get_name()), page);
     }
 }
 
 #[test]
 fn the_page_of_commands_is_up_to_date() {
     let mut page =
-        "# Commands\n\nGenerated from the program: what `--help` says of each command.\n".to_owned();
-    let mut all = Arguments::command();
+        "# Commands\n\nGenerated from the programs: what `--help` says of each command.\n".to_owned();
+    let plugin = Arguments::command();
+    let mut all = plugin.clone();
     all.build();
-    describe(&all, "kubectl drydock", &mut page);
+    describe(&plugin, &all, "kubectl drydock", &mut page);
+    let server = DashboardServerArguments::command();
+    describe(&server, &server, "drydock-dashboard", &mut page);
     let path = in_repository("docs/reference/commands.md");
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, &page).unwrap();

@@ -1,21 +1,22 @@
-//! `kubectl drydock dashboard-server`: the fleet page for all users of a hub, as a Deployment in its cluster.
+//! `drydock-dashboard`: the fleet page for all users of a hub, as a Deployment in its cluster.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use axum_server::tls_rustls::RustlsConfig;
-use clap::Args;
+use clap::Parser;
 use drydock_dashboard::{Access, Dashboard, Reviews, Settings};
 use drydock_hub::{LiveFleet, Pace};
 use drydock_runtime::admin::{self, Readiness};
 use drydock_runtime::client::{self, RequestMetrics};
 use drydock_runtime::server_time::ServerTime;
 use drydock_runtime::tasks::Tasks;
-use drydock_runtime::telemetry::LogFormat;
+use drydock_runtime::telemetry::{self, LogFormat};
 use drydock_runtime::{Clock, shutdown};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -29,19 +30,20 @@ const READ_CERTIFICATE: Duration = Duration::from_mins(1);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How it is called.
-pub const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   # with a certificate, for bearer tokens of the hub's users
-  kubectl drydock dashboard-server --tls-certificate tls.crt --tls-key tls.key
+  drydock-dashboard --tls-certificate tls.crt --tls-key tls.key
 
   # behind a proxy in the same pod that signs users in and adds their token
-  kubectl drydock dashboard-server --listen 127.0.0.1:8443
+  drydock-dashboard --listen 127.0.0.1:8443
 
   # users may pause, resume, retry, accept and apply, each with their own rights
-  kubectl drydock dashboard-server --listen 127.0.0.1:8443 --actions";
+  drydock-dashboard --listen 127.0.0.1:8443 --actions";
 
-/// Flags of `dashboard-server`.
-#[derive(Args, Debug)]
+/// Serve the fleet page to all users of a hub, each with their own rights: what the Deployment of manifests/dashboard runs
+#[derive(Parser, Debug)]
+#[command(name = "drydock-dashboard", version, after_help = EXAMPLES)]
 pub struct DashboardServerArguments {
     /// How to reach the hub's API server; else KUBECONFIG, or the pod's service account
     #[arg(long, env = "DRYDOCK_KUBECONFIG", value_name = "FILE")]
@@ -91,16 +93,22 @@ pub struct DashboardServerArguments {
         default_value = "json",
         value_name = "FORMAT"
     )]
-    pub log_format: LogFormat,
+    log_format: LogFormat,
 }
 
 /// Serves the page until a signal ends it.
 ///
 /// # Errors
 /// If the API server cannot be reached, an address is taken, or the certificate cannot be used.
-pub async fn run(arguments: &DashboardServerArguments) -> anyhow::Result<()> {
-    let shutdown = shutdown::on_signals().context("listening for signals")?;
-    serve_until(arguments, shutdown).await
+pub fn run(arguments: &DashboardServerArguments) -> anyhow::Result<ExitCode> {
+    // Who runs a server reads its logs.
+    telemetry::start(arguments.log_format, "info").context("starting logs")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.context("starting the runtime")?.block_on(async {
+        let shutdown = shutdown::on_signals().context("listening for signals")?;
+        serve_until(arguments, shutdown).await
+    })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Serves the page until `shutdown`.
@@ -226,7 +234,6 @@ mod metrics_page;
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
     use drydock_sandbox::local_fleet::{LocalFleet, LocalFleetSettings};
     use drydock_sandbox::test_env::TestEnvSettings;
     use kube_sandbox::server::{FaultAction, RequestInfo, Status};
@@ -237,12 +244,6 @@ mod tests {
 
     /// By when everything has ended that ends at all, of virtual time.
     const EVER: Duration = Duration::from_hours(1);
-
-    #[derive(Parser)]
-    struct Program {
-        #[command(flatten)]
-        arguments: DashboardServerArguments,
-    }
 
     /// A hub that does not answer: nobody waits for it at the end.
     const KUBECONFIG: &str = r#"{
@@ -260,7 +261,7 @@ mod tests {
         let kubeconfig = kubeconfig.to_str().unwrap();
         let flags = ["x", "--kubeconfig", kubeconfig, "--listen", listen];
         let flags = flags.into_iter().chain(["--admin-address", "127.0.0.1:0"]);
-        let Program { arguments } = Program::parse_from(flags);
+        let arguments = DashboardServerArguments::parse_from(flags);
         let serving = timeout(EVER, serve_until(&arguments, shutdown));
         serving.await.expect("it ends")
     }

@@ -84,18 +84,12 @@ impl Page {
         let [address, admin_address] = [free_address()?, free_address()?];
         let process = workplace.start(
             "page",
-            Command::new(program::path("kubectl-drydock")?)
+            Command::new(program::path("drydock-dashboard")?)
                 .env("KUBECONFIG", kubeconfig)
                 // As manifests/dashboard has it.
                 .env("MIMALLOC_ALLOW_THP", "0")
                 .env("MIMALLOC_PURGE_DELAY", "0")
-                .args([
-                    "dashboard-server",
-                    "--listen",
-                    &address,
-                    "--admin-address",
-                    &admin_address,
-                ]),
+                .args(["--listen", &address, "--admin-address", &admin_address]),
         )?;
         let browser = Browser {
             client: Client::builder(TokioExecutor::new()).build_http(),

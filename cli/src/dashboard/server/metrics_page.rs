@@ -11,7 +11,7 @@ fn page() -> String {
     let registry = prometheus::Registry::new();
     let table = table(&[&metrics(&registry).unwrap()]);
     format!(
-        "# Metrics of the fleet page\n\nGenerated from the code: what `kubectl drydock dashboard-server` serves at `/metrics` of its \
+        "# Metrics of the fleet page\n\nGenerated from the code: what `drydock-dashboard` serves at `/metrics` of its \
          `--admin-address`.\n[The fleet page](../fleet-page.md) says how it is run.\n\n{table}"
     )
 }
