@@ -21,10 +21,16 @@ use crate::visible::is_visible;
 #[derive(Serialize)]
 pub(crate) struct Done {
     done: String,
+    /// The edition of an upgrade that was edited, for who goes on editing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edition: Option<String>,
 }
 
 fn done(words: String) -> Json<Done> {
-    Json(Done { done: words })
+    Json(Done {
+        done: words,
+        edition: None,
+    })
 }
 
 type Answer = Result<Json<Done>, ApiError>;
@@ -222,13 +228,14 @@ pub(crate) async fn apply(viewer: Viewer, Given(asked): Given<Apply>) -> Answer 
         .to_owned();
     let client = viewer.writer(Right::PATCH_UPGRADES, &namespace).await?;
     let key = UpgradeKey::new(namespace.as_str(), manifest.name());
-    let is_new = match asked.edition {
-        Some(edition) => manifest
-            .edit(&client, &namespace, &edition)
-            .await
-            .map(|()| false)?,
-        None => manifest.apply(&client, &namespace, asked.take_over).await?,
-    };
+    if let Some(opened) = asked.edition {
+        let edition = manifest.edit(&client, &namespace, &opened).await?;
+        return Ok(Json(Done {
+            done: format!("{key} configured"),
+            edition: Some(edition),
+        }));
+    }
+    let is_new = manifest.apply(&client, &namespace, asked.take_over).await?;
     let what = if is_new { "created" } else { "configured" };
     Ok(done(format!("{key} {what}")))
 }

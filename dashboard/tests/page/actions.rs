@@ -210,6 +210,13 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
         (status, &answer["done"]),
         (StatusCode::OK, &json!("default/spring configured"))
     );
+    // Who goes on editing has not seen a pause that came meanwhile.
+    let written = answer["edition"].clone();
+    let (status, _) = page.post(&path("/pause"), json!({})).await;
+    assert_eq!(status, StatusCode::OK);
+    let body = json!({"yaml": edited.replace("4.14.13", "4.14.14"), "edition": written});
+    let (status, answer) = page.post("/api/apply", body).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
     // Somebody else has opened it before, and would take that back.
     let late = detail["spec"]
         .as_str()

@@ -8,7 +8,7 @@ use drydock_sandbox::test_env::TestEnvSettings;
 use http::{Method, StatusCode, header};
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
-use kube_sandbox::server::{FaultAction, RequestInfo, Status};
+use kube_sandbox::server::{FaultAction, RequestInfo, Status, Subresource};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -335,4 +335,35 @@ async fn a_page_ends_whose_hub_does_not_answer_and_comes_back_with_it() {
         let _follows = page.changes(revision).await;
         page.end().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_no_hub_has_taken_up_is_said() {
+    let page = Page::of(1).await;
+    let refuse_status = |asked: &RequestInfo<'_>| {
+        let is_upgrade = asked
+            .kind
+            .is_some_and(|kind| kind.kind == "ManagedClustersUpgrade");
+        if is_upgrade && asked.subresource == Some(Subresource::Status) {
+            FaultAction::Refuse(Status::new(503, "ServiceUnavailable", "the hub is away"))
+        } else {
+            FaultAction::Pass
+        }
+    };
+    let server = page.fleet.hub_server().unwrap();
+    server.set_fault_hook(Some(Arc::new(refuse_status)));
+    let mut events = page.changes(page.revision().await).await;
+    page.upgrade(&["dev1"]).await;
+    let says = |change: &Value, not_seen: &Value| {
+        let upgrades = change["upgrades"].as_array();
+        upgrades.is_some_and(|upgrades| upgrades.iter().any(|upgrade| upgrade["notSeen"] == *not_seen))
+    };
+    events.until(|change| says(change, &json!("Upgrade"))).await;
+    server.set_fault_hook(None);
+    events.until(|change| says(change, &Value::Null)).await;
+    server.set_fault_hook(Some(Arc::new(refuse_status)));
+    let (status, _) = page.post(&path("/pause"), json!({})).await;
+    assert_eq!(status, StatusCode::OK);
+    events.until(|change| says(change, &json!("Edit"))).await;
+    page.end().await;
 }

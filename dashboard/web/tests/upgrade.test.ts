@@ -172,6 +172,26 @@ test('what somebody has changed meanwhile is not written over', async ({ dashboa
   await expect(dialog.getByRole('checkbox')).toHaveCount(0);
 });
 
+test('who goes on editing has seen what was written, and not what came after it', async ({ dashboard: { page, open } }) => {
+  await open('#/plan?upgrade=default/spring');
+  const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
+  await expect(editor).toHaveValue(/name: spring/);
+  const sent: unknown[] = [];
+  await page.route('**/api/apply', async (route) => {
+    sent.push(route.request().postDataJSON().edition);
+    await route.fulfill({ json: { done: 'default/spring configured', edition: 'that-was-written' } });
+  });
+  for (const version of ['4.14.13', '4.14.14']) {
+    await editor.fill((await editor.inputValue()).replace(/version: \S+/, `version: ${version}`));
+    await page.getByRole('button', { name: 'Apply…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
+    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await expect(dialog).toContainText('configured');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+  }
+  expect(sent).toEqual([expect.any(String), 'that-was-written']);
+});
+
 test('a text that was changed is kept while one looks elsewhere, and the browser asks before it is lost', async ({ dashboard: { page, open } }) => {
   await open('#/plan?upgrade=default/spring');
   const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');

@@ -100,11 +100,12 @@ impl Manifest {
     }
 
     /// Makes spec and labels of an upgrade those of the text, as an editor does. Only what differs is written, whoever manages it. `edited`
-    /// is the [`edition`] that somebody opened: what came since is not written over.
+    /// is the [`edition`] that somebody opened: what came since is not written over. Returns the edition that was written, which whoever
+    /// goes on editing has seen; one that is read later may be somebody else's.
     ///
     /// # Errors
     /// If the API server refuses, the text says more than that, or the upgrade is another one by now.
-    pub async fn edit(&self, client: &Client, namespace: &str, edited: &str) -> Result<(), EditError> {
+    pub async fn edit(&self, client: &Client, namespace: &str, edited: &str) -> Result<String, EditError> {
         self.is_an_edit()?;
         let api: Api<ManagedClustersUpgrade> = Api::namespaced(client.clone(), namespace);
         let refused = |source| self.refused(namespace, source);
@@ -132,7 +133,7 @@ impl Manifest {
                 ..crate::parameters()
             };
             match api.patch(&self.name, &parameters, &Patch::Merge(&patch)).await {
-                Ok(_) => return Ok(()),
+                Ok(written) => return Ok(edition(&written)),
                 // Only its status may have changed since it was read, which is written often.
                 Err(kube::Error::Api(status)) if status.is_conflict() => {}
                 Err(error) => return Err(refused(error)),

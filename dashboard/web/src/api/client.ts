@@ -82,6 +82,8 @@ function withLists<T extends object>(answer: T, lists: string[]): T {
 
 export interface Done {
   done: string;
+  /** The edition of an upgrade that was edited: what this user has seen of it. */
+  edition?: string;
 }
 
 export const api = {

@@ -62,6 +62,8 @@ export interface Upgrade {
   states: Record<string, number>;
   message: string;
   halt?: { reason: string; message: string };
+  /** What no hub has taken up yet. */
+  notSeen?: 'Upgrade' | 'Edit';
   startedAt?: number;
   forecast?: StatusForecast;
   docs?: string;

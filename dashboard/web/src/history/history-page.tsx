@@ -70,8 +70,9 @@ function summary(rows: HistoryRow[]): string {
   const attempts = rows.filter((row) => row.outcome !== 'Drifted');
   const parts = [`${count(attempts.length)} ${attempts.length === 1 ? 'attempt' : 'attempts'}`];
   if (attempts.length > 0) parts.push(`${percent(attempts.filter((row) => row.outcome === 'Failed').length / attempts.length)} failed`);
-  const took = attempts.map((row) => row.actualSeconds).filter((value) => value !== undefined).sort((a, b) => a - b);
-  if (took.length > 0) parts.push(`half took at most ${duration(took[Math.floor((took.length - 1) / 2)] as number)}`);
+  // What a deletion, a new goal or the like has cut off says nothing of how long an upgrade takes.
+  const took = attempts.filter((row) => row.outcome === 'Complete').map((row) => row.actualSeconds).filter((value) => value !== undefined).sort((a, b) => a - b);
+  if (took.length > 0) parts.push(`half of those complete took at most ${duration(took[Math.floor((took.length - 1) / 2)] as number)}`);
   const drifted = rows.length - attempts.length;
   if (drifted > 0) parts.push(`${clusters(drifted)} drifted to another version afterwards`);
   return parts.join(', ');

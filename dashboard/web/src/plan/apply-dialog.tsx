@@ -1,7 +1,7 @@
 // Says what applying a text does, as far as the page knows it: which upgrade it is, and whether that is there already.
 
 import { useState } from 'preact/hooks';
-import { api, ApiError } from '../api/client';
+import { api, ApiError, type Done } from '../api/client';
 import type { Upgrade } from '../api/types';
 import { ActionDialog } from '../ui/action-dialog';
 import { Alert, Text } from '../ui/parts';
@@ -22,7 +22,7 @@ interface Asked {
   /** Whether there is a forecast of this very text. */
   forecast: boolean;
   onClose: () => void;
-  onDone: () => void;
+  onDone: (done: Done) => void;
 }
 
 export function ApplyDialog({ yaml, which, edited, forecast, onClose, onDone }: Asked) {

@@ -1,7 +1,7 @@
 // A ManagedClustersUpgrade before it is applied: its forecast, beside that of another strategy.
 
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { api, ApiError } from '../api/client';
+import { api, ApiError, type Done } from '../api/client';
 import type { Forecast } from '../api/types';
 import { ForecastFacts, ForecastView, Ends } from '../upgrade/forecast-section';
 import { showDialog } from '../ui/dialog-host';
@@ -59,10 +59,8 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
     const manifest = readManifest(text);
     return manifest && `${manifest.namespace}/${manifest.name}` === upgrade ? draft.edition : undefined;
   };
-  const applied = (text: string) => () => {
-    change({ original: text, edition: undefined });
-    if (upgrade) api.upgrade(upgrade).then(({ edition }) => change({ edition }), () => undefined);
-  };
+  // What is read now may have been changed by somebody since it was written: only what was written has been seen here.
+  const applied = (text: string) => ({ edition }: Done) => change(edition === undefined ? { original: text } : { original: text, edition });
   const apply = (text: string, which: Which) => {
     const known = result.is === 'done' && (which === 'second' ? result.compare : result.yaml) === text;
     showDialog((close) => <ApplyDialog yaml={text} which={which} edited={edited(text)} forecast={known} onClose={close} onDone={applied(text)} />);

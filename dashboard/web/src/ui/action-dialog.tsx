@@ -13,7 +13,7 @@ export function ActionDialog(props: {
   children: ComponentChildren;
   send: () => Promise<Done>;
   onClose: () => void;
-  onDone?: () => void;
+  onDone?: (done: Done) => void;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -31,9 +31,9 @@ export function ActionDialog(props: {
     if (state.busy || props.disabled) return;
     set({ busy: true });
     try {
-      const { done } = await props.send();
-      set({ done });
-      props.onDone?.();
+      const answer = await props.send();
+      set({ done: answer.done });
+      props.onDone?.(answer);
     } catch (cause) {
       set({ error: cause instanceof ApiError ? refusal(cause) : 'the answer cannot be read', unknown: isUnknown(cause) });
     }

@@ -9,7 +9,7 @@ export function Gone({ what, loaded }: { what: string; loaded: Loaded<unknown> }
   const { clock } = useApp();
   const { at, error, refusal } = loaded;
   return (
-    <Alert kind="danger" live title={at === undefined ? `The ${what} cannot be shown.` : refusal === 403 ? `You may not see this ${what} any more.` : `This ${what} is not there any more.`}>
+    <Alert kind="danger" live title={at === undefined ? `The ${what} cannot be shown.` : refusal === 403 ? `You may not see this ${what} any more.` : `This ${what} is not there any more, or you may not see it any more.`}>
       {at !== undefined && `It was last read at ${moment(at, clock.now())}. The server says: `}
       <Text of={error ?? ''} limit={1000} />{' '}
       <Button kind="link" small onClick={loaded.reload}>Try again</Button>

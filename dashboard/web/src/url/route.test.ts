@@ -16,6 +16,7 @@ const ROUTES: [string, Route][] = [
   ['#/history?text=dev&upgrade=a%2Fb', { page: 'history', text: 'dev', upgrade: 'a/b' }],
   ['#/history', { page: 'history', text: '', upgrade: '' }],
   ['#/plan?upgrade=a%2Fb', { page: 'plan', upgrade: 'a/b' }],
+  ['#/plan', { page: 'plan', upgrade: '' }],
 ];
 
 describe('the address', () => {
@@ -23,7 +24,7 @@ describe('the address', () => {
     expect(format(route)).toBe(text);
     expect(parse(text)).toEqual(route);
   });
-  it.each(['', '#', '#/', '#/nowhere', '#/upgrade/one', '#/upgrade//', '#/cluster/', '#token'])('%s shows the fleet', (text) => {
+  it.each(['', '#', '#/', '#/nowhere', '#/upgrade/one', '#/upgrade//', '#/upgrade/a/..%2fb', '#/upgrade/a/..', '#/upgrade/./b', '#/cluster/', '#/cluster/..', '#token'])('%s shows the fleet', (text) => {
     expect(parse(text)).toEqual({ page: 'fleet', query: ALL_CLUSTERS });
   });
   it('takes what it does not know for the default', () => {
@@ -32,4 +33,8 @@ describe('the address', () => {
   it('keeps a name that is not encoded properly', () => {
     expect(parse('#/cluster/100%')).toEqual({ page: 'cluster', name: '100%' });
   });
+});
+
+it.each(['x/../../session', '../x', 'x', 'a/b/c', '/b'])('%s is the key of no upgrade', (key) => {
+  expect(parse(`#/plan?upgrade=${encodeURIComponent(key)}`)).toEqual({ page: 'plan', upgrade: '' });
 });

@@ -39,17 +39,32 @@ export function parse(fragment: string): Route {
   const [page, ...rest] = path.replace(/^\//, '').split('/').map(decode);
   switch (page) {
     case 'upgrade':
-      if (rest.length === 2 && rest[0] && rest[1]) return { page, key: `${rest[0]}/${rest[1]}` };
+      if (rest.length === 2 && rest.every(isName)) return { page, key: rest.join('/') };
       break;
     case 'cluster':
-      if (rest[0]) return { page, name: rest[0] };
+      if (rest[0] !== undefined && !isDots(rest[0])) return { page, name: rest[0] };
       break;
     case 'history':
       return { page, text: query.get('text') ?? '', upgrade: query.get('upgrade') ?? '' };
     case 'plan':
-      return { page, upgrade: query.get('upgrade') ?? '' };
+      return { page, upgrade: keyOf(query.get('upgrade') ?? '') };
   }
   return { page: 'fleet', query: fleetQuery(query) };
+}
+
+/** Nothing, or what leads a request elsewhere. */
+function isDots(text: string): boolean {
+  return /^\.{0,2}$/.test(text);
+}
+
+function isName(text: string): boolean {
+  return !isDots(text) && !text.includes('/');
+}
+
+/** The key of an upgrade; empty if it is none. */
+function keyOf(text: string): string {
+  const parts = text.split('/');
+  return parts.length === 2 && parts.every(isName) ? text : '';
 }
 
 export function format(route: Route): string {

@@ -53,6 +53,10 @@ describe('a manifest', () => {
     ['metadata:\n  labels:\n    a: "b\n  name: a\n"\n', 'a quote that goes on'],
     ['metadata:\n  name: a\nspec:\n  list:\n  - "x\n  clusterVersion: {version: 4}\n  "\n', 'an item that goes on'],
     ['- metadata:\n    name: a\n', 'a list'],
+    ['metadata:\n  name: a\n  namespace:\n    dev\n', 'a namespace on the next line'],
+    ['metadata:\n  name: a\nspec:\n  clusterVersion:\n    channel: c\n    version:\n      4.14.13\n', 'a version on the next line'],
+    ['metadata:\n  name: a\n    b\n', 'a name that goes on'],
+    ['metadata:\n  {name: a}\n', 'a mapping on the next line'],
   ])('%j is not read: %s', (text) => expect(readManifest(text)).toBeUndefined());
 });
 

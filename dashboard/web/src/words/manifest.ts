@@ -81,8 +81,8 @@ class Reader {
     if (/^(\t|%|<<|[&*?!])/.test(rest)) return false;
     if (/^-( |$)/.test(rest)) return this.item(indent) && !goesOn(valueOf(rest));
     const [, key, value = ''] = KEY.exec(line) ?? [];
-    // The rest of a plain text of several lines, in which nothing looks like a key.
-    if (key === undefined) return (this.above.at(-1)?.indent ?? Infinity) < indent && !/^["']|:(\s|$)/.test(rest);
+    // The rest of a plain text of several lines, in which nothing looks like a key: not where it is asked for.
+    if (key === undefined) return (this.above.at(-1)?.indent ?? Infinity) < indent && !/^["']|:(\s|$)/.test(rest) && !this.isAsked();
     this.leave((one) => one.indent >= indent);
     return this.entry(indent, key.replace(/^["']|["']$/g, ''), value.trim());
   }
@@ -125,6 +125,12 @@ class Reader {
       const [, key, value] = /^\s*([\w.-]+):\s+(\S.*?)\s*$/.exec(part) ?? [];
       return key !== undefined && value !== undefined && this.entry(Infinity, key, value) && this.leave((one) => one.indent === Infinity);
     });
+  }
+
+  /** Whether the line above is, or holds, what is asked for. */
+  private isAsked(): boolean {
+    const path = at(...this.above.map((one) => one.key));
+    return READ.has(path) || ASKED.includes(path);
   }
 
   private leave(isOver: (one: { indent: number; key: string }) => boolean): true {
