@@ -288,24 +288,17 @@ fn alerts_and_board_ask_for_metrics_that_there_are_and_the_page_describes_all() 
     }
 }
 
-/// Each alert has a section in the page of alerts, to which it links, and tests.
+/// Each alert has tests.
 #[test]
-fn each_alert_links_to_its_section_and_is_tested() {
+fn each_alert_is_tested() {
     let rules = include_str!("../../../manifests/agent/maintenance/prometheusrule.yaml");
     let tests = include_str!("../../../manifests/agent/maintenance/tests.yaml");
-    let page = include_str!("../../../docs/maintenance-alerts.md");
     let alerts: Vec<&str> = rules
         .lines()
         .filter_map(|line| line.trim().strip_prefix("- alert: "))
         .collect();
     assert!(alerts.len() > 3);
     for alert in alerts {
-        let section = alert.to_lowercase();
-        assert!(
-            rules.contains(&format!("/docs/maintenance-alerts.md#{section}\"")),
-            "{alert}"
-        );
-        assert!(page.contains(&format!("\n## {alert}\n")), "{alert}");
         // Once it fires, and once it does not.
         assert!(
             tests.contains(&format!("        alertname: {alert}\n")),

@@ -67,9 +67,11 @@ fn every_metric_is_in_the_docs() {
     assert!(missing.is_empty(), "not in docs/: {missing:?}");
 }
 
-/// Each links to its own section.
+/// Each links to its own page, which one that says what there is of them names.
 #[test]
-fn every_alert_has_its_section_of_the_docs() {
+fn every_alert_has_its_page_of_the_docs() {
+    let listed = ["alerts.md", "maintenance-alerts.md"]
+        .map(|page| std::fs::read_to_string(in_repository("docs").join(page)).unwrap());
     let rules = ["manifests/monitoring", "manifests/agent"];
     let mut alerts = BTreeSet::new();
     for path in rules.iter().flat_map(|folder| files(folder, "yaml")) {
@@ -80,15 +82,17 @@ fn every_alert_has_its_section_of_the_docs() {
                 .lines()
                 .find_map(|line| line.trim().strip_prefix("runbook_url: "))
                 .map(|url| url.trim_matches('"'));
-            let (page, section) = url
-                .and_then(|url| url.split_once("/docs/")?.1.split_once('#'))
+            let (_, page) = url
+                .and_then(|url| url.split_once("/docs/"))
                 .unwrap_or_else(|| panic!("{name} of {} has no runbook_url", path.display()));
-            let page = std::fs::read_to_string(in_repository("docs").join(page)).unwrap();
-            let has_section = page.lines().any(|line| {
-                let title = line.trim_start_matches('#');
-                title.len() < line.len() && title.trim().to_lowercase() == section
-            });
-            assert!(has_section && section == name.to_lowercase(), "{name}: {section}");
+            assert_eq!(page, format!("alerts/{name}.md"));
+            let text = std::fs::read_to_string(in_repository("docs").join(page)).unwrap();
+            assert!(text.starts_with(&format!("# {name}\n")), "{name}");
+            let link = format!("[`{name}`]({page})");
+            assert!(
+                listed.iter().any(|list| list.contains(&link)),
+                "{name} is not listed"
+            );
             alerts.insert(name.to_owned());
         }
     }
