@@ -29,6 +29,9 @@ struct ForecastView {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HistoryRow<'a> {
     upgrade: &'a str,
+    /// The upgrade is deleted: another one may have its name.
+    #[serde(skip_serializing_if = "is_not")]
+    deleted: bool,
     cluster: &'a str,
     target: &'a str,
     /// When the rollout began: what a forecast is of.
@@ -54,6 +57,12 @@ pub(crate) struct HistoryRow<'a> {
     forecast: Option<&'a ForecastView>,
 }
 
+// The signature is serde's.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_not(deleted: &bool) -> bool {
+    !*deleted
+}
+
 /// One rollout: of its records one has the forecast.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rollout {
@@ -67,6 +76,7 @@ struct Rollout {
 struct Source {
     rollout: Rollout,
     upgrade: String,
+    deleted: bool,
     by: Option<String>,
 }
 
@@ -146,6 +156,7 @@ impl Gathered {
         let source = Source {
             rollout: rollout(),
             upgrade: format!("{}/{}", record.namespace().unwrap_or_default(), upgrade.name),
+            deleted: upgrade.deleted.unwrap_or(false),
             by: upgrade.started_by.clone().filter(|name| !name.is_empty()),
         };
         let source = self.sources.get(&source).cloned().unwrap_or_else(|| {
@@ -256,6 +267,7 @@ fn view<'a>(row: &'a Attempt, forecasts: &'a BTreeMap<Rollout, ForecastView>) ->
     let source = &*row.source;
     HistoryRow {
         upgrade: &source.upgrade,
+        deleted: source.deleted,
         cluster: &row.cluster,
         target: &source.rollout.target,
         rollout_since: seconds(&source.rollout.since),

@@ -10,7 +10,7 @@ use drydock_rollout::UpgradeKey;
 use drydock_sandbox::test_env::TestEnvSettings;
 use futures::future::BoxFuture;
 use http::StatusCode;
-use kube::api::ListParams;
+use kube::api::{DeleteParams, ListParams};
 use kube::{Api, Client, ResourceExt};
 use kube_sandbox::server::{FaultAction, RequestInfo, Status, Verb};
 use openshift_sandbox::cluster::Fault;
@@ -125,6 +125,15 @@ async fn history_counts_attempts() {
     let (_, cluster) = page.get("/api/clusters/dev2").await;
     assert_eq!(cluster["history"].as_array().unwrap().len(), 2);
     assert_eq!(page.get("/api/clusters/none").await.0, StatusCode::NOT_FOUND);
+    assert!(rows.iter().all(|row| row.get("deleted").is_none()));
+    page.upgrades()
+        .delete(UPGRADE, &DeleteParams::default())
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let (_, history) = page.get("/api/history").await;
+    let rows = history["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["deleted"] == true), "{rows:?}");
     page.end().await;
 }
 

@@ -169,6 +169,8 @@ export interface Forecast extends Band {
 
 export interface HistoryRow {
   upgrade: string;
+  /** The upgrade is deleted: another one may have its name. */
+  deleted?: boolean;
   cluster: string;
   target: string;
   /** When the rollout began of which the attempt is a part. */

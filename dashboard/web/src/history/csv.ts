@@ -6,7 +6,9 @@ import { printable } from '../words/text';
 
 const COLUMNS: [string, (row: HistoryRow) => string | number | boolean | undefined][] = [
   ['ended_at', (row) => iso(row.endedAt)],
-  ['upgrade', (row) => row.upgrade],
+  ['namespace', (row) => row.upgrade.split('/')[0]],
+  ['upgrade', (row) => row.upgrade.split('/').slice(1).join('/')],
+  ['upgrade_deleted', (row) => row.deleted ?? false],
   ['target', (row) => row.target],
   ['rollout_since', (row) => iso(row.rolloutSince)],
   ['started_by', (row) => row.by],

@@ -38,7 +38,7 @@ const COLUMNS: HistoryColumn[] = [
     value: (row) => row.endedAt ?? Number.MAX_SAFE_INTEGER,
   },
   { ...text('cluster', 'Cluster', 160), cell: (row) => <ClusterLink name={row.cluster} /> },
-  text('upgrade', 'Upgrade', 140, 127),
+  { ...text('upgrade', 'Upgrade', 140, 127), cell: (row) => <><Text of={row.upgrade} limit={127} />{row.deleted && ' (deleted)'}</> },
   text('from', 'From', 84),
   // Of a drift, what the cluster shows; its outcome is Drifted.
   { ...text('target', 'To', 84), cell: (row) => <Text of={reached(row)} limit={63} />, value: reached },
