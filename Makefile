@@ -38,7 +38,7 @@ MUSL := $(shell uname -m)-unknown-linux-musl
 .PHONY: image
 image: ## Build the images of hub, agent and fleet page without a daemon (needs musl-tools and buildah), and print their sizes
 	@rustup target list --installed | grep -qx $(MUSL) || rustup target add $(MUSL)
-	@CC_$(subst -,_,$(MUSL))=musl-gcc $(CARGO) build --quiet --profile image --target $(MUSL) --bin drydock-hub --bin drydock-agent --bin drydock-dashboard
+	@CC_$(subst -,_,$(MUSL))=musl-gcc $(CARGO) build --quiet --profile image --target $(MUSL) --package drydock-hub --package drydock-agent --package drydock-cli --bin drydock-hub --bin drydock-agent --bin drydock-dashboard
 	@images/build target/$(MUSL)/image
 
 .PHONY: install

@@ -35,7 +35,7 @@ pub fn run_plugin() -> ExitCode {
 
 /// The server of the fleet page, with the arguments of the process.
 pub fn run_dashboard() -> ExitCode {
-    program(|| dashboard::server::run(&DashboardServerArguments::parse()))
+    program(|| dashboard::server::run(&DashboardServerArguments::parse()).map(|()| ExitCode::SUCCESS))
 }
 
 fn program(run: impl FnOnce() -> anyhow::Result<ExitCode>) -> ExitCode {

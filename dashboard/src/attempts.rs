@@ -30,7 +30,7 @@ struct ForecastView {
 pub(crate) struct HistoryRow<'a> {
     upgrade: &'a str,
     /// The upgrade is deleted: another one may have its name.
-    #[serde(skip_serializing_if = "is_not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     deleted: bool,
     cluster: &'a str,
     target: &'a str,
@@ -55,12 +55,6 @@ pub(crate) struct HistoryRow<'a> {
     by: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     forecast: Option<&'a ForecastView>,
-}
-
-// The signature is serde's.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
-fn is_not(deleted: &bool) -> bool {
-    !*deleted
 }
 
 /// One rollout: of its records one has the forecast.

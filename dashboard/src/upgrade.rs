@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use drydock_api::mcu::{ForecastStatus, ManagedClustersUpgrade};
+use drydock_objects::status::NotSeen;
 use drydock_rollout::{
     ConditionStatus, ConditionType, Counts, Halt, Report, UpgradeCondition, UpgradeKey, upgrade_conditions,
 };
@@ -77,31 +78,6 @@ impl BandView {
     }
 }
 
-/// What no hub has taken up yet: what is shown of it is what a hub would do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-enum NotSeen {
-    /// The upgrade itself.
-    Upgrade,
-    /// Its newest edit.
-    Edit,
-}
-
-impl NotSeen {
-    fn of(object: &ManagedClustersUpgrade) -> Option<Self> {
-        let status = object.status.as_ref();
-        let conditions = status.and_then(|status| status.conditions.as_ref());
-        if conditions.is_none_or(Vec::is_empty) {
-            return Some(Self::Upgrade);
-        }
-        // Objects written for the original controller say of no generation that it was observed; a deletion is one more.
-        let observed = status.and_then(|status| status.observed_generation);
-        let is_behind = observed
-            .zip(object.metadata.generation)
-            .is_some_and(|(seen, now)| seen < now);
-        (is_behind && object.metadata.deletion_timestamp.is_none()).then_some(Self::Edit)
-    }
-}
-
 /// An upgrade among others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -110,8 +86,9 @@ pub(crate) struct UpgradeSummary {
     target: String,
     phase: &'static str,
     paused: bool,
+    /// What no hub has taken up yet, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
-    not_seen: Option<NotSeen>,
+    not_seen: Option<&'static str>,
     counts: CountsView,
     states: BTreeMap<&'static str, usize>,
     message: String,
@@ -142,7 +119,7 @@ impl UpgradeSummary {
             target: target(object, &report.target),
             phase: phase(report),
             paused: object.spec.paused.unwrap_or(false),
-            not_seen: NotSeen::of(object),
+            not_seen: NotSeen::of(object).map(NotSeen::words),
             counts: CountsView::of(&report.counts),
             states: states.map(|(state, count)| (state.as_str(), *count)).collect(),
             message: hide(&newest_words(&conditions), scope).into_owned(),

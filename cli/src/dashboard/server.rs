@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -100,15 +99,14 @@ pub struct DashboardServerArguments {
 ///
 /// # Errors
 /// If the API server cannot be reached, an address is taken, or the certificate cannot be used.
-pub fn run(arguments: &DashboardServerArguments) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &DashboardServerArguments) -> anyhow::Result<()> {
     // Who runs a server reads its logs.
     telemetry::start(arguments.log_format, "info").context("starting logs")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.context("starting the runtime")?.block_on(async {
         let shutdown = shutdown::on_signals().context("listening for signals")?;
         serve_until(arguments, shutdown).await
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// Serves the page until `shutdown`.

@@ -3,8 +3,8 @@
 use anyhow::Context;
 use comfy_table::Cell;
 use drydock_api::conditions::{self, AnyCondition};
-use drydock_api::mcu::{ClustersSummary, ManagedClustersUpgrade, ManagedClustersUpgradeStatus, condition};
-use drydock_objects::status::is_over;
+use drydock_api::mcu::{ClustersSummary, ManagedClustersUpgrade, condition};
+use drydock_objects::status::{NotSeen, is_over};
 use drydock_runtime::pages::list_all;
 use futures::TryStreamExt;
 use jiff::Timestamp;
@@ -149,21 +149,16 @@ fn show(hub: &Hub, upgrade: &ManagedClustersUpgrade, output: Output) -> anyhow::
 }
 
 /// How many clusters are where.
-fn heading(
-    name: &str,
-    target: &str,
-    status: &ManagedClustersUpgradeStatus,
-    summary: &ClustersSummary,
-) -> Vec<String> {
+fn heading(upgrade: &ManagedClustersUpgrade, summary: &ClustersSummary) -> Vec<String> {
     let clusters = if summary.total == 1 { "cluster" } else { "clusters" };
     let mut lines = vec![format!(
-        "{name} upgrades {} {clusters} to {target}",
-        summary.total
+        "{} upgrades {} {clusters} to {}",
+        upgrade.name_any(),
+        summary.total,
+        target(upgrade)
     )];
-    if status.conditions.as_ref().is_none_or(Vec::is_empty) {
-        lines.push(
-            "  no hub has seen it yet: kubectl -n drydock get pods,lease shows whether one runs".to_owned(),
-        );
+    if let Some(not_seen) = NotSeen::of(upgrade) {
+        lines.push(format!("  {}: {}", not_seen.words(), NotSeen::WHERE_TO_LOOK));
     }
     lines.push(format!(
         "  {} complete, {} in flight, {} failed, {} not started",
@@ -180,8 +175,7 @@ fn heading(
 fn render(upgrade: &ManagedClustersUpgrade, named: &str, now: Timestamp) -> String {
     let status = upgrade.status.clone().unwrap_or_default();
     let summary = status.clusters_summery.unwrap_or_default();
-    let (name, target) = (upgrade.name_any(), target(upgrade));
-    let mut lines = heading(&name, &target, &status, &summary);
+    let mut lines = heading(upgrade, &summary);
     if let Some(canaries) = &status.canary_clusters_summery {
         lines.push(format!(
             "  canaries: {} of {} complete, {} failed",

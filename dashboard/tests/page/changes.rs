@@ -358,12 +358,16 @@ async fn what_no_hub_has_taken_up_is_said() {
         let upgrades = change["upgrades"].as_array();
         upgrades.is_some_and(|upgrades| upgrades.iter().any(|upgrade| upgrade["notSeen"] == *not_seen))
     };
-    events.until(|change| says(change, &json!("Upgrade"))).await;
+    events
+        .until(|change| says(change, &json!("no hub has seen it yet")))
+        .await;
     server.set_fault_hook(None);
     events.until(|change| says(change, &Value::Null)).await;
     server.set_fault_hook(Some(Arc::new(refuse_status)));
     let (status, _) = page.post(&path("/pause"), json!({})).await;
     assert_eq!(status, StatusCode::OK);
-    events.until(|change| says(change, &json!("Edit"))).await;
+    events
+        .until(|change| says(change, &json!("no hub has taken up its newest edit yet")))
+        .await;
     page.end().await;
 }

@@ -1,6 +1,7 @@
 //! The status of an upgrade, rendered from the report. Never more than 64 KiB: it counts clusters and names only those that move or
 //! need attention.
 
+mod not_seen;
 mod transitions;
 
 use drydock_api::conditions::{self, AnyCondition, Condition, DesiredCondition, FALSE, TRUE, UNKNOWN};
@@ -15,6 +16,7 @@ use drydock_rollout::{
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+pub use not_seen::NotSeen;
 pub use transitions::{is_over, transitions};
 
 /// The longest message of a cluster, in bytes: the words of a webhook that refuses fit in, behind its name.

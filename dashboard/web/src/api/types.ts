@@ -62,8 +62,8 @@ export interface Upgrade {
   states: Record<string, number>;
   message: string;
   halt?: { reason: string; message: string };
-  /** What no hub has taken up yet. */
-  notSeen?: 'Upgrade' | 'Edit';
+  /** What no hub has taken up yet, in words. */
+  notSeen?: string;
   startedAt?: number;
   forecast?: StatusForecast;
   docs?: string;

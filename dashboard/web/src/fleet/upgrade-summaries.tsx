@@ -5,7 +5,7 @@ import type { Upgrade } from '../api/types';
 import { useApp } from '../ui/use-app';
 import { Button, Label, Reason, Text } from '../ui/parts';
 import { ProgressBar } from '../upgrade/progress-bar';
-import { count, notSeen, percent } from '../words/text';
+import { count, percent } from '../words/text';
 import { moment } from '../words/time';
 import { isComplete, order } from './upgrade-order';
 
@@ -48,7 +48,7 @@ function Summary({ upgrade }: { upgrade: Upgrade }) {
       <p class="figures">
         <Figures upgrade={upgrade} />
       </p>
-      {upgrade.notSeen && <p class="halt">{notSeen(upgrade.notSeen)}</p>}
+      {upgrade.notSeen && <p class="halt">Not in force: {upgrade.notSeen}.</p>}
       {upgrade.halt && (
         <p class="halt">
           <Reason reason={upgrade.halt.reason} /> <Text of={upgrade.halt.message} limit={200} />

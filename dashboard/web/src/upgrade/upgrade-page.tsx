@@ -7,7 +7,7 @@ import { Gone, NotCurrent } from '../ui/not-current';
 import { Alert, Button, LongText, Reason, Section, Spinner, Text } from '../ui/parts';
 import { type Loaded, useFleet, useLoaded, useStatus, useTick, useUpgradeChanges } from '../ui/use-app';
 import { IN_FLIGHT } from '../words/states';
-import { clusters, count, notSeen } from '../words/text';
+import { clusters, count } from '../words/text';
 import { preChecksMode } from '../words/manifest';
 import { momentAndDistance } from '../words/time';
 import { Actions } from './actions';
@@ -66,7 +66,7 @@ function Progress({ upgrade }: { upgrade: Upgrade }) {
         {counts.other > 0 && <Figure value={counts.other} label="other" />}
       </ul>
       {upgrade.notSeen && (
-        <Alert kind="warning" title={notSeen(upgrade.notSeen)}>
+        <Alert kind="warning" title={`Not in force: ${upgrade.notSeen}.`}>
           What is shown of it is what a hub would do. If this stays, <code>kubectl -n drydock get pods,lease</code> shows whether one runs.
         </Alert>
       )}

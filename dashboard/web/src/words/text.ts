@@ -34,8 +34,3 @@ export function percent(share: number): string {
   if (value > 99 && value < 100) return '>99%';
   return `${Math.round(value)}%`;
 }
-
-/** Says that no hub acts on what is shown. */
-export function notSeen(what: 'Upgrade' | 'Edit'): string {
-  return what === 'Upgrade' ? 'No hub has seen this upgrade yet.' : 'No hub has taken up the newest edit of this upgrade yet.';
-}
