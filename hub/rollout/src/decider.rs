@@ -132,26 +132,29 @@ impl Decider {
 
     /// What every cluster that takes part has answered before it starts.
     pub fn pre_checks(&self, now: Timestamp) -> BTreeMap<ClusterName, ClusterPreChecks> {
-        let members = self
-            .assessments
-            .iter()
-            .filter(|(_, found)| found.status.is_some());
-        let rows = members.filter_map(|(name, _)| Some((name, self.rows.get(name)?)));
-        rows.map(|(name, row)| {
-            let cluster = ClusterView::new(&self.context, name, row, now);
-            (name.clone(), cluster.pre_checks())
-        })
-        .collect()
+        let names = self.assessments.keys();
+        names
+            .filter_map(|name| Some((name.clone(), self.pre_checks_of(name, now)?)))
+            .collect()
+    }
+
+    /// What a cluster has answered before it starts; `None` if it takes no part.
+    pub fn pre_checks_of(&self, name: &ClusterName, now: Timestamp) -> Option<ClusterPreChecks> {
+        self.assessments.get(name)?.status.as_ref()?;
+        let row = self.rows.get(name)?;
+        Some(ClusterView::new(&self.context, name, row, now).pre_checks())
     }
 
     /// Every cluster that takes part, with where it is: in the words of the report that a plan of this moment gave.
-    pub fn clusters(&self, report: &Report, now: Timestamp) -> Vec<(ClusterName, ClusterStatus)> {
+    pub fn clusters(
+        &self,
+        report: &Report,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (&ClusterName, ClusterStatus)> {
         let fleet = self.fleet();
         let halt = report.halt.as_ref();
         let filled = fill_slots(&self.rollout, &self.totals, halt, now, &|_| false);
         let names = self.assessments.keys();
-        names
-            .filter_map(|name| Some((name.clone(), fleet.resolved(name, report, &filled, now)?)))
-            .collect()
+        names.filter_map(move |name| Some((name, fleet.resolved(name, report, &filled, now)?)))
     }
 }

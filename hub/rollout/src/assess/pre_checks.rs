@@ -131,11 +131,17 @@ impl ClusterView<'_> {
         if work.question.as_ref().is_none_or(|asked| *asked.target != *name) {
             return ClusterPreChecks::default();
         }
-        let answer = work.answer.as_ref().map(|answer| self.judged(answer, target));
+        let judged = |answer: &PreCheckAnswer| ClusterPreChecks {
+            asked: true,
+            answer: Some(self.judged(answer, target)),
+            trouble: None,
+        };
+        let earlier = || work.earlier.as_ref().map(judged).filter(ClusterPreChecks::holds);
+        let known = work.answer.as_ref().map(judged).or_else(earlier);
         ClusterPreChecks {
             asked: true,
-            answer,
             trouble: work.trouble.clone(),
+            ..known.unwrap_or_default()
         }
     }
 
@@ -321,64 +327,59 @@ impl ClusterView<'_> {
         target: &Target,
         work: Option<&PreCheckWork>,
     ) -> (Standing, bool) {
+        let write = self.row.pre_check_write.as_ref();
+        let refused = write.and_then(|write| write.refused.clone());
+        if let Some(words) = refused {
+            return (Standing::Awaited(Reason::PreChecksNotAsked(words)), false);
+        }
         let Some((work, asked)) = work.and_then(|work| Some((work, work.question.as_ref()?))) else {
-            let refused = self
-                .row
-                .pre_check_write
-                .as_ref()
-                .and_then(|write| write.refused.clone());
-            let reason = match refused {
-                Some(words) => Reason::PreChecksNotAsked(words),
-                None => Reason::AwaitingPreChecks,
-            };
-            return (Standing::Awaited(reason), false);
+            return (Standing::Awaited(Reason::AwaitingPreChecks), false);
         };
-        let awaited = |is_old: bool| {
-            let late = asked.asked_at.saturating_add(policy.timeout);
-            // An answer that is too old is asked for anew only now.
-            let is_late = !is_old && late.is_ok_and(|late| self.present.has_reached(late));
-            let reason = if is_late {
-                Reason::PreChecksUnanswered(work.trouble.clone())
-            } else {
-                Reason::AwaitingPreChecks
-            };
-            (Standing::Awaited(reason), is_old)
+        let known = work.answer.as_ref().or(work.earlier.as_ref());
+        // What held the cluster holds it while it is asked anew: nothing has happened that anybody must hear of.
+        let still_held = || {
+            let said = known.map(|answer| self.said_by(answer, target));
+            said.filter(|said| matches!(said, Standing::Held { .. }))
+                .unwrap_or(Standing::Awaited(Reason::AwaitingPreChecks))
         };
         // A write that is under way replaces what was asked.
-        if self.row.pre_check_write.is_some() {
-            return awaited(false);
+        if write.is_some() {
+            return (still_held(), false);
         }
         let Some(answer) = &work.answer else {
-            return awaited(false);
+            let late = asked.asked_at.saturating_add(policy.timeout);
+            let is_late = late.is_ok_and(|late| self.present.has_reached(late));
+            let unanswered = || Standing::Awaited(Reason::PreChecksUnanswered(work.trouble.clone()));
+            return (if is_late { unanswered() } else { still_held() }, false);
         };
+        let AnswerSource::Agent {
+            collected_at, stops, ..
+        } = answer.source
+        else {
+            return (self.said_by(answer, target), false);
+        };
+        let old = collected_at.saturating_add(policy.max_age);
+        let is_old = old.is_ok_and(|old| self.present.has_reached(old));
+        let is_over = !stops && self.has_ended_since(target, collected_at);
+        if (is_old || is_over) && policy.mode == PreChecksMode::Require {
+            return (still_held(), true);
+        }
+        (self.said_by(answer, target), is_old)
+    }
+
+    /// What an answer comes to, however old it is.
+    fn said_by(&self, answer: &PreCheckAnswer, target: &Target) -> Standing {
         let answer = self.judged(answer, target);
-        let left_out = self
-            .all_accepted_risks(target)
-            .count()
-            .saturating_sub(PreCheckAsk::MOST_ACCEPTED);
-        let held_unless = |is_clear, open: &[&Finding], count| held_unless(is_clear, open, count, left_out);
-        let open: Vec<&Finding> = answer
-            .findings
-            .iter()
-            .filter(|found| !found.acceptance.is_accepted())
-            .collect();
+        let all = self.all_accepted_risks(target).count();
+        let left_out = all.saturating_sub(PreCheckAsk::MOST_ACCEPTED);
+        let findings = answer.findings.iter();
+        let open: Vec<&Finding> = findings.filter(|found| !found.acceptance.is_accepted()).collect();
         match answer.source {
-            AnswerSource::AtTarget => (Standing::Clear, false),
-            AnswerSource::ClusterVersion => (held_unless(open.is_empty(), &open, open.len()), false),
+            AnswerSource::AtTarget => Standing::Clear,
+            AnswerSource::ClusterVersion => held_unless(open.is_empty(), &open, open.len(), left_out),
             AnswerSource::Agent {
-                collected_at,
-                stops,
-                unaccepted,
-            } => {
-                let is_old = collected_at
-                    .saturating_add(policy.max_age)
-                    .is_ok_and(|old| self.present.has_reached(old));
-                let is_over = !stops && self.has_ended_since(target, collected_at);
-                if (is_old || is_over) && policy.mode == PreChecksMode::Require {
-                    return awaited(true);
-                }
-                (held_unless(!stops, &open, unaccepted.max(open.len())), is_old)
-            }
+                stops, unaccepted, ..
+            } => held_unless(!stops, &open, unaccepted.max(open.len()), left_out),
         }
     }
 }

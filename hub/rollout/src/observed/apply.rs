@@ -134,12 +134,19 @@ impl Observed {
 
     fn ask(&mut self, ask: &PreCheckAsk) {
         let row = self.rows.entry(ask.cluster.clone()).or_default();
+        let asks_same = |work: &&Arc<PreCheckWork>| {
+            let asked = work.question.as_ref();
+            asked.is_some_and(|asked| asked.is_same(&ask.question))
+        };
+        let before = row.pre_checks.as_ref().filter(asks_same);
+        let earlier = before.and_then(|work| work.answer.clone().or_else(|| work.earlier.clone()));
         row.pre_checks = Some(Arc::new(PreCheckWork {
             uid: Uid::new(format!("{}-pre-checks", ask.cluster)),
             owner: self.rollout.upgrade.as_owner(),
             deleting: false,
             question: Some(Arc::new(ask.question.clone())),
             answer: None,
+            earlier,
             trouble: None,
             is_taken: false,
         }));

@@ -201,6 +201,8 @@ pub struct PreCheckWork {
     pub question: Option<Arc<PreCheckQuestion>>,
     /// The answer to that.
     pub answer: Option<PreCheckAnswer>,
+    /// What it answered to the same question before it was asked anew: there until the answer is.
+    pub earlier: Option<PreCheckAnswer>,
     /// Why there is none, if that is said.
     pub trouble: Option<Arc<str>>,
     /// The agent has been asked for another upgrade since: what it says is not for this one.

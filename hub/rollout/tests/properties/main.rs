@@ -105,8 +105,8 @@ fn reason(world: &mut World, number: usize) -> Option<Reason> {
     let plan = world.plan();
     let mut decider = drydock_rollout::Decider::of(world.observed.clone());
     decider.plan(world.now, &|_| false);
-    let clusters = decider.clusters(&plan.report, world.now);
-    let found = clusters.into_iter().find(|(found, _)| *found == name(number));
+    let mut clusters = decider.clusters(&plan.report, world.now);
+    let found = clusters.find(|(found, _)| **found == name(number));
     found.map(|(_, status)| status.reason)
 }
 

@@ -1,6 +1,6 @@
 //! What clusters are asked before they start, and what follows from their answers.
 
-use drydock_rollout::{Action, PreChecksMode, Reason};
+use drydock_rollout::{Action, PreCheckWrite, PreChecksMode, Reason};
 use jiff::SignedDuration;
 
 use super::event::{Event, Fleet, SpecEdit};
@@ -170,6 +170,16 @@ fn one_that_does_not_answer_is_reported_and_one_whose_answer_is_old_is_asked_aga
     assert_eq!(reason(&mut world, 1), Some(Reason::PreChecksUnanswered(None)));
     let first = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
     world.happen(&Event::Minutes(60));
+    // While the write that asks anew is under way, and if it is refused.
+    for (refused, said) in [
+        (None, "RisksNotAccepted"),
+        (Some("no".into()), "PreChecksUnanswered"),
+    ] {
+        let until = world.now + SignedDuration::from_mins(1);
+        world.write_pre_checks(0, Some(PreCheckWrite { until, refused }));
+        assert_eq!(reason(&mut world, 0).unwrap().as_str(), said);
+        world.write_pre_checks(0, None);
+    }
     world.settle();
     let again = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
     let waited = again
@@ -180,7 +190,15 @@ fn one_that_does_not_answer_is_reported_and_one_whose_answer_is_old_is_asked_aga
         .duration_since(first.question.as_ref().unwrap().asked_at);
     assert!(waited >= SignedDuration::from_hours(1), "{waited}");
     assert_eq!(again.answer, None);
-    assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
+    // Nothing has changed for who watches it, until it does not answer in time.
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+    assert_eq!(world.plan().report.pre_checks.with_findings, 1);
+    world.happen(&Event::Minutes(11));
+    world.settle();
+    assert_eq!(reason(&mut world, 0), Some(Reason::PreChecksUnanswered(None)));
+    world.answer(0, false, true);
+    world.settle();
+    assert_eq!(started(&world), [0]);
 }
 
 /// Two upgrades may ask one agent: each waits for its turn, and neither goes without an answer.

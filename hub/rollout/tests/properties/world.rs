@@ -9,7 +9,7 @@ use drydock_rollout::{
     AnswerSource, Applied, AttemptOutcome, ClusterFacts, ClusterName, ClusterRow, Decider, EndState,
     Enforcement, Entry, EntryPlace, ExpectedDuration, Finding, FindingAcceptance, FindingLevel, Goal,
     IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, Owner, PlacementKey, Plan,
-    PreCheckAnswer, PreChecksMode, PreChecksPolicy, Previous, RecordPageHeader, RecordedEntry,
+    PreCheckAnswer, PreCheckWrite, PreChecksMode, PreChecksPolicy, Previous, RecordPageHeader, RecordedEntry,
     RecordedOutcome, Refusal, RefusalCause, RefusedWrite, RejectedTarget, RequestedMethod, Requirements,
     Retries, RetryToken, Revision, RiskAcceptance, Rollout, Selected, Selection, SelectionProblem,
     SelectionSource, Selector, Spec, StageSeconds, StartTimes, StartWindow, Strategy, Target, Uid,
@@ -435,6 +435,14 @@ impl World {
         if let Some(row) = self.row(number) {
             (row.agent, row.agent_installed) = (false, false);
         }
+    }
+
+    /// A write of the work that asks the cluster is under way, or is refused.
+    pub fn write_pre_checks(&mut self, number: usize, write: Option<PreCheckWrite>) {
+        if let Some(row) = self.row(number) {
+            row.pre_check_write = write;
+        }
+        self.update_decider();
     }
 
     /// Another upgrade asks the agent of the cluster.

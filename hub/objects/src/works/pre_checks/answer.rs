@@ -52,12 +52,6 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
     let reply = question
         .as_ref()
         .map_or(Reply::None, |question| reply(work, question));
-    let (answer, trouble, is_taken) = match reply {
-        Reply::Answered(answer) => (Some(answer), None, false),
-        Reply::Refused(words) => (None, Some(words), false),
-        Reply::Taken(by) => (None, Some(format!("{ASKED_FOR}{by} at present").into()), true),
-        Reply::None => (None, None, false),
-    };
     let owner = Owner {
         uid: Uid::new(
             work.labels()
@@ -70,18 +64,30 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
             .get(UPGRADE_ANNOTATION)
             .and_then(|text| UpgradeKey::parse(text)),
     };
+    let mut asks = PreCheckWork {
+        uid: Uid::new(work.uid().unwrap_or_default()),
+        owner,
+        deleting: work.metadata.deletion_timestamp.is_some(),
+        question: question.map(Arc::new),
+        answer: None,
+        earlier: None,
+        trouble: None,
+        is_taken: false,
+    };
+    match reply {
+        Reply::Answered(answer) => asks.answer = Some(answer),
+        Reply::AnsweredBefore(answer) => asks.earlier = Some(answer),
+        Reply::Refused(words) => asks.trouble = Some(words),
+        Reply::Taken(by) => {
+            asks.trouble = Some(format!("{ASKED_FOR}{by} at present").into());
+            asks.is_taken = true;
+        }
+        Reply::None => {}
+    }
     Some(PreCheckDigest {
         cluster,
         name: name.into(),
-        work: Arc::new(PreCheckWork {
-            uid: Uid::new(work.uid().unwrap_or_default()),
-            owner,
-            deleting: work.metadata.deletion_timestamp.is_some(),
-            question: question.map(Arc::new),
-            answer,
-            trouble,
-            is_taken,
-        }),
+        work: Arc::new(asks),
     })
 }
 
@@ -90,6 +96,8 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
 enum Reply {
     /// An answer.
     Answered(PreCheckAnswer),
+    /// An answer to the same, from when it was asked before.
+    AnsweredBefore(PreCheckAnswer),
     /// It cannot be asked, and why.
     Refused(Arc<str>),
     /// Another upgrade has asked the same plan since: which.
@@ -141,7 +149,9 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
             let status = read::manifest(work, GROUP, PLANS, "", &plan_name(version));
             match status.and_then(|status| taken(status, question)) {
                 Some(by) => Reply::Taken(by),
-                None => status.and_then(|status| by_agent(status, question)).into(),
+                None => status
+                    .and_then(|status| by_agent(status, question))
+                    .unwrap_or(Reply::None),
             }
         }
     }
@@ -179,27 +189,33 @@ fn taken(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Arc<str
 }
 
 /// What the agent says, if it is about this question: all values come from one read of the plan.
-fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<PreCheckAnswer> {
+fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Reply> {
     let said = |name: &str| text(status, name);
     let number = |name: &str| said(name)?.parse::<i64>().ok();
     let is_current = number("observedGeneration")? >= number("generation")?;
     // Somebody on the cluster may have asked again since.
     let asked: Timestamp = said("asked")?.parse().ok()?;
     let is_own = said("askedFor").is_some_and(|asked_for| *asked_for == *question.asked_for);
-    if !is_current || !is_own || asked < question.asked_at {
+    if !is_own {
         return None;
     }
     let collected_at = said("collectedAt")?.parse().ok()?;
     // A verdict that is not known holds.
     let stops = !matches!(said("verdict")?.as_str(), "Go" | "Caution");
     let unaccepted = number("unaccepted").and_then(|count| usize::try_from(count).ok());
-    Some(PreCheckAnswer {
+    let answer = PreCheckAnswer {
         source: AnswerSource::Agent {
             collected_at,
             stops,
             unaccepted: unaccepted.unwrap_or_default().min(MOST_FINDINGS),
         },
         findings: (0..FINDINGS).filter_map(|index| finding(status, index)).collect(),
+    };
+    let is_anew = is_current && asked >= question.asked_at;
+    Some(if is_anew {
+        Reply::Answered(answer)
+    } else {
+        Reply::AnsweredBefore(answer)
     })
 }
 

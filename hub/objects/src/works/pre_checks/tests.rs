@@ -173,17 +173,17 @@ fn the_acceptance_of_a_risk_covers_no_other() {
 #[test]
 fn an_answer_counts_if_it_is_about_this_question() {
     let asked = ask(Some("4.14.12"), true, Vec::new());
-    for (values, is_answer) in [
-        (but(&[]), true),
-        (but(&[("asked", "2026-01-05T09:00:00Z")]), true),
-        (but(&[("asked", "2026-01-05T07:59:59Z")]), false),
-        (but(&[("askedFor", "team/spring")]), false),
-        (but(&[("askedFor", "hub/spring 0123")]), false),
-        (but(&[("observedGeneration", "0")]), false),
-        (but(&[("collectedAt", "soon")]), false),
-        (but(&[("generation", "many")]), false),
-        (GO[..5].to_vec(), false),
-        (Vec::new(), false),
+    for (values, is_answer, is_earlier) in [
+        (but(&[]), true, false),
+        (but(&[("asked", "2026-01-05T09:00:00Z")]), true, false),
+        (but(&[("asked", "2026-01-05T07:59:59Z")]), false, true),
+        (but(&[("askedFor", "team/spring")]), false, false),
+        (but(&[("askedFor", "hub/spring 0123")]), false, false),
+        (but(&[("observedGeneration", "0")]), false, true),
+        (but(&[("collectedAt", "soon")]), false, false),
+        (but(&[("generation", "many")]), false, false),
+        (GO[..5].to_vec(), false, false),
+        (Vec::new(), false, false),
     ] {
         let work = read_work(
             &asked,
@@ -191,6 +191,7 @@ fn an_answer_counts_if_it_is_about_this_question() {
             &[("version", "4.14.9"), ("read-for-4.14.12", "version")],
         );
         assert_eq!(work.answer.is_some(), is_answer, "{values:?}");
+        assert_eq!(work.earlier.is_some(), is_earlier, "{values:?}");
     }
 }
 
