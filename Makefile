@@ -91,7 +91,7 @@ control-plane: ## Build kube-apiserver, kube-controller-manager and etcd, unless
 
 .PHONY: e2e
 e2e: control-plane ## Run the suites that need a real API server
-	$(CARGO) build --profile test --workspace --bin drydock-hub --bin drydock-agent --bin drydock-dashboard --bin kubectl-drydock
+	$(CARGO) build --profile test --workspace --features drydock-e2e/control-plane --bins --test on_real_servers --test conformance
 	$(CARGO) test --workspace --features drydock-e2e/control-plane --test on_real_servers --test conformance
 
 .PHONY: conformance
@@ -134,6 +134,10 @@ bench-fleet: control-plane ## Measure the hub on a real API server with N cluste
 .PHONY: bench-decision
 bench-decision: ## Measure what a decision costs after one change among 100, 1,000 and 10,000 clusters
 	@$(CARGO) bench --quiet --package drydock-objects --bench change
+
+.PHONY: bench-memory
+bench-memory: ## Measure what hub and fleet page keep of each of 10,000 clusters, in bytes
+	@$(CARGO) bench --quiet --package drydock-objects --bench memory
 
 .PHONY: bench-forecast
 bench-forecast: ## Measure forecasts of 1,000 and 10,000 clusters, and what the sandbox takes for one rollout of 100

@@ -78,25 +78,23 @@ impl View {
         let mut view = Self::default();
         let mut begun: BTreeMap<ClusterName, (u8, Option<Timestamp>)> = BTreeMap::new();
         for key in keys(fleet, scope) {
-            let looked = fleet.object(&key).zip(fleet.look(&key, now));
-            let Some((object, (report, mut clusters))) = looked else {
+            let Some((object, looked)) = fleet.object(&key).zip(fleet.looked_at(&key, now)) else {
                 continue;
             };
-            hide_in(&mut clusters, scope);
+            let report = &looked.report;
             let seen = Seen {
                 object: &object,
-                report: &report,
+                report,
             };
-            let pre_checks = fleet.pre_checks(&key, now);
-            for details in clusters {
-                let name = ClusterName::from(details.name.as_str());
+            for (name, mut details) in looked.clusters() {
                 let rank = (rank(details.state), report.rollout_since);
-                if begun.get(&name).is_some_and(|before| *before >= rank) {
+                if begun.get(name).is_some_and(|before| *before >= rank) {
                     continue;
                 }
-                let row = row_of(&key, &seen, &details, pre_checks.get(&name), words);
+                hide_in(std::slice::from_mut(&mut details), scope);
+                let row = row_of(&key, &seen, &details, looked.pre_checks(name).as_ref(), words);
                 begun.insert(name.clone(), rank);
-                view.rows.insert(name, row);
+                view.rows.insert(name.clone(), row);
             }
             view.upgrades
                 .insert(key.to_string(), UpgradeSummary::of(&key, &seen, scope));

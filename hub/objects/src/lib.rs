@@ -19,8 +19,8 @@ pub mod works;
 
 pub use details::ClusterDetails;
 pub use fleet::{
-    Change, ClusterSchedule, Fleet, FleetKind, ForecastOnRecord, KindSelector, Planned, RefusedAction,
-    StartSpan,
+    Change, ClusterSchedule, Fleet, FleetKind, ForecastOnRecord, KindSelector, LookedAt, Planned,
+    RefusedAction, StartSpan,
 };
 pub use forecast::{RolloutStart, forecast_error, forecast_status, has_start_forecast, without_forecast};
 pub use spec::parse_spec;

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use super::followed::Followed;
 use super::pending::Pending;
+use super::sharing::share;
 use super::{Change, Fleet, PageId};
 use crate::placement::{DecisionDigest, PlacementDigest};
 use crate::record::RecordDigest;
@@ -58,6 +59,7 @@ impl Fleet {
 
     /// The watch says that a work is so, in this version.
     pub fn set_work(&mut self, name: &ClusterName, kind: WorkKind, work: Arc<Work>, version: u64) -> Change {
+        let neighbor = self.latest_work.clone();
         let known = self.known(name);
         match known.gone.get(kind) {
             Some(gone) if *gone == work.uid => return self.touch_nothing(name),
@@ -70,8 +72,13 @@ impl Fleet {
             .pending
             .get(kind)
             .and_then(|pending| pending.work.as_deref());
-        let work = sharing(pending.or(before.as_deref()), work);
-        let work = still_owned(before.as_deref(), refused_since(before.as_deref(), work));
+        let mut work = still_owned(before.as_deref(), refused_since(before.as_deref(), work));
+        for other in [neighbor.as_deref(), pending.or(before.as_deref())]
+            .into_iter()
+            .flatten()
+        {
+            share(Arc::make_mut(&mut work), other);
+        }
         let confirmed = known
             .pending
             .get(kind)
@@ -81,6 +88,7 @@ impl Fleet {
         if confirmed {
             known.pending.remove(kind);
         }
+        self.latest_work = Some(Arc::clone(&work));
         if !confirmed && before.as_ref() == Some(&work) {
             return Change::Nothing;
         }
@@ -387,20 +395,6 @@ impl Fleet {
 
 pub(super) fn page_id(namespace: &str, name: &str) -> PageId {
     Arc::new((namespace.to_owned(), name.to_owned()))
-}
-
-/// The work, which shares what it was made for, and by whom, with what is known of it already: a fleet has tens of thousands of them.
-fn sharing(known: Option<&Work>, mut work: Arc<Work>) -> Arc<Work> {
-    if let Some(known) = known {
-        let new = Arc::make_mut(&mut work);
-        if new.revision == known.revision {
-            new.revision.clone_from(&known.revision);
-        }
-        if new.owner == known.owner {
-            new.owner.clone_from(&known.owner);
-        }
-    }
-    work
 }
 
 /// A work stays with the upgrade that has made it: what an edit of its label and its annotation says is not believed, and is put back.

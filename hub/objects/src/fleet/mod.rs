@@ -11,6 +11,7 @@ mod pending;
 mod plan;
 mod pre_checks;
 mod schedule;
+mod sharing;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -34,7 +35,7 @@ use pre_checks::PreChecksByName;
 
 pub use forecast_input::ForecastOnRecord;
 pub use kinds::{FleetKind, KindSelector};
-pub use plan::{Planned, RefusedAction};
+pub use plan::{LookedAt, Planned, RefusedAction};
 pub use schedule::{ClusterSchedule, StartSpan};
 
 /// Which upgrades have to be looked at again after something was seen.
@@ -217,6 +218,8 @@ pub struct Fleet {
     presumes_selections: bool,
     /// How often a ManagedCluster has changed.
     cluster_changes: u64,
+    /// The work that a watch has brought last: the next one has much in common with it.
+    latest_work: Option<Arc<Work>>,
 }
 
 impl Fleet {

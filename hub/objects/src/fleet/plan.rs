@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_rollout::{
-    Action, ClusterName, ClusterRow, Plan, RecordPage, Refusal, RefusalCause, RefusedWrite, Report, Rollout,
-    Transition, Uid, UpgradeKey, Violation, WorkKind, check, expired_pages, rollout_since, transition,
+    Action, ClusterName, ClusterPreChecks, ClusterRow, Plan, RecordPage, Refusal, RefusalCause, RefusedWrite,
+    Report, Rollout, Transition, Uid, UpgradeKey, Violation, WorkKind, check, expired_pages, rollout_since,
+    transition,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -43,6 +44,39 @@ pub struct RefusedAction<'a> {
     pub cause: RefusalCause,
     /// Why not, in the server's words.
     pub words: &'a str,
+}
+
+/// An upgrade as it is seen at a moment.
+pub struct LookedAt<'a> {
+    /// Why the rollout is where it is.
+    pub report: Report,
+    followed: &'a Followed,
+    now: Timestamp,
+}
+
+impl LookedAt<'_> {
+    /// Every cluster that takes part, with where it is.
+    pub fn clusters(&self) -> impl Iterator<Item = (&ClusterName, ClusterDetails)> {
+        let status = self.followed.object.status.as_ref();
+        let named: BTreeMap<&str, _> = status
+            .into_iter()
+            .flat_map(|status| status.clusters.iter().flatten())
+            .map(|entry| (entry.name.as_str(), entry))
+            .collect();
+        let clusters = self.followed.decider.clusters(&self.report, self.now);
+        clusters.map(move |(name, status)| {
+            let mut details = ClusterDetails::of(name, &status);
+            if let Some(entry) = named.get(name.as_str()) {
+                details.take_refusal(entry);
+            }
+            (name, details)
+        })
+    }
+
+    /// What a cluster has answered before it starts.
+    pub fn pre_checks(&self, name: &ClusterName) -> Option<ClusterPreChecks> {
+        self.followed.decider.pre_checks_of(name, self.now)
+    }
 }
 
 impl Fleet {
@@ -84,25 +118,22 @@ impl Fleet {
 
     /// Where every cluster of an upgrade is, with the report: for who looks at a fleet without acting on it.
     pub fn look(&mut self, key: &UpgradeKey, now: Timestamp) -> Option<(Report, Vec<ClusterDetails>)> {
+        let looked = self.looked_at(key, now)?;
+        let clusters = looked.clusters().map(|(_, details)| details).collect();
+        Some((looked.report, clusters))
+    }
+
+    /// The same, cluster by cluster: all at once they are megabytes.
+    pub fn looked_at(&mut self, key: &UpgradeKey, now: Timestamp) -> Option<LookedAt<'_>> {
         self.forget_old_refusals(now);
         self.bring_all_up_to_date(now);
         let followed = self.upgrades.get_mut(key)?;
-        let plan = followed.decider.plan(now, &|_| false);
-        let status = followed.object.status.as_ref();
-        let named: BTreeMap<&str, _> = status
-            .into_iter()
-            .flat_map(|status| status.clusters.iter().flatten())
-            .map(|entry| (entry.name.as_str(), entry))
-            .collect();
-        let clusters = followed.decider.clusters(&plan.report, now);
-        let details = clusters.iter().map(|(name, status)| {
-            let mut details = ClusterDetails::of(name, status);
-            if let Some(entry) = named.get(name.as_str()) {
-                details.take_refusal(entry);
-            }
-            details
-        });
-        Some((plan.report, details.collect()))
+        let report = followed.decider.plan(now, &|_| false).report;
+        Some(LookedAt {
+            report,
+            followed,
+            now,
+        })
     }
 
     /// The clusters that upgrades start now which come before this one.

@@ -219,6 +219,8 @@ impl TestFleet {
             same_namespace_placements: _,
             presumes_selections: _,
             cluster_changes: _,
+            // One, whatever there is.
+            latest_work: _,
         } = &self.fleet;
         let mut entry_counts = BTreeMap::from([
             ("clusters", clusters.len()),

@@ -123,3 +123,23 @@ fn what_is_older_than_what_was_written_is_passed_over() {
     fleet.set_upgrade(UID, 1, "all");
     assert_eq!(fleet.fleet.object(&key()), Some(newest));
 }
+
+/// Ten thousand works of one rollout are one goal.
+#[test]
+fn works_that_were_made_for_one_goal_keep_it_once() {
+    let mut fleet = TestFleet::new(&["c01", "c02"]);
+    let starts = fleet.starts();
+    for (name, (_, work)) in &starts {
+        let mut apart = (**work).clone();
+        let revision = Arc::make_mut(apart.revision.as_mut().unwrap());
+        revision.goal = Arc::new((*revision.goal).clone());
+        fleet.see_work(name.as_str(), &Arc::new(apart));
+    }
+    let goals = starts.keys().map(|name| {
+        let work = fleet.fleet.clusters[name].works.get(WorkKind::Cluster).unwrap();
+        Arc::clone(&work.revision.as_ref().unwrap().goal)
+    });
+    let goals: Vec<_> = goals.collect();
+    assert_eq!(goals.len(), 2);
+    assert!(Arc::ptr_eq(&goals[0], &goals[1]));
+}
