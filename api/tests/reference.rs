@@ -183,7 +183,7 @@ fn the_pages_of_fields_are_up_to_date() {
 }
 
 fn page_of_events() -> String {
-    let mut page = "# Events\n\nGenerated from the program, which publishes no others. [Reasons](../reasons.md) has those of conditions.\n"
+    let mut page = "# Events\n\nGenerated from the program, which publishes no others. [Reasons](../reasons.md) leads to those of conditions.\n"
         .to_owned();
     for (title, events) in events::SECTIONS {
         let _ = write!(

@@ -99,6 +99,59 @@ fn every_alert_has_its_page_of_the_docs() {
     assert!(alerts.len() > 20, "{alerts:?}");
 }
 
+/// Where the types of conditions are named, and the kinds that have them.
+const CONDITIONS: &[(&str, &[&str])] = &[
+    ("api/src/mcu/status.rs", &["ManagedClustersUpgrade"]),
+    (
+        "api/src/insights/mod.rs",
+        &["UpdatePlan", "UpdateInformer", "UpdateStatus"],
+    ),
+    ("agent/engine/src/condition.rs", &["UpgradeConfig"]),
+    ("agent/schedule/src/job/condition.rs", &["UpgradeJob"]),
+];
+
+/// What a source says of the types of conditions: the texts of its module `condition`, or of the names of an enumeration.
+fn types_of_conditions(source: &str) -> BTreeSet<String> {
+    let module = source.split("pub mod condition {").nth(1);
+    let names = source.split("pub const fn name(self)").nth(1);
+    let text = module.or(names).and_then(|text| text.split("\n}").next());
+    let texts = text.unwrap_or_default().split('"').skip(1).step_by(2);
+    texts.map(str::to_owned).collect()
+}
+
+/// Each condition has a page, whose heading names it, and which the page of reasons leads to.
+#[test]
+fn every_condition_has_its_page_of_the_docs() {
+    let reasons = std::fs::read_to_string(in_repository("docs/reasons.md")).unwrap();
+    let folder = in_repository("docs/conditions");
+    let mut types = BTreeSet::new();
+    for (source, kinds) in CONDITIONS {
+        let source = std::fs::read_to_string(in_repository(source)).unwrap();
+        let named = types_of_conditions(&source);
+        assert!(named.len() > 5, "{named:?}");
+        for type_ in named {
+            let has_page = |kind: &&&str| folder.join(kind).join(format!("{type_}.md")).exists();
+            assert!(kinds.iter().any(|kind| has_page(&kind)), "{type_} of {kinds:?}");
+            types.insert(type_);
+        }
+    }
+    // Those that several kinds have, each in its own words.
+    types.extend(["Ready", "Suspended"].map(str::to_owned));
+    let pages = files("docs/conditions", "md");
+    assert!(pages.len() > 50, "{pages:?}");
+    for page in &pages {
+        let path = page.strip_prefix(&folder).unwrap().display().to_string();
+        let (kind, type_) = path.trim_end_matches(".md").split_once('/').unwrap();
+        let text = std::fs::read_to_string(page).unwrap();
+        assert!(text.starts_with(&format!("# {type_} of {kind}\n")), "{path}");
+        assert!(types.contains(type_), "no program sets {type_}");
+        assert!(
+            reasons.contains(&format!("(conditions/{path})")),
+            "{path} is not listed"
+        );
+    }
+}
+
 /// The lines of a page that are not within a block.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut is_block = false;

@@ -127,14 +127,14 @@ pub(super) const EVENTS: &[Documented] = &[
         "UpgradeConfig",
         Severity::Warning,
         "`PolicyRefreshed` is False",
-        "see [its reasons](../reasons.md#other-conditions)",
+        "see [its reasons](../conditions/UpgradeConfig/PolicyRefreshed.md)",
     ),
     documented(
         "InvalidUpgradeConfig",
         "UpgradeConfig",
         Severity::Warning,
         "`UpgradeConfigValidated` is False: invalid, or ClusterVersion cannot be read",
-        "see [its reasons](../reasons.md#other-conditions)",
+        "see [its reasons](../conditions/UpgradeConfig/UpgradeConfigValidated.md)",
     ),
     documented(
         "NotAnUpgrade",
@@ -169,7 +169,7 @@ pub(super) const EVENTS: &[Documented] = &[
         "UpgradeConfig",
         Severity::Warning,
         "the upgrade is given up",
-        "see [FailedUpgrade](../reasons.md#failedupgrade)",
+        "see [FailedUpgrade](../conditions/UpgradeConfig/FailedUpgrade.md)",
     ),
     documented(
         "IgnoredUpgradeConfig",

@@ -36,6 +36,6 @@ pub(super) const EVENTS: &[Documented] = &[
         "UpdateInformer",
         Severity::Either,
         "`Online` is no longer True, or for another reason; Normal where it was switched off",
-        "see [what it says](../reasons.md#updateinformer)",
+        "see [what it says](../conditions/UpdateInformer/Online.md)",
     ),
 ];

@@ -29,7 +29,7 @@ pub(super) const EVENTS: &[Documented] = &[
         "UpgradeConfig",
         Severity::Warning,
         "`Ready` is False, or for another reason",
-        "see [its reasons](../reasons.md#upgradeconfig-ready)",
+        "see [its reasons](../conditions/UpgradeConfig/Ready.md)",
     ),
     documented(
         "ClusterVersionChanged",
@@ -57,7 +57,7 @@ pub(super) const EVENTS: &[Documented] = &[
         "UpgradeJob",
         Severity::Warning,
         "`Waiting` is True, or for another reason",
-        "see [its reasons](../reasons.md#upgradejob)",
+        "see [its reasons](../conditions/UpgradeJob/Waiting.md)",
     ),
     documented(
         "UpgradeLockTakenOver",
@@ -141,7 +141,7 @@ pub(super) const EVENTS: &[Documented] = &[
         "UpgradeJob",
         Severity::Warning,
         "it has failed for another reason",
-        "see [its reasons](../reasons.md#upgradejob)",
+        "see [its reasons](../conditions/UpgradeJob/Failed.md)",
     ),
     documented(
         "HookStarted",
