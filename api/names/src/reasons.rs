@@ -38,6 +38,8 @@ pub const NOT_STARTED: &str = "NotStarted";
 pub const RISKS_NOT_ACCEPTED: &str = "RisksNotAccepted";
 /// PreChecksPassed: findings that somebody had accepted block again, for the time is over, or they have become worse.
 pub const ACCEPTANCE_ENDED: &str = "AcceptanceEnded";
+/// Of a cluster, or of the condition PreChecksPassed: asked, and not answered yet.
+pub const AWAITING_PRE_CHECKS: &str = "AwaitingPreChecks";
 /// Of a cluster, or of the condition PreChecksPassed: no answer in time.
 pub const PRE_CHECKS_UNANSWERED: &str = "PreChecksUnanswered";
 /// PreChecksPassed: nothing keeps a cluster from starting.

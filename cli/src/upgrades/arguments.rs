@@ -83,7 +83,7 @@ Examples:
 const PRE_CHECKS_EXAMPLES: &str = "\
 Examples:
   # with preChecks.mode Require the exit code is 1 while a cluster is held: by findings that
-  # nobody has accepted, or because it has not answered in time or could not be asked
+  # nobody has accepted, or because it has not answered yet or could not be asked
   kubectl drydock pre-checks spring
 
   # one cluster

@@ -23,7 +23,7 @@ use cluster::ClusterView;
 const NAMED: usize = 3;
 
 /// Shows them. The exit code says whether clusters are held: where an answer is required, by findings that nobody has accepted, or because
-/// they have not answered in time or could not be asked.
+/// they have not answered yet or could not be asked.
 ///
 /// # Errors
 /// If the hub cannot be read, or the named cluster takes no part in the upgrade.
@@ -38,13 +38,14 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
         let unanswered = unanswered(&upgrade).remove(name);
         let shown = ClusterView::of(name, checks, unanswered.as_deref());
         let text = table::for_scripts(&shown, arguments.output)?;
-        let is_held = shown.holds && found.not_started.contains(name);
+        let is_held = shown.holds && found.not_started.contains(name) || found.is_awaited(name);
         (text.unwrap_or_else(|| shown.text()), is_held)
     } else {
         let shown = FleetView::of(&upgrade, &found.checks);
         let is_wide = arguments.output == Output::Wide;
         let text = table::for_scripts(&shown, arguments.output)?;
-        let is_held = found.holds() || shown.all_unanswered() > 0;
+        let is_awaited = found.not_started.iter().any(|name| found.is_awaited(name));
+        let is_held = found.holds() || is_awaited || shown.all_unanswered() > 0;
         (text.unwrap_or_else(|| shown.text(is_wide)), is_held)
     };
     table::print(&text)?;
@@ -114,6 +115,12 @@ impl Found {
     fn holds(&self) -> bool {
         let mut held = self.checks.iter().filter(|(_, checks)| checks.holds());
         held.any(|(name, _)| self.not_started.contains(name))
+    }
+
+    /// Whether a cluster that has not started is asked, and has not answered.
+    fn is_awaited(&self, name: &ClusterName) -> bool {
+        let checks = self.checks.get(name).filter(|_| self.not_started.contains(name));
+        checks.is_some_and(|checks| checks.asked && checks.answer.is_none())
     }
 }
 

@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::assess::rollout_since;
 use crate::{
     Action, ActionJobState, AnswerSource, ClusterRow, FailureReason, Finding, Plan, PreChecksMode,
-    RecordedOutcome, RefusedWrite, Rollout, Spec, Stage, Uid, VersionFeedback, Work, WorkFeedback,
+    RecordedOutcome, Rollout, Spec, Stage, Uid, VersionFeedback, Work, WorkFeedback,
 };
 
 /// A rule that a plan would break.
@@ -152,18 +152,14 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether a cluster starts only with an answer: not where its platform is at the target, where a later stage is taken up again, or
-    /// where its start was refused before.
+    /// Whether a cluster starts only with an answer: not where its platform is at the target, or where a later stage is taken up again.
     fn needs_answer(&self, spec: &Spec, name: &ClusterName, row: &ClusterRow) -> bool {
-        let uid = &self.rollout.upgrade.uid;
         let is_required = spec.pre_checks.mode == PreChecksMode::Require && spec.goal.target.is_some();
         let claims = row.facts.as_ref().and_then(|facts| facts.version.as_ref());
         let fed_back = self
             .works(name)
             .filter_map(|(_, work)| work.feedback.cluster_version()?.completed());
         let is_ahead = !spec.goal.platform_reached(fed_back.chain(claims).max());
-        let mut refused = row.refusals.keys();
-        let was_refused = refused.any(|(of, _, write)| of == uid && *write == RefusedWrite::Create);
         let is_later = |reason: &str| {
             let failed = FailureReason::parse(reason).map(FailureReason::stage);
             failed.is_some_and(|stage| stage > Stage::Platform)
@@ -174,18 +170,19 @@ impl<'a> Check<'a> {
             .map(|outcome| &outcome.reason)
             .chain(by_records)
             .any(|reason| is_later(reason));
-        is_required && is_ahead && !was_refused && !is_taken_up
+        is_required && is_ahead && !is_taken_up
     }
 
     fn has_cleared(&self, spec: &Spec, name: &ClusterName, row: &ClusterRow) -> bool {
         let Some((work, target)) = row.pre_checks.as_ref().zip(spec.goal.target.as_ref()) else {
             return false;
         };
+        let image = target.image.as_deref().unwrap_or_default();
         let target = target.to_string();
         let is_asked = work
             .question
             .as_ref()
-            .is_some_and(|question| *question.target == *target);
+            .is_some_and(|question| *question.target == *target && *question.image == *image);
         let is_own = work.owner.uid == self.rollout.upgrade.uid && !work.deleting;
         let facts = row.facts.as_deref();
         let is_accepted = |found: &Finding| {

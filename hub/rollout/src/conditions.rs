@@ -272,6 +272,11 @@ fn pre_checks(report: &Report) -> Option<ConditionValue> {
                 "findings that nobody has accepted: {with_findings}; they start nevertheless (spec.preChecks.mode is Report)"
             ),
         ),
+        (PreChecksMode::Require, 0, 0) if found.awaited > 0 => value(
+            UNKNOWN,
+            reason::AWAITING_PRE_CHECKS,
+            format!("asked, and not answered yet: {}", clusters(found.awaited)),
+        ),
         (PreChecksMode::Require, 0, 0) => value(
             TRUE,
             reason::PRE_CHECKS_PASSED,

@@ -289,6 +289,7 @@ impl AssessedFleet<'_> {
                 mode: spec.map(|spec| spec.pre_checks.mode).unwrap_or_default(),
                 with_findings: totals.with_findings.len(),
                 blocked_again: totals.blocked_again.len(),
+                awaited: totals.awaited.len(),
                 unanswered: totals.unanswered.len(),
                 first: self.first_held(),
             },

@@ -272,7 +272,7 @@ impl Reason {
             Self::OwnedByAnotherUpgrade(_) => "OwnedByAnotherUpgrade",
             Self::AgentNotAvailable => "AgentNotAvailable",
             Self::RisksNotAccepted { .. } => drydock_names::reasons::RISKS_NOT_ACCEPTED,
-            Self::AwaitingPreChecks => "AwaitingPreChecks",
+            Self::AwaitingPreChecks => drydock_names::reasons::AWAITING_PRE_CHECKS,
             Self::PreChecksUnanswered(_) | Self::PreChecksNotAsked(_) => {
                 drydock_names::reasons::PRE_CHECKS_UNANSWERED
             }

@@ -205,6 +205,8 @@ pub struct PreCheckCounts {
     pub with_findings: usize,
     /// Those of them with findings whose acceptance counts no more: its time is over, or the finding has become worse.
     pub blocked_again: usize,
+    /// Clusters that are asked, and have time to answer; they do not start before they have.
+    pub awaited: usize,
     /// Clusters that have not answered in time, and do not start before they have.
     pub unanswered: usize,
     /// The first cluster that is held, and why.

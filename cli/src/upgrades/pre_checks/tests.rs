@@ -107,7 +107,7 @@ fn called_by_hub(target: &str, said: &[(&str, &str)]) -> String {
     let value = |(name, text): &(&str, &str)| serde_json::json!({"name": name, "fieldValue": {"type": "String", "string": text}});
     let question =
         serde_json::json!({"target": target, "asksAgent": false, "askedAt": "2026-01-05T08:00:00Z"});
-    let mark = format!("read-for-{target}");
+    let mark = format!("read-for-{target}-at-1767600000");
     let read = [("version", "4.14.9"), (&*mark, "version"), ("offered", target)];
     let values: Vec<_> = read.iter().chain(said).map(value).collect();
     let work = serde_json::json!({

@@ -94,3 +94,12 @@ pub(super) fn text(manifest: &ManifestStatus, name: &str) -> Option<String> {
 pub(super) fn is(manifest: &ManifestStatus, name: &str, value: &str) -> bool {
     text(manifest, name).as_deref() == Some(value)
 }
+
+/// Whether a value was fed back whose name begins so.
+pub(super) fn has_value(manifest: &ManifestStatus, prefix: &str) -> bool {
+    let values = manifest
+        .status_feedback
+        .iter()
+        .flat_map(|feedback| feedback.values.iter());
+    values.into_iter().any(|value| value.name.starts_with(prefix))
+}

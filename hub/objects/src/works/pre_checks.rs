@@ -12,6 +12,7 @@ use drydock_api::ocm::manifest_work::{
     Manifest, ManifestConfig, ManifestWorkSpec, ResourceIdentifier, Workload,
 };
 use drydock_rollout::{AcceptedFinding, PreCheckAsk, RiskAcceptance, Uid, UpgradeKey, pre_checks_work_name};
+use jiff::Timestamp;
 use kube::Resource;
 use semver::Version;
 use serde_json::{Map, Value, json};
@@ -27,12 +28,13 @@ const READER: &str = "drydock-clusterversion-reader";
 /// The most findings that are fed back of a cluster: its worst.
 pub const FINDINGS: usize = 5;
 
-const PLAN_PATHS: [(&str, &str); 7] = [
+const PLAN_PATHS: [(&str, &str); 8] = [
     ("generation", ".metadata.generation"),
     ("observedGeneration", ".status.observedGeneration"),
     ("asked", ".spec.refreshRequestedAt"),
     ("askedFor", ".spec.askedFor"),
     ("collectedAt", ".status.collectedAt"),
+    ("phase", ".status.phase"),
     ("verdict", ".status.verdict"),
     ("unaccepted", ".status.counts.unaccepted"),
 ];
@@ -45,8 +47,9 @@ const FINDING_FIELDS: [&str; 7] = [
     "action",
     "acceptance",
 ];
-const VERSION_PATHS: [(&str, &str); 16] = [
+const VERSION_PATHS: [(&str, &str); 17] = [
     ("version", ".status.history[0].version"),
+    ("state", ".status.history[0].state"),
     ("failing", r#".status.conditions[?(@.type=="Failing")].status"#),
     (
         "failingMessage",
@@ -129,7 +132,7 @@ fn spec(ask: &PreCheckAsk) -> ManifestWorkSpec {
     let mut configs = vec![
         feedback::watched_values(
             super::cluster_version::identifier(),
-            &version_paths(version),
+            &version_paths(version, ask.question.asked_at),
             feedback::read_only(),
         ),
         reader_config(),
@@ -258,15 +261,24 @@ fn plan_paths() -> Vec<(String, String)> {
     all
 }
 
-/// The name of a value that is there when ClusterVersion was read with the paths of this target, and not with those of an earlier one.
-fn mark(version: Option<&Version>) -> String {
-    version.map_or_else(|| "read".to_owned(), |version| format!("read-for-{version}"))
+/// How the name begins of a value that is there when ClusterVersion was read with the paths of this target, and not with those of an
+/// earlier one.
+fn marks(version: Option<&Version>) -> String {
+    version.map_or_else(
+        || "read-at-".to_owned(),
+        |version| format!("read-for-{version}-at-"),
+    )
+}
+
+/// The whole name: of a value that was read since it was asked at this moment. A work agent that is away leaves the one of before.
+fn mark(version: Option<&Version>, asked_at: Timestamp) -> String {
+    format!("{}{}", marks(version), asked_at.as_second())
 }
 
 /// A version has no character that a path would have to quote.
-fn version_paths(version: Option<&Version>) -> Vec<(String, String)> {
+fn version_paths(version: Option<&Version>, asked_at: Timestamp) -> Vec<(String, String)> {
     let mut all = paths(&VERSION_PATHS);
-    all.push((mark(version), ".metadata.name".to_owned()));
+    all.push((mark(version, asked_at), ".metadata.name".to_owned()));
     if let Some(version) = version {
         let conditional = format!(
             r#".status.conditionalUpdates[?(@.release.version=="{version}")].conditions[?(@.type=="Recommended")]"#

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Assessment, ClusterView, StartKind, Step};
 use crate::observed::digest_of_accepted;
@@ -14,6 +14,10 @@ use crate::{
 
 /// The most findings that a reason names.
 const NAMED_FINDINGS: usize = 3;
+/// The shortest time between two questions, where an answer is too old.
+const SHORTEST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
+/// How much the clock of a cluster may be ahead.
+const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 /// The longest headline of a finding within a reason, in bytes.
 const SUMMARY: usize = 80;
 
@@ -185,13 +189,13 @@ impl ClusterView<'_> {
     }
 
     /// The policy, if the cluster may start and there is something to ask. One whose platform is at the target has nothing to fear from
-    /// its upgrade, and one that has a slot already has begun.
+    /// its upgrade. One that keeps a slot because its first write was refused has not begun.
     fn policy_for(&self, assessment: &Assessment) -> Option<&PreChecksPolicy> {
         let policy = self.pre_checks_policy()?;
         let Step::Start(start) = &assessment.step else {
             return None;
         };
-        let is_asked = start.kind == StartKind::New && !start.holds_slot;
+        let is_asked = start.kind == StartKind::New;
         (is_asked && self.is_platform_ahead()).then_some(policy)
     }
 
@@ -231,7 +235,8 @@ impl ClusterView<'_> {
         let (standing, is_old) = self.standing(policy, target, answered);
         let is_requiring = policy.mode == PreChecksMode::Require;
         let is_taken = answered.is_some_and(|work| self.is_taken_for_long(policy, work));
-        let is_due = answered.is_none() || (is_requiring && (is_old || is_taken));
+        let is_again = is_old && answered.is_some_and(|work| self.may_ask_anew(policy, work));
+        let is_due = answered.is_none() || (is_requiring && (is_again || is_taken));
         if is_due && self.may_ask() {
             assessment.pre_checks = Some(PreCheckStep::Ask);
         }
@@ -250,6 +255,14 @@ impl ClusterView<'_> {
                 status.reason = reason;
             }
         }
+    }
+
+    /// Whether a cluster may be asked anew whose answer is too old: one whose clock is wrong answers with such ones each time.
+    fn may_ask_anew(&self, policy: &PreChecksPolicy, work: &PreCheckWork) -> bool {
+        let pause = policy.timeout.min(policy.max_age).max(SHORTEST_PAUSE);
+        let asked = work.question.as_ref();
+        let again = asked.and_then(|asked| asked.asked_at.checked_add(pause).ok());
+        again.is_some_and(|again| self.present.has_reached(again))
     }
 
     /// Whether the agent has been asked for another upgrade, and this one has waited for its turn.
@@ -287,6 +300,8 @@ impl ClusterView<'_> {
             // An agent that is away for a while is installed, waited for, and keeps its plan. A release without a version has none.
             asks_agent: target.version.is_some() && (self.row.agent || self.row.agent_installed),
             accepted,
+            image: target.image.as_deref().unwrap_or_default().into(),
+            form: PreCheckQuestion::FORM,
             asked_at: Timestamp::from_second(now.as_second()).unwrap_or(now),
         }
     }
@@ -352,19 +367,32 @@ impl ClusterView<'_> {
             let unanswered = || Standing::Awaited(Reason::PreChecksUnanswered(work.trouble.clone()));
             return (if is_late { unanswered() } else { still_held() }, false);
         };
-        let AnswerSource::Agent {
-            collected_at, stops, ..
-        } = answer.source
-        else {
-            return (self.said_by(answer, target), false);
+        let (collected_at, is_over) = match answer.source {
+            AnswerSource::AtTarget => return (Standing::Clear, false),
+            AnswerSource::ClusterVersion => (asked.asked_at, false),
+            AnswerSource::Agent {
+                collected_at, stops, ..
+            } => (
+                self.by_own_clock(collected_at, asked.asked_at),
+                !stops && self.has_ended_since(target, collected_at),
+            ),
         };
         let old = collected_at.saturating_add(policy.max_age);
         let is_old = old.is_ok_and(|old| self.present.has_reached(old));
-        let is_over = !stops && self.has_ended_since(target, collected_at);
         if (is_old || is_over) && policy.mode == PreChecksMode::Require {
             return (still_held(), true);
         }
         (self.said_by(answer, target), is_old)
+    }
+
+    /// When an agent has collected its answer, as the hub's clock has it: not before it was asked, and not in the future.
+    fn by_own_clock(&self, collected_at: Timestamp, asked_at: Timestamp) -> Timestamp {
+        let earliest = collected_at.saturating_sub(CLOCK_SKEW).unwrap_or(Timestamp::MIN);
+        if self.present.has_reached(earliest) {
+            collected_at.max(asked_at)
+        } else {
+            asked_at
+        }
     }
 
     /// What an answer comes to, however old it is.

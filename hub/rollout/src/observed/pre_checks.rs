@@ -145,7 +145,7 @@ pub enum AnswerSource {
         /// How many findings nobody has accepted; more than are listed, perhaps.
         unaccepted: usize,
     },
-    /// Nobody: what its ClusterVersion says, which is always as of now.
+    /// Nobody: what its ClusterVersion says, as of when it was asked or later.
     ClusterVersion,
     /// The cluster has the target already, or is on its way to it: there is nothing to ask.
     AtTarget,
@@ -174,17 +174,28 @@ pub struct PreCheckQuestion {
     /// For whom: the upgrade, and what it accepts. A cluster has one plan of a release, which several upgrades may ask for.
     #[serde(default)]
     pub asked_for: Arc<str>,
+    /// The image that is asked for, if one is: another one under the same version is another release.
+    #[serde(default)]
+    pub image: Arc<str>,
+    /// In which form it is asked: one of an earlier release of Drydock is asked anew.
+    #[serde(default)]
+    pub form: u32,
     /// When it was asked, in whole seconds.
     pub asked_at: Timestamp,
 }
 
 impl PreCheckQuestion {
+    /// The form in which clusters are asked.
+    pub const FORM: u32 = 1;
+
     /// Whether another question is the same, whenever it was asked.
     pub fn is_same(&self, other: &Self) -> bool {
         self.target == other.target
             && self.asks_agent == other.asks_agent
             && self.accepted == other.accepted
             && self.asked_for == other.asked_for
+            && self.image == other.image
+            && self.form == other.form
     }
 }
 

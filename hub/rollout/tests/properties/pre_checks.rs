@@ -1,6 +1,6 @@
 //! What clusters are asked before they start, and what follows from their answers.
 
-use drydock_rollout::{Action, PreCheckWrite, PreChecksMode, Reason};
+use drydock_rollout::{Action, PreCheckWrite, PreChecksMode, Reason, RefusalCause};
 use jiff::SignedDuration;
 
 use super::event::{Event, Fleet, SpecEdit};
@@ -281,4 +281,80 @@ fn a_cluster_whose_agent_was_removed_is_asked_without_it() {
     world.remove_agent(0);
     world.settle();
     assert!(!asks_agent(&world));
+}
+
+/// Nothing has been written to a cluster whose start was refused: what is accepted there counts only while it is.
+#[test]
+fn a_cluster_whose_start_was_refused_is_held_by_what_nobody_accepts_any_more() {
+    let mut world = world(PreChecksMode::Require);
+    world.happen(&Event::AcceptsRisk(true));
+    world.settle();
+    world.answer(0, true, false);
+    world.happen(&Event::Refused(0, RefusalCause::Other));
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "WriteRefused");
+    world.happen(&Event::AcceptsRisk(false));
+    world.happen(&Event::Minutes(2));
+    world.settle();
+    world.answer(0, true, false);
+    world.happen(&Event::Accepted(0));
+    world.settle();
+    assert_eq!(started(&world), Vec::<usize>::new());
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+}
+
+/// A cluster without an agent, too, may be away since it has answered.
+#[test]
+fn what_cluster_version_said_is_too_old_after_its_time() {
+    let mut world = world(PreChecksMode::Require);
+    world.happen(&Event::Edit(vec![SpecEdit::Paused(true)]));
+    world.settle();
+    world.answer(0, false, false);
+    world.settle();
+    world.happen(&Event::Minutes(61));
+    world.happen(&Event::Edit(vec![SpecEdit::Paused(false)]));
+    world.settle();
+    assert_eq!(started(&world), Vec::<usize>::new());
+    assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
+    world.answer(0, false, false);
+    world.settle();
+    assert_eq!(started(&world), [0]);
+}
+
+/// Behind, its answers would be too old when they come, and it would be asked for ever; ahead, they would last.
+#[test]
+fn how_old_an_answer_is_goes_by_the_clock_of_the_hub() {
+    for ahead in [-120, 600] {
+        let mut world = world(PreChecksMode::Require);
+        let asked_at = |world: &World| {
+            let work = world.observed.rows[&name(0)].pre_checks.clone().unwrap();
+            work.question.as_ref().unwrap().asked_at
+        };
+        let first = asked_at(&world);
+        world.happen(&Event::Minutes(2));
+        world.answer(0, true, true);
+        world.answered_ahead(0, ahead);
+        world.settle();
+        assert_eq!(asked_at(&world), first, "{ahead}");
+        assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+        world.happen(&Event::Minutes(61));
+        world.settle();
+        assert!(asked_at(&world) > first, "{ahead}");
+    }
+}
+
+/// Nobody has been asked about the other image.
+#[test]
+fn another_image_under_the_same_version_is_asked_about() {
+    let mut world = world(PreChecksMode::Require);
+    world.happen(&Event::Edit(vec![SpecEdit::Paused(true)]));
+    world.settle();
+    world.answer(0, false, true);
+    world.settle();
+    world.edit_image("registry/release@sha256:1");
+    world.happen(&Event::Edit(vec![SpecEdit::Paused(false)]));
+    world.settle();
+    assert_eq!(started(&world), Vec::<usize>::new());
+    world.answer(0, false, true);
+    world.settle();
+    assert_eq!(started(&world), [0]);
 }

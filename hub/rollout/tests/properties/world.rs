@@ -192,6 +192,16 @@ impl World {
         }
     }
 
+    /// The spec asks for another image of the same version.
+    pub fn edit_image(&mut self, image: &str) {
+        self.edit(|spec| {
+            if let Some(target) = &mut Arc::make_mut(&mut spec.goal).target {
+                target.image = Some(image.to_owned());
+            }
+        });
+        self.update_decider();
+    }
+
     fn row(&mut self, number: usize) -> Option<&mut ClusterRow> {
         self.observed.rows.get_mut(&name(number))
     }
@@ -403,6 +413,18 @@ impl World {
             source,
             findings: finds.then(finding).into_iter().collect(),
         });
+    }
+
+    /// The clock of the cluster was so many minutes ahead when its agent answered.
+    pub fn answered_ahead(&mut self, number: usize, minutes: i64) {
+        let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) else {
+            return;
+        };
+        let answer = Arc::make_mut(work).answer.as_mut();
+        if let Some(AnswerSource::Agent { collected_at, .. }) = answer.map(|answer| &mut answer.source) {
+            *collected_at += SignedDuration::from_mins(minutes);
+        }
+        self.update_decider();
     }
 
     /// Somebody accepts the finding until a moment.

@@ -1,5 +1,6 @@
 //! What a cluster has answered. It is text of a stranger: bounded, on one line, and believed to be nothing more.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use drydock_api::ClusterName;
@@ -15,8 +16,8 @@ use kube::ResourceExt;
 use semver::Version;
 
 use super::cluster_version::by_cluster_version;
-use super::{FINDINGS, GROUP, PLANS, mark, plan_name};
-use crate::works::feedback::text;
+use super::{FINDINGS, GROUP, PLANS, mark, marks, plan_name};
+use crate::works::feedback::{has_value, is, text};
 use crate::works::partial::PartialManifestWork;
 use crate::works::{cluster_version, read};
 
@@ -106,20 +107,16 @@ enum Reply {
     None,
 }
 
-impl From<Option<PreCheckAnswer>> for Reply {
-    fn from(answer: Option<PreCheckAnswer>) -> Self {
-        answer.map_or(Self::None, Self::Answered)
-    }
-}
-
 fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
     let target = Version::parse(&question.target).ok();
     let cluster = read::manifest(work, GROUP, "clusterversions", "", CLUSTER_VERSION);
     let running = cluster.and_then(|status| cluster_version::parse_version(&text(status, "version")?));
-    let is_there = running
-        .as_ref()
-        .zip(target.as_ref())
-        .is_some_and(|(running, target)| running.cmp_precedence(target).is_ge());
+    // One that is on its way to a newer release may be sent back yet; what has begun with this one goes on.
+    let order = running.as_ref().zip(target.as_ref());
+    let is_there = order.is_some_and(|(running, target)| match running.cmp_precedence(target) {
+        Ordering::Greater => cluster.is_some_and(|status| is(status, "state", "Completed")),
+        order => order == Ordering::Equal,
+    });
     if is_there {
         let answer = PreCheckAnswer {
             source: AnswerSource::AtTarget,
@@ -128,27 +125,34 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
         return Reply::Answered(answer);
     }
     let by_cluster_version = || {
-        let status = cluster.filter(|status| text(status, &mark(target.as_ref())).is_some())?;
+        let status = cluster?;
         let findings = by_cluster_version(status, running.as_ref()?, target.as_ref());
-        Some(PreCheckAnswer {
+        let answer = PreCheckAnswer {
             source: AnswerSource::ClusterVersion,
             findings: findings.into(),
-        })
+        };
+        if text(status, &mark(target.as_ref(), question.asked_at)).is_some() {
+            Some(Reply::Answered(answer))
+        } else {
+            let is_same = has_value(status, &marks(target.as_ref()));
+            is_same.then_some(Reply::AnsweredBefore(answer))
+        }
     };
     let Some(version) = target.as_ref().filter(|_| question.asks_agent) else {
         let refused = || not_applied(work, "clusterversions").map(|(words, _)| Reply::Refused(words));
-        return match by_cluster_version() {
-            Some(answer) => Reply::Answered(answer),
-            None => refused().unwrap_or(Reply::None),
-        };
+        return by_cluster_version().or_else(refused).unwrap_or(Reply::None);
     };
     match not_applied(work, PLANS) {
-        Some((_, true)) => by_cluster_version().into(),
+        Some((_, true)) => by_cluster_version().unwrap_or(Reply::None),
         Some((words, false)) => Reply::Refused(words),
         None => {
             let status = read::manifest(work, GROUP, PLANS, "", &plan_name(version));
             match status.and_then(|status| taken(status, question)) {
                 Some(by) => Reply::Taken(by),
+                // The agent asks nobody any more: the target is requested already, or the update to it has begun.
+                None if status.is_some_and(|status| is_over(status, question)) => {
+                    by_cluster_version().unwrap_or(Reply::None)
+                }
                 None => status
                     .and_then(|status| by_agent(status, question))
                     .unwrap_or(Reply::None),
@@ -188,11 +192,23 @@ fn taken(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Arc<str
     (!is_own).then(|| printable(upgrade))
 }
 
+/// Whether the agent has seen the plan as it is now.
+fn is_observed(status: &ManifestStatus) -> Option<bool> {
+    let number = |name: &str| text(status, name)?.parse::<i64>().ok();
+    Some(number("observedGeneration")? >= number("generation")?)
+}
+
+/// Whether the agent calls this very plan over.
+fn is_over(status: &ManifestStatus, question: &PreCheckQuestion) -> bool {
+    let is_own = text(status, "askedFor").is_some_and(|asked_for| *asked_for == *question.asked_for);
+    is_own && is(status, "phase", "Stale") && is_observed(status) == Some(true)
+}
+
 /// What the agent says, if it is about this question: all values come from one read of the plan.
 fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Reply> {
     let said = |name: &str| text(status, name);
     let number = |name: &str| said(name)?.parse::<i64>().ok();
-    let is_current = number("observedGeneration")? >= number("generation")?;
+    let is_current = is_observed(status)?;
     // Somebody on the cluster may have asked again since.
     let asked: Timestamp = said("asked")?.parse().ok()?;
     let is_own = said("askedFor").is_some_and(|asked_for| *asked_for == *question.asked_for);

@@ -9,6 +9,8 @@ use crate::works::PartialManifestWork;
 
 const ASKED: &str = "2026-01-05T08:00:00Z";
 const UUID: &str = "0123456789abcdef0123456789abcdef";
+/// The name of the value that says that ClusterVersion was read since.
+const READ: &str = "read-for-4.14.12-at-1767600000";
 
 fn upgrade() -> UpgradeKey {
     UpgradeKey::new("hub", "spring")
@@ -27,6 +29,8 @@ fn ask(version: Option<&str>, asks_agent: bool, accepted: Vec<RiskAcceptance>) -
             asks_agent,
             accepted: Arc::default(),
             asked_for: "hub/spring".into(),
+            image: target.image.clone().unwrap_or_default().into(),
+            form: PreCheckQuestion::FORM,
             asked_at: ASKED.parse().unwrap(),
         },
         target,
@@ -126,7 +130,7 @@ fn what_is_fed_back_is_bounded() {
         paths.map_or(0, Vec::len)
     };
     let all: usize = configs.iter().map(count).sum();
-    assert!(all <= 64, "{all} values");
+    assert!(all <= 66, "{all} values");
     let long = "x".repeat(100_000);
     let stopping = [
         but(&[("verdict", "Stop"), ("level0", "Error"), ("informer0", "mco")]),
@@ -147,7 +151,7 @@ fn the_acceptance_of_a_risk_covers_no_other() {
     let uuid = |reason: &str, message: &str| {
         let said = [
             ("version", "4.14.9"),
-            ("read-for-4.14.12", "version"),
+            (READ, "version"),
             ("recommended", "False"),
             ("recommendedReason", reason),
             ("recommendedMessage", message),
@@ -185,11 +189,7 @@ fn an_answer_counts_if_it_is_about_this_question() {
         (GO[..5].to_vec(), false, false),
         (Vec::new(), false, false),
     ] {
-        let work = read_work(
-            &asked,
-            Some(&values),
-            &[("version", "4.14.9"), ("read-for-4.14.12", "version")],
-        );
+        let work = read_work(&asked, Some(&values), &[("version", "4.14.9"), (READ, "version")]);
         assert_eq!(work.answer.is_some(), is_answer, "{values:?}");
         assert_eq!(work.earlier.is_some(), is_earlier, "{values:?}");
     }
@@ -236,7 +236,7 @@ fn an_unknown_verdict_holds_and_a_text_is_no_more_than_text() {
 #[test]
 fn what_is_asked_for_another_upgrade_is_no_answer_and_is_said() {
     let asked = ask(Some("4.14.12"), true, Vec::new());
-    let version = [("version", "4.14.9"), ("read-for-4.14.12", "version")];
+    let version = [("version", "4.14.9"), (READ, "version")];
     for (asked_for, taken) in [
         ("team/spring 0123", Some("team/spring")),
         ("team/\u{1b}[31mx", Some("team/ [31mx")),
@@ -262,7 +262,7 @@ const MISSING: &str = "";
 /// The findings of a cluster without the agent that says this.
 fn said(target: &str, values: &[(&str, &str)]) -> Option<Vec<String>> {
     let asked = ask(Some(target), false, Vec::new());
-    let mark = format!("read-for-{target}");
+    let mark = format!("read-for-{target}-at-1767600000");
     let mut all = vec![("version", "4.14.9"), (&*mark, "version")];
     // What is not said otherwise is well.
     for well in WELL {
@@ -371,13 +371,58 @@ fn without_an_agent_cluster_version_says_what_speaks_against_it() {
     let asked = ask(Some("4.14.12"), false, Vec::new());
     let before = [
         ("version", "4.14.9"),
-        ("read-for-4.14.11", "version"),
+        ("read-for-4.14.11-at-1767600000", "version"),
         ("offered", "4.14.11"),
     ];
-    assert_eq!(read_work(&asked, None, &before).answer, None);
-    // A cluster that is there, or on its way, has nothing left to fear.
-    let there = read_work(&asked, None, &[("version", "4.14.12")]);
-    assert_eq!(there.answer.unwrap().source, AnswerSource::AtTarget);
+    let work = read_work(&asked, None, &before);
+    assert_eq!((work.answer, work.earlier), (None, None));
+}
+
+/// A work agent that is away leaves what it has read before: that is no answer to what is asked since.
+#[test]
+fn what_was_read_before_it_was_asked_is_an_earlier_answer() {
+    let asked = ask(Some("4.14.12"), false, Vec::new());
+    let before = [
+        ("version", "4.14.9"),
+        ("read-for-4.14.12-at-1767599999", "version"),
+        ("offered", "4.14.12"),
+    ];
+    let work = read_work(&asked, None, &before);
+    assert_eq!(work.answer, None);
+    assert_eq!(work.earlier.unwrap().source, AnswerSource::ClusterVersion);
+}
+
+/// A cluster that is there, or on its way, has nothing left to fear; one on its way to a newer release may be sent back yet.
+#[test]
+fn a_cluster_is_beyond_its_target_when_it_has_completed_a_newer_one() {
+    let asked = ask(Some("4.14.12"), false, Vec::new());
+    for (version, state, source) in [
+        ("4.14.12", "Completed", AnswerSource::AtTarget),
+        ("4.14.14", "Completed", AnswerSource::AtTarget),
+        ("4.14.12", "Partial", AnswerSource::AtTarget),
+        ("4.14.14", "Partial", AnswerSource::ClusterVersion),
+    ] {
+        let values = [("version", version), ("state", state), (READ, "version")];
+        let answer = read_work(&asked, None, &values).answer.unwrap();
+        assert_eq!(answer.source, source, "{version} {state}");
+        assert_eq!(answer.findings.is_empty(), source == AnswerSource::AtTarget);
+    }
+}
+
+/// What an agent said of a plan that is over was about another day: it asks nobody any more.
+#[test]
+fn a_plan_that_is_over_is_no_answer_and_cluster_version_is() {
+    let asked = ask(Some("4.14.12"), true, Vec::new());
+    let version = [("version", "4.14.9"), ("invalid", "True"), (READ, "version")];
+    let over = read_work(&asked, Some(&but(&[("phase", "Stale")])), &version);
+    let answer = over.answer.unwrap();
+    assert_eq!(answer.source, AnswerSource::ClusterVersion);
+    let uids = answer.findings.iter().map(|found| found.uid.clone().unwrap());
+    assert!(uids.into_iter().any(|uid| &*uid == "update-invalid"));
+    // Not yet seen by the agent as it is now: what it says next counts.
+    let seen_before = [("phase", "Stale"), ("observedGeneration", "0")];
+    let work = read_work(&asked, Some(&but(&seen_before)), &version);
+    assert_eq!(work.answer, None);
 }
 
 #[test]
@@ -387,7 +432,7 @@ fn only_a_cluster_that_does_not_know_the_kind_is_taken_by_its_cluster_version() 
         let mut work = built(&asked);
         let values = [
             value("version", "4.14.9"),
-            value("read-for-4.14.12", "version"),
+            value(READ, "version"),
             value("offered", "4.14.12"),
         ];
         work["status"] = json!({"conditions": [], "resourceStatus": {"manifests": [
