@@ -129,7 +129,9 @@ pub(crate) async fn detail(
     });
     let (object, report, mut clusters, findings) =
         seen.flatten().ok_or_else(|| no_upgrade(&namespace, &name))?;
-    hide_in(&mut clusters, &viewer.scope);
+    for details in &mut clusters {
+        hide_in(details, &viewer.scope);
+    }
     // What is in no watch is read now. Who may not read it sees all else.
     let (acceptances, events) = tokio::join!(acceptances(&viewer, &key, &object), events(&viewer, &key));
     let (acceptances, mut events) = (unless_forbidden(acceptances)?, unless_forbidden(events)?);

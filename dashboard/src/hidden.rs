@@ -36,12 +36,10 @@ pub(crate) fn hide<'a>(text: &'a str, scope: &Scope) -> Cow<'a, str> {
     shown
 }
 
-/// The same of what is said of clusters.
-pub(crate) fn hide_in(clusters: &mut [ClusterDetails], scope: &Scope) {
-    for details in clusters {
-        if let Cow::Owned(shown) = hide(&details.message, scope) {
-            details.message = shown;
-        }
+/// The same of what is said of a cluster.
+pub(crate) fn hide_in(details: &mut ClusterDetails, scope: &Scope) {
+    if let Cow::Owned(shown) = hide(&details.message, scope) {
+        details.message = shown;
     }
 }
 

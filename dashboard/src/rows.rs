@@ -81,17 +81,16 @@ impl View {
             let Some((object, looked)) = fleet.object(&key).zip(fleet.looked_at(&key, now)) else {
                 continue;
             };
-            let report = &looked.report;
             let seen = Seen {
                 object: &object,
-                report,
+                report: &looked.report,
             };
             for (name, mut details) in looked.clusters() {
-                let rank = (rank(details.state), report.rollout_since);
+                let rank = (rank(details.state), seen.report.rollout_since);
                 if begun.get(name).is_some_and(|before| *before >= rank) {
                     continue;
                 }
-                hide_in(std::slice::from_mut(&mut details), scope);
+                hide_in(&mut details, scope);
                 let row = row_of(&key, &seen, &details, looked.pre_checks(name).as_ref(), words);
                 begun.insert(name.clone(), rank);
                 view.rows.insert(name.clone(), row);

@@ -60,7 +60,7 @@ const SERVING: [&str; 5] = [
 ];
 
 /// Commands that may say no, and in which words: the pages say so, or the fleet of the test is not in that state.
-const MAY_REFUSE: [(&str, &str); 19] = [
+const MAY_REFUSE: [(&str, &str); 20] = [
     (
         "kubectl drydock cluster status",
         "no cluster operator information",
@@ -85,6 +85,11 @@ const MAY_REFUSE: [(&str, &str); 19] = [
     // Something is broken there.
     ("kubectl drydock cluster pre-checks", "not accepted"),
     ("kubectl drydock pre-checks spring", "not accepted"),
+    // It is applied a moment before.
+    (
+        "kubectl drydock pre-checks checked-first",
+        "clusters that are asked have answered",
+    ),
     (
         "kubectl drydock cluster start",
         "the upgrade lock of the cluster belongs to",
