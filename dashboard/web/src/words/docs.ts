@@ -3,8 +3,8 @@
 // Those that have no section of their own name, and where they are explained.
 const ELSEWHERE: Record<string, [string, string]> = {
   ClustersBlocked: ['forecasts', ''],
-  NoClusterFailed: ['reasons', 'condition-failed'],
-  AsExpected: ['reasons', 'condition-prechecks'],
+  NoClusterFailed: ['conditions/ManagedClustersUpgrade/Failed', ''],
+  AsExpected: ['conditions/ManagedClustersUpgrade/PreChecksPassed', ''],
 };
 
 let base = '';

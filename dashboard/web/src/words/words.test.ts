@@ -91,13 +91,17 @@ describe('links to the docs', () => {
     setDocsBase('https://forge.example.com/drydock/blob/main/docs');
     expect(docsOf('CanaryFailed')).toBe('https://forge.example.com/drydock/blob/main/docs/reasons.md#canaryfailed');
   });
-  it('lead to a section of its own for every reason of clusters and upgrades', () => {
-    const docs = readFileSync(new URL('../../../../docs/reasons.md', import.meta.url), 'utf8');
-    const headings = docs.split('\n').filter((line) => line.startsWith('#'));
-    const sections = new Set(headings.map((line) => line.replace(/^#+ /, '').toLowerCase().replaceAll(' ', '-')));
+  it('lead to a section or a page that is there for every reason of clusters and upgrades', () => {
     setDocsBase('https://docs.example.com');
-    const reasons = ['NotAccepted', 'Progressing', 'UpgradeTimedOut', 'Upgraded', 'ManagedClustersSelected', 'ManagedClustersUpgradeApplied', 'RisksNotAccepted', 'NoClusterFailed', 'AsExpected', 'InvalidSpec', 'PlacementNotFound', 'Frozen', 'Abandoned'];
-    for (const reason of reasons) expect(sections, reason).toContain(docsOf(reason)?.split('#')[1]);
+    const reasons = ['NotAccepted', 'Progressing', 'UpgradeTimedOut', 'Upgraded', 'ManagedClustersSelected', 'ManagedClustersUpgradeApplied', 'RisksNotAccepted', 'AwaitingPreChecks', 'ClustersBlocked', 'NoClusterFailed', 'AsExpected', 'InvalidSpec', 'PlacementNotFound', 'Frozen', 'Abandoned'];
+    for (const reason of reasons) {
+      const [page, section] = (docsOf(reason) ?? '').replace('https://docs.example.com/', '').replace('.html', '.md').split('#');
+      const text = readFileSync(new URL(`../../../../docs/${page}`, import.meta.url), 'utf8');
+      const headings = text.split('\n').filter((line) => line.startsWith('#'));
+      const sections = headings.map((line) => line.replace(/^#+ /, '').toLowerCase().replaceAll(' ', '-'));
+      if (section !== undefined) expect(sections, reason).toContain(section);
+      expect(headings.length, reason).toBeGreaterThan(0);
+    }
   });
   it('never run code', () => {
     setDocsBase('javascript:alert(1)');
