@@ -53,7 +53,7 @@ fn acts_on_terminals(argument: &OsStr) -> bool {
     let text = argument.to_string_lossy();
     !text
         .chars()
-        .all(|letter| upgrades::table::is_printable(letter) || letter == '\n' || letter == '\t')
+        .all(|letter| drydock_api::is_printable(letter) || letter == '\n' || letter == '\t')
 }
 
 /// Says what to do about an API server that cannot be reached.

@@ -186,6 +186,7 @@ pub(crate) async fn accept(
         reason,
         until,
         who,
+        at: now,
     };
     let (risks, object) = drydock_edits::accept(&client, &upgrade, &accepting, &found).await?;
     let parts = risks.iter().map(|risk| {

@@ -132,6 +132,13 @@ pub struct PlanAcceptedRisk {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub reason: Option<String>,
+    /// When it was accepted: one that ended is another with another time.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
+    pub accepted_at: Option<Time>,
     /// Until when; for as long as it stands here if not given.
     #[serde(
         default,

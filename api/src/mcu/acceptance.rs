@@ -85,6 +85,14 @@ pub struct AcceptedRisk {
     /// Who accepts it: the user who writes this, where the admission policy of `manifests/risk-acceptance` is installed.
     #[schemars(length(min = 1, max = 253))]
     pub accepted_by: String,
+    /// When it was accepted; when this object was created if not given. Whoever accepts anew what has become worse since, says a later time.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::instant::deserialize_some"
+    )]
+    #[schemars(extend("format" = "date-time"))]
+    pub accepted_at: Option<Time>,
     /// Until when; for as long as this object is there if not given.
     #[serde(
         default,

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use anyhow::Context;
+use drydock_api::is_printable;
 use serde::Serialize;
 
 use super::arguments::Format;
-use crate::upgrades::table::is_printable;
 
 /// Writes a text of several lines to standard output. What a terminal would act on is written as it is in Rust.
 ///

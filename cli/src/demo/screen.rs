@@ -10,8 +10,6 @@ use drydock_rollout::ClusterState;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
 
-use crate::upgrades::table;
-
 use super::outcome::clock;
 use super::progress::Progress;
 
@@ -177,7 +175,7 @@ fn remove_others(all: &MultiProgress, lines: &mut BTreeMap<String, ProgressBar>,
 /// What came from a cluster, without anything that a terminal would act on.
 fn plain(text: &str) -> String {
     text.chars()
-        .map(|c| if table::is_printable(c) { c } else { ' ' })
+        .map(|c| if drydock_api::is_printable(c) { c } else { ' ' })
         .collect()
 }
 

@@ -46,6 +46,7 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
         reason: &arguments.reason,
         until: arguments.until,
         who: &who,
+        at: hub.now(),
     };
     let (risks, name) = drydock_edits::accept(&hub.client, &upgrade, &accepting, &found).await?;
     for risk in &risks {

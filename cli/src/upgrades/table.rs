@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use anyhow::Context;
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
+use drydock_api::is_printable;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
@@ -84,34 +85,6 @@ pub fn short(duration: SignedDuration) -> String {
 /// What may go to a terminal: what clusters say is theirs, so what a terminal acts on is left out.
 pub fn printable(text: &str) -> String {
     text.chars().filter(|letter| is_printable(*letter)).collect()
-}
-
-/// Whether a terminal shows a character and does nothing else: it is neither a control character nor a format character (Unicode's
-/// general categories Cc, Cf, Zl and Zp), which may turn the direction of a text or hide a part of it.
-pub fn is_printable(letter: char) -> bool {
-    let is_format = matches!(
-        letter,
-        '\u{ad}'
-            | '\u{600}'..='\u{605}'
-            | '\u{61c}'
-            | '\u{6dd}'
-            | '\u{70f}'
-            | '\u{890}'..='\u{891}'
-            | '\u{8e2}'
-            | '\u{180e}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{110bd}'
-            | '\u{110cd}'
-            | '\u{13430}'..='\u{1343f}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e007f}'
-    );
-    !letter.is_control() && !is_format
 }
 
 /// Prints a line, or many. Who does not read on (`| head`) is not waited for.

@@ -40,6 +40,8 @@ pub struct Accepting<'a> {
     pub until: Option<Timestamp>,
     /// Who accepts.
     pub who: &'a str,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// What the clusters are asked about: the release that an upgrade leads to.
@@ -150,6 +152,7 @@ fn risk(
         }),
         reason: accepting.reason.to_owned(),
         accepted_by: accepting.who.to_owned(),
+        accepted_at: Some(Time(accepting.at)),
         until: accepting.until.map(Time),
     }
 }
@@ -304,6 +307,7 @@ mod tests {
                 reason: "known",
                 until: None,
                 who: "ann",
+                at: Timestamp::UNIX_EPOCH,
             };
             let risks = of_finding("u", &accepting, &found).unwrap();
             let said = risks.into_iter().map(|risk| (risk.level.unwrap(), risk.clusters));

@@ -2,6 +2,7 @@
 
 use drydock_api::mcu::{AcceptedRisk, UpgradeRiskAcceptance, UpgradeRiskAcceptanceSpec};
 use drydock_rollout::{AcceptedFinding, ClusterName, FindingLevel, RiskAcceptance, UpgradeKey, bounded};
+use jiff::Timestamp;
 use kube::ResourceExt;
 
 use crate::spec::parse_selector;
@@ -29,13 +30,18 @@ pub fn digest(object: &UpgradeRiskAcceptance) -> AcceptanceDigest {
     } = &object.spec;
     let is_there = object.metadata.deletion_timestamp.is_none();
     let risks = accepted_risks.iter().filter(|_| is_there);
+    let created = object
+        .metadata
+        .creation_timestamp
+        .as_ref()
+        .map(|created| created.0);
     AcceptanceDigest {
         upgrade: UpgradeKey::new(object.namespace().unwrap_or_default(), upgrade.as_str()),
-        risks: risks.filter_map(|risk| parse(target, risk)).collect(),
+        risks: risks.filter_map(|risk| parse(target, created, risk)).collect(),
     }
 }
 
-fn parse(target: &str, risk: &AcceptedRisk) -> Option<RiskAcceptance> {
+fn parse(target: &str, created: Option<Timestamp>, risk: &AcceptedRisk) -> Option<RiskAcceptance> {
     let AcceptedRisk {
         finding,
         informer,
@@ -45,6 +51,7 @@ fn parse(target: &str, risk: &AcceptedRisk) -> Option<RiskAcceptance> {
         cluster_selector,
         reason,
         accepted_by,
+        accepted_at,
         until,
     } = risk;
     let finding = match (finding, informer, uid) {
@@ -72,6 +79,7 @@ fn parse(target: &str, risk: &AcceptedRisk) -> Option<RiskAcceptance> {
         },
         accepted_by: bounded(accepted_by, NAME).into(),
         reason: bounded(reason, REASON).into(),
+        accepted_at: accepted_at.as_ref().map(|accepted| accepted.0).or(created),
         until: until.as_ref().map(|until| until.0),
     })
 }

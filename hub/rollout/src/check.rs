@@ -189,7 +189,7 @@ impl<'a> Check<'a> {
             let mut risks = self.rollout.acceptances.iter();
             risks.any(|risk| *risk.target == *target && risk.is_about(name, facts) && risk.covers(found))
         };
-        let is_clear = work.answer.as_ref().is_some_and(|answer| match &answer.source {
+        let is_clear = work.answer.current().is_some_and(|answer| match &answer.source {
             AnswerSource::AtTarget => true,
             AnswerSource::Agent { stops, .. } => !stops,
             AnswerSource::ClusterVersion => answer.findings.iter().all(is_accepted),

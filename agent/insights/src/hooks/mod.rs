@@ -6,6 +6,7 @@ mod response;
 #[cfg(test)]
 mod tests;
 
+use drydock_api::is_printable;
 use thiserror::Error;
 
 use crate::finding::Finding;
@@ -81,13 +82,13 @@ pub enum InvalidResponse {
     },
 }
 
-/// The text that is said about an informer's own words: bounded, and without what a terminal would obey.
+/// The text that is said about an informer's own words: bounded, and without what a terminal would obey, or what turns or hides a text.
 pub(crate) fn sanitized(text: &str, longest: usize) -> String {
     let readable = |letter: char| {
-        if letter.is_control() && letter != '\n' {
-            ' '
-        } else {
+        if letter == '\n' || is_printable(letter) {
             letter
+        } else {
+            ' '
         }
     };
     text.chars().take(longest).map(readable).collect()

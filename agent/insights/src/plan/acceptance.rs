@@ -1,15 +1,22 @@
 //! Whether a finding is accepted (insights.md, section 1.6): this finding, for this target, no worse than it was, and no longer than was said.
 
 use drydock_api::insights::{
-    AcceptanceState, AcceptedInsight, Insight, Level, PlanAcceptedRisk, UpdatePlan, UpdatePlanInsight,
+    AcceptanceState, AcceptedInsight, Insight, Level, PlanAcceptedRisk, PlanInsight, UpdatePlan,
+    UpdatePlanInsight,
 };
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
 use crate::hooks::MAX_SKEW_MINUTES;
+use crate::identity;
 use crate::informer_name::InformerName;
 use crate::merge::is_truncation;
+
+/// The most acceptances on a plan that count for one finding.
+const MOST_ABOUT_ONE: usize = 16;
+/// How many letters tell one acceptance from another.
+const DIGEST: usize = 16;
 
 /// What has been accepted of a plan's findings. Nothing, where the object belongs to another plan, or to one of the same name that is gone.
 pub fn accepted<'a>(plan: &UpdatePlan, object: &'a UpdatePlanInsight) -> &'a [AcceptedInsight] {
@@ -74,23 +81,88 @@ fn is_outdone(accepted: &AcceptedInsight, raised: Option<Timestamp>) -> bool {
     raised.is_some_and(|raised| accepted.accepted_at.0 <= raised)
 }
 
+/// What is remembered of a finding that became worse than was accepted: the acceptances of before end with that.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Raised<'a> {
+    /// When it last did; acceptances of the informer's part that are older have ended.
+    pub at: Option<Timestamp>,
+    /// The acceptances on the plan itself that have ended, by their digests.
+    pub ended: &'a [String],
+}
+
+impl<'a> Raised<'a> {
+    /// As a finding has it.
+    pub fn of(found: &'a PlanInsight) -> Self {
+        Self {
+            at: found.raised_at.as_ref().map(|raised| raised.0),
+            ended: &found.ended_risks,
+        }
+    }
+}
+
 /// What all acceptances come to for a finding: those of the plan itself, and those of the informer's part. Of several the best counts.
 pub fn acceptance_of(
     plan: &UpdatePlan,
     object: Option<&UpdatePlanInsight>,
     informer: &InformerName,
     insight: &Insight,
-    raised: Option<Timestamp>,
+    raised: Raised<'_>,
     now: Timestamp,
 ) -> Option<AcceptanceState> {
     let of_part = object.map(|object| accepted(plan, object)).unwrap_or_default();
     let on_plan = on_plan(&plan.spec.accepted_risks, informer, insight);
-    let on_plan = on_plan.map(|risk| state(risk.level, risk.until.as_ref(), insight.impact.level, now));
-    on_plan.chain(acceptance(of_part, insight, raised, now)).min()
+    let on_plan =
+        on_plan.map(
+            |risk| match state(risk.level, risk.until.as_ref(), insight.impact.level, now) {
+                AcceptanceState::Accepted if raised.ended.contains(&digest_of(risk)) => {
+                    AcceptanceState::LevelRaised
+                }
+                state => state,
+            },
+        );
+    on_plan.chain(acceptance(of_part, insight, raised.at, now)).min()
 }
 
-/// The acceptances on the plan itself that are about a finding. By informer and uid nobody accepts what says that findings do not fit in:
-/// it is about others each time.
+/// The acceptances on the plan itself that have ended for a finding: those of before, and those that covered it as it was `known` and do
+/// not cover it now. What became of one that is gone, or has been changed, is not remembered.
+pub(super) fn ended_on_plan(
+    plan: &UpdatePlan,
+    informer: &InformerName,
+    insight: &Insight,
+    known: Option<&PlanInsight>,
+) -> Vec<String> {
+    let Some(known) = known else { return Vec::new() };
+    let before = known.insight.impact.level;
+    let is_worse =
+        |risk: &PlanAcceptedRisk| covers(risk.level, before) && !covers(risk.level, insight.impact.level);
+    let about = on_plan(&plan.spec.accepted_risks, informer, insight);
+    let about = about.map(|risk| (digest_of(risk), is_worse(risk)));
+    let ended = about.filter(|(digest, is_worse)| *is_worse || known.ended_risks.contains(digest));
+    ended.map(|(digest, _)| digest).collect()
+}
+
+/// What an acceptance on the plan says, as one short word: any other is another.
+fn digest_of(risk: &PlanAcceptedRisk) -> String {
+    let PlanAcceptedRisk {
+        uuid,
+        informer,
+        uid,
+        level,
+        accepted_by,
+        reason,
+        accepted_at,
+        until,
+    } = risk;
+    let time = |time: &Option<Time>| time.as_ref().map(|time| time.0);
+    let (accepted_at, until) = (time(accepted_at), time(until));
+    let text = format!(
+        "{uuid:?} {informer:?} {uid:?} {level:?} {accepted_by:?} {reason:?} {accepted_at:?} {until:?}"
+    );
+    identity::digest(&text).chars().take(DIGEST).collect()
+}
+
+/// The acceptances on the plan itself that are about a finding: of too many the last. By informer and uid nobody accepts what says that
+/// findings do not fit in: it is about others each time.
 pub fn on_plan<'a>(
     risks: &'a [PlanAcceptedRisk],
     informer: &InformerName,
@@ -98,6 +170,7 @@ pub fn on_plan<'a>(
 ) -> impl Iterator<Item = &'a PlanAcceptedRisk> {
     risks
         .iter()
+        .rev()
         .filter(|risk| match (&risk.uuid, &risk.informer, &risk.uid) {
             (Some(uuid), None, None) => *uuid == insight.uuid,
             (None, Some(of), Some(uid)) => {
@@ -106,6 +179,7 @@ pub fn on_plan<'a>(
             // What does not say one thing says nothing.
             _ => false,
         })
+        .take(MOST_ABOUT_ONE)
 }
 
 /// Nobody accepts in the future what may have become worse by then.

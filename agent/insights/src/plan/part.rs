@@ -8,7 +8,9 @@ use drydock_api::insights::{
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::acceptance::{acceptance_of, accepted, next_expiry, next_expiry_on_plan, raised_at};
+use super::acceptance::{
+    Raised, acceptance_of, accepted, ended_on_plan, next_expiry, next_expiry_on_plan, raised_at,
+};
 use super::lifecycle::Age;
 use super::{Asked, Observed, PlanInformerFacts};
 use crate::built_in::BuiltIn;
@@ -169,18 +171,21 @@ fn fill(
     let accepted = accepted.unwrap_or_default();
     let known = object.and_then(|object| object.status.as_ref());
     let known = known.iter().flat_map(|status| &status.insights);
-    let known: BTreeMap<&str, Timestamp> = known
-        .filter_map(|known| Some((known.insight.uuid.as_str(), known.raised_at.as_ref()?.0)))
-        .collect();
+    let known: BTreeMap<&str, &PlanInsight> =
+        known.map(|known| (known.insight.uuid.as_str(), known)).collect();
     status.insights = insights
         .into_iter()
         .map(|insight| {
             let known = known.get(insight.uuid.as_str()).copied();
-            let raised = raised_at(accepted, &insight, known, now);
+            let raised_before = known.and_then(|known| Raised::of(known).at);
+            let at = raised_at(accepted, &insight, raised_before, now);
+            let ended = ended_on_plan(observed.plan, &informer.name, &insight, known);
+            let raised = Raised { at, ended: &ended };
             PlanInsight {
                 acceptance: acceptance_of(observed.plan, object, &informer.name, &insight, raised, now),
                 insight,
-                raised_at: raised.map(Time),
+                raised_at: at.map(Time),
+                ended_risks: ended,
             }
         })
         .collect();

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::built_in::{BuiltIn, BuiltInFacts, Question};
 use crate::informer_name::InformerName;
 use crate::merge::{InformerRecord, Stage, merge};
-use crate::plan::acceptance::acceptance_of;
+use crate::plan::acceptance::{Raised, acceptance_of};
 use crate::plan::verdict::{InformerPart, judge};
 pub use findings::{CheckedAcceptance, CheckedFinding};
 
@@ -167,11 +167,10 @@ fn part<'a>(
         };
     };
     let insights = status.insights.iter().map(|found| {
-        let raised = found.raised_at.as_ref().map(|raised| raised.0);
+        let raised = Raised::of(found);
         PlanInsight {
-            insight: found.insight.clone(),
             acceptance: acceptance_of(plan, Some(object), &name, &found.insight, raised, now),
-            raised_at: found.raised_at.clone(),
+            ..found.clone()
         }
     });
     let insights: Vec<_> = insights.collect();
@@ -198,6 +197,7 @@ pub fn of_objects(facts: &BuiltInFacts, target: &str, now: Timestamp) -> PreChec
                 insight,
                 acceptance: None,
                 raised_at: None,
+                ended_risks: Vec::new(),
             });
             let not_looked_at = (record.state == InformerState::NotImplemented).then(|| {
                 "the cluster's objects that it looks at are not there, or cannot be read".to_owned()

@@ -119,7 +119,7 @@ fn called_by_hub(target: &str, said: &[(&str, &str)]) -> String {
     });
     let work = serde_json::from_value(work).unwrap();
     let digest = drydock_objects::works::pre_checks::digest(&work).unwrap();
-    let uuid = digest.work.answer.as_ref().unwrap().findings[0].uuid.clone();
+    let uuid = digest.work.answer.current().unwrap().findings[0].uuid.clone();
     uuid.unwrap().to_string()
 }
 
@@ -205,7 +205,7 @@ fn an_acceptance_that_counts_no_more_is_said_with_its_finding() {
         "{text}"
     );
     assert!(
-        text.contains("  Acceptance:     worse than was accepted\n"),
+        text.contains("  Acceptance:     has become worse since it was accepted\n"),
         "{text}"
     );
     let json = serde_json::to_value(&view).unwrap();

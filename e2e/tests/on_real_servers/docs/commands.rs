@@ -60,7 +60,7 @@ const SERVING: [&str; 5] = [
 ];
 
 /// Commands that may say no, and in which words: the pages say so, or the fleet of the test is not in that state.
-const MAY_REFUSE: [(&str, &str); 20] = [
+const MAY_REFUSE: [(&str, &str); 23] = [
     (
         "kubectl drydock cluster status",
         "no cluster operator information",
@@ -106,16 +106,29 @@ const MAY_REFUSE: [(&str, &str); 20] = [
     ("kubectl drydock schedule --explain", "there is no UpgradeConfig"),
     // It was applied as YAML.
     ("kubectl create configmap company-freezes", "already exists"),
+    // What was backed up is there.
+    ("kubectl create -f ", "already exists"),
+    // Nothing is complete yet.
+    ("kubectl wait --for=condition=Complete", "condition not met"),
+    // The simulated clusters have no acks to give.
+    (
+        "kubectl -n openshift-config patch configmap admin-acks",
+        "not found",
+    ),
     // Two pages say it.
     ("kubectl create clusterrolebinding", "already exists"),
 ];
 
 /// What stands in the docs for what a reader has, and what the test has.
-const OF_THE_TEST: [(&str, &str); 5] = [
+const OF_THE_TEST: [(&str, &str); 8] = [
     ("NAME", "spring"),
     ("4.16.32", "4.14.12"),
     // Some day it is over.
     ("2026-12-", "2096-12-"),
+    // It is looked at once, and the upgrade of the test is in another namespace.
+    ("--timeout=168h", "--timeout=0"),
+    ("mcu/spring -n platform --timeout=72h", "mcu/spring --timeout=0"),
+    ("mcu spring -n platform", "mcu spring"),
     (
         "demo --clusters 50 --canaries 2",
         "demo --clusters 3 --canaries 1",

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drydock_rollout::{
-    Action, ClusterName, ClusterPreChecks, PreCheckWork, PreCheckWrite, RiskAcceptance, UpgradeKey,
-    pre_checks_work_name,
+    Action, ClusterName, ClusterPreChecks, KnownAnswer, PreCheckWork, PreCheckWrite, RiskAcceptance,
+    UpgradeKey, pre_checks_work_name,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -84,6 +84,7 @@ impl Fleet {
     ) -> Change {
         let all = &mut self.known(cluster).pre_checks;
         let known = all.entry(name.into()).or_default();
+        let work = work.map(|work| with_earlier(work, known.work.as_deref()));
         let is_same = known.work == work;
         let before = known.write.is_some();
         known.work = work;
@@ -209,6 +210,31 @@ impl Fleet {
         }
         self.known(cluster).forget_blank_pre_checks();
         Some(self.touch(cluster))
+    }
+}
+
+/// The work with what it answered before, where it says nothing now: an agent that asks its informers again has no verdict meanwhile. It is
+/// of the same upgrade and target, and only ever holds a cluster.
+fn with_earlier(work: Arc<PreCheckWork>, before: Option<&PreCheckWork>) -> Arc<PreCheckWork> {
+    let target = |work: &PreCheckWork| {
+        let asked = work.question.as_ref()?;
+        Some((
+            work.uid.clone(),
+            asked.target.clone(),
+            asked.image.clone(),
+            asked.asks_agent,
+        ))
+    };
+    let is_silent = work.answer == KnownAnswer::None;
+    let earlier = before
+        .filter(|before| is_silent && target(before).is_some() && target(before) == target(&work))
+        .and_then(|before| before.answer.any());
+    match earlier {
+        Some(earlier) => Arc::new(PreCheckWork {
+            answer: KnownAnswer::Earlier(earlier.clone()),
+            ..(*work).clone()
+        }),
+        None => work,
     }
 }
 

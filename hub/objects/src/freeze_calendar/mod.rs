@@ -12,6 +12,7 @@ mod zone;
 
 use std::sync::Arc;
 
+use drydock_api::on_one_line;
 use drydock_rollout::{Freeze, FreezeCalendar};
 use icalendar::parser::{Component, read_components, unfold};
 use jiff::Timestamp;
@@ -172,24 +173,9 @@ fn check_all_was_read(text: &str, calendars: &[Component<'_>]) -> Result<(), Cal
     Ok(())
 }
 
-/// A text of the calendar, for people.
+/// A text of the calendar, for people: nothing that a terminal acts on, or that turns or hides a text.
 fn shortened(text: &str) -> String {
-    // Neither what a terminal acts on nor what turns or hides a text.
-    let is_format = |letter: char| {
-        matches!(
-            letter,
-            '\u{ad}'
-                | '\u{61c}'
-                | '\u{180e}'
-                | '\u{feff}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-        )
-    };
-    let letters = text.chars().filter(|letter| !is_format(*letter));
-    let printable = letters.map(|letter| if letter.is_control() { ' ' } else { letter });
-    printable
+    on_one_line(text)
         .take(LONGEST_SUMMARY)
         .collect::<String>()
         .trim()

@@ -196,6 +196,9 @@ fn accepted_risk(risk: &RiskAcceptance) -> Value {
     entry.insert("level".to_owned(), risk.level.as_str().into());
     entry.insert("acceptedBy".to_owned(), (*risk.accepted_by).into());
     entry.insert("reason".to_owned(), (*risk.reason).into());
+    if let Some(accepted_at) = risk.accepted_at {
+        entry.insert("acceptedAt".to_owned(), accepted_at.to_string().into());
+    }
     if let Some(until) = risk.until {
         entry.insert("until".to_owned(), until.to_string().into());
     }

@@ -9,7 +9,7 @@ use super::{
     ActionJob, ActionJobState, Applied, AttemptOutcome, EntryPlace, Observed, OwnPlacement, RecordPage,
     RecordPageHeader, RecordedEntry, Uid, Upgrade, UpgradeMethod, VersionFeedback, Work, WorkFeedback, Works,
 };
-use crate::{Action, Finish, NewWork, PreCheckAsk, PreCheckWork, RecordPageWrite};
+use crate::{Action, Finish, KnownAnswer, NewWork, PreCheckAsk, PreCheckWork, RecordPageWrite};
 
 /// A work as an action leaves it; `None` if it is gone.
 pub type WorkAfter = (WorkKind, Option<Arc<Work>>);
@@ -139,14 +139,13 @@ impl Observed {
             asked.is_some_and(|asked| asked.is_same(&ask.question))
         };
         let before = row.pre_checks.as_ref().filter(asks_same);
-        let earlier = before.and_then(|work| work.answer.clone().or_else(|| work.earlier.clone()));
+        let earlier = before.and_then(|work| work.answer.any().cloned());
         row.pre_checks = Some(Arc::new(PreCheckWork {
             uid: Uid::new(format!("{}-pre-checks", ask.cluster)),
             owner: self.rollout.upgrade.as_owner(),
             deleting: false,
             question: Some(Arc::new(ask.question.clone())),
-            answer: None,
-            earlier,
+            answer: earlier.map_or(KnownAnswer::None, KnownAnswer::Earlier),
             trouble: None,
             is_taken: false,
         }));

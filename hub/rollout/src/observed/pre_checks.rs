@@ -127,7 +127,7 @@ impl FindingAcceptance {
     pub fn why_ended(self) -> Option<&'static str> {
         match self {
             Self::None | Self::Accepted => None,
-            Self::LevelRaised => Some("worse than was accepted"),
+            Self::LevelRaised => Some("has become worse since it was accepted"),
             Self::Expired => Some("accepted for a time that is over"),
         }
     }
@@ -158,6 +158,37 @@ pub struct PreCheckAnswer {
     pub source: AnswerSource,
     /// The worst findings, the worst first.
     pub findings: Arc<[Finding]>,
+}
+
+/// What is known of a cluster's answer to a question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KnownAnswer {
+    /// Nothing.
+    #[default]
+    None,
+    /// What it said before it was asked anew about the same target: it may hold the cluster until there is an answer, and lets nothing
+    /// start.
+    Earlier(PreCheckAnswer),
+    /// The answer.
+    Current(PreCheckAnswer),
+}
+
+impl KnownAnswer {
+    /// The answer to what is asked now.
+    pub fn current(&self) -> Option<&PreCheckAnswer> {
+        match self {
+            Self::Current(answer) => Some(answer),
+            Self::None | Self::Earlier(_) => None,
+        }
+    }
+
+    /// The last answer, of whatever time.
+    pub fn any(&self) -> Option<&PreCheckAnswer> {
+        match self {
+            Self::Current(answer) | Self::Earlier(answer) => Some(answer),
+            Self::None => None,
+        }
+    }
 }
 
 /// What a cluster is asked. It stands on the work that asks it.
@@ -211,9 +242,7 @@ pub struct PreCheckWork {
     /// What it asks, if that can be read.
     pub question: Option<Arc<PreCheckQuestion>>,
     /// The answer to that.
-    pub answer: Option<PreCheckAnswer>,
-    /// What it answered to the same question before it was asked anew: there until the answer is.
-    pub earlier: Option<PreCheckAnswer>,
+    pub answer: KnownAnswer,
     /// Why there is none, if that is said.
     pub trouble: Option<Arc<str>>,
     /// The agent has been asked for another upgrade since: what it says is not for this one.
@@ -265,6 +294,8 @@ pub struct RiskAcceptance {
     pub accepted_by: Arc<str>,
     /// Why.
     pub reason: Arc<str>,
+    /// When, if that is known: one that ended counts again when it is accepted anew.
+    pub accepted_at: Option<Timestamp>,
     /// Until when.
     pub until: Option<Timestamp>,
 }
@@ -312,9 +343,10 @@ pub fn digest_of_accepted(accepted: &[&RiskAcceptance]) -> Arc<str> {
                 level,
                 accepted_by,
                 reason,
+                accepted_at,
                 until,
             } = risk;
-            format!("{finding:?} {level} {accepted_by:?} {reason:?} {until:?}")
+            format!("{finding:?} {level} {accepted_by:?} {reason:?} {accepted_at:?} {until:?}")
         })
         .collect();
     short_hash(&text.join("\n")).into()

@@ -129,7 +129,7 @@ fn an_acceptance_that_counts_no_more_is_why_the_condition_is_false() {
         world.happen(&Event::Minutes(6));
     };
     for (accept, words) in [
-        (worse, "worse than was accepted"),
+        (worse, "has become worse since it was accepted"),
         (over, "accepted for a time that is over"),
     ] {
         let mut world = world(PreChecksMode::Require);
@@ -189,7 +189,7 @@ fn one_that_does_not_answer_is_reported_and_one_whose_answer_is_old_is_asked_aga
         .asked_at
         .duration_since(first.question.as_ref().unwrap().asked_at);
     assert!(waited >= SignedDuration::from_hours(1), "{waited}");
-    assert_eq!(again.answer, None);
+    assert_eq!(again.answer.current(), None);
     // Nothing has changed for who watches it, until it does not answer in time.
     assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
     assert_eq!(world.plan().report.pre_checks.with_findings, 1);

@@ -8,13 +8,13 @@ use drydock_rollout::{
     AcceptedFinding, Action, ActionJob, ActionJobState, ActionSpec, AgentFeedback, AgentOptions, AgentPhase,
     AnswerSource, Applied, AttemptOutcome, ClusterFacts, ClusterName, ClusterRow, Decider, EndState,
     Enforcement, Entry, EntryPlace, ExpectedDuration, Finding, FindingAcceptance, FindingLevel, Goal,
-    IntOrPercent, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, Owner, PlacementKey, Plan,
-    PreCheckAnswer, PreCheckWrite, PreChecksMode, PreChecksPolicy, Previous, RecordPageHeader, RecordedEntry,
-    RecordedOutcome, Refusal, RefusalCause, RefusedWrite, RejectedTarget, RequestedMethod, Requirements,
-    Retries, RetryToken, Revision, RiskAcceptance, Rollout, Selected, Selection, SelectionProblem,
-    SelectionSource, Selector, Spec, StageSeconds, StartTimes, StartWindow, Strategy, Target, Uid,
-    UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Window, Work, WorkFeedback, WorkKind,
-    check, decide,
+    IntOrPercent, KnownAnswer, Labels, LiveUpgrades, Observed, Operators, OwnPlacement, Owner, PlacementKey,
+    Plan, PreCheckAnswer, PreCheckWrite, PreChecksMode, PreChecksPolicy, Previous, RecordPageHeader,
+    RecordedEntry, RecordedOutcome, Refusal, RefusalCause, RefusedWrite, RejectedTarget, RequestedMethod,
+    Requirements, Retries, RetryToken, Revision, RiskAcceptance, Rollout, Selected, Selection,
+    SelectionProblem, SelectionSource, Selector, Spec, StageSeconds, StartTimes, StartWindow, Strategy,
+    Target, Uid, UpdateState, Upgrade, UpgradeKey, UpgradeMethod, VersionFeedback, Window, Work,
+    WorkFeedback, WorkKind, check, decide,
 };
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -409,7 +409,7 @@ impl World {
         } else {
             AnswerSource::ClusterVersion
         };
-        Arc::make_mut(work).answer = Some(PreCheckAnswer {
+        Arc::make_mut(work).answer = KnownAnswer::Current(PreCheckAnswer {
             source,
             findings: finds.then(finding).into_iter().collect(),
         });
@@ -420,8 +420,12 @@ impl World {
         let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) else {
             return;
         };
-        let answer = Arc::make_mut(work).answer.as_mut();
-        if let Some(AnswerSource::Agent { collected_at, .. }) = answer.map(|answer| &mut answer.source) {
+        let answer = &mut Arc::make_mut(work).answer;
+        if let KnownAnswer::Current(PreCheckAnswer {
+            source: AnswerSource::Agent { collected_at, .. },
+            ..
+        }) = answer
+        {
             *collected_at += SignedDuration::from_mins(minutes);
         }
         self.update_decider();
@@ -471,7 +475,9 @@ impl World {
     pub fn taken(&mut self, number: usize) {
         if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
             let work = Arc::make_mut(work);
-            (work.answer, work.is_taken) = (None, true);
+            let earlier = work.answer.any().cloned();
+            work.answer = earlier.map_or(KnownAnswer::None, KnownAnswer::Earlier);
+            work.is_taken = true;
         }
     }
 
@@ -715,6 +721,7 @@ fn accepted_risk(target: &Target) -> RiskAcceptance {
         level: FindingLevel::Error,
         accepted_by: "ann".into(),
         reason: "known".into(),
+        accepted_at: None,
         until: None,
     }
 }

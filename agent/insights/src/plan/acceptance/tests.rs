@@ -119,6 +119,7 @@ fn on_plan(
         level,
         accepted_by: "ann".to_owned(),
         reason: None,
+        accepted_at: None,
         until: until.map(|until| Time(at(until))),
     }
 }
@@ -127,7 +128,7 @@ fn accepted_on_plan(risk: PlanAcceptedRisk, insight: &Insight, seconds: i64) -> 
     let mut plan = UpdatePlan::default();
     plan.spec.accepted_risks = vec![risk];
     let informer = InformerName::parse("mco").unwrap();
-    acceptance_of(&plan, None, &informer, insight, None, at(seconds))
+    acceptance_of(&plan, None, &informer, insight, Raised::default(), at(seconds))
 }
 
 #[test]
@@ -159,6 +160,96 @@ fn what_is_accepted_on_the_plan_follows_the_same_rules() {
     );
     let by_uuid = on_plan(Some("t"), None, Level::Error, None);
     assert_eq!(accepted_on_plan(by_uuid, &truncated, 0), Some(Accepted));
+}
+
+/// What one acceptance on the plan comes to while a finding has these levels, one after another.
+fn through(risks: &[(usize, PlanAcceptedRisk)], levels: &[Level]) -> Vec<Option<AcceptanceState>> {
+    let mut plan = UpdatePlan::default();
+    let informer = InformerName::parse("mco").unwrap();
+    let mut known: Option<PlanInsight> = None;
+    let mut states = Vec::new();
+    for (step, level) in levels.iter().enumerate() {
+        let since = risks.iter().filter(|(since, _)| *since <= step);
+        plan.spec.accepted_risks = since.map(|(_, risk)| risk.clone()).collect();
+        let insight = insight("u", *level);
+        let ended_risks = ended_on_plan(&plan, &informer, &insight, known.as_ref());
+        let raised = Raised {
+            at: None,
+            ended: &ended_risks,
+        };
+        let acceptance = acceptance_of(&plan, None, &informer, &insight, raised, at(0));
+        states.push(acceptance);
+        known = Some(PlanInsight {
+            insight,
+            acceptance,
+            raised_at: None,
+            ended_risks,
+        });
+    }
+    states
+}
+
+#[test]
+fn what_was_accepted_on_the_plan_before_a_finding_became_worse_counts_no_more() {
+    use AcceptanceState::{Accepted, LevelRaised};
+    use Level::{Critical, Error, Warning};
+    let risk = || on_plan(Some("u"), None, Warning, None);
+    let anew = PlanAcceptedRisk {
+        accepted_at: Some(Time(at(9))),
+        ..risk()
+    };
+    let (yes, no) = (Some(Accepted), Some(LevelRaised));
+    for (risks, levels, states) in [
+        (
+            vec![(0, risk())],
+            vec![Warning, Error, Warning],
+            vec![yes, no, no],
+        ),
+        (
+            vec![(0, risk()), (2, anew.clone())],
+            vec![Warning, Error, Warning],
+            vec![yes, no, yes],
+        ),
+        // It is accepted while it becomes worse.
+        (
+            vec![(1, risk())],
+            vec![Warning, Error, Warning],
+            vec![None, no, no],
+        ),
+        // It was known to be worse: what it becomes is covered.
+        (
+            vec![(1, risk())],
+            vec![Error, Error, Warning, Error, Warning],
+            vec![None, no, yes, no, no],
+        ),
+        (
+            vec![(0, on_plan(Some("u"), None, Error, None)), (0, risk())],
+            vec![Warning, Error, Critical, Error],
+            vec![yes, yes, no, no],
+        ),
+    ] {
+        assert_eq!(through(&risks, &levels), states, "{levels:?}");
+    }
+}
+
+#[test]
+fn acceptances_of_one_finding_that_are_too_many_are_left_out() {
+    let many = (0..20).map(|number| {
+        (
+            0,
+            PlanAcceptedRisk {
+                accepted_by: format!("user{number}"),
+                ..on_plan(Some("u"), None, Level::Warning, None)
+            },
+        )
+    });
+    let many: Vec<_> = many.collect();
+    let states = through(&many, &[Level::Warning, Level::Error, Level::Warning]);
+    assert_eq!(
+        states[2],
+        Some(AcceptanceState::LevelRaised),
+        "those that are left out do not count again"
+    );
 }
 
 fn level() -> impl Strategy<Value = Level> {

@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use drydock_api::ClusterName;
 use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::names::{CLUSTER_VERSION, QUESTION_ANNOTATION, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL};
 use drydock_api::ocm::manifest_work::ManifestStatus;
+use drydock_api::{ClusterName, on_one_line};
 use drydock_rollout::{
-    AnswerSource, Finding, FindingAcceptance, FindingLevel, Owner, PreCheckAnswer, PreCheckQuestion,
-    PreCheckWork, Uid, UpgradeKey, bounded,
+    AnswerSource, Finding, FindingAcceptance, FindingLevel, KnownAnswer, Owner, PreCheckAnswer,
+    PreCheckQuestion, PreCheckWork, Uid, UpgradeKey, bounded,
 };
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -70,14 +70,13 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
         owner,
         deleting: work.metadata.deletion_timestamp.is_some(),
         question: question.map(Arc::new),
-        answer: None,
-        earlier: None,
+        answer: KnownAnswer::None,
         trouble: None,
         is_taken: false,
     };
     match reply {
-        Reply::Answered(answer) => asks.answer = Some(answer),
-        Reply::AnsweredBefore(answer) => asks.earlier = Some(answer),
+        Reply::Answered(answer) => asks.answer = KnownAnswer::Current(answer),
+        Reply::AnsweredBefore(answer) => asks.answer = KnownAnswer::Earlier(answer),
         Reply::Refused(words) => asks.trouble = Some(words),
         Reply::Taken(by) => {
             asks.trouble = Some(format!("{ASKED_FOR}{by} at present").into());
@@ -180,7 +179,7 @@ fn not_applied(work: &PartialManifestWork, resource: &str) -> Option<(Arc<str>, 
     let is_unknown = ["no matches for kind", "doesn't have a resource type"]
         .iter()
         .any(|known| words.contains(known));
-    Some((bounded(words, TEXT).into(), is_unknown))
+    Some((printable(words), is_unknown))
 }
 
 /// The upgrade for which the agent is asked now, if it is another: what it says counts with that one's acceptances.
@@ -265,11 +264,8 @@ fn is_uuid(text: &str) -> bool {
             .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// A text of a cluster, cut, on one line and without what a terminal would obey.
+/// A text of a cluster, cut, on one line and without what a terminal would obey, or what turns or hides a text.
 pub(super) fn printable(said: &str) -> Arc<str> {
-    let clean: String = bounded(said, TEXT)
-        .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect();
+    let clean: String = on_one_line(bounded(said, TEXT)).collect();
     clean.trim().into()
 }

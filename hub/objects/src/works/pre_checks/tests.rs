@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use drydock_api::ClusterName;
-use drydock_rollout::{AnswerSource, FindingLevel, PreCheckQuestion, PreCheckWork, Target};
+use drydock_rollout::{AnswerSource, FindingLevel, KnownAnswer, PreCheckQuestion, PreCheckWork, Target};
 
 use super::answer::*;
 use super::*;
@@ -140,7 +140,7 @@ fn what_is_fed_back_is_bounded() {
     let mut values: Vec<(&str, &str)> = stopping;
     values.push(("summary0", &long));
     let work = read_work(&ask(Some("4.15.0"), true, Vec::new()), Some(&values), &[]);
-    let answer = work.answer.unwrap();
+    let answer = work.answer.current().unwrap();
     assert_eq!(answer.findings[0].summary.len(), TEXT);
 }
 
@@ -157,7 +157,7 @@ fn the_acceptance_of_a_risk_covers_no_other() {
             ("recommendedMessage", message),
         ];
         let said: Vec<_> = said.into_iter().chain(WELL).collect();
-        let answer = read_work(&asked, None, &said).answer.unwrap();
+        let answer = read_work(&asked, None, &said).answer.current().unwrap().clone();
         assert_eq!(answer.findings[0].uid.as_deref(), Some("not-recommended"));
         answer.findings[0].uuid.clone().unwrap()
     };
@@ -190,8 +190,12 @@ fn an_answer_counts_if_it_is_about_this_question() {
         (Vec::new(), false, false),
     ] {
         let work = read_work(&asked, Some(&values), &[("version", "4.14.9"), (READ, "version")]);
-        assert_eq!(work.answer.is_some(), is_answer, "{values:?}");
-        assert_eq!(work.earlier.is_some(), is_earlier, "{values:?}");
+        assert_eq!(work.answer.current().is_some(), is_answer, "{values:?}");
+        assert_eq!(
+            matches!(work.answer, KnownAnswer::Earlier(_)),
+            is_earlier,
+            "{values:?}"
+        );
     }
 }
 
@@ -213,7 +217,11 @@ fn an_unknown_verdict_holds_and_a_text_is_no_more_than_text() {
         ("summary1", "b"),
         ("summary2", "nobody reports this"),
     ]);
-    let answer = read_work(&asked, Some(&values), &[]).answer.unwrap();
+    let answer = read_work(&asked, Some(&values), &[])
+        .answer
+        .current()
+        .unwrap()
+        .clone();
     let AnswerSource::Agent {
         stops, unaccepted, ..
     } = answer.source
@@ -269,7 +277,7 @@ fn said(target: &str, values: &[(&str, &str)]) -> Option<Vec<String>> {
         all.extend(Some(well).filter(|(name, _)| values.iter().all(|(other, _)| other != name)));
     }
     all.extend(values.iter().filter(|(_, value)| *value != MISSING));
-    let answer = read_work(&asked, None, &all).answer?;
+    let answer = read_work(&asked, None, &all).answer.current()?.clone();
     let named = answer
         .findings
         .iter()
@@ -375,7 +383,7 @@ fn without_an_agent_cluster_version_says_what_speaks_against_it() {
         ("offered", "4.14.11"),
     ];
     let work = read_work(&asked, None, &before);
-    assert_eq!((work.answer, work.earlier), (None, None));
+    assert_eq!(work.answer, KnownAnswer::None);
 }
 
 /// A work agent that is away leaves what it has read before: that is no answer to what is asked since.
@@ -388,8 +396,9 @@ fn what_was_read_before_it_was_asked_is_an_earlier_answer() {
         ("offered", "4.14.12"),
     ];
     let work = read_work(&asked, None, &before);
-    assert_eq!(work.answer, None);
-    assert_eq!(work.earlier.unwrap().source, AnswerSource::ClusterVersion);
+    assert!(
+        matches!(work.answer, KnownAnswer::Earlier(earlier) if earlier.source == AnswerSource::ClusterVersion)
+    );
 }
 
 /// A cluster that is there, or on its way, has nothing left to fear; one on its way to a newer release may be sent back yet.
@@ -403,7 +412,7 @@ fn a_cluster_is_beyond_its_target_when_it_has_completed_a_newer_one() {
         ("4.14.14", "Partial", AnswerSource::ClusterVersion),
     ] {
         let values = [("version", version), ("state", state), (READ, "version")];
-        let answer = read_work(&asked, None, &values).answer.unwrap();
+        let answer = read_work(&asked, None, &values).answer.current().unwrap().clone();
         assert_eq!(answer.source, source, "{version} {state}");
         assert_eq!(answer.findings.is_empty(), source == AnswerSource::AtTarget);
     }
@@ -415,14 +424,14 @@ fn a_plan_that_is_over_is_no_answer_and_cluster_version_is() {
     let asked = ask(Some("4.14.12"), true, Vec::new());
     let version = [("version", "4.14.9"), ("invalid", "True"), (READ, "version")];
     let over = read_work(&asked, Some(&but(&[("phase", "Stale")])), &version);
-    let answer = over.answer.unwrap();
+    let answer = over.answer.current().unwrap().clone();
     assert_eq!(answer.source, AnswerSource::ClusterVersion);
     let uids = answer.findings.iter().map(|found| found.uid.clone().unwrap());
     assert!(uids.into_iter().any(|uid| &*uid == "update-invalid"));
     // Not yet seen by the agent as it is now: what it says next counts.
     let seen_before = [("phase", "Stale"), ("observedGeneration", "0")];
     let work = read_work(&asked, Some(&but(&seen_before)), &version);
-    assert_eq!(work.answer, None);
+    assert_eq!(work.answer.current(), None);
 }
 
 #[test]
@@ -448,9 +457,12 @@ fn only_a_cluster_that_does_not_know_the_kind_is_taken_by_its_cluster_version() 
         read_value(work)
     };
     let unknown = with(r#"no matches for kind "UpdatePlan" in version "config.openshift.io/v1beta1""#);
-    assert_eq!(unknown.answer.unwrap().source, AnswerSource::ClusterVersion);
+    assert_eq!(
+        unknown.answer.current().unwrap().clone().source,
+        AnswerSource::ClusterVersion
+    );
     let refused = with("admission webhook denied the request");
-    assert_eq!(refused.answer, None);
+    assert_eq!(refused.answer, KnownAnswer::None);
     assert_eq!(
         refused.trouble.as_deref(),
         Some("admission webhook denied the request")
@@ -467,6 +479,7 @@ fn accepted_risks_are_on_the_plan() {
         level: FindingLevel::Error,
         accepted_by: "ann".into(),
         reason: "known".into(),
+        accepted_at: Some("2026-01-01T00:00:00Z".parse().unwrap()),
         until: Some("2026-02-01T00:00:00Z".parse().unwrap()),
     };
     let named = AcceptedFinding::Named {
@@ -476,8 +489,10 @@ fn accepted_risks_are_on_the_plan() {
     let accepted = vec![risk(AcceptedFinding::Uuid(UUID.into())), risk(named)];
     let work = built(&ask(Some("4.14.12"), true, accepted));
     let risks = &work["spec"]["workload"]["manifests"][2]["spec"]["acceptedRisks"];
-    let rest =
-        json!({"level": "Error", "acceptedBy": "ann", "reason": "known", "until": "2026-02-01T00:00:00Z"});
+    let rest = json!({
+        "level": "Error", "acceptedBy": "ann", "reason": "known",
+        "acceptedAt": "2026-01-01T00:00:00Z", "until": "2026-02-01T00:00:00Z",
+    });
     let mut by_uuid = rest.clone();
     by_uuid["uuid"] = UUID.into();
     let mut by_name = rest;

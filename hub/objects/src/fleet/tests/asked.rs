@@ -1,0 +1,71 @@
+//! Clusters that are asked anew.
+
+use drydock_rollout::{
+    AnswerSource, KnownAnswer, Owner, PreCheckAnswer, PreCheckQuestion, PreCheckWork, pre_checks_work_name,
+};
+
+use super::*;
+
+fn answer() -> PreCheckAnswer {
+    PreCheckAnswer {
+        source: AnswerSource::ClusterVersion,
+        findings: Arc::default(),
+    }
+}
+
+fn work(uid: &str, target: &str, answer: KnownAnswer) -> PreCheckWork {
+    PreCheckWork {
+        uid: Uid::new(uid),
+        owner: Owner {
+            uid: Uid::new(UID),
+            upgrade: Some(key()),
+        },
+        deleting: false,
+        question: Some(Arc::new(PreCheckQuestion {
+            target: target.into(),
+            asks_agent: true,
+            accepted: Arc::default(),
+            asked_for: Arc::default(),
+            image: Arc::default(),
+            form: PreCheckQuestion::FORM,
+            asked_at: Timestamp::UNIX_EPOCH,
+        })),
+        answer,
+        trouble: None,
+        is_taken: false,
+    }
+}
+
+/// An agent that asks its informers again says nothing meanwhile: what it said before is kept, about the same target alone.
+#[test]
+fn what_a_cluster_has_answered_is_kept_while_it_says_nothing() {
+    let earlier = || KnownAnswer::Earlier(answer());
+    for (then, kept) in [
+        (Some(work("a", "4.14.12", KnownAnswer::None)), earlier()),
+        (Some(work("a", "4.14.12", earlier())), earlier()),
+        (Some(work("a", "4.14.13", KnownAnswer::None)), KnownAnswer::None),
+        (Some(work("b", "4.14.12", KnownAnswer::None)), KnownAnswer::None),
+        (None, KnownAnswer::None),
+    ] {
+        let mut fleet = TestFleet::new(&["c01"]);
+        let cluster = ClusterName::from("c01");
+        let name = pre_checks_work_name(&cluster, &key());
+        let mut see = |work: Option<PreCheckWork>| {
+            let version = Some(fleet.version + 1);
+            fleet.version += 1;
+            let _change = fleet
+                .fleet
+                .set_pre_checks(&cluster, &name, work.map(Arc::new), version);
+        };
+        see(Some(work("a", "4.14.12", KnownAnswer::Current(answer()))));
+        see(then.clone());
+        // Twice: what is kept is kept for longer.
+        see(then.clone());
+        let known = &fleet.fleet.clusters[&cluster];
+        let known = known
+            .pre_checks_of(&cluster, &key())
+            .and_then(|known| known.work.as_ref());
+        let answer = known.map(|work| work.answer.clone()).unwrap_or_default();
+        assert_eq!(answer, kept, "{then:?}");
+    }
+}

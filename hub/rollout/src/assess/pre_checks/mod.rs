@@ -1,0 +1,168 @@
+//! What a cluster is asked before it starts, and whether its answer lets it start.
+
+mod answer;
+mod question;
+mod standing;
+
+use jiff::SignedDuration;
+
+use super::{Assessment, ClusterView, StartKind, Step};
+use crate::{ClusterState, PreCheckWork, PreChecksMode, PreChecksPolicy, Uid};
+pub use answer::ClusterPreChecks;
+use standing::Standing;
+
+/// The shortest time between two questions, where an answer is too old.
+const SHORTEST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
+
+/// What is to be written about the work by which a cluster is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PreCheckStep {
+    /// It is asked, or asked again.
+    Ask,
+    /// The work has served.
+    Delete(Uid),
+}
+
+impl ClusterView<'_> {
+    /// Asks a cluster that may start, lets it wait if its answer is required, and deletes the work of one that has ended.
+    pub(super) fn check_before_start(&self, assessment: &mut Assessment) {
+        match self.policy_for(assessment) {
+            Some(policy) => self.ask(policy, assessment),
+            None if self.may_wait_at_its_gate(assessment) => self.pass_on_acceptances(assessment),
+            None if self.is_served(assessment) => {
+                let work = self.row.pre_checks.as_ref().filter(|work| !work.deleting);
+                assessment.pre_checks = work
+                    .filter(|_| self.may_write_pre_checks())
+                    .map(|work| PreCheckStep::Delete(work.uid.clone()));
+            }
+            None => {}
+        }
+    }
+
+    /// Whether the cluster is in flight, and its platform not yet at the target: its agent may let it wait for findings that nobody has
+    /// accepted.
+    fn may_wait_at_its_gate(&self, assessment: &Assessment) -> bool {
+        let status = assessment.status.as_ref();
+        let is_in_flight = status.is_some_and(|status| status.state.in_flight());
+        is_in_flight && self.is_platform_ahead() && self.pre_checks_policy().is_some()
+    }
+
+    /// What is accepted while a cluster is in flight goes to its plan, and what is accepted no more is taken off it.
+    fn pass_on_acceptances(&self, assessment: &mut Assessment) {
+        let Some(target) = self.spec().and_then(|spec| spec.goal.target.as_ref()) else {
+            return;
+        };
+        let question = self.question(target);
+        let asked = self.own_pre_checks().and_then(|work| work.question.as_ref());
+        let is_due = match asked {
+            // What has started keeps its target, and its plan.
+            Some(asked) => asked.target == question.target && asked.accepted != question.accepted,
+            None => !question.accepted.is_empty(),
+        };
+        if question.asks_agent && is_due && self.may_ask() {
+            assessment.pre_checks = Some(PreCheckStep::Ask);
+        }
+    }
+
+    /// The policy, if the cluster may start and there is something to ask. One whose platform is at the target has nothing to fear from
+    /// its upgrade. One that keeps a slot because its first write was refused has not begun.
+    fn policy_for(&self, assessment: &Assessment) -> Option<&PreChecksPolicy> {
+        let policy = self.pre_checks_policy()?;
+        let Step::Start(start) = &assessment.step else {
+            return None;
+        };
+        let is_asked = start.kind == StartKind::New;
+        (is_asked && self.is_platform_ahead()).then_some(policy)
+    }
+
+    /// The policy, where it applies to this goal at all.
+    fn pre_checks_policy(&self) -> Option<&PreChecksPolicy> {
+        let spec = self.spec()?;
+        let is_on = spec.pre_checks.mode != PreChecksMode::Off && spec.goal.target.is_some();
+        is_on.then_some(&spec.pre_checks)
+    }
+
+    fn is_platform_ahead(&self) -> bool {
+        self.spec()
+            .is_some_and(|spec| !spec.goal.platform_reached(self.known_version()))
+    }
+
+    /// Whether nobody needs the answer any more: the cluster takes no part, has ended, or nothing is to be asked.
+    fn is_served(&self, assessment: &Assessment) -> bool {
+        let Some(status) = &assessment.status else {
+            return true;
+        };
+        // What an invalid spec says of pre-checks is not known.
+        let is_off = self.spec().is_some() && self.pre_checks_policy().is_none();
+        status.state.finished() || is_off
+    }
+
+    fn ask(&self, policy: &PreChecksPolicy, assessment: &mut Assessment) {
+        let Some(target) = self.spec().and_then(|spec| spec.goal.target.as_ref()) else {
+            return;
+        };
+        let question = self.question(target);
+        let work = self.own_pre_checks();
+        let answered = work.filter(|work| {
+            work.question
+                .as_ref()
+                .is_some_and(|asked| asked.is_same(&question))
+        });
+        let (standing, is_old) = self.standing(policy, target, answered);
+        let is_requiring = policy.mode == PreChecksMode::Require;
+        let is_taken = answered.is_some_and(|work| self.is_taken_for_long(policy, work));
+        let is_again = is_old && answered.is_some_and(|work| self.may_ask_anew(policy, work));
+        let is_due = answered.is_none() || (is_requiring && (is_again || is_taken));
+        if is_due && self.may_ask() {
+            assessment.pre_checks = Some(PreCheckStep::Ask);
+        }
+        let reason = match standing {
+            Standing::Clear => return,
+            Standing::Awaited(reason) => reason,
+            Standing::Held { reason, blocks_again } => {
+                (assessment.has_findings, assessment.blocks_again) = (true, blocks_again);
+                reason
+            }
+        };
+        if is_requiring {
+            assessment.step = Step::WAIT;
+            if let Some(status) = &mut assessment.status {
+                status.state = ClusterState::NotStarted;
+                status.reason = reason;
+            }
+        }
+    }
+
+    /// Whether a cluster may be asked anew whose answer is too old: one whose clock is wrong answers with such ones each time.
+    fn may_ask_anew(&self, policy: &PreChecksPolicy, work: &PreCheckWork) -> bool {
+        let pause = policy.timeout.min(policy.max_age).max(SHORTEST_PAUSE);
+        let asked = work.question.as_ref();
+        let again = asked.and_then(|asked| asked.asked_at.checked_add(pause).ok());
+        again.is_some_and(|again| self.present.has_reached(again))
+    }
+
+    /// Whether the agent has been asked for another upgrade, and this one has waited for its turn.
+    fn is_taken_for_long(&self, policy: &PreChecksPolicy, work: &PreCheckWork) -> bool {
+        let asked = work.question.as_ref().filter(|_| work.is_taken);
+        let again = asked.and_then(|asked| asked.asked_at.checked_add(policy.timeout).ok());
+        again.is_some_and(|again| self.present.has_reached(again))
+    }
+
+    /// This upgrade's work, if it is not being deleted.
+    fn own_pre_checks(&self) -> Option<&PreCheckWork> {
+        let work = self.row.pre_checks.as_deref()?;
+        (work.owner.uid == self.context.upgrade.uid && !work.deleting).then_some(work)
+    }
+
+    /// Whether the cluster may be asked now: not while the work by which it was asked is being deleted.
+    fn may_ask(&self) -> bool {
+        let is_leaving = self.row.pre_checks.as_ref().is_some_and(|work| work.deleting);
+        !is_leaving && self.may_write_pre_checks()
+    }
+
+    /// Whether the work may be written now: not while an earlier write has not come back.
+    fn may_write_pre_checks(&self) -> bool {
+        let write = self.row.pre_check_write.as_ref();
+        write.is_none_or(|write| self.present.has_reached(write.until))
+    }
+}

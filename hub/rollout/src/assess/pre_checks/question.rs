@@ -1,0 +1,68 @@
+//! What a cluster is asked: about which target, for which upgrade, and with which accepted risks.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::assess::ClusterView;
+use crate::observed::digest_of_accepted;
+use crate::{PreCheckAsk, PreCheckQuestion, RiskAcceptance, Target, UpgradeKey};
+
+impl ClusterView<'_> {
+    /// The question that is to be asked, as of now.
+    pub(super) fn question(&self, target: &Target) -> PreCheckQuestion {
+        let now = self.present.now();
+        let accepted = digest_of_accepted(&self.accepted_risks(target));
+        PreCheckQuestion {
+            asked_for: asked_for(&self.context.upgrade.key, &accepted),
+            target: target.to_string().into(),
+            // An agent that is away for a while is installed, waited for, and keeps its plan. A release without a version has none.
+            asks_agent: target.version.is_some() && (self.row.agent || self.row.agent_installed),
+            accepted,
+            image: target.image.as_deref().unwrap_or_default().into(),
+            form: PreCheckQuestion::FORM,
+            asked_at: Timestamp::from_second(now.as_second()).unwrap_or(now),
+        }
+    }
+
+    /// The risks of this target that are accepted here. Those whose time is over are among them, the last: the agent says so.
+    pub(super) fn accepted_risks(&self, target: &Target) -> Vec<&RiskAcceptance> {
+        let mut risks: Vec<&RiskAcceptance> = self.all_accepted_risks(target).collect();
+        if risks.len() > PreCheckAsk::MOST_ACCEPTED {
+            risks.sort_by_key(|risk| !self.lasts(risk));
+            risks.truncate(PreCheckAsk::MOST_ACCEPTED);
+        }
+        risks
+    }
+
+    /// The same, also beyond what a cluster takes.
+    pub(super) fn all_accepted_risks(&self, target: &Target) -> impl Iterator<Item = &RiskAcceptance> {
+        let target = target.to_string();
+        let facts = self.row.facts.as_deref();
+        let risks = self.context.acceptances.iter();
+        risks.filter(move |risk| *risk.target == *target && risk.is_about(self.name, facts))
+    }
+
+    /// What the write of a question is.
+    pub(crate) fn pre_check_ask(&self) -> Option<PreCheckAsk> {
+        let target = self.spec()?.goal.target.as_ref()?;
+        Some(PreCheckAsk {
+            cluster: self.name.clone(),
+            question: self.question(target),
+            target: target.clone(),
+            accepted: self.accepted_risks(target).into_iter().cloned().collect(),
+        })
+    }
+
+    pub(super) fn lasts(&self, risk: &RiskAcceptance) -> bool {
+        risk.until.is_none_or(|until| !self.present.has_reached(until))
+    }
+}
+
+/// For which upgrade a cluster is asked, and with which acceptances.
+fn asked_for(upgrade: &UpgradeKey, accepted: &str) -> Arc<str> {
+    if accepted.is_empty() {
+        return upgrade.to_string().into();
+    }
+    format!("{upgrade} {accepted}").into()
+}
