@@ -60,7 +60,7 @@ const SERVING: [&str; 5] = [
 ];
 
 /// Commands that may say no, and in which words: the pages say so, or the fleet of the test is not in that state.
-const MAY_REFUSE: [(&str, &str); 23] = [
+const MAY_REFUSE: [(&str, &str); 24] = [
     (
         "kubectl drydock cluster status",
         "no cluster operator information",
@@ -106,8 +106,9 @@ const MAY_REFUSE: [(&str, &str); 23] = [
     ("kubectl drydock schedule --explain", "there is no UpgradeConfig"),
     // It was applied as YAML.
     ("kubectl create configmap company-freezes", "already exists"),
-    // What was backed up is there.
+    // What was backed up is there, and nothing of some kinds was.
     ("kubectl create -f ", "already exists"),
+    ("kubectl create -f ", "no objects passed to create"),
     // Nothing is complete yet.
     ("kubectl wait --for=condition=Complete", "condition not met"),
     // The simulated clusters have no acks to give.
