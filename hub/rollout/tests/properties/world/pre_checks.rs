@@ -1,0 +1,138 @@
+//! What clusters answer when they are asked, and what is accepted.
+
+use std::sync::Arc;
+
+use drydock_rollout::{
+    AcceptedFinding, AnswerSource, Finding, FindingAcceptance, FindingLevel, KnownAnswer, PreCheckAnswer,
+    PreCheckWrite, PreChecksMode, PreChecksPolicy, RiskAcceptance, Target,
+};
+use jiff::SignedDuration;
+
+use super::super::event::Event;
+use super::World;
+
+const FINDING: &str = "0123456789abcdef0123456789abcdef";
+
+impl World {
+    /// The cluster answers what it was last asked.
+    pub fn answer(&mut self, number: usize, finds: bool, by_agent: bool) {
+        let now = self.now;
+        let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) else {
+            return;
+        };
+        let source = if by_agent {
+            AnswerSource::Agent {
+                collected_at: now,
+                stops: finds,
+                unaccepted: usize::from(finds),
+            }
+        } else {
+            AnswerSource::ClusterVersion
+        };
+        Arc::make_mut(work).answer = KnownAnswer::Current(PreCheckAnswer {
+            source,
+            findings: finds.then(finding).into_iter().collect(),
+        });
+    }
+
+    /// The clock of the cluster was so many minutes ahead when its agent answered.
+    pub fn answered_ahead(&mut self, number: usize, minutes: i64) {
+        let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) else {
+            return;
+        };
+        let answer = &mut Arc::make_mut(work).answer;
+        if let KnownAnswer::Current(PreCheckAnswer {
+            source: AnswerSource::Agent { collected_at, .. },
+            ..
+        }) = answer
+        {
+            *collected_at += SignedDuration::from_mins(minutes);
+        }
+        self.update_decider();
+    }
+
+    /// Somebody accepts the finding until a moment.
+    pub fn accept_for(&mut self, minutes: i64) {
+        self.happen(&Event::AcceptsRisk(true));
+        let until = self.now + SignedDuration::from_mins(minutes);
+        let accepted = self.observed.rollout.acceptances.iter().cloned();
+        self.observed.rollout.acceptances = accepted
+            .map(|risk| RiskAcceptance {
+                until: Some(until),
+                ..risk
+            })
+            .collect();
+    }
+
+    /// Somebody accepts the finding as less bad than it is.
+    pub fn accept_as_warning(&mut self) {
+        self.happen(&Event::AcceptsRisk(true));
+        let accepted = self.observed.rollout.acceptances.iter().cloned();
+        self.observed.rollout.acceptances = accepted
+            .map(|risk| RiskAcceptance {
+                level: FindingLevel::Warning,
+                ..risk
+            })
+            .collect();
+    }
+
+    /// The agent of the cluster is uninstalled.
+    pub fn remove_agent(&mut self, number: usize) {
+        if let Some(row) = self.row(number) {
+            (row.agent, row.agent_installed) = (false, false);
+        }
+    }
+
+    /// A write of the work that asks the cluster is under way, or is refused.
+    pub fn write_pre_checks(&mut self, number: usize, write: Option<PreCheckWrite>) {
+        if let Some(row) = self.row(number) {
+            row.pre_check_write = write;
+        }
+        self.update_decider();
+    }
+
+    /// Another upgrade asks the agent of the cluster.
+    pub fn taken(&mut self, number: usize) {
+        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
+            let work = Arc::make_mut(work);
+            let earlier = work.answer.any().cloned();
+            work.answer = earlier.map_or(KnownAnswer::None, KnownAnswer::Earlier);
+            work.is_taken = true;
+        }
+    }
+}
+
+pub fn policy(mode: PreChecksMode) -> PreChecksPolicy {
+    PreChecksPolicy {
+        mode,
+        max_age: SignedDuration::from_hours(1),
+        timeout: SignedDuration::from_mins(10),
+    }
+}
+
+pub(super) fn finding() -> Finding {
+    Finding {
+        uuid: Some(FINDING.into()),
+        informer: "mco".into(),
+        uid: Some("pool-paused".into()),
+        level: FindingLevel::Error,
+        summary: "the pool is paused".into(),
+        impact: "Update Stalled".into(),
+        remedy: "unpause it".into(),
+        acceptance: FindingAcceptance::None,
+    }
+}
+
+pub(super) fn accepted_risk(target: &Target) -> RiskAcceptance {
+    RiskAcceptance {
+        target: target.to_string().into(),
+        finding: AcceptedFinding::Uuid(FINDING.into()),
+        clusters: None,
+        selector: None,
+        level: FindingLevel::Error,
+        accepted_by: "ann".into(),
+        reason: "known".into(),
+        accepted_at: None,
+        until: None,
+    }
+}
