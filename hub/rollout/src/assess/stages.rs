@@ -193,10 +193,14 @@ impl<'a> ClusterView<'a> {
         self.member(status, Step::WAIT)
     }
 
-    /// The cluster has been read, and is asked for the target, unless it has waited for so long that its start times are closed again.
+    /// The cluster has been read, and is asked for the target, unless it has waited for so long that its start times are closed again, or
+    /// what it has found holds it.
     fn enforces(&self, deadline: Timestamp, work: &Work) -> Assessment {
         let refused = self.refusal(WorkKind::Cluster, RefusedWrite::Change);
-        let closed = self.closed_since_start(work).filter(|_| refused.is_none());
+        let held = self.held_before_target();
+        let has_findings = held.is_some();
+        let closed = self.closed_since_start(work).or(held);
+        let closed = closed.filter(|_| refused.is_none());
         let is_closed = closed.is_some();
         let (reason, failure) = match refused {
             Some(refusal) => (
@@ -212,6 +216,7 @@ impl<'a> ClusterView<'a> {
             return self.fails(WorkKind::Cluster, failure, &reason.to_string());
         }
         let mut assessment = self.going(ClusterState::Initialized, reason, deadline, work.created);
+        assessment.has_findings = has_findings;
         if self.may_change(WorkKind::Cluster) && !is_closed {
             assessment.step = Step::Continue(vec![NextWrite::Enforce]);
         }

@@ -1,6 +1,6 @@
 //! What clusters are asked before they start, and what follows from their answers.
 
-use drydock_rollout::{Action, PreCheckWrite, PreChecksMode, Reason, RefusalCause};
+use drydock_rollout::{Action, Enforcement, PreCheckWrite, PreChecksMode, Reason, RefusalCause, WorkKind};
 use jiff::SignedDuration;
 
 use super::event::{Event, Fleet, SpecEdit};
@@ -88,6 +88,37 @@ fn where_answers_are_required_a_cluster_with_findings_takes_no_slot() {
         );
         let report = world.plan().report;
         assert_eq!((report.pre_checks.with_findings, report.counts.in_flight), (1, 1));
+    }
+}
+
+/// One that was on its way to the target had nothing to answer; somebody has sent it back.
+#[test]
+fn what_is_found_before_the_target_is_asked_for_holds_it_unless_its_action_has_begun() {
+    for with_action in [false, true] {
+        let mut world = world(PreChecksMode::Require);
+        if with_action {
+            world.happen(&Event::Edit(vec![SpecEdit::Pre(true)]));
+        }
+        world.answer(0, false, false);
+        world.settle();
+        assert_eq!(started(&world), [0]);
+        world.answer(0, true, false);
+        for _ in 0..=usize::from(with_action) {
+            world.happen(&Event::Progress(0));
+            world.settle();
+        }
+        let is_asked = |world: &World| {
+            let work = &world.observed.rows[&name(0)].works.get(WorkKind::Cluster);
+            let revision = work.as_ref().unwrap().revision.clone().unwrap();
+            revision.enforcement == Enforcement::Enforced
+        };
+        assert_eq!(is_asked(&world), with_action);
+        if !with_action {
+            assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+            world.happen(&Event::AcceptsRisk(true));
+            world.settle();
+            assert!(is_asked(&world));
+        }
     }
 }
 

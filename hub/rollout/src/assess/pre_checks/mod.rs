@@ -7,7 +7,7 @@ mod standing;
 use jiff::SignedDuration;
 
 use super::{Assessment, ClusterView, StartKind, Step};
-use crate::{ClusterState, PreCheckWork, PreChecksMode, PreChecksPolicy, Uid};
+use crate::{ClusterState, PreCheckWork, PreChecksMode, PreChecksPolicy, Reason, Uid, WorkKind};
 pub use answer::ClusterPreChecks;
 use standing::Standing;
 
@@ -45,6 +45,21 @@ impl ClusterView<'_> {
         let status = assessment.status.as_ref();
         let is_in_flight = status.is_some_and(|status| status.state.in_flight());
         is_in_flight && self.is_platform_ahead() && self.pre_checks_policy().is_some()
+    }
+
+    /// Why a cluster in flight is not asked for the target yet. It had nothing to answer if it was on its way there when it started, and
+    /// somebody may have sent it back since. What has begun its pre-upgrade action goes on.
+    pub(super) fn held_before_target(&self) -> Option<Reason> {
+        let spec = self.spec()?;
+        let policy = self.pre_checks_policy()?;
+        let has_begun = self.of_newest_attempt(WorkKind::Pre).is_some();
+        if policy.mode != PreChecksMode::Require || has_begun {
+            return None;
+        }
+        match self.still_held(spec.goal.target.as_ref()?)? {
+            Standing::Held { reason, .. } | Standing::Awaited(reason) => Some(reason),
+            Standing::Clear => None,
+        }
     }
 
     /// What is accepted while a cluster is in flight goes to its plan, and what is accepted no more is taken off it.

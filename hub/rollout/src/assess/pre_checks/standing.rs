@@ -83,7 +83,7 @@ impl ClusterView<'_> {
     }
 
     /// What held the cluster holds it while it is asked anew: nothing has happened that anybody must hear of.
-    fn still_held(&self, target: &Target) -> Option<Standing> {
+    pub(super) fn still_held(&self, target: &Target) -> Option<Standing> {
         let work = self.own_pre_checks()?;
         let is_about_target = *work.question.as_ref()?.target == *target.to_string();
         let answer = work.answer.any().filter(|_| is_about_target)?;
