@@ -190,6 +190,9 @@ pub struct UpdatePlanStatus {
     /// Whether the update should be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// The last verdict: while informers are asked again, that of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_verdict: Option<Verdict>,
     /// Why it is not Go: the findings that nobody has accepted, the worst first, then those that somebody has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10))]

@@ -77,7 +77,8 @@ pub(super) fn events(
     for (name, part) in parts {
         events.extend(of_part(observed, name, part));
     }
-    let before = observed.plan.status.as_ref().and_then(|status| status.verdict);
+    let before = observed.plan.status.as_ref();
+    let before = before.and_then(|status| status.verdict.or(status.last_verdict));
     if let Some(verdict) = status.verdict
         && before != Some(verdict)
     {

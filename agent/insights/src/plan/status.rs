@@ -63,6 +63,10 @@ pub(super) fn status(
         counts: Some(judgement.counts),
         // Until everybody has answered, there is none.
         verdict: (phase != PlanPhase::Collecting).then_some(judgement.verdict),
+        last_verdict: match phase {
+            PlanPhase::Collecting => previous.last_verdict.or(previous.verdict),
+            PlanPhase::Ready | PlanPhase::Failed | PlanPhase::Stale => Some(judgement.verdict),
+        },
         reasons: judgement.reasons,
     }
 }

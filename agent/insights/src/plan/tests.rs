@@ -198,6 +198,25 @@ fn a_plan_without_findings_may_start() {
     );
 }
 
+/// Who watches a plan that is asked again and again hears of what has changed.
+#[test]
+fn a_verdict_that_is_the_same_when_all_are_asked_again_is_no_event() {
+    let mut world = World::new(&["a"]);
+    let mut judged = Vec::new();
+    for (generation, level) in [
+        (1, Level::Warning),
+        (2, Level::Warning),
+        (3, Level::Info),
+        (4, Level::Info),
+    ] {
+        world.plan.metadata.generation = Some(generation);
+        world.events.clear();
+        world.step(at(generation * 600), &|_| success(&[("one", level)]));
+        judged.push(world.reasons().contains(&"PlanJudged"));
+    }
+    assert_eq!(judged, [true, false, true, false]);
+}
+
 #[test]
 fn findings_hold_it_until_each_is_accepted() {
     let mut world = World::new(&["a"]);
