@@ -12,7 +12,7 @@ use kube::{Api, Client};
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Right, Viewer};
-use crate::body::{Given, Ignored, Named};
+use crate::body::{Given, Named};
 use crate::error::ApiError;
 use crate::server::Dashboard;
 use crate::visible::is_visible;
@@ -42,12 +42,20 @@ struct Changed {
     upgrade: ManagedClustersUpgrade,
 }
 
+/// Which upgrade somebody was asked about.
+#[derive(Deserialize)]
+pub(crate) struct Meant {
+    /// Its uid; none where it is told by its name alone.
+    uid: Option<String>,
+}
+
 impl Changed {
     /// Reads it as the user, who has to have the right to do what follows.
     async fn by(
         viewer: &Viewer,
         right: Right,
         (namespace, name): (String, String),
+        meant: &Meant,
     ) -> Result<Self, ApiError> {
         let key = viewer.key(&namespace, &name)?;
         let client = viewer.writer(right, &namespace).await?;
@@ -56,11 +64,14 @@ impl Changed {
         let found = found.map_err(|error| {
             ApiError::of_server(&format!("reading the ManagedClustersUpgrade {key}"), &error)
         })?;
-        Ok(Self {
-            upgrade: found.ok_or_else(|| no_upgrade(&key.namespace, &key.name))?,
-            client,
-            key,
-        })
+        let upgrade = found.ok_or_else(|| no_upgrade(&key.namespace, &key.name))?;
+        if meant.uid.is_some() && meant.uid != upgrade.metadata.uid {
+            return Err(ApiError::new(
+                StatusCode::CONFLICT,
+                format!("{key} has been deleted and created anew since you were asked: nothing is done"),
+            ));
+        }
+        Ok(Self { upgrade, client, key })
     }
 }
 
@@ -70,8 +81,8 @@ pub(crate) fn no_upgrade(namespace: &str, name: &str) -> ApiError {
     ))
 }
 
-async fn set_paused(viewer: &Viewer, path: (String, String), paused: bool) -> Answer {
-    let Changed { client, key, upgrade } = Changed::by(viewer, Right::PATCH_UPGRADES, path).await?;
+async fn set_paused(viewer: &Viewer, path: (String, String), meant: &Meant, paused: bool) -> Answer {
+    let Changed { client, key, upgrade } = Changed::by(viewer, Right::PATCH_UPGRADES, path, meant).await?;
     let is_changed = drydock_edits::set_paused(&client, &upgrade, paused).await?;
     Ok(done(match (is_changed, paused) {
         (true, true) => format!("{key} is paused: no further cluster starts, running upgrades continue"),
@@ -82,19 +93,29 @@ async fn set_paused(viewer: &Viewer, path: (String, String), paused: bool) -> An
 }
 
 /// `POST /api/upgrades/NS/NAME/pause`
-pub(crate) async fn pause(viewer: Viewer, Named(path): Named<(String, String)>, _: Ignored) -> Answer {
-    set_paused(&viewer, path, true).await
+pub(crate) async fn pause(
+    viewer: Viewer,
+    Named(path): Named<(String, String)>,
+    Given(meant): Given<Meant>,
+) -> Answer {
+    set_paused(&viewer, path, &meant, true).await
 }
 
 /// `POST /api/upgrades/NS/NAME/resume`
-pub(crate) async fn resume(viewer: Viewer, Named(path): Named<(String, String)>, _: Ignored) -> Answer {
-    set_paused(&viewer, path, false).await
+pub(crate) async fn resume(
+    viewer: Viewer,
+    Named(path): Named<(String, String)>,
+    Given(meant): Given<Meant>,
+) -> Answer {
+    set_paused(&viewer, path, &meant, false).await
 }
 
 /// Which clusters start over: all, or one.
 #[derive(Deserialize)]
 pub(crate) struct Retry {
     cluster: Option<ClusterName>,
+    #[serde(flatten)]
+    meant: Meant,
 }
 
 /// `POST /api/upgrades/NS/NAME/retry`
@@ -106,7 +127,8 @@ pub(crate) async fn retry(
 ) -> Answer {
     // Which clusters have failed is what the watches show.
     dashboard.is_current()?;
-    let Changed { client, key, upgrade } = Changed::by(&viewer, Right::PATCH_UPGRADES, path).await?;
+    let Changed { client, key, upgrade } =
+        Changed::by(&viewer, Right::PATCH_UPGRADES, path, &asked.meant).await?;
     let (_, clusters) = dashboard
         .live()
         .look(&key)
@@ -132,6 +154,8 @@ pub(crate) struct Accept {
     reason: String,
     /// Seconds since 1970.
     until: Option<i64>,
+    #[serde(flatten)]
+    meant: Meant,
 }
 
 /// `POST /api/upgrades/NS/NAME/accept`
@@ -155,7 +179,8 @@ pub(crate) async fn accept(
     if let Some(until) = until.filter(|until| *until <= now) {
         return Err(ApiError::invalid(format!("until {until} is over already")));
     }
-    let Changed { client, key, upgrade } = Changed::by(&viewer, Right::CREATE_ACCEPTANCES, path).await?;
+    let Changed { client, key, upgrade } =
+        Changed::by(&viewer, Right::CREATE_ACCEPTANCES, path, &asked.meant).await?;
     let found = dashboard.live().read(|fleet, now| {
         let (report, _) = fleet.look(&key, now)?;
         Some((report.target.clone(), fleet.pre_checks(&key, now)))

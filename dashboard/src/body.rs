@@ -16,7 +16,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Given<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        // Also of a request that is refused for its headers the body is read: see `Ignored`.
+        // Also of a request that is refused for its headers the body is read, up to the limit of the server: a stream of HTTP/2 whose request
+        // was not read to its end is reset after the answer (RFC 9113, section 8.1), and some clients then drop the answer, too.
         let (parts, body) = request.into_parts();
         let body = read(Request::from_parts(parts.clone(), body), state).await?;
         let request = Request::from_parts(parts, Body::from(body));
@@ -24,19 +25,6 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Given<T> {
             .await
             .map_err(|rejection| refused(&rejection))?;
         Ok(Self(given))
-    }
-}
-
-/// A body that says nothing. It is read nevertheless, up to the limit of the server: a stream of HTTP/2 whose request was not read to its end is
-/// reset after the answer (RFC 9113, section 8.1), and some clients then drop the answer, too.
-pub(crate) struct Ignored;
-
-impl<S: Send + Sync> FromRequest<S> for Ignored {
-    type Rejection = ApiError;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        read(request, state).await?;
-        Ok(Self)
     }
 }
 

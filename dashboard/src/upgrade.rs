@@ -83,6 +83,8 @@ impl BandView {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UpgradeSummary {
     key: String,
+    /// Another one of the same name has another.
+    uid: String,
     target: String,
     phase: &'static str,
     paused: bool,
@@ -116,6 +118,7 @@ impl UpgradeSummary {
         });
         Self {
             key: key.to_string(),
+            uid: object.metadata.uid.clone().unwrap_or_default(),
             target: target(object, &report.target),
             phase: phase(report),
             paused: object.spec.paused.unwrap_or(false),

@@ -56,6 +56,37 @@ async fn an_upgrade_is_paused_and_continues() {
     page.end().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_that_was_created_anew_under_the_name_is_not_meant() {
+    let page = Page::of(3).await;
+    page.upgrade(&["dev1"]).await;
+    let shown = page.upgrades().get(UPGRADE).await.unwrap().uid();
+    page.upgrades()
+        .delete(UPGRADE, &DeleteParams::default())
+        .await
+        .unwrap();
+    while page.upgrades().get_opt(UPGRADE).await.unwrap().is_some() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    page.upgrade(&["dev1", "dev2", "dev3"]).await;
+    let accept = json!({"finding": "x", "target": "4.14.12", "level": "Warning", "reason": "known"});
+    for (action, mut asked) in [
+        ("/pause", json!({})),
+        ("/resume", json!({})),
+        ("/retry", json!({"cluster": "dev1"})),
+        ("/accept", accept),
+    ] {
+        asked["uid"] = json!(shown);
+        let (status, answer) = page.post(&path(action), asked).await;
+        assert_eq!(status, StatusCode::CONFLICT, "{action} {answer}");
+    }
+    let upgrade = page.upgrades().get(UPGRADE).await.unwrap();
+    assert_eq!(upgrade.spec.paused, None);
+    let (status, answer) = page.post(&path("/pause"), json!({"uid": upgrade.uid()})).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    page.end().await;
+}
+
 /// A fleet of three of which dev2 has failed.
 async fn with_a_failure() -> Page {
     let mut env = TestEnvSettings::demo(3, 7);

@@ -418,6 +418,7 @@ impl Reason {
     /// What the cluster itself says that keeps it from being upgraded.
     fn write_what_holds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::RisksNotAccepted { count: 0, findings } => write!(f, "the verdict holds it: {findings}"),
             Self::RisksNotAccepted { count, findings } => {
                 let noun = if *count == 1 { "finding is" } else { "findings are" };
                 write!(f, "{count} {noun} not accepted: {findings}")

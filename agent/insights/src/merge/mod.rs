@@ -109,8 +109,14 @@ pub fn merge(
         carry_over(&mut insights);
     }
     worst_first(&mut insights);
-    let more = insights.len().saturating_sub(MAX_INSIGHTS);
-    insights.truncate(MAX_INSIGHTS);
+    // Of too many one fewer is kept: what says so needs a place, too.
+    let most = if insights.len() > MAX_INSIGHTS {
+        MAX_INSIGHTS - 1
+    } else {
+        MAX_INSIGHTS
+    };
+    let more = insights.len().saturating_sub(most);
+    insights.truncate(most);
     let is_success = matches!(state, InformerState::Success | InformerState::NotImplemented);
     InformerRecord {
         state,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use drydock_api::insights::{
-    InformerState, Insight, Level, PlanInsight, UpdatePlanInsight, UpdatePlanInsightStatus,
+    InformerState, Insight, Level, MAX_INSIGHTS, PlanInsight, UpdatePlanInsight, UpdatePlanInsightStatus,
 };
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -249,6 +249,7 @@ fn bounded(
     let which = identity::digest(&format!("{} {}", uuids.join(" "), record.dropped));
     let which: String = which.chars().take(16).collect();
     kept.retain(|insight| !is_truncation(insight));
+    kept.truncate(MAX_INSIGHTS - 1);
     kept.push(truncated(&informer.name, dropped, level, Some(&which), now).insight(&informer.name, now));
     (kept, dropped)
 }

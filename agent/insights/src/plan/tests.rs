@@ -1,8 +1,8 @@
 use drydock_api::conditions::find;
 use drydock_api::fact::Unread;
 use drydock_api::insights::{
-    AcceptanceState, AcceptedInsight, Impact, ImpactType, InformerState, Level, PlanPhase, Scope, Verdict,
-    condition,
+    AcceptanceState, AcceptedInsight, Impact, ImpactType, InformerState, Level, MAX_INSIGHTS, PlanPhase,
+    Scope, Verdict, condition,
 };
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -215,6 +215,21 @@ fn a_verdict_that_is_the_same_when_all_are_asked_again_is_no_event() {
         judged.push(world.reasons().contains(&"PlanJudged"));
     }
     assert_eq!(judged, [true, false, true, false]);
+}
+
+/// What says that some do not fit in fits in.
+#[test]
+fn findings_of_before_and_others_of_now_are_no_more_than_an_object_holds() {
+    let mut world = World::new(&["a"]);
+    for (generation, letter) in [(1, 'a'), (2, 'b'), (3, 'c')] {
+        world.plan.metadata.generation = Some(generation);
+        let names: Vec<String> = (0..600).map(|number| format!("{letter}{number}")).collect();
+        let found: Vec<(&str, Level)> = names.iter().map(|name| (&**name, Level::Warning)).collect();
+        world.step(at(generation), &|_| success(&found));
+        let insights = &world.parts[&name("a")].status.as_ref().unwrap().insights;
+        assert!(insights.len() <= MAX_INSIGHTS, "{}", insights.len());
+    }
+    assert_eq!(world.verdict(), Some(Verdict::Stop));
 }
 
 #[test]

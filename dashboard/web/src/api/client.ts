@@ -91,10 +91,11 @@ export const api = {
   snapshot: (signal?: AbortSignal) => get<Snapshot>('snapshot', signal),
   upgrade: async (key: string, signal?: AbortSignal) => withLists(await get<UpgradeDetail>(`upgrades/${path(key)}`, signal), DETAIL_LISTS),
   forecast: async (key: string, signal?: AbortSignal) => withLists(await get<Forecast>(`upgrades/${path(key)}/forecast`, signal), FORECAST_LISTS),
-  pause: (key: string) => post<Done>(`upgrades/${path(key)}/pause`, {}),
-  resume: (key: string) => post<Done>(`upgrades/${path(key)}/resume`, {}),
-  retry: (key: string, cluster?: string) => post<Done>(`upgrades/${path(key)}/retry`, cluster ? { cluster } : {}),
-  accept: (key: string, body: { finding: string; target: string; level: string; reason: string; until?: number }) =>
+  // `uid`: that of the upgrade that was shown. One that has been created anew under its name is not meant.
+  pause: (key: string, uid?: string) => post<Done>(`upgrades/${path(key)}/pause`, { uid }),
+  resume: (key: string, uid?: string) => post<Done>(`upgrades/${path(key)}/resume`, { uid }),
+  retry: (key: string, uid?: string, cluster?: string) => post<Done>(`upgrades/${path(key)}/retry`, { uid, cluster }),
+  accept: (key: string, body: { uid?: string; finding: string; target: string; level: string; reason: string; until?: number }) =>
     post<Done>(`upgrades/${path(key)}/accept`, body),
   plan: async (body: { yaml: string; compare?: string }) => {
     const { plans } = await post<{ plans: Forecast[] }>('plan', body);

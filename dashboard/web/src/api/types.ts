@@ -55,6 +55,7 @@ export interface StatusForecast extends Band {
 
 export interface Upgrade {
   key: string;
+  uid: string;
   target: string;
   phase: string;
   paused: boolean;

@@ -20,8 +20,9 @@ export function ClusterPage({ name }: { name: string }) {
   const table = app.fleet.clusters;
   const row = table.find(name);
   const cluster = row < 0 ? undefined : table.read(row);
-  // What the fleet says of it; when that differs, the rest is asked for again.
-  const renew = cluster && JSON.stringify({ ...cluster, row: 0 });
+  // What the fleet says of it, and which upgrades there are; when that differs, the rest is asked for again.
+  const upgrades = [...app.fleet.upgrades.values()].map(({ key, uid, target, phase, paused }) => [key, uid, target, phase, paused]);
+  const renew = cluster && JSON.stringify([{ ...cluster, row: 0 }, upgrades]);
   const detail = useLoaded(`cluster ${name}`, (signal) => api.cluster(name, signal), renew);
   const left = app.fleet.revision !== undefined && cluster === undefined;
   const current = app.connection.is === 'live' && !left && detail.error === undefined;

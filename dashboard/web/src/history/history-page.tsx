@@ -7,17 +7,24 @@ import { Choice, Field } from '../fleet/toolbar';
 import { naturalCompare } from '../store/natural';
 import { NotCurrent } from '../ui/not-current';
 import { Alert, Button, Spinner, Text } from '../ui/parts';
-import { useLoaded, useStatus } from '../ui/use-app';
+import { useFleet, useLoaded, useStatus, useTick } from '../ui/use-app';
 import { format } from '../url/route';
 import { clusters, count, percent } from '../words/text';
-import { duration } from '../words/time';
+import { duration, momentAndDistance } from '../words/time';
 import { csv, save } from './csv';
 import { HistoryTable, historyValue } from './history-table';
 import { Forecasts, rollouts } from './rollouts';
 
+/** The least time between two readings, in milliseconds: all records are read each time. */
+const READ_AGAIN = 15_000;
+
 export function HistoryPage({ text, upgrade }: { text: string; upgrade: string }) {
   const app = useStatus();
-  const history = useLoaded('history', (signal) => api.history(signal));
+  useFleet();
+  useTick(app.clock.tick);
+  // A record is written when an attempt ends, and the upgrade counts it.
+  const renew = JSON.stringify([...app.fleet.upgrades.values()].map(({ uid, counts }) => [uid, counts.complete, counts.failed]));
+  const history = useLoaded('history', (signal) => api.history(signal), renew, READ_AGAIN);
   const [order, setOrder] = useState({ sort: 'endedAt', descending: true });
   const all = history.value?.rows;
   const rows = useMemo(() => (all ? sorted(matching(all, text, upgrade), order.sort, order.descending) : []), [all, text, upgrade, order]);
@@ -49,6 +56,7 @@ export function HistoryPage({ text, upgrade }: { text: string; upgrade: string }
           <p class="counted" role="status">
             {summary(rows)}
             {history.value?.truncated && '; older records are not shown'}
+            {history.at !== undefined && `; read ${momentAndDistance(history.at, app.clock.now())}`}
           </p>
           <Forecasts of={ended} now={app.clock.now()} />
           <HistoryTable

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { draftOf, EMPTY, isChanged, keepDraft } from './drafts';
 
 it('is what differs from the text at first, and is not empty', () => {
@@ -14,4 +14,17 @@ it('is kept until it is what it was at first', () => {
   expect(draftOf('default/spring')).toBe(draft);
   keepDraft('default/spring', { ...draft, original: 'b' });
   expect(draftOf('default/spring')).toBeUndefined();
+});
+
+it('is there again when the page is loaded anew in the same tab', async () => {
+  const stored = new Map<string, string>();
+  vi.stubGlobal('sessionStorage', { getItem: (key: string) => stored.get(key) ?? null, setItem: (key: string, value: string) => stored.set(key, value) });
+  const draft = { ...EMPTY, original: 'a', yaml: 'b' };
+  keepDraft('default/spring', draft);
+  vi.resetModules();
+  const again = await import('./drafts');
+  expect(again.draftOf('default/spring')).toEqual(draft);
+  stored.set('drydock-drafts', 'no json');
+  vi.resetModules();
+  expect((await import('./drafts')).draftOf('default/spring')).toBeUndefined();
 });

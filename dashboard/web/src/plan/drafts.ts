@@ -1,4 +1,5 @@
-// Texts that somebody has changed and not applied yet. They stay while one looks at another page, and the browser asks before it drops them.
+// Texts that somebody has changed and not applied yet. They stay while one looks at another page, and in this tab when one has to sign in
+// again; the browser asks before it leaves them.
 
 export interface Draft {
   /** What the text was at first, or when it was last applied. */
@@ -13,8 +14,28 @@ export interface Draft {
 
 export const EMPTY: Draft = { original: '', yaml: '', compare: '', comparing: false };
 
+const KEY = 'drydock-drafts';
+
 /** By the upgrade that they began with. */
-const drafts = new Map<string, Draft>();
+const drafts = new Map<string, Draft>(stored());
+
+function stored(): [string, Draft][] {
+  try {
+    const entries: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? '[]');
+    return Array.isArray(entries) ? entries : [];
+  } catch {
+    // A browser that keeps nothing, or what is no JSON.
+    return [];
+  }
+}
+
+function store(): void {
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify([...drafts]));
+  } catch {
+    // It is kept while the page is open.
+  }
+}
 
 export function isChanged({ original, yaml, compare }: Draft): boolean {
   return [yaml, compare].some((text) => text !== original && text.trim() !== '');
@@ -28,6 +49,7 @@ export function draftOf(upgrade: string): Draft | undefined {
 export function keepDraft(upgrade: string, draft: Draft): void {
   if (isChanged(draft)) drafts.set(upgrade, draft);
   else drafts.delete(upgrade);
+  store();
 }
 
 /** Lets the browser ask before the page is closed or loaded again. */

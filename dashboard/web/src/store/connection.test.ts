@@ -79,6 +79,11 @@ describe('the connection', () => {
     expect(times).toEqual([50, 60, 60]);
   });
 
+  it('takes over the time of the hub also when nothing changes', async () => {
+    const { times } = await run([{ pieces: [': the server is there\nevent: now\ndata: {"now":75}\n\n'] }]);
+    expect(times).toEqual([50, 75]);
+  });
+
   it('goes on where it was when the stream is cut', async () => {
     const { log, shown } = await run([{ pieces: [event(11)], fails: new ApiError(0, 'cut') }, { pieces: [event(12)] }]);
     expect(log).toEqual(['snapshot', 'since 10', 'sleep 500', 'since 11', 'sleep 500', 'since 12']);

@@ -99,6 +99,8 @@ export class Connection {
         for (const event of parser.push(piece)) {
           if (event.event === 'reset') await this.snapshot();
           else if (event.event === 'change') this.change(JSON.parse(event.data) as Change);
+          // The browser's own clock stands still while the machine sleeps.
+          else if (event.event === 'now') this.onTime((JSON.parse(event.data) as { now: number }).now);
         }
       }
     } finally {

@@ -35,7 +35,7 @@ function askPause(upgrade: Upgrade, onDone: () => void): void {
       ? 'No cluster is in flight now.'
       : `${clusters(inFlight)} in flight ${inFlight === 1 ? 'continues to its' : 'continue to their'} end: a running upgrade cannot be paused.`;
   showDialog((close) => (
-    <ActionDialog title="Pause this upgrade?" action="Pause" send={() => api.pause(upgrade.key)} onClose={close} onDone={onDone}>
+    <ActionDialog title="Pause this upgrade?" action="Pause" send={() => api.pause(upgrade.key, upgrade.uid)} onClose={close} onDone={onDone}>
       <p>
         No other cluster of <Text of={upgrade.key} limit={127} /> starts until it is resumed.
       </p>
@@ -49,7 +49,7 @@ function askPause(upgrade: Upgrade, onDone: () => void): void {
 function askResume(upgrade: Upgrade, onDone: () => void): void {
   const { notStarted } = upgrade.counts;
   showDialog((close) => (
-    <ActionDialog title="Resume this upgrade?" action="Resume" send={() => api.resume(upgrade.key)} onClose={close} onDone={onDone}>
+    <ActionDialog title="Resume this upgrade?" action="Resume" send={() => api.resume(upgrade.key, upgrade.uid)} onClose={close} onDone={onDone}>
       <p>
         Clusters of <Text of={upgrade.key} limit={127} /> start again as its strategy allows: {clusters(notStarted)} {notStarted === 1 ? 'waits' : 'wait'}.
       </p>
@@ -59,7 +59,7 @@ function askResume(upgrade: Upgrade, onDone: () => void): void {
 
 function askRetry(upgrade: Upgrade, failed: number, onDone: () => void): void {
   showDialog((close) => (
-    <ActionDialog title={`Retry ${clusters(failed)}?`} action="Retry" send={() => api.retry(upgrade.key)} onClose={close} onDone={onDone}>
+    <ActionDialog title={`Retry ${clusters(failed)}?`} action="Retry" send={() => api.retry(upgrade.key, upgrade.uid)} onClose={close} onDone={onDone}>
       <p>
         All clusters of <Text of={upgrade.key} limit={127} /> that have failed start over, with the first stage, when it is their turn. Have their causes
         been fixed? Else they fail again.
@@ -70,16 +70,18 @@ function askRetry(upgrade: Upgrade, failed: number, onDone: () => void): void {
 
 export function RetryButton(props: { upgrade: string; cluster: string; disabled: boolean; onDone: () => void; kind?: 'link' | 'secondary' }) {
   const { upgrade, cluster, onDone, kind = 'link' } = props;
-  const { session } = useStatus();
+  const { session, fleet } = useStatus();
   if (!session || session.readOnly) return null;
-  const ask = () =>
+  const ask = () => {
+    const uid = fleet.upgrades.get(upgrade)?.uid;
     showDialog((close) => (
-      <ActionDialog title="Retry this cluster?" action="Retry" send={() => api.retry(upgrade, cluster)} onClose={close} onDone={onDone}>
+      <ActionDialog title="Retry this cluster?" action="Retry" send={() => api.retry(upgrade, uid, cluster)} onClose={close} onDone={onDone}>
         <p>
           <Text of={cluster} limit={253} /> starts over with the first stage, when it is its turn.
         </p>
       </ActionDialog>
     ));
+  };
   return (
     <Button kind={kind} small={kind === 'link'} disabled={props.disabled} label={`Retry ${printable(cluster, 63)}`} onClick={ask}>
       Retry…

@@ -107,12 +107,14 @@ interface Accepting {
 
 function AcceptDialog({ finding, group, upgrade, target, mode, onClose, onDone }: Accepting) {
   // The time of the hub: that of a sandbox passes faster.
-  const { clock } = useApp();
+  const { clock, fleet } = useApp();
+  // That of the upgrade that is shown when this opens.
+  const [uid] = useState(() => fleet.upgrades.get(upgrade)?.uid);
   const [reason, setReason] = useState('');
   const [length, setLength] = useState('604800');
   const send = () => {
     const until = length === '' ? {} : { until: Math.floor(clock.now()) + Number(length) };
-    return api.accept(upgrade, { finding: finding.name, target, level: worst(group), reason: reason.trim(), ...until });
+    return api.accept(upgrade, { uid, finding: finding.name, target, level: worst(group), reason: reason.trim(), ...until });
   };
   return (
     <ActionDialog title="Accept this finding?" action="Accept" disabled={reason.trim() === ''} send={send} onClose={onClose} onDone={onDone}>

@@ -215,18 +215,22 @@ fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Repl
         return None;
     }
     let collected_at = said("collectedAt")?.parse().ok()?;
-    // A verdict that is not known holds.
-    let stops = !matches!(said("verdict")?.as_str(), "Go" | "Caution");
+    let findings: Arc<[Finding]> = (0..FINDINGS).filter_map(|index| finding(status, index)).collect();
     let unaccepted = number("unaccepted").and_then(|count| usize::try_from(count).ok());
+    let is_held = unaccepted.is_some_and(|count| count > 0)
+        || findings.iter().any(|found| !found.acceptance.is_accepted());
+    // A verdict that is not known holds, and so does whatever contradicts one that does not.
+    let stops = is_held || !matches!(said("verdict")?.as_str(), "Go" | "Caution");
     let answer = PreCheckAnswer {
         source: AnswerSource::Agent {
             collected_at,
             stops,
             unaccepted: unaccepted.unwrap_or_default().min(MOST_FINDINGS),
         },
-        findings: (0..FINDINGS).filter_map(|index| finding(status, index)).collect(),
+        findings,
     };
-    let is_anew = is_current && asked >= question.asked_at;
+    let is_collecting = is(status, "phase", "Collecting");
+    let is_anew = is_current && asked >= question.asked_at && !is_collecting;
     Some(if is_anew {
         Reply::Answered(answer)
     } else {

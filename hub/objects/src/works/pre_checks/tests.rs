@@ -174,6 +174,39 @@ fn the_acceptance_of_a_risk_covers_no_other() {
     );
 }
 
+/// A cluster may lie, or its agent be mistaken: the strictest of what it says counts.
+#[test]
+fn an_answer_that_contradicts_itself_holds() {
+    let asked = ask(Some("4.14.12"), true, Vec::new());
+    let finding = |acceptance: &'static str| {
+        vec![
+            ("uuid0", UUID),
+            ("informer0", "mco"),
+            ("level0", "Warning"),
+            ("summary0", "bad disk"),
+            ("acceptance0", acceptance),
+        ]
+    };
+    for (values, holds) in [
+        (but(&[]), false),
+        (but(&[("verdict", "Stop")]), true),
+        (but(&[("unaccepted", "1")]), true),
+        (
+            [but(&[("verdict", "Caution")]), finding("Accepted")].concat(),
+            false,
+        ),
+        ([but(&[]), finding("Expired")].concat(), true),
+        ([but(&[("verdict", "Caution")]), finding("")].concat(), true),
+    ] {
+        let work = read_work(&asked, Some(&values), &[("version", "4.14.9"), (READ, "version")]);
+        let source = work.answer.current().unwrap().source.clone();
+        assert!(
+            matches!(source, AnswerSource::Agent { stops, .. } if stops == holds),
+            "{values:?}"
+        );
+    }
+}
+
 #[test]
 fn an_answer_counts_if_it_is_about_this_question() {
     let asked = ask(Some("4.14.12"), true, Vec::new());
@@ -181,6 +214,7 @@ fn an_answer_counts_if_it_is_about_this_question() {
         (but(&[]), true, false),
         (but(&[("asked", "2026-01-05T09:00:00Z")]), true, false),
         (but(&[("asked", "2026-01-05T07:59:59Z")]), false, true),
+        (but(&[("phase", "Collecting")]), false, true),
         (but(&[("askedFor", "team/spring")]), false, false),
         (but(&[("askedFor", "hub/spring 0123")]), false, false),
         (but(&[("observedGeneration", "0")]), false, true),

@@ -151,7 +151,7 @@ fn held_by(open: &[&Finding], count: usize, left_out: usize) -> Reason {
         }
     }
     if open.is_empty() {
-        words.push_str("they are not named: see the UpdatePlan on the cluster");
+        words.push_str("no finding is named: see the UpdatePlan on the cluster");
     }
     if left_out > 0 {
         let most = PreCheckAsk::MOST_ACCEPTED;
