@@ -45,7 +45,7 @@ struct Changed {
 /// Which upgrade somebody was asked about.
 #[derive(Deserialize)]
 pub(crate) struct Meant {
-    /// Its uid; none where it is told by its name alone.
+    /// Its uid; none where its name alone is given.
     uid: Option<String>,
 }
 
@@ -71,7 +71,7 @@ impl Changed {
                 format!("{key} has been deleted and created anew since you were asked: nothing is done"),
             ));
         }
-        Ok(Self { upgrade, client, key })
+        Ok(Self { client, key, upgrade })
     }
 }
 
