@@ -215,12 +215,14 @@ fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Repl
         return None;
     }
     let collected_at = said("collectedAt")?.parse().ok()?;
+    // While informers are asked there is none, and what else there is is not all.
+    let verdict = said("verdict")?;
     let findings: Arc<[Finding]> = (0..FINDINGS).filter_map(|index| finding(status, index)).collect();
     let unaccepted = number("unaccepted").and_then(|count| usize::try_from(count).ok());
     let is_held = unaccepted.is_some_and(|count| count > 0)
         || findings.iter().any(|found| !found.acceptance.is_accepted());
     // A verdict that is not known holds, and so does whatever contradicts one that does not.
-    let stops = is_held || !matches!(said("verdict")?.as_str(), "Go" | "Caution");
+    let stops = is_held || !matches!(verdict.as_str(), "Go" | "Caution");
     let answer = PreCheckAnswer {
         source: AnswerSource::Agent {
             collected_at,

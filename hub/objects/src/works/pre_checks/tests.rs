@@ -215,6 +215,15 @@ fn an_answer_counts_if_it_is_about_this_question() {
         (but(&[("asked", "2026-01-05T09:00:00Z")]), true, false),
         (but(&[("asked", "2026-01-05T07:59:59Z")]), false, true),
         (but(&[("phase", "Collecting")]), false, true),
+        (
+            [
+                GO[..5].to_vec(),
+                vec![("phase", "Collecting"), ("unaccepted", "1")],
+            ]
+            .concat(),
+            false,
+            false,
+        ),
         (but(&[("askedFor", "team/spring")]), false, false),
         (but(&[("askedFor", "hub/spring 0123")]), false, false),
         (but(&[("observedGeneration", "0")]), false, true),
