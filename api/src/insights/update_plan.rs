@@ -123,6 +123,13 @@ pub struct PlanAcceptedRisk {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub uid: Option<String>,
+    /// By which name `status.endedRisks` has it: any other entry has another. A digest of the entry if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 16), regex(pattern = "^[0-9a-f]{1,16}$"))]
+    pub id: Option<String>,
+    /// It has ended on this cluster, and accepts nothing: what it covered has become worse, whatever it is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<bool>,
     /// The level up to which it is accepted. A finding that is worse is not.
     pub level: Level,
     /// Who accepts it.
@@ -193,6 +200,11 @@ pub struct UpdatePlanStatus {
     /// The last verdict: while informers are asked again, that of before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_verdict: Option<Verdict>,
+    /// Which of `spec.acceptedRisks` have ended because what they covered has become worse: their ids, with spaces between. They accept
+    /// nothing any more, also when it is better again, until they are changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1100))]
+    pub ended_risks: Option<String>,
     /// Why it is not Go: the findings that nobody has accepted, the worst first, then those that somebody has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10))]

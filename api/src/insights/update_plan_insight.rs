@@ -103,9 +103,8 @@ pub struct PlanInsight {
         deserialize_with = "crate::instant::deserialize_some"
     )]
     pub raised_at: Option<Time>,
-    /// Digests of the risks accepted on the plan that have covered it until it became worse. They no longer count, also when it is better
-    /// again, until they are changed.
+    /// The ids of the risks accepted on the plan that have covered it until it became worse; the plan says so of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 16), inner(length(max = 32)))]
+    #[schemars(length(max = 16), inner(length(max = 16)))]
     pub ended_risks: Vec<String>,
 }

@@ -19,6 +19,7 @@ pub const ACCEPTED_RISKS_LIMIT: usize = 64;
     plural = "upgraderiskacceptances",
     singular = "upgraderiskacceptance",
     shortname = "mcura",
+    status = "UpgradeRiskAcceptanceStatus",
     namespaced,
     derive = "PartialEq",
     derive = "Default",
@@ -45,6 +46,38 @@ pub struct UpgradeRiskAcceptanceSpec {
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub accepted_risks: Vec<AcceptedRisk>,
 }
+
+/// What has become of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpgradeRiskAcceptanceStatus {
+    /// Entries that have ended on clusters because a finding became worse there. They accept nothing there any more, also when it is better
+    /// again, until the entry is changed. The hub writes this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub ended: Vec<EndedRisk>,
+}
+
+/// An entry that has ended on clusters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EndedRisk {
+    /// Which entry: a digest of what it says. One that is changed has another.
+    #[schemars(length(max = 16))]
+    pub id: String,
+    /// What it accepts, to be read: the uuid of the finding, or informer and uid.
+    #[schemars(length(max = 128))]
+    pub finding: String,
+    /// On which clusters; on all, also on those that join later, if not given, as beyond 256.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 256), inner(length(max = 63)))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub clusters: Option<Vec<String>>,
+}
+
+/// The most clusters on which an entry ends one by one.
+pub const ENDED_CLUSTERS_LIMIT: usize = 256;
 
 /// A finding that is accepted: by its uuid, or by informer and uid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]

@@ -12,7 +12,10 @@ mod spec;
 mod status;
 mod strategy;
 
-pub use acceptance::{ACCEPTED_RISKS_LIMIT, AcceptedRisk, UpgradeRiskAcceptance, UpgradeRiskAcceptanceSpec};
+pub use acceptance::{
+    ACCEPTED_RISKS_LIMIT, AcceptedRisk, ENDED_CLUSTERS_LIMIT, EndedRisk, UpgradeRiskAcceptance,
+    UpgradeRiskAcceptanceSpec, UpgradeRiskAcceptanceStatus,
+};
 pub use action::{Action, ActionWork, ManifestWorkTemplate, UnreadableWork};
 pub use pre_checks::{InvalidPreChecksMode, PreChecks, PreChecksMode};
 pub use record::{

@@ -162,6 +162,94 @@ async fn a_cluster_whose_finding_nobody_has_accepted_is_held_until_somebody_does
     fleet.shut_down().await.unwrap();
 }
 
+/// What somebody accepts of the first cluster.
+fn known_since(accepted_at: &str) -> UpgradeRiskAcceptance {
+    serde_json::from_value(json!({
+        "metadata": {"name": "known", "namespace": "default"},
+        "spec": {"upgrade": fleet::UPGRADE, "target": "4.14.12", "acceptedRisks": [{
+            "informer": "drydock.cluster-version", "uid": "update-risk", "reason": "it does not apply here",
+            "acceptedBy": "ann", "acceptedAt": accepted_at,
+        }]},
+    }))
+    .unwrap()
+}
+
+/// What ended on a cluster has ended for good: also where the plan of the cluster is gone that remembered it.
+#[tokio::test(start_paused = true)]
+async fn an_acceptance_that_ended_on_a_cluster_is_not_forgotten_with_its_plan() {
+    let mut settings = TestEnvSettings::demo(2, 5);
+    settings.clusters[0].faults.extend([Fault::NotRecommended]);
+    settings
+        .clusters
+        .iter_mut()
+        .for_each(|cluster| cluster.agent = true);
+    let mut upgrade = json!(fleet::upgrade(&settings.clusters).unwrap());
+    let fleet = local_fleet::start(settings).await.unwrap();
+    let hub = fleet.user().unwrap();
+    let spoke = Access::memory(fleet.env.spoke("dev1").unwrap(), "user");
+    let spec = upgrade["spec"].as_object_mut().unwrap();
+    // The first cluster waits for the other one, whose turn does not come to its end meanwhile.
+    spec["upgradeStrategy"]["canaryClusters"] =
+        json!({"clusterSelector": {"matchLabels": {"name": "dev2"}}, "soakTime": "1000h"});
+    spec.insert("preChecks".to_owned(), json!({"mode": "Require"}));
+    let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
+    let acceptances: Api<UpgradeRiskAcceptance> = Api::namespaced(hub.clone(), "default");
+    acceptances
+        .create(&PostParams::default(), &known_since("2026-01-01T00:00:00Z"))
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR).await;
+    fleet::start(&hub, &upgrade).await.unwrap();
+    let is_ready = |upgrade: &ManagedClustersUpgrade| {
+        let conditions = upgrade
+            .status
+            .as_ref()
+            .and_then(|status| status.conditions.as_ref());
+        let mut conditions = conditions.into_iter().flatten();
+        conditions.any(|one| one.type_ == "PreChecksPassed" && one.status == "True")
+    };
+    fleet::until(&hub, "accepted", 2 * HOUR, is_ready).await.unwrap();
+
+    // Its agent remembers that the finding was worse once.
+    let key = Key::cluster("update-plan-4.14.12");
+    let plan = spoke.get(&PLAN, &key).await.unwrap();
+    let id = plan["spec"]["acceptedRisks"][0]["id"].clone();
+    let remembers = json!({"status": {"endedRisks": id}});
+    spoke.merge_patch_status(&PLAN, &key, remembers).await.unwrap();
+    let held = fleet::until(&hub, "held again", HOUR, |upgrade| is_held(upgrade, "dev1"));
+    held.await.unwrap();
+    let status = acceptances.get("known").await.unwrap().status.unwrap();
+    assert_eq!(
+        json!(status.ended),
+        json!([{"id": id, "finding": "drydock.cluster-version/update-risk", "clusters": ["dev1"]}])
+    );
+
+    // The upgrade is deleted, and the plan with it; then it is there again.
+    let upgrades = fleet::upgrades(&hub);
+    upgrades
+        .delete(fleet::UPGRADE, &DeleteParams::default())
+        .await
+        .unwrap();
+    tokio::time::sleep(HOUR).await;
+    assert!(spoke.find(&PLAN, &key).await.unwrap().is_none());
+    fleet::start(&hub, &upgrade).await.unwrap();
+    let held = fleet::until(&hub, "held still", HOUR, |upgrade| is_held(upgrade, "dev1"));
+    let held = held.await.unwrap();
+    let message = entry(&held, "dev1").unwrap().message.clone().unwrap();
+    assert!(
+        message.contains("has become worse since it was accepted"),
+        "{message}"
+    );
+
+    let anew = json!({"spec": known_since("2026-01-02T00:00:00Z").spec});
+    acceptances
+        .patch("known", &PatchParams::default(), &Patch::Merge(anew))
+        .await
+        .unwrap();
+    fleet::until(&hub, "accepted anew", HOUR, is_ready).await.unwrap();
+    fleet.shut_down().await.unwrap();
+}
+
 /// The hub's requests about works, by verb, for a rollout of ten clusters one after the other; and those of ten idle hours after it.
 async fn requests(mode: Option<&str>) -> (BTreeMap<String, usize>, usize) {
     let light = HubFleet::start(10, StubWorkAgentSettings::default())

@@ -185,6 +185,7 @@ async fn write(
                         name: Some(name.to_owned()),
                         ..ObjectMeta::default()
                     },
+                    status: None,
                     spec: UpgradeRiskAcceptanceSpec {
                         upgrade: upgrade.name_any(),
                         target: target.to_owned(),

@@ -1,7 +1,11 @@
 //! Which risks somebody has accepted, for which clusters of which upgrade.
 
-use drydock_api::mcu::{AcceptedRisk, UpgradeRiskAcceptance, UpgradeRiskAcceptanceSpec};
-use drydock_rollout::{AcceptedFinding, ClusterName, FindingLevel, RiskAcceptance, UpgradeKey, bounded};
+use drydock_api::mcu::{
+    AcceptedRisk, EndedRisk, UpgradeRiskAcceptance, UpgradeRiskAcceptanceSpec, UpgradeRiskAcceptanceStatus,
+};
+use drydock_rollout::{
+    AcceptedFinding, ClusterName, EndedOn, FindingLevel, RiskAcceptance, UpgradeKey, bounded,
+};
 use jiff::Timestamp;
 use kube::ResourceExt;
 
@@ -17,8 +21,42 @@ const NAME: usize = 253;
 pub struct AcceptanceDigest {
     /// For which upgrade.
     pub upgrade: UpgradeKey,
+    /// In which version it was read.
+    pub version: Option<String>,
     /// What. An entry that cannot be read accepts nothing.
     pub risks: Vec<RiskAcceptance>,
+}
+
+/// An acceptance whose status lacks that it has ended on clusters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// Where it is.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The version that was read: what it accepts may be another since.
+    pub version: Option<String>,
+    /// The status as it should be.
+    pub status: UpgradeRiskAcceptanceStatus,
+}
+
+/// The status that says where risks have ended.
+pub fn status_of(risks: &[RiskAcceptance], ended: &[EndedOn]) -> UpgradeRiskAcceptanceStatus {
+    let all = risks.iter().zip(ended).filter(|(_, ended)| !ended.is_nowhere());
+    let ended = all.map(|(risk, ended)| EndedRisk {
+        id: risk.id(),
+        finding: match &risk.finding {
+            AcceptedFinding::Uuid(uuid) => uuid.to_string(),
+            AcceptedFinding::Named { informer, uid } => format!("{informer}/{uid}"),
+        },
+        clusters: match ended {
+            EndedOn::Clusters(names) => Some(names.iter().map(ToString::to_string).collect()),
+            EndedOn::Everywhere => None,
+        },
+    });
+    UpgradeRiskAcceptanceStatus {
+        ended: ended.collect(),
+    }
 }
 
 /// Reads an object. One that is being deleted accepts nothing more.
@@ -37,7 +75,31 @@ pub fn digest(object: &UpgradeRiskAcceptance) -> AcceptanceDigest {
         .map(|created| created.0);
     AcceptanceDigest {
         upgrade: UpgradeKey::new(object.namespace().unwrap_or_default(), upgrade.as_str()),
-        risks: risks.filter_map(|risk| parse(target, created, risk)).collect(),
+        version: object.resource_version(),
+        risks: risks
+            .filter_map(|risk| parse(target, created, risk))
+            .map(|risk| RiskAcceptance {
+                ended: ended_on(object.status.as_ref(), &risk.id()),
+                ..risk
+            })
+            .collect(),
+    }
+}
+
+/// Where the status says that the entry of this id has ended.
+fn ended_on(status: Option<&UpgradeRiskAcceptanceStatus>, id: &str) -> EndedOn {
+    let mut all = status.iter().flat_map(|status| &status.ended);
+    let Some(ended) = all.find(|ended| ended.id == id) else {
+        return EndedOn::default();
+    };
+    match &ended.clusters {
+        Some(names) => EndedOn::Clusters(
+            names
+                .iter()
+                .map(|name| ClusterName::from(name.as_str()))
+                .collect(),
+        ),
+        None => EndedOn::Everywhere,
     }
 }
 
@@ -67,6 +129,7 @@ fn parse(target: &str, created: Option<Timestamp>, risk: &AcceptedRisk) -> Optio
         .map(|selector| parse_selector("clusterSelector", selector));
     Some(RiskAcceptance {
         target: target.into(),
+        ended: EndedOn::default(),
         finding,
         clusters: clusters.as_ref().map(|names| {
             let names = names.iter();

@@ -17,6 +17,7 @@ pub mod status;
 pub mod upgrade;
 pub mod works;
 
+pub use acceptance::Ending;
 pub use details::ClusterDetails;
 pub use fleet::{
     Change, ClusterSchedule, Fleet, FleetKind, ForecastOnRecord, KindSelector, LookedAt, Planned,

@@ -187,7 +187,10 @@ impl<'a> Check<'a> {
         let facts = row.facts.as_deref();
         let is_accepted = |found: &Finding| {
             let mut risks = self.rollout.acceptances.iter();
-            risks.any(|risk| *risk.target == *target && risk.is_about(name, facts) && risk.covers(found))
+            risks.any(|risk| {
+                let is_of_cluster = *risk.target == *target && risk.is_about(name, facts);
+                is_of_cluster && !risk.ended.has(name) && risk.covers(found)
+            })
         };
         let is_clear = work.answer.current().is_some_and(|answer| match &answer.source {
             AnswerSource::AtTarget => true,

@@ -47,9 +47,9 @@ pub use goal::{Goal, OperatorKey, Operators, Target};
 pub use labels::Labels;
 pub use observed::{
     ALREADY_AT_TARGET, AcceptedFinding, ActionJob, ActionJobState, AgentFeedback, AgentPhase, AnswerSource,
-    Applied, AttemptOutcome, ClusterFacts, ClusterRow, ENTRY_MESSAGE, Enforcement, Entry, EntryPlace,
-    Finding, FindingAcceptance, FindingLevel, KnownAnswer, LiveUpgrades, Observed, OwnPlacement, Owner,
-    PerKind, PlacementKey, PreCheckAnswer, PreCheckQuestion, PreCheckWork, PreCheckWrite, Previous,
+    Applied, AttemptOutcome, ClusterFacts, ClusterRow, ENTRY_MESSAGE, EndedOn, Enforcement, Entry,
+    EntryPlace, Finding, FindingAcceptance, FindingLevel, KnownAnswer, LiveUpgrades, Observed, OwnPlacement,
+    Owner, PerKind, PlacementKey, PreCheckAnswer, PreCheckQuestion, PreCheckWork, PreCheckWrite, Previous,
     RecordPage, RecordPageHeader, RecordedEntry, RecordedOutcome, Refusal, RefusalCause, RefusedWrite,
     RejectedTarget, Requirements, Retries, RetryToken, Revision, RiskAcceptance, Rollout, Selected,
     Selection, SelectionProblem, SelectionSource, StageSeconds, Taint, Toleration, Uid, UpdateState, Upgrade,

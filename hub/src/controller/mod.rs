@@ -1,5 +1,6 @@
 //! The controller of ManagedClustersUpgrade: decides once a reconcile, writes, and says what happened.
 
+mod acceptance;
 mod act;
 mod announce;
 mod answer;

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use kube::runtime::controller::Action;
 use thiserror::Error;
 
+use super::acceptance::commit_endings;
 use super::act::{Acted, act};
 use super::forecast::{self, Renewed};
 use super::write::WriteError;
@@ -23,6 +24,17 @@ pub(crate) enum ReconcileError {
     /// The status could not be written.
     #[error("writing the status of ManagedClustersUpgrade {upgrade}")]
     Status {
+        /// Which one.
+        upgrade: UpgradeKey,
+        /// Why not.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// Where accepted risks have ended could not be written.
+    #[error(
+        "writing where risks have ended that were accepted for ManagedClustersUpgrade {upgrade}: it is tried again"
+    )]
+    Endings {
         /// Which one.
         upgrade: UpgradeKey,
         /// Why not.
@@ -55,6 +67,7 @@ impl ReconcileError {
             Self::Write(error) if error.is_conflict() => "Conflict",
             Self::Write(_) => "WriteFailed",
             Self::Status { .. } => "StatusWriteFailed",
+            Self::Endings { .. } => "AcceptanceWriteFailed",
             Self::ForecastRecord { .. } => "ForecastRecordFailed",
             Self::Invariant(_) => "InternalInvariantViolated",
             Self::Panicked(_) => "Panicked",
@@ -92,10 +105,15 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
             });
         }
     };
+    let ended = commit_endings(context, key).await;
     let Acted { error, wait } = act(context, &planned).await;
     if let Some(error) = error {
         return Err(error.into());
     }
+    ended.map_err(|source| ReconcileError::Endings {
+        upgrade: key.clone(),
+        source: Box::new(source),
+    })?;
     let recorded = forecast::put_on_record(context, &planned, &status).await;
     recorded.map_err(|source| ReconcileError::ForecastRecord {
         upgrade: key.clone(),

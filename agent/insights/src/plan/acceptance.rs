@@ -1,5 +1,7 @@
 //! Whether a finding is accepted (insights.md, section 1.6): this finding, for this target, no worse than it was, and no longer than was said.
 
+use std::collections::BTreeSet;
+
 use drydock_api::insights::{
     AcceptanceState, AcceptedInsight, Insight, Level, PlanAcceptedRisk, PlanInsight, UpdatePlan,
     UpdatePlanInsight,
@@ -15,7 +17,7 @@ use crate::merge::is_truncation;
 
 /// The most acceptances on a plan that count for one finding.
 const MOST_ABOUT_ONE: usize = 16;
-/// How many letters tell one acceptance from another.
+/// How many letters tell one acceptance on a plan from another.
 const DIGEST: usize = 16;
 
 /// What has been accepted of a plan's findings. Nothing, where the object belongs to another plan, or to one of the same name that is gone.
@@ -82,21 +84,51 @@ fn is_outdone(accepted: &AcceptedInsight, raised: Option<Timestamp>) -> bool {
 }
 
 /// What is remembered of a finding that became worse than was accepted: the acceptances of before end with that.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Raised<'a> {
     /// When it last did; acceptances of the informer's part that are older have ended.
     pub at: Option<Timestamp>,
-    /// The acceptances on the plan itself that have ended, by their digests.
-    pub ended: &'a [String],
+    /// The acceptances on the plan itself that have ended, of whatever finding.
+    pub ended: &'a EndedRisks,
 }
 
 impl<'a> Raised<'a> {
-    /// As a finding has it.
-    pub fn of(found: &'a PlanInsight) -> Self {
-        Self {
-            at: found.raised_at.as_ref().map(|raised| raised.0),
-            ended: &found.ended_risks,
-        }
+    /// As a finding and its plan have it.
+    pub fn of(found: &PlanInsight, ended: &'a EndedRisks) -> Self {
+        let at = found.raised_at.as_ref().map(|raised| raised.0);
+        Self { at, ended }
+    }
+}
+
+/// The acceptances on a plan that have ended, by their ids: one ends as a whole when a finding that it covered becomes worse.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EndedRisks(BTreeSet<String>);
+
+impl EndedRisks {
+    /// Those that are known to have ended: the plan says so, or one of its findings does. Those that are not on the plan any more, or have
+    /// been changed, are forgotten.
+    pub fn of<'a>(plan: &UpdatePlan, findings: impl Iterator<Item = &'a PlanInsight>) -> Self {
+        let said = plan
+            .status
+            .as_ref()
+            .and_then(|status| status.ended_risks.as_deref());
+        let said = said.unwrap_or_default().split(' ');
+        let found = findings.flat_map(|found| found.ended_risks.iter().map(String::as_str));
+        let said: BTreeSet<&str> = said.chain(found).collect();
+        let risks = plan.spec.accepted_risks.iter();
+        let risks = risks.map(|risk| (id_of(risk), risk.ended == Some(true)));
+        let ended = risks.filter(|(id, is_ended)| *is_ended || said.contains(id.as_str()));
+        Self(ended.map(|(id, _)| id).collect())
+    }
+
+    /// As a plan's status has it; nothing if none have ended.
+    pub fn in_words(&self) -> Option<String> {
+        let ids: Vec<&str> = self.0.iter().map(String::as_str).collect();
+        (!ids.is_empty()).then(|| ids.join(" "))
+    }
+
+    fn contains(&self, risk: &PlanAcceptedRisk) -> bool {
+        self.0.contains(&id_of(risk))
     }
 }
 
@@ -114,17 +146,15 @@ pub fn acceptance_of(
     let on_plan =
         on_plan.map(
             |risk| match state(risk.level, risk.until.as_ref(), insight.impact.level, now) {
-                AcceptanceState::Accepted if raised.ended.contains(&digest_of(risk)) => {
-                    AcceptanceState::LevelRaised
-                }
+                AcceptanceState::Accepted if raised.ended.contains(risk) => AcceptanceState::LevelRaised,
                 state => state,
             },
         );
     on_plan.chain(acceptance(of_part, insight, raised.at, now)).min()
 }
 
-/// The acceptances on the plan itself that have ended for a finding: those of before, and those that covered it as it was `known` and do
-/// not cover it now. What became of one that is gone, or has been changed, is not remembered.
+/// The ids of the acceptances on the plan itself that have ended for a finding: those of before, and those that covered it as it was
+/// `known` and do not cover it now.
 pub(super) fn ended_on_plan(
     plan: &UpdatePlan,
     informer: &InformerName,
@@ -136,14 +166,19 @@ pub(super) fn ended_on_plan(
     let is_worse =
         |risk: &PlanAcceptedRisk| covers(risk.level, before) && !covers(risk.level, insight.impact.level);
     let about = on_plan(&plan.spec.accepted_risks, informer, insight);
-    let about = about.map(|risk| (digest_of(risk), is_worse(risk)));
-    let ended = about.filter(|(digest, is_worse)| *is_worse || known.ended_risks.contains(digest));
-    ended.map(|(digest, _)| digest).collect()
+    let about = about.map(|risk| (id_of(risk), is_worse(risk)));
+    let ended = about.filter(|(id, is_worse)| *is_worse || known.ended_risks.contains(id));
+    ended.map(|(id, _)| id).collect()
 }
 
-/// What an acceptance on the plan says, as one short word: any other is another.
-fn digest_of(risk: &PlanAcceptedRisk) -> String {
+/// The short name of an acceptance on the plan: any other has another.
+fn id_of(risk: &PlanAcceptedRisk) -> String {
+    if let Some(id) = &risk.id {
+        return id.chars().take(DIGEST).collect();
+    }
     let PlanAcceptedRisk {
+        id: _,
+        ended: _,
         uuid,
         informer,
         uid,

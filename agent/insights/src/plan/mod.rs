@@ -16,12 +16,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::fact::Fact;
 use drydock_api::insights::{
-    FailurePolicy, PlanPhase, UpdatePlan, UpdatePlanInsight, UpdatePlanInsightStatus, UpdatePlanStatus,
+    FailurePolicy, PlanInsight, PlanPhase, UpdatePlan, UpdatePlanInsight, UpdatePlanInsightStatus,
+    UpdatePlanStatus,
 };
 use jiff::Timestamp;
 
 use crate::informer_name::InformerName;
 use crate::merge::Attempt;
+use acceptance::EndedRisks;
 pub use drydock_api::insights::plan_name;
 pub use events::PlanEvent;
 pub use prune::ReleaseFacts;
@@ -80,19 +82,35 @@ pub fn decide(observed: &Observed<'_>, asked: &BTreeMap<InformerName, Asked>, no
         return over(observed.plan, now);
     }
     let age = lifecycle::age(observed.plan, &observed.cluster, now);
+    let parts_with = |ended: &EndedRisks| -> Vec<(InformerName, part::Part)> {
+        let informers = observed.informers.iter();
+        let parts = informers.map(|informer| {
+            let part = part::part(observed, informer, asked.get(&informer.name), &age, ended, now);
+            (informer.name.clone(), part)
+        });
+        parts.collect()
+    };
+    let mut ended = known_ended(observed);
+    let mut all = parts_with(&ended);
+    // What an answer ends for one finding, it ends for all.
+    let found = all.iter().flat_map(|(_, part)| part.status.insights.iter());
+    let ended_now = EndedRisks::of(observed.plan, found.chain(known_findings(observed)));
+    if ended_now != ended {
+        ended = ended_now;
+        all = parts_with(&ended);
+    }
     let mut parts = BTreeMap::new();
     let mut ask = Vec::new();
     let mut wakes = vec![age.stale_at];
-    for informer in &observed.informers {
-        let part = part::part(observed, informer, asked.get(&informer.name), &age, now);
+    for (name, part) in all {
         if part.is_due {
-            ask.push(informer.name.clone());
+            ask.push(name.clone());
         }
         wakes.extend(part.wakes.iter().copied().map(Some));
-        parts.insert(informer.name.clone(), part.status);
+        parts.insert(name, part.status);
     }
-    let status = status::status(observed, &parts, &age, now);
-    parts.extend(without_informer(observed, &age, now));
+    let status = status::status(observed, &parts, &age, &ended, now);
+    parts.extend(without_informer(observed, &age, &ended, now));
     let events = events::events(observed, &parts, &status);
     wakes.push(prune::next_prune(observed.plan, now));
     let wake = wakes.into_iter().flatten().filter(|wake| *wake > now).min();
@@ -125,9 +143,19 @@ pub fn answered(
         .informers
         .iter()
         .find(|informer| informer.name == *name)?;
-    let part = part::part(observed, informer, Some(asked), &age, now);
+    let part = part::part(observed, informer, Some(asked), &age, &known_ended(observed), now);
     let events = events::of_part(observed, name, &part.status);
     Some((part.status, events))
+}
+
+/// The acceptances on the plan that are known to have ended.
+fn known_ended(observed: &Observed<'_>) -> EndedRisks {
+    EndedRisks::of(observed.plan, known_findings(observed))
+}
+
+fn known_findings<'a>(observed: &'a Observed<'_>) -> impl Iterator<Item = &'a PlanInsight> {
+    let statuses = observed.parts.values().filter_map(|part| part.status.as_ref());
+    statuses.flat_map(|status| &status.insights)
 }
 
 /// The parts of informers that are gone: they say nothing any more, as those of one that is switched off. Their acceptances stay for as long
@@ -135,6 +163,7 @@ pub fn answered(
 fn without_informer(
     observed: &Observed<'_>,
     age: &lifecycle::Age,
+    ended: &EndedRisks,
     now: Timestamp,
 ) -> BTreeMap<InformerName, UpdatePlanInsightStatus> {
     let known: BTreeSet<_> = observed.informers.iter().map(|informer| &informer.name).collect();
@@ -147,7 +176,7 @@ fn without_informer(
         };
         (
             name.clone(),
-            part::part(observed, &informer, None, age, now).status,
+            part::part(observed, &informer, None, age, ended, now).status,
         )
     })
     .collect()

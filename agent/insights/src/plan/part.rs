@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use drydock_api::insights::{
-    InformerState, Insight, Level, MAX_INSIGHTS, PlanInsight, UpdatePlanInsight, UpdatePlanInsightStatus,
+    InformerState, Insight, Level, MAX_INSIGHTS, PlanInsight, UpdatePlanInsightStatus,
 };
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::acceptance::{
-    Raised, acceptance_of, accepted, ended_on_plan, next_expiry, next_expiry_on_plan, raised_at,
+    EndedRisks, Raised, acceptance_of, accepted, ended_on_plan, next_expiry, next_expiry_on_plan, raised_at,
 };
 use super::lifecycle::Age;
 use super::{Asked, Observed, PlanInformerFacts};
@@ -48,6 +48,7 @@ pub(super) fn part(
     informer: &PlanInformerFacts,
     asked: Option<&Asked>,
     age: &Age,
+    ended: &EndedRisks,
     now: Timestamp,
 ) -> Part {
     let object = observed.parts.get(&informer.name).copied();
@@ -88,7 +89,7 @@ pub(super) fn part(
         dropped: None,
         insights: Vec::new(),
     };
-    fill(&mut status, informer, &record, observed, object, now);
+    fill(&mut status, informer, &record, observed, ended, now);
     if let Some(known) = known {
         settle_part(known, &mut status);
     }
@@ -161,9 +162,10 @@ fn fill(
     informer: &PlanInformerFacts,
     record: &InformerRecord,
     observed: &Observed<'_>,
-    object: Option<&UpdatePlanInsight>,
+    ended: &EndedRisks,
     now: Timestamp,
 ) {
+    let object = observed.parts.get(&informer.name).copied();
     let (mut insights, dropped) = bounded(informer, record, share(observed, informer), now);
     worst_first(&mut insights);
     status.dropped = (dropped > 0).then_some(dropped as i64);
@@ -177,15 +179,14 @@ fn fill(
         .into_iter()
         .map(|insight| {
             let known = known.get(insight.uuid.as_str()).copied();
-            let raised_before = known.and_then(|known| Raised::of(known).at);
+            let raised_before = known.and_then(|known| Raised::of(known, ended).at);
             let at = raised_at(accepted, &insight, raised_before, now);
-            let ended = ended_on_plan(observed.plan, &informer.name, &insight, known);
-            let raised = Raised { at, ended: &ended };
+            let raised = Raised { at, ended };
             PlanInsight {
                 acceptance: acceptance_of(observed.plan, object, &informer.name, &insight, raised, now),
+                ended_risks: ended_on_plan(observed.plan, &informer.name, &insight, known),
                 insight,
                 raised_at: at.map(Time),
-                ended_risks: ended,
             }
         })
         .collect();

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::Observed;
+use super::acceptance::EndedRisks;
 use super::lifecycle::Age;
 use super::verdict::{InformerPart, Judgement, judge};
 use crate::informer_name::InformerName;
@@ -18,6 +19,7 @@ pub(super) fn status(
     observed: &Observed<'_>,
     parts: &BTreeMap<InformerName, UpdatePlanInsightStatus>,
     age: &Age,
+    ended: &EndedRisks,
     now: Timestamp,
 ) -> UpdatePlanStatus {
     let previous = observed.plan.status.clone().unwrap_or_default();
@@ -67,6 +69,7 @@ pub(super) fn status(
             PlanPhase::Collecting => previous.last_verdict.or(previous.verdict),
             PlanPhase::Ready | PlanPhase::Failed | PlanPhase::Stale => Some(judgement.verdict),
         },
+        ended_risks: ended.in_words(),
         reasons: judgement.reasons,
     }
 }

@@ -1,8 +1,8 @@
 use drydock_api::conditions::find;
 use drydock_api::fact::Unread;
 use drydock_api::insights::{
-    AcceptanceState, AcceptedInsight, Impact, ImpactType, InformerState, Level, MAX_INSIGHTS, PlanPhase,
-    Scope, Verdict, condition,
+    AcceptanceState, AcceptedInsight, Impact, ImpactType, InformerState, Level, MAX_INSIGHTS,
+    PlanAcceptedRisk, PlanPhase, Scope, Verdict, condition,
 };
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -302,6 +302,83 @@ fn what_becomes_worse_and_what_is_new_blocks_again() {
     world.accept_at("a", "one", Level::Warning, None, at(21));
     world.step(at(22), &|_| panic!("nobody is asked"));
     assert_eq!(state(&world), Some(AcceptanceState::Accepted));
+}
+
+/// What the acceptance of the first informer's finding comes to.
+fn state_of(world: &World, uid: &str) -> Option<AcceptanceState> {
+    let part = world.parts[&name("a")].status.as_ref().unwrap();
+    let found = part.insights.iter().find(|found| found.insight.uid == uid);
+    found.and_then(|found| found.acceptance)
+}
+
+fn risk_on_plan(id: &str, uid: &str, level: Level) -> PlanAcceptedRisk {
+    PlanAcceptedRisk {
+        uuid: None,
+        informer: Some("a".to_owned()),
+        uid: Some(uid.to_owned()),
+        id: Some(id.to_owned()),
+        ended: None,
+        level,
+        accepted_by: "ann".to_owned(),
+        reason: None,
+        accepted_at: None,
+        until: None,
+    }
+}
+
+fn of_scope(uid: &str, object: &str, level: Level) -> Finding {
+    let mut finding = finding(uid, level);
+    finding.scope.resources = vec![drydock_api::insights::ResourceReference {
+        name: object.to_owned(),
+        ..drydock_api::insights::ResourceReference::default()
+    }];
+    finding
+}
+
+#[test]
+fn an_acceptance_on_the_plan_ends_as_a_whole_and_the_plan_says_which() {
+    let mut world = World::new(&["a"]);
+    world.plan.spec.accepted_risks = vec![
+        risk_on_plan("0001", "budget", Level::Warning),
+        risk_on_plan("0002", "node", Level::Warning),
+    ];
+    let found = |one: Level| {
+        let findings = vec![
+            of_scope("budget", "one", one),
+            of_scope("budget", "two", Level::Warning),
+            finding("node", Level::Warning),
+        ];
+        Attempt::Answered(Answer::Success(findings))
+    };
+    let ended = |world: &World| world.plan.status.as_ref().unwrap().ended_risks.clone();
+    world.step(at(0), &|_| found(Level::Warning));
+    assert_eq!((world.verdict(), ended(&world)), (Some(Verdict::Caution), None));
+    for (generation, level) in [(2, Level::Error), (3, Level::Warning)] {
+        world.plan.metadata.generation = Some(generation);
+        world.step(at(generation * 10), &|_| found(level));
+        assert_eq!(ended(&world).as_deref(), Some("0001"), "{level:?}");
+        let counts = world.plan.status.clone().unwrap().counts.unwrap();
+        assert_eq!((counts.accepted, counts.unaccepted), (1, 2), "{level:?}");
+    }
+    // It is not forgotten with the finding.
+    for (generation, is_found) in [(4, false), (5, false), (6, true)] {
+        world.plan.metadata.generation = Some(generation);
+        let answer = |_: &str| {
+            if is_found {
+                found(Level::Warning)
+            } else {
+                success(&[])
+            }
+        };
+        world.step(at(generation * 400), &answer);
+        assert_eq!(ended(&world).as_deref(), Some("0001"));
+    }
+    assert_eq!(state_of(&world, "budget"), Some(AcceptanceState::LevelRaised));
+    assert_eq!(state_of(&world, "node"), Some(AcceptanceState::Accepted));
+    world.plan.spec.accepted_risks[0].id = Some("0003".to_owned());
+    world.plan.metadata.generation = Some(7);
+    world.step(at(4000), &|_| found(Level::Warning));
+    assert_eq!((world.verdict(), ended(&world)), (Some(Verdict::Caution), None));
 }
 
 #[test]

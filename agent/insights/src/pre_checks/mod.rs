@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::built_in::{BuiltIn, BuiltInFacts, Question};
 use crate::informer_name::InformerName;
 use crate::merge::{InformerRecord, Stage, merge};
-use crate::plan::acceptance::{Raised, acceptance_of};
+use crate::plan::acceptance::{EndedRisks, Raised, acceptance_of};
 use crate::plan::verdict::{InformerPart, judge};
 pub use findings::{CheckedAcceptance, CheckedFinding};
 
@@ -129,12 +129,14 @@ pub fn of_plan(plan: &UpdatePlan, objects: &[UpdatePlanInsight], now: Timestamp)
         .filter(|object| object.spec.target_release == plan.spec.target_release)
         .map(|object| (object.spec.update_informer.as_str(), object))
         .collect();
+    let found = of_informer.values().filter_map(|object| object.status.as_ref());
+    let ended = EndedRisks::of(plan, found.flat_map(|status| &status.insights));
     let parts = status
         .informers
         .iter()
         .map(|informer| {
             let object = of_informer.get(informer.name.as_str()).copied();
-            part(plan, &informer.name, informer.state, object, now)
+            part(plan, (&informer.name, informer.state), object, &ended, now)
         })
         .collect();
     judged(&plan.spec.target_release, status.base_version, parts)
@@ -143,9 +145,9 @@ pub fn of_plan(plan: &UpdatePlan, objects: &[UpdatePlanInsight], now: Timestamp)
 /// One informer's part. What was written for another plan of this name, or before it was changed, is no answer.
 fn part<'a>(
     plan: &'a UpdatePlan,
-    name: &str,
-    state: InformerState,
+    (name, state): (&str, InformerState),
     object: Option<&'a UpdatePlanInsight>,
+    ended: &EndedRisks,
     now: Timestamp,
 ) -> CheckedPart<'a> {
     let name = InformerName::recorded(name);
@@ -167,7 +169,7 @@ fn part<'a>(
         };
     };
     let insights = status.insights.iter().map(|found| {
-        let raised = Raised::of(found);
+        let raised = Raised::of(found, ended);
         PlanInsight {
             acceptance: acceptance_of(plan, Some(object), &name, &found.insight, raised, now),
             ..found.clone()

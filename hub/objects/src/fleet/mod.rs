@@ -1,5 +1,6 @@
 //! All that is seen of a fleet, joined: one row a cluster for each upgrade, kept up to date by what changes.
 
+mod acceptances;
 mod calendars;
 mod expected;
 mod feed;

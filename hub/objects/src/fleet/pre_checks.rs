@@ -1,17 +1,16 @@
-//! The works by which clusters are asked, and the risks that are accepted. They hold no slots: a write that does not come back is made
+//! The works by which clusters are asked. They hold no slots: a write that does not come back is made
 //! again, for it is the same each time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drydock_rollout::{
-    Action, ClusterName, ClusterPreChecks, KnownAnswer, PreCheckWork, PreCheckWrite, RiskAcceptance,
-    UpgradeKey, pre_checks_work_name,
+    Action, ClusterName, ClusterPreChecks, KnownAnswer, PreCheckWork, PreCheckWrite, UpgradeKey,
+    pre_checks_work_name,
 };
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Change, Fleet, KnownCluster};
-use crate::acceptance::AcceptanceDigest;
 
 /// How long a write may take to come back, and how long a refused one waits, before it is made again.
 const AGAIN: SignedDuration = SignedDuration::from_mins(1);
@@ -107,48 +106,12 @@ impl Fleet {
         known.is_some_and(|known| known.pre_checks.contains_key(name))
     }
 
-    /// An object that accepts risks is so, or is gone.
-    pub fn set_acceptance(
-        &mut self,
-        namespace: &str,
-        name: &str,
-        digest: Option<AcceptanceDigest>,
-    ) -> Change {
-        let id = super::feed::page_id(namespace, name);
-        if self.acceptances.get(&id) == digest.as_ref() {
-            return Change::Nothing;
-        }
-        let mut concerned: Vec<UpgradeKey> = digest.iter().map(|digest| digest.upgrade.clone()).collect();
-        let before = match digest {
-            Some(digest) => self.acceptances.insert(id, digest),
-            None => self.acceptances.remove(&id),
-        };
-        concerned.extend(before.map(|digest| digest.upgrade));
-        let mut change = Change::Nothing;
-        for key in concerned {
-            if let Some(followed) = self.upgrades.get_mut(&key) {
-                followed.is_stale = true;
-                change = change.and(Change::Upgrades([key].into()));
-            }
-        }
-        change
-    }
-
     /// What the clusters of an upgrade have answered before they start, after [`Fleet::look`].
     pub fn pre_checks(&self, key: &UpgradeKey, now: Timestamp) -> BTreeMap<ClusterName, ClusterPreChecks> {
         let followed = self.upgrades.get(key);
         followed
             .map(|followed| followed.decider.pre_checks(now))
             .unwrap_or_default()
-    }
-
-    /// The risks that are accepted for the clusters of an upgrade, in the order of the objects' names.
-    pub(super) fn acceptances_of(&self, upgrade: &UpgradeKey) -> Arc<[RiskAcceptance]> {
-        let own = self
-            .acceptances
-            .values()
-            .filter(|digest| digest.upgrade == *upgrade);
-        own.flat_map(|digest| digest.risks.iter().cloned()).collect()
     }
 
     /// A write of a work by which a cluster is asked is under way.

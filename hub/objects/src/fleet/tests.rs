@@ -1,5 +1,6 @@
 //! A fleet is fed by hand, object by object, as watches and lists feed it.
 
+mod acceptances;
 mod asked;
 mod calendars;
 mod expected;

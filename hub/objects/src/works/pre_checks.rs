@@ -4,6 +4,7 @@
 mod answer;
 mod cluster_version;
 
+use drydock_api::ClusterName;
 use drydock_api::names::{
     CLUSTER_VERSION, KIND_LABEL, PRE_CHECKS_KIND, QUESTION_ANNOTATION, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL,
 };
@@ -28,7 +29,7 @@ const READER: &str = "drydock-clusterversion-reader";
 /// The most findings that are fed back of a cluster: its worst.
 pub const FINDINGS: usize = 5;
 
-const PLAN_PATHS: [(&str, &str); 8] = [
+const PLAN_PATHS: [(&str, &str); 9] = [
     ("generation", ".metadata.generation"),
     ("observedGeneration", ".status.observedGeneration"),
     ("asked", ".spec.refreshRequestedAt"),
@@ -37,6 +38,7 @@ const PLAN_PATHS: [(&str, &str); 8] = [
     ("phase", ".status.phase"),
     ("verdict", ".status.verdict"),
     ("unaccepted", ".status.counts.unaccepted"),
+    ("endedRisks", ".status.endedRisks"),
 ];
 const FINDING_FIELDS: [&str; 7] = [
     "uuid",
@@ -172,7 +174,8 @@ fn plan(ask: &PreCheckAsk, version: &Version) -> Value {
         spec["targetImage"] = image.clone().into();
     }
     if !ask.accepted.is_empty() {
-        spec["acceptedRisks"] = ask.accepted.iter().map(accepted_risk).collect();
+        let risks = ask.accepted.iter();
+        spec["acceptedRisks"] = risks.map(|risk| accepted_risk(risk, &ask.cluster)).collect();
     }
     json!({
         "apiVersion": format!("{GROUP}/v1beta1"),
@@ -182,7 +185,7 @@ fn plan(ask: &PreCheckAsk, version: &Version) -> Value {
     })
 }
 
-fn accepted_risk(risk: &RiskAcceptance) -> Value {
+fn accepted_risk(risk: &RiskAcceptance, cluster: &ClusterName) -> Value {
     let mut entry = Map::new();
     match &risk.finding {
         AcceptedFinding::Uuid(uuid) => {
@@ -192,6 +195,10 @@ fn accepted_risk(risk: &RiskAcceptance) -> Value {
             entry.insert("informer".to_owned(), (**informer).into());
             entry.insert("uid".to_owned(), (**uid).into());
         }
+    }
+    entry.insert("id".to_owned(), risk.id().into());
+    if risk.ended.has(cluster) {
+        entry.insert("ended".to_owned(), true.into());
     }
     entry.insert("level".to_owned(), risk.level.as_str().into());
     entry.insert("acceptedBy".to_owned(), (*risk.accepted_by).into());

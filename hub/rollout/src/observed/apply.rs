@@ -148,6 +148,7 @@ impl Observed {
             answer: earlier.map_or(KnownAnswer::None, KnownAnswer::Earlier),
             trouble: None,
             is_taken: false,
+            ended: Arc::default(),
         }));
     }
 

@@ -24,8 +24,8 @@ pub use feedback::{
 pub use name::{Owner, PlacementKey, Uid, UpgradeKey};
 pub(crate) use pre_checks::digest_of_accepted;
 pub use pre_checks::{
-    AcceptedFinding, AnswerSource, Finding, FindingAcceptance, FindingLevel, KnownAnswer, PreCheckAnswer,
-    PreCheckQuestion, PreCheckWork, PreCheckWrite, RiskAcceptance, pre_checks_work_name,
+    AcceptedFinding, AnswerSource, EndedOn, Finding, FindingAcceptance, FindingLevel, KnownAnswer,
+    PreCheckAnswer, PreCheckQuestion, PreCheckWork, PreCheckWrite, RiskAcceptance, pre_checks_work_name,
 };
 pub use record::{
     ALREADY_AT_TARGET, ENTRY_MESSAGE, Entry, EntryPlace, RecordPage, RecordPageHeader, RecordedEntry,

@@ -247,6 +247,8 @@ pub struct PreCheckWork {
     pub trouble: Option<Arc<str>>,
     /// The agent has been asked for another upgrade since: what it says is not for this one.
     pub is_taken: bool,
+    /// The ids of accepted risks that have ended there, by what its agent says.
+    pub ended: Arc<[Arc<str>]>,
 }
 
 /// A write of such a work that has not come back.
@@ -282,6 +284,8 @@ pub enum AcceptedFinding {
 pub struct RiskAcceptance {
     /// The target, as [`PreCheckQuestion::target`] has it: it counts for no other.
     pub target: Arc<str>,
+    /// Where it has ended, because what it covered became worse.
+    pub ended: EndedOn,
     /// What is accepted.
     pub finding: AcceptedFinding,
     /// On which clusters; on all if not given.
@@ -300,7 +304,73 @@ pub struct RiskAcceptance {
     pub until: Option<Timestamp>,
 }
 
+/// The clusters on which an accepted risk has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EndedOn {
+    /// These.
+    Clusters(BTreeSet<ClusterName>),
+    /// All, also those that join later.
+    Everywhere,
+}
+
+impl Default for EndedOn {
+    fn default() -> Self {
+        Self::Clusters(BTreeSet::new())
+    }
+}
+
+impl EndedOn {
+    /// Whether it has ended on a cluster.
+    pub fn has(&self, cluster: &ClusterName) -> bool {
+        match self {
+            Self::Clusters(names) => names.contains(cluster),
+            Self::Everywhere => true,
+        }
+    }
+
+    /// Whether it has ended nowhere.
+    pub fn is_nowhere(&self) -> bool {
+        matches!(self, Self::Clusters(names) if names.is_empty())
+    }
+
+    /// The same, and on this cluster; everywhere if there are more than `most`.
+    #[must_use]
+    pub fn and(self, cluster: &ClusterName, most: usize) -> Self {
+        match self {
+            Self::Clusters(mut names) => {
+                names.insert(cluster.clone());
+                if names.len() > most {
+                    Self::Everywhere
+                } else {
+                    Self::Clusters(names)
+                }
+            }
+            Self::Everywhere => Self::Everywhere,
+        }
+    }
+}
+
 impl RiskAcceptance {
+    /// Its short name: any other entry has another, also the same one for another target, or accepted anew. It says nothing of
+    /// where it counts.
+    pub fn id(&self) -> String {
+        let Self {
+            target,
+            ended: _,
+            finding,
+            clusters: _,
+            selector: _,
+            level,
+            accepted_by,
+            reason,
+            accepted_at,
+            until,
+        } = self;
+        let text =
+            format!("{target} {finding:?} {level} {accepted_by:?} {reason:?} {accepted_at:?} {until:?}");
+        short_hash(&text)
+    }
+
     /// Whether it is about a cluster.
     pub fn is_about(&self, name: &ClusterName, facts: Option<&ClusterFacts>) -> bool {
         let is_named = self.clusters.as_ref().is_none_or(|names| names.contains(name));
@@ -327,27 +397,14 @@ impl RiskAcceptance {
     }
 }
 
-/// A digest of accepted risks, empty if there are none: the same for the same, whoever computes it.
-pub fn digest_of_accepted(accepted: &[&RiskAcceptance]) -> Arc<str> {
+/// A digest of the risks that are accepted on a cluster, empty if there are none: the same for the same, whoever computes it.
+pub fn digest_of_accepted(accepted: &[&RiskAcceptance], cluster: &ClusterName) -> Arc<str> {
     if accepted.is_empty() {
         return Arc::default();
     }
     let text: Vec<String> = accepted
         .iter()
-        .map(|risk| {
-            let RiskAcceptance {
-                target: _,
-                finding,
-                clusters: _,
-                selector: _,
-                level,
-                accepted_by,
-                reason,
-                accepted_at,
-                until,
-            } = risk;
-            format!("{finding:?} {level} {accepted_by:?} {reason:?} {accepted_at:?} {until:?}")
-        })
+        .map(|risk| format!("{} {}", risk.id(), risk.ended.has(cluster)))
         .collect();
     short_hash(&text.join("\n")).into()
 }

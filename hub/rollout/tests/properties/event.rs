@@ -77,6 +77,8 @@ pub enum Event {
     Answers(usize, bool, bool),
     /// Somebody accepts the finding, or takes that back.
     AcceptsRisk(bool),
+    /// What is accepted has ended on a cluster.
+    RiskEnds(usize),
     /// All objects are restored, and the upgrade has another uid.
     Restored,
 }
@@ -224,6 +226,7 @@ fn event() -> impl Strategy<Value = Event> {
         6 => (cluster(), any::<bool>(), any::<bool>())
             .prop_map(|(number, finds, agent)| Event::Answers(number, finds, agent)),
         2 => any::<bool>().prop_map(Event::AcceptsRisk),
+        2 => cluster().prop_map(Event::RiskEnds),
         1 => Just(Event::Restored),
     ]
 }

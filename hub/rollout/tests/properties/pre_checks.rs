@@ -151,6 +151,36 @@ fn what_is_accepted_holds_no_longer_and_holds_again_when_that_is_taken_back() {
     assert_eq!(started(&world), [0]);
 }
 
+/// What has ended on one cluster counts on the others.
+#[test]
+fn what_has_ended_on_a_cluster_holds_it_alone() {
+    let mut world = world(PreChecksMode::Require);
+    world.happen(&Event::AcceptsRisk(true));
+    world.happen(&Event::RiskEnds(0));
+    world.settle();
+    for number in 0..2 {
+        world.answer(number, true, false);
+    }
+    world.settle();
+    assert_eq!(started(&world), [1]);
+    let Some(Reason::RisksNotAccepted { findings, .. }) = reason(&mut world, 0) else {
+        panic!("the first is not held by what it has found");
+    };
+    assert!(findings.contains("has become worse since"), "{findings}");
+    world.happen(&Event::AcceptsRisk(true));
+    world.settle();
+    world.answer(0, true, false);
+    world.settle();
+    let reason = reason(&mut world, 0);
+    assert!(
+        !matches!(
+            reason,
+            Some(Reason::RisksNotAccepted { .. } | Reason::AwaitingPreChecks)
+        ),
+        "it waits for its turn alone, {reason:?}"
+    );
+}
+
 /// Insights.md, section 1.6: what was accepted blocks again when it has become worse, or the time is over, and that is said of the upgrade.
 #[test]
 fn an_acceptance_that_counts_no_more_is_why_the_condition_is_false() {

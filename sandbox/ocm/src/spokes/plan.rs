@@ -124,7 +124,10 @@ fn judge(cluster: &mut ClusterTimeline, id: &Id, found: Option<PlanLevel>, now: 
     let lasting = about
         .clone()
         .filter(|risk| until(risk).is_none_or(|until| now < until));
-    let covering = lasting.clone().filter(is_covering);
+    let covering = lasting
+        .clone()
+        .filter(is_covering)
+        .filter(|risk| risk["ended"] != true);
     let ends = covering.clone().map(until).collect::<Option<Vec<_>>>();
     let is_accepted = covering.count() > 0;
     let acceptance = match (is_accepted, lasting.count(), about.count()) {

@@ -117,6 +117,8 @@ fn on_plan(
         informer: named.map(|(informer, _)| informer.to_owned()),
         uid: named.map(|(_, uid)| uid.to_owned()),
         level,
+        id: None,
+        ended: None,
         accepted_by: "ann".to_owned(),
         reason: None,
         accepted_at: None,
@@ -128,7 +130,12 @@ fn accepted_on_plan(risk: PlanAcceptedRisk, insight: &Insight, seconds: i64) -> 
     let mut plan = UpdatePlan::default();
     plan.spec.accepted_risks = vec![risk];
     let informer = InformerName::parse("mco").unwrap();
-    acceptance_of(&plan, None, &informer, insight, Raised::default(), at(seconds))
+    let ended = EndedRisks::of(&plan, std::iter::empty());
+    let raised = Raised {
+        at: None,
+        ended: &ended,
+    };
+    acceptance_of(&plan, None, &informer, insight, raised, at(seconds))
 }
 
 #[test]
@@ -173,18 +180,21 @@ fn through(risks: &[(usize, PlanAcceptedRisk)], levels: &[Level]) -> Vec<Option<
         plan.spec.accepted_risks = since.map(|(_, risk)| risk.clone()).collect();
         let insight = insight("u", *level);
         let ended_risks = ended_on_plan(&plan, &informer, &insight, known.as_ref());
+        let mut found = PlanInsight {
+            insight: insight.clone(),
+            acceptance: None,
+            raised_at: None,
+            ended_risks,
+        };
+        let ended = EndedRisks::of(&plan, std::iter::once(&found));
         let raised = Raised {
             at: None,
-            ended: &ended_risks,
+            ended: &ended,
         };
         let acceptance = acceptance_of(&plan, None, &informer, &insight, raised, at(0));
         states.push(acceptance);
-        known = Some(PlanInsight {
-            insight,
-            acceptance,
-            raised_at: None,
-            ended_risks,
-        });
+        found.acceptance = acceptance;
+        known = Some(found);
     }
     states
 }
@@ -230,6 +240,19 @@ fn what_was_accepted_on_the_plan_before_a_finding_became_worse_counts_no_more() 
     ] {
         assert_eq!(through(&risks, &levels), states, "{levels:?}");
     }
+}
+
+#[test]
+fn an_acceptance_on_the_plan_that_is_said_to_have_ended_accepts_nothing() {
+    let ended = PlanAcceptedRisk {
+        ended: Some(true),
+        ..on_plan(Some("u"), None, Level::Critical, None)
+    };
+    let found = insight("u", Level::Warning);
+    assert_eq!(
+        accepted_on_plan(ended, &found, 0),
+        Some(AcceptanceState::LevelRaised)
+    );
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn answer() -> PreCheckAnswer {
     }
 }
 
-fn work(uid: &str, target: &str, answer: KnownAnswer) -> PreCheckWork {
+pub(super) fn work(uid: &str, target: &str, answer: KnownAnswer) -> PreCheckWork {
     PreCheckWork {
         uid: Uid::new(uid),
         owner: Owner {
@@ -33,6 +33,7 @@ fn work(uid: &str, target: &str, answer: KnownAnswer) -> PreCheckWork {
         answer,
         trouble: None,
         is_taken: false,
+        ended: Arc::default(),
     }
 }
 

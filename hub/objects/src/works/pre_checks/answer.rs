@@ -8,7 +8,7 @@ use drydock_api::names::{CLUSTER_VERSION, QUESTION_ANNOTATION, UPGRADE_ANNOTATIO
 use drydock_api::ocm::manifest_work::ManifestStatus;
 use drydock_api::{ClusterName, on_one_line};
 use drydock_rollout::{
-    AnswerSource, Finding, FindingAcceptance, FindingLevel, KnownAnswer, Owner, PreCheckAnswer,
+    AnswerSource, Finding, FindingAcceptance, FindingLevel, KnownAnswer, Owner, PreCheckAnswer, PreCheckAsk,
     PreCheckQuestion, PreCheckWork, Uid, UpgradeKey, bounded,
 };
 use jiff::Timestamp;
@@ -23,6 +23,8 @@ use crate::works::{cluster_version, read};
 
 /// How a message begins that names another upgrade: not everybody may know of that.
 pub const ASKED_FOR: &str = "its agent is asked for ";
+/// The longest id of an accepted risk, in bytes.
+const ID: usize = 16;
 /// The longest text that is kept of a cluster, in bytes.
 pub(super) const TEXT: usize = 256;
 
@@ -73,6 +75,7 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
         answer: KnownAnswer::None,
         trouble: None,
         is_taken: false,
+        ended: ended(work),
     };
     match reply {
         Reply::Answered(answer) => asks.answer = KnownAnswer::Current(answer),
@@ -158,6 +161,23 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
             }
         }
     }
+}
+
+/// The ids of accepted risks that the agent says have ended. They say nothing about risks of other clusters: who lies ends its own.
+fn ended(work: &PartialManifestWork) -> Arc<[Arc<str>]> {
+    let statuses = work
+        .status
+        .as_ref()
+        .and_then(|status| status.resource_status.as_ref());
+    let manifests = statuses.iter().flat_map(|statuses| &statuses.manifests);
+    let plan = manifests
+        .filter(|manifest| manifest.resource_meta.resource.as_deref() == Some(PLANS))
+        .find_map(|manifest| text(manifest, "endedRisks"));
+    let ids = plan.as_deref().unwrap_or_default().split(' ');
+    let ids = ids
+        .filter(|id| !id.is_empty() && id.len() <= ID)
+        .take(PreCheckAsk::MOST_ACCEPTED);
+    ids.map(Arc::from).collect()
 }
 
 /// Why an object of this resource is not applied, if it is not, and whether the cluster does not know its kind.

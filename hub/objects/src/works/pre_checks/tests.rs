@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use drydock_api::ClusterName;
-use drydock_rollout::{AnswerSource, FindingLevel, KnownAnswer, PreCheckQuestion, PreCheckWork, Target};
+use drydock_rollout::{
+    AnswerSource, EndedOn, FindingLevel, KnownAnswer, PreCheckQuestion, PreCheckWork, Target,
+};
 
 use super::answer::*;
 use super::*;
@@ -516,6 +518,7 @@ fn only_a_cluster_that_does_not_know_the_kind_is_taken_by_its_cluster_version() 
 fn accepted_risks_are_on_the_plan() {
     let risk = |finding| RiskAcceptance {
         target: "4.14.12".into(),
+        ended: EndedOn::default(),
         finding,
         clusters: None,
         selector: None,
@@ -529,7 +532,12 @@ fn accepted_risks_are_on_the_plan() {
         informer: "mco".into(),
         uid: "a".into(),
     };
-    let accepted = vec![risk(AcceptedFinding::Uuid(UUID.into())), risk(named)];
+    let ended = RiskAcceptance {
+        ended: EndedOn::Clusters([ClusterName::from("c01")].into()),
+        ..risk(named)
+    };
+    let accepted = vec![risk(AcceptedFinding::Uuid(UUID.into())), ended];
+    let ids: Vec<String> = accepted.iter().map(RiskAcceptance::id).collect();
     let work = built(&ask(Some("4.14.12"), true, accepted));
     let risks = &work["spec"]["workload"]["manifests"][2]["spec"]["acceptedRisks"];
     let rest = json!({
@@ -538,9 +546,12 @@ fn accepted_risks_are_on_the_plan() {
     });
     let mut by_uuid = rest.clone();
     by_uuid["uuid"] = UUID.into();
+    by_uuid["id"] = (*ids[0]).into();
     let mut by_name = rest;
     by_name["informer"] = "mco".into();
     by_name["uid"] = "a".into();
+    by_name["id"] = (*ids[1]).into();
+    by_name["ended"] = true.into();
     assert_eq!(*risks, json!([by_uuid, by_name]));
     // The agent reads it as the kind has it.
     let plan = work["spec"]["workload"]["manifests"][2].clone();

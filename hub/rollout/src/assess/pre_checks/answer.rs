@@ -90,7 +90,10 @@ impl ClusterView<'_> {
     /// What these acceptances come to for a finding.
     fn acceptance(&self, finding: &Finding, risks: &[&RiskAcceptance]) -> FindingAcceptance {
         let mut about = risks.iter().filter(|risk| risk.is_about_finding(finding));
-        if about.clone().any(|risk| risk.covers(finding) && self.lasts(risk)) {
+        if about
+            .clone()
+            .any(|risk| risk.covers(finding) && self.counts(risk))
+        {
             FindingAcceptance::Accepted
         } else if about.clone().any(|risk| self.lasts(risk)) {
             FindingAcceptance::LevelRaised

@@ -12,7 +12,7 @@ impl ClusterView<'_> {
     /// The question that is to be asked, as of now.
     pub(super) fn question(&self, target: &Target) -> PreCheckQuestion {
         let now = self.present.now();
-        let accepted = digest_of_accepted(&self.accepted_risks(target));
+        let accepted = digest_of_accepted(&self.accepted_risks(target), self.name);
         PreCheckQuestion {
             asked_for: asked_for(&self.context.upgrade.key, &accepted),
             target: target.to_string().into(),
@@ -25,11 +25,11 @@ impl ClusterView<'_> {
         }
     }
 
-    /// The risks of this target that are accepted here. Those whose time is over are among them, the last: the agent says so.
+    /// The risks of this target that are accepted here. Those that have ended are among them, the last: the agent says so.
     pub(super) fn accepted_risks(&self, target: &Target) -> Vec<&RiskAcceptance> {
         let mut risks: Vec<&RiskAcceptance> = self.all_accepted_risks(target).collect();
         if risks.len() > PreCheckAsk::MOST_ACCEPTED {
-            risks.sort_by_key(|risk| !self.lasts(risk));
+            risks.sort_by_key(|risk| !self.counts(risk));
             risks.truncate(PreCheckAsk::MOST_ACCEPTED);
         }
         risks
@@ -52,6 +52,11 @@ impl ClusterView<'_> {
             target: target.clone(),
             accepted: self.accepted_risks(target).into_iter().cloned().collect(),
         })
+    }
+
+    /// Whether it covers anything here: its time is not over, and nothing that it covered has become worse.
+    pub(super) fn counts(&self, risk: &RiskAcceptance) -> bool {
+        self.lasts(risk) && !risk.ended.has(self.name)
     }
 
     pub(super) fn lasts(&self, risk: &RiskAcceptance) -> bool {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use drydock_rollout::{
-    AcceptedFinding, AnswerSource, Finding, FindingAcceptance, FindingLevel, KnownAnswer, PreCheckAnswer,
-    PreCheckWrite, PreChecksMode, PreChecksPolicy, RiskAcceptance, Target,
+    AcceptedFinding, AnswerSource, ClusterName, EndedOn, Finding, FindingAcceptance, FindingLevel,
+    KnownAnswer, PreCheckAnswer, PreCheckWrite, PreChecksMode, PreChecksPolicy, RiskAcceptance, Target,
 };
 use jiff::SignedDuration;
 
@@ -76,6 +76,17 @@ impl World {
             .collect();
     }
 
+    /// What is accepted has ended on the cluster.
+    pub(super) fn end_risks(&mut self, cluster: &ClusterName) {
+        let accepted = self.observed.rollout.acceptances.iter().cloned();
+        self.observed.rollout.acceptances = accepted
+            .map(|risk| RiskAcceptance {
+                ended: risk.ended.clone().and(cluster, 2),
+                ..risk
+            })
+            .collect();
+    }
+
     /// The agent of the cluster is uninstalled.
     pub fn remove_agent(&mut self, number: usize) {
         if let Some(row) = self.row(number) {
@@ -126,6 +137,7 @@ pub(super) fn finding() -> Finding {
 pub(super) fn accepted_risk(target: &Target) -> RiskAcceptance {
     RiskAcceptance {
         target: target.to_string().into(),
+        ended: EndedOn::default(),
         finding: AcceptedFinding::Uuid(FINDING.into()),
         clusters: None,
         selector: None,

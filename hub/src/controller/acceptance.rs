@@ -1,0 +1,61 @@
+//! Which accepted risks have ended on which clusters, written on the objects that accept them.
+
+use drydock_api::mcu::UpgradeRiskAcceptance;
+use drydock_api::names::HUB_STATUS_MANAGER;
+use drydock_objects::{Ending, acceptance};
+use drydock_rollout::UpgradeKey;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Resource};
+use serde_json::json;
+
+use super::Context;
+
+/// Writes what clusters say has ended. An object that is gone, or has changed since it was read, is looked at again when the watch brings
+/// that.
+///
+/// # Errors
+/// If the server refuses: the others are written all the same.
+pub(super) async fn commit_endings(context: &Context, upgrade: &UpgradeKey) -> Result<(), kube::Error> {
+    let endings = context.cache.fleet().endings(upgrade);
+    let mut first = Ok(());
+    for ending in endings {
+        match write(context, &ending).await {
+            Ok(written) => {
+                let Ending {
+                    namespace,
+                    name,
+                    status,
+                    ..
+                } = &ending;
+                for ended in &status.ended {
+                    let clusters = ended.clusters.as_ref().map(|names| names.join(", "));
+                    let clusters = clusters.as_deref().unwrap_or("all");
+                    tracing::info!(
+                        acceptance = %format_args!("{namespace}/{name}"), finding = ended.finding, clusters,
+                        "what was accepted has become worse: the acceptance has ended there"
+                    );
+                }
+                let digest = acceptance::digest(&written);
+                context
+                    .cache
+                    .change(|fleet| fleet.set_acceptance(namespace, name, Some(digest)));
+            }
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
+            Err(error) => first = first.and(Err(error)),
+        }
+    }
+    first
+}
+
+async fn write(context: &Context, ending: &Ending) -> Result<UpgradeRiskAcceptance, kube::Error> {
+    let api: Api<UpgradeRiskAcceptance> = Api::namespaced(context.client.clone(), &ending.namespace);
+    let body = json!({
+        "apiVersion": UpgradeRiskAcceptance::api_version(&()),
+        "kind": UpgradeRiskAcceptance::kind(&()),
+        "metadata": {"name": ending.name, "resourceVersion": ending.version},
+        "status": ending.status,
+    });
+    let parameters = PatchParams::apply(HUB_STATUS_MANAGER).force();
+    api.patch_status(&ending.name, &parameters, &Patch::Apply(body))
+        .await
+}
