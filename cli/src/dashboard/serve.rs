@@ -209,6 +209,21 @@ mod tests {
         page.fleet.shut_down().await.unwrap();
     }
 
+    /// RFC 9112, section 3.2.
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_names_two_hosts_is_bad() {
+        let page = Page::with(8).await;
+        for other in ["localhost", "evil.example"] {
+            let mut connection = page.connect().await;
+            let request =
+                format!("GET / HTTP/1.1\r\nhost: localhost\r\nhost: {other}\r\nconnection: close\r\n\r\n");
+            connection.write_all(request.as_bytes()).await.unwrap();
+            let answer = answer(&mut connection).await;
+            assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+        }
+        page.fleet.shut_down().await.unwrap();
+    }
+
     #[tokio::test(start_paused = true)]
     async fn there_are_so_many_connections_and_no_more() {
         let page = Page::with(2).await;

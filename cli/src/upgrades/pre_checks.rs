@@ -23,7 +23,7 @@ use cluster::ClusterView;
 const NAMED: usize = 3;
 
 /// Shows them. The exit code says whether clusters are held: where an answer is required, by findings that nobody has accepted, or because
-/// they have not answered yet or could not be asked.
+/// they have not answered yet or could not be asked. In the moment after an upgrade was applied nobody has been asked.
 ///
 /// # Errors
 /// If the hub cannot be read, or the named cluster takes no part in the upgrade.
@@ -44,8 +44,7 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
         let shown = FleetView::of(&upgrade, &found.checks);
         let is_wide = arguments.output == Output::Wide;
         let text = table::for_scripts(&shown, arguments.output)?;
-        let is_awaited = found.not_started.iter().any(|name| found.is_awaited(name));
-        let is_held = found.holds() || is_awaited || shown.all_unanswered() > 0;
+        let is_held = found.holds() || found.is_any_awaited() || shown.all_unanswered() > 0;
         (text.unwrap_or_else(|| shown.text(is_wide)), is_held)
     };
     table::print(&text)?;
@@ -97,6 +96,7 @@ pub async fn read(hub: &Hub, upgrade: &ManagedClustersUpgrade) -> anyhow::Result
         .iter()
         .filter(|cluster| cluster.state == ClusterState::NotStarted);
     Ok(Found {
+        has_target: upgrade.spec.cluster_version.is_some(),
         not_started: not_started.map(|cluster| cluster.name.as_str().into()).collect(),
         checks: fleet.pre_checks(&key, hub.now()),
     })
@@ -106,6 +106,8 @@ pub async fn read(hub: &Hub, upgrade: &ManagedClustersUpgrade) -> anyhow::Result
 pub struct Found {
     /// By the cluster.
     pub checks: BTreeMap<ClusterName, ClusterPreChecks>,
+    /// The upgrade leads to another release: of operators alone nobody is asked.
+    has_target: bool,
     /// What others have said before they started holds them no more, nor what they say since.
     not_started: BTreeSet<ClusterName>,
 }
@@ -117,10 +119,16 @@ impl Found {
         held.any(|(name, _)| self.not_started.contains(name))
     }
 
-    /// Whether a cluster that has not started is asked, and has not answered.
+    /// Whether one of them is, or nobody knows yet which clusters these are.
+    fn is_any_awaited(&self) -> bool {
+        let is_unknown = self.has_target && self.checks.is_empty();
+        is_unknown || self.not_started.iter().any(|name| self.is_awaited(name))
+    }
+
+    /// Whether a cluster that has not started has not answered, or is not asked yet.
     fn is_awaited(&self, name: &ClusterName) -> bool {
         let checks = self.checks.get(name).filter(|_| self.not_started.contains(name));
-        checks.is_some_and(|checks| checks.asked && checks.answer.is_none())
+        self.has_target && checks.is_none_or(|checks| checks.answer.is_none())
     }
 }
 

@@ -39,7 +39,10 @@ const HEADERS: [(HeaderName, &str); 8] = [
 /// sends that name (DNS rebinding). No other page makes a browser ask. Every answer gets the headers by which the browser confines the page.
 pub(crate) async fn confine(State(access): State<Access>, request: Request, next: Next) -> Response {
     let is_own = matches!(access, Access::Own(_));
-    let mut response = if is_own && !is_loopback(request.headers()) {
+    let mut response = if request.headers().get_all(header::HOST).iter().count() > 1 {
+        // RFC 9112, section 3.2: which of them counts would be anybody's guess.
+        ApiError::new(StatusCode::BAD_REQUEST, "the request names more than one host").into_response()
+    } else if is_own && !is_loopback(request.headers()) {
         let why = "this page is only served under 127.0.0.1 and localhost";
         ApiError::new(StatusCode::MISDIRECTED_REQUEST, why).into_response()
     } else if is_from_elsewhere(&request) {

@@ -52,6 +52,14 @@ async fn allow(admin: &Client) {
         binding("ClusterRoleBinding", "writers", None, "writer", everybody.clone()),
         role("placement-reader", Some("dev"), "placements", json!(["get"])),
         binding("ClusterRoleBinding", "upgraders", None, "upgrader", everybody),
+        // Who looks at the fleet may name no more Placements for it.
+        binding(
+            "ClusterRoleBinding",
+            "viewers",
+            None,
+            "drydock-fleet-viewer",
+            vec![user("outsider")],
+        ),
         binding(
             "RoleBinding",
             "reader",

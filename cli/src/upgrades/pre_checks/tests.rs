@@ -244,6 +244,31 @@ fn who_asks_nobody_does_not_hear_that_all_is_well() {
     );
 }
 
+/// Whoever looks in the moment after an upgrade was applied knows nothing of its clusters.
+#[test]
+fn who_has_not_been_asked_may_be_held_where_an_answer_is_required() {
+    for (checks, has_target, is_not_started, is_awaited) in [
+        (None, true, false, true),
+        (None, false, false, false),
+        (Some(ClusterPreChecks::default()), true, true, true),
+        (Some(ClusterPreChecks::default()), true, false, false),
+        (Some(ClusterPreChecks::default()), false, true, false),
+        (Some(answered(Vec::new(), 0)), true, true, false),
+    ] {
+        let name = || ClusterName::from("c1");
+        let found = Found {
+            checks: checks.into_iter().map(|checks| (name(), checks)).collect(),
+            has_target,
+            not_started: is_not_started.then(name).into_iter().collect(),
+        };
+        assert_eq!(
+            found.is_any_awaited(),
+            is_awaited,
+            "{has_target} {is_not_started}"
+        );
+    }
+}
+
 #[test]
 fn a_cluster_that_could_not_be_asked_is_said_and_why() {
     let refused = "the cluster could not be asked for its pre-checks: namespaces \"ext1\" not found";

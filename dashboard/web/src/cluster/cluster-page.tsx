@@ -135,12 +135,15 @@ function ScheduleOf({ upgrade, schedule, now }: { upgrade: string; schedule: Sch
   );
 }
 
-function whenItMayStart({ upgrades }: ClusterDetail): string | undefined {
+function whenItMayStart({ upgrades }: ClusterDetail, isPaused: (key: string) => boolean): string | undefined {
   if (upgrades.length === 0) return 'no upgrade selects it';
-  return upgrades.some((one) => one.schedule) ? undefined : 'it may start at any time';
+  if (upgrades.some((one) => one.schedule)) return undefined;
+  return upgrades.every((one) => isPaused(one.key)) ? 'not before an upgrade that selects it is resumed' : 'it may start at any time';
 }
 
 function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
+  const app = useStatus();
+  useFleet();
   const labels = useMemo(() => Object.entries(detail.labels), [detail]);
   return (
     <div class="sections">
@@ -165,7 +168,7 @@ function Details({ detail, now }: { detail: ClusterDetail; now: number }) {
           />
         )}
       </Section>
-      <Section title="Schedule" note={whenItMayStart(detail)}>
+      <Section title="Schedule" note={whenItMayStart(detail, (key) => app.fleet.upgrades.get(key)?.paused === true)}>
         {detail.upgrades.map((one) => one.schedule && <ScheduleOf key={one.key} upgrade={one.key} schedule={one.schedule} now={now} />)}
       </Section>
       <Section title="Findings" note={detail.findings.length ? undefined : 'none'}>

@@ -1,6 +1,6 @@
 // Says what applying a text does, as far as the page knows it: which upgrade it is, and whether that is there already.
 
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { api, ApiError, type Done } from '../api/client';
 import type { Upgrade } from '../api/types';
 import { ActionDialog } from '../ui/action-dialog';
@@ -71,6 +71,7 @@ export function ApplyDialog({ yaml, which, edited, forecast, onClose, onDone }: 
 function What({ manifest }: { manifest: Manifest }) {
   const app = useStatus();
   useFleet();
+  const wasThere = useRef(false);
   const { name, namespace, target } = manifest;
   const to = target === '' ? null : <> to <Text of={target} limit={100} /></>;
   if (namespace === undefined) {
@@ -82,6 +83,7 @@ function What({ manifest }: { manifest: Manifest }) {
   }
   const key = `${namespace}/${name}`;
   const there = app.fleet.upgrades.get(key);
+  if (there) wasThere.current = true;
   if (app.connection.is !== 'live') {
     return (
       <p>
@@ -92,7 +94,8 @@ function What({ manifest }: { manifest: Manifest }) {
   if (there) return <Changes upgrade={there} target={target} />;
   return (
     <p>
-      It creates <Key of={key} />{to}: no upgrade of this name is among those that the page shows.
+      It creates <Key of={key} />{to}:{' '}
+      {wasThere.current ? 'the upgrade of this name has just been deleted, and it is made anew.' : 'no upgrade of this name is among those that the page shows.'}
     </p>
   );
 }

@@ -87,7 +87,7 @@ const MAY_REFUSE: [(&str, &str); 24] = [
     ("kubectl drydock pre-checks spring", "not accepted"),
     // It is applied a moment before.
     (
-        "kubectl drydock pre-checks checked-first",
+        "kubectl drydock pre-checks",
         "clusters that are asked have answered",
     ),
     (

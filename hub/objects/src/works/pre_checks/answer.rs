@@ -23,6 +23,8 @@ use crate::works::{cluster_version, read};
 
 /// How a message begins that names another upgrade: not everybody may know of that.
 pub const ASKED_FOR: &str = "its agent is asked for ";
+/// Why a ClusterVersion answers nothing: its history is empty.
+const NO_VERSION: &str = "its ClusterVersion does not say which version it runs";
 /// The longest id of an accepted risk, in bytes.
 const ID: usize = 16;
 /// The longest text that is kept of a cluster, in bytes.
@@ -141,8 +143,10 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
         }
     };
     let Some(version) = target.as_ref().filter(|_| question.asks_agent) else {
-        let refused = || not_applied(work, "clusterversions").map(|(words, _)| Reply::Refused(words));
-        return by_cluster_version().or_else(refused).unwrap_or(Reply::None);
+        let refused = || not_applied(work, "clusterversions").map(|(words, _)| words);
+        let no_version = || (cluster.is_some() && running.is_none()).then(|| Arc::from(NO_VERSION));
+        let why = || refused().or_else(no_version).map(Reply::Refused);
+        return by_cluster_version().or_else(why).unwrap_or(Reply::None);
     };
     match not_applied(work, PLANS) {
         Some((_, true)) => by_cluster_version().unwrap_or(Reply::None),

@@ -122,6 +122,34 @@ fn the_plan_is_named_as_the_api_server_requires_and_cluster_version_is_never_del
 }
 
 #[test]
+fn a_cluster_version_without_history_is_why_there_is_no_answer() {
+    let asked = ask(Some("4.14.12"), false, Vec::new());
+    let work = read_work(&asked, None, &[(READ, "version")]);
+    assert_eq!(work.answer, KnownAnswer::None);
+    let why = "its ClusterVersion does not say which version it runs";
+    assert_eq!(work.trouble.as_deref(), Some(why));
+}
+
+#[test]
+fn which_acceptances_have_ended_is_read_whatever_else_is_said_and_bounded() {
+    let asked = ask(Some("4.14.12"), true, Vec::new());
+    let many = "0123456789abcdef0 ".to_owned() + &"ab ".repeat(100);
+    for (said, ended) in [
+        ("", vec![]),
+        ("0123456789", vec!["0123456789"]),
+        ("01 02  03", vec!["01", "02", "03"]),
+        (&*many, vec!["ab"; PreCheckAsk::MOST_ACCEPTED]),
+    ] {
+        for verdict in ["Go", "Stop", ""] {
+            let plan = [("endedRisks", said), ("verdict", verdict)];
+            let work = read_work(&asked, Some(&plan), &[]);
+            let read: Vec<&str> = work.ended.iter().map(|id| &**id).collect();
+            assert_eq!(read, ended, "{said} {verdict}");
+        }
+    }
+}
+
+#[test]
 fn what_is_fed_back_is_bounded() {
     let work = built(&ask(Some("4.15.0"), true, Vec::new()));
     let configs = work["spec"]["manifestConfigs"].as_array().unwrap();
