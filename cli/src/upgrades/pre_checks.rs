@@ -35,7 +35,7 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
             .checks
             .get(name)
             .with_context(|| format!("cluster {name} takes no part in {}", arguments.upgrade.name))?;
-        let unanswered = unanswered(&upgrade).remove(name);
+        let unanswered = unanswered(&upgrade, &found.checks).remove(name);
         let shown = ClusterView::of(name, checks, unanswered.as_deref());
         let text = table::for_scripts(&shown, arguments.output)?;
         let is_held = shown.holds && found.not_started.contains(name) || found.is_awaited(name);
@@ -55,13 +55,25 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
     })
 }
 
-/// The clusters that the upgrade says have not answered in time or could not be asked, and why: the hub alone knows what was refused to it.
-fn unanswered(upgrade: &ManagedClustersUpgrade) -> BTreeMap<ClusterName, String> {
+/// The clusters that the upgrade says have not answered in time or could not be asked, and why: the hub alone knows what was refused to it,
+/// and what those have found that it holds by an earlier answer.
+fn unanswered(
+    upgrade: &ManagedClustersUpgrade,
+    found: &BTreeMap<ClusterName, ClusterPreChecks>,
+) -> BTreeMap<ClusterName, String> {
     let status = upgrade.status.iter();
     let entries = status.flat_map(|status| status.clusters.iter().flatten());
+    let has_answered = |name: &str| {
+        let checks = found.get(&ClusterName::from(name));
+        checks.is_some_and(|checks| checks.answer.is_some())
+    };
     let unanswered = entries.filter(|entry| {
-        let reason = entry.reason.as_deref();
-        entry.state == ClusterState::NotStarted.as_str() && reason == Some(reason::PRE_CHECKS_UNANSWERED)
+        let is_held = match entry.reason.as_deref() {
+            Some(reason::PRE_CHECKS_UNANSWERED) => true,
+            Some(reason::RISKS_NOT_ACCEPTED) => !has_answered(&entry.name),
+            _ => false,
+        };
+        is_held && entry.state == ClusterState::NotStarted.as_str()
     });
     unanswered
         .map(|entry| {
@@ -169,7 +181,7 @@ impl FleetView {
     /// Groups the findings of clusters.
     pub fn of(upgrade: &ManagedClustersUpgrade, found: &BTreeMap<ClusterName, ClusterPreChecks>) -> Self {
         let count = |is_so: fn(&ClusterPreChecks) -> bool| found.values().filter(|one| is_so(one)).count();
-        let unanswered: Vec<Unanswered> = unanswered(upgrade)
+        let unanswered: Vec<Unanswered> = unanswered(upgrade, found)
             .into_iter()
             .map(|(name, message)| Unanswered {
                 cluster: name.to_string(),
@@ -249,8 +261,14 @@ impl FleetView {
     fn write_unanswered(&self, text: &mut String) {
         let _ = match self.all_unanswered() {
             0 => return,
-            1 => writeln!(text, "1 cluster does not start, for it has not answered:"),
-            count => writeln!(text, "{count} clusters do not start, for they have not answered:"),
+            1 => writeln!(
+                text,
+                "1 cluster does not start, for it has not answered what it is asked now:"
+            ),
+            count => writeln!(
+                text,
+                "{count} clusters do not start, for they have not answered what they are asked now:"
+            ),
         };
         for one in self.unanswered.iter().take(NAMED) {
             let (cluster, message) = (table::printable(&one.cluster), table::printable(&one.message));

@@ -1,5 +1,7 @@
 //! Which risks somebody has accepted, for which clusters of which upgrade.
 
+use std::sync::Arc;
+
 use drydock_api::mcu::{
     AcceptedRisk, EndedRisk, UpgradeRiskAcceptance, UpgradeRiskAcceptanceSpec, UpgradeRiskAcceptanceStatus,
 };
@@ -44,7 +46,7 @@ pub struct Ending {
 pub fn status_of(risks: &[RiskAcceptance], ended: &[EndedOn]) -> UpgradeRiskAcceptanceStatus {
     let all = risks.iter().zip(ended).filter(|(_, ended)| !ended.is_nowhere());
     let ended = all.map(|(risk, ended)| EndedRisk {
-        id: risk.id(),
+        id: risk.id.to_string(),
         finding: match &risk.finding {
             AcceptedFinding::Uuid(uuid) => uuid.to_string(),
             AcceptedFinding::Named { informer, uid } => format!("{informer}/{uid}"),
@@ -79,7 +81,7 @@ pub fn digest(object: &UpgradeRiskAcceptance) -> AcceptanceDigest {
         risks: risks
             .filter_map(|risk| parse(target, created, risk))
             .map(|risk| RiskAcceptance {
-                ended: ended_on(object.status.as_ref(), &risk.id()),
+                ended: ended_on(object.status.as_ref(), &risk.id),
                 ..risk
             })
             .collect(),
@@ -127,8 +129,9 @@ fn parse(target: &str, created: Option<Timestamp>, risk: &AcceptedRisk) -> Optio
     let selector = cluster_selector
         .as_ref()
         .map(|selector| parse_selector("clusterSelector", selector));
-    Some(RiskAcceptance {
+    let risk = RiskAcceptance {
         target: target.into(),
+        id: Arc::default(),
         ended: EndedOn::default(),
         finding,
         clusters: clusters.as_ref().map(|names| {
@@ -144,7 +147,8 @@ fn parse(target: &str, created: Option<Timestamp>, risk: &AcceptedRisk) -> Optio
         reason: bounded(reason, REASON).into(),
         accepted_at: accepted_at.as_ref().map(|accepted| accepted.0).or(created),
         until: until.as_ref().map(|until| until.0),
-    })
+    };
+    Some(risk.named())
 }
 
 #[cfg(test)]

@@ -259,7 +259,7 @@ fn pre_checks(report: &Report) -> Option<ConditionValue> {
         not_accepted = reason::ACCEPTANCE_ENDED;
         let _ = write!(
             with_findings,
-            " (on {} of them somebody had accepted one, for a time that is over, or before it became worse)",
+            " (on {} of them somebody had accepted one, for a time that is over, or as less bad than it is or was)",
             found.blocked_again
         );
     }

@@ -142,7 +142,7 @@ fn accepted(acceptance: &CheckedAcceptance) -> String {
     }
     match acceptance.state {
         AcceptanceState::Accepted => {}
-        AcceptanceState::LevelRaised => text.push_str(" (no longer: it has become worse since)"),
+        AcceptanceState::LevelRaised => text.push_str(" (no longer: it is or was worse than that)"),
         AcceptanceState::Expired => text.push_str(" (no longer: that time is over)"),
     }
     text

@@ -114,7 +114,7 @@ impl ClusterView {
     pub fn text(&self) -> String {
         let said = self.said();
         let mut text = format!("{}: {said}\n", table::printable(&self.cluster));
-        if self.answered_by == Some("ClusterVersion") {
+        if self.answered_by == Some("ClusterVersion") && self.message.is_none() {
             text.push_str("Without drydock-agent only ClusterVersion is read.\n");
         }
         for (title, is_accepted) in [("Not accepted", false), ("Accepted", true)] {
@@ -144,20 +144,30 @@ impl ClusterView {
     /// How it stands with the cluster, in a sentence.
     fn said(&self) -> String {
         let why = self.message.as_deref().map(table::printable);
-        match (self.asked, self.answered_by, self.unaccepted) {
+        let said = self.said_of_findings();
+        match (self.asked, self.answered_by) {
             _ if self.is_unanswered => why.unwrap_or_default(),
-            (false, ..) => {
+            (false, _) => {
                 "it is not asked: it has started or ended, waits for something else, or preChecks.mode is Off"
                     .to_owned()
             }
-            (true, None, _) => match why {
+            (true, None) => match why {
                 Some(why) => format!("it has not answered: {why}"),
                 None => "it has not answered".to_owned(),
             },
-            (true, Some(_), 0) if !self.holds => "nothing is left that has to be accepted".to_owned(),
-            (true, Some(_), 0) => "not every informer has answered".to_owned(),
-            (true, Some(_), 1) => "1 finding is not accepted".to_owned(),
-            (true, Some(_), count) => format!("{count} findings are not accepted"),
+            (true, Some(_)) => match why {
+                Some(why) => format!("{said}; {why}"),
+                None => said,
+            },
+        }
+    }
+
+    fn said_of_findings(&self) -> String {
+        match self.unaccepted {
+            0 if !self.holds => "nothing is left that has to be accepted".to_owned(),
+            0 => "not every informer has answered".to_owned(),
+            1 => "1 finding is not accepted".to_owned(),
+            count => format!("{count} findings are not accepted"),
         }
     }
 }

@@ -205,7 +205,7 @@ fn an_acceptance_that_counts_no_more_is_said_with_its_finding() {
         "{text}"
     );
     assert!(
-        text.contains("  Acceptance:     has become worse since it was accepted\n"),
+        text.contains("  Acceptance:     worse than was accepted, now or before\n"),
         "{text}"
     );
     let json = serde_json::to_value(&view).unwrap();
@@ -242,6 +242,29 @@ fn who_asks_nobody_does_not_hear_that_all_is_well() {
         FleetView::of(&upgrade, &found).text(false),
         "hub/spring: 0 of 0 clusters that are asked have answered (preChecks.mode Off)\nNobody has been asked: what would be found is not known.\n"
     );
+}
+
+/// Another upgrade asks its agent now: what the cluster answered before is in the status alone.
+#[test]
+fn a_cluster_that_is_held_by_what_it_answered_before_is_said_and_why() {
+    let held = "2 findings are not accepted: Critical: Alert is firing: OtherThing";
+    let upgrade: ManagedClustersUpgrade = serde_json::from_value(serde_json::json!({
+        "metadata": {"name": "spring", "namespace": "hub"},
+        "spec": {"clusterSelector": {}, "clusterVersion": {"version": "4.14.12"}, "preChecks": {"mode": "Require"}},
+        "status": {"clusters": [
+            {"name": "c1", "state": "NotStarted", "reason": "RisksNotAccepted", "message": held},
+            {"name": "c2", "state": "NotStarted", "reason": "RisksNotAccepted", "message": held},
+        ]},
+    }))
+    .unwrap();
+    let asked = ClusterPreChecks {
+        asked: true,
+        ..ClusterPreChecks::default()
+    };
+    let found = BTreeMap::from([("c1".into(), asked), ("c2".into(), answered(Vec::new(), 2))]);
+    let text = FleetView::of(&upgrade, &found).text(false);
+    assert!(text.contains(&format!("  c1: {held}\n")), "{text}");
+    assert!(!text.contains("c2"), "it has answered what it is asked: {text}");
 }
 
 /// Whoever looks in the moment after an upgrade was applied knows nothing of its clusters.
@@ -286,13 +309,13 @@ fn a_cluster_that_could_not_be_asked_is_said_and_why() {
         shown.text(false),
         format!(
             "hub/spring: 0 of 0 clusters that are asked have answered (preChecks.mode Require)\n1 cluster does not start, for it has not \
-             answered:\n  ext1: {refused}\nNo cluster that has answered has a finding that is not accepted.\n"
+             answered what it is asked now:\n  ext1: {refused}\nNo cluster that has answered has a finding that is not accepted.\n"
         )
     );
     let of_one = ClusterView::of(
         &"ext1".into(),
         &found[&ClusterName::from("ext1")],
-        unanswered(&upgrade)
+        unanswered(&upgrade, &found)
             .get(&ClusterName::from("ext1"))
             .map(String::as_str),
     );

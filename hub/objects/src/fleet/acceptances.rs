@@ -80,8 +80,7 @@ fn ended(risk: &RiskAcceptance, said: &[(&ClusterName, &str)]) -> EndedOn {
     if said.is_empty() {
         return risk.ended.clone();
     }
-    let own = risk.id();
-    let by = said.iter().filter(|(_, id)| *id == own);
+    let by = said.iter().filter(|(_, id)| *id == &*risk.id);
     by.fold(risk.ended.clone(), |ended, (cluster, _)| {
         ended.and(cluster, ENDED_CLUSTERS_LIMIT)
     })

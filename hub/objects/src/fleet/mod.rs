@@ -16,6 +16,7 @@ mod sharing;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod writes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -36,8 +37,9 @@ use pre_checks::PreChecksByName;
 
 pub use forecast_input::ForecastOnRecord;
 pub use kinds::{FleetKind, KindSelector};
-pub use plan::{LookedAt, Planned, RefusedAction};
+pub use plan::{LookedAt, Planned};
 pub use schedule::{ClusterSchedule, StartSpan};
+pub use writes::RefusedAction;
 
 /// Which upgrades have to be looked at again after something was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -182,6 +184,7 @@ impl KnownCluster {
             expected: None,
             pre_checks: pre_checks.and_then(|known| known.work.clone()),
             pre_check_write: pre_checks.and_then(|known| known.write().cloned()),
+            other_questions: self.other_questions(name, upgrade),
             works,
             entries: Arc::clone(&self.entries),
             refusals: self.refusals.clone(),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drydock_rollout::{
-    Action, ClusterName, ClusterPreChecks, KnownAnswer, PreCheckWork, PreCheckWrite, UpgradeKey,
-    pre_checks_work_name,
+    Action, ClusterName, ClusterPreChecks, KnownAnswer, OtherQuestion, PreCheckWork, PreCheckWrite,
+    UpgradeKey, pre_checks_work_name,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -59,6 +59,25 @@ impl KnownCluster {
             return None;
         }
         self.pre_checks.get(pre_checks_work_name(name, upgrade).as_str())
+    }
+
+    /// What other upgrades ask the agent of this cluster, without an answer yet.
+    pub(super) fn other_questions(&self, name: &ClusterName, upgrade: &UpgradeKey) -> Vec<OtherQuestion> {
+        if self.pre_checks.is_empty() {
+            return Vec::new();
+        }
+        let own = pre_checks_work_name(name, upgrade);
+        let others = self.pre_checks.iter().filter(|(other, _)| ***other != *own);
+        let unanswered = others.filter_map(|(_, known)| {
+            let work = known.work.as_ref()?;
+            let asked = work.question.as_ref().filter(|asked| asked.asks_agent)?;
+            let is_open = !work.deleting && !work.is_taken && work.answer.current().is_none();
+            is_open.then(|| OtherQuestion {
+                target: Arc::clone(&asked.target),
+                asked_at: asked.asked_at,
+            })
+        });
+        unanswered.collect()
     }
 
     /// Nobody wants these writes any more.

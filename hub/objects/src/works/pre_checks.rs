@@ -196,7 +196,7 @@ fn accepted_risk(risk: &RiskAcceptance, cluster: &ClusterName) -> Value {
             entry.insert("uid".to_owned(), (**uid).into());
         }
     }
-    entry.insert("id".to_owned(), risk.id().into());
+    entry.insert("id".to_owned(), (*risk.id).into());
     if risk.ended.has(cluster) {
         entry.insert("ended".to_owned(), true.into());
     }

@@ -127,7 +127,7 @@ impl FindingAcceptance {
     pub fn why_ended(self) -> Option<&'static str> {
         match self {
             Self::None | Self::Accepted => None,
-            Self::LevelRaised => Some("has become worse since it was accepted"),
+            Self::LevelRaised => Some("worse than was accepted, now or before"),
             Self::Expired => Some("accepted for a time that is over"),
         }
     }
@@ -158,6 +158,14 @@ pub struct PreCheckAnswer {
     pub source: AnswerSource,
     /// The worst findings, the worst first.
     pub findings: Arc<[Finding]>,
+}
+
+impl PreCheckAnswer {
+    /// Whether anything is found, or nobody knows what.
+    pub fn has_findings(&self) -> bool {
+        let stops = matches!(self.source, AnswerSource::Agent { stops: true, .. });
+        stops || !self.findings.is_empty()
+    }
 }
 
 /// What is known of a cluster's answer to a question.
@@ -251,6 +259,15 @@ pub struct PreCheckWork {
     pub ended: Arc<[Arc<str>]>,
 }
 
+/// What another upgrade asks a cluster's agent, without an answer yet: a cluster has one plan of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherQuestion {
+    /// About which target.
+    pub target: Arc<str>,
+    /// Since when.
+    pub asked_at: Timestamp,
+}
+
 /// A write of such a work that has not come back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreCheckWrite {
@@ -284,6 +301,9 @@ pub enum AcceptedFinding {
 pub struct RiskAcceptance {
     /// The target, as [`PreCheckQuestion::target`] has it: it counts for no other.
     pub target: Arc<str>,
+    /// Its short name ([`RiskAcceptance::named`]): any other entry has another, also the same one for another target, or accepted anew. It
+    /// says nothing of where it counts.
+    pub id: Arc<str>,
     /// Where it has ended, because what it covered became worse.
     pub ended: EndedOn,
     /// What is accepted.
@@ -351,11 +371,12 @@ impl EndedOn {
 }
 
 impl RiskAcceptance {
-    /// Its short name: any other entry has another, also the same one for another target, or accepted anew. It says nothing of
-    /// where it counts.
-    pub fn id(&self) -> String {
+    /// The same, with its name by what it says.
+    #[must_use]
+    pub fn named(self) -> Self {
         let Self {
             target,
+            id: _,
             ended: _,
             finding,
             clusters: _,
@@ -365,10 +386,13 @@ impl RiskAcceptance {
             reason,
             accepted_at,
             until,
-        } = self;
+        } = &self;
         let text =
             format!("{target} {finding:?} {level} {accepted_by:?} {reason:?} {accepted_at:?} {until:?}");
-        short_hash(&text)
+        Self {
+            id: short_hash(&text).into(),
+            ..self
+        }
     }
 
     /// Whether it is about a cluster.
@@ -404,7 +428,7 @@ pub fn digest_of_accepted(accepted: &[&RiskAcceptance], cluster: &ClusterName) -
     }
     let text: Vec<String> = accepted
         .iter()
-        .map(|risk| format!("{} {}", risk.id(), risk.ended.has(cluster)))
+        .map(|risk| format!("{} {}", risk.id, risk.ended.has(cluster)))
         .collect();
     short_hash(&text.join("\n")).into()
 }

@@ -7,7 +7,7 @@ use drydock_names::names::WorkKind;
 use jiff::Timestamp;
 use semver::Version;
 
-use super::{PreCheckWork, PreCheckWrite, RecordedEntry, Uid, Work, Works};
+use super::{OtherQuestion, PreCheckWork, PreCheckWrite, RecordedEntry, Uid, Work, Works};
 use crate::{ExpectedDuration, Labels, Selector};
 
 /// A taint of a ManagedCluster that keeps it from being selected.
@@ -168,6 +168,8 @@ pub struct ClusterRow {
     pub pre_checks: Option<Arc<PreCheckWork>>,
     /// A write of that work that has not come back.
     pub pre_check_write: Option<PreCheckWrite>,
+    /// What other upgrades ask its agent, without an answer yet.
+    pub other_questions: Vec<OtherQuestion>,
     /// What the records of all upgrades say of it, the oldest first.
     pub entries: Arc<[Arc<RecordedEntry>]>,
     /// Writes of its works that could not be made, those of each upgrade by themselves.

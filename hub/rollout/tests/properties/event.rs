@@ -77,6 +77,8 @@ pub enum Event {
     Answers(usize, bool, bool),
     /// Somebody accepts the finding, or takes that back.
     AcceptsRisk(bool),
+    /// Another upgrade asks the agent of a cluster the same, and has no answer yet.
+    OtherAsks(usize),
     /// What is accepted has ended on a cluster.
     RiskEnds(usize),
     /// All objects are restored, and the upgrade has another uid.
@@ -227,6 +229,7 @@ fn event() -> impl Strategy<Value = Event> {
             .prop_map(|(number, finds, agent)| Event::Answers(number, finds, agent)),
         2 => any::<bool>().prop_map(Event::AcceptsRisk),
         2 => cluster().prop_map(Event::RiskEnds),
+        2 => cluster().prop_map(Event::OtherAsks),
         1 => Just(Event::Restored),
     ]
 }

@@ -151,6 +151,25 @@ fn what_is_accepted_holds_no_longer_and_holds_again_when_that_is_taken_back() {
     assert_eq!(started(&world), [0]);
 }
 
+/// Two upgrades that take an agent from each other at once would get no answer, either of them.
+#[test]
+fn an_agent_is_left_to_the_question_of_another_upgrade_until_it_can_have_answered() {
+    let mut world = World::new(&Fleet {
+        agents: [0, 1, 2].into(),
+        ..Fleet::plain(3, 1)
+    });
+    world.happen(&Event::OtherAsks(0));
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Require)]));
+    world.settle();
+    assert_eq!(asked(&world), [1, 2]);
+    world.happen(&Event::Minutes(2));
+    world.settle();
+    assert_eq!(asked(&world), [1, 2]);
+    world.happen(&Event::Minutes(1));
+    world.settle();
+    assert_eq!(asked(&world), [0, 1, 2]);
+}
+
 /// What has ended on one cluster counts on the others.
 #[test]
 fn what_has_ended_on_a_cluster_holds_it_alone() {
@@ -166,7 +185,7 @@ fn what_has_ended_on_a_cluster_holds_it_alone() {
     let Some(Reason::RisksNotAccepted { findings, .. }) = reason(&mut world, 0) else {
         panic!("the first is not held by what it has found");
     };
-    assert!(findings.contains("has become worse since"), "{findings}");
+    assert!(findings.contains("worse than was accepted"), "{findings}");
     world.happen(&Event::AcceptsRisk(true));
     world.settle();
     world.answer(0, true, false);
@@ -190,7 +209,7 @@ fn an_acceptance_that_counts_no_more_is_why_the_condition_is_false() {
         world.happen(&Event::Minutes(6));
     };
     for (accept, words) in [
-        (worse, "has become worse since it was accepted"),
+        (worse, "worse than was accepted, now or before"),
         (over, "accepted for a time that is over"),
     ] {
         let mut world = world(PreChecksMode::Require);

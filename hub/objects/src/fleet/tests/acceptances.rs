@@ -29,7 +29,7 @@ fn ids() -> Vec<String> {
     digest(&object)
         .risks
         .iter()
-        .map(drydock_rollout::RiskAcceptance::id)
+        .map(|risk| risk.id.to_string())
         .collect()
 }
 

@@ -37,6 +37,32 @@ pub(super) fn work(uid: &str, target: &str, answer: KnownAnswer) -> PreCheckWork
     }
 }
 
+/// What another upgrade asks without an answer is a question of each upgrade of the cluster but its own.
+#[test]
+fn what_another_upgrade_asks_is_known_until_there_is_an_answer() {
+    let other = UpgradeKey::new("default", "autumn");
+    for (answer, is_taken, is_open) in [
+        (KnownAnswer::None, false, true),
+        (KnownAnswer::Earlier(answer()), false, true),
+        (KnownAnswer::Current(answer()), false, false),
+        (KnownAnswer::None, true, false),
+    ] {
+        let mut fleet = TestFleet::new(&["c01"]);
+        let cluster = ClusterName::from("c01");
+        let work = PreCheckWork {
+            is_taken,
+            ..work("a", "4.14.12", answer)
+        };
+        let name = pre_checks_work_name(&cluster, &other);
+        let _change = fleet
+            .fleet
+            .set_pre_checks(&cluster, &name, Some(Arc::new(work)), Some(1));
+        let known = &fleet.fleet.clusters[&cluster];
+        let open = |upgrade| known.other_questions(&cluster, upgrade).len();
+        assert_eq!((open(&key()), open(&other)), (usize::from(is_open), 0));
+    }
+}
+
 /// An agent that asks its informers again says nothing meanwhile: what it said before is kept, about the same target alone.
 #[test]
 fn what_a_cluster_has_answered_is_kept_while_it_says_nothing() {

@@ -493,14 +493,40 @@ fn a_cluster_is_beyond_its_target_when_it_has_completed_a_newer_one() {
 
 /// What an agent said of a plan that is over was about another day: it asks nobody any more.
 #[test]
-fn a_plan_that_is_over_is_no_answer_and_cluster_version_is() {
+fn a_plan_that_is_over_lets_nothing_start_before_the_update_has_begun() {
     let asked = ask(Some("4.14.12"), true, Vec::new());
     let version = [("version", "4.14.9"), ("invalid", "True"), (READ, "version")];
     let over = read_work(&asked, Some(&but(&[("phase", "Stale")])), &version);
-    let answer = over.answer.current().unwrap().clone();
+    assert_eq!(over.answer.current(), None);
+    let answer = over.answer.any().unwrap().clone();
     assert_eq!(answer.source, AnswerSource::ClusterVersion);
     let uids = answer.findings.iter().map(|found| found.uid.clone().unwrap());
     assert!(uids.into_iter().any(|uid| &*uid == "update-invalid"));
+    let clear = [
+        ("version", "4.14.9"),
+        ("offered", "4.14.12"),
+        ("wanted", "4.14.12"),
+        ("available", "True"),
+        ("failing", "False"),
+        ("progressing", "False"),
+        (READ, "version"),
+    ];
+    for (verdict, unaccepted, holds) in [("Go", "0", false), ("Stop", "1", true)] {
+        let plan = but(&[
+            ("phase", "Stale"),
+            ("verdict", verdict),
+            ("unaccepted", unaccepted),
+        ]);
+        let work = read_work(&asked, Some(&plan), &clear);
+        assert_eq!(work.answer.current(), None, "{verdict}");
+        assert_eq!(work.answer.any().is_some(), holds, "{:?}", work.answer);
+        let why = work.trouble.clone().unwrap();
+        assert!(why.contains("is requested on the cluster already"), "{why}");
+        // It has begun.
+        let begun = [("version", "4.14.12"), ("state", "Partial"), (READ, "version")];
+        let work = read_work(&asked, Some(&plan), &begun);
+        assert_eq!(work.answer.current().unwrap().source, AnswerSource::AtTarget);
+    }
     // Not yet seen by the agent as it is now: what it says next counts.
     let seen_before = [("phase", "Stale"), ("observedGeneration", "0")];
     let work = read_work(&asked, Some(&but(&seen_before)), &version);
@@ -546,6 +572,7 @@ fn only_a_cluster_that_does_not_know_the_kind_is_taken_by_its_cluster_version() 
 fn accepted_risks_are_on_the_plan() {
     let risk = |finding| RiskAcceptance {
         target: "4.14.12".into(),
+        id: Arc::default(),
         ended: EndedOn::default(),
         finding,
         clusters: None,
@@ -562,10 +589,10 @@ fn accepted_risks_are_on_the_plan() {
     };
     let ended = RiskAcceptance {
         ended: EndedOn::Clusters([ClusterName::from("c01")].into()),
-        ..risk(named)
+        ..risk(named).named()
     };
-    let accepted = vec![risk(AcceptedFinding::Uuid(UUID.into())), ended];
-    let ids: Vec<String> = accepted.iter().map(RiskAcceptance::id).collect();
+    let accepted = vec![risk(AcceptedFinding::Uuid(UUID.into())).named(), ended];
+    let ids: Vec<Arc<str>> = accepted.iter().map(|risk| Arc::clone(&risk.id)).collect();
     let work = built(&ask(Some("4.14.12"), true, accepted));
     let risks = &work["spec"]["workload"]["manifests"][2]["spec"]["acceptedRisks"];
     let rest = json!({
@@ -580,6 +607,7 @@ fn accepted_risks_are_on_the_plan() {
     by_name["uid"] = "a".into();
     by_name["id"] = (*ids[1]).into();
     by_name["ended"] = true.into();
+    assert_ne!(ids[0], ids[1]);
     assert_eq!(*risks, json!([by_uuid, by_name]));
     // The agent reads it as the kind has it.
     let plan = work["spec"]["workload"]["manifests"][2].clone();

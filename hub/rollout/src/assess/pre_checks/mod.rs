@@ -7,12 +7,16 @@ mod standing;
 use jiff::SignedDuration;
 
 use super::{Assessment, ClusterView, StartKind, Step};
-use crate::{ClusterState, PreCheckWork, PreChecksMode, PreChecksPolicy, Reason, Uid, WorkKind};
+use crate::{
+    ClusterState, PreCheckQuestion, PreCheckWork, PreChecksMode, PreChecksPolicy, Reason, Uid, WorkKind,
+};
 pub use answer::ClusterPreChecks;
 use standing::Standing;
 
 /// The shortest time between two questions, where an answer is too old.
 const SHORTEST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
+/// How long an agent is left to one question before it is asked another about the same target: informers have two minutes.
+const TURN: SignedDuration = SignedDuration::from_mins(3);
 
 /// What is to be written about the work by which a cluster is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +78,7 @@ impl ClusterView<'_> {
             Some(asked) => asked.target == question.target && asked.accepted != question.accepted,
             None => !question.accepted.is_empty(),
         };
-        if question.asks_agent && is_due && self.may_ask() {
+        if question.asks_agent && is_due && self.may_ask() && self.has_turn(&question) {
             assessment.pre_checks = Some(PreCheckStep::Ask);
         }
     }
@@ -128,7 +132,7 @@ impl ClusterView<'_> {
         let is_taken = answered.is_some_and(|work| self.is_taken_for_long(policy, work));
         let is_again = is_old && answered.is_some_and(|work| self.may_ask_anew(policy, work));
         let is_due = answered.is_none() || (is_requiring && (is_again || is_taken));
-        if is_due && self.may_ask() {
+        if is_due && self.may_ask() && self.has_turn(&question) {
             assessment.pre_checks = Some(PreCheckStep::Ask);
         }
         let reason = match standing {
@@ -159,8 +163,19 @@ impl ClusterView<'_> {
     /// Whether the agent has been asked for another upgrade, and this one has waited for its turn.
     fn is_taken_for_long(&self, policy: &PreChecksPolicy, work: &PreCheckWork) -> bool {
         let asked = work.question.as_ref().filter(|_| work.is_taken);
-        let again = asked.and_then(|asked| asked.asked_at.checked_add(policy.timeout).ok());
+        let pause = policy.timeout.max(TURN);
+        let again = asked.and_then(|asked| asked.asked_at.checked_add(pause).ok());
         again.is_some_and(|again| self.present.has_reached(again))
+    }
+
+    /// Whether no other upgrade has just asked the same: its agent would not come to answer either of them.
+    fn has_turn(&self, question: &PreCheckQuestion) -> bool {
+        let others = self.row.other_questions.iter();
+        let mut others = others.filter(|other| question.asks_agent && other.target == question.target);
+        others.all(|other| {
+            let over = other.asked_at.saturating_add(TURN);
+            over.is_ok_and(|over| self.present.has_reached(over))
+        })
     }
 
     /// This upgrade's work, if it is not being deleted.

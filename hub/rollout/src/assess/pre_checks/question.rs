@@ -1,5 +1,6 @@
 //! What a cluster is asked: about which target, for which upgrade, and with which accepted risks.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -35,12 +36,14 @@ impl ClusterView<'_> {
         risks
     }
 
-    /// The same, also beyond what a cluster takes.
+    /// The same, also beyond what a cluster takes. What several entries say alike is said once.
     pub(super) fn all_accepted_risks(&self, target: &Target) -> impl Iterator<Item = &RiskAcceptance> {
         let target = target.to_string();
         let facts = self.row.facts.as_deref();
         let risks = self.context.acceptances.iter();
-        risks.filter(move |risk| *risk.target == *target && risk.is_about(self.name, facts))
+        let risks = risks.filter(move |risk| *risk.target == *target && risk.is_about(self.name, facts));
+        let mut known = BTreeSet::new();
+        risks.filter(move |risk| known.insert(Arc::clone(&risk.id)))
     }
 
     /// What the write of a question is.

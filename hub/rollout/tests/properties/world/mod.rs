@@ -178,6 +178,7 @@ impl World {
                 let risk = target.filter(|_| *accepts).map(|target| accepted_risk(&target));
                 self.observed.rollout.acceptances = risk.into_iter().collect();
             }
+            Event::OtherAsks(number) => self.other_asks(*number),
             Event::RiskEnds(number) => self.end_risks(&name(*number)),
             Event::Records(accepted) => {
                 let refusal = self.refusal(RefusedWrite::Create, RefusalCause::Other);

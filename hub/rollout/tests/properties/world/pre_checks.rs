@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use drydock_rollout::{
     AcceptedFinding, AnswerSource, ClusterName, EndedOn, Finding, FindingAcceptance, FindingLevel,
-    KnownAnswer, PreCheckAnswer, PreCheckWrite, PreChecksMode, PreChecksPolicy, RiskAcceptance, Target,
+    KnownAnswer, OtherQuestion, PreCheckAnswer, PreCheckWrite, PreChecksMode, PreChecksPolicy,
+    RiskAcceptance, Target,
 };
 use jiff::SignedDuration;
 
@@ -61,6 +62,7 @@ impl World {
                 until: Some(until),
                 ..risk
             })
+            .map(RiskAcceptance::named)
             .collect();
     }
 
@@ -73,7 +75,21 @@ impl World {
                 level: FindingLevel::Warning,
                 ..risk
             })
+            .map(RiskAcceptance::named)
             .collect();
+    }
+
+    /// Another upgrade asks the agent of the cluster the same.
+    pub(super) fn other_asks(&mut self, number: usize) {
+        let spec = self.observed.rollout.spec.as_ref().ok();
+        let Some(target) = spec.and_then(|spec| spec.goal.target.clone()) else {
+            return;
+        };
+        let asked_at = self.now;
+        if let Some(row) = self.row(number) {
+            let target = target.to_string().into();
+            row.other_questions = vec![OtherQuestion { target, asked_at }];
+        }
     }
 
     /// What is accepted has ended on the cluster.
@@ -137,6 +153,7 @@ pub(super) fn finding() -> Finding {
 pub(super) fn accepted_risk(target: &Target) -> RiskAcceptance {
     RiskAcceptance {
         target: target.to_string().into(),
+        id: Arc::default(),
         ended: EndedOn::default(),
         finding: AcceptedFinding::Uuid(FINDING.into()),
         clusters: None,
@@ -147,4 +164,5 @@ pub(super) fn accepted_risk(target: &Target) -> RiskAcceptance {
         accepted_at: None,
         until: None,
     }
+    .named()
 }
