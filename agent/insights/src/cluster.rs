@@ -159,12 +159,14 @@ pub fn facts(cluster: &ClusterVersion) -> Fact<ReleaseFacts> {
             .filter_map(|update| update.release.version.clone());
         recommended.chain(conditional).collect()
     });
+    let newest = history(cluster).first().and_then(|entry| entry.version.clone());
     let history = history(cluster).iter().filter_map(|entry| {
         let began = times::moment(entry.started_time.as_deref());
         Some((entry.version.clone()?, began))
     });
     Ok(ReleaseFacts {
         id: cluster.spec.cluster_id.clone().unwrap_or_default(),
+        has_begun: newest.is_some() && newest == target,
         active_target: target.filter(|target| *target != version),
         offered,
         // Of several the newest comes first, and stays.

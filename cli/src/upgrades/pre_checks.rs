@@ -10,8 +10,8 @@ use anyhow::Context;
 use comfy_table::Cell;
 use drydock_api::mcu::{ManagedClustersUpgrade, reason};
 use drydock_objects::findings::{FleetFinding, grouped};
-use drydock_objects::{parse_spec, upgrade};
-use drydock_rollout::{ClusterName, ClusterPreChecks, ClusterState, PreChecksMode};
+use drydock_objects::{ClusterDetails, parse_spec, upgrade};
+use drydock_rollout::{ClusterName, ClusterPreChecks, ClusterState, PreChecksMode, Reason};
 use serde::Serialize;
 
 use super::arguments::{Output, PreChecksArguments};
@@ -107,9 +107,12 @@ pub async fn read(hub: &Hub, upgrade: &ManagedClustersUpgrade) -> anyhow::Result
     let not_started = clusters
         .iter()
         .filter(|cluster| cluster.state == ClusterState::NotStarted);
+    let is_to_be_asked = |cluster: &&ClusterDetails| cluster.reason == Reason::AwaitingPreChecks.as_str();
+    let name = |cluster: &ClusterDetails| ClusterName::from(cluster.name.as_str());
     Ok(Found {
         has_target: upgrade.spec.cluster_version.is_some(),
-        not_started: not_started.map(|cluster| cluster.name.as_str().into()).collect(),
+        to_be_asked: not_started.clone().filter(is_to_be_asked).map(name).collect(),
+        not_started: not_started.map(name).collect(),
         checks: fleet.pre_checks(&key, hub.now()),
     })
 }
@@ -120,6 +123,8 @@ pub struct Found {
     pub checks: BTreeMap<ClusterName, ClusterPreChecks>,
     /// The upgrade leads to another release: of operators alone nobody is asked.
     has_target: bool,
+    /// Those that are asked before they start, and have not answered. Others wait for something else, or have nothing to fear.
+    to_be_asked: BTreeSet<ClusterName>,
     /// What others have said before they started holds them no more, nor what they say since.
     not_started: BTreeSet<ClusterName>,
 }
@@ -140,7 +145,8 @@ impl Found {
     /// Whether a cluster that has not started has not answered, or is not asked yet.
     fn is_awaited(&self, name: &ClusterName) -> bool {
         let checks = self.checks.get(name).filter(|_| self.not_started.contains(name));
-        self.has_target && checks.is_none_or(|checks| checks.answer.is_none())
+        let is_silent = checks.is_some_and(|checks| checks.asked && checks.answer.is_none());
+        is_silent || self.to_be_asked.contains(name)
     }
 }
 

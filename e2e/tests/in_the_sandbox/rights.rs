@@ -7,8 +7,11 @@ use std::time::Duration;
 use drydock_agent::{SchedulePart, ScheduleSettings};
 use drydock_api::conditions::is_true;
 use drydock_api::insights::UpdatePlanInsight;
-use drydock_api::mcu::ManagedClustersUpgradeRecord;
-use drydock_api::names::{AGENT_NAMESPACE, UPGRADE_LOCK_ANNOTATION, UPGRADE_UID_LABEL};
+use drydock_api::mcu::{ManagedClustersUpgradeRecord, UpgradeRiskAcceptance};
+use drydock_api::names::{
+    AGENT_NAMESPACE, KIND_LABEL, PRE_CHECKS_KIND, UPGRADE_LOCK_ANNOTATION, UPGRADE_UID_LABEL,
+};
+use drydock_api::ocm::ManifestWork;
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::schedule::UpgradeJob;
 use drydock_api::upgradeconfig::UpgradePhase;
@@ -93,6 +96,41 @@ async fn old_records(user: &kube::Client) {
     }
 }
 
+/// Somebody accepts a risk, and a cluster says that this has ended there.
+async fn an_acceptance_ends(user: &kube::Client) {
+    let acceptances: Api<UpgradeRiskAcceptance> = Api::namespaced(user.clone(), "default");
+    let acceptance = json!({
+        "metadata": {"name": "known"},
+        "spec": {"upgrade": fleet::UPGRADE, "target": "4.14.12", "acceptedRisks": [
+            {"informer": "mco", "uid": "paused", "reason": "known", "acceptedBy": "ann"},
+        ]},
+    });
+    let acceptance = serde_json::from_value(acceptance).unwrap();
+    let created = acceptances
+        .create(&PostParams::default(), &acceptance)
+        .await
+        .unwrap();
+    let id = drydock_objects::acceptance::digest(&created).risks[0]
+        .id
+        .to_string();
+    tokio::time::sleep(Duration::from_mins(2)).await;
+    let asked = ListParams::default().labels(&format!("{KIND_LABEL}={PRE_CHECKS_KIND}"));
+    let works: Api<ManifestWork> = Api::all(user.clone());
+    let work = works.list(&asked).await.unwrap().items.remove(0);
+    let status = json!({"status": {"resourceStatus": {"manifests": [{
+        "resourceMeta": {"ordinal": 0, "resource": "updateplans"}, "conditions": [],
+        "statusFeedback": {"values": [{"name": "endedRisks", "fieldValue": {"type": "String", "string": id}}]},
+    }]}}});
+    let works: Api<ManifestWork> = Api::namespaced(user.clone(), &work.namespace().unwrap());
+    works
+        .patch_status(&work.name_any(), &PatchParams::default(), &Patch::Merge(status))
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let status = acceptances.get("known").await.unwrap().status.unwrap();
+    assert_eq!(status.ended[0].id, id);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
     let fleet = local_fleet::without_hub(fleet::three_clusters(9)).await.unwrap();
@@ -127,6 +165,7 @@ async fn the_hub_has_the_rights_that_it_uses_and_no_others() {
     fleet::start(&user, &fleet::upgrade(&clusters).unwrap())
         .await
         .unwrap();
+    an_acceptance_ends(&user).await;
     let complete = |upgrade: &drydock_api::mcu::ManagedClustersUpgrade| fleet::is_true(upgrade, "Complete");
     fleet::until(&user, "complete", 24 * HOUR, complete)
         .await

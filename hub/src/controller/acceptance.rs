@@ -2,7 +2,7 @@
 
 use drydock_api::mcu::UpgradeRiskAcceptance;
 use drydock_api::names::HUB_STATUS_MANAGER;
-use drydock_objects::{Ending, acceptance};
+use drydock_objects::Ending;
 use drydock_rollout::UpgradeKey;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Resource};
@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::Context;
 
-/// Writes what clusters say has ended. An object that is gone, or has changed since it was read, is looked at again when the watch brings
-/// that.
+/// Writes what clusters say has ended. The cache has it from the watch alone: an answer may come later than what somebody has changed
+/// since. An object that is gone, or has changed since it was read, is looked at again when the watch brings that.
 ///
 /// # Errors
 /// If the server refuses: the others are written all the same.
@@ -20,7 +20,7 @@ pub(super) async fn commit_endings(context: &Context, upgrade: &UpgradeKey) -> R
     let mut first = Ok(());
     for ending in endings {
         match write(context, &ending).await {
-            Ok(written) => {
+            Ok(()) => {
                 let Ending {
                     namespace,
                     name,
@@ -35,19 +35,22 @@ pub(super) async fn commit_endings(context: &Context, upgrade: &UpgradeKey) -> R
                         "what was accepted has become worse: the acceptance has ended there"
                     );
                 }
-                let digest = acceptance::digest(&written);
-                context
-                    .cache
-                    .change(|fleet| fleet.set_acceptance(namespace, name, Some(digest)));
             }
-            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
+            Err(kube::Error::Api(status)) if status.is_conflict() => {}
+            Err(kube::Error::Api(status)) if status.is_not_found() => {
+                let Ending { namespace, name, .. } = &ending;
+                tracing::warn!(
+                    acceptance = %format_args!("{namespace}/{name}"),
+                    "it is gone, or its definition has no status: apply the definitions of this version"
+                );
+            }
             Err(error) => first = first.and(Err(error)),
         }
     }
     first
 }
 
-async fn write(context: &Context, ending: &Ending) -> Result<UpgradeRiskAcceptance, kube::Error> {
+async fn write(context: &Context, ending: &Ending) -> Result<(), kube::Error> {
     let api: Api<UpgradeRiskAcceptance> = Api::namespaced(context.client.clone(), &ending.namespace);
     let body = json!({
         "apiVersion": UpgradeRiskAcceptance::api_version(&()),
@@ -57,5 +60,6 @@ async fn write(context: &Context, ending: &Ending) -> Result<UpgradeRiskAcceptan
     });
     let parameters = PatchParams::apply(HUB_STATUS_MANAGER).force();
     api.patch_status(&ending.name, &parameters, &Patch::Apply(body))
-        .await
+        .await?;
+    Ok(())
 }

@@ -110,12 +110,12 @@ pub(super) async fn reconcile(key: &UpgradeKey, context: &Context) -> Result<Act
     if let Some(error) = error {
         return Err(error.into());
     }
-    ended.map_err(|source| ReconcileError::Endings {
+    let recorded = forecast::put_on_record(context, &planned, &status).await;
+    recorded.map_err(|source| ReconcileError::ForecastRecord {
         upgrade: key.clone(),
         source: Box::new(source),
     })?;
-    let recorded = forecast::put_on_record(context, &planned, &status).await;
-    recorded.map_err(|source| ReconcileError::ForecastRecord {
+    ended.map_err(|source| ReconcileError::Endings {
         upgrade: key.clone(),
         source: Box::new(source),
     })?;

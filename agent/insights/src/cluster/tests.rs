@@ -86,6 +86,16 @@ fn facts_for_plans() {
         Some(vec!["4.14.5".to_owned(), "4.14.6".to_owned()])
     );
     assert_eq!((found.history.len(), found.id.as_str()), (3, "x"));
+    assert!(found.has_begun);
+    let requested = facts(&cluster(
+        &json!({"desiredUpdate": {"version": "4.14.5"}}),
+        "Partial",
+    ))
+    .unwrap();
+    assert_eq!(
+        (requested.active_target.as_deref(), requested.has_begun),
+        (Some("4.14.5"), false)
+    );
     assert_eq!(
         facts(&cluster(&json!({}), "Completed")).unwrap().active_target,
         None

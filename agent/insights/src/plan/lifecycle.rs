@@ -31,7 +31,8 @@ impl Age {
 pub(super) fn is_over(plan: &UpdatePlan, cluster: &Fact<ReleaseFacts>) -> bool {
     let Ok(cluster) = cluster else { return false };
     let target = &plan.spec.target_release;
-    cluster.active_target.as_ref() == Some(target) || prune::is_reached(target, &cluster.version)
+    let has_begun = cluster.has_begun && cluster.active_target.as_ref() == Some(target);
+    has_begun || prune::is_reached(target, &cluster.version)
 }
 
 /// Everything is asked anew when the plan or the version of the cluster has changed, and when it was a day ago.

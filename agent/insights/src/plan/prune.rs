@@ -26,6 +26,8 @@ pub struct ReleaseFacts {
     pub version: String,
     /// The version that it is being updated to.
     pub active_target: Option<String>,
+    /// That update has begun: until then it is only requested, and the cluster may refuse it.
+    pub has_begun: bool,
     /// The versions that the update service offers; nothing if it does not answer.
     pub offered: Option<Vec<String>>,
     /// The versions that it has run or tried to run, and when that began.

@@ -512,9 +512,18 @@ fn everything_is_asked_anew_after_a_day_and_for_another_version() {
 fn a_plan_whose_update_has_begun_stays_as_it_was() {
     let mut world = World::new(&["a"]);
     world.step(at(0), &|_| success(&[("one", Level::Warning)]));
-    world.cluster.as_mut().unwrap().active_target = Some(TARGET.to_owned());
+    let cluster = world.cluster.as_mut().unwrap();
+    cluster.active_target = Some(TARGET.to_owned());
     world.plan.metadata.generation = Some(2);
-    let plan = world.step(at(1), &|_| panic!("nobody is asked"));
+    // It is requested, and may be refused yet.
+    let plan = world.step(at(1), &|_| success(&[("one", Level::Warning)]));
+    assert_eq!(
+        (plan.status.phase, plan.status.verdict),
+        (Some(PlanPhase::Ready), Some(Verdict::Stop))
+    );
+    world.cluster.as_mut().unwrap().has_begun = true;
+    world.plan.metadata.generation = Some(3);
+    let plan = world.step(at(2), &|_| panic!("nobody is asked"));
     assert_eq!(plan.status.phase, Some(PlanPhase::Stale));
     assert_eq!(plan.status.counts.unwrap().total, 1);
 }
@@ -619,6 +628,7 @@ fn a_plan_that_is_kept_after_its_update_wakes_nobody() {
         world.cluster = Ok(ReleaseFacts {
             version: version.to_owned(),
             active_target: active.map(str::to_owned),
+            has_begun: active.is_some(),
             ..ReleaseFacts::default()
         });
         let day = i64::from(24 * 60 * 60);

@@ -270,24 +270,31 @@ fn a_cluster_that_is_held_by_what_it_answered_before_is_said_and_why() {
 /// Whoever looks in the moment after an upgrade was applied knows nothing of its clusters.
 #[test]
 fn who_has_not_been_asked_may_be_held_where_an_answer_is_required() {
-    for (checks, has_target, is_not_started, is_awaited) in [
+    let asked = ClusterPreChecks {
+        asked: true,
+        ..ClusterPreChecks::default()
+    };
+    let blank = ClusterPreChecks::default;
+    for (checks, has_target, is_to_be_asked, is_awaited) in [
         (None, true, false, true),
         (None, false, false, false),
-        (Some(ClusterPreChecks::default()), true, true, true),
-        (Some(ClusterPreChecks::default()), true, false, false),
-        (Some(ClusterPreChecks::default()), false, true, false),
-        (Some(answered(Vec::new(), 0)), true, true, false),
+        (Some(blank()), true, true, true),
+        // It waits for something else.
+        (Some(blank()), true, false, false),
+        (Some(asked), true, false, true),
+        (Some(answered(Vec::new(), 0)), true, false, false),
     ] {
         let name = || ClusterName::from("c1");
         let found = Found {
             checks: checks.into_iter().map(|checks| (name(), checks)).collect(),
             has_target,
-            not_started: is_not_started.then(name).into_iter().collect(),
+            to_be_asked: is_to_be_asked.then(name).into_iter().collect(),
+            not_started: [name()].into(),
         };
         assert_eq!(
             found.is_any_awaited(),
             is_awaited,
-            "{has_target} {is_not_started}"
+            "{has_target} {is_to_be_asked}"
         );
     }
 }

@@ -30,6 +30,15 @@ struct PendingWrite {
     write: PreCheckWrite,
     /// The version that the server has answered; none while it is under way, or where it was refused.
     version: Option<u64>,
+    /// What it asks the agent, if it does.
+    asks: Option<OtherQuestion>,
+}
+
+impl PendingWrite {
+    /// What it asks the agent, unless it was refused.
+    fn question(&self) -> Option<&OtherQuestion> {
+        self.asks.as_ref().filter(|_| self.write.refused.is_none())
+    }
 }
 
 impl KnownPreChecks {
@@ -69,6 +78,9 @@ impl KnownCluster {
         let own = pre_checks_work_name(name, upgrade);
         let others = self.pre_checks.iter().filter(|(other, _)| ***other != *own);
         let unanswered = others.filter_map(|(_, known)| {
+            if let Some(asks) = known.write.as_ref().and_then(PendingWrite::question) {
+                return Some(asks.clone());
+            }
             let work = known.work.as_ref()?;
             let asked = work.question.as_ref().filter(|asked| asked.asks_agent)?;
             let is_open = !work.deleting && !work.is_taken && work.answer.current().is_none();
@@ -170,6 +182,7 @@ impl Fleet {
                 refused: refused.map(|words| drydock_rollout::bounded(words, 256).into()),
             },
             version,
+            asks: question(action),
         });
         let seen = known.version;
         known.see(seen);
@@ -218,6 +231,17 @@ fn with_earlier(work: Arc<PreCheckWork>, before: Option<&PreCheckWork>) -> Arc<P
         }),
         None => work,
     }
+}
+
+/// What the agent is asked, if it is.
+fn question(action: &Action) -> Option<OtherQuestion> {
+    let Action::AskPreChecks(ask) = action else {
+        return None;
+    };
+    ask.question.asks_agent.then(|| OtherQuestion {
+        target: Arc::clone(&ask.question.target),
+        asked_at: ask.question.asked_at,
+    })
 }
 
 /// The cluster that is asked, or is asked no more.

@@ -161,10 +161,13 @@ pub struct PreCheckAnswer {
 }
 
 impl PreCheckAnswer {
-    /// Whether anything is found, or nobody knows what.
-    pub fn has_findings(&self) -> bool {
-        let stops = matches!(self.source, AnswerSource::Agent { stops: true, .. });
-        stops || !self.findings.is_empty()
+    /// Whether it may hold a cluster. What is accepted of what ClusterVersion says is not known here.
+    pub fn may_hold(&self) -> bool {
+        match self.source {
+            AnswerSource::Agent { stops, .. } => stops,
+            AnswerSource::ClusterVersion => !self.findings.is_empty(),
+            AnswerSource::AtTarget => false,
+        }
     }
 }
 
@@ -387,8 +390,14 @@ impl RiskAcceptance {
             accepted_at,
             until,
         } = &self;
+        let finding = match finding {
+            AcceptedFinding::Uuid(uuid) => format!("uuid {uuid:?}"),
+            AcceptedFinding::Named { informer, uid } => format!("named {informer:?} {uid:?}"),
+        };
+        let time = |time: &Option<Timestamp>| time.map(|time| time.to_string()).unwrap_or_default();
+        let (accepted_at, until) = (time(accepted_at), time(until));
         let text =
-            format!("{target} {finding:?} {level} {accepted_by:?} {reason:?} {accepted_at:?} {until:?}");
+            format!("{target:?} {finding} {level} {accepted_by:?} {reason:?} at {accepted_at} until {until}");
         Self {
             id: short_hash(&text).into(),
             ..self

@@ -186,15 +186,16 @@ fn what_has_ended_on_a_cluster_holds_it_alone() {
         panic!("the first is not held by what it has found");
     };
     assert!(findings.contains("worse than was accepted"), "{findings}");
-    world.happen(&Event::AcceptsRisk(true));
+    // Accepted until a moment, it is another acceptance.
+    world.accept_for(600);
     world.settle();
     world.answer(0, true, false);
     world.settle();
-    let reason = reason(&mut world, 0);
+    let reason = reason(&mut world, 0).expect("the cluster is there");
     assert!(
         !matches!(
             reason,
-            Some(Reason::RisksNotAccepted { .. } | Reason::AwaitingPreChecks)
+            Reason::RisksNotAccepted { .. } | Reason::AwaitingPreChecks
         ),
         "it waits for its turn alone, {reason:?}"
     );

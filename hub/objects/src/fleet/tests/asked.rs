@@ -1,7 +1,8 @@
 //! Clusters that are asked anew.
 
 use drydock_rollout::{
-    AnswerSource, KnownAnswer, Owner, PreCheckAnswer, PreCheckQuestion, PreCheckWork, pre_checks_work_name,
+    AnswerSource, KnownAnswer, Owner, PreCheckAnswer, PreCheckAsk, PreCheckQuestion, PreCheckWork, Target,
+    pre_checks_work_name,
 };
 
 use super::*;
@@ -61,6 +62,34 @@ fn what_another_upgrade_asks_is_known_until_there_is_an_answer() {
         let open = |upgrade| known.other_questions(&cluster, upgrade).len();
         assert_eq!((open(&key()), open(&other)), (usize::from(is_open), 0));
     }
+}
+
+/// Two upgrades that are decided about at once: what the first asks is not there yet.
+#[test]
+fn what_another_upgrade_is_about_to_ask_is_known_unless_it_was_refused() {
+    let other = UpgradeKey::new("default", "autumn");
+    let cluster = ClusterName::from("c01");
+    let asked = work("a", "4.14.12", KnownAnswer::None);
+    let ask = PreCheckAsk {
+        cluster: cluster.clone(),
+        question: (*asked.question.unwrap()).clone(),
+        target: Target::default(),
+        accepted: Vec::new(),
+    };
+    let action = Action::AskPreChecks(Box::new(ask));
+    let mut fleet = TestFleet::new(&["c01"]);
+    let now = fleet.now;
+    fleet.fleet.begin_pre_checks(&other, &action, now);
+    let open = |fleet: &TestFleet| {
+        fleet.fleet.clusters[&cluster]
+            .other_questions(&cluster, &key())
+            .len()
+    };
+    assert_eq!(open(&fleet), 1);
+    let _change = fleet
+        .fleet
+        .pre_checks_written(&other, &action, None, Some("no"), now);
+    assert_eq!(open(&fleet), 0);
 }
 
 /// An agent that asks its informers again says nothing meanwhile: what it said before is kept, about the same target alone.

@@ -25,8 +25,8 @@ use crate::works::{cluster_version, read};
 pub const ASKED_FOR: &str = "its agent is asked for ";
 /// Why a ClusterVersion answers nothing: its history is empty.
 const NO_VERSION: &str = "its ClusterVersion does not say which version it runs";
-/// Why an agent does not answer whose cluster has been asked for the target.
-const REQUESTED: &str = "the target is requested on the cluster already: it starts when that update has begun, or take the request back";
+/// Why an agent does not answer whose plan is over.
+const OVER: &str = "its agent says that the update has begun, and its ClusterVersion does not say so yet";
 /// The longest id of an accepted risk, in bytes.
 const ID: usize = 16;
 /// The longest text that is kept of a cluster, in bytes.
@@ -85,9 +85,9 @@ pub fn digest(work: &PartialManifestWork) -> Option<PreCheckDigest> {
         Reply::Answered(answer) => asks.answer = KnownAnswer::Current(answer),
         Reply::AnsweredBefore(answer) => asks.answer = KnownAnswer::Earlier(answer),
         Reply::Refused(words) => asks.trouble = Some(words),
-        Reply::Requested(known) => {
+        Reply::Over(known) => {
             asks.answer = known.map_or(KnownAnswer::None, KnownAnswer::Earlier);
-            asks.trouble = Some(REQUESTED.into());
+            asks.trouble = Some(OVER.into());
         }
         Reply::Taken(by) => {
             asks.trouble = Some(format!("{ASKED_FOR}{by} at present").into());
@@ -113,8 +113,8 @@ enum Reply {
     Refused(Arc<str>),
     /// Another upgrade has asked the same plan since: which.
     Taken(Arc<str>),
-    /// The target is requested already, so that the agent asks nobody; with what is known to speak against it.
-    Requested(Option<PreCheckAnswer>),
+    /// The agent asks nobody any more, for it has seen the update begin; with what is known to speak against it.
+    Over(Option<PreCheckAnswer>),
     /// Nothing yet.
     None,
 }
@@ -124,7 +124,7 @@ impl Reply {
     fn known(self) -> Option<PreCheckAnswer> {
         match self {
             Self::Answered(answer) | Self::AnsweredBefore(answer) => Some(answer),
-            Self::Refused(_) | Self::Taken(_) | Self::Requested(_) | Self::None => None,
+            Self::Refused(_) | Self::Taken(_) | Self::Over(_) | Self::None => None,
         }
     }
 }
@@ -173,15 +173,13 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
             let status = read::manifest(work, GROUP, PLANS, "", &plan_name(version));
             match status.and_then(|status| taken(status, question)) {
                 Some(by) => Reply::Taken(by),
-                // The agent asks nobody any more, and the update has not begun: what it found before holds, and so does what the cluster
-                // says of the request.
+                // The agent asks nobody any more, and ClusterVersion does not say yet that the update has begun: what it found before holds,
+                // and so does what the cluster says.
                 None if status.is_some_and(|status| is_over(status, question)) => {
-                    let known = [
-                        status.and_then(|status| by_agent(status, question)),
-                        by_cluster_version(),
-                    ];
-                    let known = known.into_iter().flatten().filter_map(Reply::known);
-                    Reply::Requested(known.filter(PreCheckAnswer::has_findings).last())
+                    let by_agent = status.and_then(|status| by_agent(status, question)?.known());
+                    let by_cluster = || by_cluster_version()?.known();
+                    let stops = by_agent.filter(PreCheckAnswer::may_hold);
+                    Reply::Over(stops.or_else(by_cluster).filter(PreCheckAnswer::may_hold))
                 }
                 None => status
                     .and_then(|status| by_agent(status, question))
