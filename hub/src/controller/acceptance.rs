@@ -21,20 +21,11 @@ pub(super) async fn commit_endings(context: &Context, upgrade: &UpgradeKey) -> R
     for ending in endings {
         match write(context, &ending).await {
             Ok(()) => {
-                let Ending {
-                    namespace,
-                    name,
-                    status,
-                    ..
-                } = &ending;
-                for ended in &status.ended {
-                    let clusters = ended.clusters.as_ref().map(|names| names.join(", "));
-                    let clusters = clusters.as_deref().unwrap_or("all");
-                    tracing::info!(
-                        acceptance = %format_args!("{namespace}/{name}"), finding = ended.finding, clusters,
-                        "what was accepted has become worse: the acceptance has ended there"
-                    );
-                }
+                let Ending { namespace, name, .. } = &ending;
+                tracing::info!(
+                    acceptance = %format_args!("{namespace}/{name}"),
+                    "what was accepted has become worse: its status says where it has ended"
+                );
             }
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
             Err(kube::Error::Api(status)) if status.is_not_found() => {

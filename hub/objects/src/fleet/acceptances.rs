@@ -1,6 +1,7 @@
 //! The risks that somebody has accepted, and where they have ended: clusters say so, and their acceptance's status keeps it, also when the
 //! plan of a cluster is gone that said it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drydock_api::mcu::ENDED_CLUSTERS_LIMIT;
@@ -37,13 +38,25 @@ impl Fleet {
         change
     }
 
-    /// The risks that are accepted for the clusters of an upgrade, in the order of the objects' names.
+    /// The risks that are accepted for the clusters of an upgrade, in the order of the objects' names. What several objects say alike has
+    /// ended where one of them says so.
     pub(super) fn acceptances_of(&self, upgrade: &UpgradeKey) -> Arc<[RiskAcceptance]> {
         let own = self
             .acceptances
             .values()
             .filter(|digest| digest.upgrade == *upgrade);
-        own.flat_map(|digest| digest.risks.iter().cloned()).collect()
+        let mut risks: Vec<RiskAcceptance> = own.flat_map(|digest| digest.risks.iter().cloned()).collect();
+        let mut ended: BTreeMap<Arc<str>, EndedOn> = BTreeMap::new();
+        for risk in risks.iter().filter(|risk| !risk.ended.is_nowhere()) {
+            let known = ended.entry(Arc::clone(&risk.id)).or_default();
+            *known = std::mem::take(known).or(&risk.ended);
+        }
+        for risk in &mut risks {
+            if let Some(ended) = ended.get(&risk.id) {
+                risk.ended = ended.clone();
+            }
+        }
+        risks.into()
     }
 
     /// The acceptances for an upgrade whose status lacks that they have ended on clusters, with the status as it should be.

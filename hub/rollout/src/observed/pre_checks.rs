@@ -356,6 +356,18 @@ impl EndedOn {
         matches!(self, Self::Clusters(names) if names.is_empty())
     }
 
+    /// Where either of them has ended.
+    #[must_use]
+    pub fn or(self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Clusters(mut names), Self::Clusters(others)) => {
+                names.extend(others.iter().cloned());
+                Self::Clusters(names)
+            }
+            _ => Self::Everywhere,
+        }
+    }
+
     /// The same, and on this cluster; everywhere if there are more than `most`.
     #[must_use]
     pub fn and(self, cluster: &ClusterName, most: usize) -> Self {

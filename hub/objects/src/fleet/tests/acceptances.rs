@@ -97,6 +97,23 @@ fn where_an_acceptance_has_ended_is_kept_in_its_status_until_it_is_changed() {
     );
 }
 
+/// Whoever copies an entry into another object accepts nothing anew.
+#[test]
+fn a_copy_of_what_has_ended_has_ended() {
+    let status = json!({"ended": [{"id": ids()[0], "finding": FINDING, "clusters": ["c01"]}]});
+    let mut fleet = TestFleet::new(&["c01", "c02"]);
+    for (name, status) in [("copy", json!({})), ("known", status)] {
+        fleet.see::<UpgradeRiskAcceptance>("default", name, Some(acceptance(THEN, &status)));
+    }
+    let risks = fleet.fleet.acceptances_of(&key());
+    for (cluster, has_ended) in [("c01", true), ("c02", false)] {
+        let cluster = ClusterName::from(cluster);
+        let of_finding = risks.iter().filter(|risk| *risk.id == *ids()[0]);
+        let ended: Vec<bool> = of_finding.map(|risk| risk.ended.has(&cluster)).collect();
+        assert_eq!(ended, [has_ended; 2], "{cluster}");
+    }
+}
+
 #[test]
 fn beyond_some_clusters_an_acceptance_has_ended_on_all() {
     let ids = ids();
