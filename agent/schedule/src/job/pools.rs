@@ -164,6 +164,14 @@ fn is_abandoned(pass: &mut Pass<'_>, pool: &MachineConfigPool) -> bool {
     by.job == pass.job_ref() || state(pass, &by) == Some(HolderState::Absent)
 }
 
+/// Is the pool paused by an UpgradeJob that is gone, or is that not known?
+fn may_be_abandoned(pass: &mut Pass<'_>, pool: &MachineConfigPool) -> bool {
+    let by = PausingJob::of(pool).filter(|_| !is_own(pass, pool));
+    by.is_some_and(|by| {
+        by.job == pass.job_ref() || !matches!(state(pass, &by), Some(HolderState::Present { .. }))
+    })
+}
+
 /// What has become of another UpgradeJob that has paused a pool; none if that is not known.
 fn state(pass: &mut Pass<'_>, by: &PausingJob) -> Option<HolderState> {
     match pass.seen.pausing_jobs.get(&by.job) {
@@ -315,12 +323,11 @@ pub(super) fn getting_on<'a>(pass: &Pass<'_>, pools: &'a [MachineConfigPool]) ->
         .collect()
 }
 
-/// Goes on once no pool is left to be updated. Where nothing was upgraded, pools that are not ours to delay may take their time.
+/// Goes on once no pool is left to be updated, nor one to be unpaused of an UpgradeJob that is gone: nobody would do that afterwards. Where nothing was
+/// upgraded, pools that are not ours to delay may take their time.
 pub(super) fn finish(pass: &mut Pass<'_>, pools: &[MachineConfigPool]) -> Flow {
-    let paused: Vec<_> = pools
-        .iter()
-        .filter(|pool| is_paused(pool) && is_outdated(pool))
-        .collect();
+    let mut paused: Vec<_> = pools.iter().filter(|pool| is_paused(pool)).collect();
+    paused.retain(|pool| is_outdated(pool) || may_be_abandoned(pass, pool));
     let type_ = JobCondition::Paused;
     if !paused.is_empty() {
         let message = format!(

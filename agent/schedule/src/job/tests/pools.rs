@@ -477,6 +477,30 @@ fn a_pool_of_a_deleted_upgrade_job_is_unpaused_by_the_next() {
     assert_eq!(world.end("k").as_deref(), Some("Succeeded"));
 }
 
+/// The hooks ahead of it take their time, and nobody but the next UpgradeJob would unpause it: not even one of the same name would, later.
+#[test]
+fn a_pool_of_a_deleted_upgrade_job_is_unpaused_before_the_next_has_ended() {
+    for next in ["j", "k"] {
+        let mut world = world(Some("4h"), None).with_hooks([hook("silence", &[UNPAUSE])]);
+        world.settle("j");
+        world.update();
+        let status = world.pools.get_mut("worker").unwrap().status.as_mut();
+        status.unwrap().updated_machine_count = Some(3);
+        world.jobs.remove("j");
+        let mut anew = job(next);
+        anew.metadata.uid = Some("anew".to_owned());
+        world.jobs.insert(next.to_owned(), anew);
+        world.settle(next);
+        assert_eq!(world.end(next), None, "its hook has not ended");
+        assert_eq!(world.condition(next, "Paused").as_deref(), Some("True/DelaySet"));
+        world.end_hooks("silence", "Complete");
+        world.settle(next);
+        assert_eq!(world.end(next).as_deref(), Some("Succeeded"));
+        assert!(!is_paused(&world, "worker"));
+        assert_eq!(mark(&world, "worker"), None);
+    }
+}
+
 /// Whether the pools of one that has failed are to be upgraded now is for a person to decide.
 #[test]
 fn a_pool_of_a_failed_upgrade_job_stays_paused_and_the_next_says_so() {
