@@ -41,8 +41,8 @@ impl Words {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub version: Arc<str>,
-    /// Empty if no upgrade concerns it.
-    pub state: &'static str,
+    /// Nothing if no upgrade concerns it.
+    pub state: Option<ClusterState>,
     pub reason: Arc<str>,
     pub message: Arc<str>,
     /// `NAMESPACE/NAME`; empty if no upgrade concerns it.
@@ -59,11 +59,11 @@ pub(crate) struct Row {
     pub todo: Arc<str>,
 }
 
-/// All that is shown of a fleet.
+/// All that is shown of a fleet. A row that says the same as before is the same one: of a large fleet few change at a time.
 #[derive(Default)]
 pub(crate) struct View {
     pub upgrades: BTreeMap<String, UpgradeSummary>,
-    pub rows: BTreeMap<ClusterName, Row>,
+    pub rows: BTreeMap<ClusterName, Arc<Row>>,
 }
 
 /// An upgrade as it is seen now.
@@ -73,10 +73,10 @@ pub(crate) struct Seen<'a> {
 }
 
 impl View {
-    /// What is shown of a fleet now to who may see this of it.
-    pub fn of(fleet: &mut Fleet, now: Timestamp, scope: &Scope, words: &mut Words) -> Self {
+    /// What is shown of a fleet now to who may see this of it, after what was shown `before`.
+    pub fn of(fleet: &mut Fleet, now: Timestamp, scope: &Scope, words: &mut Words, before: &Self) -> Self {
         let mut view = Self::default();
-        let mut begun: BTreeMap<ClusterName, (u8, Option<Timestamp>)> = BTreeMap::new();
+        let mut begun: BTreeMap<Arc<str>, Option<Timestamp>> = BTreeMap::new();
         for key in keys(fleet, scope) {
             let Some((object, looked)) = fleet.object(&key).zip(fleet.looked_at(&key, now)) else {
                 continue;
@@ -85,41 +85,56 @@ impl View {
                 object: &object,
                 report: &looked.report,
             };
+            let since = seen.report.rollout_since;
             for (name, mut details) in looked.clusters() {
-                let rank = (rank(details.state), seen.report.rollout_since);
-                if begun.get(name).is_some_and(|before| *before >= rank) {
+                let rank_of =
+                    |row: &Arc<Row>| (row.state.map(rank), begun.get(&row.upgrade).copied().flatten());
+                let known = view.rows.get(name).map(rank_of);
+                if known.is_some_and(|known| known >= (Some(rank(details.state)), since)) {
                     continue;
                 }
                 hide_in(&mut details, scope);
-                let row = row_of(&key, &seen, &details, looked.pre_checks(name).as_ref(), words);
-                begun.insert(name.clone(), rank);
-                view.rows.insert(name.clone(), row);
+                let mut row = row_of(&key, &seen, &details, looked.pre_checks(name).as_ref(), words);
+                if let Some(facts) = looked.facts(name) {
+                    row.add_facts(facts, words);
+                }
+                view.rows.insert(name.clone(), before.same_row(name, row));
             }
-            view.upgrades
-                .insert(key.to_string(), UpgradeSummary::of(&key, &seen, scope));
+            let shown = UpgradeSummary::of(&key, &seen, scope);
+            begun.insert(words.intern(&key.to_string()), since);
+            view.upgrades.insert(key.to_string(), shown);
         }
-        view.add_facts(fleet, scope, words);
+        if scope.all_clusters {
+            view.add_others(fleet, words, before);
+        }
         view
     }
 
-    /// What the hub knows of each cluster, also of one that no upgrade concerns, where those are shown.
-    fn add_facts(&mut self, fleet: &Fleet, scope: &Scope, words: &mut Words) {
+    /// The clusters that no upgrade concerns.
+    fn add_others(&mut self, fleet: &Fleet, words: &mut Words, before: &Self) {
         for (name, facts) in fleet.clusters() {
-            if !scope.all_clusters && !self.rows.contains_key(name) {
-                continue;
+            if !self.rows.contains_key(name) {
+                let mut row = blank(words);
+                row.add_facts(facts, words);
+                self.rows.insert(name.clone(), before.same_row(name, row));
             }
-            let labels = words.intern(&labels_of(facts));
-            let version = facts
-                .version
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default();
-            let row = self.rows.entry(name.clone()).or_insert_with(|| blank(words));
-            row.available = facts.available;
-            row.labels = labels;
-            if row.version.is_empty() {
-                row.version = words.intern(&version);
-            }
+        }
+    }
+
+    /// The row of this view, if it says the same.
+    fn same_row(&self, name: &ClusterName, row: Row) -> Arc<Row> {
+        let same = self.rows.get(name).filter(|known| ***known == row);
+        same.map_or_else(|| Arc::new(row), Arc::clone)
+    }
+}
+
+impl Row {
+    /// What the hub knows of the cluster, whichever upgrade concerns it.
+    fn add_facts(&mut self, facts: &ClusterFacts, words: &mut Words) {
+        self.available = facts.available;
+        self.labels = words.intern(&labels_of(facts));
+        if let Some(version) = facts.version.as_ref().filter(|_| self.version.is_empty()) {
+            self.version = words.intern(&version.to_string());
         }
     }
 }
@@ -151,7 +166,7 @@ pub(crate) fn blank(words: &mut Words) -> Row {
     let nothing = words.intern("");
     Row {
         version: Arc::clone(&nothing),
-        state: "",
+        state: None,
         reason: Arc::clone(&nothing),
         message: Arc::clone(&nothing),
         upgrade: Arc::clone(&nothing),
@@ -178,7 +193,7 @@ fn row_of(
     let opens_for_all = halt.filter(|_| is_halted).and_then(drydock_rollout::Halt::opens);
     Row {
         version: words.intern(details.version.as_deref().unwrap_or_default()),
-        state: details.state.as_str(),
+        state: Some(details.state),
         reason: words.intern(&details.reason),
         message: words.intern(bounded(&details.message, LONGEST_MESSAGE)),
         upgrade: words.intern(&key.to_string()),
@@ -209,5 +224,30 @@ pub(crate) fn todo(key: &UpgradeKey, details: &ClusterDetails) -> String {
         hint::for_reason(&details.reason, &upgrade, &details.name)
     } else {
         hint::while_waiting(&details.reason, &upgrade, &details.name).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_says_the_same_is_kept_once() {
+        let (mut words, name) = (Words::default(), ClusterName::from("dev1"));
+        let row = Arc::new(blank(&mut words));
+        let view = View {
+            rows: BTreeMap::from([(name.clone(), Arc::clone(&row))]),
+            ..View::default()
+        };
+        let same = view.same_row(&name, blank(&mut words));
+        assert!(Arc::ptr_eq(&same, &row));
+        let other = Row {
+            available: true,
+            ..blank(&mut words)
+        };
+        assert_eq!(*view.same_row(&name, other.clone()), other);
+        let of_another = view.same_row(&ClusterName::from("dev2"), blank(&mut words));
+        assert_eq!(of_another, row);
+        assert!(!Arc::ptr_eq(&of_another, &row));
     }
 }

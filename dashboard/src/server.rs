@@ -123,8 +123,9 @@ impl Dashboard {
     fn look(&self, scope: &Scope, feed: &Feed) {
         // Who looks later sees later things: looks follow one another.
         let mut words = self.0.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = feed.view();
         let seen = self.live().read(|fleet, now| {
-            let view = View::of(fleet, now, scope, &mut words);
+            let view = View::of(fleet, now, scope, &mut words, &before);
             (view, now)
         });
         if let Some((view, now)) = seen

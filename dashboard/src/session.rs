@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
+use futures::stream;
 use http::{HeaderMap, HeaderValue, header};
 use jiff::SignedDuration;
 use serde::Serialize;
@@ -65,7 +67,12 @@ pub(crate) async fn snapshot(
     viewer.hub_answers(dashboard.settings().speed).await?;
     let json = HeaderValue::from_static("application/json");
     let is_compressed = accepts_gzip(&headers);
-    let mut response = if is_compressed { bytes.gzip } else { bytes.plain }.into_response();
+    let body = if is_compressed {
+        Body::from(bytes.gzip())
+    } else {
+        Body::from_stream(stream::iter(bytes.plain()))
+    };
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, json);
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));

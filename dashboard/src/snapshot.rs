@@ -1,15 +1,18 @@
 //! Rows as columns, and a whole fleet as bytes.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
+use std::io::{self, Read};
+use std::sync::Arc;
 
-use bytes::Bytes;
-use drydock_rollout::ClusterName;
+use bytes::{Buf, Bytes};
+use drydock_rollout::{ClusterName, ClusterState};
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::reading::{PIECE, Pieces};
 use crate::rows::{Row, View};
 use crate::upgrade::UpgradeSummary;
 
@@ -36,7 +39,7 @@ pub(crate) struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     /// These rows, in the order in which they come.
-    pub fn of(rows: impl IntoIterator<Item = (&'a ClusterName, &'a Row)>) -> Self {
+    pub fn of(rows: impl IntoIterator<Item = (&'a ClusterName, &'a Arc<Row>)>) -> Self {
         let mut columns = Self::default();
         let mut known: HashMap<&'a str, u32> = HashMap::new();
         columns.word("", &mut known);
@@ -55,11 +58,11 @@ impl<'a> Columns<'a> {
                 finding,
                 labels,
                 todo,
-            } = row;
+            } = &**row;
             columns.name.push(name.as_str());
             let mut word = |text: &'a str| columns.word(text, &mut known);
             let words = [version, reason, message, upgrade, labels, todo].map(|text| word(text));
-            let state = word(state);
+            let state = word(state.map_or("", ClusterState::as_str));
             let finding = word(finding.map_or("", |level| level.as_str()));
             let [version, reason, message, upgrade, labels, todo] = words;
             columns.version.push(version);
@@ -155,33 +158,46 @@ fn removed<'a, K: Ord, V>(
     before.keys().filter(|key| !after.contains_key(key))
 }
 
-/// A whole fleet as it is sent.
+/// A whole fleet as it is sent: JSON, compressed. Nothing keeps it in full, for it is many times as large, and every browser takes it like this.
 #[derive(Clone)]
-pub(crate) struct SnapshotBytes {
-    /// JSON.
-    pub plain: Bytes,
-    /// The same, compressed.
-    pub gzip: Bytes,
-}
+pub(crate) struct SnapshotBytes(Bytes);
 
 impl SnapshotBytes {
     /// Writes a view.
     ///
     /// # Errors
     /// If it cannot be written, which plain data rules out.
-    pub fn of(view: &View, revision: u64, now: Timestamp) -> std::io::Result<Self> {
+    pub fn of(view: &View, revision: u64, now: Timestamp) -> io::Result<Self> {
         let snapshot = Snapshot {
             revision,
             now: now.as_second(),
             upgrades: view.upgrades.values().collect(),
             clusters: Columns::of(&view.rows),
         };
-        let plain = serde_json::to_vec(&snapshot)?;
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(&plain)?;
-        Ok(Self {
-            gzip: encoder.finish()?.into(),
-            plain: plain.into(),
-        })
+        let encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        let mut encoder = io::BufWriter::with_capacity(PIECE, encoder);
+        serde_json::to_writer(&mut encoder, &snapshot)?;
+        let encoder = encoder.into_inner().map_err(io::IntoInnerError::into_error)?;
+        // Without the room that it has grown by: it is kept.
+        Ok(Self(encoder.finish()?.into_boxed_slice().into()))
+    }
+
+    /// As it is kept.
+    pub fn gzip(&self) -> Bytes {
+        self.0.clone()
+    }
+
+    /// For who does not read that: unpacked as it is sent.
+    pub fn plain(&self) -> Pieces {
+        let mut decoder = GzDecoder::new(self.0.clone().reader());
+        Box::new(std::iter::from_fn(move || {
+            let mut piece = Vec::with_capacity(PIECE);
+            let read = decoder.by_ref().take(PIECE as u64).read_to_end(&mut piece);
+            match read {
+                Ok(0) => None,
+                Ok(_) => Some(Ok(piece.into())),
+                Err(error) => Some(Err(error)),
+            }
+        }))
     }
 }

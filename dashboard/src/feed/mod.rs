@@ -21,12 +21,14 @@ pub(crate) use feeds::{Feeds, Follower};
 
 /// How many bytes of changes a feed keeps for each row that it counts as, for viewers that are behind or come back.
 const LOG_BYTES_OF_A_ROW: usize = 1 << 10;
+/// How many it keeps at most: to catch up by more than that takes longer than a snapshot.
+const MOST_LOG_BYTES: usize = 1 << 20;
 /// As how many rows a feed counts at most, and one that has not been looked at.
 const LARGEST: usize = 4096;
 /// As how many rows a feed counts at least.
 const SMALLEST: usize = 512;
 /// How many bytes of changes are handed out at a time, where it is more than one change: they are copied for each viewer that is behind.
-const BYTES_AT_A_TIME: usize = 256 << 10;
+const BYTES_AT_A_TIME: usize = 16 << 10;
 /// The most changes that are kept.
 const LOG_CHANGES: usize = 4096;
 
@@ -49,7 +51,7 @@ pub(crate) struct Feed {
 
 struct State {
     revision: u64,
-    view: Option<View>,
+    view: Option<Arc<View>>,
     log: VecDeque<(u64, Bytes)>,
     log_bytes: usize,
     snapshot: Option<(u64, Timestamp, SnapshotBytes)>,
@@ -88,6 +90,11 @@ impl Feed {
         self.state().view.is_some()
     }
 
+    /// What is shown; nothing if nothing has been seen.
+    pub fn view(&self) -> Arc<View> {
+        self.state().view.clone().unwrap_or_default()
+    }
+
     /// Takes over what is seen now; viewers get what has changed.
     ///
     /// # Errors
@@ -95,7 +102,7 @@ impl Feed {
     pub fn update(&self, view: View, now: Timestamp) -> serde_json::Result<()> {
         let mut state = self.state();
         let Some(before) = state.view.take() else {
-            state.view = Some(view);
+            state.view = Some(Arc::new(view));
             return Ok(());
         };
         let revision = state.revision + 1;
@@ -103,7 +110,7 @@ impl Feed {
             (change.revision, change.now) = (revision, now.as_second());
             event("change", Some(revision), &change)
         });
-        state.view = Some(view);
+        state.view = Some(Arc::new(view));
         let Some(change) = change.transpose()? else {
             return Ok(());
         };
@@ -189,7 +196,7 @@ impl State {
 
     /// How many bytes of changes are kept.
     fn most_log_bytes(&self) -> usize {
-        self.weight() * LOG_BYTES_OF_A_ROW
+        MOST_LOG_BYTES.min(self.weight() * LOG_BYTES_OF_A_ROW)
     }
 
     fn keep(&mut self, revision: u64, change: Bytes) {
@@ -216,5 +223,6 @@ pub(crate) fn event(name: &str, id: Option<u64>, data: &impl serde::Serialize) -
     text.extend_from_slice(format!("event: {name}\ndata: ").as_bytes());
     serde_json::to_writer(&mut text, data)?;
     text.extend_from_slice(b"\n\n");
-    Ok(text.into())
+    // Without the room that it has grown by: changes are kept, and counted by their bytes.
+    Ok(text.into_boxed_slice().into())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use drydock_rollout::ClusterName;
+use drydock_rollout::{ClusterName, ClusterState};
 use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -20,8 +20,8 @@ fn view(messages: &BTreeMap<String, String>) -> View {
     let rows = messages.iter().map(|(name, message)| {
         let mut row = blank(&mut words);
         row.message = message.as_str().into();
-        row.state = "PartialUpgrade";
-        (ClusterName::from(name.as_str()), row)
+        row.state = Some(ClusterState::PartialUpgrade);
+        (ClusterName::from(name.as_str()), row.into())
     });
     View {
         rows: rows.collect(),
@@ -57,14 +57,20 @@ fn take(known: &mut Known, columns: &Value) {
     }
 }
 
-fn snapshot(feed: &Feed) -> (Known, u64) {
-    let bytes = feed.snapshot(NOW, SignedDuration::ZERO).unwrap().unwrap();
+/// A snapshot as who unpacks it reads it, and who gets it unpacked.
+fn unpacked(bytes: &SnapshotBytes) -> Vec<u8> {
     let mut unpacked = Vec::new();
-    GzDecoder::new(&bytes.gzip[..])
+    GzDecoder::new(&bytes.gzip()[..])
         .read_to_end(&mut unpacked)
         .unwrap();
-    assert_eq!(unpacked, bytes.plain);
-    let json: Value = serde_json::from_slice(&bytes.plain).unwrap();
+    let plain: Vec<Bytes> = bytes.plain().map(Result::unwrap).collect();
+    assert_eq!(unpacked, plain.concat());
+    unpacked
+}
+
+fn snapshot(feed: &Feed) -> (Known, u64) {
+    let bytes = feed.snapshot(NOW, SignedDuration::ZERO).unwrap().unwrap();
+    let json: Value = serde_json::from_slice(&unpacked(&bytes)).unwrap();
     let mut known = Known::new();
     take(&mut known, &json["clusters"]);
     (known, json["revision"].as_u64().unwrap())
@@ -189,7 +195,7 @@ fn a_snapshot_serves_until_something_changes_or_it_is_old() {
     let age = SignedDuration::from_secs(1);
     let at = |seconds: i64| {
         let now = Timestamp::from_second(seconds).unwrap();
-        feed.snapshot(now, age).unwrap().unwrap().plain
+        unpacked(&feed.snapshot(now, age).unwrap().unwrap())
     };
     let first = at(0);
     assert_eq!(at(1), first);
@@ -203,8 +209,8 @@ fn a_snapshot_serves_until_something_changes_or_it_is_old() {
 fn rows_are_sent_as_people_count() {
     let feed = Feed::new().unwrap();
     feed.update(fleet(&[("dev10", ""), ("dev2", "")]), NOW).unwrap();
-    let bytes = feed.snapshot(NOW, SignedDuration::ZERO).unwrap().unwrap().plain;
-    let json: Value = serde_json::from_slice(&bytes).unwrap();
+    let bytes = feed.snapshot(NOW, SignedDuration::ZERO).unwrap().unwrap();
+    let json: Value = serde_json::from_slice(&unpacked(&bytes)).unwrap();
     assert_eq!(json["clusters"]["name"], serde_json::json!(["dev2", "dev10"]));
 }
 
@@ -223,21 +229,25 @@ fn a_large_fleet_is_small_on_the_wire() {
                 number % 7
             )
             .into();
-            (row.state, row.message) = match number {
-                0..3000 => ("Complete", "the cluster runs 4.14.12".into()),
+            let (state, message) = match number {
+                0..3000 => (ClusterState::Complete, "the cluster runs 4.14.12".into()),
                 3000..3100 => (
-                    "PartialUpgrade",
+                    ClusterState::PartialUpgrade,
                     format!(
                         "upgrading: Working towards 4.14.12: {} of 862 done",
                         share + number % 300
                     )
                     .into(),
                 ),
-                _ => ("NotStarted", "waiting for a slot: 100 of 100 are taken".into()),
+                _ => (
+                    ClusterState::NotStarted,
+                    "waiting for a slot: 100 of 100 are taken".into(),
+                ),
             };
+            (row.state, row.message) = (Some(state), message);
             let since = 1_767_600_000 + i64::try_from(number * 7919 % 86_400).unwrap();
             row.since = (number < 3100).then(|| Timestamp::from_second(since).unwrap());
-            (ClusterName::from(format!("store-{number}")), row)
+            (ClusterName::from(format!("store-{number}")), row.into())
         });
         View {
             rows: rows.collect(),
@@ -254,11 +264,11 @@ fn a_large_fleet_is_small_on_the_wire() {
     };
     println!(
         "10,000 clusters: {} bytes, compressed {}; a change of 100: {} bytes",
-        snapshot.plain.len(),
-        snapshot.gzip.len(),
+        unpacked(&snapshot).len(),
+        snapshot.gzip().len(),
         changes[0].len()
     );
-    assert!(snapshot.gzip.len() < 100_000);
+    assert!(snapshot.gzip().len() < 100_000);
     assert!(changes[0].len() < 30_000);
 }
 

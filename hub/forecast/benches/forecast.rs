@@ -129,7 +129,9 @@ fn forecast_input(clusters: u32, limit: u32, with_actions: bool) -> Option<Forec
         pages: Vec::new(),
         page_refusal: None,
     };
-    let rows = (0..clusters).map(|number| (name(number), row(number))).collect();
+    let rows = (0..clusters)
+        .map(|number| (name(number), Box::new(row(number))))
+        .collect();
     let now = Timestamp::from_second(1_767_600_000).ok()?;
     Decider::of(Observed { rollout, rows }).forecast_input(now).ok()
 }

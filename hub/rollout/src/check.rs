@@ -48,7 +48,11 @@ pub enum Violation {
 }
 
 /// Says which rules the plan would break.
-pub fn check(rollout: &Rollout, rows: &BTreeMap<ClusterName, ClusterRow>, plan: &Plan) -> Vec<Violation> {
+pub fn check(
+    rollout: &Rollout,
+    rows: &BTreeMap<ClusterName, Box<ClusterRow>>,
+    plan: &Plan,
+) -> Vec<Violation> {
     let check = Check { rollout, rows };
     let mut violations = Vec::new();
     let starts: BTreeSet<&ClusterName> = plan
@@ -69,7 +73,7 @@ pub fn check(rollout: &Rollout, rows: &BTreeMap<ClusterName, ClusterRow>, plan: 
 
 struct Check<'a> {
     rollout: &'a Rollout,
-    rows: &'a BTreeMap<ClusterName, ClusterRow>,
+    rows: &'a BTreeMap<ClusterName, Box<ClusterRow>>,
 }
 
 impl<'a> Check<'a> {
@@ -80,10 +84,10 @@ impl<'a> Check<'a> {
         }
         if let Ok(spec) = &self.rollout.spec {
             let limit = spec.strategy.slots(self.selected());
-            let holds_slot = |(name, row): &(&ClusterName, &ClusterRow)| {
+            let running = self.rows.iter().filter(|(name, row)| {
                 self.in_flight(name) && !self.waits_between(plan, name) || row.may_hide_work()
-            };
-            let running = self.rows.iter().filter(holds_slot).count();
+            });
+            let running = running.count();
             if running + starts.len() > limit {
                 violations.push(Violation::TooMany {
                     in_flight: running + starts.len(),

@@ -43,7 +43,7 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Plan {
 pub(crate) struct AssessedFleet<'a> {
     pub rollout: &'a Rollout,
     pub context: &'a Context,
-    pub rows: &'a BTreeMap<ClusterName, ClusterRow>,
+    pub rows: &'a BTreeMap<ClusterName, Box<ClusterRow>>,
     /// Boxed: a tree of them by value is half empty.
     pub assessments: &'a BTreeMap<ClusterName, Box<Assessment>>,
     pub totals: &'a Totals,

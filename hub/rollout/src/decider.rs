@@ -18,7 +18,7 @@ use crate::{ClusterRow, ClusterStatus, Observed, Plan, Report, Rollout};
 pub struct Decider {
     rollout: Rollout,
     context: Context,
-    rows: BTreeMap<ClusterName, ClusterRow>,
+    rows: BTreeMap<ClusterName, Box<ClusterRow>>,
     assessments: BTreeMap<ClusterName, Box<Assessment>>,
     totals: Totals,
     /// Clusters that must be assessed again.
@@ -42,7 +42,7 @@ impl Decider {
     pub fn of(observed: Observed) -> Self {
         let mut decider = Self::new(observed.rollout);
         for (name, row) in observed.rows {
-            decider.set_row(name, Some(row));
+            decider.set_row(name, Some(*row));
         }
         decider
     }
@@ -53,7 +53,7 @@ impl Decider {
     }
 
     /// The rows of its clusters.
-    pub fn rows(&self) -> &BTreeMap<ClusterName, ClusterRow> {
+    pub fn rows(&self) -> &BTreeMap<ClusterName, Box<ClusterRow>> {
         &self.rows
     }
 
@@ -70,9 +70,9 @@ impl Decider {
     /// A cluster is seen so, or takes no part any more.
     pub fn set_row(&mut self, name: ClusterName, row: Option<ClusterRow>) {
         match row {
-            Some(row) if self.rows.get(&name) == Some(&row) => return,
+            Some(row) if self.rows.get(&name).is_some_and(|known| **known == row) => return,
             Some(row) => {
-                self.rows.insert(name.clone(), row);
+                self.rows.insert(name.clone(), Box::new(row));
             }
             None => {
                 self.rows.remove(&name);

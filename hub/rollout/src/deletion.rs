@@ -10,7 +10,11 @@ use crate::{Action, ClusterRow, DeletionReport, Plan, RefusedWrite, Report, Roll
 
 /// Records what became of the clusters, deletes all works, and removes the finalizer as soon as the deletions are accepted. It does not
 /// wait for the clusters: a work whose cluster is gone stays Terminating forever.
-pub(crate) fn decide(rollout: &Rollout, rows: &BTreeMap<ClusterName, ClusterRow>, now: Timestamp) -> Plan {
+pub(crate) fn decide(
+    rollout: &Rollout,
+    rows: &BTreeMap<ClusterName, Box<ClusterRow>>,
+    now: Timestamp,
+) -> Plan {
     let context = Context::of(rollout);
     let mut deletion = Deletion {
         context: &context,

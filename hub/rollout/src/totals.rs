@@ -138,7 +138,7 @@ impl Totals {
         if let Some(until) = assessment.until {
             change_set(&mut self.deadlines, (until, name.clone()), true, adds);
         }
-        let is_at_target = matches!(assessment.unrecorded, Some(Unrecorded::AtTarget(_)));
+        let is_at_target = matches!(assessment.unrecorded.as_deref(), Some(Unrecorded::AtTarget(_)));
         change_set(&mut self.at_target, name.clone(), is_at_target, adds);
         change_set(
             &mut self.unrecorded,

@@ -279,7 +279,7 @@ impl Fleet {
                 page_refusal: None,
             },
             rows: (0..self.clusters)
-                .map(|number| (name(number), self.row(number)))
+                .map(|number| (name(number), Box::new(self.row(number))))
                 .collect(),
         }
     }

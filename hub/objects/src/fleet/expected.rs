@@ -101,7 +101,7 @@ impl Followed {
             })
             .collect();
         for (name, row) in changed {
-            self.decider.set_row(name, Some(row));
+            self.decider.set_row(name, Some(*row));
         }
     }
 }

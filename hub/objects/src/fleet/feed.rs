@@ -61,10 +61,10 @@ impl Fleet {
     pub fn set_work(&mut self, name: &ClusterName, kind: WorkKind, work: Arc<Work>, version: u64) -> Change {
         let neighbor = self.latest_work.clone();
         let known = self.known(name);
-        match known.gone.get(kind) {
+        match known.gone.get(&kind) {
             Some(gone) if *gone == work.uid => return self.touch_nothing(name),
             // The watch has come to what followed.
-            Some(_) => drop(known.gone.remove(kind)),
+            Some(_) => drop(known.gone.remove(&kind)),
             None => {}
         }
         let before = known.works.get(kind).cloned();
@@ -105,7 +105,7 @@ impl Fleet {
         now: Timestamp,
     ) -> Change {
         let known = self.known(name);
-        known.gone.remove(kind);
+        known.gone.remove(&kind);
         let Some(before) = known.works.remove(kind) else {
             return self.touch_nothing(name);
         };

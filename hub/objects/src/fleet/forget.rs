@@ -1,6 +1,6 @@
 //! Nothing outlives its object, nor the upgrade that wanted it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_rollout::{ClusterName, PerKind, PlacementKey, RefusedWrite, Uid, UpgradeKey, WorkKind};
 use jiff::{SignedDuration, Timestamp};
@@ -36,7 +36,7 @@ impl Fleet {
             .any(|followed| followed.is_about(name, Some(known)))
         {
             known.pending = PerKind::default();
-            known.gone = PerKind::default();
+            known.gone = BTreeMap::new();
             known.refusals.clear();
             known.forget_pre_check_writes();
             known.lost = None;

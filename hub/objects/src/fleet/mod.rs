@@ -67,7 +67,7 @@ struct KnownCluster {
     /// Writes that have not come back.
     pending: PerKind<Box<Pending>>,
     /// Works that are known to be gone before the watch has said so: what it still brings of them is older than that.
-    gone: PerKind<Uid>,
+    gone: BTreeMap<WorkKind, Uid>,
     /// What records say of it, by page.
     recorded: Vec<(PageId, Arc<RecordedEntry>)>,
     /// The same, the oldest first.

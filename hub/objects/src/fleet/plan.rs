@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_rollout::{
-    ClusterName, ClusterPreChecks, ClusterRow, Plan, RecordPage, Report, Rollout, Transition, UpgradeKey,
-    Violation, WorkKind, check, expired_pages, rollout_since, transition,
+    ClusterFacts, ClusterName, ClusterPreChecks, ClusterRow, Plan, RecordPage, Report, Rollout, Transition,
+    UpgradeKey, Violation, WorkKind, check, expired_pages, rollout_since, transition,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -59,6 +59,11 @@ impl LookedAt<'_> {
         })
     }
 
+    /// What the hub knows of a cluster that takes part.
+    pub fn facts(&self, name: &ClusterName) -> Option<&ClusterFacts> {
+        self.followed.decider.rows().get(name)?.facts.as_deref()
+    }
+
     /// What a cluster has answered before it starts.
     pub fn pre_checks(&self, name: &ClusterName) -> Option<ClusterPreChecks> {
         self.followed.decider.pre_checks_of(name, self.now)
@@ -82,7 +87,7 @@ impl Fleet {
             .actions
             .iter()
             .map(|action| {
-                let row = action.cluster().and_then(|name| rows.get(name));
+                let row = action.cluster().and_then(|name| rows.get(name)).map(|row| &**row);
                 transition::of_action(row, &rollout, action)
             })
             .collect();
@@ -248,7 +253,7 @@ impl Fleet {
                 left.push(name.clone());
             }
             let is_selected = |row: &ClusterRow| row.selection.is_some();
-            let before = followed.decider.rows().get(&name);
+            let before = followed.decider.rows().get(&name).map(|row| &**row);
             if row.as_ref().is_some_and(is_selected) && !before.is_some_and(is_selected) {
                 followed.expectations.is_incomplete = true;
             }

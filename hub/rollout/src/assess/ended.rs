@@ -150,7 +150,7 @@ impl<'a> ClusterView<'a> {
             self.rests(ended)
         };
         if !ended.is_recorded && ended.is_committed {
-            assessment.unrecorded = Some(Unrecorded::Committed);
+            assessment.unrecorded = Some(Box::new(Unrecorded::Committed));
         }
         assessment
     }
@@ -207,7 +207,7 @@ impl<'a> ClusterView<'a> {
         assessment.step = Step::Continue(next);
         assessment.channel_pending = channel_pending;
         if ended.is_recorded {
-            assessment.unrecorded = self.drift();
+            assessment.unrecorded = self.drift().map(Box::new);
             // That of a pre-action that failed stays with its Job, for who wants to know why.
             let actions = self.own_works().filter(|(kind, work)| match kind {
                 WorkKind::Pre => !work.deleting && work.outcome.is_none(),

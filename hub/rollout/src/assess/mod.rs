@@ -149,7 +149,7 @@ pub(crate) struct Assessment {
     /// When the time alone changes this.
     pub until: Option<Timestamp>,
     /// What became of it and stands on no page of records yet.
-    pub unrecorded: Option<Unrecorded>,
+    pub unrecorded: Option<Box<Unrecorded>>,
     /// The later upgrade that has claimed it.
     pub left_to: Option<String>,
     /// Available, and its work reports no problem.
@@ -253,7 +253,7 @@ impl<'a> ClusterView<'a> {
             },
         };
         if self.lost().is_some() {
-            assessment.unrecorded = Some(Unrecorded::Lost);
+            assessment.unrecorded = Some(Box::new(Unrecorded::Lost));
             if let Step::Start(_) = assessment.step {
                 assessment.step = Step::WAIT;
                 if let Some(status) = &mut assessment.status {
@@ -458,7 +458,7 @@ impl<'a> ClusterView<'a> {
         let mut assessment = self.member(status, Step::Continue(next.into_iter().collect()));
         // Where the outcome cannot be committed on the work, it is committed on a page of records alone.
         if self.refusal(kind, crate::RefusedWrite::Change).is_some() {
-            assessment.unrecorded = Some(Unrecorded::Ending(ending));
+            assessment.unrecorded = Some(Box::new(Unrecorded::Ending(ending)));
         }
         assessment.failed_stage = failed.map(FailureReason::stage);
         assessment

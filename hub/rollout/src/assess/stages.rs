@@ -154,7 +154,9 @@ impl<'a> ClusterView<'a> {
             let kinds = works.map(|(kind, _)| kind).filter(|kind| self.may_delete(*kind));
             assessment.step = Step::Continue(kinds.map(NextWrite::Delete).collect());
         } else {
-            assessment.unrecorded = Some(Unrecorded::Abandoned(format!("{later} has taken over").into()));
+            assessment.unrecorded = Some(Box::new(Unrecorded::Abandoned(
+                format!("{later} has taken over").into(),
+            )));
         }
         assessment.left_to = Some(later);
         assessment

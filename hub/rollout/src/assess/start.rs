@@ -47,7 +47,7 @@ impl<'a> ClusterView<'a> {
             let status = self.fresh(ClusterState::Complete, reason, IS_FINAL);
             let mut assessment = self.member(status, Step::WAIT);
             assessment.upgraded_at = self.upgraded_at();
-            assessment.unrecorded = Some(Unrecorded::AtTarget(version.to_string().into()));
+            assessment.unrecorded = Some(Box::new(Unrecorded::AtTarget(version.to_string().into())));
             return assessment;
         }
         if let Some(reason) = self.blocked_by(selected) {
@@ -101,7 +101,7 @@ impl<'a> ClusterView<'a> {
         };
         if let Some(unrecorded) = self.orphan(reopens) {
             let mut assessment = self.waits_to_start(Reason::AwaitingRecord);
-            assessment.unrecorded = Some(unrecorded);
+            assessment.unrecorded = Some(Box::new(unrecorded));
             return assessment;
         }
         let start = Start {
@@ -161,12 +161,12 @@ impl<'a> ClusterView<'a> {
             };
             let mut assessment = self.member(self.fresh(stage.state(), failed, IS_FINAL), Step::WAIT);
             assessment.failed_stage = Some(stage);
-            assessment.unrecorded = Some(Unrecorded::NeverWritten(Ending {
+            assessment.unrecorded = Some(Box::new(Unrecorded::NeverWritten(Ending {
                 outcome: EndState::Failed,
                 reason: stage.refused().as_str(),
                 message,
                 unverified: false,
-            }));
+            })));
             return assessment;
         }
         start.holds_slot = true;

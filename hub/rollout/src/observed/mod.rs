@@ -233,5 +233,5 @@ pub struct Observed {
     /// The upgrade.
     pub rollout: Rollout,
     /// Its clusters: at least the selected ones, and those with works or records of this upgrade.
-    pub rows: BTreeMap<ClusterName, ClusterRow>,
+    pub rows: BTreeMap<ClusterName, Box<ClusterRow>>,
 }

@@ -67,7 +67,7 @@ impl World {
         let observed = Observed {
             rollout,
             rows: (0..fleet.clusters)
-                .map(|number| (name(number), row(number)))
+                .map(|number| (name(number), Box::new(row(number))))
                 .collect(),
         };
         Self {

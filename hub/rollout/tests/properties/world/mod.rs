@@ -69,7 +69,8 @@ impl World {
     }
 
     fn row(&mut self, number: usize) -> Option<&mut ClusterRow> {
-        self.observed.rows.get_mut(&name(number))
+        let row = self.observed.rows.get_mut(&name(number))?;
+        Some(row)
     }
 
     fn edit_facts(&mut self, number: usize, edit: impl FnOnce(&mut ClusterFacts)) {
@@ -287,7 +288,7 @@ impl World {
     fn update_decider(&mut self) {
         self.decider.set_rollout(self.observed.rollout.clone());
         for (name, row) in &self.observed.rows {
-            self.decider.set_row(name.clone(), Some(row.clone()));
+            self.decider.set_row(name.clone(), Some((**row).clone()));
         }
     }
 
