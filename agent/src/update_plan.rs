@@ -2,11 +2,14 @@
 
 use drydock_api::conditions;
 use drydock_api::fact::{Fact, Unread};
-use drydock_api::insights::{UpdatePlan, UpdatePlanState, Verdict, condition, plan_name, plan_request};
+use drydock_api::insights::{
+    UpdatePlan, UpdatePlanInsight, UpdatePlanState, Verdict, condition, plan_name, plan_request,
+};
 use drydock_api::names::AGENT_MANAGER;
-use drydock_insights::pre_checks::{Population, population};
+use drydock_insights::pre_checks::{Population, of_plan, population};
+use drydock_runtime::pages::list_all;
 use jiff::{SignedDuration, Timestamp};
-use kube::api::{Patch, PatchParams};
+use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 
 use crate::refusal;
@@ -26,7 +29,14 @@ pub async fn read(
 ) -> Fact<UpdatePlanState> {
     let api: Api<UpdatePlan> = Api::all(client.clone());
     match api.get(&plan_name(version)).await {
-        Ok(plan) => Ok(state(&plan, current, now)),
+        Ok(plan) => match state(&plan, current, now) {
+            UpdatePlanState::Startable => {
+                let parts = parts(client, &plan).await;
+                let parts = parts.map_err(|error| Unread::Failed(refusal::words(&error)))?;
+                Ok(as_accepted_now(&plan, &parts, now))
+            }
+            state => Ok(state),
+        },
         Err(kube::Error::Api(refused)) if refused.reason == "NotFound" && refused.details.is_some() => {
             Ok(UpdatePlanState::Outdated)
         }
@@ -45,6 +55,22 @@ pub(crate) async fn request(client: &Client, version: &str, now: Timestamp) -> R
     api.patch(&plan_name(version), &parameters, &wanted)
         .await
         .map(drop)
+}
+
+/// The parts of a plan.
+async fn parts(client: &Client, plan: &UpdatePlan) -> Result<Vec<UpdatePlanInsight>, kube::Error> {
+    let api: Api<UpdatePlanInsight> = Api::all(client.clone());
+    let mut parts = list_all(&api, ListParams::default()).await?;
+    parts.retain(|part| part.spec.target_release == plan.spec.target_release);
+    Ok(parts)
+}
+
+/// What a plan that lets the update start says at this moment: an acceptance may have ended, or been taken back, since the agent wrote it.
+fn as_accepted_now(plan: &UpdatePlan, parts: &[UpdatePlanInsight], now: Timestamp) -> UpdatePlanState {
+    match of_plan(plan, parts, now).verdict {
+        Verdict::Stop => UpdatePlanState::Held("an acceptance that it counted with has ended".to_owned()),
+        Verdict::Go | Verdict::Caution => UpdatePlanState::Startable,
+    }
 }
 
 /// What was said of another version than the cluster runs, or a while ago, says nothing of now: the informers are asked again.
@@ -84,6 +110,39 @@ mod tests {
         });
         let plan = serde_json::from_value(plan).unwrap();
         state(&plan, Some("4.14.3"), NOW.parse().unwrap())
+    }
+
+    /// The agent judges its plans one after another: it may not have come to this one since an acceptance ended.
+    #[test]
+    fn an_acceptance_that_has_ended_since_the_plan_was_judged_holds() {
+        let plan: UpdatePlan = serde_json::from_value(json!({
+            "metadata": {"name": "update-plan-4.14.4", "uid": "p", "generation": 2}, "spec": {"targetRelease": "4.14.4"},
+            "status": {"observedGeneration": 2, "phase": "Ready", "informers": [{"name": "mco", "state": "Success"}]},
+        }))
+        .unwrap();
+        let accepted = |until: &str| {
+            json!([{
+                "uuid": "u", "level": "Warning", "acceptedBy": "ann", "acceptedAt": "2026-01-05T07:00:00Z", "until": until,
+            }])
+        };
+        let held = UpdatePlanState::Held("an acceptance that it counted with has ended".to_owned());
+        for (accepted, expected) in [
+            (accepted("2026-01-05T08:00:01Z"), UpdatePlanState::Startable),
+            (accepted(NOW), held.clone()),
+            (json!([]), held),
+        ] {
+            let part = json!({
+                "metadata": {"name": "p"},
+                "spec": {"targetRelease": "4.14.4", "updateInformer": "mco", "acceptedInsights": accepted},
+                "status": {"planUid": "p", "planGeneration": 2, "state": "Success", "insights": [{
+                    "uuid": "u", "uid": "a", "acquisitionTime": NOW, "firstSeen": NOW, "acceptance": "Accepted",
+                    "scope": {"type": "ControlPlane"},
+                    "impact": {"level": "Warning", "type": "None", "summary": "a pool is paused", "description": "d"},
+                }]},
+            });
+            let part: UpdatePlanInsight = serde_json::from_value(part).unwrap();
+            assert_eq!(as_accepted_now(&plan, &[part], NOW.parse().unwrap()), expected);
+        }
     }
 
     /// What held it may be corrected, and something else may have come up: only what is fresh counts, either way.

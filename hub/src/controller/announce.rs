@@ -25,7 +25,7 @@ pub(super) async fn commit_status(
     let before = upgrade.status.clone().unwrap_or_default();
     let generation = planned.rollout.upgrade.generation;
     let after = render_status(&planned.plan.report, generation, &before, forecast, now);
-    if let Some(written) = status::write(&context.client, upgrade, &after).await? {
+    if let Some(written) = Box::pin(status::write(&context.client, upgrade, &after)).await? {
         let written = Arc::new(written);
         // What the write itself changes needs no further look.
         let _own = context.cache.fleet().set_upgrade(&written);

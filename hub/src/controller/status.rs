@@ -2,11 +2,13 @@
 
 use drydock_api::mcu::{ManagedClustersUpgrade, ManagedClustersUpgradeStatus};
 use drydock_api::names::HUB_STATUS_MANAGER;
+use http::StatusCode;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, Resource, ResourceExt};
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// Writes `status` if it says something new; gives back the object as it is then.
+/// Writes `status` if it says something new; gives back the object as it is then. What others have written into the status as well, as who
+/// restores it does, stays where it is applied, in part: a condition without its time, which the server refuses. Then all is replaced.
 ///
 /// # Errors
 /// If the server refuses, for example because somebody else wrote first.
@@ -28,7 +30,38 @@ pub(super) async fn write(
         "status": status,
     });
     let parameters = PatchParams::apply(HUB_STATUS_MANAGER).force();
-    api.patch_status(&name, &parameters, &Patch::Apply(body))
-        .await
-        .map(Some)
+    let written = api.patch_status(&name, &parameters, &Patch::Apply(body)).await;
+    let is_whole = match &written {
+        Ok(written) => written.status.as_ref() == Some(status),
+        Err(kube::Error::Api(refused)) => refused.code != StatusCode::UNPROCESSABLE_ENTITY.as_u16(),
+        Err(_) => true,
+    };
+    if is_whole {
+        return written.map(Some);
+    }
+    let version = match written {
+        Ok(written) => written.metadata.resource_version,
+        Err(_) => upgrade.metadata.resource_version.clone(),
+    };
+    replace(&api, &name, version, status).await.map(Some)
+}
+
+/// Replaces the whole status of this version: another one is a conflict.
+async fn replace(
+    api: &Api<ManagedClustersUpgrade>,
+    name: &str,
+    version: Option<String>,
+    status: &ManagedClustersUpgradeStatus,
+) -> Result<ManagedClustersUpgrade, kube::Error> {
+    let operations = json!([
+        {"op": "add", "path": "/metadata/resourceVersion", "value": version},
+        {"op": "add", "path": "/status", "value": status},
+    ]);
+    let operations = serde_json::from_value(operations).map_err(kube::Error::SerdeError)?;
+    let patch: Patch<Value> = Patch::Json(operations);
+    let parameters = PatchParams {
+        field_manager: Some(HUB_STATUS_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    api.patch_status(name, &parameters, &patch).await
 }

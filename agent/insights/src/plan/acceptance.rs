@@ -153,21 +153,35 @@ pub fn acceptance_of(
     on_plan.chain(acceptance(of_part, insight, raised.at, now)).min()
 }
 
-/// The ids of the acceptances on the plan itself that have ended for a finding: those of before, and those that covered it as it was
-/// `known` and do not cover it now.
+/// What is known of a finding from the last time that its informer was asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Before<'a> {
+    /// Nothing: the informer has not answered for this plan, or not all of its answer is kept.
+    Unknown,
+    /// All was well at this time.
+    Absent(Timestamp),
+    /// It was there.
+    Found(&'a PlanInsight),
+}
+
+/// The ids of the acceptances on the plan itself that have ended for a finding: those of before, and those that covered it as it was, or were
+/// given before all was well, and do not cover it now.
 pub(super) fn ended_on_plan(
     plan: &UpdatePlan,
     informer: &InformerName,
     insight: &Insight,
-    known: Option<&PlanInsight>,
+    before: Before<'_>,
 ) -> Vec<String> {
-    let Some(known) = known else { return Vec::new() };
-    let before = known.insight.impact.level;
-    let is_worse =
-        |risk: &PlanAcceptedRisk| covers(risk.level, before) && !covers(risk.level, insight.impact.level);
+    let covered = |risk: &PlanAcceptedRisk| match before {
+        Before::Unknown => false,
+        Before::Absent(since) => risk.accepted_at.as_ref().is_none_or(|at| at.0 <= since),
+        Before::Found(known) => covers(risk.level, known.insight.impact.level),
+    };
+    let has_ended = |id: &String| matches!(before, Before::Found(known) if known.ended_risks.contains(id));
+    let is_worse = |risk: &PlanAcceptedRisk| covered(risk) && !covers(risk.level, insight.impact.level);
     let about = on_plan(&plan.spec.accepted_risks, informer, insight);
     let about = about.map(|risk| (id_of(risk), is_worse(risk)));
-    let ended = about.filter(|(id, is_worse)| *is_worse || known.ended_risks.contains(id));
+    let ended = about.filter(|(id, is_worse)| *is_worse || has_ended(id));
     ended.map(|(id, _)| id).collect()
 }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use drydock_api::insights::{
-    InformerState, Insight, Level, MAX_INSIGHTS, PlanInsight, UpdatePlanInsightStatus,
+    InformerState, Insight, Level, MAX_INSIGHTS, PlanInsight, UpdatePlan, UpdatePlanInsightStatus,
 };
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::acceptance::{
-    EndedRisks, Raised, acceptance_of, accepted, ended_on_plan, next_expiry, next_expiry_on_plan, raised_at,
+    Before, EndedRisks, Raised, acceptance_of, accepted, ended_on_plan, next_expiry, next_expiry_on_plan,
+    raised_at,
 };
 use super::lifecycle::Age;
 use super::{Asked, Observed, PlanInformerFacts};
@@ -171,8 +172,9 @@ fn fill(
     status.dropped = (dropped > 0).then_some(dropped as i64);
     let accepted = object.map(|object| accepted(observed.plan, object));
     let accepted = accepted.unwrap_or_default();
-    let known = object.and_then(|object| object.status.as_ref());
-    let known = known.iter().flat_map(|status| &status.insights);
+    let before = object.and_then(|object| object.status.as_ref());
+    let absent = before.map_or(Before::Unknown, |before| absent(observed.plan, before));
+    let known = before.iter().flat_map(|status| &status.insights);
     let known: BTreeMap<&str, &PlanInsight> =
         known.map(|known| (known.insight.uuid.as_str(), known)).collect();
     status.insights = insights
@@ -184,12 +186,27 @@ fn fill(
             let raised = Raised { at, ended };
             PlanInsight {
                 acceptance: acceptance_of(observed.plan, object, &informer.name, &insight, raised, now),
-                ended_risks: ended_on_plan(observed.plan, &informer.name, &insight, known),
+                ended_risks: ended_on_plan(
+                    observed.plan,
+                    &informer.name,
+                    &insight,
+                    known.map_or(absent, Before::Found),
+                ),
                 insight,
                 raised_at: at.map(Time),
             }
         })
         .collect();
+}
+
+/// What is known of findings that a part does not have.
+fn absent(plan: &UpdatePlan, before: &UpdatePlanInsightStatus) -> Before<'static> {
+    let is_of_plan = before.plan_uid.is_some() && before.plan_uid == plan.metadata.uid;
+    let is_whole = before.dropped.unwrap_or_default() == 0;
+    match &before.last_success {
+        Some(all_well) if is_of_plan && is_whole => Before::Absent(all_well.0),
+        _ => Before::Unknown,
+    }
 }
 
 /// How many bytes the findings of an informer may take: the more others there are, the less.

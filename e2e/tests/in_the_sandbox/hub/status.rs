@@ -1,7 +1,7 @@
 //! What the status says, and how much of it there is.
 
 use drydock_api::names::HUB_MANAGER;
-use drydock_e2e::hub_fleet::{HubFleet, WEEK, is_true, minutes, spec_of, with};
+use drydock_e2e::hub_fleet::{HubFleet, UPGRADE, WEEK, is_true, minutes, spec_of, with};
 use kube_sandbox::access::{Key, Removal, Selection};
 use ocm_sandbox::kinds::MANIFEST_WORK;
 use ocm_sandbox::spokes::StubWorkAgentSettings;
@@ -184,5 +184,41 @@ async fn an_idle_hub_asks_for_nothing() {
         .await
         .unwrap();
     minutes(5).await;
+    light.shut_down().await;
+}
+
+/// Who restores a status owns it as well: what the hub takes off would stay in part, and be refused for ever.
+#[tokio::test(start_paused = true)]
+async fn a_status_that_somebody_else_has_written_is_replaced() {
+    let mut light = HubFleet::without_hub(2, StubWorkAgentSettings::default())
+        .await
+        .unwrap();
+    let spec = json!({"upgradeStrategy": {"maxConcurrency": 1}, "preChecks": {"mode": "Report"}});
+    light
+        .upgrade("spring", with(spec_of(&["c01", "c02"]), &spec))
+        .await
+        .unwrap();
+    let condition = |type_: &str| {
+        json!({
+            "type": type_, "status": "True", "reason": "AsExpected", "message": "restored", "lastTransitionTime": "2026-01-01T00:00:00Z",
+        })
+    };
+    let status = json!({"conditions": [condition("PreChecksPassed"), condition("SomebodyElses"), condition("Progressing")]});
+    let key = Key::namespaced("default", "spring");
+    let found = light.user.find(&UPGRADE, &key).await.unwrap().unwrap();
+    let mut restored = found.complete().into_owned();
+    restored["status"] = status;
+    light.user.replace_status(&UPGRADE, restored).await.unwrap();
+    light.start_hub().unwrap();
+    light.until_complete("spring").await.unwrap();
+    let conditions = light.status("spring").await.unwrap().conditions.unwrap();
+    let types: Vec<&str> = conditions
+        .iter()
+        .map(|condition| condition.type_.as_str())
+        .collect();
+    assert!(!types.contains(&"PreChecksPassed"), "{types:?}");
+    light.delete("spring").await.unwrap();
+    minutes(5).await;
+    assert!(light.find("spring").await.unwrap().is_none(), "it is not stuck");
     light.shut_down().await;
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drydock_rollout::{
-    Action, ClusterName, ClusterPreChecks, KnownAnswer, OtherQuestion, PreCheckWork, PreCheckWrite,
-    UpgradeKey, pre_checks_work_name,
+    Action, AnswerSource, ClusterName, ClusterPreChecks, KnownAnswer, OtherQuestion, PreCheckAnswer,
+    PreCheckWork, PreCheckWrite, UpgradeKey, pre_checks_work_name,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -220,16 +220,27 @@ fn with_earlier(work: Arc<PreCheckWork>, before: Option<&PreCheckWork>) -> Arc<P
             asked.asks_agent,
         ))
     };
-    let is_silent = work.answer == KnownAnswer::None;
     let earlier = before
-        .filter(|before| is_silent && target(before).is_some() && target(before) == target(&work))
+        .filter(|before| target(before).is_some() && target(before) == target(&work))
         .and_then(|before| before.answer.any());
-    match earlier {
+    match earlier.filter(|earlier| says_less(&work, earlier)) {
         Some(earlier) => Arc::new(PreCheckWork {
             answer: KnownAnswer::Earlier(earlier.clone()),
             ..(*work).clone()
         }),
         None => work,
+    }
+}
+
+/// Whether a work says less than it did: nothing, or only what ClusterVersion says where its agent held the cluster. That a cluster knows no
+/// UpdatePlan may be for the moment in which its definition is replaced.
+fn says_less(work: &PreCheckWork, earlier: &PreCheckAnswer) -> bool {
+    let by_agent = matches!(earlier.source, AnswerSource::Agent { stops: true, .. });
+    match &work.answer {
+        KnownAnswer::None => true,
+        KnownAnswer::Earlier(now) | KnownAnswer::Current(now) => {
+            by_agent && now.source == AnswerSource::ClusterVersion
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use drydock_names::names::{EndState, WorkKind};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
+use super::pre_checks::Standing;
 use super::progress::{Progress, action_progress, upgrade_progress};
 use super::{Assessment, ClusterView, Ending, FOLLOWS_AT_ONCE, NextWrite, Step, Unrecorded};
 use crate::{
@@ -199,8 +200,12 @@ impl<'a> ClusterView<'a> {
     /// what it has found holds it.
     fn enforces(&self, deadline: Timestamp, work: &Work) -> Assessment {
         let refused = self.refusal(WorkKind::Cluster, RefusedWrite::Change);
-        let held = self.held_before_target();
-        let has_findings = held.is_some();
+        let (held, has_findings) = match self.held_before_target() {
+            Some((Standing::Held { reason, .. }, _)) => (Some(reason), true),
+            Some((Standing::Awaited(reason), _)) => (Some(reason), false),
+            Some((Standing::Clear, _)) | None => (None, false),
+        };
+        let is_held = held.is_some();
         let closed = self.closed_since_start(work).or(held);
         let closed = closed.filter(|_| refused.is_none());
         let is_closed = closed.is_some();
@@ -218,7 +223,7 @@ impl<'a> ClusterView<'a> {
             return self.fails(WorkKind::Cluster, failure, &reason.to_string());
         }
         let mut assessment = self.going(ClusterState::Initialized, reason, deadline, work.created);
-        assessment.has_findings = has_findings;
+        (assessment.has_findings, assessment.is_held) = (has_findings, is_held);
         if self.may_change(WorkKind::Cluster) && !is_closed {
             assessment.step = Step::Continue(vec![NextWrite::Enforce]);
         }

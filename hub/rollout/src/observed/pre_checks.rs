@@ -442,14 +442,19 @@ impl RiskAcceptance {
     }
 }
 
-/// A digest of the risks that are accepted on a cluster, empty if there are none: the same for the same, whoever computes it.
-pub fn digest_of_accepted(accepted: &[&RiskAcceptance], cluster: &ClusterName) -> Arc<str> {
+/// A digest of the risks that are accepted on a cluster, and of which of them last, empty if there are none: the same for the same, whoever
+/// computes it.
+pub fn digest_of_accepted(
+    accepted: &[&RiskAcceptance],
+    cluster: &ClusterName,
+    lasts: &dyn Fn(&RiskAcceptance) -> bool,
+) -> Arc<str> {
     if accepted.is_empty() {
         return Arc::default();
     }
     let text: Vec<String> = accepted
         .iter()
-        .map(|risk| format!("{} {}", risk.id, risk.ended.has(cluster)))
+        .map(|risk| format!("{} {} {}", risk.id, risk.ended.has(cluster), lasts(risk)))
         .collect();
     short_hash(&text.join("\n")).into()
 }

@@ -1,7 +1,7 @@
 //! What clusters are asked before they start, and what follows from their answers.
 
 use drydock_rollout::{Action, Enforcement, PreCheckWrite, PreChecksMode, Reason, RefusalCause, WorkKind};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::event::{Event, Fleet, SpecEdit};
 use super::reason;
@@ -107,19 +107,74 @@ fn what_is_found_before_the_target_is_asked_for_holds_it_unless_its_action_has_b
             world.happen(&Event::Progress(0));
             world.settle();
         }
-        let is_asked = |world: &World| {
-            let work = &world.observed.rows[&name(0)].works.get(WorkKind::Cluster);
-            let revision = work.as_ref().unwrap().revision.clone().unwrap();
-            revision.enforcement == Enforcement::Enforced
-        };
-        assert_eq!(is_asked(&world), with_action);
+        assert_eq!(is_asked_for_target(&world), with_action);
         if !with_action {
             assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
             world.happen(&Event::AcceptsRisk(true));
             world.settle();
-            assert!(is_asked(&world));
+            world.answer(0, true, false);
+            world.settle();
+            assert!(is_asked_for_target(&world));
         }
     }
+}
+
+/// Whether the cluster is asked for the target: its work is not only read.
+fn is_asked_for_target(world: &World) -> bool {
+    let work = &world.observed.rows[&name(0)].works.get(WorkKind::Cluster);
+    let revision = work.as_ref().unwrap().revision.clone().unwrap();
+    revision.enforcement == Enforcement::Enforced
+}
+
+/// That it had nothing to answer, as it was on its way to the target, says nothing any more.
+#[test]
+fn who_had_nothing_to_answer_is_asked_when_it_has_been_sent_back() {
+    let mut world = world(PreChecksMode::Require);
+    world.has_nothing_to_answer(0);
+    world.settle();
+    assert_eq!(started(&world), [0]);
+    world.happen(&Event::Progress(0));
+    world.is_sent_back(0);
+    world.settle();
+    assert!(!is_asked_for_target(&world));
+    assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
+    world.answer(0, true, false);
+    world.settle();
+    assert!(!is_asked_for_target(&world));
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
+    world.answer(0, false, false);
+    world.settle();
+    assert!(is_asked_for_target(&world));
+}
+
+/// A stage behind the platform's has failed; meanwhile somebody has brought the platform back. The retry upgrades it again.
+#[test]
+fn a_retry_that_upgrades_the_platform_again_is_asked_before() {
+    let mut world = World::new(&Fleet {
+        operators: true,
+        ..Fleet::plain(1, 1)
+    });
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Off)]));
+    world.settle();
+    for _ in 0..8 {
+        if world.works(0).contains(&WorkKind::Operators) {
+            break;
+        }
+        world.happen(&Event::Progress(0));
+        world.settle();
+    }
+    world.happen(&Event::Failure(0));
+    world.settle();
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "OperatorsFailed");
+    world.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Require)]));
+    world.is_sent_back(0);
+    world.happen(&Event::Retry(None));
+    world.settle();
+    assert_eq!(reason(&mut world, 0), Some(Reason::AwaitingPreChecks));
+    assert!(world.observed.rows[&name(0)].pre_checks.is_some());
+    world.answer(0, true, false);
+    world.settle();
+    assert_eq!(reason(&mut world, 0).unwrap().as_str(), "RisksNotAccepted");
 }
 
 #[test]
@@ -436,6 +491,30 @@ fn another_image_under_the_same_version_is_asked_about() {
     world.settle();
     assert_eq!(started(&world), Vec::<usize>::new());
     world.answer(0, false, true);
+    world.settle();
+    assert_eq!(started(&world), [0]);
+}
+
+/// Its agent would count by its own clock what is over by the hub's, and what was over when it was asked ends no answer.
+#[test]
+fn a_clock_that_is_behind_neither_prolongs_an_acceptance_nor_holds_its_cluster() {
+    let mut world = world(PreChecksMode::Require);
+    world.accept_for(5);
+    world.settle();
+    world.happen(&Event::Minutes(6));
+    let until = |world: &mut World| {
+        let actions = world.plan().actions;
+        let asks = actions.into_iter().filter_map(|action| match action {
+            Action::AskPreChecks(ask) => Some(ask.accepted),
+            _ => None,
+        });
+        let ends = asks.flatten().map(|risk| risk.until);
+        ends.collect::<Vec<_>>()
+    };
+    assert_eq!(until(&mut world), [Some(Timestamp::UNIX_EPOCH); 3]);
+    world.settle();
+    world.answer(0, false, true);
+    world.answered_ahead(0, -120);
     world.settle();
     assert_eq!(started(&world), [0]);
 }

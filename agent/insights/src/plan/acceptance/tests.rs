@@ -170,16 +170,29 @@ fn what_is_accepted_on_the_plan_follows_the_same_rules() {
 }
 
 /// What one acceptance on the plan comes to while a finding has these levels, one after another.
-fn through(risks: &[(usize, PlanAcceptedRisk)], levels: &[Level]) -> Vec<Option<AcceptanceState>> {
+fn through(
+    risks: &[(usize, PlanAcceptedRisk)],
+    levels: &[impl Into<Option<Level>> + Copy],
+) -> Vec<Option<AcceptanceState>> {
     let mut plan = UpdatePlan::default();
     let informer = InformerName::parse("mco").unwrap();
     let mut known: Option<PlanInsight> = None;
+    let mut asked = None;
+    let mut ended_ids = None;
     let mut states = Vec::new();
     for (step, level) in levels.iter().enumerate() {
+        let Some(level) = (*level).into() else {
+            (known, asked) = (None, Some(at(step as i64)));
+            states.push(None);
+            continue;
+        };
         let since = risks.iter().filter(|(since, _)| *since <= step);
         plan.spec.accepted_risks = since.map(|(_, risk)| risk.clone()).collect();
-        let insight = insight("u", *level);
-        let ended_risks = ended_on_plan(&plan, &informer, &insight, known.as_ref());
+        plan.status.get_or_insert_default().ended_risks = ended_ids;
+        let insight = insight("u", level);
+        let before = asked.map_or(Before::Unknown, Before::Absent);
+        let before = known.as_ref().map_or(before, Before::Found);
+        let ended_risks = ended_on_plan(&plan, &informer, &insight, before);
         let mut found = PlanInsight {
             insight: insight.clone(),
             acceptance: None,
@@ -193,6 +206,7 @@ fn through(risks: &[(usize, PlanAcceptedRisk)], levels: &[Level]) -> Vec<Option<
         };
         let acceptance = acceptance_of(&plan, None, &informer, &insight, raised, at(0));
         states.push(acceptance);
+        ended_ids = ended.in_words();
         found.acceptance = acceptance;
         known = Some(found);
     }
@@ -236,6 +250,44 @@ fn what_was_accepted_on_the_plan_before_a_finding_became_worse_counts_no_more() 
             vec![(0, on_plan(Some("u"), None, Error, None)), (0, risk())],
             vec![Warning, Error, Critical, Error],
             vec![yes, yes, no, no],
+        ),
+    ] {
+        assert_eq!(through(&risks, &levels), states, "{levels:?}");
+    }
+}
+
+#[test]
+fn what_comes_back_worse_than_was_accepted_on_the_plan_has_become_worse() {
+    use AcceptanceState::{Accepted, LevelRaised};
+    use Level::{Error, Warning};
+    let accepted = |seconds: i64| PlanAcceptedRisk {
+        accepted_at: Some(Time(at(seconds))),
+        ..on_plan(Some("u"), None, Warning, None)
+    };
+    let (yes, no) = (Some(Accepted), Some(LevelRaised));
+    for (risks, levels, states) in [
+        (
+            vec![(0, accepted(0))],
+            vec![
+                Some(Warning),
+                None,
+                Some(Error),
+                Some(Warning),
+                None,
+                Some(Warning),
+            ],
+            vec![yes, None, no, no, None, no],
+        ),
+        (
+            vec![(0, accepted(0))],
+            vec![Some(Warning), None, Some(Warning)],
+            vec![yes, None, yes],
+        ),
+        // It is accepted after it has come back.
+        (
+            vec![(2, accepted(9))],
+            vec![Some(Warning), None, Some(Error), Some(Warning)],
+            vec![None, None, no, yes],
         ),
     ] {
         assert_eq!(through(&risks, &levels), states, "{levels:?}");

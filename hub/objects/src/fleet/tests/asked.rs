@@ -125,3 +125,40 @@ fn what_a_cluster_has_answered_is_kept_while_it_says_nothing() {
         assert_eq!(answer, kept, "{then:?}");
     }
 }
+
+/// Its definition is replaced on the cluster: the work agent says that there is no such kind. What the agent found holds the cluster on.
+#[test]
+fn what_an_agent_held_is_not_freed_by_what_cluster_version_says() {
+    let by_agent = |stops| PreCheckAnswer {
+        source: AnswerSource::Agent {
+            collected_at: Timestamp::UNIX_EPOCH,
+            stops,
+            unaccepted: usize::from(stops),
+        },
+        findings: Arc::default(),
+    };
+    let by_cluster_version = KnownAnswer::Current(answer());
+    for (stops, kept) in [
+        (true, KnownAnswer::Earlier(by_agent(true))),
+        (false, by_cluster_version.clone()),
+    ] {
+        let mut fleet = TestFleet::new(&["c01"]);
+        let cluster = ClusterName::from("c01");
+        let name = pre_checks_work_name(&cluster, &key());
+        for (version, answer) in [
+            (1, KnownAnswer::Current(by_agent(stops))),
+            (2, by_cluster_version.clone()),
+            (3, by_cluster_version.clone()),
+        ] {
+            let work = Arc::new(work("a", "4.14.12", answer));
+            let _change = fleet
+                .fleet
+                .set_pre_checks(&cluster, &name, Some(work), Some(version));
+        }
+        let known = fleet.fleet.clusters[&cluster].pre_checks_of(&cluster, &key());
+        let answer = known
+            .and_then(|known| known.work.as_ref())
+            .map(|work| &work.answer);
+        assert_eq!(answer, Some(&kept));
+    }
+}

@@ -6,12 +6,12 @@ mod standing;
 
 use jiff::SignedDuration;
 
-use super::{Assessment, ClusterView, StartKind, Step};
+use super::{Assessment, ClusterView, Step};
 use crate::{
-    ClusterState, PreCheckQuestion, PreCheckWork, PreChecksMode, PreChecksPolicy, Reason, Uid, WorkKind,
+    AnswerSource, ClusterState, PreCheckQuestion, PreCheckWork, PreChecksMode, PreChecksPolicy, Uid, WorkKind,
 };
 pub use answer::ClusterPreChecks;
-use standing::Standing;
+pub(super) use standing::Standing;
 
 /// The shortest time between two questions, where an answer is too old.
 const SHORTEST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
@@ -51,19 +51,24 @@ impl ClusterView<'_> {
         is_in_flight && self.is_platform_ahead() && self.pre_checks_policy().is_some()
     }
 
-    /// Why a cluster in flight is not asked for the target yet. It had nothing to answer if it was on its way there when it started, and
-    /// somebody may have sent it back since. What has begun its pre-upgrade action goes on.
-    pub(super) fn held_before_target(&self) -> Option<Reason> {
-        let spec = self.spec()?;
+    /// What keeps a cluster in flight from being asked for the target, and whether it is to be asked what it finds. It had nothing to answer
+    /// if it was at the target when it started, or on its way there, and somebody may have sent it back since. What has begun its pre-upgrade
+    /// action goes on.
+    pub(super) fn held_before_target(&self) -> Option<(Standing, bool)> {
         let policy = self.pre_checks_policy()?;
         let has_begun = self.of_newest_attempt(WorkKind::Pre).is_some();
-        if policy.mode != PreChecksMode::Require || has_begun {
+        if policy.mode != PreChecksMode::Require || has_begun || !self.is_platform_ahead() {
             return None;
         }
-        match self.still_held(spec.goal.target.as_ref()?)? {
-            Standing::Held { reason, .. } | Standing::Awaited(reason) => Some(reason),
-            Standing::Clear => None,
-        }
+        let target = self.spec()?.goal.target.as_ref()?;
+        let answered = self.answered(&self.question(target));
+        let answer = answered.and_then(|work| work.answer.current());
+        let (standing, is_old) = match answer.map(|answer| &answer.source) {
+            Some(AnswerSource::AtTarget) => (Standing::AWAITED, true),
+            _ => self.standing(policy, target, answered),
+        };
+        let is_due = answered.is_none_or(|work| is_old && self.may_ask_anew(policy, work));
+        (standing != Standing::Clear).then_some((standing, is_due))
     }
 
     /// What is accepted while a cluster is in flight goes to its plan, and what is accepted no more is taken off it.
@@ -78,20 +83,28 @@ impl ClusterView<'_> {
             Some(asked) => asked.target == question.target && asked.accepted != question.accepted,
             None => !question.accepted.is_empty(),
         };
-        if question.asks_agent && is_due && self.may_ask() && self.has_turn(&question) {
+        let is_unasked = assessment.is_held && self.held_before_target().is_some_and(|(_, is_due)| is_due);
+        if (question.asks_agent && is_due || is_unasked) && self.may_ask() && self.has_turn(&question) {
             assessment.pre_checks = Some(PreCheckStep::Ask);
         }
     }
 
-    /// The policy, if the cluster may start and there is something to ask. One whose platform is at the target has nothing to fear from
-    /// its upgrade. One that keeps a slot because its first write was refused has not begun.
+    /// The work that has asked this question.
+    fn answered(&self, question: &PreCheckQuestion) -> Option<&PreCheckWork> {
+        let asks = |work: &&PreCheckWork| {
+            work.question
+                .as_ref()
+                .is_some_and(|asked| asked.is_same(question))
+        };
+        self.own_pre_checks().filter(asks)
+    }
+
+    /// The policy, if the cluster may start and there is something to ask, also where it starts over. One whose platform is at the target has
+    /// nothing to fear from its upgrade. One that keeps a slot because its first write was refused has not begun.
     fn policy_for(&self, assessment: &Assessment) -> Option<&PreChecksPolicy> {
         let policy = self.pre_checks_policy()?;
-        let Step::Start(start) = &assessment.step else {
-            return None;
-        };
-        let is_asked = start.kind == StartKind::New;
-        (is_asked && self.is_platform_ahead()).then_some(policy)
+        let may_start = matches!(assessment.step, Step::Start(_));
+        (may_start && self.is_platform_ahead()).then_some(policy)
     }
 
     /// The policy, where it applies to this goal at all.
@@ -121,12 +134,7 @@ impl ClusterView<'_> {
             return;
         };
         let question = self.question(target);
-        let work = self.own_pre_checks();
-        let answered = work.filter(|work| {
-            work.question
-                .as_ref()
-                .is_some_and(|asked| asked.is_same(&question))
-        });
+        let answered = self.answered(&question);
         let (standing, is_old) = self.standing(policy, target, answered);
         let is_requiring = policy.mode == PreChecksMode::Require;
         let is_taken = answered.is_some_and(|work| self.is_taken_for_long(policy, work));

@@ -13,7 +13,7 @@ impl ClusterView<'_> {
     /// The question that is to be asked, as of now.
     pub(super) fn question(&self, target: &Target) -> PreCheckQuestion {
         let now = self.present.now();
-        let accepted = digest_of_accepted(&self.accepted_risks(target), self.name);
+        let accepted = digest_of_accepted(&self.accepted_risks(target), self.name, &|risk| self.lasts(risk));
         PreCheckQuestion {
             asked_for: asked_for(&self.context.upgrade.key, &accepted),
             target: target.to_string().into(),
@@ -53,8 +53,21 @@ impl ClusterView<'_> {
             cluster: self.name.clone(),
             question: self.question(target),
             target: target.clone(),
-            accepted: self.accepted_risks(target).into_iter().cloned().collect(),
+            accepted: self
+                .accepted_risks(target)
+                .into_iter()
+                .map(|risk| self.as_sent(risk))
+                .collect(),
         })
+    }
+
+    /// An accepted risk as the agent gets it. One whose time is over by the hub's clock has long been over, for an agent's may be behind.
+    fn as_sent(&self, risk: &RiskAcceptance) -> RiskAcceptance {
+        let mut sent = risk.clone();
+        if !self.lasts(risk) {
+            sent.until = Some(Timestamp::UNIX_EPOCH);
+        }
+        sent
     }
 
     /// Whether it covers anything here: its time is not over, and nothing that it covered has become worse.

@@ -20,7 +20,7 @@ const SUMMARY: usize = 80;
 
 /// What the answer of a cluster comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(in crate::assess) enum Standing {
     /// Nothing keeps it.
     Clear,
     /// It has findings that nobody has accepted, or whose acceptance counts no more.
@@ -30,7 +30,7 @@ pub(super) enum Standing {
 }
 
 impl Standing {
-    const AWAITED: Self = Self::Awaited(Reason::AwaitingPreChecks);
+    pub(super) const AWAITED: Self = Self::Awaited(Reason::AwaitingPreChecks);
 }
 
 impl ClusterView<'_> {
@@ -71,7 +71,7 @@ impl ClusterView<'_> {
                 collected_at, stops, ..
             } => (
                 self.by_own_clock(collected_at, asked.asked_at),
-                !stops && self.has_ended_since(target, collected_at),
+                !stops && self.has_ended_since(target, self.by_own_clock(collected_at, asked.asked_at)),
             ),
         };
         let old = collected_at.saturating_add(policy.max_age);

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use drydock_rollout::{
-    AcceptedFinding, AnswerSource, ClusterName, EndedOn, Finding, FindingAcceptance, FindingLevel,
+    AcceptedFinding, AnswerSource, Applied, ClusterName, EndedOn, Finding, FindingAcceptance, FindingLevel,
     KnownAnswer, OtherQuestion, PreCheckAnswer, PreCheckWrite, PreChecksMode, PreChecksPolicy,
-    RiskAcceptance, Target,
+    RiskAcceptance, Target, UpdateState, VersionFeedback, WorkFeedback, WorkKind,
 };
 use jiff::SignedDuration;
+use semver::Version;
 
 use super::super::event::Event;
 use super::World;
@@ -48,6 +49,37 @@ impl World {
         }) = answer
         {
             *collected_at += SignedDuration::from_mins(minutes);
+        }
+        self.update_decider();
+    }
+
+    /// Somebody brings a cluster back to an earlier release, as its claim and its work say.
+    pub fn is_sent_back(&mut self, number: usize) {
+        let earlier = Version::new(4, 14, 0);
+        if let Some(work) = self
+            .row(number)
+            .and_then(|row| row.works.get(WorkKind::Cluster).cloned())
+        {
+            let mut work = (*work).clone();
+            work.applied = Applied::Yes;
+            work.feedback = WorkFeedback::ClusterVersion(VersionFeedback {
+                version: Some(earlier.clone()),
+                state: Some(UpdateState::Completed),
+                ..VersionFeedback::default()
+            });
+            let row = self.row(number);
+            row.map(|row| row.works.insert(WorkKind::Cluster, Arc::new(work)));
+        }
+        self.happen(&Event::Claims(number, 0));
+    }
+
+    /// What the cluster has answered: that it has the target, or is on its way to it.
+    pub fn has_nothing_to_answer(&mut self, number: usize) {
+        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
+            Arc::make_mut(work).answer = KnownAnswer::Current(PreCheckAnswer {
+                source: AnswerSource::AtTarget,
+                findings: Arc::default(),
+            });
         }
         self.update_decider();
     }
