@@ -518,3 +518,13 @@ fn a_clock_that_is_behind_neither_prolongs_an_acceptance_nor_holds_its_cluster()
     world.settle();
     assert_eq!(started(&world), [0]);
 }
+
+/// Its work agent is away, and the finalizer on the work stays: that it was asked would not be true.
+#[test]
+fn a_cluster_whose_last_question_is_not_gone_yet_is_said_not_to_be_asked() {
+    let mut world = world(PreChecksMode::Require);
+    world.question_leaves(0);
+    let why = reason(&mut world, 0).unwrap();
+    assert_eq!(why.as_str(), "PreChecksUnanswered");
+    assert!(why.to_string().contains("is still being deleted"), "{why}");
+}

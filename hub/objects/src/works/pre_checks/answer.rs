@@ -249,17 +249,15 @@ fn is_over(status: &ManifestStatus, question: &PreCheckQuestion) -> bool {
     is_own && is(status, "phase", "Stale") && is_observed(status) == Some(true)
 }
 
-/// What the agent says, if it is about this question: all values come from one read of the plan.
+/// What the agent says, if it is about this question, or about what this upgrade asked before it accepted something else: all values come from
+/// one read of the plan.
 fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Reply> {
     let said = |name: &str| text(status, name);
     let number = |name: &str| said(name)?.parse::<i64>().ok();
     let is_current = is_observed(status)?;
     // Somebody on the cluster may have asked again since.
     let asked: Timestamp = said("asked")?.parse().ok()?;
-    let is_own = said("askedFor").is_some_and(|asked_for| *asked_for == *question.asked_for);
-    if !is_own {
-        return None;
-    }
+    let asked_for = said("askedFor").filter(|_| taken(status, question).is_none())?;
     let collected_at = said("collectedAt")?.parse().ok()?;
     // While informers are asked there is none, and what else there is is not all.
     let verdict = said("verdict")?;
@@ -278,7 +276,8 @@ fn by_agent(status: &ManifestStatus, question: &PreCheckQuestion) -> Option<Repl
         findings,
     };
     let is_collecting = is(status, "phase", "Collecting");
-    let is_anew = is_current && asked >= question.asked_at && !is_collecting;
+    let is_own = *asked_for == *question.asked_for;
+    let is_anew = is_own && is_current && asked >= question.asked_at && !is_collecting;
     Some(if is_anew {
         Reply::Answered(answer)
     } else {

@@ -255,7 +255,7 @@ fn an_answer_counts_if_it_is_about_this_question() {
             false,
         ),
         (but(&[("askedFor", "team/spring")]), false, false),
-        (but(&[("askedFor", "hub/spring 0123")]), false, false),
+        (but(&[("askedFor", "hub/spring 0123")]), false, true),
         (but(&[("observedGeneration", "0")]), false, true),
         (but(&[("collectedAt", "soon")]), false, false),
         (but(&[("generation", "many")]), false, false),

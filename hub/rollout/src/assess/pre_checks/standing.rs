@@ -15,6 +15,8 @@ use crate::{
 const NAMED_FINDINGS: usize = 3;
 /// How much the clock of a cluster may be ahead.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
+/// Why a cluster cannot be asked whose last question is not gone yet: its work agent may be away.
+const LEAVING: &str = "the work by which it was asked before is still being deleted";
 /// The longest headline of a finding within a reason, in bytes.
 const SUMMARY: usize = 80;
 
@@ -45,6 +47,12 @@ impl ClusterView<'_> {
         let refused = write.and_then(|write| write.refused.clone());
         if let Some(words) = refused {
             return (Standing::Awaited(Reason::PreChecksNotAsked(words)), false);
+        }
+        if self.row.pre_checks.as_ref().is_some_and(|work| work.deleting) {
+            return (
+                Standing::Awaited(Reason::PreChecksNotAsked(LEAVING.into())),
+                false,
+            );
         }
         let still_held = || self.still_held(target);
         // A write that is under way replaces what was asked.

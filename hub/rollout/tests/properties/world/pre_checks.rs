@@ -84,6 +84,14 @@ impl World {
         self.update_decider();
     }
 
+    /// Somebody deletes the work that asks a cluster, and something keeps it.
+    pub fn question_leaves(&mut self, number: usize) {
+        if let Some(work) = self.row(number).and_then(|row| row.pre_checks.as_mut()) {
+            Arc::make_mut(work).deleting = true;
+        }
+        self.update_decider();
+    }
+
     /// Somebody accepts the finding until a moment.
     pub fn accept_for(&mut self, minutes: i64) {
         self.happen(&Event::AcceptsRisk(true));
