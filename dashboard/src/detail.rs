@@ -133,7 +133,10 @@ pub(crate) async fn detail(
         hide_in(details, &viewer.scope);
     }
     // What is in no watch is read now. Who may not read it sees all else.
-    let (acceptances, events) = tokio::join!(acceptances(&viewer, &key, &object), events(&viewer, &key));
+    let (acceptances, events) = tokio::join!(
+        acceptances(&viewer, &key, &object),
+        events(&viewer, &key, object.metadata.uid.as_deref())
+    );
     let (acceptances, mut events) = (unless_forbidden(acceptances)?, unless_forbidden(events)?);
     for event in &mut events {
         event.message = hide(&event.message, &viewer.scope).into_owned();

@@ -1,10 +1,18 @@
 //! Places of what takes much of the server: so many in all, and so many of one user, so that nobody keeps the others waiting.
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
+use axum::body::Body;
+use bytes::Bytes;
 use http::StatusCode;
+use http_body::{Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::sleep;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::error::ApiError;
 
@@ -115,6 +123,52 @@ pub(crate) struct Place {
     _asked: Asked,
 }
 
+impl Place {
+    /// A body that keeps the place until it is sent, or for so long at most.
+    pub fn until_sent(self, body: Body, within: Duration) -> Body {
+        let place = Arc::new(Mutex::new(Some(self)));
+        let late = Arc::downgrade(&place);
+        let timer = tokio::spawn(async move {
+            sleep(within).await;
+            if let Some(late) = late.upgrade() {
+                late.lock().unwrap_or_else(PoisonError::into_inner).take();
+            }
+        });
+        Body::new(Sent {
+            body,
+            _place: place,
+            _timer: AbortOnDropHandle::new(timer),
+        })
+    }
+}
+
+/// A body that is sent from a place.
+struct Sent {
+    body: Body,
+    _place: Arc<Mutex<Option<Place>>>,
+    _timer: AbortOnDropHandle<()>,
+}
+
+impl http_body::Body for Sent {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
@@ -131,6 +185,22 @@ mod tests {
     fn entered(places: &Places, user: &str) -> Option<Place> {
         let place = places.enter(user).now_or_never();
         place.map(|place| place.unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_keeps_its_place_until_it_is_sent_or_too_late() {
+        let places = Places::new(LIMITS);
+        let sent = |place: Place| place.until_sent(Body::from("all is well"), Duration::from_secs(9));
+        let own = [entered(&places, "bob").unwrap(), entered(&places, "bob").unwrap()].map(sent);
+        assert!(entered(&places, "bob").is_none());
+        let [read, unread] = own;
+        assert_eq!(http_body::Body::size_hint(&read).exact(), Some(11));
+        assert_eq!(axum::body::to_bytes(read, 99).await.unwrap(), "all is well");
+        assert!(entered(&places, "bob").is_some());
+        sleep(Duration::from_secs(9)).await;
+        tokio::task::yield_now().await;
+        assert!(places.are_free());
+        drop(unread);
     }
 
     #[tokio::test]

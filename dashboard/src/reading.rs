@@ -27,7 +27,7 @@ pub(crate) const LIMITS: Limits = Limits {
 /// How many bytes are handed on at a time: so many, and what the connection takes, are held of an answer that is sent.
 pub(crate) const PIECE: usize = 32 << 10;
 /// By when an answer is sent, by the clock of who reads.
-const SENT_WITHIN: Duration = Duration::from_mins(2);
+pub(crate) const SENT_WITHIN: Duration = Duration::from_mins(2);
 
 /// The parts of an answer, made when they can be sent.
 pub(crate) type Pieces = Box<dyn Iterator<Item = io::Result<Bytes>> + Send>;

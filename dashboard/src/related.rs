@@ -100,7 +100,11 @@ fn acceptance(risk: AcceptedRisk, target: String, counts: bool) -> AcceptanceVie
 ///
 /// # Errors
 /// If it may not be read, or cannot be.
-pub(crate) async fn events(viewer: &Viewer, key: &UpgradeKey) -> Result<Vec<EventView>, ApiError> {
+pub(crate) async fn events(
+    viewer: &Viewer,
+    key: &UpgradeKey,
+    uid: Option<&str>,
+) -> Result<Vec<EventView>, ApiError> {
     let client = viewer.reader(Right::LIST_EVENTS, Some(&key.namespace)).await?;
     let api: Api<Event> = Api::namespaced(client, &key.namespace);
     let about = format!(
@@ -109,7 +113,15 @@ pub(crate) async fn events(viewer: &Viewer, key: &UpgradeKey) -> Result<Vec<Even
     );
     let mut events: Vec<EventView> = Vec::new();
     let seen = |page: Vec<Event>| {
-        events.extend(page.into_iter().map(event));
+        // One of the same name may have been deleted.
+        let is_about = |event: &Event| {
+            event
+                .involved_object
+                .uid
+                .as_deref()
+                .is_none_or(|of| Some(of) == uid)
+        };
+        events.extend(page.into_iter().filter(is_about).map(event));
         events.sort_by_key(|event| event.at);
         events.drain(..events.len().saturating_sub(EVENTS));
     };

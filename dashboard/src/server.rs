@@ -20,13 +20,20 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::access::{Access, Scope, authenticate, confine};
 use crate::error::ApiError;
 use crate::feed::{Feed, Feeds};
-use crate::places::Places;
+use crate::places::{Limits, Places};
 use crate::plan::Planner;
 use crate::planning::Planning;
 use crate::reading;
 use crate::rows::{View, Words};
 use crate::{actions, assets, cluster, detail, history, plan, session, stream as events};
 
+/// How many requests are answered at a time, from their bodies to the last that is read of their answers.
+const ANSWERS: Limits = Limits {
+    in_all: 256,
+    of_user: 16,
+    asked: 128,
+    what: "requests",
+};
 /// The longest body of a request: a ManagedClustersUpgrade with its strategy fits in many times.
 const LONGEST_BODY: usize = 1 << 20;
 
@@ -79,6 +86,7 @@ struct Shared {
     words: Mutex<Words>,
     planning: Planning,
     reading: Places,
+    answering: Places,
 }
 
 impl Dashboard {
@@ -99,6 +107,7 @@ impl Dashboard {
             words: Mutex::default(),
             planning: Planning::default(),
             reading: Places::new(reading::LIMITS),
+            answering: Places::new(ANSWERS),
         }));
         let following = dashboard.clone();
         tasks.spawn("page", async move {
@@ -182,6 +191,10 @@ impl Dashboard {
 
     pub(crate) fn reading(&self) -> &Places {
         &self.0.reading
+    }
+
+    pub(crate) fn answering(&self) -> &Places {
+        &self.0.answering
     }
 
     pub(crate) fn shutdown(&self) -> &CancellationToken {

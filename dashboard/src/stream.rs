@@ -26,6 +26,8 @@ use crate::error::ApiError;
 use crate::feed::{Feed, Follower, Since, event};
 use crate::server::Dashboard;
 
+/// The content type of changes.
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 /// How often it is asked again who a viewer is and what may be shown. With how old the answer may be, and how long it is waited for,
 /// this is a minute: within that time a right is gone that was taken away.
 const REVIEW_EVERY: Duration = Duration::from_secs(25);
@@ -121,10 +123,7 @@ pub(crate) async fn changes(
     let mut response = Response::new(Body::from_stream(viewing.events()));
     *response.status_mut() = StatusCode::OK;
     let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("text/event-stream"),
-    );
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     // Proxies that gather answers would hold events back.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     Ok(response)

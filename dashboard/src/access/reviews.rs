@@ -24,6 +24,8 @@ pub(super) const COUNTS_FOR: SignedDuration = SignedDuration::from_mins(1);
 const LONGEST_TOKEN: usize = 16 << 10;
 /// How many tokens are reviewed at a time: anybody may ask, with any token.
 const REVIEWS_AT_A_TIME: usize = 8;
+/// How many requests wait for that: each takes memory, and anybody may send them.
+const MOST_WAITING: usize = 256;
 /// How many users are remembered.
 const MOST_USERS: usize = 1024;
 /// How many decisions are remembered of a user: namespaces are named by who asks.
@@ -41,6 +43,7 @@ struct Shared {
     may_act: bool,
     reviewed: Mutex<HashMap<Digest, Arc<Reviewed>>>,
     places: Semaphore,
+    waiting: Semaphore,
 }
 
 /// The SHA-256 of a token.
@@ -68,6 +71,7 @@ impl Reviews {
             may_act,
             reviewed: Mutex::default(),
             places: Semaphore::new(REVIEWS_AT_A_TIME),
+            waiting: Semaphore::new(MOST_WAITING),
         }))
     }
 
@@ -91,12 +95,18 @@ impl Reviews {
             return Err(unknown());
         }
         let digest = digest(token);
-        let now = self.0.clock.now();
-        if let Some(known) = self.reviewed().get(&digest)
-            && counts(known, within, now)
-        {
-            return Ok(Arc::clone(known));
+        if let Some(known) = self.known(&digest, within) {
+            return Ok(known);
         }
+        let _waits = self.0.waiting.try_acquire().map_err(|_| {
+            ApiError::unavailable("too many tokens wait to be reviewed: try again in a moment")
+        })?;
+        let _place = self.0.places.acquire().await;
+        // Many requests may have come at once with one token.
+        if let Some(known) = self.known(&digest, within) {
+            return Ok(known);
+        }
+        let now = self.0.clock.now();
         let reviewed = self.review(token).await;
         if reviewed.is_err() {
             // Who is not known any more is not known to other requests either.
@@ -120,8 +130,14 @@ impl Reviews {
         self.0.reviewed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Who was found lately to have a token.
+    fn known(&self, digest: &Digest, within: SignedDuration) -> Option<Arc<Reviewed>> {
+        let now = self.0.clock.now();
+        let known = self.reviewed().get(digest).cloned();
+        known.filter(|known| counts(known, within, now))
+    }
+
     async fn review(&self, token: &str) -> Result<UserInfo, ApiError> {
-        let _place = self.0.places.acquire().await;
         let api: Api<TokenReview> = Api::all(self.0.client.clone());
         let review = TokenReview {
             spec: TokenReviewSpec {

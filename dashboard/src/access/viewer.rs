@@ -27,7 +27,9 @@ use super::{Access, OwnAccess};
 use crate::actions::no_upgrade;
 use crate::error::ApiError;
 use crate::plan::PlanSubject;
+use crate::reading::SENT_WITHIN;
 use crate::server::Dashboard;
+use crate::stream::EVENT_STREAM;
 
 /// Where a proxy that signs users in puts their token (oauth-proxy, oauth2-proxy).
 const FORWARDED_TOKEN: &str = "x-forwarded-access-token";
@@ -293,9 +295,9 @@ pub(crate) async fn authenticate(
     let credentials = Credentials::of(request.headers());
     match dashboard.viewer(credentials, COUNTS_FOR).await {
         Ok(viewer) => {
+            let user = viewer.user.clone();
             request.extensions_mut().insert(viewer);
-            let deadline = Instant::now() + BODY_WITHIN * dashboard.settings().speed;
-            next.run(request.map(|body| until(deadline, body))).await
+            answer_in_place(&dashboard, &user, request, next).await
         }
         Err(error) => {
             let is_unknown = error.status() == StatusCode::UNAUTHORIZED;
@@ -312,6 +314,24 @@ pub(crate) async fn authenticate(
             response
         }
     }
+}
+
+/// Answers a request from one of the places of its user, which it keeps until the answer is sent. Who follows changes has a place of another
+/// kind.
+async fn answer_in_place(dashboard: &Dashboard, user: &str, request: Request, next: Next) -> Response {
+    let place = match dashboard.answering().enter(user).await {
+        Ok(place) => place,
+        Err(error) => return error.into_response(),
+    };
+    let speed = dashboard.settings().speed;
+    let deadline = Instant::now() + BODY_WITHIN * speed;
+    let response = next.run(request.map(|body| until(deadline, body))).await;
+    let follows =
+        response.headers().get(header::CONTENT_TYPE) == Some(&HeaderValue::from_static(EVENT_STREAM));
+    if follows {
+        return response;
+    }
+    response.map(|body| place.until_sent(body, SENT_WITHIN * speed))
 }
 
 /// What has come of a body until then; after that it ends with an error.

@@ -268,3 +268,41 @@ async fn what_has_ended_is_shown_in_a_namespace_that_has_no_upgrade_any_more() {
     assert!(session["notice"].is_null(), "{session}");
     page.end().await;
 }
+
+/// Anybody may send tokens: each that waits takes memory.
+#[tokio::test(start_paused = true)]
+async fn so_many_tokens_wait_for_their_review_and_the_others_are_refused() {
+    let (page, users) = page_of_users().await;
+    users.fall_silent();
+    let asked = (0..300).map(|number| {
+        let asked = page.ask(request(&page, &format!("stranger-{number}"), "/api/session"));
+        timeout(Duration::from_secs(1), asked)
+    });
+    let answers = futures::future::join_all(asked).await;
+    let refused = answers.into_iter().flatten().map(|answer| answer.status());
+    let refused: Vec<_> = refused.collect();
+    assert_eq!(refused, vec![StatusCode::SERVICE_UNAVAILABLE; 300 - 256]);
+    page.end().await;
+}
+
+/// What is sent and not read takes memory, too.
+#[tokio::test(start_paused = true)]
+async fn answers_that_a_user_does_not_read_keep_no_place_of_others_nor_their_own_for_ever() {
+    let (page, _) = page_of_users().await;
+    let ask = async |user: &str| {
+        let asked = page.ask(request(&page, user, "/api/snapshot"));
+        timeout(Duration::from_secs(1), asked).await
+    };
+    let mut unread = Vec::new();
+    for _ in 0..16 {
+        unread.push(ask("bob").await.unwrap());
+    }
+    assert!(ask("bob").await.is_err(), "it waits");
+    assert_eq!(ask(&page.token).await.unwrap().status(), StatusCode::OK);
+    unread.pop();
+    assert_eq!(ask("bob").await.unwrap().status(), StatusCode::OK);
+    unread.push(ask("bob").await.unwrap());
+    sleep(Duration::from_mins(3)).await;
+    assert_eq!(ask("bob").await.unwrap().status(), StatusCode::OK);
+    page.end().await;
+}

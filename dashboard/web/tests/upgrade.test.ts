@@ -12,6 +12,31 @@ test('an upgrade shows what it does and what holds it back', async ({ dashboard:
   await expect(page.getByRole('link', { name: 'OperatorsTimedOut (docs, new tab)' })).toHaveAttribute('href', /reasons.html#operatorstimedout$/);
 });
 
+test('no more than the page scrolls', async ({ dashboard: { page, open } }) => {
+  await open('#/upgrade/default/spring');
+  await page.getByRole('main').hover();
+  await page.mouse.wheel(0, 20_000);
+  await expect(page.getByRole('heading', { level: 2, name: 'Events' })).toBeInViewport();
+  await page.mouse.wheel(0, 20_000);
+  expect(await page.evaluate(() => document.documentElement.scrollHeight - innerHeight)).toBe(0);
+});
+
+test('one that is being deleted can be neither paused nor resumed', async ({ dashboard: { page, open } }) => {
+  const deleting = { phase: 'Deleting', paused: true };
+  await page.route('**/api/snapshot', async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    await route.fulfill({ response, json: { ...answer, upgrades: answer.upgrades.map((upgrade: object) => ({ ...upgrade, ...deleting })) } });
+  });
+  await page.route('**/api/upgrades/default/spring', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), ...deleting } });
+  });
+  await open('#/upgrade/default/spring');
+  await expect(page.getByText('deleting', { exact: true })).toBeVisible();
+  await expect(page.getByRole('button', { name: /^(Pause|Resume)…/ })).toHaveCount(0);
+});
+
 test('pause asks first, says what it will do, and resume is offered then', async ({ dashboard: { page, open, server } }) => {
   await open('#/upgrade/default/spring');
   await page.getByRole('button', { name: 'Pause…' }).click();
@@ -25,6 +50,7 @@ test('pause asks first, says what it will do, and resume is offered then', async
   await page.keyboard.press('Enter');
   await dialog.getByRole('button', { name: 'Pause' }).click();
   await expect(dialog.getByRole('status')).toContainText('default/spring paused');
+  await expect(dialog.getByRole('button', { name: 'Close' })).toBeFocused();
   await dialog.getByRole('button', { name: 'Close' }).click();
   await expect(page.getByRole('button', { name: 'Resume…' })).toBeVisible();
   await expect(page.locator('.progress-card')).toContainText('Paused');
@@ -47,6 +73,7 @@ test('a refusal is said', async ({ dashboard: { page, open, server } }) => {
   await page.getByRole('button', { name: 'Retry…', exact: true }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
   await expect(page.getByRole('dialog').getByRole('alert')).toContainText('You may not do this');
+  await expect(page.getByRole('dialog').getByRole('button', { name: 'Retry' })).toBeFocused();
 });
 
 test('accepting needs a reason', async ({ dashboard: { page, open, server } }) => {

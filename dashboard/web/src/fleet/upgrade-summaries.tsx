@@ -61,6 +61,7 @@ function Summary({ upgrade }: { upgrade: Upgrade }) {
 const PHASE: Record<string, string> = { NotStarted: 'not started', InProgress: 'in progress', Complete: 'complete', Failed: 'failed', Paused: 'paused', Deleting: 'deleting' };
 
 export function Phase({ upgrade }: { upgrade: Upgrade }) {
+  if (upgrade.phase === 'Deleting') return <Label color="grey">{PHASE.Deleting}</Label>;
   if (upgrade.paused) return <Label color="orange">paused</Label>;
   if (upgrade.halt) return <Label color="orange">halted</Label>;
   if (isComplete(upgrade.counts)) return <Label color="green">complete</Label>;

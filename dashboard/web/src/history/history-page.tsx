@@ -53,9 +53,11 @@ export function HistoryPage({ text, upgrade }: { text: string; upgrade: string }
       {!all && history.loading && <Spinner label="Reading the records…" />}
       {all && (
         <>
-          <p class="counted" role="status">
-            {summary(rows)}
-            {history.value?.truncated && '; older records are not shown'}
+          <p class="counted">
+            <span role="status">
+              {summary(rows)}
+              {history.value?.truncated && '; older records are not shown'}
+            </span>
             {history.at !== undefined && `; read ${momentAndDistance(history.at, app.clock.now())}`}
           </p>
           <Forecasts of={ended} now={app.clock.now()} />

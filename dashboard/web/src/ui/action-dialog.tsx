@@ -26,6 +26,10 @@ export function ActionDialog(props: {
       else document.querySelector('main')?.focus();
     };
   }, []);
+  // The button that was pressed is disabled meanwhile, or gone: the focus would be nowhere.
+  useEffect(() => {
+    if (state.done !== undefined || state.error !== undefined) dialog.current?.querySelector<HTMLButtonElement>('footer button:not(:disabled)')?.focus();
+  }, [state]);
   const submit = async (event: Event) => {
     event.preventDefault();
     if (state.busy || props.disabled) return;

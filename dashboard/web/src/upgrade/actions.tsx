@@ -13,7 +13,7 @@ import { clusters, printable } from '../words/text';
 export function Actions(props: { upgrade: Upgrade; failures: UpgradeDetail['failures']; disabled: boolean; onDone: () => void }) {
   const { upgrade, failures, disabled, onDone } = props;
   const { session } = useStatus();
-  if (!session || session.readOnly) return null;
+  if (!session || session.readOnly || upgrade.phase === 'Deleting') return null;
   const failed = Math.max(upgrade.counts.failed, failures.reduce((sum, failure) => sum + failure.clusters.length, 0));
   return (
     <div class="actions">

@@ -173,7 +173,7 @@ export function EventList({ events, now }: { events: UpgradeDetail['events']; no
     <Table
       label="Events"
       head={['When', 'Type', 'Reason', 'Message']}
-      rows={events.slice(0, 100).map((event, i) => ({
+      rows={events.slice(-100).map((event, i) => ({
         key: `${event.at}-${i}`,
         cells: [
           moment(event.at, now),
