@@ -31,7 +31,8 @@ pub async fn read(
     match api.get(&plan_name(version)).await {
         Ok(plan) => match state(&plan, current, now) {
             UpdatePlanState::Startable => {
-                let parts = parts(client, &plan).await;
+                let parts: Api<UpdatePlanInsight> = Api::all(client.clone());
+                let parts = list_all(&parts, ListParams::default()).await;
                 let parts = parts.map_err(|error| Unread::Failed(refusal::words(&error)))?;
                 Ok(as_accepted_now(&plan, &parts, now))
             }
@@ -55,14 +56,6 @@ pub(crate) async fn request(client: &Client, version: &str, now: Timestamp) -> R
     api.patch(&plan_name(version), &parameters, &wanted)
         .await
         .map(drop)
-}
-
-/// The parts of a plan.
-async fn parts(client: &Client, plan: &UpdatePlan) -> Result<Vec<UpdatePlanInsight>, kube::Error> {
-    let api: Api<UpdatePlanInsight> = Api::all(client.clone());
-    let mut parts = list_all(&api, ListParams::default()).await?;
-    parts.retain(|part| part.spec.target_release == plan.spec.target_release);
-    Ok(parts)
 }
 
 /// What a plan that lets the update start says at this moment: an acceptance may have ended, or been taken back, since the agent wrote it.

@@ -178,8 +178,6 @@ pub(crate) struct Assessment {
     pub has_findings: bool,
     /// For one of them somebody had accepted: it is over, or the finding has become worse.
     pub blocks_again: bool,
-    /// In flight, it is not asked for the target before it has answered what it finds.
-    pub is_held: bool,
 }
 
 pub(crate) const IS_FINAL: Deadline = Deadline::Never("it is the end");
@@ -432,7 +430,6 @@ impl<'a> ClusterView<'a> {
             pre_checks: None,
             has_findings: false,
             blocks_again: false,
-            is_held: false,
         }
     }
 

@@ -200,12 +200,12 @@ impl<'a> ClusterView<'a> {
     /// what it has found holds it.
     fn enforces(&self, deadline: Timestamp, work: &Work) -> Assessment {
         let refused = self.refusal(WorkKind::Cluster, RefusedWrite::Change);
-        let (held, has_findings) = match self.held_before_target() {
-            Some((Standing::Held { reason, .. }, _)) => (Some(reason), true),
-            Some((Standing::Awaited(reason), _)) => (Some(reason), false),
-            Some((Standing::Clear, _)) | None => (None, false),
+        let (standing, question) = self.held_before_target();
+        let (held, has_findings) = match standing {
+            Standing::Held { reason, .. } => (Some(reason), true),
+            Standing::Awaited(reason) => (Some(reason), false),
+            Standing::Clear => (None, false),
         };
-        let is_held = held.is_some();
         let closed = self.closed_since_start(work).or(held);
         let closed = closed.filter(|_| refused.is_none());
         let is_closed = closed.is_some();
@@ -223,7 +223,7 @@ impl<'a> ClusterView<'a> {
             return self.fails(WorkKind::Cluster, failure, &reason.to_string());
         }
         let mut assessment = self.going(ClusterState::Initialized, reason, deadline, work.created);
-        (assessment.has_findings, assessment.is_held) = (has_findings, is_held);
+        (assessment.has_findings, assessment.pre_checks) = (has_findings, question);
         if self.may_change(WorkKind::Cluster) && !is_closed {
             assessment.step = Step::Continue(vec![NextWrite::Enforce]);
         }

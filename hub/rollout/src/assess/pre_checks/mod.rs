@@ -51,24 +51,28 @@ impl ClusterView<'_> {
         is_in_flight && self.is_platform_ahead() && self.pre_checks_policy().is_some()
     }
 
-    /// What keeps a cluster in flight from being asked for the target, and whether it is to be asked what it finds. It had nothing to answer
+    /// What keeps a cluster in flight from being asked for the target, and its question, if that is due. It had nothing to answer
     /// if it was at the target when it started, or on its way there, and somebody may have sent it back since. What has begun its pre-upgrade
     /// action goes on.
-    pub(super) fn held_before_target(&self) -> Option<(Standing, bool)> {
-        let policy = self.pre_checks_policy()?;
+    pub(super) fn held_before_target(&self) -> (Standing, Option<PreCheckStep>) {
+        let policy = self.pre_checks_policy();
+        let policy =
+            policy.filter(|policy| policy.mode == PreChecksMode::Require && self.is_platform_ahead());
+        let target = self.spec().and_then(|spec| spec.goal.target.as_ref());
         let has_begun = self.of_newest_attempt(WorkKind::Pre).is_some();
-        if policy.mode != PreChecksMode::Require || has_begun || !self.is_platform_ahead() {
-            return None;
-        }
-        let target = self.spec()?.goal.target.as_ref()?;
-        let answered = self.answered(&self.question(target));
+        let Some((policy, target)) = policy.zip(target).filter(|_| !has_begun) else {
+            return (Standing::Clear, None);
+        };
+        let question = self.question(target);
+        let answered = self.answered(&question);
         let answer = answered.and_then(|work| work.answer.current());
         let (standing, is_old) = match answer.map(|answer| &answer.source) {
             Some(AnswerSource::AtTarget) => (Standing::AWAITED, true),
             _ => self.standing(policy, target, answered),
         };
         let is_due = answered.is_none_or(|work| is_old && self.may_ask_anew(policy, work));
-        (standing != Standing::Clear).then_some((standing, is_due))
+        let asks = is_due && self.may_ask() && self.has_turn(&question);
+        (standing, asks.then_some(PreCheckStep::Ask))
     }
 
     /// What is accepted while a cluster is in flight goes to its plan, and what is accepted no more is taken off it.
@@ -83,8 +87,7 @@ impl ClusterView<'_> {
             Some(asked) => asked.target == question.target && asked.accepted != question.accepted,
             None => !question.accepted.is_empty(),
         };
-        let is_unasked = assessment.is_held && self.held_before_target().is_some_and(|(_, is_due)| is_due);
-        if (question.asks_agent && is_due || is_unasked) && self.may_ask() && self.has_turn(&question) {
+        if question.asks_agent && is_due && self.may_ask() && self.has_turn(&question) {
             assessment.pre_checks = Some(PreCheckStep::Ask);
         }
     }

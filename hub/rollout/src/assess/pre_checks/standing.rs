@@ -77,10 +77,10 @@ impl ClusterView<'_> {
             AnswerSource::ClusterVersion => (asked.asked_at, false),
             AnswerSource::Agent {
                 collected_at, stops, ..
-            } => (
-                self.by_own_clock(collected_at, asked.asked_at),
-                !stops && self.has_ended_since(target, self.by_own_clock(collected_at, asked.asked_at)),
-            ),
+            } => {
+                let collected_at = self.by_own_clock(collected_at, asked.asked_at);
+                (collected_at, !stops && self.has_ended_since(target, collected_at))
+            }
         };
         let old = collected_at.saturating_add(policy.max_age);
         let is_old = old.is_ok_and(|old| self.present.has_reached(old));
