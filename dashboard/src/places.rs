@@ -1,6 +1,7 @@
 //! Places of what takes much of the server: so many in all, and so many of one user, so that nobody keeps the others waiting.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -124,10 +125,10 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A body that keeps the place until it is sent, or for so long at most.
+    /// A body that keeps the place until it is sent. What is not read in time is given up with the place: others wait for it.
     pub fn until_sent(self, body: Body, within: Duration) -> Body {
-        let place = Arc::new(Mutex::new(Some(self)));
-        let late = Arc::downgrade(&place);
+        let sending = Arc::new(Mutex::new(Some(Sending { body, _place: self })));
+        let late = Arc::downgrade(&sending);
         let timer = tokio::spawn(async move {
             sleep(within).await;
             if let Some(late) = late.upgrade() {
@@ -135,18 +136,28 @@ impl Place {
             }
         });
         Body::new(Sent {
-            body,
-            _place: place,
+            sending,
             _timer: AbortOnDropHandle::new(timer),
         })
     }
 }
 
+/// What is still to be sent, and the place that it takes.
+struct Sending {
+    body: Body,
+    _place: Place,
+}
+
 /// A body that is sent from a place.
 struct Sent {
-    body: Body,
-    _place: Arc<Mutex<Option<Place>>>,
+    sending: Arc<Mutex<Option<Sending>>>,
     _timer: AbortOnDropHandle<()>,
+}
+
+impl Sent {
+    fn sending(&self) -> MutexGuard<'_, Option<Sending>> {
+        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl http_body::Body for Sent {
@@ -154,18 +165,28 @@ impl http_body::Body for Sent {
     type Error = axum::Error;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        if let Some(sending) = self.sending().as_mut() {
+            return Pin::new(&mut sending.body).poll_frame(context);
+        }
+        let late = io::Error::new(io::ErrorKind::TimedOut, "the answer was not read in time");
+        Poll::Ready(Some(Err(axum::Error::new(late))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.sending()
+            .as_ref()
+            .is_some_and(|sending| sending.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let sending = self.sending();
+        sending
+            .as_ref()
+            .map(|sending| sending.body.size_hint())
+            .unwrap_or_default()
     }
 }
 
@@ -200,7 +221,10 @@ mod tests {
         sleep(Duration::from_secs(9)).await;
         tokio::task::yield_now().await;
         assert!(places.are_free());
-        drop(unread);
+        assert!(
+            axum::body::to_bytes(unread, 99).await.is_err(),
+            "nobody takes a part for all of it"
+        );
     }
 
     #[tokio::test]

@@ -1,18 +1,14 @@
 //! The places of requests that read much of the hub: what they hold they hold until the answer is sent.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use futures::Stream;
-use futures::stream::unfold;
+use futures::stream;
 use http::{HeaderValue, header};
 use serde::Serialize;
-use tokio::time::sleep;
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::error::ApiError;
 use crate::places::{Limits, Place};
@@ -32,51 +28,15 @@ pub(crate) const SENT_WITHIN: Duration = Duration::from_mins(2);
 /// The parts of an answer, made when they can be sent.
 pub(crate) type Pieces = Box<dyn Iterator<Item = io::Result<Bytes>> + Send>;
 
-/// What is still to be sent, and the place that it takes.
-struct Sending {
-    pieces: Pieces,
-    _place: Place,
-}
-
 impl Place {
-    /// An answer in JSON that keeps the place until it is sent. Who does not read it in time, of a clock that goes `speed` times as fast, loses
-    /// it: others wait for the place.
+    /// An answer in JSON that keeps the place until it is sent, in time of a clock that goes `speed` times as fast.
     pub fn answer(self, pieces: Pieces, speed: u32) -> Response {
-        let sending = Arc::new(Mutex::new(Some(Sending { pieces, _place: self })));
-        let late = Arc::downgrade(&sending);
-        let timer = tokio::spawn(async move {
-            sleep(SENT_WITHIN * speed).await;
-            if let Some(late) = late.upgrade() {
-                late.lock().unwrap_or_else(PoisonError::into_inner).take();
-            }
-        });
-        let mut response = Response::new(Body::from_stream(sent(sending, AbortOnDropHandle::new(timer))));
+        let body = Body::from_stream(stream::iter(pieces));
+        let mut response = Response::new(self.until_sent(body, SENT_WITHIN * speed));
         let json = HeaderValue::from_static("application/json");
         response.headers_mut().insert(header::CONTENT_TYPE, json);
         response
     }
-}
-
-fn sent(
-    sending: Arc<Mutex<Option<Sending>>>,
-    timer: AbortOnDropHandle<()>,
-) -> impl Stream<Item = io::Result<Bytes>> {
-    unfold(Some((sending, timer)), |state| async move {
-        let (sending, timer) = state?;
-        let mut held = sending.lock().unwrap_or_else(PoisonError::into_inner);
-        let piece = if let Some(sending) = held.as_mut() {
-            sending.pieces.next()
-        } else {
-            let late = io::Error::new(io::ErrorKind::TimedOut, "the answer was not read in time");
-            Some(Err(late))
-        };
-        let goes_on = matches!(piece, Some(Ok(_)));
-        if !goes_on {
-            held.take();
-        }
-        drop(held);
-        Some((piece?, goes_on.then_some((sending, timer))))
-    })
 }
 
 /// A value as JSON.
@@ -100,6 +60,7 @@ pub(crate) fn pieces(value: &impl Serialize) -> Result<Pieces, ApiError> {
 mod tests {
     use futures::FutureExt;
     use http_body_util::BodyExt;
+    use tokio::time::sleep;
 
     use super::*;
     use crate::places::Places;
