@@ -13,14 +13,15 @@ use kube::ResourceExt;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::access::{Scope, Viewer};
+use crate::access::{Right, Scope, Viewer};
 use crate::actions::no_upgrade;
 use crate::body::Named;
 use crate::completed::{CompletedPoint, completed};
 use crate::error::{ApiError, unless_forbidden};
+use crate::events::{EventView, EventsRead};
 use crate::hidden::{hide, hide_in};
 use crate::reading::pieces;
-use crate::related::{AcceptanceView, EventView, HaltPeriod, Present, acceptances, events, halts};
+use crate::related::{AcceptanceView, HaltPeriod, Present, acceptances, halts};
 use crate::rows::Seen;
 use crate::server::Dashboard;
 use crate::upgrade::UpgradeSummary;
@@ -107,9 +108,21 @@ struct UpgradeDetail {
     acceptances: Vec<AcceptanceView>,
     halts: Vec<HaltPeriod>,
     events: Vec<EventView>,
+    /// How many seconds ago these were read.
+    events_age: f64,
     spec: String,
     /// What of the upgrade is seen by who edits it.
     edition: String,
+}
+
+async fn events(
+    dashboard: &Dashboard,
+    viewer: &Viewer,
+    key: &UpgradeKey,
+    uid: Option<&str>,
+) -> Result<EventsRead, ApiError> {
+    let client = viewer.reader(Right::LIST_EVENTS, Some(&key.namespace)).await?;
+    dashboard.events().of(client, key, uid).await
 }
 
 /// `GET /api/upgrades/NS/NAME`
@@ -135,12 +148,15 @@ pub(crate) async fn detail(
     // What is in no watch is read now. Who may not read it sees all else.
     let (acceptances, events) = tokio::join!(
         acceptances(&viewer, &key, &object),
-        events(&viewer, &key, object.metadata.uid.as_deref())
+        events(&dashboard, &viewer, &key, object.metadata.uid.as_deref())
     );
-    let (acceptances, mut events) = (unless_forbidden(acceptances)?, unless_forbidden(events)?);
-    for event in &mut events {
-        event.message = hide(&event.message, &viewer.scope).into_owned();
-    }
+    let (acceptances, events) = (unless_forbidden(acceptances)?, unless_forbidden(events)?);
+    let events_age = events.age;
+    let hidden = events.newest.iter().map(|event| EventView {
+        message: hide(&event.message, &viewer.scope).into_owned(),
+        ..event.clone()
+    });
+    let events: Vec<EventView> = hidden.collect();
     let seen = Seen {
         object: &object,
         report: &report,
@@ -167,6 +183,7 @@ pub(crate) async fn detail(
         acceptances,
         halts: halts(&events, &present),
         events,
+        events_age: events_age.as_secs_f64(),
         spec: manifest(&key, &object)?,
         edition: drydock_edits::edition(&object),
     })?;

@@ -11,6 +11,7 @@ mod cluster;
 mod completed;
 mod detail;
 mod error;
+mod events;
 mod feed;
 mod hidden;
 mod history;

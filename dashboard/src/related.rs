@@ -1,22 +1,20 @@
-//! What else the hub has about an upgrade: who has accepted what, and what has happened.
+//! What else the hub has about an upgrade: who has accepted what, and when no further cluster started.
 
 use drydock_api::conditions;
 use drydock_api::mcu::{AcceptedRisk, ManagedClustersUpgrade, UpgradeRiskAcceptance, condition, reason};
 use drydock_rollout::{Halt, UpgradeKey};
 use drydock_runtime::pages::each_page;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
 use serde::Serialize;
 
 use crate::access::{Right, Viewer};
 use crate::error::ApiError;
+use crate::events::EventView;
 
 /// How many objects are read at a time.
 const AT_A_TIME: u32 = 200;
-/// How many Events are shown, the newest.
-const EVENTS: usize = 200;
 
 /// Who has accepted a finding, and why.
 #[derive(Debug, Serialize)]
@@ -31,15 +29,6 @@ pub(crate) struct AcceptanceView {
     counts: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<i64>,
-}
-
-/// What has happened.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct EventView {
-    pub at: i64,
-    pub r#type: String,
-    pub reason: String,
-    pub message: String,
 }
 
 /// A time in which no further cluster started.
@@ -93,54 +82,6 @@ fn acceptance(risk: AcceptedRisk, target: String, counts: bool) -> AcceptanceVie
         target,
         counts,
         until: risk.until.map(|until| until.0.as_second()),
-    }
-}
-
-/// What the hub has reported about an upgrade, the newest last.
-///
-/// # Errors
-/// If it may not be read, or cannot be.
-pub(crate) async fn events(
-    viewer: &Viewer,
-    key: &UpgradeKey,
-    uid: Option<&str>,
-) -> Result<Vec<EventView>, ApiError> {
-    let client = viewer.reader(Right::LIST_EVENTS, Some(&key.namespace)).await?;
-    let api: Api<Event> = Api::namespaced(client, &key.namespace);
-    let about = format!(
-        "involvedObject.kind=ManagedClustersUpgrade,involvedObject.name={}",
-        key.name
-    );
-    let mut events: Vec<EventView> = Vec::new();
-    let seen = |page: Vec<Event>| {
-        // One of the same name may have been deleted.
-        let is_about = |event: &Event| {
-            event
-                .involved_object
-                .uid
-                .as_deref()
-                .is_none_or(|of| Some(of) == uid)
-        };
-        events.extend(page.into_iter().filter(is_about).map(event));
-        events.sort_by_key(|event| event.at);
-        events.drain(..events.len().saturating_sub(EVENTS));
-    };
-    let about = ListParams::default().fields(&about);
-    let read = each_page(&api, about, AT_A_TIME, seen).await;
-    read.map_err(|error| ApiError::of_server("listing the Events", &error))?;
-    Ok(events)
-}
-
-fn event(event: Event) -> EventView {
-    let times = [event.last_timestamp, event.first_timestamp];
-    let times = times.into_iter().flatten().map(|time| time.0);
-    let created = event.metadata.creation_timestamp.map(|time| time.0);
-    let at = event.event_time.map(|time| time.0).or(times.max()).or(created);
-    EventView {
-        at: at.map_or(0, Timestamp::as_second),
-        r#type: event.type_.unwrap_or_default(),
-        reason: event.reason.unwrap_or_default(),
-        message: event.message.unwrap_or_default(),
     }
 }
 

@@ -19,13 +19,15 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::access::{Access, Scope, authenticate, confine};
 use crate::error::ApiError;
+use crate::events::KnownEvents;
 use crate::feed::{Feed, Feeds};
 use crate::places::{Limits, Places};
 use crate::plan::Planner;
 use crate::planning::Planning;
 use crate::reading;
 use crate::rows::{View, Words};
-use crate::{actions, assets, cluster, detail, history, plan, session, stream as events};
+use crate::stream::changes;
+use crate::{actions, assets, cluster, detail, history, plan, session};
 
 /// How many requests are answered at a time, from their bodies to the last that is read of their answers.
 const ANSWERS: Limits = Limits {
@@ -87,6 +89,7 @@ struct Shared {
     planning: Planning,
     reading: Places,
     answering: Places,
+    events: KnownEvents,
 }
 
 impl Dashboard {
@@ -108,6 +111,7 @@ impl Dashboard {
             planning: Planning::default(),
             reading: Places::new(reading::LIMITS),
             answering: Places::new(ANSWERS),
+            events: KnownEvents::default(),
         }));
         let following = dashboard.clone();
         tasks.spawn("page", async move {
@@ -193,6 +197,10 @@ impl Dashboard {
         &self.0.reading
     }
 
+    pub(crate) fn events(&self) -> &KnownEvents {
+        &self.0.events
+    }
+
     pub(crate) fn answering(&self) -> &Places {
         &self.0.answering
     }
@@ -211,7 +219,7 @@ impl Dashboard {
         let api = Router::new()
             .route("/session", get(session::session))
             .route("/snapshot", get(session::snapshot))
-            .route("/changes", get(events::changes))
+            .route("/changes", get(changes))
             .route("/history", get(history::history))
             .route("/clusters/{name}", get(cluster::cluster))
             .route("/upgrades/{namespace}/{name}", get(detail::detail))

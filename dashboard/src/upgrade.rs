@@ -31,7 +31,8 @@ impl CountsView {
     fn of(counts: &Counts) -> Self {
         let named = counts.pending + counts.in_flight + counts.complete + counts.failed;
         Self {
-            selected: counts.total,
+            // One that is being deleted selects nothing, and ends what it has begun.
+            selected: counts.total.max(named),
             not_started: counts.pending,
             in_flight: counts.in_flight,
             complete: counts.complete,

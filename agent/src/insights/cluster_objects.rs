@@ -85,7 +85,7 @@ pub async fn read(
             facts.loads = loads(client).await;
             facts.installed = installed(client).await;
             if let Ok(cluster) = &facts.cluster {
-                facts.risks = risks(prometheus, &risk_queries(cluster, target)).await;
+                facts.risks = risks(prometheus, &risk_queries(cluster, target.version)).await;
             }
         }
     }

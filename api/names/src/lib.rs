@@ -3,11 +3,13 @@
 
 mod cluster_name;
 pub mod events;
+mod image;
 mod int_or_percent;
 pub mod names;
 mod printable;
 pub mod reasons;
 
 pub use cluster_name::ClusterName;
+pub use image::image_digest;
 pub use int_or_percent::{IntOrPercent, InvalidIntOrPercent};
 pub use printable::{is_printable, on_one_line};

@@ -83,7 +83,7 @@ pub async fn built_in_facts(server: &Server, target: &str) -> anyhow::Result<Bui
         pools,
         &monitoring,
         &kept,
-        Question::Plan(target),
+        Question::of_version(target),
         server.now(),
     )
     .await)

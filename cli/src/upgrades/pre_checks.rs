@@ -38,7 +38,7 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
         let unanswered = unanswered(&upgrade, &found.checks).remove(name);
         let shown = ClusterView::of(name, checks, unanswered.as_deref());
         let text = table::for_scripts(&shown, arguments.output)?;
-        let is_held = shown.holds && found.not_started.contains(name) || found.is_awaited(name);
+        let is_held = shown.holds && found.may_be_held.contains(name) || found.is_awaited(name);
         (text.unwrap_or_else(|| shown.text()), is_held)
     } else {
         let shown = FleetView::of(&upgrade, &found.checks);
@@ -53,6 +53,13 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Whether a cluster is in a state in which it is held.
+fn waits(state: &str) -> bool {
+    [ClusterState::NotStarted, ClusterState::Initialized]
+        .iter()
+        .any(|waits| waits.as_str() == state)
 }
 
 /// The clusters that the upgrade says have not answered in time or could not be asked, and why: the hub alone knows what was refused to it,
@@ -73,7 +80,7 @@ fn unanswered(
             Some(reason::RISKS_NOT_ACCEPTED) => !has_answered(&entry.name),
             _ => false,
         };
-        is_held && entry.state == ClusterState::NotStarted.as_str()
+        is_held && waits(&entry.state)
     });
     unanswered
         .map(|entry| {
@@ -104,17 +111,29 @@ pub async fn read(hub: &Hub, upgrade: &ManagedClustersUpgrade) -> anyhow::Result
     let (_, clusters) = fleet
         .look(&key, hub.now())
         .context("the upgrade was just read, and is not there")?;
-    let not_started = clusters
-        .iter()
-        .filter(|cluster| cluster.state == ClusterState::NotStarted);
+    let may_be_held = clusters.iter().filter(|cluster| may_be_held(cluster));
     let is_to_be_asked = |cluster: &&ClusterDetails| cluster.reason == Reason::AwaitingPreChecks.as_str();
     let name = |cluster: &ClusterDetails| ClusterName::from(cluster.name.as_str());
     Ok(Found {
         has_target: upgrade.spec.cluster_version.is_some(),
-        to_be_asked: not_started.clone().filter(is_to_be_asked).map(name).collect(),
-        not_started: not_started.map(name).collect(),
+        to_be_asked: may_be_held.clone().filter(is_to_be_asked).map(name).collect(),
+        may_be_held: may_be_held.map(name).collect(),
         checks: fleet.pre_checks(&key, hub.now()),
     })
+}
+
+/// Whether what a cluster answers may hold it: it has not started, or it waits for that once more ahead of the target.
+fn may_be_held(cluster: &ClusterDetails) -> bool {
+    let waits_once_more = [
+        reason::AWAITING_PRE_CHECKS,
+        reason::PRE_CHECKS_UNANSWERED,
+        reason::RISKS_NOT_ACCEPTED,
+    ];
+    match cluster.state {
+        ClusterState::NotStarted => true,
+        ClusterState::Initialized => waits_once_more.contains(&cluster.reason.as_ref()),
+        _ => false,
+    }
 }
 
 /// What the clusters of an upgrade have answered.
@@ -126,25 +145,25 @@ pub struct Found {
     /// Those that are asked before they start, and have not answered. Others wait for something else, or have nothing to fear.
     to_be_asked: BTreeSet<ClusterName>,
     /// What others have said before they started holds them no more, nor what they say since.
-    not_started: BTreeSet<ClusterName>,
+    may_be_held: BTreeSet<ClusterName>,
 }
 
 impl Found {
     /// Whether a cluster does not start for what it has found, where an answer is required.
     fn holds(&self) -> bool {
         let mut held = self.checks.iter().filter(|(_, checks)| checks.holds());
-        held.any(|(name, _)| self.not_started.contains(name))
+        held.any(|(name, _)| self.may_be_held.contains(name))
     }
 
     /// Whether one of them is, or nobody knows yet which clusters these are.
     fn is_any_awaited(&self) -> bool {
         let is_unknown = self.has_target && self.checks.is_empty();
-        is_unknown || self.not_started.iter().any(|name| self.is_awaited(name))
+        is_unknown || self.may_be_held.iter().any(|name| self.is_awaited(name))
     }
 
-    /// Whether a cluster that has not started has not answered, or is not asked yet.
+    /// Whether a cluster that may be held has not answered, or is not asked yet.
     fn is_awaited(&self, name: &ClusterName) -> bool {
-        let checks = self.checks.get(name).filter(|_| self.not_started.contains(name));
+        let checks = self.checks.get(name).filter(|_| self.may_be_held.contains(name));
         let is_silent = checks.is_some_and(|checks| checks.asked && checks.answer.is_none());
         is_silent || self.to_be_asked.contains(name)
     }

@@ -29,7 +29,7 @@ fn objects_in_files_are_checked_and_nothing_is_accepted() {
     assert!(printed.contains(blind), "{printed}");
     assert_eq!(
         text(&checked.stderr),
-        "computed of objects in files: nothing is written, and nothing can be accepted\n"
+        "computed of objects in files: nobody was asked, and nothing can be accepted\n"
     );
     assert_eq!(checked.status.code(), Some(1));
     let report: Value =

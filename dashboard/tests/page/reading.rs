@@ -8,11 +8,12 @@ use drydock_api::mcu::ManagedClustersUpgradeRecord;
 use drydock_api::names::UPGRADE_UID_LABEL;
 use http::StatusCode;
 use http_body_util::BodyExt;
+use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::PostParams;
 use kube_sandbox::server::{FaultAction, RequestInfo, Status, Verb};
-use serde_json::json;
-use tokio::time::timeout;
+use serde_json::{Value, json};
+use tokio::time::{advance, timeout};
 
 use crate::fixture::{Page, path};
 use crate::users::{get, page_of_users, request};
@@ -40,16 +41,12 @@ async fn record(page: &Page, records: usize) {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn records_are_read_page_by_page() {
-    let page = Page::of(1).await;
-    record(&page, 12).await;
+/// Counts the lists of a kind that the page asks for from now on.
+fn count_lists(page: &Page, of: &'static str) -> Arc<AtomicUsize> {
     let lists = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&lists);
     let hook = move |asked: &RequestInfo<'_>| {
-        let is_it = asked
-            .kind
-            .is_some_and(|kind| kind.kind == "ManagedClustersUpgradeRecord");
+        let is_it = asked.kind.is_some_and(|kind| kind.kind == of);
         if is_it && asked.identity.name() == "page" && asked.verb == Verb::List {
             counted.fetch_add(1, Ordering::Relaxed);
         }
@@ -59,6 +56,14 @@ async fn records_are_read_page_by_page() {
         .hub_server()
         .unwrap()
         .set_fault_hook(Some(Arc::new(hook)));
+    lists
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_are_read_page_by_page() {
+    let page = Page::of(1).await;
+    record(&page, 12).await;
+    let lists = count_lists(&page, "ManagedClustersUpgradeRecord");
     let (status, history) = page.get("/api/history").await;
     assert_eq!(status, StatusCode::OK, "{history}");
     assert_eq!(history["rows"].as_array().unwrap().len(), 24);
@@ -70,6 +75,53 @@ async fn records_are_read_page_by_page() {
     assert_eq!(cluster["name"], "dev1");
     assert_eq!(cluster["history"].as_array().unwrap().len(), 12);
     assert_eq!(lists.load(Ordering::Relaxed), 3);
+    page.end().await;
+}
+
+/// An Event about an upgrade of a uid.
+async fn report(page: &Page, name: &str, uid: &str, minute: usize) {
+    let api: Api<Event> = Api::namespaced(page.fleet.user().unwrap(), "default");
+    let at = format!("2026-03-01T00:{minute:02}:00Z");
+    let event = json!({
+        "metadata": {"name": name},
+        "involvedObject": {"kind": "ManagedClustersUpgrade", "namespace": "default", "name": "spring", "uid": uid},
+        "reason": "Paused", "message": name, "type": "Normal", "firstTimestamp": at, "lastTimestamp": at,
+    });
+    let event = serde_json::from_value(event).unwrap();
+    api.create(&PostParams::default(), &event).await.unwrap();
+}
+
+/// All Events of an upgrade have to be listed to find the newest: not by each page that is open, and not again at each change.
+#[tokio::test(start_paused = true)]
+async fn events_are_read_once_for_all_who_look_at_about_the_same_time() {
+    let page = Page::of(1).await;
+    let upgrade = page.upgrade(&["dev1"]).await;
+    let uid = upgrade.metadata.uid.unwrap();
+    report(&page, "of-one-before", "gone", 3).await;
+    report(&page, "late", &uid, 50).await;
+    report(&page, "early", &uid, 10).await;
+    let lists = count_lists(&page, "Event");
+    let detail = path("");
+    // What was read before the Events were there.
+    advance(Duration::from_secs(10)).await;
+    let (one, other) = tokio::join!(page.get(&detail), page.get(&detail));
+    let said = |detail: &Value| -> Vec<String> {
+        let events = detail["events"].as_array().unwrap().iter();
+        let own = events.filter(|event| event["reason"] == "Paused");
+        own.map(|event| event["message"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(said(&one.1), ["early", "late"]);
+    assert_eq!(said(&other.1), said(&one.1));
+    assert_eq!(lists.load(Ordering::Relaxed), 1);
+    report(&page, "new", &uid, 55).await;
+    let (_, before) = page.get(&detail).await;
+    assert_eq!(said(&before).len(), 2);
+    advance(Duration::from_secs(10)).await;
+    let (_, after) = page.get(&detail).await;
+    assert_eq!(said(&after), ["early", "late", "new"]);
+    assert!(after["eventsAge"].as_f64() < Some(1.0), "{after}");
+    assert_eq!(lists.load(Ordering::Relaxed), 2);
     page.end().await;
 }
 
@@ -95,6 +147,8 @@ async fn what_cannot_be_read_is_no_empty_list() {
             };
             let server = page.fleet.hub_server().unwrap();
             server.set_fault_hook(Some(Arc::new(hook)));
+            // Events that were read before are shown for that long.
+            advance(Duration::from_secs(10)).await;
             let (status, answer) = page.get(address).await;
             assert_eq!(status, expected, "{kind} {code}: {answer}");
             server.set_fault_hook(None);

@@ -83,6 +83,7 @@ export function upgradeDetail(fleet, key) {
     }).filter((one) => one.clusters > 0),
     acceptances: fleet.accepted,
     halts: [{ from: fleet.now - 70_000, to: fleet.now - 66_400, reason: 'CanarySoaking', message: 'canaries are complete and soak for 1h' }, ...(summary.halt ? [{ from: fleet.now - 5, ...summary.halt }] : [])],
+    eventsAge: 0,
     events: [...fleet.events, { at: fleet.now - 66_400, type: 'Normal', reason: 'HaltEnded', message: 'CanarySoaking is over: clusters start' }],
     spec: yaml(key, fleet.targets.get(key), fleet.preChecks),
     edition: edition(fleet, key),

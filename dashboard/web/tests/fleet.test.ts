@@ -108,3 +108,24 @@ test('both themes can be chosen', async ({ dashboard: { page, open } }) => {
   await page.emulateMedia({ colorScheme: 'dark' });
   await expect.poll(dark).toBe(true);
 });
+
+test('an upgrade counts more clusters than are shown of it, where another one has them', async ({ dashboard: { page, open } }) => {
+  await page.route('**/api/snapshot', async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    for (const upgrade of answer.upgrades) upgrade.counts.selected += upgrade.key === 'default/spring' ? 3 : 0;
+    await route.fulfill({ response, json: answer });
+  });
+  await open('#/fleet?upgrade=default%2Fspring');
+  await expect(page.getByText('3 clusters of this upgrade are shown with another upgrade that selects them')).toBeVisible();
+  await page.evaluate(() => (location.hash = '#/fleet?upgrade=edge%2Fedge-418'));
+  await expect(page.getByText('shown with another upgrade')).toHaveCount(0);
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+});
+
+test('what an address asks for is shown as chosen, also where it is not offered', async ({ dashboard: { page, open } }) => {
+  await open('#/fleet?sort=normalUntil');
+  await expect(page.getByLabel('Order by')).toHaveValue('normalUntil');
+  await page.evaluate(() => (location.hash = '#/history?upgrade=gone%2Fone'));
+  await expect(page.getByLabel('Upgrade')).toHaveValue('gone/one');
+});

@@ -21,6 +21,25 @@ test('no more than the page scrolls', async ({ dashboard: { page, open } }) => {
   expect(await page.evaluate(() => document.documentElement.scrollHeight - innerHeight)).toBe(0);
 });
 
+test('what has happened since the server read the Events is asked for once more', async ({ dashboard: { page, open, misuse, server } }) => {
+  let age = 0;
+  await page.route('**/api/upgrades/default/spring', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), eventsAge: age } });
+    age = 9;
+  });
+  await open('#/upgrade/default/spring');
+  await expect(page.getByRole('heading', { level: 2, name: 'Events' })).toBeVisible();
+  const asked = () => server.state.asked.filter((line) => line.startsWith('GET /api/upgrades/default/spring') && !line.includes('forecast')).length;
+  expect(asked()).toBe(1);
+  await misuse('step');
+  // Once for the change, whose answer has old Events, and once more for these.
+  await expect.poll(asked).toBe(2);
+  age = 0;
+  await expect.poll(asked).toBe(3);
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+});
+
 test('one that is being deleted can be neither paused nor resumed', async ({ dashboard: { page, open } }) => {
   const deleting = { phase: 'Deleting', paused: true };
   await page.route('**/api/snapshot', async (route) => {
@@ -35,6 +54,8 @@ test('one that is being deleted can be neither paused nor resumed', async ({ das
   await open('#/upgrade/default/spring');
   await expect(page.getByText('deleting', { exact: true })).toBeVisible();
   await expect(page.getByRole('button', { name: /^(Pause|Resume)…/ })).toHaveCount(0);
+  // What is still on its way when the test ends may fail: the page goes away.
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
 });
 
 test('pause asks first, says what it will do, and resume is offered then', async ({ dashboard: { page, open, server } }) => {

@@ -41,7 +41,9 @@ fn draft(name: &str, release: &str, used: i64) -> Draft {
         summary: format!("{name} is used, and Kubernetes {release} no longer has it"),
         description: format!("It was asked for {used} times in the last 24 hours."),
         action: "Find out who uses it, and have them use its successor".to_owned(),
-        verify: format!("kubectl get apirequestcount {name} -o jsonpath='{{.status.currentHour}}'"),
+        verify: format!(
+            "kubectl get apirequestcount {name} -o jsonpath='{{.status.requestCount}} {{.status.last24h[*].byNode[*].byUser[*].username}}'"
+        ),
         reference: None,
         resources: vec![object("apiserver.openshift.io", "APIRequestCount", name)],
     }

@@ -19,7 +19,7 @@ pub(super) fn findings(
 ) -> Vec<Finding> {
     let is_minor = match question {
         Question::Status => false,
-        Question::Plan(target) => is_minor_update(cluster, target),
+        Question::Plan(target) => is_minor_update(cluster, target.version),
     };
     let of_operators = operators.iter().flat_map(|operator| {
         let conditions = operator
@@ -62,6 +62,9 @@ pub(super) fn findings(
                 let draft = draft("operator-not-upgradeable", &name, Level::Error, what, condition);
                 Draft {
                     impact_type: ImpactType::UpdateStalled,
+                    verify: format!(
+                        "kubectl get clusteroperator {name} -o jsonpath='{{.status.conditions}}'"
+                    ),
                     ..draft
                 }
             }),

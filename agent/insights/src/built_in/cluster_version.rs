@@ -4,23 +4,39 @@ use std::collections::BTreeMap;
 
 use drydock_api::conditions::{AnyCondition, ForeignCondition, find, is_true};
 use drydock_api::fact::Fact;
+use drydock_api::image_digest;
 use drydock_api::insights::{ImpactType, Level, ResourceReference};
 use drydock_api::openshift::ClusterVersion;
-use drydock_api::openshift::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk};
+use drydock_api::openshift::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk, Release};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::draft::{Draft, object};
-use super::{Question, is_minor_update};
+use super::{PlannedRelease, Question, is_minor_update};
 use crate::finding::Finding;
 use crate::identity;
 
 /// The most queries that are evaluated for one target, and how long each may be.
 const MOST_QUERIES: usize = 32;
 const LONGEST_QUERY: usize = 16 << 10;
-/// How much of a digest tells one message from another.
+/// How much of a digest tells one cause from another.
 const SAID: usize = 16;
+const GROUP: &str = "config.openshift.io";
+/// What a condition says, and which release another finding is about. There are no such objects: each stands among what a finding is about,
+/// by a digest, so that another cause makes another finding.
+const CAUSE: &str = "ConditionCause";
+const DESIRED: &str = "DesiredRelease";
+const REQUESTED: &str = "RequestedRelease";
+const IMAGE: &str = "ReleaseImage";
+const CAUSES: [&str; 4] = [CAUSE, DESIRED, REQUESTED, IMAGE];
 const VERIFY: &str = "kubectl get clusterversion version -o jsonpath='{.status.conditions}'";
+const VERIFY_OFFERED: &str =
+    "kubectl get clusterversion version -o jsonpath='{.status.availableUpdates}{.status.conditionalUpdates}'";
+
+/// Whether this is no object, but what makes a finding about ClusterVersion another one.
+pub fn is_cause(resource: &ResourceReference) -> bool {
+    resource.group.as_deref() == Some(GROUP) && CAUSES.contains(&&*resource.kind)
+}
 
 pub(super) fn findings(
     cluster: &ClusterVersion,
@@ -39,16 +55,20 @@ pub(super) fn findings(
             .flatten()
             .collect(),
         Question::Plan(target) => {
+            let because = |draft: Option<Draft>, type_, said: fn(&ForeignCondition) -> &str| {
+                let cause = find(conditions, type_).map(said);
+                Some(draft?.because(CAUSE, cause))
+            };
             let of_target = [
-                failing(conditions),
+                because(failing(conditions), "Failing", AnyCondition::message),
                 in_progress(cluster, conditions),
-                other_request(cluster, target),
-                no_next_release(cluster, target),
-                not_accepted(conditions),
+                other_request(cluster, target.version),
+                no_next_release(cluster, target.version),
+                because(not_accepted(conditions), "ReleaseAccepted", AnyCondition::reason),
                 not_retrieved(conditions),
-                invalid(conditions),
-                unavailable(conditions),
-                not_upgradeable(conditions).filter(|_| is_minor_update(cluster, target)),
+                because(invalid(conditions), "Invalid", AnyCondition::reason),
+                because(unavailable(conditions), "Available", AnyCondition::reason),
+                not_upgradeable(conditions).filter(|_| is_minor_update(cluster, target.version)),
             ];
             let mut drafts: Vec<_> = of_target.into_iter().flatten().collect();
             drafts.extend(of_updates(cluster, target, evaluated));
@@ -59,7 +79,7 @@ pub(super) fn findings(
 }
 
 fn cluster_version() -> Vec<ResourceReference> {
-    vec![object("config.openshift.io", "ClusterVersion", "version")]
+    vec![object(GROUP, "ClusterVersion", "version")]
 }
 
 fn draft(uid: &'static str, level: Level, impact_type: ImpactType, summary: String, action: &str) -> Draft {
@@ -73,6 +93,18 @@ fn draft(uid: &'static str, level: Level, impact_type: ImpactType, summary: Stri
         verify: VERIFY.to_owned(),
         reference: None,
         resources: cluster_version(),
+    }
+}
+
+impl Draft {
+    /// The same with its cause as a part of what it is: who has accepted it has accepted no other.
+    fn because(mut self, kind: &'static str, cause: Option<&str>) -> Self {
+        self.resources
+            .extend(cause.filter(|cause| !cause.is_empty()).map(|cause| {
+                let cause: String = identity::digest(cause).chars().take(SAID).collect();
+                object(GROUP, kind, &cause)
+            }));
+        self
     }
 }
 
@@ -133,15 +165,16 @@ fn in_progress(cluster: &ClusterVersion, conditions: &[ForeignCondition]) -> Opt
         ),
     };
     let action = "Wait until the update that is under way has ended";
+    let draft = draft(
+        "update-in-progress",
+        level,
+        ImpactType::UpdateStalled,
+        summary.to_owned(),
+        action,
+    );
     Some(Draft {
         description: progressing.map(said).unwrap_or_default(),
-        ..draft(
-            "update-in-progress",
-            level,
-            ImpactType::UpdateStalled,
-            summary.to_owned(),
-            action,
-        )
+        ..draft.because(DESIRED, desired_version(cluster))
     })
 }
 
@@ -171,21 +204,22 @@ fn no_next_release(cluster: &ClusterVersion, target: &str) -> Option<Draft> {
 /// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.
 fn other_request(cluster: &ClusterVersion, target: &str) -> Option<Draft> {
     let wanted = cluster.spec.desired_update.as_ref()?.version.as_deref()?;
-    let desired = cluster
-        .status
-        .as_ref()
-        .and_then(|status| status.desired.as_ref()?.version.as_deref());
-    if wanted.is_empty() || wanted == target || Some(wanted) == desired {
+    if wanted.is_empty() || wanted == target || Some(wanted) == desired_version(cluster) {
         return None;
     }
     let action = "Wait until that update has ended, or take the request back with oc adm upgrade --clear";
-    Some(draft(
+    let draft = draft(
         "other-update-requested",
         Level::Warning,
         ImpactType::UpdateStalled,
         format!("An update to {wanted} has been requested, and has not begun"),
         action,
-    ))
+    );
+    Some(draft.because(REQUESTED, Some(wanted)))
+}
+
+fn desired_version(cluster: &ClusterVersion) -> Option<&str> {
+    cluster.status.as_ref()?.desired.as_ref()?.version.as_deref()
 }
 
 /// What was asked for cannot be done: another request is refused until it is taken back.
@@ -278,56 +312,71 @@ fn not_upgradeable(conditions: &[ForeignCondition]) -> Option<Draft> {
         "The cluster may not be updated to another minor release: {}",
         upgradeable.reason()
     );
-    // Who has accepted what is said has accepted nothing else: one reason stands for several, such as MultipleReasons.
-    let said = identity::digest(upgradeable.message());
-    let said: String = said.chars().take(SAID).collect();
-    let about = format!("{}-{said}", upgradeable.reason());
-    let mut resources = cluster_version();
-    resources.push(object("config.openshift.io", "UpgradeableReason", &about));
+    let draft = draft(uid, Level::Error, ImpactType::UpdateStalled, summary, action);
+    // One reason stands for several, such as MultipleReasons.
+    let cause = format!("{}: {}", upgradeable.reason(), upgradeable.message());
     Some(Draft {
         description: upgradeable.message().to_owned(),
-        resources,
-        ..draft(uid, Level::Error, ImpactType::UpdateStalled, summary, action)
+        ..draft.because(CAUSE, Some(&cause))
     })
 }
 
 /// Whether the target is offered, and its risks: each is a finding of its own, so that nobody accepts all with one.
 fn of_updates(
     cluster: &ClusterVersion,
-    target: &str,
+    target: PlannedRelease<'_>,
     evaluated: &BTreeMap<String, Fact<bool>>,
 ) -> Vec<Draft> {
     let Some(status) = &cluster.status else {
         return Vec::new();
     };
+    let version = target.version;
     // Of a release that is in both lists the risks count.
-    if let Some(update) = conditional_update(cluster, target) {
-        return if is_true(&update.conditions, "Recommended") {
+    if let Some(update) = conditional_update(cluster, version) {
+        let mut drafts = if is_true(&update.conditions, "Recommended") {
             Vec::new()
         } else {
-            risks(update, target, evaluated)
+            risks(update, version, evaluated)
         };
+        drafts.extend(other_image(target, &update.release));
+        return drafts;
     }
-    let is_target = |version: Option<&String>| version.is_some_and(|version| version == target);
-    if status
-        .available_updates
-        .iter()
-        .any(|release| is_target(release.version.as_ref()))
-    {
-        return Vec::new();
+    let mut offered = status.available_updates.iter();
+    if let Some(release) = offered.find(|release| release.version.as_deref() == Some(version)) {
+        return other_image(target, release).into_iter().collect();
     }
     if find(&status.conditions, "RetrievedUpdates").is_some_and(|retrieved| !retrieved.is_true()) {
         return Vec::new();
     }
-    let summary = format!("{target} is not among the updates that the update service offers");
+    let summary = format!("{version} is not among the updates that the update service offers");
     let action = "Choose a version of oc adm upgrade, or another channel";
-    vec![draft(
-        "not-offered",
-        Level::Error,
-        ImpactType::Unknown,
-        summary,
-        action,
-    )]
+    vec![not_offered(target, summary, action)]
+}
+
+/// Another image than that which is offered under the version is another release, of which the update service says nothing.
+fn other_image(target: PlannedRelease<'_>, offered: &Release) -> Option<Draft> {
+    let asked = target.image?;
+    if offered
+        .image
+        .as_deref()
+        .is_some_and(|image| image_digest(image) == image_digest(asked))
+    {
+        return None;
+    }
+    let summary = format!(
+        "The update service offers {} with another image than the one that is asked for",
+        target.version
+    );
+    let action = "Choose the image that the update service offers, or leave the image out";
+    Some(not_offered(target, summary, action))
+}
+
+fn not_offered(target: PlannedRelease<'_>, summary: String, action: &str) -> Draft {
+    let draft = draft("not-offered", Level::Error, ImpactType::Unknown, summary, action);
+    Draft {
+        verify: VERIFY_OFFERED.to_owned(),
+        ..draft.because(IMAGE, target.image.map(image_digest))
+    }
 }
 
 /// The conditional update to a version, if it is one. Of several the one counts that is not recommended.

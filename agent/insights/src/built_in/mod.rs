@@ -21,6 +21,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use drydock_api::fact::{Fact, Unread};
+use drydock_api::insights::UpdatePlanSpec;
 use drydock_api::olm::ClusterServiceVersion;
 use drydock_api::openshift::{APIRequestCount, ClusterOperator, ClusterVersion, Etcd, MachineConfigPool};
 use drydock_api::prometheus::Alert;
@@ -35,7 +36,7 @@ use crate::informer_name::InformerName;
 use crate::merge::Attempt;
 use crate::status::sort_into_pools;
 pub use capacity::NodeLoads;
-pub use cluster_version::risk_queries;
+pub use cluster_version::{is_cause, risk_queries};
 pub use disruption_budgets::blocked_namespaces;
 pub use drains::draining_nodes;
 
@@ -69,11 +70,33 @@ pub enum BuiltIn {
 pub enum Question<'a> {
     /// What is with the update that is under way?
     Status,
-    /// What would be a problem if the cluster were updated to this version?
-    Plan(&'a str),
+    /// What would be a problem if the cluster were updated to this release?
+    Plan(PlannedRelease<'a>),
 }
 
-impl Question<'_> {
+/// The release that a plan is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedRelease<'a> {
+    /// Its version.
+    pub version: &'a str,
+    /// The image that is asked for, if one is: it may be another than the update service offers under that version.
+    pub image: Option<&'a str>,
+}
+
+impl<'a> Question<'a> {
+    /// About the release that is offered under a version.
+    pub fn of_version(version: &'a str) -> Self {
+        Self::Plan(PlannedRelease { version, image: None })
+    }
+
+    /// About what a plan asks.
+    pub fn of_plan(plan: &'a UpdatePlanSpec) -> Self {
+        Self::Plan(PlannedRelease {
+            version: &plan.target_release,
+            image: plan.target_image.as_deref().filter(|image| !image.is_empty()),
+        })
+    }
+
     /// Is it asked before an update? Then what is not known, or has just begun, is no state to begin one in.
     pub(crate) fn is_plan(self) -> bool {
         matches!(self, Self::Plan(_))
@@ -206,8 +229,8 @@ impl BuiltIn {
                     let is_minor = facts
                         .cluster
                         .as_ref()
-                        .map_or(true, |cluster| is_minor_update(cluster, target));
-                    installed_operators::findings(read(&facts.installed)?, target, is_minor, now)
+                        .map_or(true, |cluster| is_minor_update(cluster, target.version));
+                    installed_operators::findings(read(&facts.installed)?, target.version, is_minor, now)
                 }
             },
             Self::MachineConfigPools => pools::findings(read(&facts.pools)?, question, now),
@@ -243,7 +266,7 @@ impl BuiltIn {
             }
             Self::ApiRemovals => match question {
                 Question::Status => Vec::new(),
-                Question::Plan(target) => api_removals::findings(read(&facts.requests)?, target, now),
+                Question::Plan(target) => api_removals::findings(read(&facts.requests)?, target.version, now),
             },
         })
     }

@@ -69,15 +69,13 @@ fn paused(pool: &MachineConfigPool, question: Question<'_>) -> Option<Draft> {
     } else {
         format!("Pool {name} is paused: its nodes would stay behind")
     };
-    Some(draft(
-        "pool-paused",
-        &name,
-        Level::Warning,
-        summary,
-        format!(
-            "Unpause it: oc patch machineconfigpool {name} --type merge -p '{{\"spec\":{{\"paused\":false}}}}'"
-        ),
-    ))
+    let action = format!(
+        "Unpause it: oc patch machineconfigpool {name} --type merge -p '{{\"spec\":{{\"paused\":false}}}}'"
+    );
+    Some(Draft {
+        verify: format!("kubectl get machineconfigpool {name} -o jsonpath='{{.spec.paused}}'"),
+        ..draft("pool-paused", &name, Level::Warning, summary, action)
+    })
 }
 
 /// The nodes of a pool are not where they should be: the next update begins before the one before it has ended.

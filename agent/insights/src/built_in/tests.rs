@@ -29,9 +29,9 @@ fn cluster(conditions: &[Value]) -> ClusterVersion {
     read(json!({"metadata": {"name": "version"}, "status": {
         "desired": {"version": "4.14.3"}, "conditions": conditions,
         "history": [{"state": "Completed", "version": "4.14.3"}],
-        "availableUpdates": [{"version": "4.14.4"}, {"version": "4.14.5"}, {"version": "4.15.0"}],
+        "availableUpdates": [{"version": "4.14.4", "image": "quay.io/r@sha256:44"}, {"version": "4.14.5"}, {"version": "4.15.0"}],
         "conditionalUpdates": [
-            {"release": {"version": "4.14.5"}, "conditions": [condition("Recommended", "False", "A", NOW)],
+            {"release": {"version": "4.14.5", "image": "quay.io/r@sha256:45"}, "conditions": [condition("Recommended", "False", "A", NOW)],
              "risks": [{"name": "A", "message": "a", "url": "https://a"}, {"name": "B", "message": "b", "url": "https://b"}]},
             {"release": {"version": "4.14.6"}, "conditions": [condition("Recommended", "True", "AsExpected", NOW)]},
         ],
@@ -103,7 +103,7 @@ fn a_healthy_cluster_has_no_findings() {
             "{informer:?}"
         );
         assert!(
-            found(informer, &facts(), Question::Plan("4.14.4")).is_empty(),
+            found(informer, &facts(), Question::of_version("4.14.4")).is_empty(),
             "{informer:?}"
         );
         assert_eq!(BuiltIn::of(&informer.name()), Some(informer));
@@ -137,7 +137,7 @@ fn an_operator_or_node_that_says_nothing_holds_an_update() {
         };
         let of = |question| found(BuiltIn::ClusterOperators, &facts, question);
         assert_eq!(of(Question::Status), []);
-        let of_plan = of(Question::Plan("4.14.4"));
+        let of_plan = of(Question::of_version("4.14.4"));
         let summaries: Vec<_> = of_plan.iter().map(|(_, _, summary)| summary.as_str()).collect();
         assert_eq!(summaries, expected);
         assert!(of_plan.iter().all(|(_, level, _)| *level == Level::Unknown));
@@ -152,7 +152,7 @@ fn an_operator_or_node_that_says_nothing_holds_an_update() {
     };
     assert_eq!(uids(BuiltIn::Nodes, &facts, Question::Status), [""; 0]);
     assert_eq!(
-        uids(BuiltIn::Nodes, &facts, Question::Plan("4.14.4")),
+        uids(BuiltIn::Nodes, &facts, Question::of_version("4.14.4")),
         ["node-unknown"]
     );
 }
@@ -211,12 +211,12 @@ fn operators_are_given_time() {
     assert_eq!(levels(Question::Status), now);
     let at_once = "operator-unavailable Warning";
     assert_eq!(
-        levels(Question::Plan("4.14.4")),
+        levels(Question::of_version("4.14.4")),
         std::iter::once(at_once).chain(now).collect::<Vec<_>>(),
         "what has just begun is no moment to update in"
     );
     assert_eq!(
-        levels(Question::Plan("4.15.0")).last().unwrap(),
+        levels(Question::of_version("4.15.0")).last().unwrap(),
         "operator-not-upgradeable Error"
     );
 }
@@ -240,9 +240,9 @@ fn apis_that_the_target_no_longer_has() {
         ]),
         ..facts()
     };
-    assert!(uids(BuiltIn::ApiRemovals, &facts, Question::Plan("4.15.9")).is_empty());
+    assert!(uids(BuiltIn::ApiRemovals, &facts, Question::of_version("4.15.9")).is_empty());
     assert_eq!(
-        uids(BuiltIn::ApiRemovals, &facts, Question::Plan("4.16.0")),
+        uids(BuiltIn::ApiRemovals, &facts, Question::of_version("4.16.0")),
         ["api-removed"]
     );
 }
@@ -257,6 +257,6 @@ fn what_cannot_be_read_is_no_answer() {
     };
     let attempt = BuiltIn::ClusterOperators.attempt(&facts, Question::Status, now());
     assert_eq!(attempt, Attempt::Unavailable("refused".to_owned()));
-    let attempt = BuiltIn::ApiRemovals.attempt(&facts, Question::Plan("4.15.0"), now());
+    let attempt = BuiltIn::ApiRemovals.attempt(&facts, Question::of_version("4.15.0"), now());
     assert_eq!(attempt, Attempt::NotImplemented, "a cluster without that kind");
 }

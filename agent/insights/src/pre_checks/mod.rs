@@ -192,7 +192,7 @@ pub fn of_objects(facts: &BuiltInFacts, target: &str, now: Timestamp) -> PreChec
         .into_iter()
         .map(|informer| {
             let name = informer.name();
-            let attempt = informer.attempt(facts, Question::Plan(target), now);
+            let attempt = informer.attempt(facts, Question::of_version(target), now);
             let unknown = InformerRecord::default();
             let record = merge(&name, &unknown, &attempt, FailurePolicy::Fail, Stage::Open, now);
             let insights = record.insights.into_iter().map(|insight| PlanInsight {

@@ -153,10 +153,7 @@ impl UpdatePlans {
         }
         let own: Vec<_> = names.iter().filter_map(BuiltIn::of).collect();
         if !own.is_empty() {
-            let (at, question) = (
-                self.context.clock.now(),
-                Question::Plan(&plan.spec.target_release),
-            );
+            let (at, question) = (self.context.clock.now(), Question::of_plan(&plan.spec));
             let facts = built_in::facts(
                 &self.context.client,
                 &self.context.monitoring,

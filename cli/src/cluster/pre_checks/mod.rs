@@ -81,7 +81,7 @@ fn of_files(arguments: &PreChecksArguments, folder: &Path) -> anyhow::Result<Pre
 
 /// That nobody was asked.
 fn computed(of: &str) -> String {
-    format!("computed {of}: nothing is written, and nothing can be accepted\n")
+    format!("computed {of}: nobody was asked, and nothing can be accepted\n")
 }
 
 fn target(arguments: &PreChecksArguments, cluster: &ClusterVersion) -> anyhow::Result<Version> {

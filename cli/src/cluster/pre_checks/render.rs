@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use drydock_api::insights::{AcceptanceState, InformerState, Scope, Verdict};
+use drydock_insights::built_in::is_cause;
 use drydock_insights::pre_checks::{CheckedAcceptance, CheckedFinding, PreChecks};
 
 /// Where the text of a field begins.
@@ -127,7 +128,7 @@ fn subject(scope: &Scope) -> String {
     };
     let pools = scope.worker_pool.iter();
     let pools = pools.map(|pool| named(&pool.kind, pool.namespace.as_deref(), &pool.name));
-    let resources = scope.resources.iter();
+    let resources = scope.resources.iter().filter(|one| !is_cause(one));
     let resources = resources.map(|one| named(&one.kind, one.namespace.as_deref(), &one.name));
     one_line(&pools.chain(resources).collect::<Vec<_>>().join(", "))
 }

@@ -103,10 +103,9 @@ fn the_hub_accepts_by_the_rule_of_the_agent() {
 }
 
 /// What the hub calls the first finding of a cluster without the agent, of which this is fed back.
-fn called_by_hub(target: &str, said: &[(&str, &str)]) -> String {
+fn called_by_hub(target: &str, image: &str, said: &[(&str, &str)]) -> String {
     let value = |(name, text): &(&str, &str)| serde_json::json!({"name": name, "fieldValue": {"type": "String", "string": text}});
-    let question =
-        serde_json::json!({"target": target, "asksAgent": false, "askedAt": "2026-01-05T08:00:00Z"});
+    let question = serde_json::json!({"target": target, "image": image, "asksAgent": false, "askedAt": "2026-01-05T08:00:00Z"});
     let mark = format!("read-for-{target}-at-1767600000");
     let read = [("version", "4.14.9"), (&*mark, "version"), ("offered", target)];
     let values: Vec<_> = read.iter().chain(said).map(value).collect();
@@ -124,8 +123,8 @@ fn called_by_hub(target: &str, said: &[(&str, &str)]) -> String {
 }
 
 /// What the agent calls a finding of a cluster whose ClusterVersion has these conditions.
-fn called_by_agent(target: &str, uid: &str, conditions: &serde_json::Value) -> String {
-    use drydock_insights::built_in::{BuiltIn, BuiltInFacts, Question};
+fn called_by_agent(target: &str, image: &str, uid: &str, conditions: &serde_json::Value) -> String {
+    use drydock_insights::built_in::{BuiltIn, BuiltInFacts, PlannedRelease, Question};
     use drydock_insights::hooks::Answer;
     use drydock_insights::merge::Attempt;
 
@@ -138,7 +137,12 @@ fn called_by_agent(target: &str, uid: &str, conditions: &serde_json::Value) -> S
     });
     let facts = BuiltInFacts::of(Ok(serde_json::from_value(cluster).unwrap()));
     let informer = BuiltIn::ClusterVersion;
-    let attempt = informer.attempt(&facts, Question::Plan(target), jiff::Timestamp::UNIX_EPOCH);
+    let image = Some(image).filter(|image| !image.is_empty());
+    let question = Question::Plan(PlannedRelease {
+        version: target,
+        image,
+    });
+    let attempt = informer.attempt(&facts, question, jiff::Timestamp::UNIX_EPOCH);
     let Attempt::Answered(Answer::Success(found)) = attempt else {
         panic!("it has an answer");
     };
@@ -146,20 +150,95 @@ fn called_by_agent(target: &str, uid: &str, conditions: &serde_json::Value) -> S
     found.unwrap().uuid(&informer.name())
 }
 
+const IDLE: (&str, &str) = ("progressing", "False");
+const AVAILABLE: (&str, &str) = ("available", "True");
+const NOT_FAILING: (&str, &str) = ("failing", "False");
+
+fn condition(type_: &str, status: &str) -> serde_json::Value {
+    serde_json::json!({"type": type_, "status": status})
+}
+
+/// Conditions of a cluster of which is well what is not said otherwise.
+fn conditions(said: &[serde_json::Value]) -> serde_json::Value {
+    let well = [
+        ("Failing", "False"),
+        ("Progressing", "False"),
+        ("Available", "True"),
+    ];
+    let well = well.map(|(type_, status)| condition(type_, status));
+    let others = well
+        .into_iter()
+        .filter(|one| said.iter().all(|other| other["type"] != one["type"]));
+    others.chain(said.iter().cloned()).collect()
+}
+
 #[test]
 fn the_hub_calls_findings_as_the_agent_does() {
-    let condition = |type_: &str, status: &str| serde_json::json!({"type": type_, "status": status});
-    let [idle, available] = [("progressing", "False"), ("available", "True")];
-    let well = [condition("Progressing", "False"), condition("Available", "True")];
-    let [one, other] = well.clone();
-    assert_eq!(
-        called_by_hub("4.14.12", &[("failing", "True"), idle, available]),
-        called_by_agent(
-            "4.14.12",
+    let said = |type_: &str, status: &str| serde_json::json!({"type": type_, "status": status, "reason": "Why", "message": "who"});
+    for (uid, fed_back, of_agent) in [
+        (
             "failing",
-            &serde_json::json!([one, other, condition("Failing", "True")])
-        )
-    );
+            vec![("failing", "True"), IDLE, AVAILABLE],
+            condition("Failing", "True"),
+        ),
+        (
+            "failing",
+            vec![("failing", "True"), ("failingMessage", "who"), IDLE, AVAILABLE],
+            said("Failing", "True"),
+        ),
+        (
+            "cluster-unavailable",
+            vec![
+                NOT_FAILING,
+                IDLE,
+                ("available", "False"),
+                ("availableReason", "Why"),
+            ],
+            said("Available", "False"),
+        ),
+        (
+            "update-invalid",
+            vec![
+                NOT_FAILING,
+                IDLE,
+                AVAILABLE,
+                ("invalid", "True"),
+                ("invalidReason", "Why"),
+            ],
+            said("Invalid", "True"),
+        ),
+        (
+            "release-not-accepted",
+            vec![
+                NOT_FAILING,
+                IDLE,
+                AVAILABLE,
+                ("accepted", "False"),
+                ("acceptedReason", "Why"),
+            ],
+            said("ReleaseAccepted", "False"),
+        ),
+        (
+            "update-in-progress",
+            vec![
+                NOT_FAILING,
+                ("progressing", "True"),
+                ("desired", "4.14.9"),
+                AVAILABLE,
+            ],
+            condition("Progressing", "True"),
+        ),
+    ] {
+        assert_eq!(
+            called_by_hub("4.14.12", "", &fed_back),
+            called_by_agent("4.14.12", "", uid, &conditions(&[of_agent])),
+            "{uid}"
+        );
+    }
+}
+
+#[test]
+fn the_hub_calls_what_holds_minor_updates_and_other_images_as_the_agent_does() {
     for (reason, message, uid) in [
         ("PoolUpdating", "pool m is updating", "not-upgradeable"),
         ("MultipleReasons", "", "not-upgradeable"),
@@ -170,22 +249,26 @@ fn the_hub_calls_findings_as_the_agent_does() {
         ),
     ] {
         let fed_back = [
-            ("failing", "False"),
-            idle,
-            available,
+            NOT_FAILING,
+            IDLE,
+            AVAILABLE,
             ("upgradeable", "False"),
             ("upgradeableReason", reason),
             ("upgradeableMessage", message),
         ];
-        let [one, other] = well.clone();
         let held = serde_json::json!({"type": "Upgradeable", "status": "False", "reason": reason, "message": message});
-        let conditions = serde_json::json!([one, other, condition("Failing", "False"), held]);
         assert_eq!(
-            called_by_hub("4.15.0", &fed_back),
-            called_by_agent("4.15.0", uid, &conditions),
+            called_by_hub("4.15.0", "", &fed_back),
+            called_by_agent("4.15.0", "", uid, &conditions(&[held])),
             "{reason}"
         );
     }
+    let image = "mirror.example/r@sha256:b";
+    let fed_back = [NOT_FAILING, IDLE, AVAILABLE, ("offeredImage", "a")];
+    assert_eq!(
+        called_by_hub("4.14.12", image, &fed_back),
+        called_by_agent("4.14.12", image, "not-offered", &conditions(&[]))
+    );
 }
 
 #[test]
@@ -289,7 +372,7 @@ fn who_has_not_been_asked_may_be_held_where_an_answer_is_required() {
             checks: checks.into_iter().map(|checks| (name(), checks)).collect(),
             has_target,
             to_be_asked: is_to_be_asked.then(name).into_iter().collect(),
-            not_started: [name()].into(),
+            may_be_held: [name()].into(),
         };
         assert_eq!(
             found.is_any_awaited(),

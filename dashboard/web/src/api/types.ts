@@ -144,6 +144,8 @@ export interface UpgradeDetail extends Upgrade {
   acceptances: { finding: string; reason: string; acceptedBy: string; until?: number; target: string; counts: boolean }[];
   halts: { from: number; to?: number; reason: string; message: string }[];
   events: { at: number; type: string; reason: string; message: string }[];
+  /** How many seconds ago the Events were read: the server reads them once for all who look at about the same time. */
+  eventsAge: number;
   spec: string;
   /** What of the upgrade is seen by who edits it. */
   edition: string;

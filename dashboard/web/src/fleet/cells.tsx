@@ -69,6 +69,9 @@ export function Cells({ rows, slots, marks }: { rows: Uint32Array; slots: Uint8A
     scrollTo(area.current as HTMLElement, Math.floor((cell < 0 ? 0 : to) / at.columns) * at.stepY, at.stepY);
     return undefined;
   };
+  // Read out once, and again when something else is so: not when only the time has passed.
+  const chosenNow = cell >= 0 && chosen?.by === 'keyboard' ? table.read(row) : undefined;
+  const announced = useMemo(() => (chosenNow ? spoken(chosenNow, app.clock.now()) : ''), [JSON.stringify(chosenNow)]);
   // A finger cannot hover: its first touch chooses, the second opens.
   const touched = useRef(-1);
   return (
@@ -97,7 +100,7 @@ export function Cells({ rows, slots, marks }: { rows: Uint32Array; slots: Uint8A
       />
       {cell >= 0 && chosen && <HoverCard at={at} cell={cell} cluster={table.read(row)} area={area.current} />}
       <div class="visually-hidden" aria-live="polite">
-        {cell >= 0 && chosen?.by === 'keyboard' ? spoken(table.read(row), app.clock.now()) : ''}
+        {announced}
       </div>
     </div>
   );

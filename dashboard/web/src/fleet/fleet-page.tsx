@@ -5,7 +5,7 @@ import type { FilterColumn, FleetQuery } from '../url/route';
 import { refine } from '../url/use-route';
 import { useFleet, useStatus, useTick } from '../ui/use-app';
 import { Spinner } from '../ui/parts';
-import { count } from '../words/text';
+import { clusters, count } from '../words/text';
 import { coloring } from './coloring';
 import { Cells } from './cells';
 import { filterRows } from './filter';
@@ -15,6 +15,22 @@ import { sortRows } from './sort';
 import { FleetTable } from './fleet-table';
 import { FleetToolbar } from './toolbar';
 import { UpgradeSummaries } from './upgrade-summaries';
+
+/** A cluster has one cell, also where several upgrades select it: what an upgrade counts may be more than what is shown of it. */
+function ShownElsewhere({ query }: { query: FleetQuery }) {
+  const { fleet } = useStatus();
+  const key = query.only.upgrade;
+  const upgrade = key === undefined ? undefined : fleet.upgrades.get(key);
+  if (key === undefined || !upgrade) return null;
+  const elsewhere = upgrade.counts.selected - filterRows(fleet.clusters, { ...query, only: { upgrade: key }, text: '', labels: '' }, 0).rows.length;
+  if (elsewhere <= 0) return null;
+  const href = `#/upgrade/${key.split('/').map(encodeURIComponent).join('/')}`;
+  return (
+    <p class="counted">
+      {clusters(elsewhere)} of <a href={href}>this upgrade</a> {elsewhere === 1 ? 'is' : 'are'} shown with another upgrade that selects {elsewhere === 1 ? 'it' : 'them'}
+    </p>
+  );
+}
 
 export function FleetPage({ query }: { query: FleetQuery }) {
   const app = useStatus();
@@ -59,6 +75,7 @@ export function FleetPage({ query }: { query: FleetQuery }) {
         <p class="counted" role="status">
           {shown === total ? `${count(total)} clusters` : `${count(shown)} of ${count(total)} clusters`}
         </p>
+        <ShownElsewhere query={query} />
         <Legend entries={colors.legend} mode={query.color} only={query.only[query.color]} onPick={(value) => toggle(query.color, value)} />
         {query.view === 'cells' && <MarkLegend counts={marked.counts} />}
       </div>

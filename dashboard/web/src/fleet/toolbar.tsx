@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { FILTER_COLUMNS, type FilterColumn, type FleetQuery } from '../url/route';
 import { refine } from '../url/use-route';
 import { Button, Text } from '../ui/parts';
+import { printable } from '../words/text';
 import { COLOR_MODES, type ColorMode } from './color-modes';
 import { WINDOW_LABEL, type WindowClass } from './windows';
 
@@ -24,6 +25,7 @@ const ORDERS = [
   ['upgrade', 'Upgrade'],
   ['finding', 'Finding'],
   ['since', 'Since'],
+  ['normalUntil', 'Normal until'],
 ] as const;
 
 export function FleetToolbar({ query, error }: { query: FleetQuery; error: string | undefined }) {
@@ -114,12 +116,15 @@ export function Choice(props: {
   options: readonly (readonly [string, string])[];
   onChange: (value: string) => void;
 }) {
+  const known = props.options.some(([value]) => value === props.value);
+  // An address may ask for what is not offered.
+  const options = known ? props.options : [...props.options, [props.value, printable(props.value, 127)] as const];
   return (
     <label class="field">
       <span>{props.label}</span>
       <span class="pf-v6-c-form-control choice">
         <select value={props.value} onChange={(event) => props.onChange(event.currentTarget.value)}>
-          {props.options.map(([value, label]) => (
+          {options.map(([value, label]) => (
             <option key={value} value={value} selected={value === props.value}>
               {label}
             </option>

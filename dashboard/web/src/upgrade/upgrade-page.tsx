@@ -1,5 +1,6 @@
 // One upgrade: how far it is and when it ends, what holds it back, and what one can do about it.
 
+import { useEffect, useRef } from 'preact/hooks';
 import { api } from '../api/client';
 import type { Upgrade, UpgradeDetail } from '../api/types';
 import { Phase } from '../fleet/upgrade-summaries';
@@ -22,7 +23,9 @@ export function UpgradePage({ upgrade: key }: { upgrade: string }) {
   useTick(app.clock.tick);
   // The summary that comes with the fleet is newer than the detail, which is asked for again after a change.
   const summary = app.fleet.upgrades.get(key);
-  const detail = useLoaded(key, (signal) => api.upgrade(key, signal), useUpgradeChanges(key));
+  const changes = useUpgradeChanges(key);
+  const detail = useLoaded(key, (signal) => api.upgrade(key, signal), changes);
+  useNewestEvents(detail, changes);
   // Where the answer is that it is gone, nothing else is shown of it, whatever came before.
   const shown: Upgrade | undefined = detail.refusal ? undefined : (summary ?? detail.value);
   const left = app.fleet.revision !== undefined && summary === undefined;
@@ -49,6 +52,25 @@ export function UpgradePage({ upgrade: key }: { upgrade: string }) {
       {detail.refusal ? <Gone what="upgrade" loaded={detail} /> : <Details detail={detail} upgrade={shown} upgradeKey={key} current={current} />}
     </div>
   );
+}
+
+/** For how long the server shows others the Events that it has read, and how long after a change they have all come, in milliseconds. */
+const EVENTS_LAST = 10_000;
+const EVENTS_COME = 2000;
+
+/** Reads once more where the Events may lack what the last change has brought. */
+function useNewestEvents(detail: Loaded<UpgradeDetail>, changes: number): void {
+  const changed = useRef(-Infinity);
+  useEffect(() => {
+    if (changes > 0) changed.current = performance.now();
+  }, [changes]);
+  useEffect(() => {
+    if (!detail.value) return undefined;
+    const age = detail.value.eventsAge * 1000;
+    if (performance.now() - age > changed.current + EVENTS_COME) return undefined;
+    const timer = setTimeout(detail.reload, Math.max(0, EVENTS_LAST - age));
+    return () => clearTimeout(timer);
+  }, [detail.value]);
 }
 
 function Progress({ upgrade }: { upgrade: Upgrade }) {

@@ -67,12 +67,12 @@ impl Fleet {
         }
         let followed = self.upgrades.get(upgrade);
         let rows = followed.into_iter().flat_map(|followed| followed.decider.rows());
-        let said: Vec<(&ClusterName, &str)> = rows
-            .flat_map(|(name, row)| {
-                let ids = row.pre_checks.iter().flat_map(|work| work.ended.iter());
-                ids.map(move |id| (name, &**id))
-            })
-            .collect();
+        let mut said = Said::new();
+        for (name, row) in rows {
+            for id in row.pre_checks.iter().flat_map(|work| work.ended.iter()) {
+                said.entry(id).or_default().push(name);
+            }
+        }
         let of_object = |(id, digest): (&Arc<(String, String)>, &AcceptanceDigest)| {
             let ended: Vec<EndedOn> = digest.risks.iter().map(|risk| ended(risk, &said)).collect();
             let is_same = digest.risks.iter().map(|risk| &risk.ended).eq(&ended);
@@ -88,13 +88,13 @@ impl Fleet {
     }
 }
 
+/// The clusters that say of a risk, by its id, that it has ended there.
+type Said<'a> = BTreeMap<&'a str, Vec<&'a ClusterName>>;
+
 /// Where a risk has ended, with what clusters say.
-fn ended(risk: &RiskAcceptance, said: &[(&ClusterName, &str)]) -> EndedOn {
-    if said.is_empty() {
-        return risk.ended.clone();
-    }
-    let by = said.iter().filter(|(_, id)| *id == &*risk.id);
-    by.fold(risk.ended.clone(), |ended, (cluster, _)| {
+fn ended(risk: &RiskAcceptance, said: &Said<'_>) -> EndedOn {
+    let by = said.get(&*risk.id).into_iter().flatten();
+    by.fold(risk.ended.clone(), |ended, cluster| {
         ended.and(cluster, ENDED_CLUSTERS_LIMIT)
     })
 }

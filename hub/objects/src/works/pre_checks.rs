@@ -12,7 +12,9 @@ use drydock_api::ocm::ManifestWork;
 use drydock_api::ocm::manifest_work::{
     Manifest, ManifestConfig, ManifestWorkSpec, ResourceIdentifier, Workload,
 };
-use drydock_rollout::{AcceptedFinding, PreCheckAsk, RiskAcceptance, Uid, UpgradeKey, pre_checks_work_name};
+use drydock_rollout::{
+    AcceptedFinding, PreCheckAsk, PreCheckQuestion, RiskAcceptance, Uid, UpgradeKey, pre_checks_work_name,
+};
 use jiff::Timestamp;
 use kube::Resource;
 use semver::Version;
@@ -134,7 +136,7 @@ fn spec(ask: &PreCheckAsk) -> ManifestWorkSpec {
     let mut configs = vec![
         feedback::watched_values(
             super::cluster_version::identifier(),
-            &version_paths(version, ask.question.asked_at),
+            &version_paths(version, &ask.question),
             feedback::read_only(),
         ),
         reader_config(),
@@ -286,18 +288,25 @@ fn mark(version: Option<&Version>, asked_at: Timestamp) -> String {
 }
 
 /// A version has no character that a path would have to quote.
-fn version_paths(version: Option<&Version>, asked_at: Timestamp) -> Vec<(String, String)> {
+fn version_paths(version: Option<&Version>, question: &PreCheckQuestion) -> Vec<(String, String)> {
     let mut all = paths(&VERSION_PATHS);
-    all.push((mark(version, asked_at), ".metadata.name".to_owned()));
+    all.push((mark(version, question.asked_at), ".metadata.name".to_owned()));
     if let Some(version) = version {
-        let conditional = format!(
-            r#".status.conditionalUpdates[?(@.release.version=="{version}")].conditions[?(@.type=="Recommended")]"#
-        );
+        let update = format!(r#".status.availableUpdates[?(@.version=="{version}")]"#);
+        let conditional_update = format!(r#".status.conditionalUpdates[?(@.release.version=="{version}")]"#);
+        let conditional = format!(r#"{conditional_update}.conditions[?(@.type=="Recommended")]"#);
+        if !question.image.is_empty() {
+            all.extend([
+                ("image".to_owned(), ".status.history[0].image".to_owned()),
+                ("offeredImage".to_owned(), format!("{update}.image")),
+                (
+                    "conditionalImage".to_owned(),
+                    format!("{conditional_update}.release.image"),
+                ),
+            ]);
+        }
         all.extend([
-            (
-                "offered".to_owned(),
-                format!(r#".status.availableUpdates[?(@.version=="{version}")].version"#),
-            ),
+            ("offered".to_owned(), format!("{update}.version")),
             ("recommended".to_owned(), format!("{conditional}.status")),
             ("recommendedReason".to_owned(), format!("{conditional}.reason")),
             ("recommendedMessage".to_owned(), format!("{conditional}.message")),

@@ -21,10 +21,11 @@ use semver::Version;
 
 use crate::{
     Applied, ClusterRow, ClusterState, ClusterStatus, Deadline, FailureReason, Labels, Reason, RetryToken,
-    RiskAcceptance, Rollout, SelectionSource, Spec, Stage, Timetable, Upgrade, Work,
+    Rollout, SelectionSource, Spec, Stage, Timetable, Upgrade, Work,
 };
 
 pub(crate) use entry::{NewEntry, Unrecorded};
+use pre_checks::AcceptedRisks;
 pub use pre_checks::ClusterPreChecks;
 pub(crate) use pre_checks::PreCheckStep;
 pub(crate) use present::Present;
@@ -35,7 +36,7 @@ pub(crate) struct Context {
     pub upgrade: Upgrade,
     pub spec: Option<Arc<Spec>>,
     pub sources: Vec<SelectionSource>,
-    pub acceptances: Arc<[RiskAcceptance]>,
+    pub accepted: AcceptedRisks,
     /// When this rollout began, if it has. One that has not is later than all that have.
     pub since: Option<Timestamp>,
     /// The fingerprint of the spec's goal.
@@ -44,12 +45,18 @@ pub(crate) struct Context {
 
 impl Context {
     pub fn of(rollout: &Rollout) -> Self {
+        let target = rollout
+            .spec
+            .as_ref()
+            .ok()
+            .and_then(|spec| spec.goal.target.as_ref());
+        let target = target.map(ToString::to_string);
         Self {
             goal: rollout.spec.as_ref().ok().map(|spec| spec.goal.fingerprint()),
             upgrade: rollout.upgrade.clone(),
             spec: rollout.spec.as_ref().ok().cloned(),
             sources: rollout.selection.sources.clone(),
-            acceptances: Arc::clone(&rollout.acceptances),
+            accepted: AcceptedRisks::of(&rollout.acceptances, target.as_deref()),
             since: rollout_since(rollout),
         }
     }

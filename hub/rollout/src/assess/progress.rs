@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use drydock_names::image_digest;
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
@@ -139,15 +140,10 @@ fn asked_by_other(feedback: &VersionFeedback, target: &Target) -> Option<String>
         return is_new.then(|| asked.to_string());
     }
     let asked = feedback.asked_image.as_deref()?;
-    let is_it = |image: &str| digest(image) == digest(asked);
+    let is_it = |image: &str| image_digest(image) == image_digest(asked);
     let has_begun = feedback.image.as_deref().is_some_and(is_it);
     let is_ours = target.image.as_deref().is_some_and(is_it);
     (!has_begun && !is_ours).then(|| asked.to_owned())
-}
-
-/// What tells images apart: the registry may be a mirror.
-fn digest(image: &str) -> &str {
-    image.rsplit_once('@').map_or(image, |(_, digest)| digest)
 }
 
 fn initialized(reason: Reason) -> Progress {

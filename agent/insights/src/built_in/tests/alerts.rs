@@ -42,7 +42,7 @@ fn alerts_count_that_began_with_the_update_or_make_one_harder() {
         ]
     );
     assert_eq!(
-        levels(Question::Plan("4.14.4")),
+        levels(Question::of_version("4.14.4")),
         [
             (Level::Critical, words("New")),
             (Level::Critical, words("Old")),
@@ -63,7 +63,7 @@ fn alerts_about_other_things_are_other_findings_and_pods_come_and_go() {
             alerts: Ok(vec![read(json!({"labels": labels, "state": "firing"}))]),
             ..facts()
         };
-        let attempt = BuiltIn::Alerts.attempt(&facts, Question::Plan("4.14.4"), now());
+        let attempt = BuiltIn::Alerts.attempt(&facts, Question::of_version("4.14.4"), now());
         let Attempt::Answered(Answer::Success(found)) = attempt else {
             panic!("it has an answer");
         };
@@ -117,7 +117,7 @@ fn labels_that_are_too_long_are_cut_and_differ() {
         ..facts()
     };
     let Attempt::Answered(Answer::Success(found)) =
-        BuiltIn::Alerts.attempt(&facts, Question::Plan("4.14.4"), now())
+        BuiltIn::Alerts.attempt(&facts, Question::of_version("4.14.4"), now())
     else {
         panic!("it has an answer");
     };

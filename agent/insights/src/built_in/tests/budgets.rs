@@ -13,7 +13,11 @@ fn a_budget_whose_pods_cannot_be_counted_lets_none_be_evicted() {
         budgets: Ok(vec![budget]),
         ..facts()
     };
-    let found = uids(BuiltIn::PodDisruptionBudgets, &facts, Question::Plan("4.14.4"));
+    let found = uids(
+        BuiltIn::PodDisruptionBudgets,
+        &facts,
+        Question::of_version("4.14.4"),
+    );
     assert_eq!(found, ["budget-at-limit"]);
 }
 
@@ -45,7 +49,11 @@ fn a_budget_of_pods_that_stay_keeps_nobody_waiting() {
             ..facts()
         };
         assert_eq!(
-            uids(BuiltIn::PodDisruptionBudgets, &facts, Question::Plan("4.14.4")),
+            uids(
+                BuiltIn::PodDisruptionBudgets,
+                &facts,
+                Question::of_version("4.14.4")
+            ),
             expected
         );
     }
@@ -78,7 +86,11 @@ fn budgets_of_which_nobody_has_counted_the_pods_or_that_overlap() {
             budgets: Ok(budgets.clone()),
             ..facts()
         };
-        let found = uids(BuiltIn::PodDisruptionBudgets, &facts, Question::Plan("4.14.4"));
+        let found = uids(
+            BuiltIn::PodDisruptionBudgets,
+            &facts,
+            Question::of_version("4.14.4"),
+        );
         assert_eq!(found, expected, "{budgets:?}");
     }
 }
@@ -105,7 +117,7 @@ fn a_budget_at_its_limit_names_its_pods_and_whose_they_are() {
         ..facts()
     };
     let Attempt::Answered(Answer::Success(findings)) =
-        BuiltIn::PodDisruptionBudgets.attempt(&facts, Question::Plan("4.14.4"), now())
+        BuiltIn::PodDisruptionBudgets.attempt(&facts, Question::of_version("4.14.4"), now())
     else {
         panic!("it has an answer");
     };

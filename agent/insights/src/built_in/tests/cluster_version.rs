@@ -15,6 +15,7 @@ fn with(conditions: &[Value]) -> BuiltInFacts {
 
 #[test]
 fn what_cluster_version_says() {
+    let plan = Question::of_version;
     let ack = condition("Upgradeable", "False", "AdminAckRequired", NOW);
     let held = condition("Upgradeable", "False", "Multiple", NOW);
     let failing = condition("Failing", "True", "X", NOW);
@@ -35,55 +36,80 @@ fn what_cluster_version_says() {
         (vec![ok.clone(), loading], Question::Status, vec![]),
         (
             vec![ok.clone(), refused],
-            Question::Plan("4.14.4"),
+            plan("4.14.4"),
             vec!["release-not-accepted"],
         ),
-        (vec![failing], Question::Plan("4.14.4"), vec!["failing"]),
-        (vec![ok.clone(), ack.clone()], Question::Plan("4.14.4"), vec![]),
-        (
-            vec![ok.clone(), ack],
-            Question::Plan("4.15.0"),
-            vec!["admin-ack-required"],
-        ),
-        (
-            vec![ok.clone(), held],
-            Question::Plan("4.15.0"),
-            vec!["not-upgradeable"],
-        ),
+        (vec![failing], plan("4.14.4"), vec!["failing"]),
+        (vec![ok.clone(), ack.clone()], plan("4.14.4"), vec![]),
+        (vec![ok.clone(), ack], plan("4.15.0"), vec!["admin-ack-required"]),
+        (vec![ok.clone(), held], plan("4.15.0"), vec!["not-upgradeable"]),
         (
             vec![ok.clone()],
-            Question::Plan("4.14.5"),
+            plan("4.14.5"),
             vec!["update-risk", "update-risk"],
         ),
-        (vec![ok.clone()], Question::Plan("4.14.6"), vec![]),
+        (vec![ok.clone()], plan("4.14.6"), vec![]),
         (
             vec![ok.clone(), progressing],
-            Question::Plan("4.14.4"),
+            plan("4.14.4"),
             vec!["update-in-progress"],
         ),
-        (vec![ok.clone()], Question::Plan("4.14.7"), vec!["not-offered"]),
+        (vec![ok.clone()], plan("4.14.7"), vec!["not-offered"]),
         (
             vec![
                 ok.clone(),
                 condition("Invalid", "True", "InvalidClusterVersion", NOW),
             ],
-            Question::Plan("4.14.4"),
+            plan("4.14.4"),
             vec!["update-invalid"],
         ),
         (
             vec![ok.clone(), condition("Available", "False", "X", NOW)],
-            Question::Plan("4.14.4"),
+            plan("4.14.4"),
             vec!["cluster-unavailable"],
         ),
-        (
-            vec![ok, silent],
-            Question::Plan("4.14.7"),
-            vec!["updates-not-retrieved"],
-        ),
+        (vec![ok, silent], plan("4.14.7"), vec!["updates-not-retrieved"]),
     ];
     for (conditions, question, expected) in cases {
         let found = uids(BuiltIn::ClusterVersion, &with(&conditions), question);
         assert_eq!(found, expected, "{conditions:?} {question:?}");
+    }
+}
+
+/// Who has accepted that an update fails for one cause has accepted no other.
+#[test]
+fn another_cause_makes_another_finding() {
+    let uuids = |conditions: &[Value]| -> Vec<String> {
+        let question = Question::of_version("4.14.4");
+        let Attempt::Answered(Answer::Success(found)) =
+            BuiltIn::ClusterVersion.attempt(&with(conditions), question, now())
+        else {
+            panic!("it has an answer");
+        };
+        let name = BuiltIn::ClusterVersion.name();
+        found.iter().map(|found| found.uuid(&name)).collect()
+    };
+    for (type_, status) in [
+        ("Failing", "True"),
+        ("Failing", "Unknown"),
+        ("ReleaseAccepted", "False"),
+        ("Invalid", "True"),
+        ("Available", "False"),
+    ] {
+        let said = |cause: &str| {
+            let mut said = condition(type_, status, cause, NOW);
+            said["message"] = cause.into();
+            let well = condition("Failing", "False", "", NOW);
+            let conditions = [said, well];
+            uuids(if type_ == "Failing" {
+                &conditions[..1]
+            } else {
+                &conditions
+            })
+        };
+        assert_eq!(said("A").len(), 1, "{type_}");
+        assert_eq!(said("A"), said("A"));
+        assert_ne!(said("A"), said("B"), "{type_} {status}");
     }
 }
 
@@ -94,7 +120,7 @@ fn what_holds_minor_updates_is_another_finding_when_it_says_something_else() {
         let mut said = condition("Upgradeable", "False", reason, NOW);
         said["message"] = message.into();
         let facts = with(&[said]);
-        let attempt = BuiltIn::ClusterVersion.attempt(&facts, Question::Plan("4.15.0"), now());
+        let attempt = BuiltIn::ClusterVersion.attempt(&facts, Question::of_version("4.15.0"), now());
         let Attempt::Answered(Answer::Success(found)) = attempt else {
             panic!("it has an answer");
         };
@@ -110,6 +136,36 @@ fn what_holds_minor_updates_is_another_finding_when_it_says_something_else() {
     assert_ne!(uuid("X", "a"), uuid("Y", "a"));
 }
 
+/// The update service says nothing of another image under the version that it offers. A mirror has the same image.
+#[test]
+fn another_image_than_the_one_that_is_offered_is_another_release() {
+    let facts = with(&well());
+    let asked = |version, image| {
+        let image = Some(image);
+        Question::Plan(PlannedRelease { version, image })
+    };
+    for (version, image, expected) in [
+        ("4.14.4", "quay.io/r@sha256:44", vec![]),
+        ("4.14.4", "mirror.example/r@sha256:44", vec![]),
+        ("4.14.4", "quay.io/r@sha256:99", vec!["not-offered"]),
+        (
+            "4.14.5",
+            "quay.io/r@sha256:45",
+            vec!["update-risk", "update-risk"],
+        ),
+        (
+            "4.14.5",
+            "quay.io/r@sha256:44",
+            vec!["update-risk", "update-risk", "not-offered"],
+        ),
+        ("4.14.6", "quay.io/r@sha256:44", vec!["not-offered"]),
+        ("4.14.7", "quay.io/r@sha256:47", vec!["not-offered"]),
+    ] {
+        let found = uids(BuiltIn::ClusterVersion, &facts, asked(version, image));
+        assert_eq!(found, expected, "{version} {image}");
+    }
+}
+
 #[test]
 fn an_update_goes_to_the_next_minor_release_at_most() {
     for (target, expected) in [
@@ -122,7 +178,7 @@ fn an_update_goes_to_the_next_minor_release_at_most() {
         let facts = with(&well());
         let running = crate::cluster::facts(facts.cluster.as_ref().unwrap()).unwrap();
         assert_eq!(running.version, "4.14.3");
-        let found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan(target));
+        let found = uids(BuiltIn::ClusterVersion, &facts, Question::of_version(target));
         assert_eq!(found, expected, "{target}");
     }
 }
@@ -145,7 +201,7 @@ fn a_request_that_has_not_begun_holds_an_update_to_another_release() {
             cluster: Ok(cluster),
             ..facts()
         };
-        let found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan("4.14.4"));
+        let found = uids(BuiltIn::ClusterVersion, &facts, Question::of_version("4.14.4"));
         assert_eq!(found, expected, "{wanted} {desired}");
     }
 }
@@ -171,7 +227,7 @@ fn what_cluster_version_does_not_say_holds_an_update() {
             let found = uids(
                 BuiltIn::ClusterVersion,
                 &without(type_, instead),
-                Question::Plan("4.14.4"),
+                Question::of_version("4.14.4"),
             );
             assert_eq!(found, [uid], "{type_} {instead:?}");
         }
@@ -180,7 +236,7 @@ fn what_cluster_version_does_not_say_holds_an_update() {
         ("Upgradeable", "not-upgradeable"),
         ("RetrievedUpdates", "updates-not-retrieved"),
     ] {
-        let plan = Question::Plan("4.15.0");
+        let plan = Question::of_version("4.15.0");
         assert_eq!(
             uids(BuiltIn::ClusterVersion, &without(type_, None), plan),
             [""; 0]
@@ -194,7 +250,7 @@ fn what_cluster_version_does_not_say_holds_an_update() {
         cluster: Ok(partial),
         ..facts()
     };
-    let found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan("4.14.4"));
+    let found = uids(BuiltIn::ClusterVersion, &facts, Question::of_version("4.14.4"));
     assert_eq!(found, ["update-in-progress"]);
 }
 
@@ -209,7 +265,7 @@ fn a_release_with_two_recommendations_is_not_recommended() {
             cluster: Ok(twice),
             ..facts()
         };
-        let found = uids(BuiltIn::ClusterVersion, &facts, Question::Plan("4.14.5"));
+        let found = uids(BuiltIn::ClusterVersion, &facts, Question::of_version("4.14.5"));
         assert_eq!(found, ["not-recommended"], "{order:?}");
     }
 }

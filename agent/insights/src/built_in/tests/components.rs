@@ -16,7 +16,7 @@ fn etcd_that_has_lost_a_member() {
         condition("NodeInstallerDegraded", "False", "AsExpected", NOW),
     ]));
     assert_eq!(
-        uids(BuiltIn::Etcd, &lost, Question::Plan("4.14.4")),
+        uids(BuiltIn::Etcd, &lost, Question::of_version("4.14.4")),
         ["etcd-members-missing", "etcd-degraded"]
     );
     let well = etcd(json!([condition(
@@ -29,7 +29,7 @@ fn etcd_that_has_lost_a_member() {
     let unknown = condition("EtcdMembersAvailable", "Unknown", "NoQuorum", NOW);
     for conditions in [json!([]), json!([unknown])] {
         assert_eq!(
-            uids(BuiltIn::Etcd, &etcd(conditions), Question::Plan("4.14.4")),
+            uids(BuiltIn::Etcd, &etcd(conditions), Question::of_version("4.14.4")),
             ["etcd-members-unknown"],
             "nobody says that none is missing"
         );
@@ -41,7 +41,7 @@ fn etcd_that_has_lost_a_member() {
 fn another_reason_or_member_is_another_finding() {
     let uuid = |informer: BuiltIn, facts: &BuiltInFacts| {
         let Attempt::Answered(Answer::Success(found)) =
-            informer.attempt(facts, Question::Plan("4.15.0"), now())
+            informer.attempt(facts, Question::of_version("4.15.0"), now())
         else {
             panic!("it has an answer");
         };
@@ -95,8 +95,19 @@ fn operators_that_are_not_meant_for_the_target() {
         cluster: Ok(cluster(&[])),
         ..facts()
     };
-    assert!(uids(BuiltIn::InstalledOperators, &facts, Question::Plan("4.14.9")).is_empty());
-    let found = found(BuiltIn::InstalledOperators, &facts, Question::Plan("4.15.0"));
+    assert!(
+        uids(
+            BuiltIn::InstalledOperators,
+            &facts,
+            Question::of_version("4.14.9")
+        )
+        .is_empty()
+    );
+    let found = found(
+        BuiltIn::InstalledOperators,
+        &facts,
+        Question::of_version("4.15.0"),
+    );
     let words: Vec<_> = found
         .iter()
         .map(|(_, level, summary)| (*level, summary.as_str()))
@@ -122,7 +133,7 @@ fn the_limit_of_an_operator_is_read_as_olm_does() {
             cluster: Ok(cluster(&[])),
             ..facts()
         };
-        !uids(BuiltIn::InstalledOperators, &facts, Question::Plan(target)).is_empty()
+        !uids(BuiltIn::InstalledOperators, &facts, Question::of_version(target)).is_empty()
     };
     let limit = |value: &str| format!(r#"[{{"type": "olm.maxOpenShiftVersion", "value": {value}}}]"#);
     for (value, of_patch, of_minor) in [

@@ -67,7 +67,7 @@ fn nodes_that_are_gone_broken_or_cordoned() {
         "node-degraded Error Node f cannot be configured",
     ];
     assert_eq!(words(Question::Status), always);
-    let before = words(Question::Plan("4.14.4"));
+    let before = words(Question::of_version("4.14.4"));
     assert_eq!(before.len(), 4);
     assert_eq!(before[3], "node-unavailable Warning Node g is not ready");
     let attempt = BuiltIn::Nodes.attempt(&facts, Question::Status, now());
@@ -97,7 +97,7 @@ fn every_node_counts_before_an_update() {
             ..facts()
         };
         let of = |question| uids(BuiltIn::Nodes, &facts, question);
-        (of(Question::Status).len(), of(Question::Plan("4.14.4")))
+        (of(Question::Status).len(), of(Question::of_version("4.14.4")))
     };
     let image = json!({"metadata": {"annotations": {
         "machineconfiguration.openshift.io/currentImage": "i", "machineconfiguration.openshift.io/desiredImage": "i",
@@ -123,7 +123,7 @@ fn before_an_update_nodes_outside_of_pools_are_looked_at_as_all_others() {
             ]),
             ..facts()
         };
-        let found = uids(BuiltIn::Nodes, &facts, Question::Plan("4.14.4"));
+        let found = uids(BuiltIn::Nodes, &facts, Question::of_version("4.14.4"));
         assert_eq!(found, ["node-cordoned", "node-degraded"]);
     }
 }
@@ -210,7 +210,7 @@ fn a_pool_without_room_for_the_pods_of_drained_nodes() {
             loads: Ok(loads),
             ..facts()
         };
-        uids(BuiltIn::NodeCapacity, &facts, Question::Plan("4.14.4"))
+        uids(BuiltIn::NodeCapacity, &facts, Question::of_version("4.14.4"))
     };
     let three = || ["a", "b", "c"].map(|name| worker(name, &json!({}))).to_vec();
     let half = ["a", "b", "c"].map(|node| pod(node, "2", "ReplicaSet"));
@@ -274,7 +274,7 @@ fn a_pool_without_room_for_what_is_neither_processors_nor_memory() {
             loads: Ok(loads),
             ..facts()
         };
-        let attempt = BuiltIn::NodeCapacity.attempt(&facts, Question::Plan("4.14.4"), now());
+        let attempt = BuiltIn::NodeCapacity.attempt(&facts, Question::of_version("4.14.4"), now());
         let Attempt::Answered(Answer::Success(findings)) = attempt else {
             panic!("it has an answer");
         };
@@ -328,7 +328,7 @@ fn the_nodes_of_a_compact_cluster_take_the_pods_of_each_other() {
             loads: Ok(loads),
             ..facts()
         };
-        let found = uids(BuiltIn::NodeCapacity, &facts, Question::Plan("4.14.4"));
+        let found = uids(BuiltIn::NodeCapacity, &facts, Question::of_version("4.14.4"));
         assert_eq!(found, expected, "{count} nodes: the pods of a single one stay");
     }
 }

@@ -28,7 +28,11 @@ fn pools_that_stall() {
             "Nodes of pool c cannot be configured: 1"
         ]
     );
-    let found = uids(BuiltIn::MachineConfigPools, &facts, Question::Plan("4.14.4"));
+    let found = uids(
+        BuiltIn::MachineConfigPools,
+        &facts,
+        Question::of_version("4.14.4"),
+    );
     assert_eq!(
         found,
         ["pool-paused", "pool-paused", "pool-degraded", "pool-updating"],
@@ -42,7 +46,11 @@ fn pools_that_stall() {
         pools: Ok(vec![rendering]),
         ..facts
     };
-    let found = uids(BuiltIn::MachineConfigPools, &facts, Question::Plan("4.14.4"));
+    let found = uids(
+        BuiltIn::MachineConfigPools,
+        &facts,
+        Question::of_version("4.14.4"),
+    );
     assert_eq!(found, ["pool-degraded"]);
 }
 
@@ -73,7 +81,7 @@ fn what_pools_say_in_other_words_or_not_at_all_holds_an_update() {
             ..facts()
         };
         let of = |question| uids(BuiltIn::MachineConfigPools, &facts, question);
-        assert_eq!(of(Question::Plan("4.14.4")), expected);
+        assert_eq!(of(Question::of_version("4.14.4")), expected);
         assert_eq!(of(Question::Status), [""; 0]);
     }
 }

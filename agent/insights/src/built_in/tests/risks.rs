@@ -28,7 +28,7 @@ fn a_risk_applies_if_the_clusters_prometheus_says_so() {
             risks: answers.collect(),
             ..facts()
         };
-        let found = found(BuiltIn::ClusterVersion, &facts, Question::Plan("4.14.5"));
+        let found = found(BuiltIn::ClusterVersion, &facts, Question::of_version("4.14.5"));
         found.into_iter().map(|(_, level, _)| level).collect::<Vec<_>>()
     };
     assert_eq!(with("Unknown", &[]), [Level::Unknown; 3]);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::names::{CLUSTER_VERSION, QUESTION_ANNOTATION, UPGRADE_ANNOTATION, UPGRADE_UID_LABEL};
 use drydock_api::ocm::manifest_work::ManifestStatus;
-use drydock_api::{ClusterName, on_one_line};
+use drydock_api::{ClusterName, image_digest, on_one_line};
 use drydock_rollout::{
     AnswerSource, Finding, FindingAcceptance, FindingLevel, KnownAnswer, Owner, PreCheckAnswer, PreCheckAsk,
     PreCheckQuestion, PreCheckWork, Uid, UpgradeKey, bounded,
@@ -129,15 +129,22 @@ impl Reply {
     }
 }
 
+/// Whether a cluster runs an image, or is on its way to it.
+fn runs(cluster: Option<&ManifestStatus>, image: &str) -> bool {
+    let newest = cluster.and_then(|status| text(status, "image"));
+    newest.is_some_and(|newest| image_digest(&newest) == image_digest(image))
+}
+
 fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
     let target = Version::parse(&question.target).ok();
     let cluster = read::manifest(work, GROUP, "clusterversions", "", CLUSTER_VERSION);
     let running = cluster.and_then(|status| cluster_version::parse_version(&text(status, "version")?));
     // One that is on its way to a newer release may be sent back yet; what has begun with this one goes on.
     let order = running.as_ref().zip(target.as_ref());
+    let image = Some(&*question.image).filter(|image| !image.is_empty());
     let is_there = order.is_some_and(|(running, target)| match running.cmp_precedence(target) {
         Ordering::Greater => cluster.is_some_and(|status| is(status, "state", "Completed")),
-        order => order == Ordering::Equal,
+        order => order == Ordering::Equal && image.is_none_or(|image| runs(cluster, image)),
     });
     if is_there {
         let answer = PreCheckAnswer {
@@ -148,7 +155,7 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
     }
     let by_cluster_version = || {
         let status = cluster?;
-        let findings = by_cluster_version(status, running.as_ref()?, target.as_ref());
+        let findings = by_cluster_version(status, running.as_ref()?, target.as_ref(), image);
         let answer = PreCheckAnswer {
             source: AnswerSource::ClusterVersion,
             findings: findings.into(),

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use drydock_api::image_digest;
 use drydock_api::names::CLUSTER_VERSION;
 use drydock_api::ocm::manifest_work::ManifestStatus;
 use drydock_rollout::{Finding, FindingAcceptance, FindingLevel, bounded};
@@ -20,6 +21,7 @@ pub(super) fn by_cluster_version(
     status: &ManifestStatus,
     running: &Version,
     target: Option<&Version>,
+    image: Option<&str>,
 ) -> Vec<Finding> {
     let is = |name, value| feedback::is(status, name, value);
     let mut findings = of_the_cluster(status);
@@ -28,23 +30,25 @@ pub(super) fn by_cluster_version(
         let summary = "The cluster does not say whether it may be updated to another minor release";
         findings.push(own_finding(
             "not-upgradeable",
-            About::Whole,
+            Cause::None,
             FindingLevel::Unknown,
             summary,
         ));
     }
     if is("upgradeable", "False") && is_minor {
         let reason = said(status, "upgradeableReason");
-        // Who has accepted what is said has accepted nothing else: one reason stands for several.
+        // One reason stands for several.
         let message = text(status, "upgradeableMessage").unwrap_or_default();
-        let about = About::Upgradeable(&reason, &message);
+        let reason_said = text(status, "upgradeableReason").unwrap_or_default();
+        let cause = format!("{reason_said}: {message}");
         let uid = if reason.contains("AdminAck") {
             "admin-ack-required"
         } else {
             "not-upgradeable"
         };
         let summary = format!("The cluster may not be updated to another minor release: {reason}");
-        findings.push(own_finding(uid, about, FindingLevel::Error, &summary));
+        let cause = Cause::Said(CONDITION, &cause);
+        findings.push(own_finding(uid, cause, FindingLevel::Error, &summary));
     }
     findings.extend(other_request(status, target));
     let Some(target) = target else {
@@ -52,7 +56,7 @@ pub(super) fn by_cluster_version(
         return findings;
     };
     let mut add =
-        |uid: &str, level, summary: &str| findings.push(own_finding(uid, About::Whole, level, summary));
+        |uid: &str, level, summary: &str| findings.push(own_finding(uid, Cause::None, level, summary));
     if target.major == running.major && target.minor > running.minor + 1 {
         let summary = format!("{target} is more than one minor release ahead of {running}");
         add("not-a-next-release", FindingLevel::Error, &summary);
@@ -78,16 +82,40 @@ pub(super) fn by_cluster_version(
         let summary = format!("{target} is not recommended: {reason}");
         findings.push(own_finding(
             "not-recommended",
-            About::Words(&risks),
+            Cause::Words(&risks),
             level,
             &summary,
         ));
-    } else if !is_silent && text(status, "offered").is_none() && text(status, "recommended").is_none() {
-        let summary = format!("{target} is not among the updates that the update service offers");
-        add("not-offered", FindingLevel::Error, &summary);
     }
+    findings.extend(not_offered(status, target, image, is_silent));
     findings.sort_by_key(|found| Reverse(found.level));
     findings
+}
+
+/// Whether the update service offers the release: under its version, and with the image that is asked for, if one is.
+fn not_offered(
+    status: &ManifestStatus,
+    target: &Version,
+    image: Option<&str>,
+    is_silent: bool,
+) -> Option<Finding> {
+    let is_offered = text(status, "offered").is_some() || text(status, "recommended").is_some();
+    let summary = match image {
+        // Of a release that is in both lists the conditional one counts.
+        Some(image) if is_offered => {
+            let offered = text(status, "conditionalImage").or_else(|| text(status, "offeredImage"));
+            if offered.is_some_and(|offered| image_digest(&offered) == image_digest(image)) {
+                return None;
+            }
+            format!("The update service offers {target} with another image than the one that is asked for")
+        }
+        _ if is_offered || is_silent => return None,
+        _ => format!("{target} is not among the updates that the update service offers"),
+    };
+    let cause = image.map_or(Cause::None, |image| {
+        Cause::Said("ReleaseImage", image_digest(image))
+    });
+    Some(own_finding("not-offered", cause, FindingLevel::Error, &summary))
 }
 
 /// A value that is fed back, for people.
@@ -101,54 +129,72 @@ fn said(status: &ManifestStatus, name: &str) -> Arc<str> {
 fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
     let is = |name, value| feedback::is(status, name, value);
     let mut findings = Vec::new();
-    let mut add =
-        |uid: &str, level, summary: String| findings.push(own_finding(uid, About::Whole, level, &summary));
+    let mut add = |uid: &str, level, summary: String, (kind, name): (&'static str, &str)| {
+        let said = text(status, name).filter(|said| !said.is_empty());
+        let cause = said
+            .as_deref()
+            .map_or(Cause::None, |said| Cause::Said(kind, said));
+        findings.push(own_finding(uid, cause, level, &summary));
+    };
+    let failing = (CONDITION, "failingMessage");
     if is("failing", "True") {
         let summary = format!(
             "The cluster's update is failing: {}",
             said(status, "failingMessage")
         );
-        add("failing", FindingLevel::Warning, summary);
+        add("failing", FindingLevel::Warning, summary, failing);
     } else if text(status, "failing").is_none() {
         let summary = "The cluster does not say whether its update is failing".to_owned();
-        add("failing", FindingLevel::Warning, summary);
+        add("failing", FindingLevel::Warning, summary, failing);
     } else if !is("failing", "False") {
         let summary = format!(
             "The cluster's update may be failing: {}",
             said(status, "failingMessage")
         );
-        add("failing", FindingLevel::Warning, summary);
+        add("failing", FindingLevel::Warning, summary, failing);
     }
+    let desired = ("DesiredRelease", "desired");
     if is("progressing", "True") {
         let summary = "Another update is under way".to_owned();
-        add("update-in-progress", FindingLevel::Warning, summary);
+        add("update-in-progress", FindingLevel::Warning, summary, desired);
     } else if !is("progressing", "False") {
         let summary = "The cluster does not say whether an update is under way".to_owned();
-        add("update-in-progress", FindingLevel::Unknown, summary);
+        add("update-in-progress", FindingLevel::Unknown, summary, desired);
     }
+    let available = (CONDITION, "availableReason");
     if is("available", "False") {
         let summary = format!(
             "The cluster is not available: {}",
             said(status, "availableReason")
         );
-        add("cluster-unavailable", FindingLevel::Error, summary);
+        add("cluster-unavailable", FindingLevel::Error, summary, available);
     } else if !is("available", "True") {
         let summary = "The cluster does not say whether it is available".to_owned();
-        add("cluster-unavailable", FindingLevel::Unknown, summary);
+        add("cluster-unavailable", FindingLevel::Unknown, summary, available);
     }
     if is("invalid", "True") {
         let summary = format!(
             "What the cluster is asked for is invalid: {}",
             said(status, "invalidReason")
         );
-        add("update-invalid", FindingLevel::Error, summary);
+        add(
+            "update-invalid",
+            FindingLevel::Error,
+            summary,
+            (CONDITION, "invalidReason"),
+        );
     }
     if is("accepted", "False") {
         let summary = format!(
             "The requested release is not accepted: {}",
             said(status, "acceptedReason")
         );
-        add("release-not-accepted", FindingLevel::Error, summary);
+        add(
+            "release-not-accepted",
+            FindingLevel::Error,
+            summary,
+            (CONDITION, "acceptedReason"),
+        );
     }
     findings
 }
@@ -160,35 +206,45 @@ fn other_request(status: &ManifestStatus, target: Option<&Version>) -> Option<Fi
     if is_target || text(status, "desired").as_deref() == Some(&*wanted) {
         return None;
     }
-    let wanted = printable(&wanted);
-    let summary = format!("An update to {wanted} has been requested, and has not begun");
-    let (uid, level) = ("other-update-requested", FindingLevel::Warning);
-    Some(own_finding(uid, About::Whole, level, &summary))
+    let summary = format!(
+        "An update to {} has been requested, and has not begun",
+        printable(&wanted)
+    );
+    let cause = Cause::Said("RequestedRelease", &wanted);
+    Some(own_finding(
+        "other-update-requested",
+        cause,
+        FindingLevel::Warning,
+        &summary,
+    ))
 }
 
-/// What of ClusterVersion a finding is about.
-#[derive(Clone, Copy)]
-enum About<'a> {
-    /// All of it.
-    Whole,
-    /// Reason and message of its condition Upgradeable, under the identity that the agent gives them.
-    Upgradeable(&'a str, &'a str),
+/// What makes a finding about ClusterVersion another one.
+#[derive(Clone, Copy, Debug)]
+enum Cause<'a> {
+    /// Nothing.
+    None,
+    /// What is said about this kind of thing, as the agent tells it apart.
+    Said(&'static str, &'a str),
     /// What these words say: the agent does not have such a finding.
     Words(&'a str),
 }
 
+/// The words of a condition, or its reason.
+const CONDITION: &str = "ConditionCause";
+
 /// A finding about ClusterVersion, under the identity that the agent gives it (insights.md, section 1.4).
-fn own_finding(uid: &str, about: About<'_>, level: FindingLevel, summary: &str) -> Finding {
-    let (reason, words) = match about {
-        About::Whole => (String::new(), ""),
-        About::Upgradeable(reason, message) => {
-            let said: String = digest(message).chars().take(16).collect();
-            (format!(",{GROUP}:UpgradeableReason::{reason}-{said}"), "")
+fn own_finding(uid: &str, cause: Cause<'_>, level: FindingLevel, summary: &str) -> Finding {
+    let (cause, words) = match cause {
+        Cause::None => (String::new(), ""),
+        Cause::Said(kind, said) => {
+            let said: String = digest(said).chars().take(16).collect();
+            (format!(",{GROUP}:{kind}::{said}"), "")
         }
-        About::Words(words) => (String::new(), words),
+        Cause::Words(words) => (String::new(), words),
     };
     let identity = format!(
-        "{CLUSTER_VERSION_INFORMER}/ControlPlane//{GROUP}:ClusterVersion::{CLUSTER_VERSION}{reason}/{uid}{words}"
+        "{CLUSTER_VERSION_INFORMER}/ControlPlane//{GROUP}:ClusterVersion::{CLUSTER_VERSION}{cause}/{uid}{words}"
     );
     let uuid = digest(&identity);
     let (impact, remedy) = advice(uid);

@@ -358,6 +358,59 @@ fn said(target: &str, values: &[(&str, &str)]) -> Option<Vec<String>> {
     Some(named.collect())
 }
 
+/// The update service says nothing of another image under the version that it offers, and neither does what the cluster runs.
+#[test]
+fn another_image_than_the_one_that_is_offered_is_another_release() {
+    const IMAGE: &str = "quay.io/r@sha256:12";
+    let mut asked = ask(Some("4.14.12"), false, Vec::new());
+    asked.question.image = IMAGE.into();
+    let paths = built(&asked)["spec"]["manifestConfigs"].to_string();
+    assert!(paths.contains("offeredImage") && paths.contains("conditionalImage"));
+    let mirror = "mirror.example/r@sha256:12";
+    let other = "quay.io/r@sha256:99";
+    for (values, expected) in [
+        (
+            vec![("offered", "4.14.12"), ("offeredImage", IMAGE)],
+            Some(vec![]),
+        ),
+        (
+            vec![("offered", "4.14.12"), ("offeredImage", mirror)],
+            Some(vec![]),
+        ),
+        (
+            vec![("offered", "4.14.12"), ("offeredImage", other)],
+            Some(vec!["not-offered"]),
+        ),
+        (vec![("offered", "4.14.12")], Some(vec!["not-offered"])),
+        (
+            vec![("recommended", "True"), ("conditionalImage", other)],
+            Some(vec!["not-offered"]),
+        ),
+        (
+            vec![("recommended", "True"), ("conditionalImage", IMAGE)],
+            Some(vec![]),
+        ),
+        (
+            vec![("recommended", "False"), ("conditionalImage", IMAGE)],
+            Some(vec!["not-recommended"]),
+        ),
+        (
+            vec![("version", "4.14.12"), ("image", other)],
+            Some(vec!["not-offered"]),
+        ),
+        (vec![("version", "4.14.12"), ("image", mirror)], None),
+    ] {
+        let mut all = vec![("version", "4.14.9"), (READ, "version")];
+        all.retain(|(name, _)| values.iter().all(|(other, _)| other != name));
+        let all: Vec<_> = all.into_iter().chain(WELL).chain(values.clone()).collect();
+        let answer = read_work(&asked, None, &all).answer.current().unwrap().clone();
+        let found = answer.findings.iter().map(|found| found.uid.clone().unwrap());
+        let found = (answer.source != AnswerSource::AtTarget).then(|| found.collect::<Vec<_>>());
+        let expected = expected.map(|uids| uids.into_iter().map(Arc::from).collect::<Vec<Arc<str>>>());
+        assert_eq!(found, expected, "{values:?}");
+    }
+}
+
 /// What is not known is no reason to begin, as for the agent.
 #[test]
 fn what_cluster_version_does_not_say_holds_a_cluster_without_an_agent() {

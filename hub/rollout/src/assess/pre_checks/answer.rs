@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::assess::ClusterView;
-use crate::{AnswerSource, Finding, FindingAcceptance, PreCheckAnswer, RiskAcceptance, Target};
+use crate::{AnswerSource, Finding, FindingAcceptance, PreCheckAnswer, RiskAcceptance};
 
 /// What a cluster has answered, as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl ClusterView<'_> {
         }
         let judged = |answer: &PreCheckAnswer| ClusterPreChecks {
             asked: true,
-            answer: Some(self.judged(answer, target)),
+            answer: Some(self.judged(answer)),
             trouble: None,
         };
         let earlier = || work.answer.any().map(judged).filter(ClusterPreChecks::holds);
@@ -74,10 +74,10 @@ impl ClusterView<'_> {
     }
 
     /// An answer with what is accepted as of now. An agent judges that itself.
-    pub(super) fn judged(&self, answer: &PreCheckAnswer, target: &Target) -> PreCheckAnswer {
+    pub(super) fn judged(&self, answer: &PreCheckAnswer) -> PreCheckAnswer {
         let mut answer = answer.clone();
         if answer.source == AnswerSource::ClusterVersion {
-            let risks = self.accepted_risks(target);
+            let risks = self.accepted_risks();
             let judged = answer.findings.iter().cloned().map(|found| Finding {
                 acceptance: self.acceptance(&found, &risks),
                 ..found

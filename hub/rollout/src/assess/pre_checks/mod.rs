@@ -1,5 +1,6 @@
 //! What a cluster is asked before it starts, and whether its answer lets it start.
 
+mod accepted;
 mod answer;
 mod question;
 mod standing;
@@ -10,6 +11,7 @@ use super::{Assessment, ClusterView, Step};
 use crate::{
     AnswerSource, ClusterState, PreCheckQuestion, PreCheckWork, PreChecksMode, PreChecksPolicy, Uid, WorkKind,
 };
+pub(super) use accepted::AcceptedRisks;
 pub use answer::ClusterPreChecks;
 pub(super) use standing::Standing;
 

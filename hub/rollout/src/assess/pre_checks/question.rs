@@ -1,6 +1,5 @@
 //! What a cluster is asked: about which target, for which upgrade, and with which accepted risks.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -13,7 +12,7 @@ impl ClusterView<'_> {
     /// The question that is to be asked, as of now.
     pub(super) fn question(&self, target: &Target) -> PreCheckQuestion {
         let now = self.present.now();
-        let accepted = digest_of_accepted(&self.accepted_risks(target), self.name, &|risk| self.lasts(risk));
+        let accepted = digest_of_accepted(&self.accepted_risks(), self.name, &|risk| self.lasts(risk));
         PreCheckQuestion {
             asked_for: asked_for(&self.context.upgrade.key, &accepted),
             target: target.to_string().into(),
@@ -26,9 +25,9 @@ impl ClusterView<'_> {
         }
     }
 
-    /// The risks of this target that are accepted here. Those that have ended are among them, the last: the agent says so.
-    pub(super) fn accepted_risks(&self, target: &Target) -> Vec<&RiskAcceptance> {
-        let mut risks: Vec<&RiskAcceptance> = self.all_accepted_risks(target).collect();
+    /// The risks that are accepted here. Those that have ended are among them, the last: the agent says so.
+    pub(super) fn accepted_risks(&self) -> Vec<&RiskAcceptance> {
+        let (mut risks, _) = self.all_accepted_risks();
         if risks.len() > PreCheckAsk::MOST_ACCEPTED {
             risks.sort_by_key(|risk| !self.counts(risk));
             risks.truncate(PreCheckAsk::MOST_ACCEPTED);
@@ -36,14 +35,14 @@ impl ClusterView<'_> {
         risks
     }
 
-    /// The same, also beyond what a cluster takes. What several entries say alike is said once.
-    pub(super) fn all_accepted_risks(&self, target: &Target) -> impl Iterator<Item = &RiskAcceptance> {
-        let target = target.to_string();
-        let facts = self.row.facts.as_deref();
-        let risks = self.context.acceptances.iter();
-        let risks = risks.filter(move |risk| *risk.target == *target && risk.is_about(self.name, facts));
-        let mut known = BTreeSet::new();
-        risks.filter(move |risk| known.insert(Arc::clone(&risk.id)))
+    /// How many risks that are accepted here do not count, because they are too many.
+    pub(super) fn accepted_risks_left_out(&self) -> usize {
+        let (risks, left_out) = self.all_accepted_risks();
+        left_out + risks.len().saturating_sub(PreCheckAsk::MOST_ACCEPTED)
+    }
+
+    fn all_accepted_risks(&self) -> (Vec<&RiskAcceptance>, usize) {
+        self.context.accepted.about(self.name, self.row.facts.as_deref())
     }
 
     /// What the write of a question is.
@@ -54,7 +53,7 @@ impl ClusterView<'_> {
             question: self.question(target),
             target: target.clone(),
             accepted: self
-                .accepted_risks(target)
+                .accepted_risks()
                 .into_iter()
                 .map(|risk| self.as_sent(risk))
                 .collect(),

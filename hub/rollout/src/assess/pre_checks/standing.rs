@@ -79,7 +79,7 @@ impl ClusterView<'_> {
                 collected_at, stops, ..
             } => {
                 let collected_at = self.by_own_clock(collected_at, asked.asked_at);
-                (collected_at, !stops && self.has_ended_since(target, collected_at))
+                (collected_at, !stops && self.has_ended_since(collected_at))
             }
         };
         let old = collected_at.saturating_add(policy.max_age);
@@ -87,7 +87,7 @@ impl ClusterView<'_> {
         if (is_old || is_over) && policy.mode == PreChecksMode::Require {
             return (still_held().unwrap_or(Standing::AWAITED), true);
         }
-        (self.said_by(answer, target), is_old)
+        (self.said_by(answer), is_old)
     }
 
     /// What held the cluster holds it while it is asked anew: nothing has happened that anybody must hear of.
@@ -95,7 +95,7 @@ impl ClusterView<'_> {
         let work = self.own_pre_checks()?;
         let is_about_target = *work.question.as_ref()?.target == *target.to_string();
         let answer = work.answer.any().filter(|_| is_about_target)?;
-        Some(self.said_by(answer, target)).filter(|said| matches!(said, Standing::Held { .. }))
+        Some(self.said_by(answer)).filter(|said| matches!(said, Standing::Held { .. }))
     }
 
     /// When an agent has collected its answer, as the hub's clock has it: not before it was asked, and not in the future.
@@ -109,17 +109,16 @@ impl ClusterView<'_> {
     }
 
     /// Whether the time of an acceptance is over that an answer may still have counted with: its agent may be silent since.
-    fn has_ended_since(&self, target: &Target, collected_at: Timestamp) -> bool {
-        let risks = self.accepted_risks(target).into_iter();
+    fn has_ended_since(&self, collected_at: Timestamp) -> bool {
+        let risks = self.accepted_risks().into_iter();
         let mut ends = risks.filter_map(|risk| risk.until);
         ends.any(|until| until > collected_at && self.present.has_reached(until))
     }
 
     /// What an answer comes to, however old it is.
-    fn said_by(&self, answer: &PreCheckAnswer, target: &Target) -> Standing {
-        let answer = self.judged(answer, target);
-        let all = self.all_accepted_risks(target).count();
-        let left_out = all.saturating_sub(PreCheckAsk::MOST_ACCEPTED);
+    fn said_by(&self, answer: &PreCheckAnswer) -> Standing {
+        let answer = self.judged(answer);
+        let left_out = self.accepted_risks_left_out();
         let findings = answer.findings.iter();
         let open: Vec<&Finding> = findings.filter(|found| !found.acceptance.is_accepted()).collect();
         match answer.source {

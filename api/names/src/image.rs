@@ -1,0 +1,6 @@
+//! Release images.
+
+/// What tells release images apart: the digest, for the registry may be a mirror. Of an image without one it is the whole name.
+pub fn image_digest(image: &str) -> &str {
+    image.rsplit_once('@').map_or(image, |(_, digest)| digest)
+}
