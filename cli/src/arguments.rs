@@ -234,3 +234,17 @@ impl FromStr for ClusterFault {
 
 #[cfg(test)]
 mod docs;
+
+/// Why somebody accepts something.
+///
+/// # Errors
+/// If it says nothing, or is too long to be kept.
+pub fn reason(text: &str) -> Result<String, String> {
+    const LONGEST: usize = 1024;
+    if text.trim().is_empty() || text.chars().count() > LONGEST {
+        return Err(format!(
+            "a reason has between 1 and {LONGEST} characters that say something"
+        ));
+    }
+    Ok(text.to_owned())
+}

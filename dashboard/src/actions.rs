@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::{Right, Viewer};
 use crate::body::{Given, Named};
 use crate::error::ApiError;
+use crate::reading::beside;
 use crate::server::Dashboard;
 use crate::visible::is_visible;
 
@@ -245,9 +246,15 @@ pub(crate) struct Apply {
 }
 
 /// `POST /api/apply`
-pub(crate) async fn apply(viewer: Viewer, Given(asked): Given<Apply>) -> Answer {
+pub(crate) async fn apply(
+    State(dashboard): State<Dashboard>,
+    viewer: Viewer,
+    Given(asked): Given<Apply>,
+) -> Answer {
     viewer.allow_writes()?;
-    let manifest = drydock_edits::Manifest::parse(&asked.yaml)?;
+    let yaml = asked.yaml;
+    let parse = move || drydock_edits::Manifest::parse(&yaml);
+    let manifest = beside(dashboard.reading(), &viewer.user, parse).await??;
     let namespace = manifest
         .namespace()
         .unwrap_or(viewer.scope.default_namespace())

@@ -18,6 +18,7 @@ use crate::access::{Scope, Viewer};
 use crate::body::{Given, Named};
 use crate::error::ApiError;
 use crate::hidden::hide;
+use crate::reading::beside;
 use crate::server::Dashboard;
 
 /// Why nothing is forecast, in words for a person.
@@ -227,10 +228,18 @@ pub(crate) async fn plan(
     Given(asked): Given<Asked>,
 ) -> Result<Json<Plans>, ApiError> {
     let namespace = viewer.scope.default_namespace();
-    let mut subjects = Vec::new();
-    for text in [Some(&asked.yaml), asked.compare.as_ref()].into_iter().flatten() {
-        subjects.extend(PlanSubject::all(text, namespace)?);
-    }
+    let (texts, of_viewer) = (
+        [Some(asked.yaml.clone()), asked.compare.clone()],
+        namespace.to_owned(),
+    );
+    let read = move || {
+        let texts = texts.iter().flatten();
+        texts
+            .map(|text| PlanSubject::all(text, &of_viewer))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let subjects = beside(dashboard.reading(), &viewer.user, read).await??;
+    let subjects: Vec<PlanSubject> = subjects.into_iter().flatten().collect();
     let client = viewer.planner(&subjects).await?;
     let planner = dashboard.planner()?;
     let of_viewer = namespace.to_owned();

@@ -9,9 +9,10 @@ use bytes::Bytes;
 use futures::stream;
 use http::{HeaderValue, header};
 use serde::Serialize;
+use tokio::task::spawn_blocking;
 
 use crate::error::ApiError;
-use crate::places::{Limits, Place};
+use crate::places::{Limits, Place, Places};
 
 /// How many such requests are served at a time.
 pub(crate) const LIMITS: Limits = Limits {
@@ -37,6 +38,24 @@ impl Place {
         response.headers_mut().insert(header::CONTENT_TYPE, json);
         response
     }
+}
+
+/// Work that takes its time, such as reading a long text, beside what answers others: in a place of the user.
+///
+/// # Errors
+/// If the user waits for many already, or it fails.
+pub(crate) async fn beside<T: Send + 'static>(
+    places: &Places,
+    user: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    let place = places.enter(user).await?;
+    let working = spawn_blocking(move || {
+        let _kept = place;
+        work()
+    });
+    let failed = |_| ApiError::unavailable("the request has failed: see the log of this server");
+    working.await.map_err(failed)
 }
 
 /// A value as JSON.

@@ -14,14 +14,13 @@ use drydock_runtime::Clock;
 use futures::Stream;
 use futures::stream::unfold;
 use http::{Extensions, HeaderValue, StatusCode, header};
-use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::access::Viewer;
+use crate::access::{ANSWERED_LATELY, Reads, Viewer};
 use crate::error::ApiError;
 use crate::feed::{Feed, Follower, Since, event};
 use crate::server::Dashboard;
@@ -31,8 +30,6 @@ pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 /// How often it is asked again who a viewer is and what may be shown. With how old the answer may be, and how long it is waited for,
 /// this is a minute: within that time a right is gone that was taken away.
 const REVIEW_EVERY: Duration = Duration::from_secs(25);
-/// How old an answer may be that counts then: the streams of one user share one.
-const REVIEWED_WITHIN: SignedDuration = SignedDuration::from_secs(20);
 /// How long an answer is waited for then.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(15);
 /// How long a viewer may take to read what was sent before the end.
@@ -168,25 +165,30 @@ impl Review {
 
     async fn until_unknown(&self) {
         let mut every = ticks(REVIEW_EVERY * self.speed());
+        let mut read = Reads::new();
         loop {
             every.tick().await;
-            if !self.is_still_known().await {
-                return;
+            match self.still_known().await {
+                // What the page shows of it is dropped when it asks anew.
+                Some(now) if read.is_subset(&now) => read = now,
+                _ => return,
             }
         }
     }
 
-    /// Whether the same may be shown as before. Who may see something else, or is not known any more, asks anew, and hears why.
-    async fn is_still_known(&self) -> bool {
+    /// What the viewer may read, if the same may be shown as before. Who may see something else, or is not known any more, asks anew, and hears
+    /// why.
+    async fn still_known(&self) -> Option<Reads> {
         // Nobody takes for new what is old.
-        if self.dashboard.is_current().is_err() {
-            return false;
-        }
+        self.dashboard.is_current().ok()?;
         let credentials = self.viewer.credentials.clone();
-        let now = self.dashboard.viewer(credentials, REVIEWED_WITHIN);
-        let now = timeout(ANSWERED_WITHIN * self.speed(), now).await;
-        let is_known = now.is_ok_and(|now| now.is_ok_and(|now| now.scope == self.viewer.scope));
-        is_known && self.viewer.hub_answers(self.speed()).await.is_ok()
+        let asked = async {
+            let now = self.dashboard.viewer(credentials, ANSWERED_LATELY).await?;
+            Ok::<_, ApiError>((now.reads().await?, now.scope))
+        };
+        let (reads, scope) = timeout(ANSWERED_WITHIN * self.speed(), asked).await.ok()?.ok()?;
+        self.viewer.hub_answers(self.speed()).await.ok()?;
+        (scope == self.viewer.scope).then_some(reads)
     }
 
     fn speed(&self) -> u32 {

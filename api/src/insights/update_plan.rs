@@ -205,6 +205,11 @@ pub struct UpdatePlanStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1100))]
     pub ended_risks: Option<String>,
+    /// The ids of the last of them that are not in `spec.acceptedRisks` any more, with spaces between: who puts back what was taken off accepts
+    /// nothing with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 2200))]
+    pub ended_before: Option<String>,
     /// Why it is not Go: the findings that nobody has accepted, the worst first, then those that somebody has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10))]

@@ -84,6 +84,23 @@ pub struct UpdatePlanInsightStatus {
     #[schemars(length(max = 1024))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub insights: Vec<PlanInsight>,
+    /// What is accepted, was worse than that, and is not found at present: should it come back, what was accepted before does not count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1024))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub raised_before: Vec<RaisedFinding>,
+}
+
+/// A finding that is not there at present, and has been worse than was accepted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RaisedFinding {
+    /// Its uuid.
+    #[schemars(length(max = 64))]
+    pub uuid: String,
+    /// When it last became worse than was accepted.
+    #[serde(deserialize_with = "crate::instant::deserialize")]
+    pub raised_at: Time,
 }
 
 /// A finding about a planned update.

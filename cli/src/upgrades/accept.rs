@@ -59,7 +59,10 @@ pub async fn run(hub: &Hub, arguments: &AcceptArguments) -> anyhow::Result<()> {
         let answers = found.values().filter_map(|checks| checks.answer.as_ref());
         let mut findings = answers.flat_map(|answer| answer.findings.iter());
         findings.any(|one| match finding.split_once('/') {
-            Some((informer, _)) => *one.informer == *informer,
+            // An agent's findings come without the uid: they are known by their uuids.
+            Some((informer, uid)) => {
+                *one.informer == *informer && one.uid.as_deref().is_none_or(|known| known == uid)
+            }
             None => one.uuid.as_deref() == Some(finding.as_str()),
         })
     };

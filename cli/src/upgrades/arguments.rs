@@ -213,7 +213,7 @@ pub struct AcceptArguments {
     #[arg(value_name = "FINDING", required = true)]
     pub findings: Vec<String>,
     /// Why
-    #[arg(long)]
+    #[arg(long, value_parser = crate::arguments::reason)]
     pub reason: String,
     /// Until when; for as long as the UpgradeRiskAcceptance is there if not given
     #[arg(long, value_name = "TIME")]

@@ -41,7 +41,7 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
         let is_held = shown.holds && found.may_be_held.contains(name) || found.is_awaited(name);
         (text.unwrap_or_else(|| shown.text()), is_held)
     } else {
-        let shown = FleetView::of(&upgrade, &found.checks);
+        let shown = FleetView::of(&upgrade, &found.checks, &found.may_be_held);
         let is_wide = arguments.output == Output::Wide;
         let text = table::for_scripts(&shown, arguments.output)?;
         let is_held = found.holds() || found.is_any_awaited() || shown.all_unanswered() > 0;
@@ -203,8 +203,16 @@ pub struct Unanswered {
 }
 
 impl FleetView {
-    /// Groups the findings of clusters.
-    pub fn of(upgrade: &ManagedClustersUpgrade, found: &BTreeMap<ClusterName, ClusterPreChecks>) -> Self {
+    /// Groups the findings of clusters. Where an answer is required, what they have found holds those alone that may be held.
+    pub fn of(
+        upgrade: &ManagedClustersUpgrade,
+        found: &BTreeMap<ClusterName, ClusterPreChecks>,
+        may_be_held: &BTreeSet<ClusterName>,
+    ) -> Self {
+        let mode = mode(upgrade);
+        let held = found
+            .iter()
+            .filter(|(name, one)| one.holds() && (mode != REQUIRE || may_be_held.contains(*name)));
         let count = |is_so: fn(&ClusterPreChecks) -> bool| found.values().filter(|one| is_so(one)).count();
         let unanswered: Vec<Unanswered> = unanswered(upgrade, found)
             .into_iter()
@@ -215,10 +223,10 @@ impl FleetView {
             .collect();
         Self {
             upgrade: upgrade::key(upgrade).to_string(),
-            mode: mode(upgrade),
+            mode,
             asked: count(|one| one.asked),
             answered: count(|one| one.answer.is_some()),
-            held: count(ClusterPreChecks::holds),
+            held: held.count(),
             unanswered_not_listed: unanswered_not_listed(upgrade, unanswered.len()),
             unanswered,
             findings: grouped(found),

@@ -243,19 +243,20 @@ fn what_acts_on_a_terminal_is_refused_before_an_error_quotes_it() {
     }
 }
 
-/// Of two clusters the target is not recommended to one: it is held until somebody accepts that.
+/// Of three clusters the target is not recommended to one, which has the agent: it is held until somebody accepts that.
 #[tokio::test]
 async fn what_holds_clusters_is_listed_and_accepted() {
-    let sandbox = Sandbox::start(&["--speed", "100000", "--clusters", "2", "--fault", "dev2=F7"]);
+    let sandbox = Sandbox::start(&["--speed", "100000", "--clusters", "3", "--fault", "dev3=F7"]);
     let mut upgrade = spring(false);
     upgrade["spec"]["preChecks"] = serde_json::json!({"mode": "Require"});
+    upgrade["spec"]["upgradeStrategy"] = serde_json::json!({"maxConcurrency": 3});
     sandbox.create(upgrade).await;
-    let held = until(&sandbox, &["pre-checks", "spring"], "not recommended").await;
+    let held = until(&sandbox, &["pre-checks", "spring"], "has the risk").await;
     assert!(
         held.contains("1 cluster has findings that are not accepted"),
         "{held}"
     );
-    let of_one = sandbox.run(&["pre-checks", "spring", "--cluster", "dev2", "-o", "json"]);
+    let of_one = sandbox.run(&["pre-checks", "spring", "--cluster", "dev3", "-o", "json"]);
     assert_eq!(of_one.status.code(), Some(1), "it is held");
     let of_one: Value = serde_json::from_slice(&of_one.stdout).unwrap();
     let finding = of_one["findings"]
@@ -267,7 +268,7 @@ async fn what_holds_clusters_is_listed_and_accepted() {
     assert!(unknown.contains("no-such-finding"), "{unknown}");
     let accepted = sandbox.prints(&["accept", "spring", uuid, "--reason", "it does not apply here"]);
     assert!(accepted.contains("spring"), "{accepted}");
-    until(&sandbox, &["status", "spring"], "2 complete").await;
+    until(&sandbox, &["status", "spring"], "  3 complete").await;
     // Nothing is held any more: it succeeds.
     sandbox.prints(&["pre-checks", "spring"]);
 }

@@ -22,14 +22,18 @@ use crate::error::ApiError;
 pub(super) const COUNTS_FOR: SignedDuration = SignedDuration::from_mins(1);
 /// The longest token that is reviewed, in bytes.
 const LONGEST_TOKEN: usize = 16 << 10;
-/// How many tokens are reviewed at a time: anybody may ask, with any token.
+/// How many tokens are reviewed at a time: anybody may ask, with any token. As many again that were known lately.
 const REVIEWS_AT_A_TIME: usize = 8;
 /// How many requests wait for that: each takes memory, and anybody may send them.
 const MOST_WAITING: usize = 256;
+/// How long a token is remembered as known; what the API server has said of it counts for a minute.
+const REMEMBERED_FOR: SignedDuration = SignedDuration::from_mins(10);
 /// How many users are remembered.
 const MOST_USERS: usize = 1024;
 /// How many decisions are remembered of a user: namespaces are named by who asks.
 const MOST_DECISIONS: usize = 4096;
+/// Of how much that pages of a user have read it is asked again whether it may be read.
+const MOST_READ: usize = 64;
 /// How many namespaces a user is asked about at a time.
 const NAMESPACES_AT_A_TIME: usize = 8;
 
@@ -42,15 +46,33 @@ struct Shared {
     clock: Clock,
     may_act: bool,
     reviewed: Mutex<HashMap<Digest, Arc<Reviewed>>>,
+    strangers: Queue,
+    known: Queue,
+}
+
+/// Requests whose tokens are reviewed, and those that wait for it.
+struct Queue {
     places: Semaphore,
     waiting: Semaphore,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            places: Semaphore::new(REVIEWS_AT_A_TIME),
+            waiting: Semaphore::new(MOST_WAITING),
+        }
+    }
 }
 
 /// The SHA-256 of a token.
 type Digest = [u8; 32];
 
 /// A right in a namespace, or in all.
-type Asked = (Right, Option<String>);
+pub(crate) type Asked = (Right, Option<String>);
+
+/// What a user may read of what is in no scope, as far as it was asked for.
+pub(crate) type Reads = BTreeSet<Asked>;
 
 /// Whether a user has a right, or why not, in words.
 type Decision = Result<(), String>;
@@ -60,6 +82,8 @@ pub(super) struct Reviewed {
     pub user: UserInfo,
     at: Timestamp,
     decisions: Mutex<BTreeMap<Asked, Decision>>,
+    /// What the user was allowed to read when this was asked before: pages may show it.
+    read_before: Reads,
 }
 
 impl Reviews {
@@ -70,8 +94,8 @@ impl Reviews {
             clock,
             may_act,
             reviewed: Mutex::default(),
-            places: Semaphore::new(REVIEWS_AT_A_TIME),
-            waiting: Semaphore::new(MOST_WAITING),
+            strangers: Queue::default(),
+            known: Queue::default(),
         }))
     }
 
@@ -98,10 +122,16 @@ impl Reviews {
         if let Some(known) = self.known(&digest, within) {
             return Ok(known);
         }
-        let _waits = self.0.waiting.try_acquire().map_err(|_| {
+        let before = self.reviewed().get(&digest).cloned();
+        // Strangers do not take the places of those who were known lately.
+        let queue = match &before {
+            Some(_) => &self.0.known,
+            None => &self.0.strangers,
+        };
+        let _waits = queue.waiting.try_acquire().map_err(|_| {
             ApiError::unavailable("too many tokens wait to be reviewed: try again in a moment")
         })?;
-        let _place = self.0.places.acquire().await;
+        let _place = queue.places.acquire().await;
         // Many requests may have come at once with one token.
         if let Some(known) = self.known(&digest, within) {
             return Ok(known);
@@ -117,9 +147,13 @@ impl Reviews {
             user,
             at: now,
             decisions: Mutex::default(),
+            read_before: before.map(|before| before.read()).unwrap_or_default(),
         });
         let mut all = self.reviewed();
-        all.retain(|_, known| counts(known, COUNTS_FOR, now));
+        all.retain(|_, known| counts(known, REMEMBERED_FOR, now));
+        if all.len() >= MOST_USERS {
+            all.retain(|_, known| counts(known, COUNTS_FOR, now));
+        }
         if all.len() < MOST_USERS || all.contains_key(&digest) {
             all.insert(digest, Arc::clone(&reviewed));
         }
@@ -211,6 +245,18 @@ impl Reviews {
             .ok_or_else(|| format!("{name} may not {verb} {resource} {place}")))
     }
 
+    /// What was read for a user, and may still be read.
+    ///
+    /// # Errors
+    /// If any of it may not be read any more, or the API server does not say.
+    pub(super) async fn reads(&self, user: &Reviewed) -> Result<Reads, ApiError> {
+        let reads = user.read();
+        for (right, namespace) in &reads {
+            self.require(user, *right, namespace.as_deref()).await?;
+        }
+        Ok(reads)
+    }
+
     /// Which of the namespaces that have upgrades a user may see. `namespaces` is asked only where not all may be seen.
     ///
     /// # Errors
@@ -260,6 +306,16 @@ impl Reviews {
 }
 
 impl Reviewed {
+    /// What the user may read of what is in no scope, as far as it was asked for, now or before.
+    fn read(&self) -> Reads {
+        let decisions = self.decisions();
+        let denied = |asked: &Asked| decisions.get(asked).is_some_and(Result::is_err);
+        let granted = decisions.iter().filter(|(_, decision)| decision.is_ok());
+        let granted = granted.map(|(asked, _)| asked).chain(&self.read_before);
+        let read = granted.filter(|asked| Right::READ_ON_DEMAND.contains(&asked.0) && !denied(asked));
+        read.take(MOST_READ).cloned().collect()
+    }
+
     fn decisions(&self) -> MutexGuard<'_, BTreeMap<Asked, Decision>> {
         self.decisions.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -25,6 +25,9 @@ impl Right {
     pub const PATCH_UPGRADES: Self = Self::new("patch", OCM, "managedclustersupgrades");
     pub const CREATE_ACCEPTANCES: Self = Self::new("create", OCM, "upgraderiskacceptances");
 
+    /// What pages read when somebody looks at it. The others are in the scope of a user, or asked when something is written.
+    pub const READ_ON_DEMAND: [Self; 3] = [Self::LIST_RECORDS, Self::LIST_ACCEPTANCES, Self::LIST_EVENTS];
+
     const fn new(verb: &'static str, group: &'static str, resource: &'static str) -> Self {
         Self {
             verb,

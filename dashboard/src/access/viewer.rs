@@ -20,7 +20,7 @@ use kube::api::ListParams;
 use kube::{Api, Client};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::reviews::{COUNTS_FOR, Reviewed, Reviews};
+use super::reviews::{COUNTS_FOR, Reads, Reviewed, Reviews};
 use super::right::Right;
 use super::scope::Scope;
 use super::{Access, OwnAccess};
@@ -35,6 +35,8 @@ use crate::stream::EVENT_STREAM;
 const FORWARDED_TOKEN: &str = "x-forwarded-access-token";
 /// How long the API server may take to answer before what is shown counts as old.
 const HUB_ANSWERS_WITHIN: Duration = Duration::from_secs(15);
+/// How old an answer about a viewer may be by which the API server counts as one that answers.
+pub(crate) const ANSWERED_LATELY: SignedDuration = SignedDuration::from_secs(20);
 /// How many pages one user of a hub may have open at a time.
 const MOST_PAGES: usize = 16;
 /// By when the whole body of a request has come.
@@ -94,14 +96,19 @@ impl Viewer {
         }
     }
 
-    /// Goes on if the API server answers: what is shown would be old else. Where others use the same server, it is asked anyway who the viewer
-    /// is. `speed` is how many seconds of the hub pass in one.
+    /// Goes on if the API server answers: what is shown would be old else. Where others use the same server, it is asked who the viewer is.
+    /// `speed` is how many seconds of the hub pass in one.
     ///
     /// # Errors
     /// If it does not.
     pub async fn hub_answers(&self, speed: u32) -> Result<(), ApiError> {
-        let Rights::Own(client) = &self.rights else {
-            return Ok(());
+        let client = match &self.rights {
+            Rights::Own(client) => client,
+            Rights::Reviewed(reviews, _) => {
+                let asked = reviews.user(&self.credentials.0, ANSWERED_LATELY);
+                let answered = timeout(HUB_ANSWERS_WITHIN * speed, asked).await;
+                return answered.map_err(|_| silent(""))?.map(|_| ());
+            }
         };
         let api: Api<ManagedClustersUpgrade> = match self.scope.only_namespace() {
             Some(namespace) => Api::namespaced(client.clone(), namespace),
@@ -109,8 +116,6 @@ impl Viewer {
         };
         let first = ListParams::default().limit(1).match_any();
         let asked = timeout(HUB_ANSWERS_WITHIN * speed, api.list_metadata(&first)).await;
-        let silent =
-            |why: &str| ApiError::unavailable(format!("the API server of the hub does not answer{why}"));
         match asked {
             Err(_) => Err(silent("")),
             Ok(Ok(_)) => Ok(()),
@@ -121,6 +126,17 @@ impl Viewer {
             // It answers, if only to refuse: the page says what it may not read. What stands before it may answer in its place.
             Ok(Err(kube::Error::Api(refusal))) if refusal.code < 500 => Ok(()),
             Ok(Err(error)) => Err(silent(&format!(": {error}"))),
+        }
+    }
+
+    /// What the pages of a user of the hub have read, and may still be read. Of one's own page the API server decides.
+    ///
+    /// # Errors
+    /// If any of it may not be read any more, or the API server does not say.
+    pub async fn reads(&self) -> Result<Reads, ApiError> {
+        match &self.rights {
+            Rights::Own(_) => Ok(Reads::new()),
+            Rights::Reviewed(reviews, user) => reviews.reads(user).await,
         }
     }
 
@@ -204,6 +220,10 @@ impl Viewer {
             Err(no_upgrade(namespace, name))
         }
     }
+}
+
+fn silent(why: &str) -> ApiError {
+    ApiError::unavailable(format!("the API server of the hub does not answer{why}"))
 }
 
 fn not_shown(namespace: &str) -> ApiError {

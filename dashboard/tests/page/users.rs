@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{ServiceExt, service_fn};
 
-use crate::fixture::{Page, UPGRADE, json_of};
+use crate::fixture::{Page, UPGRADE, json_of, path};
 
 /// Within this time a right is gone that was taken away.
 const PROMISED: Duration = Duration::from_mins(1);
@@ -32,8 +32,12 @@ struct Known {
     users: BTreeMap<String, Option<BTreeSet<String>>>,
     /// What each may list everywhere besides.
     everywhere: BTreeSet<(String, String)>,
+    /// What each may not list any more.
+    denied: BTreeSet<(String, String)>,
     /// No review is answered.
     silent: bool,
+    /// No review is answered of a token that nobody has.
+    silent_to_strangers: bool,
 }
 
 /// The users of the hub. Clones share them.
@@ -54,6 +58,15 @@ impl Users {
 
     fn forget(&self, user: &str) {
         self.0.lock().unwrap().users.remove(user);
+    }
+
+    fn deny(&self, user: &str, resource: &str) {
+        let denied = &mut self.0.lock().unwrap().denied;
+        denied.insert((user.to_owned(), resource.to_owned()));
+    }
+
+    fn fall_silent_to_strangers(&self) {
+        self.0.lock().unwrap().silent_to_strangers = true;
     }
 
     fn fall_silent(&self) {
@@ -81,8 +94,19 @@ impl Users {
         let body = request.into_body().collect().await.unwrap().to_bytes();
         let mut review: Value = serde_json::from_slice(&body).unwrap();
         let spec = &review["spec"];
+        let is_stranger = {
+            let known = self.0.lock().unwrap();
+            let token = spec["token"].as_str();
+            known.silent_to_strangers && token.is_some_and(|token| !known.users.contains_key(token))
+        };
+        if is_stranger {
+            std::future::pending::<()>().await;
+        }
         let Known {
-            users, everywhere, ..
+            users,
+            everywhere,
+            denied,
+            ..
         } = &*self.0.lock().unwrap();
         review["status"] = if path.ends_with("tokenreviews") {
             let token = spec["token"].as_str().unwrap();
@@ -97,7 +121,8 @@ impl Users {
                 });
             let user = spec["user"].as_str().unwrap().to_owned();
             let resource = spec["resourceAttributes"]["resource"].as_str().unwrap();
-            json!({"allowed": allowed || everywhere.contains(&(user, resource.to_owned()))})
+            let of_user = (user, resource.to_owned());
+            json!({"allowed": (allowed || everywhere.contains(&of_user)) && !denied.contains(&of_user)})
         };
         Ok(Response::new(serde_json::to_vec(&review).unwrap().into()))
     }
@@ -188,16 +213,69 @@ async fn who_is_not_known_any_more_sees_nothing_after_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_known_when_a_page_is_opened_is_looked_after_at_once() {
+async fn who_opens_a_page_is_asked_for_anew() {
     let (page, users) = page_of_users().await;
     assert_eq!(get(&page, "bob", "/api/session").await.0, StatusCode::OK);
     users.forget("bob");
-    let revoked = Instant::now();
-    sleep(Duration::from_secs(59)).await;
-    let opened = open(&page, "bob").await;
-    assert_eq!(opened.status(), StatusCode::OK, "an answer counts for a minute");
-    opened.into_body().collect().await.unwrap();
-    assert!(revoked.elapsed() <= PROMISED);
+    sleep(Duration::from_secs(21)).await;
+    assert_eq!(open(&page, "bob").await.status(), StatusCode::UNAUTHORIZED);
+    page.end().await;
+}
+
+/// A stream that begins says to who looks that what is shown is current.
+#[tokio::test(start_paused = true)]
+async fn while_the_api_server_is_silent_no_page_is_opened() {
+    let (page, users) = page_of_users().await;
+    assert_eq!(get(&page, "bob", "/api/session").await.0, StatusCode::OK);
+    users.fall_silent();
+    sleep(Duration::from_secs(21)).await;
+    for address in ["/api/changes", "/api/snapshot"] {
+        let response = page.ask(request(&page, "bob", address)).await;
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE, "{address}");
+    }
+    page.end().await;
+}
+
+/// What is in no scope, as Events and records, is on pages that are open.
+#[tokio::test(start_paused = true)]
+async fn a_page_that_shows_what_one_may_not_read_any_more_is_ended() {
+    for seconds in [1, 24, 26, 49] {
+        let (page, users) = page_of_users().await;
+        page.upgrade(&["dev1"]).await;
+        let detail = path("");
+        let body = open(&page, "bob").await.into_body();
+        let other = open(&page, &page.token).await;
+        let follows = tokio::spawn(async move { body.collect().await.is_ok() });
+        assert_eq!(get(&page, "bob", &detail).await.0, StatusCode::OK);
+        sleep(Duration::from_secs(seconds)).await;
+        users.deny("bob", "events");
+        let revoked = Instant::now();
+        assert!(follows.await.unwrap());
+        assert!(revoked.elapsed() <= PROMISED, "after {seconds} seconds");
+        let anew = open(&page, "bob").await;
+        sleep(PROMISED).await;
+        assert_eq!(page.dashboard.viewers(), 2, "who asks anew is not ended again");
+        drop((anew, other));
+        page.end().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn strangers_keep_nobody_waiting_who_was_known_lately() {
+    let (page, users) = page_of_users().await;
+    assert_eq!(get(&page, "bob", "/api/session").await.0, StatusCode::OK);
+    users.fall_silent_to_strangers();
+    let strangers = (0..300).map(|number| {
+        let asked = page.ask(request(&page, &format!("stranger-{number}"), "/api/session"));
+        timeout(Duration::from_mins(3), asked)
+    });
+    let strangers = futures::future::join_all(strangers);
+    let known = async {
+        sleep(Duration::from_secs(61)).await;
+        get(&page, "bob", "/api/session").await.0
+    };
+    let (_, known) = futures::future::join(strangers, known).await;
+    assert_eq!(known, StatusCode::OK);
     page.end().await;
 }
 

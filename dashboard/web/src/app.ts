@@ -6,6 +6,7 @@ import { HubClock } from './store/clock';
 import { Connection, type ConnectionState } from './store/connection';
 import { Fleet, type FleetUpdate } from './store/fleet';
 import { browserTransport } from './store/transport';
+import { areDraftsOf } from './plan/drafts';
 import { setDocsBase } from './words/docs';
 
 export class App {
@@ -53,6 +54,8 @@ export class App {
   private async readSession(): Promise<void> {
     try {
       this.session = await api.session();
+      // The page may show one already.
+      if (!areDraftsOf(this.session.user)) location.reload();
       setDocsBase(this.session.docs);
       this.clock.setSpeed(this.session.speed && this.session.speed > 0 ? this.session.speed : 1);
     } catch (cause) {

@@ -119,7 +119,13 @@ async fn a_cluster_whose_finding_nobody_has_accepted_is_held_until_somebody_does
     });
     let started = started.await.unwrap();
     assert!(is_held(&started, "dev3"), "nobody has accepted anything for it");
-    let risks = [risk("update-risk", "dev1"), risk("not-recommended", "dev3")];
+    let mut without_image = risk("image-required", "dev3");
+    without_image["level"] = "Error".into();
+    let risks = [
+        risk("update-risk", "dev1"),
+        risk("not-recommended", "dev3"),
+        without_image,
+    ];
     let more = json!({"spec": {"acceptedRisks": risks}});
     acceptances
         .patch("known", &PatchParams::default(), &Patch::Merge(more))

@@ -19,7 +19,8 @@ pub async fn set_paused(
     if upgrade.spec.paused.unwrap_or(false) == paused {
         return Ok(false);
     }
-    let patch = Patch::Merge(json!({"spec": {"paused": paused}}));
+    // One of the same name that has come since is another.
+    let patch = Patch::Merge(json!({"metadata": {"uid": upgrade.uid()}, "spec": {"paused": paused}}));
     api_of(client, upgrade)
         .patch(&upgrade.name_any(), &parameters(), &patch)
         .await

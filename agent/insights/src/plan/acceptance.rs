@@ -17,6 +17,8 @@ use crate::merge::is_truncation;
 
 /// The most acceptances on a plan that count for one finding.
 const MOST_ABOUT_ONE: usize = 16;
+/// How many ids of acceptances are kept that have ended and are not on the plan any more.
+const MOST_ENDED_BEFORE: usize = 128;
 /// How many letters tell one acceptance on a plan from another.
 const DIGEST: usize = 16;
 
@@ -71,7 +73,7 @@ fn of_finding<'a>(
     now: Timestamp,
 ) -> impl Iterator<Item = (&'a AcceptedInsight, AcceptanceState)> + Clone {
     let of_insight = accepted.iter().filter(|accepted| accepted.uuid == insight.uuid);
-    let past = of_insight.filter(move |accepted| is_past(accepted, now));
+    let past = of_insight.filter(move |accepted| is_past(&accepted.accepted_at, now));
     past.map(move |accepted| {
         let state = state(accepted.level, accepted.until.as_ref(), insight.impact.level, now);
         (accepted, state)
@@ -105,20 +107,23 @@ impl<'a> Raised<'a> {
 pub struct EndedRisks(BTreeSet<String>);
 
 impl EndedRisks {
-    /// Those that are known to have ended: the plan says so, or one of its findings does. Those that are not on the plan any more, or have
-    /// been changed, are forgotten.
+    /// Those that are known to have ended: the plan says so, or one of its findings does. Those that have been changed are others.
     pub fn of<'a>(plan: &UpdatePlan, findings: impl Iterator<Item = &'a PlanInsight>) -> Self {
-        let said = plan
-            .status
-            .as_ref()
-            .and_then(|status| status.ended_risks.as_deref());
-        let said = said.unwrap_or_default().split(' ');
+        let said = said(plan);
         let found = findings.flat_map(|found| found.ended_risks.iter().map(String::as_str));
         let said: BTreeSet<&str> = said.chain(found).collect();
         let risks = plan.spec.accepted_risks.iter();
         let risks = risks.map(|risk| (id_of(risk), risk.ended == Some(true)));
         let ended = risks.filter(|(id, is_ended)| *is_ended || said.contains(id.as_str()));
         Self(ended.map(|(id, _)| id).collect())
+    }
+
+    /// Those that have ended and are not on the plan any more, as its status has it: what was taken off last is the first, so many are kept.
+    pub fn before_in_words(plan: &UpdatePlan) -> Option<String> {
+        let on_plan: BTreeSet<String> = plan.spec.accepted_risks.iter().map(id_of).collect();
+        let away = said(plan).filter(|id| !id.is_empty() && !on_plan.contains(*id));
+        let ids: Vec<&str> = away.take(MOST_ENDED_BEFORE).collect();
+        (!ids.is_empty()).then(|| ids.join(" "))
     }
 
     /// As a plan's status has it; nothing if none have ended.
@@ -130,6 +135,13 @@ impl EndedRisks {
     fn contains(&self, risk: &PlanAcceptedRisk) -> bool {
         self.0.contains(&id_of(risk))
     }
+}
+
+/// The ids that a plan's status says have ended: those on the plan first.
+fn said(plan: &UpdatePlan) -> impl Iterator<Item = &str> {
+    let status = plan.status.iter();
+    let said = status.flat_map(|status| [&status.ended_risks, &status.ended_before]);
+    said.flatten().flat_map(|ids| ids.split(' '))
 }
 
 /// What all acceptances come to for a finding: those of the plan itself, and those of the informer's part. Of several the best counts.
@@ -171,10 +183,15 @@ pub(super) fn ended_on_plan(
     informer: &InformerName,
     insight: &Insight,
     before: Before<'_>,
+    now: Timestamp,
 ) -> Vec<String> {
     let covered = |risk: &PlanAcceptedRisk| match before {
         Before::Unknown => false,
-        Before::Absent(since) => risk.accepted_at.as_ref().is_none_or(|at| at.0 <= since),
+        // Who says that they accept in the future may have done so at any time.
+        Before::Absent(since) => {
+            let at = risk.accepted_at.as_ref().filter(|at| is_past(at, now));
+            at.is_none_or(|at| at.0 <= since)
+        }
         Before::Found(known) => covers(risk.level, known.insight.impact.level),
     };
     let has_ended = |id: &String| matches!(before, Before::Found(known) if known.ended_risks.contains(id));
@@ -232,8 +249,8 @@ pub fn on_plan<'a>(
 }
 
 /// Nobody accepts in the future what may have become worse by then.
-fn is_past(accepted: &AcceptedInsight, now: Timestamp) -> bool {
-    accepted.accepted_at.0.duration_since(now) <= SignedDuration::from_mins(MAX_SKEW_MINUTES)
+fn is_past(accepted_at: &Time, now: Timestamp) -> bool {
+    accepted_at.0.duration_since(now) <= SignedDuration::from_mins(MAX_SKEW_MINUTES)
 }
 
 fn state(accepted: Level, until: Option<&Time>, level: Level, now: Timestamp) -> AcceptanceState {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use drydock_api::insights::{
-    InformerState, Insight, Level, MAX_INSIGHTS, PlanInsight, UpdatePlan, UpdatePlanInsightStatus,
+    InformerState, Insight, Level, MAX_INSIGHTS, PlanInsight, RaisedFinding, UpdatePlan,
+    UpdatePlanInsightStatus,
 };
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -89,6 +90,7 @@ pub(super) fn part(
         last_success: record.last_success.map(Time),
         dropped: None,
         insights: Vec::new(),
+        raised_before: Vec::new(),
     };
     fill(&mut status, informer, &record, observed, ended, now);
     if let Some(known) = known {
@@ -181,7 +183,7 @@ fn fill(
         .into_iter()
         .map(|insight| {
             let known = known.get(insight.uuid.as_str()).copied();
-            let raised_before = known.and_then(|known| Raised::of(known, ended).at);
+            let raised_before = raised_until_now(before, &insight.uuid);
             let at = raised_at(accepted, &insight, raised_before, now);
             let raised = Raised { at, ended };
             PlanInsight {
@@ -191,12 +193,36 @@ fn fill(
                     &informer.name,
                     &insight,
                     known.map_or(absent, Before::Found),
+                    now,
                 ),
                 insight,
                 raised_at: at.map(Time),
             }
         })
         .collect();
+    let is_there = |uuid: &str| status.insights.iter().any(|found| found.insight.uuid == uuid);
+    let away = accepted.iter().filter(|accepted| !is_there(&accepted.uuid));
+    let raised_before = away.filter_map(|accepted| {
+        // What is accepted anew counts anew.
+        let at = raised_until_now(before, &accepted.uuid).filter(|at| accepted.accepted_at.0 <= *at)?;
+        Some(RaisedFinding {
+            uuid: accepted.uuid.clone(),
+            raised_at: Time(at),
+        })
+    });
+    status.raised_before = raised_before.collect();
+}
+
+/// When a finding last became worse than was accepted, also before it went away.
+fn raised_until_now(before: Option<&UpdatePlanInsightStatus>, uuid: &str) -> Option<Timestamp> {
+    let before = before?;
+    let found = before.insights.iter().find(|found| found.insight.uuid == uuid);
+    let away = || before.raised_before.iter().find(|raised| raised.uuid == uuid);
+    let at = match found {
+        Some(found) => found.raised_at.as_ref(),
+        None => away().map(|raised| &raised.raised_at),
+    };
+    at.map(|at| at.0)
 }
 
 /// What is known of findings that a part does not have.

@@ -70,6 +70,7 @@ pub(super) fn status(
             PlanPhase::Ready | PlanPhase::Failed | PlanPhase::Stale => Some(judgement.verdict),
         },
         ended_risks: ended.in_words(),
+        ended_before: EndedRisks::before_in_words(observed.plan),
         reasons: judgement.reasons,
     }
 }

@@ -375,10 +375,51 @@ fn an_acceptance_on_the_plan_ends_as_a_whole_and_the_plan_says_which() {
     }
     assert_eq!(state_of(&world, "budget"), Some(AcceptanceState::LevelRaised));
     assert_eq!(state_of(&world, "node"), Some(AcceptanceState::Accepted));
-    world.plan.spec.accepted_risks[0].id = Some("0003".to_owned());
+    // Who takes it off and puts it back has accepted nothing with it.
+    let risk = world.plan.spec.accepted_risks.remove(0);
     world.plan.metadata.generation = Some(7);
+    world.step(at(3000), &|_| found(Level::Warning));
+    assert_eq!(ended(&world), None);
+    world.plan.spec.accepted_risks.insert(0, risk);
+    world.plan.metadata.generation = Some(8);
+    world.step(at(3500), &|_| found(Level::Warning));
+    assert_eq!(ended(&world).as_deref(), Some("0001"));
+    world.plan.spec.accepted_risks[0].id = Some("0003".to_owned());
+    world.plan.metadata.generation = Some(9);
     world.step(at(4000), &|_| found(Level::Warning));
     assert_eq!((world.verdict(), ended(&world)), (Some(Verdict::Caution), None));
+}
+
+/// An informer that leaves a finding out for a while, or is switched off, brings no acceptance back.
+#[test]
+fn what_became_worse_stays_so_also_while_nobody_finds_it() {
+    let mut world = World::new(&["a"]);
+    let step = |world: &mut World, found: &[(&'static str, Level)]| {
+        let generation = world.plan.metadata.generation.unwrap_or(1) + 1;
+        world.plan.metadata.generation = Some(generation);
+        let findings = found.iter().map(|(uid, level)| finding(uid, *level)).collect();
+        let answer = Attempt::Answered(Answer::Success(findings));
+        world.step(at(generation * 400), &|_| answer.clone());
+    };
+    step(&mut world, &[("one", Level::Warning)]);
+    world.accept_at("a", "one", Level::Warning, None, at(801));
+    step(&mut world, &[("one", Level::Warning)]);
+    assert_eq!(state_of(&world, "one"), Some(AcceptanceState::Accepted));
+    step(&mut world, &[("one", Level::Critical)]);
+    step(&mut world, &[]);
+    step(&mut world, &[]);
+    assert_eq!(state_of(&world, "one"), None, "it is not there");
+    step(&mut world, &[("one", Level::Warning)]);
+    assert_eq!(state_of(&world, "one"), Some(AcceptanceState::LevelRaised));
+    world.accept_at("a", "one", Level::Warning, None, at(7 * 400 + 1));
+    step(&mut world, &[]);
+    step(&mut world, &[]);
+    step(&mut world, &[("one", Level::Warning)]);
+    assert_eq!(
+        state_of(&world, "one"),
+        Some(AcceptanceState::Accepted),
+        "who accepts it anew has"
+    );
 }
 
 #[test]

@@ -141,6 +141,32 @@ async fn who_says_wait_for_ever_is_given_up_after_two_minutes() {
     cluster.stop().await;
 }
 
+/// Two minutes are for all of them together, not for each, and each gets its share.
+#[tokio::test(start_paused = true)]
+async fn informers_that_hang_keep_a_plan_for_no_longer_than_two_minutes() {
+    let mut cluster = TestCluster::new(true).await;
+    for number in 0..40 {
+        cluster
+            .informer(&format!("hangs-{number}"), Behaviour::Hangs)
+            .await;
+    }
+    cluster.informer("quick", success(&[])).await;
+    cluster.start().await;
+    cluster
+        .create::<UpdatePlan>("update-plan-4.14.4", json!({"targetRelease": "4.14.4"}))
+        .await;
+    tokio::time::sleep(3 * MINUTE).await;
+    let status = cluster.plan().await.status.unwrap();
+    assert_eq!(
+        (status.phase, status.verdict),
+        (Some(PlanPhase::Failed), Some(Verdict::Stop))
+    );
+    let informers = cluster.plan().await.status.unwrap().informers;
+    let quick = informers.iter().find(|informer| informer.name == "quick");
+    assert_eq!(quick.unwrap().state, InformerState::Success);
+    cluster.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_plan_that_nobody_needs_any_more_is_deleted() {
     let mut cluster = planned(success(&[])).await;

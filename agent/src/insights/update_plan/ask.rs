@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use drydock_api::conditions::FALSE;
 use drydock_api::fact::Fact;
@@ -16,10 +17,16 @@ use drydock_insights::plan::{Asked, ReleaseFacts, answered};
 use drydock_insights::update_status::MAX_INFORMERS;
 use futures::{StreamExt, stream};
 use kube::ResourceExt;
+use tokio::time::{Instant, timeout};
 
 use super::super::{AT_ONCE, MOST_SLOW, built_in};
 use super::{UpdatePlans, is_awaited, left_out};
 use crate::reconcile::error::ReconcileError;
+
+/// How long the informers of a plan are waited for, all together (insights.md, section 1.3).
+const ROUND: Duration = Duration::from_mins(2);
+/// Why one has not answered that was waited for no longer.
+const LATE: &str = "it has not answered in its share of the two minutes that all informers have together";
 
 impl UpdatePlans {
     /// Whom to ask now, and whom in the next pass: those last that did not answer the last time, and not all of them at once, since each
@@ -88,14 +95,16 @@ impl UpdatePlans {
             .iter()
             .filter_map(|name| Some((name.clone(), Arc::clone(informers.get(name)?))))
             .collect();
-        let asked = stream::iter(named).map(|(name, informer)| {
+        let until = Instant::now() + ROUND;
+        let count = named.len();
+        let asked = stream::iter(named).enumerate().map(|(number, (name, informer))| {
             let question = question.clone();
             async move {
                 let at = self.context.clock.now();
-                let attempt = self
-                    .questioner
-                    .ask(&informer, &name, Hook::UpdatePlanInsights, question)
-                    .await;
+                let hook = Hook::UpdatePlanInsights;
+                let asked = self.questioner.ask(&informer, &name, hook, question);
+                let attempt = timeout(share(until, count - number), asked).await;
+                let attempt = attempt.unwrap_or_else(|_| Attempt::Unavailable(LATE.to_owned()));
                 (name, Asked { at, attempt })
             }
         });
@@ -170,6 +179,13 @@ impl UpdatePlans {
         }
         asked
     }
+}
+
+/// How long an informer is waited for, with which so many are left to be asked until then: those that hang take no other's time.
+fn share(until: Instant, left: usize) -> Duration {
+    let time = until.saturating_duration_since(Instant::now());
+    let turns = left.div_ceil(AT_ONCE).max(1);
+    time / u32::try_from(turns).unwrap_or(u32::MAX)
 }
 
 /// Which plans somebody waits for, each as it is asked for.

@@ -62,7 +62,7 @@ impl OneFinding {
 pub struct ClusterView {
     cluster: String,
     asked: bool,
-    /// Who has answered: `Agent`, `ClusterVersion`, or nobody.
+    /// Who has answered: `Agent`, `ClusterVersion`, nobody, or `AtTarget` if there is nothing left to ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     answered_by: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,8 @@ impl ClusterView {
             asked: checks.asked,
             answered_by: answer.map(|answer| match answer.source {
                 AnswerSource::Agent { .. } => "Agent",
-                AnswerSource::ClusterVersion | AnswerSource::AtTarget => "ClusterVersion",
+                AnswerSource::ClusterVersion => "ClusterVersion",
+                AnswerSource::AtTarget => "AtTarget",
             }),
             message: unanswered.or(checks.trouble.as_deref()).map(str::to_owned),
             unaccepted: checks.unaccepted(),

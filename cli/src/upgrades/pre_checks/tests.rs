@@ -75,7 +75,7 @@ fn findings_are_grouped_over_the_fleet_the_worst_first() {
         },
     }))
     .unwrap();
-    let shown = FleetView::of(&upgrade, &fleet());
+    let shown = FleetView::of(&upgrade, &fleet(), &fleet().into_keys().collect());
     assert_eq!((shown.asked, shown.answered, shown.held), (4, 3, 2));
     let of = |finding: &FleetFinding| (finding.level, finding.clusters.len(), finding.holds);
     let grouped: Vec<_> = shown.findings.iter().map(of).collect();
@@ -322,7 +322,7 @@ fn who_asks_nobody_does_not_hear_that_all_is_well() {
     .unwrap();
     let found = BTreeMap::from([("c1".into(), ClusterPreChecks::default())]);
     assert_eq!(
-        FleetView::of(&upgrade, &found).text(false),
+        FleetView::of(&upgrade, &found, &found.keys().cloned().collect()).text(false),
         "hub/spring: 0 of 0 clusters that are asked have answered (preChecks.mode Off)\nNobody has been asked: what would be found is not known.\n"
     );
 }
@@ -345,7 +345,7 @@ fn a_cluster_that_is_held_by_what_it_answered_before_is_said_and_why() {
         ..ClusterPreChecks::default()
     };
     let found = BTreeMap::from([("c1".into(), asked), ("c2".into(), answered(Vec::new(), 2))]);
-    let text = FleetView::of(&upgrade, &found).text(false);
+    let text = FleetView::of(&upgrade, &found, &found.keys().cloned().collect()).text(false);
     assert!(text.contains(&format!("  c1: {held}\n")), "{text}");
     assert!(!text.contains("c2"), "it has answered what it is asked: {text}");
 }
@@ -393,7 +393,7 @@ fn a_cluster_that_could_not_be_asked_is_said_and_why() {
     }))
     .unwrap();
     let found = BTreeMap::from([("ext1".into(), ClusterPreChecks::default())]);
-    let shown = FleetView::of(&upgrade, &found);
+    let shown = FleetView::of(&upgrade, &found, &found.keys().cloned().collect());
     assert_eq!(shown.all_unanswered(), 1);
     assert_eq!(
         shown.text(false),

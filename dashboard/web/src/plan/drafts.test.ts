@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { draftOf, EMPTY, isChanged, keepDraft } from './drafts';
+import { areDraftsOf, draftOf, EMPTY, isChanged, keepDraft } from './drafts';
 
 it('is what differs from the text at first, and is not empty', () => {
   expect(isChanged(EMPTY)).toBe(false);
@@ -27,4 +27,16 @@ it('is there again when the page is loaded anew in the same tab', async () => {
   stored.set('drydock-drafts', 'no json');
   vi.resetModules();
   expect((await import('./drafts')).draftOf('default/spring')).toBeUndefined();
+});
+
+it('is not shown to somebody else who signs in in the same tab', () => {
+  const stored = new Map<string, string>();
+  vi.stubGlobal('sessionStorage', { getItem: (key: string) => stored.get(key) ?? null, setItem: (key: string, value: string) => stored.set(key, value) });
+  expect(areDraftsOf('eve')).toBe(true);
+  keepDraft('default/spring', { ...EMPTY, original: 'a', yaml: 'b' });
+  expect(areDraftsOf('eve')).toBe(true);
+  expect(draftOf('default/spring')).toBeDefined();
+  expect(areDraftsOf('bob')).toBe(false);
+  expect(draftOf('default/spring')).toBeUndefined();
+  expect(stored.get('drydock-drafts')).toBe('[]');
 });

@@ -15,6 +15,7 @@ export interface Draft {
 export const EMPTY: Draft = { original: '', yaml: '', compare: '', comparing: false };
 
 const KEY = 'drydock-drafts';
+const OWNER = 'drydock-drafts-of';
 
 /** By the upgrade that they began with. */
 const drafts = new Map<string, Draft>(stored());
@@ -50,6 +51,21 @@ export function keepDraft(upgrade: string, draft: Draft): void {
   if (isChanged(draft)) drafts.set(upgrade, draft);
   else drafts.delete(upgrade);
   store();
+}
+
+/** Whether the texts that are kept are a user's, who has signed in. Those of another one are forgotten. */
+export function areDraftsOf(user: string): boolean {
+  try {
+    const owner = sessionStorage.getItem(OWNER);
+    sessionStorage.setItem(OWNER, user);
+    if (owner === null || owner === user || drafts.size === 0) return true;
+  } catch {
+    // A browser that keeps nothing keeps nothing of others.
+    return true;
+  }
+  drafts.clear();
+  store();
+  return false;
 }
 
 /** Lets the browser ask before the page is closed or loaded again. */

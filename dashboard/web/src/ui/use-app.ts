@@ -82,9 +82,10 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
     ending.current = stop;
     return () => stop.abort();
   }, [key]);
-  // What could not be read while nothing came is asked for once something does.
+  // What could not be read while nothing came is asked for once something does; so is what one may not read any more, for which the server
+  // ends the stream.
   useEffect(() => {
-    if (live && state.error !== undefined) ask(undefined);
+    if (live && (state.error !== undefined || state.value !== undefined)) ask(undefined);
   }, [live]);
   useEffect(() => {
     const { signal } = ending.current;

@@ -56,13 +56,14 @@ export function UpgradePage({ upgrade: key }: { upgrade: string }) {
 
 /** For how long the server shows others the Events that it has read, and how long after a change they have all come, in milliseconds. */
 const EVENTS_LAST = 10_000;
-const EVENTS_COME = 2000;
+const EVENTS_COME = 5000;
 
 /** Reads once more where the Events may lack what the last change has brought. */
 function useNewestEvents(detail: Loaded<UpgradeDetail>, changes: number): void {
-  const changed = useRef(-Infinity);
+  const changed = useRef(0);
+  // What was shown to others may lack what has happened until now.
   useEffect(() => {
-    if (changes > 0) changed.current = performance.now();
+    changed.current = performance.now();
   }, [changes]);
   useEffect(() => {
     if (!detail.value) return undefined;

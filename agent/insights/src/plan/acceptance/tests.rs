@@ -192,7 +192,7 @@ fn through(
         let insight = insight("u", level);
         let before = asked.map_or(Before::Unknown, Before::Absent);
         let before = known.as_ref().map_or(before, Before::Found);
-        let ended_risks = ended_on_plan(&plan, &informer, &insight, before);
+        let ended_risks = ended_on_plan(&plan, &informer, &insight, before, at(step as i64));
         let mut found = PlanInsight {
             insight: insight.clone(),
             acceptance: None,

@@ -67,28 +67,45 @@ pub(super) fn by_cluster_version(
         add("updates-not-retrieved", FindingLevel::Warning, summary);
     }
     // What was known before the service fell silent counts.
-    if text(status, "recommended").is_some_and(|recommended| recommended != "True") {
-        let level = if is("recommended", "False") {
-            FindingLevel::Warning
-        } else {
-            FindingLevel::Unknown
-        };
-        let reason = said(status, "recommendedReason");
-        // Which risks those are is in the words: who has accepted one has accepted no other.
-        let risks = format!(
-            "{reason}: {}",
-            text(status, "recommendedMessage").unwrap_or_default()
-        );
-        let summary = format!("{target} is not recommended: {reason}");
+    findings.extend(not_recommended(status, target, image));
+    findings.extend(not_offered(status, target, image, is_silent));
+    findings.sort_by_key(|found| Reverse(found.level));
+    findings
+}
+
+/// What speaks against a release that the update service offers with its risks alone.
+fn not_recommended(status: &ManifestStatus, target: &Version, image: Option<&str>) -> Vec<Finding> {
+    let recommended = text(status, "recommended").filter(|recommended| recommended != "True");
+    let Some(recommended) = recommended else {
+        return Vec::new();
+    };
+    let level = if recommended == "False" {
+        FindingLevel::Warning
+    } else {
+        FindingLevel::Unknown
+    };
+    let reason = said(status, "recommendedReason");
+    // Which risks those are is in the words: who has accepted one has accepted no other.
+    let risks = format!(
+        "{reason}: {}",
+        text(status, "recommendedMessage").unwrap_or_default()
+    );
+    let summary = format!("{target} is not recommended: {reason}");
+    let mut findings = vec![own_finding(
+        "not-recommended",
+        Cause::Words(&risks),
+        level,
+        &summary,
+    )];
+    if image.is_none() && text(status, "offered").is_none() {
+        let summary = format!("The cluster takes {target} by its image alone, as it is not recommended");
         findings.push(own_finding(
-            "not-recommended",
-            Cause::Words(&risks),
-            level,
+            "image-required",
+            Cause::None,
+            FindingLevel::Error,
             &summary,
         ));
     }
-    findings.extend(not_offered(status, target, image, is_silent));
-    findings.sort_by_key(|found| Reverse(found.level));
     findings
 }
 
@@ -306,6 +323,10 @@ fn advice(uid: &str) -> (&'static str, &'static str) {
         "updates-not-retrieved" => (
             "None",
             "Make the update service reachable, or choose a channel that it knows",
+        ),
+        "image-required" => (
+            "Update Stalled",
+            "Give spec.clusterVersion.image, which status.conditionalUpdates of ClusterVersion names, or install drydock-agent there",
         ),
         "not-recommended" => (
             "Unknown",
