@@ -227,6 +227,12 @@ pub(crate) async fn plan(
     viewer: Viewer,
     Given(asked): Given<Asked>,
 ) -> Result<Json<Plans>, ApiError> {
+    if viewer.scope.shows_nothing() {
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "you may see no upgrades and no clusters: there is nothing to forecast",
+        ));
+    }
     let namespace = viewer.scope.default_namespace();
     let (texts, of_viewer) = (
         [Some(asked.yaml.clone()), asked.compare.clone()],

@@ -20,7 +20,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::access::{ANSWERED_LATELY, Reads, Viewer};
+use crate::access::{ANSWERED_LATELY, Viewer};
 use crate::error::ApiError;
 use crate::feed::{Feed, Follower, Since, event};
 use crate::server::Dashboard;
@@ -165,30 +165,32 @@ impl Review {
 
     async fn until_unknown(&self) {
         let mut every = ticks(REVIEW_EVERY * self.speed());
-        let mut read = Reads::new();
+        let mut lost_before = None;
         loop {
             every.tick().await;
-            match self.still_known().await {
-                // What the page shows of it is dropped when it asks anew.
-                Some(now) if read.is_subset(&now) => read = now,
-                _ => return,
+            let Some(lost) = self.still_known().await else {
+                return;
+            };
+            // What the page shows of it is dropped when it asks anew.
+            if lost > *lost_before.get_or_insert(lost) {
+                return;
             }
         }
     }
 
-    /// What the viewer may read, if the same may be shown as before. Who may see something else, or is not known any more, asks anew, and hears
-    /// why.
-    async fn still_known(&self) -> Option<Reads> {
+    /// How often the viewer has lost a right to what their pages have read, if the same may be shown as before. Who may see something else, or
+    /// is not known any more, asks anew, and hears why.
+    async fn still_known(&self) -> Option<usize> {
         // Nobody takes for new what is old.
         self.dashboard.is_current().ok()?;
         let credentials = self.viewer.credentials.clone();
         let asked = async {
             let now = self.dashboard.viewer(credentials, ANSWERED_LATELY).await?;
-            Ok::<_, ApiError>((now.reads().await?, now.scope))
+            Ok::<_, ApiError>((now.lost().await?, now.scope))
         };
-        let (reads, scope) = timeout(ANSWERED_WITHIN * self.speed(), asked).await.ok()?.ok()?;
+        let (lost, scope) = timeout(ANSWERED_WITHIN * self.speed(), asked).await.ok()?.ok()?;
         self.viewer.hub_answers(self.speed()).await.ok()?;
-        (scope == self.viewer.scope).then_some(reads)
+        (scope == self.viewer.scope).then_some(lost)
     }
 
     fn speed(&self) -> u32 {

@@ -12,7 +12,6 @@ pub use reviews::Reviews;
 pub use token::{Token, TokenError};
 
 pub(crate) use confine::confine;
-pub(crate) use reviews::Reads;
 pub(crate) use right::Right;
 pub(crate) use scope::Scope;
 pub(crate) use viewer::{ANSWERED_LATELY, Viewer, authenticate};

@@ -33,7 +33,7 @@ const MOST_USERS: usize = 1024;
 /// How many decisions are remembered of a user: namespaces are named by who asks.
 const MOST_DECISIONS: usize = 4096;
 /// Of how much that pages of a user have read it is asked again whether it may be read.
-const MOST_READ: usize = 64;
+const MOST_READ: usize = 1024;
 /// How many namespaces a user is asked about at a time.
 const NAMESPACES_AT_A_TIME: usize = 8;
 
@@ -69,10 +69,10 @@ impl Default for Queue {
 type Digest = [u8; 32];
 
 /// A right in a namespace, or in all.
-pub(crate) type Asked = (Right, Option<String>);
+type Asked = (Right, Option<String>);
 
 /// What a user may read of what is in no scope, as far as it was asked for.
-pub(crate) type Reads = BTreeSet<Asked>;
+type Reads = BTreeSet<Asked>;
 
 /// Whether a user has a right, or why not, in words.
 type Decision = Result<(), String>;
@@ -84,6 +84,8 @@ pub(super) struct Reviewed {
     decisions: Mutex<BTreeMap<Asked, Decision>>,
     /// What the user was allowed to read when this was asked before: pages may show it.
     read_before: Reads,
+    /// How often such a right had been lost then.
+    lost_before: usize,
 }
 
 impl Reviews {
@@ -147,6 +149,7 @@ impl Reviews {
             user,
             at: now,
             decisions: Mutex::default(),
+            lost_before: before.as_ref().map(|before| before.lost()).unwrap_or_default(),
             read_before: before.map(|before| before.read()).unwrap_or_default(),
         });
         let mut all = self.reviewed();
@@ -245,16 +248,15 @@ impl Reviews {
             .ok_or_else(|| format!("{name} may not {verb} {resource} {place}")))
     }
 
-    /// What was read for a user, and may still be read.
+    /// How often a right to what was read for a user has been lost, by what the API server says now.
     ///
     /// # Errors
-    /// If any of it may not be read any more, or the API server does not say.
-    pub(super) async fn reads(&self, user: &Reviewed) -> Result<Reads, ApiError> {
-        let reads = user.read();
-        for (right, namespace) in &reads {
-            self.require(user, *right, namespace.as_deref()).await?;
+    /// If it does not say.
+    pub(super) async fn lost(&self, user: &Reviewed) -> Result<usize, ApiError> {
+        for (right, namespace) in &user.read_before {
+            self.may(user, *right, namespace.as_deref()).await?;
         }
-        Ok(reads)
+        Ok(user.lost())
     }
 
     /// Which of the namespaces that have upgrades a user may see. `namespaces` is asked only where not all may be seen.
@@ -309,16 +311,30 @@ impl Reviewed {
     /// What the user may read of what is in no scope, as far as it was asked for, now or before.
     fn read(&self) -> Reads {
         let decisions = self.decisions();
-        let denied = |asked: &Asked| decisions.get(asked).is_some_and(Result::is_err);
+        let denied = |asked: &Asked| is_denied(&decisions, asked);
         let granted = decisions.iter().filter(|(_, decision)| decision.is_ok());
         let granted = granted.map(|(asked, _)| asked).chain(&self.read_before);
         let read = granted.filter(|asked| Right::READ_ON_DEMAND.contains(&asked.0) && !denied(asked));
         read.take(MOST_READ).cloned().collect()
     }
 
+    /// How often a right to what was read has been lost, as far as it was asked for.
+    fn lost(&self) -> usize {
+        let decisions = self.decisions();
+        let lost = self
+            .read_before
+            .iter()
+            .filter(|asked| is_denied(&decisions, asked));
+        self.lost_before + lost.count()
+    }
+
     fn decisions(&self) -> MutexGuard<'_, BTreeMap<Asked, Decision>> {
         self.decisions.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_denied(decisions: &BTreeMap<Asked, Decision>, asked: &Asked) -> bool {
+    decisions.get(asked).is_some_and(Result::is_err)
 }
 
 fn counts(known: &Reviewed, within: SignedDuration, now: Timestamp) -> bool {

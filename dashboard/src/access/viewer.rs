@@ -20,7 +20,7 @@ use kube::api::ListParams;
 use kube::{Api, Client};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::reviews::{COUNTS_FOR, Reads, Reviewed, Reviews};
+use super::reviews::{COUNTS_FOR, Reviewed, Reviews};
 use super::right::Right;
 use super::scope::Scope;
 use super::{Access, OwnAccess};
@@ -129,14 +129,14 @@ impl Viewer {
         }
     }
 
-    /// What the pages of a user of the hub have read, and may still be read. Of one's own page the API server decides.
+    /// How often a user of the hub has lost a right to what their pages have read. Of one's own page the API server decides.
     ///
     /// # Errors
-    /// If any of it may not be read any more, or the API server does not say.
-    pub async fn reads(&self) -> Result<Reads, ApiError> {
+    /// If the API server does not say.
+    pub async fn lost(&self) -> Result<usize, ApiError> {
         match &self.rights {
-            Rights::Own(_) => Ok(Reads::new()),
-            Rights::Reviewed(reviews, user) => reviews.reads(user).await,
+            Rights::Own(_) => Ok(0),
+            Rights::Reviewed(reviews, user) => reviews.lost(user).await,
         }
     }
 

@@ -260,6 +260,26 @@ async fn a_page_that_shows_what_one_may_not_read_any_more_is_ended() {
     }
 }
 
+/// The first of them that hears of it says it of the others, too.
+#[tokio::test(start_paused = true)]
+async fn all_pages_are_ended_that_show_what_one_may_not_read_any_more() {
+    let (page, users) = page_of_users().await;
+    page.upgrade(&["dev1"]).await;
+    let follow =
+        |response: Response<Body>| tokio::spawn(async move { response.into_body().collect().await.is_ok() });
+    let first = follow(open(&page, "bob").await);
+    sleep(Duration::from_secs(10)).await;
+    let second = follow(open(&page, "bob").await);
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(get(&page, "bob", &path("")).await.0, StatusCode::OK);
+    sleep(Duration::from_secs(1)).await;
+    users.deny("bob", "events");
+    let revoked = Instant::now();
+    assert!(first.await.unwrap() && second.await.unwrap());
+    assert!(revoked.elapsed() <= PROMISED);
+    page.end().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn strangers_keep_nobody_waiting_who_was_known_lately() {
     let (page, users) = page_of_users().await;

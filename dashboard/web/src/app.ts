@@ -9,6 +9,9 @@ import { browserTransport } from './store/transport';
 import { areDraftsOf } from './plan/drafts';
 import { setDocsBase } from './words/docs';
 
+/** How long after a session could not be read it is read again, in milliseconds. */
+const SESSION_AGAIN = 5000;
+
 export class App {
   readonly fleet = new Fleet();
   readonly clock = new HubClock();
@@ -59,8 +62,9 @@ export class App {
       setDocsBase(this.session.docs);
       this.clock.setSpeed(this.session.speed && this.session.speed > 0 ? this.session.speed : 1);
     } catch (cause) {
-      // The connection says what is wrong, and asks again. Without a session nothing can be changed.
+      // The connection says what is wrong. Without a session nothing can be changed.
       if (!(cause instanceof ApiError)) throw cause;
+      if (cause.status !== 401 && cause.status !== 403) setTimeout(() => this.session || void this.readSession(), SESSION_AGAIN);
     }
     this.tell();
   }

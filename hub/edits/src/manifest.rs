@@ -170,12 +170,27 @@ impl Manifest {
     }
 }
 
+/// How much of an upgrade's text is read: its actions have 500 KiB at most. A text of a few lines may say a thing again and again by aliases.
+const MOST_NODES: usize = 100_000;
+const MOST_TEXT: usize = 4 << 20;
+const MOST_REPEATED: usize = 10_000;
+
 /// The documents of a text in YAML, numbers as kubectl reads them: `0400` is octal.
 ///
 /// # Errors
-/// If it is not YAML.
+/// If it is not YAML, or more of it than an upgrade can have.
 pub fn documents(text: &str) -> Result<Vec<Value>, serde_saphyr::Error> {
-    let options = serde_saphyr::options! { legacy_octal_numbers: true };
+    let budget = serde_saphyr::budget! {
+        max_nodes: MOST_NODES,
+        max_total_scalar_bytes: MOST_TEXT,
+        max_recorded_anchor_events: MOST_REPEATED,
+        max_recorded_anchor_bytes: MOST_TEXT,
+    };
+    let options = serde_saphyr::options! {
+        legacy_octal_numbers: true,
+        budget: budget,
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_REPEATED },
+    };
     serde_saphyr::from_multiple_with_options(text, options)
 }
 
@@ -261,6 +276,22 @@ mod tests {
         ] {
             assert!(Manifest::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_short_text_that_says_much_by_aliases_is_refused() {
+        let long = "x".repeat(250);
+        let mut text = format!("a: &a [{}]\n", [long.as_str(); 9].join(", "));
+        for (name, before) in ["b", "c", "d", "e", "f"]
+            .into_iter()
+            .zip(["a", "b", "c", "d", "e"])
+        {
+            let repeated = [format!("*{before}").as_str(); 9].join(", ");
+            text = [text, format!("{name}: &{name} [{repeated}]\n")].concat();
+        }
+        assert!(text.len() < 4000);
+        assert!(documents(&text).is_err());
+        assert!(documents("a: &a [1, 2]\nb: *a\n").is_ok());
     }
 
     #[test]

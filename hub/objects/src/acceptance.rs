@@ -145,10 +145,15 @@ fn parse(target: &str, created: Option<Timestamp>, risk: &AcceptedRisk) -> Optio
         },
         accepted_by: bounded(accepted_by, NAME).into(),
         reason: bounded(reason, REASON).into(),
-        accepted_at: accepted_at.as_ref().map(|accepted| accepted.0).or(created),
+        accepted_at: accepted_at.as_ref().map(|accepted| accepted.0),
         until: until.as_ref().map(|until| until.0),
     };
-    Some(risk.named())
+    // Its name is by what it says: who deletes an entry and puts it back as it was has not accepted anew.
+    let risk = risk.named();
+    Some(RiskAcceptance {
+        accepted_at: risk.accepted_at.or(created),
+        ..risk
+    })
 }
 
 #[cfg(test)]

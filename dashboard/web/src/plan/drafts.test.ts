@@ -40,3 +40,12 @@ it('is not shown to somebody else who signs in in the same tab', () => {
   expect(draftOf('default/spring')).toBeUndefined();
   expect(stored.get('drydock-drafts')).toBe('[]');
 });
+
+it('is forgotten if nobody knows whose it is', async () => {
+  const stored = new Map<string, string>([['drydock-drafts', JSON.stringify([['default/spring', { ...EMPTY, original: 'a', yaml: 'b' }]])]]);
+  vi.stubGlobal('sessionStorage', { getItem: (key: string) => stored.get(key) ?? null, setItem: (key: string, value: string) => stored.set(key, value) });
+  vi.resetModules();
+  const again = await import('./drafts');
+  expect(again.areDraftsOf('bob')).toBe(false);
+  expect(again.draftOf('default/spring')).toBeUndefined();
+});

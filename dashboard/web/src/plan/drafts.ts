@@ -19,6 +19,8 @@ const OWNER = 'drydock-drafts-of';
 
 /** By the upgrade that they began with. */
 const drafts = new Map<string, Draft>(stored());
+/** Whether any were there before this page. */
+const wereThere = drafts.size > 0;
 
 function stored(): [string, Draft][] {
   try {
@@ -58,7 +60,8 @@ export function areDraftsOf(user: string): boolean {
   try {
     const owner = sessionStorage.getItem(OWNER);
     sessionStorage.setItem(OWNER, user);
-    if (owner === null || owner === user || drafts.size === 0) return true;
+    // Nobody knows whose those are that were kept before anybody was known.
+    if ((owner === null && !wereThere) || owner === user || drafts.size === 0) return true;
   } catch {
     // A browser that keeps nothing keeps nothing of others.
     return true;

@@ -287,17 +287,28 @@ fn mark(version: Option<&Version>, asked_at: Timestamp) -> String {
     format!("{}{}", marks(version), asked_at.as_second())
 }
 
-/// A version has no character that a path would have to quote.
+/// By what the release is found among those that the update service offers, and its value, if no character of it has to be quoted in a path.
+fn in_lists(version: Option<&Version>, image: &str) -> Option<(&'static str, String)> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/@-".contains(&byte);
+    match version {
+        Some(version) => Some(("version", version.to_string())),
+        None if !image.is_empty() && image.bytes().all(is_plain) => Some(("image", image.to_owned())),
+        None => None,
+    }
+}
+
 fn version_paths(version: Option<&Version>, question: &PreCheckQuestion) -> Vec<(String, String)> {
     let mut all = paths(&VERSION_PATHS);
     all.push((mark(version, question.asked_at), ".metadata.name".to_owned()));
-    if let Some(version) = version {
-        let update = format!(r#".status.availableUpdates[?(@.version=="{version}")]"#);
-        let conditional_update = format!(r#".status.conditionalUpdates[?(@.release.version=="{version}")]"#);
+    if !question.image.is_empty() {
+        all.push(("image".to_owned(), ".status.history[0].image".to_owned()));
+    }
+    if let Some((field, value)) = in_lists(version, &question.image) {
+        let update = format!(r#".status.availableUpdates[?(@.{field}=="{value}")]"#);
+        let conditional_update = format!(r#".status.conditionalUpdates[?(@.release.{field}=="{value}")]"#);
         let conditional = format!(r#"{conditional_update}.conditions[?(@.type=="Recommended")]"#);
         if !question.image.is_empty() {
             all.extend([
-                ("image".to_owned(), ".status.history[0].image".to_owned()),
                 ("offeredImage".to_owned(), format!("{update}.image")),
                 (
                     "conditionalImage".to_owned(),

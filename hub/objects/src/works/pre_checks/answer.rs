@@ -146,7 +146,8 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
         Ordering::Greater => cluster.is_some_and(|status| is(status, "state", "Completed")),
         order => order == Ordering::Equal && image.is_none_or(|image| runs(cluster, image)),
     });
-    if is_there {
+    let is_image_there = target.is_none() && image.is_some_and(|image| runs(cluster, image));
+    if is_there || is_image_there {
         let answer = PreCheckAnswer {
             source: AnswerSource::AtTarget,
             findings: Arc::default(),

@@ -51,13 +51,12 @@ pub(super) fn by_cluster_version(
         findings.push(own_finding(uid, cause, FindingLevel::Error, &summary));
     }
     findings.extend(other_request(status, target));
-    let Some(target) = target else {
-        findings.sort_by_key(|found| Reverse(found.level));
-        return findings;
-    };
     let mut add =
         |uid: &str, level, summary: &str| findings.push(own_finding(uid, Cause::None, level, summary));
-    if target.major == running.major && target.minor > running.minor + 1 {
+    if let Some(target) = target
+        && target.major == running.major
+        && target.minor > running.minor + 1
+    {
         let summary = format!("{target} is more than one minor release ahead of {running}");
         add("not-a-next-release", FindingLevel::Error, &summary);
     }
@@ -67,14 +66,16 @@ pub(super) fn by_cluster_version(
         add("updates-not-retrieved", FindingLevel::Warning, summary);
     }
     // What was known before the service fell silent counts.
-    findings.extend(not_recommended(status, target, image));
-    findings.extend(not_offered(status, target, image, is_silent));
+    let by_image = || image.unwrap_or_default().to_owned();
+    let release = target.map_or_else(by_image, ToString::to_string);
+    findings.extend(not_recommended(status, &release, image));
+    findings.extend(not_offered(status, &release, image, is_silent));
     findings.sort_by_key(|found| Reverse(found.level));
     findings
 }
 
 /// What speaks against a release that the update service offers with its risks alone.
-fn not_recommended(status: &ManifestStatus, target: &Version, image: Option<&str>) -> Vec<Finding> {
+fn not_recommended(status: &ManifestStatus, target: &str, image: Option<&str>) -> Vec<Finding> {
     let recommended = text(status, "recommended").filter(|recommended| recommended != "True");
     let Some(recommended) = recommended else {
         return Vec::new();
@@ -112,7 +113,7 @@ fn not_recommended(status: &ManifestStatus, target: &Version, image: Option<&str
 /// Whether the update service offers the release: under its version, and with the image that is asked for, if one is.
 fn not_offered(
     status: &ManifestStatus,
-    target: &Version,
+    target: &str,
     image: Option<&str>,
     is_silent: bool,
 ) -> Option<Finding> {
@@ -170,13 +171,9 @@ fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
         );
         add("failing", FindingLevel::Warning, summary, failing);
     }
-    let desired = ("DesiredRelease", "desired");
-    if is("progressing", "True") {
-        let summary = "Another update is under way".to_owned();
-        add("update-in-progress", FindingLevel::Warning, summary, desired);
-    } else if !is("progressing", "False") {
-        let summary = "The cluster does not say whether an update is under way".to_owned();
-        add("update-in-progress", FindingLevel::Unknown, summary, desired);
+    if let Some((level, summary)) = under_way(status) {
+        let desired = ("DesiredRelease", "desired");
+        add("update-in-progress", level, summary.to_owned(), desired);
     }
     let available = (CONDITION, "availableReason");
     if is("available", "False") {
@@ -214,6 +211,22 @@ fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
         );
     }
     findings
+}
+
+/// What is known of an update that has begun.
+fn under_way(status: &ManifestStatus) -> Option<(FindingLevel, &'static str)> {
+    let is = |name, value| feedback::is(status, name, value);
+    if is("progressing", "True") {
+        Some((FindingLevel::Warning, "Another update is under way"))
+    } else if is("state", "Partial") {
+        let summary = "The update before it has not been completed";
+        Some((FindingLevel::Warning, summary))
+    } else if is("progressing", "False") {
+        None
+    } else {
+        let summary = "The cluster does not say whether an update is under way";
+        Some((FindingLevel::Unknown, summary))
+    }
 }
 
 /// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.

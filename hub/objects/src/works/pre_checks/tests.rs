@@ -425,6 +425,51 @@ fn without_an_agent_a_request_of_somebody_else_speaks_against_it() {
     assert!(said("4.14.9").is_empty());
 }
 
+/// Who names a release by its image alone is asked the same about it.
+#[test]
+fn a_release_that_is_named_by_its_image_alone_is_looked_for_among_the_offered() {
+    let asked = ask(None, false, Vec::new());
+    let image = asked.question.image.to_string();
+    let mark = "read-at-1767600000";
+    for (values, expected) in [
+        (
+            vec![("offered", "4.14.12"), ("offeredImage", &*image)],
+            Some(vec![]),
+        ),
+        (
+            vec![("recommended", "Unknown"), ("conditionalImage", &*image)],
+            Some(vec!["not-recommended"]),
+        ),
+        (vec![], Some(vec!["not-offered"])),
+        (vec![("image", &*image), ("progressing", "True")], None),
+        (
+            vec![
+                ("offered", "4.14.12"),
+                ("offeredImage", &*image),
+                ("state", "Partial"),
+            ],
+            Some(vec!["update-in-progress"]),
+        ),
+    ] {
+        let mut all = vec![("version", "4.14.9"), (mark, "version")];
+        for well in WELL {
+            all.extend(Some(well).filter(|(name, _)| values.iter().all(|(other, _)| other != name)));
+        }
+        all.extend(values.clone());
+        let answer = read_work(&asked, None, &all).answer.current().unwrap().clone();
+        let found = answer.findings.iter().map(|found| found.uid.clone().unwrap());
+        let found = (answer.source != AnswerSource::AtTarget).then(|| found.collect::<Vec<_>>());
+        let expected = expected.map(|uids| uids.into_iter().map(Arc::from).collect::<Vec<Arc<str>>>());
+        assert_eq!(found, expected, "{values:?}");
+    }
+    let paths = built(&asked)["spec"]["manifestConfigs"].to_string();
+    assert!(paths.contains("release.image=="), "{paths}");
+    let mut quoted = ask(None, false, Vec::new());
+    quoted.question.image = r#"a"b/c@sha256:0"#.into();
+    let paths = built(&quoted)["spec"]["manifestConfigs"].to_string();
+    assert!(!paths.contains("availableUpdates"), "{paths}");
+}
+
 /// What is not known is no reason to begin, as for the agent.
 #[test]
 fn what_cluster_version_does_not_say_holds_a_cluster_without_an_agent() {
