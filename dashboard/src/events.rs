@@ -21,7 +21,7 @@ const AT_A_TIME: u32 = 500;
 /// How many Events are shown, the newest.
 const EVENTS: usize = 200;
 /// How long what was read is shown to others. The page asks again after that time, if something has changed since it was read.
-pub(crate) const LIFETIME: Duration = Duration::from_secs(10);
+const LIFETIME: Duration = Duration::from_secs(10);
 /// Of how many upgrades they are kept.
 const UPGRADES: usize = 64;
 

@@ -191,3 +191,20 @@ impl EndState {
             .find(|state| state.as_str() == label)
     }
 }
+
+/// What makes a finding about ClusterVersion another one, among the resources of its scope: no such objects are there, and the name is a
+/// digest. The agent and the hub call findings alike.
+pub mod cause {
+    /// What a condition says.
+    pub const CONDITION: &str = "ConditionCause";
+    /// The release that the cluster is on its way to.
+    pub const DESIRED: &str = "DesiredRelease";
+    /// The release that somebody has requested.
+    pub const REQUESTED: &str = "RequestedRelease";
+    /// The image of a release.
+    pub const IMAGE: &str = "ReleaseImage";
+    /// All of them.
+    pub const ALL: [&str; 4] = [CONDITION, DESIRED, REQUESTED, IMAGE];
+    /// How many digits of the digest the name has.
+    pub const DIGITS: usize = 16;
+}

@@ -170,6 +170,28 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_that_is_put_back_as_it_was_is_the_same() {
+        let read = |created: &str, accepted: Option<&str>| {
+            let object = json!({
+                "metadata": {"name": "a", "namespace": "hub", "creationTimestamp": created},
+                "spec": {"upgrade": "fleet", "target": "4.14.12", "acceptedRisks": [{
+                    "informer": "mco", "uid": "x", "reason": "known", "acceptedBy": "ann", "acceptedAt": accepted,
+                }]},
+            });
+            digest(&serde_json::from_value(object).unwrap()).risks.remove(0)
+        };
+        let (first, second) = ("2026-01-05T08:00:00Z", "2026-01-05T09:00:00Z");
+        let (before, after) = (read(first, None), read(second, None));
+        assert_eq!(before.id, after.id);
+        assert_eq!(
+            after.accepted_at,
+            Some(second.parse().unwrap()),
+            "it counts since then"
+        );
+        assert_ne!(read(first, Some(first)).id, read(first, Some(second)).id);
+    }
+
+    #[test]
     fn what_does_not_say_one_thing_accepts_nothing() {
         let uuid = "0123456789abcdef0123456789abcdef";
         let risk = |more: serde_json::Value| {

@@ -6,6 +6,7 @@ use drydock_api::conditions::{AnyCondition, ForeignCondition, find, is_true};
 use drydock_api::fact::Fact;
 use drydock_api::image_digest;
 use drydock_api::insights::{ImpactType, Level, ResourceReference};
+use drydock_api::names::cause;
 use drydock_api::openshift::ClusterVersion;
 use drydock_api::openshift::cluster_version::{ConditionalUpdate, ConditionalUpdateRisk, Release};
 use jiff::Timestamp;
@@ -19,23 +20,14 @@ use crate::identity;
 /// The most queries that are evaluated for one target, and how long each may be.
 const MOST_QUERIES: usize = 32;
 const LONGEST_QUERY: usize = 16 << 10;
-/// How much of a digest tells one cause from another.
-const SAID: usize = 16;
 const GROUP: &str = "config.openshift.io";
-/// What a condition says, and which release another finding is about. There are no such objects: each stands among what a finding is about,
-/// by a digest, so that another cause makes another finding.
-const CAUSE: &str = "ConditionCause";
-const DESIRED: &str = "DesiredRelease";
-const REQUESTED: &str = "RequestedRelease";
-const IMAGE: &str = "ReleaseImage";
-const CAUSES: [&str; 4] = [CAUSE, DESIRED, REQUESTED, IMAGE];
 const VERIFY: &str = "kubectl get clusterversion version -o jsonpath='{.status.conditions}'";
 const VERIFY_OFFERED: &str =
     "kubectl get clusterversion version -o jsonpath='{.status.availableUpdates}{.status.conditionalUpdates}'";
 
 /// Whether this is no object, but what makes a finding about ClusterVersion another one.
 pub fn is_cause(resource: &ResourceReference) -> bool {
-    resource.group.as_deref() == Some(GROUP) && CAUSES.contains(&&*resource.kind)
+    resource.group.as_deref() == Some(GROUP) && cause::ALL.contains(&&*resource.kind)
 }
 
 pub(super) fn findings(
@@ -56,8 +48,8 @@ pub(super) fn findings(
             .collect(),
         Question::Plan(target) => {
             let because = |draft: Option<Draft>, type_, said: fn(&ForeignCondition) -> &str| {
-                let cause = find(conditions, type_).map(said);
-                Some(draft?.because(CAUSE, cause))
+                let said = find(conditions, type_).map(said);
+                Some(draft?.because(cause::CONDITION, said))
             };
             let of_target = [
                 because(failing(conditions), "Failing", AnyCondition::message),
@@ -98,12 +90,12 @@ fn draft(uid: &'static str, level: Level, impact_type: ImpactType, summary: Stri
 
 impl Draft {
     /// The same with its cause as a part of what it is: who has accepted it has accepted no other.
-    fn because(mut self, kind: &'static str, cause: Option<&str>) -> Self {
-        self.resources
-            .extend(cause.filter(|cause| !cause.is_empty()).map(|cause| {
-                let cause: String = identity::digest(cause).chars().take(SAID).collect();
-                object(GROUP, kind, &cause)
-            }));
+    fn because(mut self, kind: &'static str, said: Option<&str>) -> Self {
+        let said = said.filter(|said| !said.is_empty());
+        self.resources.extend(said.map(|said| {
+            let name: String = identity::digest(said).chars().take(cause::DIGITS).collect();
+            object(GROUP, kind, &name)
+        }));
         self
     }
 }
@@ -174,7 +166,7 @@ fn in_progress(cluster: &ClusterVersion, conditions: &[ForeignCondition]) -> Opt
     );
     Some(Draft {
         description: progressing.map(said).unwrap_or_default(),
-        ..draft.because(DESIRED, desired_version(cluster))
+        ..draft.because(cause::DESIRED, desired_version(cluster))
     })
 }
 
@@ -215,7 +207,7 @@ fn other_request(cluster: &ClusterVersion, target: &str) -> Option<Draft> {
         format!("An update to {wanted} has been requested, and has not begun"),
         action,
     );
-    Some(draft.because(REQUESTED, Some(wanted)))
+    Some(draft.because(cause::REQUESTED, Some(wanted)))
 }
 
 fn desired_version(cluster: &ClusterVersion) -> Option<&str> {
@@ -314,10 +306,10 @@ fn not_upgradeable(conditions: &[ForeignCondition]) -> Option<Draft> {
     );
     let draft = draft(uid, Level::Error, ImpactType::UpdateStalled, summary, action);
     // One reason stands for several, such as MultipleReasons.
-    let cause = format!("{}: {}", upgradeable.reason(), upgradeable.message());
+    let said = format!("{}: {}", upgradeable.reason(), upgradeable.message());
     Some(Draft {
         description: upgradeable.message().to_owned(),
-        ..draft.because(CAUSE, Some(&cause))
+        ..draft.because(cause::CONDITION, Some(&said))
     })
 }
 
@@ -375,7 +367,7 @@ fn not_offered(target: PlannedRelease<'_>, summary: String, action: &str) -> Dra
     let draft = draft("not-offered", Level::Error, ImpactType::Unknown, summary, action);
     Draft {
         verify: VERIFY_OFFERED.to_owned(),
-        ..draft.because(IMAGE, target.image.map(image_digest))
+        ..draft.because(cause::IMAGE, target.image.map(image_digest))
     }
 }
 

@@ -142,12 +142,15 @@ fn reply(work: &PartialManifestWork, question: &PreCheckQuestion) -> Reply {
     // One that is on its way to a newer release may be sent back yet; what has begun with this one goes on.
     let order = running.as_ref().zip(target.as_ref());
     let image = Some(&*question.image).filter(|image| !image.is_empty());
-    let is_there = order.is_some_and(|(running, target)| match running.cmp_precedence(target) {
-        Ordering::Greater => cluster.is_some_and(|status| is(status, "state", "Completed")),
-        order => order == Ordering::Equal && image.is_none_or(|image| runs(cluster, image)),
-    });
-    let is_image_there = target.is_none() && image.is_some_and(|image| runs(cluster, image));
-    if is_there || is_image_there {
+    let is_image = || image.is_none_or(|image| runs(cluster, image));
+    let is_there = match order.map(|(running, target)| running.cmp_precedence(target)) {
+        Some(Ordering::Greater) => cluster.is_some_and(|status| is(status, "state", "Completed")),
+        Some(Ordering::Equal) => is_image(),
+        Some(Ordering::Less) => false,
+        // Of an image alone no version is known.
+        None => target.is_none() && image.is_some() && is_image(),
+    };
+    if is_there {
         let answer = PreCheckAnswer {
             source: AnswerSource::AtTarget,
             findings: Arc::default(),

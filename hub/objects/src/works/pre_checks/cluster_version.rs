@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use drydock_api::image_digest;
-use drydock_api::names::CLUSTER_VERSION;
+use drydock_api::names::{CLUSTER_VERSION, cause};
 use drydock_api::ocm::manifest_work::ManifestStatus;
 use drydock_rollout::{Finding, FindingAcceptance, FindingLevel, bounded};
 use semver::Version;
@@ -47,7 +47,7 @@ pub(super) fn by_cluster_version(
             "not-upgradeable"
         };
         let summary = format!("The cluster may not be updated to another minor release: {reason}");
-        let cause = Cause::Said(CONDITION, &cause);
+        let cause = Cause::Said(cause::CONDITION, &cause);
         findings.push(own_finding(uid, cause, FindingLevel::Error, &summary));
     }
     findings.extend(other_request(status, target));
@@ -131,7 +131,7 @@ fn not_offered(
         _ => format!("{target} is not among the updates that the update service offers"),
     };
     let cause = image.map_or(Cause::None, |image| {
-        Cause::Said("ReleaseImage", image_digest(image))
+        Cause::Said(cause::IMAGE, image_digest(image))
     });
     Some(own_finding("not-offered", cause, FindingLevel::Error, &summary))
 }
@@ -154,7 +154,7 @@ fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
             .map_or(Cause::None, |said| Cause::Said(kind, said));
         findings.push(own_finding(uid, cause, level, &summary));
     };
-    let failing = (CONDITION, "failingMessage");
+    let failing = (cause::CONDITION, "failingMessage");
     if is("failing", "True") {
         let summary = format!(
             "The cluster's update is failing: {}",
@@ -172,10 +172,10 @@ fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
         add("failing", FindingLevel::Warning, summary, failing);
     }
     if let Some((level, summary)) = under_way(status) {
-        let desired = ("DesiredRelease", "desired");
+        let desired = (cause::DESIRED, "desired");
         add("update-in-progress", level, summary.to_owned(), desired);
     }
-    let available = (CONDITION, "availableReason");
+    let available = (cause::CONDITION, "availableReason");
     if is("available", "False") {
         let summary = format!(
             "The cluster is not available: {}",
@@ -195,7 +195,7 @@ fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
             "update-invalid",
             FindingLevel::Error,
             summary,
-            (CONDITION, "invalidReason"),
+            (cause::CONDITION, "invalidReason"),
         );
     }
     if is("accepted", "False") {
@@ -207,7 +207,7 @@ fn of_the_cluster(status: &ManifestStatus) -> Vec<Finding> {
             "release-not-accepted",
             FindingLevel::Error,
             summary,
-            (CONDITION, "acceptedReason"),
+            (cause::CONDITION, "acceptedReason"),
         );
     }
     findings
@@ -240,7 +240,7 @@ fn other_request(status: &ManifestStatus, target: Option<&Version>) -> Option<Fi
         "An update to {} has been requested, and has not begun",
         printable(&wanted)
     );
-    let cause = Cause::Said("RequestedRelease", &wanted);
+    let cause = Cause::Said(cause::REQUESTED, &wanted);
     Some(own_finding(
         "other-update-requested",
         cause,
@@ -260,15 +260,12 @@ enum Cause<'a> {
     Words(&'a str),
 }
 
-/// The words of a condition, or its reason.
-const CONDITION: &str = "ConditionCause";
-
 /// A finding about ClusterVersion, under the identity that the agent gives it (insights.md, section 1.4).
 fn own_finding(uid: &str, cause: Cause<'_>, level: FindingLevel, summary: &str) -> Finding {
     let (cause, words) = match cause {
         Cause::None => (String::new(), ""),
         Cause::Said(kind, said) => {
-            let said: String = digest(said).chars().take(16).collect();
+            let said: String = digest(said).chars().take(cause::DIGITS).collect();
             (format!(",{GROUP}:{kind}::{said}"), "")
         }
         Cause::Words(words) => (String::new(), words),
