@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_edits::Accepting;
+use drydock_edits::{Accepting, Manifest};
 use drydock_rollout::{FindingLevel, UpgradeKey};
 use http::StatusCode;
 use jiff::Timestamp;
@@ -243,6 +243,51 @@ pub(crate) struct Apply {
     /// What others manage is written nevertheless.
     #[serde(default)]
     take_over: bool,
+    /// What the page has read in the text and shown; none where it cannot read it.
+    #[serde(default)]
+    shown: Option<Shown>,
+}
+
+/// Which upgrade somebody has been asked about before a text is applied.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Shown {
+    name: String,
+    #[serde(default)]
+    namespace: Option<String>,
+    target: String,
+}
+
+impl Shown {
+    fn of(manifest: &Manifest) -> Self {
+        Self {
+            name: manifest.name().to_owned(),
+            namespace: manifest.namespace().map(str::to_owned),
+            target: manifest.target(),
+        }
+    }
+}
+
+impl std::fmt::Display for Shown {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let namespace = self.namespace.as_deref().unwrap_or("(no namespace)");
+        write!(formatter, "{namespace}/{}", self.name)?;
+        match &*self.target {
+            "" => Ok(()),
+            target => write!(formatter, " to {target}"),
+        }
+    }
+}
+
+/// The page reads a text less well than this server: nobody applies another upgrade than they have been asked about.
+fn check_shown(shown: Option<&Shown>, manifest: &Manifest) -> Result<(), ApiError> {
+    let is = Shown::of(manifest);
+    match shown.filter(|shown| **shown != is) {
+        None => Ok(()),
+        Some(shown) => Err(ApiError::invalid(format!(
+            "nothing is applied: the page has shown {shown}, and the text is {is}; write metadata.name, metadata.namespace and \
+             spec.clusterVersion with one key a line"
+        ))),
+    }
 }
 
 /// `POST /api/apply`
@@ -253,8 +298,9 @@ pub(crate) async fn apply(
 ) -> Answer {
     viewer.allow_writes()?;
     let yaml = asked.yaml;
-    let parse = move || drydock_edits::Manifest::parse(&yaml);
+    let parse = move || Manifest::parse(&yaml);
     let manifest = beside(dashboard.reading(), &viewer.user, parse).await??;
+    check_shown(asked.shown.as_ref(), &manifest)?;
     let namespace = manifest
         .namespace()
         .unwrap_or(viewer.scope.default_namespace())

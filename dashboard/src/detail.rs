@@ -1,13 +1,13 @@
 //! One upgrade with all that is to be said of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::State;
 use axum::response::Response;
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_objects::ClusterDetails;
-use drydock_objects::findings::{FleetFinding, grouped};
-use drydock_rollout::{ClusterState, Halt, UpgradeKey};
+use drydock_objects::findings::{FleetFinding, grouped, may_be_held};
+use drydock_objects::{ClusterDetails, parse_spec};
+use drydock_rollout::{ClusterState, Halt, PreChecksMode, UpgradeKey};
 use jiff::Timestamp;
 use kube::ResourceExt;
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::access::{Right, Scope, Viewer};
 use crate::actions::no_upgrade;
 use crate::body::Named;
 use crate::completed::{CompletedPoint, completed};
-use crate::error::{ApiError, unless_forbidden};
+use crate::error::{ApiError, or_unread};
 use crate::events::{EventView, EventsRead};
 use crate::hidden::{hide, hide_in};
 use crate::reading::pieces;
@@ -110,6 +110,9 @@ struct UpgradeDetail {
     events: Vec<EventView>,
     /// How many seconds ago these were read.
     events_age: f64,
+    /// What could not be read, and why; nothing of what may not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<String>,
     spec: String,
     /// What of the upgrade is seen by who edits it.
     edition: String,
@@ -137,7 +140,16 @@ pub(crate) async fn detail(
     let seen = dashboard.live().read(|fleet, now| {
         let object = fleet.object(&key)?;
         let (report, clusters) = fleet.look(&key, now)?;
-        let findings = grouped(&fleet.pre_checks(&key, now));
+        let is_required =
+            parse_spec(&object).is_ok_and(|spec| spec.pre_checks.mode == PreChecksMode::Require);
+        let held: BTreeSet<&str> = clusters
+            .iter()
+            .filter(|cluster| may_be_held(cluster))
+            .map(|cluster| cluster.name.as_str())
+            .collect();
+        let findings = grouped(&fleet.pre_checks(&key, now), |name| {
+            !is_required || held.contains(name.as_str())
+        });
         Some((object, report, clusters, findings))
     });
     let (object, report, mut clusters, findings) =
@@ -150,7 +162,9 @@ pub(crate) async fn detail(
         acceptances(&viewer, &key, &object),
         events(&dashboard, &viewer, &key, object.metadata.uid.as_deref())
     );
-    let (acceptances, events) = (unless_forbidden(acceptances)?, unless_forbidden(events)?);
+    let mut unread = Vec::new();
+    let acceptances = or_unread(acceptances, &mut unread);
+    let events = or_unread(events, &mut unread);
     let events_age = events.age;
     let hidden = events.newest.iter().map(|event| EventView {
         message: hide(&event.message, &viewer.scope).into_owned(),
@@ -184,6 +198,7 @@ pub(crate) async fn detail(
         halts: halts(&events, &present),
         events,
         events_age: events_age.as_secs_f64(),
+        unread,
         spec: manifest(&key, &object)?,
         edition: drydock_edits::edition(&object),
     })?;

@@ -37,6 +37,14 @@ pub(crate) fn unless_forbidden<T: Default>(read: Result<T, ApiError>) -> Result<
     }
 }
 
+/// The same, and `unread` says what could not be read for another reason: all else is shown.
+pub(crate) fn or_unread<T: Default>(read: Result<T, ApiError>, unread: &mut Vec<String>) -> T {
+    unless_forbidden(read).unwrap_or_else(|error| {
+        unread.push(error.message);
+        T::default()
+    })
+}
+
 impl ApiError {
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {

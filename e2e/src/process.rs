@@ -63,10 +63,17 @@ impl Workplace {
         &self.folder
     }
 
-    /// Writes a file into the folder and gives its path.
+    /// Writes a file into the folder and gives its path. Who reads it meanwhile reads all of the old or all of the new: a
+    /// program that starts while its kubeconfig is written again must not find an empty one.
     pub fn write(&self, name: &str, content: &str) -> anyhow::Result<PathBuf> {
         let path = self.folder.join(name);
-        std::fs::write(&path, content).with_context(|| format!("writing {}", path.display()))?;
+        let written = || -> anyhow::Result<()> {
+            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+            file.write_all(content.as_bytes())?;
+            file.persist(&path)?;
+            Ok(())
+        };
+        written().with_context(|| format!("writing {}", path.display()))?;
         Ok(path)
     }
 
@@ -233,6 +240,16 @@ mod tests {
             .status()
             .expect("kill runs")
             .success()
+    }
+
+    #[test]
+    fn who_reads_a_file_that_is_written_again_reads_all_of_the_old_one() {
+        let workplace = Workplace::new("test").expect("a workplace");
+        let path = workplace.write("authority.pem", "old").expect("written");
+        let reader = File::open(&path).expect("opened");
+        workplace.write("authority.pem", "new").expect("written again");
+        assert_eq!(std::io::read_to_string(reader).expect("read"), "old");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "new");
     }
 
     #[test]

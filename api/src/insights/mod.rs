@@ -26,7 +26,7 @@ pub use update_plan::{
     UpdatePlanState, UpdatePlanStatus, Verdict, VerdictReason, plan_name, plan_request,
 };
 pub use update_plan_insight::{
-    PlanInsight, RaisedFinding, UpdatePlanInsight, UpdatePlanInsightSpec, UpdatePlanInsightStatus,
+    PlanInsight, UpdatePlanInsight, UpdatePlanInsightSpec, UpdatePlanInsightStatus,
 };
 pub use update_status::{
     ControlPlaneStatus, InformerInsights, InformerState, InformerSummary, OngoingUpdate, UpdateStatus,

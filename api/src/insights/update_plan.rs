@@ -210,6 +210,11 @@ pub struct UpdatePlanStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2200))]
     pub ended_before: Option<String>,
+    /// The ids of the entries in `spec.acceptedInsights` of its UpdatePlanInsights that have ended in the same way, those first that ended
+    /// last, with spaces between; also of those that are not there any more: who restores them as they were accepts nothing with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 17408))]
+    pub ended_insights: Option<String>,
     /// Why it is not Go: the findings that nobody has accepted, the worst first, then those that somebody has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10))]

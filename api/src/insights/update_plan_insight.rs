@@ -84,23 +84,6 @@ pub struct UpdatePlanInsightStatus {
     #[schemars(length(max = 1024))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub insights: Vec<PlanInsight>,
-    /// What is accepted, was worse than that, and is not found at present: should it come back, what was accepted before does not count.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 1024))]
-    #[x_kube(merge_strategy = ListMerge::Atomic)]
-    pub raised_before: Vec<RaisedFinding>,
-}
-
-/// A finding that is not there at present, and has been worse than was accepted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RaisedFinding {
-    /// Its uuid.
-    #[schemars(length(max = 64))]
-    pub uuid: String,
-    /// When it last became worse than was accepted.
-    #[serde(deserialize_with = "crate::instant::deserialize")]
-    pub raised_at: Time,
 }
 
 /// A finding about a planned update.
@@ -113,7 +96,7 @@ pub struct PlanInsight {
     /// What its acceptance comes to; absent if nobody has accepted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance: Option<AcceptanceState>,
-    /// When it last became worse than was accepted. What was accepted before no longer counts, also when it is better again.
+    /// When it last became worse than was accepted here. That counts no longer, also when it is better again.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -124,4 +107,8 @@ pub struct PlanInsight {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16), inner(length(max = 16)))]
     pub ended_risks: Vec<String>,
+    /// The id of its entry in `spec.acceptedInsights`, if that has ended since it became worse; the plan says so of all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 16))]
+    pub ended_acceptance: Option<String>,
 }

@@ -8,8 +8,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use comfy_table::Cell;
-use drydock_api::mcu::{ManagedClustersUpgrade, reason};
-use drydock_objects::findings::{FleetFinding, grouped};
+use drydock_api::conditions::UNKNOWN;
+use drydock_api::mcu::{ManagedClustersUpgrade, condition, reason};
+use drydock_objects::findings::{FleetFinding, grouped, may_be_held};
 use drydock_objects::{ClusterDetails, parse_spec, upgrade};
 use drydock_rollout::{ClusterName, ClusterPreChecks, ClusterState, PreChecksMode, Reason};
 use serde::Serialize;
@@ -44,7 +45,8 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
         let shown = FleetView::of(&upgrade, &found.checks, &found.may_be_held);
         let is_wide = arguments.output == Output::Wide;
         let text = table::for_scripts(&shown, arguments.output)?;
-        let is_held = found.holds() || found.is_any_awaited() || shown.all_unanswered() > 0;
+        let is_held =
+            found.holds() || found.is_any_awaited() || shown.all_unanswered() > 0 || is_unknown(&upgrade);
         (text.unwrap_or_else(|| shown.text(is_wide)), is_held)
     };
     table::print(&text)?;
@@ -53,6 +55,16 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Whether the hub says that clusters are still to be asked: something else may keep them from that.
+fn is_unknown(upgrade: &ManagedClustersUpgrade) -> bool {
+    let conditions = upgrade
+        .status
+        .iter()
+        .flat_map(|status| status.conditions.iter().flatten());
+    let mut passed = conditions.filter(|found| found.type_ == condition::PRE_CHECKS_PASSED);
+    passed.any(|passed| passed.status == UNKNOWN)
 }
 
 /// Whether a cluster is in a state in which it is held.
@@ -120,20 +132,6 @@ pub async fn read(hub: &Hub, upgrade: &ManagedClustersUpgrade) -> anyhow::Result
         may_be_held: may_be_held.map(name).collect(),
         checks: fleet.pre_checks(&key, hub.now()),
     })
-}
-
-/// Whether what a cluster answers may hold it: it has not started, or it waits for that once more ahead of the target.
-fn may_be_held(cluster: &ClusterDetails) -> bool {
-    let waits_once_more = [
-        reason::AWAITING_PRE_CHECKS,
-        reason::PRE_CHECKS_UNANSWERED,
-        reason::RISKS_NOT_ACCEPTED,
-    ];
-    match cluster.state {
-        ClusterState::NotStarted => true,
-        ClusterState::Initialized => waits_once_more.contains(&cluster.reason.as_ref()),
-        _ => false,
-    }
 }
 
 /// What the clusters of an upgrade have answered.
@@ -210,9 +208,10 @@ impl FleetView {
         may_be_held: &BTreeSet<ClusterName>,
     ) -> Self {
         let mode = mode(upgrade);
+        let may_be_held = |name: &ClusterName| mode != REQUIRE || may_be_held.contains(name);
         let held = found
             .iter()
-            .filter(|(name, one)| one.holds() && (mode != REQUIRE || may_be_held.contains(*name)));
+            .filter(|(name, one)| one.holds() && may_be_held(name));
         let count = |is_so: fn(&ClusterPreChecks) -> bool| found.values().filter(|one| is_so(one)).count();
         let unanswered: Vec<Unanswered> = unanswered(upgrade, found)
             .into_iter()
@@ -229,7 +228,7 @@ impl FleetView {
             held: held.count(),
             unanswered_not_listed: unanswered_not_listed(upgrade, unanswered.len()),
             unanswered,
-            findings: grouped(found),
+            findings: grouped(found, may_be_held),
             not_listed: found.values().map(ClusterPreChecks::unlisted).sum(),
         }
     }

@@ -287,6 +287,33 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
     page.end().await;
 }
 
+/// The page may read a text otherwise than YAML is: nobody is asked about one upgrade and applies another.
+#[tokio::test(start_paused = true)]
+async fn no_other_upgrade_is_applied_than_the_page_has_shown() {
+    let page = Page::of(1).await;
+    let yaml = serde_saphyr::to_string(&manifest(&["dev1"])).unwrap();
+    let shown = json!({"name": UPGRADE, "namespace": "default", "target": "4.14.12"});
+    for (field, other) in [("name", "autumn"), ("namespace", "south"), ("target", "4.14.13")] {
+        let mut wrong = shown.clone();
+        wrong[field] = json!(other);
+        let (status, answer) = page
+            .post("/api/apply", json!({"yaml": yaml, "shown": wrong}))
+            .await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{answer}");
+        let words = answer["error"].as_str().unwrap();
+        assert!(
+            words.starts_with("nothing is applied") && words.contains(other),
+            "{words}"
+        );
+        assert_eq!(page.upgrades().get_opt(UPGRADE).await.unwrap(), None);
+    }
+    let (status, answer) = page
+        .post("/api/apply", json!({"yaml": yaml, "shown": shown}))
+        .await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    page.end().await;
+}
+
 /// As when it was made by kubectl apply: its fields are of another manager.
 #[tokio::test(start_paused = true)]
 async fn what_others_have_written_is_edited_whole_and_taken_over_only_if_asked() {

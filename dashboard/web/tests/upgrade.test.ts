@@ -40,6 +40,25 @@ test('what has happened since the server read the Events is asked for once more'
   await page.unrouteAll({ behavior: 'ignoreErrors' });
 });
 
+test('what of it could not be read is said, and all else is shown', async ({ dashboard: { page, open } }) => {
+  await page.route('**/api/upgrades/default/spring', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), events: undefined, unread: ['listing the Events: request timed out'] } });
+  });
+  await open('#/upgrade/default/spring');
+  await expect(page.getByText('listing the Events: request timed out')).toBeVisible();
+  await expect(page.getByRole('heading', { level: 2, name: 'In flight' })).toBeVisible();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+});
+
+test('a narrow page says which hub it shows, and as whom', async ({ dashboard: { page, open } }) => {
+  await page.setViewportSize({ width: 320, height: 700 });
+  await open('#/fleet');
+  await expect(page.locator('.where')).toBeVisible();
+  await expect(page.locator('.who')).toBeInViewport();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+});
+
 test('one that is being deleted can be neither paused nor resumed', async ({ dashboard: { page, open } }) => {
   const deleting = { phase: 'Deleting', paused: true };
   await page.route('**/api/snapshot', async (route) => {
@@ -162,7 +181,9 @@ test('the text that is compared can be applied, and a new upgrade is named as on
   await expect(dialog).toContainText('It creates south/autumn to 4.18.10: no upgrade of this name is among those that the page shows.');
   await expect(dialog).toContainText('There is no forecast of it as it is now.');
   await dialog.getByRole('button', { name: 'Apply' }).click();
-  expect((await sent).postDataJSON().yaml).toContain('autumn');
+  const body = (await sent).postDataJSON();
+  expect(body.yaml).toContain('autumn');
+  expect(body.shown).toEqual({ name: 'autumn', namespace: 'south', target: '4.18.10' });
 });
 
 test('what applying does is said as far as it is known', async ({ dashboard: { page, open } }) => {

@@ -72,6 +72,18 @@ impl Manifest {
         self.document["metadata"]["namespace"].as_str()
     }
 
+    /// The version, image or channel that it asks for; empty if none.
+    pub fn target(&self) -> String {
+        let target = &self.document["spec"]["clusterVersion"];
+        let given = |field: &str| match &target[field] {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
+            other => Some(other.to_string()),
+        };
+        let mut given = ["version", "image", "channel"].into_iter().filter_map(given);
+        given.next().unwrap_or_default()
+    }
+
     /// Applies it on the server's side, in a namespace. Fields of others are left to them: then it is a conflict, unless they are taken over.
     /// True if it is new.
     ///

@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drydock_rollout::{ClusterName, ClusterPreChecks, FindingLevel};
+use drydock_api::mcu::reason;
+use drydock_rollout::{ClusterName, ClusterPreChecks, ClusterState, FindingLevel};
 use serde::Serialize;
+
+use crate::ClusterDetails;
 
 /// A finding, and the clusters that have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -24,7 +27,7 @@ pub struct FleetFinding {
     /// What it is on every cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
-    /// How many of its clusters nobody has accepted it for: it would hold them.
+    /// How many of its clusters it would hold: nobody has accepted it for them.
     pub holds: usize,
     /// The clusters that have it.
     pub clusters: Vec<String>,
@@ -32,9 +35,26 @@ pub struct FleetFinding {
     rank: FindingLevel,
 }
 
-/// The findings of clusters, each once with the clusters that have it, the worst first. Where clusters say something else of one uuid, that
-/// stands apart: nobody speaks for another cluster.
-pub fn grouped(found: &BTreeMap<ClusterName, ClusterPreChecks>) -> Vec<FleetFinding> {
+/// Whether what a cluster answers may hold it: it has not started, or it waits for that once more ahead of the target.
+pub fn may_be_held(cluster: &ClusterDetails) -> bool {
+    let waits_once_more = [
+        reason::AWAITING_PRE_CHECKS,
+        reason::PRE_CHECKS_UNANSWERED,
+        reason::RISKS_NOT_ACCEPTED,
+    ];
+    match cluster.state {
+        ClusterState::NotStarted => true,
+        ClusterState::Initialized => waits_once_more.contains(&cluster.reason.as_ref()),
+        _ => false,
+    }
+}
+
+/// The findings of clusters, each once with the clusters that have it, the worst first. It holds those of them that may be held. Where clusters
+/// say something else of one uuid, that stands apart: nobody speaks for another cluster.
+pub fn grouped(
+    found: &BTreeMap<ClusterName, ClusterPreChecks>,
+    may_be_held: impl Fn(&ClusterName) -> bool,
+) -> Vec<FleetFinding> {
     let mut grouped: BTreeMap<(String, String, String), FleetFinding> = BTreeMap::new();
     for (name, checks) in found {
         let mut counted = BTreeSet::new();
@@ -60,7 +80,7 @@ pub fn grouped(found: &BTreeMap<ClusterName, ClusterPreChecks>) -> Vec<FleetFind
             if finding.level > group.rank {
                 (group.rank, group.level) = (finding.level, finding.level.as_str());
             }
-            group.holds += usize::from(!finding.acceptance.is_accepted());
+            group.holds += usize::from(!finding.acceptance.is_accepted() && may_be_held(name));
             group.clusters.push(name.to_string());
         }
     }

@@ -277,6 +277,14 @@ fn pre_checks(report: &Report) -> Option<ConditionValue> {
             reason::AWAITING_PRE_CHECKS,
             format!("asked, and not answered yet: {}", clusters(found.awaited)),
         ),
+        (PreChecksMode::Require, 0, 0) if found.unasked > 0 => value(
+            UNKNOWN,
+            reason::AWAITING_PRE_CHECKS,
+            format!(
+                "not asked yet, for something else keeps them from starting: {}",
+                clusters(found.unasked)
+            ),
+        ),
         (PreChecksMode::Require, 0, 0) => value(
             TRUE,
             reason::PRE_CHECKS_PASSED,

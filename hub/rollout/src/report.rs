@@ -207,6 +207,8 @@ pub struct PreCheckCounts {
     pub blocked_again: usize,
     /// Clusters that are asked, and have time to answer; they do not start before they have.
     pub awaited: usize,
+    /// Clusters that something else keeps from being asked, where an answer is required.
+    pub unasked: usize,
     /// Clusters that have not answered in time, and do not start before they have.
     pub unanswered: usize,
     /// The first cluster that is held, and why.

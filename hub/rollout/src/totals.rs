@@ -69,6 +69,8 @@ pub(crate) struct Totals {
     pub blocked_again: BTreeSet<ClusterName>,
     /// Clusters that have been asked, and are waited for.
     pub awaited: BTreeSet<ClusterName>,
+    /// Clusters whose answer is required, and that something else keeps from being asked.
+    pub unasked: BTreeSet<ClusterName>,
     /// Clusters that have not answered in time, and are waited for.
     pub unanswered: BTreeSet<ClusterName>,
     pub unrecorded: BTreeSet<ClusterName>,
@@ -185,6 +187,7 @@ impl Totals {
             (&mut self.with_findings, assessment.has_findings),
             (&mut self.blocked_again, assessment.blocks_again),
             (&mut self.awaited, reason == Some(&Reason::AwaitingPreChecks)),
+            (&mut self.unasked, assessment.is_unasked),
             (&mut self.unanswered, is_unanswered),
         ] {
             change_set(set, name.clone(), applies, adds);

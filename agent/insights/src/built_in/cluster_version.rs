@@ -54,7 +54,7 @@ pub(super) fn findings(
             let of_target = [
                 because(failing(conditions), "Failing", AnyCondition::message),
                 in_progress(cluster, conditions),
-                other_request(cluster, target.version),
+                other_request(cluster, target),
                 no_next_release(cluster, target.version),
                 because(not_accepted(conditions), "ReleaseAccepted", AnyCondition::reason),
                 not_retrieved(conditions),
@@ -194,9 +194,22 @@ fn no_next_release(cluster: &ClusterVersion, target: &str) -> Option<Draft> {
 }
 
 /// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.
-fn other_request(cluster: &ClusterVersion, target: &str) -> Option<Draft> {
-    let wanted = cluster.spec.desired_update.as_ref()?.version.as_deref()?;
-    if wanted.is_empty() || wanted == target || Some(wanted) == desired_version(cluster) {
+fn other_request(cluster: &ClusterVersion, target: PlannedRelease<'_>) -> Option<Draft> {
+    let update = cluster.spec.desired_update.as_ref()?;
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let (wanted, cause, is_it) = match (given(&update.version), given(&update.image)) {
+        (Some(version), _) => {
+            let is_it = version == target.version || Some(&*version) == desired_version(cluster);
+            (version.clone(), version, is_it)
+        }
+        (None, Some(image)) => {
+            let digest = image_digest(&image).to_owned();
+            let is_it = is_image_of(cluster, target, &digest);
+            (image, digest, is_it)
+        }
+        (None, None) => return None,
+    };
+    if is_it {
         return None;
     }
     let action = "Wait until that update has ended, or take the request back with oc adm upgrade --clear";
@@ -207,7 +220,22 @@ fn other_request(cluster: &ClusterVersion, target: &str) -> Option<Draft> {
         format!("An update to {wanted} has been requested, and has not begun"),
         action,
     );
-    Some(draft.because(cause::REQUESTED, Some(wanted)))
+    Some(draft.because(cause::REQUESTED, Some(&cause)))
+}
+
+/// Whether an image is that of the target, as it is asked for or as it is offered, or what the cluster has begun to take.
+fn is_image_of(cluster: &ClusterVersion, target: PlannedRelease<'_>, digest: &str) -> bool {
+    let Some(status) = &cluster.status else {
+        return false;
+    };
+    let conditional = status.conditional_updates.iter().map(|update| &update.release);
+    let offered = status.available_updates.iter().chain(conditional);
+    let of_target = offered.filter(|release| release.version.as_deref() == Some(target.version));
+    let known = of_target
+        .chain(&status.desired)
+        .filter_map(|release| release.image.as_deref());
+    let mut known = known.chain(target.image);
+    known.any(|image| !image.is_empty() && image_digest(image) == digest)
 }
 
 fn desired_version(cluster: &ClusterVersion) -> Option<&str> {

@@ -3,6 +3,7 @@
 //! What has been found is kept in one UpdatePlanInsight for each informer; a plan that is asked for anew goes on from there.
 
 pub mod acceptance;
+pub mod ended;
 mod events;
 mod lifecycle;
 mod part;
@@ -23,8 +24,8 @@ use jiff::Timestamp;
 
 use crate::informer_name::InformerName;
 use crate::merge::Attempt;
-use acceptance::EndedRisks;
 pub use drydock_api::insights::plan_name;
+use ended::EndedAcceptances;
 pub use events::PlanEvent;
 pub use prune::ReleaseFacts;
 
@@ -82,7 +83,7 @@ pub fn decide(observed: &Observed<'_>, asked: &BTreeMap<InformerName, Asked>, no
         return over(observed.plan, now);
     }
     let age = lifecycle::age(observed.plan, &observed.cluster, now);
-    let parts_with = |ended: &EndedRisks| -> Vec<(InformerName, part::Part)> {
+    let parts_with = |ended: &EndedAcceptances| -> Vec<(InformerName, part::Part)> {
         let informers = observed.informers.iter();
         let parts = informers.map(|informer| {
             let part = part::part(observed, informer, asked.get(&informer.name), &age, ended, now);
@@ -94,7 +95,7 @@ pub fn decide(observed: &Observed<'_>, asked: &BTreeMap<InformerName, Asked>, no
     let mut all = parts_with(&ended);
     // What an answer ends for one finding, it ends for all.
     let found = all.iter().flat_map(|(_, part)| part.status.insights.iter());
-    let ended_now = EndedRisks::of(observed.plan, found.chain(known_findings(observed)));
+    let ended_now = EndedAcceptances::of(observed.plan, found.chain(known_findings(observed)));
     if ended_now != ended {
         ended = ended_now;
         all = parts_with(&ended);
@@ -148,9 +149,9 @@ pub fn answered(
     Some((part.status, events))
 }
 
-/// The acceptances on the plan that are known to have ended.
-fn known_ended(observed: &Observed<'_>) -> EndedRisks {
-    EndedRisks::of(observed.plan, known_findings(observed))
+/// The acceptances that are known to have ended.
+fn known_ended(observed: &Observed<'_>) -> EndedAcceptances {
+    EndedAcceptances::of(observed.plan, known_findings(observed))
 }
 
 fn known_findings<'a>(observed: &'a Observed<'_>) -> impl Iterator<Item = &'a PlanInsight> {
@@ -163,7 +164,7 @@ fn known_findings<'a>(observed: &'a Observed<'_>) -> impl Iterator<Item = &'a Pl
 fn without_informer(
     observed: &Observed<'_>,
     age: &lifecycle::Age,
-    ended: &EndedRisks,
+    ended: &EndedAcceptances,
     now: Timestamp,
 ) -> BTreeMap<InformerName, UpdatePlanInsightStatus> {
     let known: BTreeSet<_> = observed.informers.iter().map(|informer| &informer.name).collect();

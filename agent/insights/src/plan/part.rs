@@ -3,16 +3,13 @@
 use std::collections::BTreeMap;
 
 use drydock_api::insights::{
-    InformerState, Insight, Level, MAX_INSIGHTS, PlanInsight, RaisedFinding, UpdatePlan,
-    UpdatePlanInsightStatus,
+    InformerState, Insight, Level, MAX_INSIGHTS, PlanInsight, UpdatePlan, UpdatePlanInsightStatus,
 };
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::acceptance::{
-    Before, EndedRisks, Raised, acceptance_of, accepted, ended_on_plan, next_expiry, next_expiry_on_plan,
-    raised_at,
-};
+use super::acceptance::{acceptance_of, accepted, next_expiry, next_expiry_on_plan};
+use super::ended::{Before, EndedAcceptances, ended_in_part, ended_on_plan};
 use super::lifecycle::Age;
 use super::{Asked, Observed, PlanInformerFacts};
 use crate::built_in::BuiltIn;
@@ -50,7 +47,7 @@ pub(super) fn part(
     informer: &PlanInformerFacts,
     asked: Option<&Asked>,
     age: &Age,
-    ended: &EndedRisks,
+    ended: &EndedAcceptances,
     now: Timestamp,
 ) -> Part {
     let object = observed.parts.get(&informer.name).copied();
@@ -90,7 +87,6 @@ pub(super) fn part(
         last_success: record.last_success.map(Time),
         dropped: None,
         insights: Vec::new(),
-        raised_before: Vec::new(),
     };
     fill(&mut status, informer, &record, observed, ended, now);
     if let Some(known) = known {
@@ -165,7 +161,7 @@ fn fill(
     informer: &PlanInformerFacts,
     record: &InformerRecord,
     observed: &Observed<'_>,
-    ended: &EndedRisks,
+    ended: &EndedAcceptances,
     now: Timestamp,
 ) {
     let object = observed.parts.get(&informer.name).copied();
@@ -183,46 +179,26 @@ fn fill(
         .into_iter()
         .map(|insight| {
             let known = known.get(insight.uuid.as_str()).copied();
-            let raised_before = raised_until_now(before, &insight.uuid);
-            let at = raised_at(accepted, &insight, raised_before, now);
-            let raised = Raised { at, ended };
+            let ended_acceptance = ended_in_part(accepted, &informer.name, &insight, ended, now);
+            let before = known.map_or(absent, Before::Found);
             PlanInsight {
-                acceptance: acceptance_of(observed.plan, object, &informer.name, &insight, raised, now),
-                ended_risks: ended_on_plan(
-                    observed.plan,
-                    &informer.name,
-                    &insight,
-                    known.map_or(absent, Before::Found),
-                    now,
-                ),
+                acceptance: acceptance_of(observed.plan, object, &informer.name, &insight, ended, now),
+                ended_risks: ended_on_plan(observed.plan, &informer.name, &insight, before, now),
+                raised_at: raised_at(known, ended_acceptance.as_ref(), now),
+                ended_acceptance,
                 insight,
-                raised_at: at.map(Time),
             }
         })
         .collect();
-    let is_there = |uuid: &str| status.insights.iter().any(|found| found.insight.uuid == uuid);
-    let away = accepted.iter().filter(|accepted| !is_there(&accepted.uuid));
-    let raised_before = away.filter_map(|accepted| {
-        // What is accepted anew counts anew.
-        let at = raised_until_now(before, &accepted.uuid).filter(|at| accepted.accepted_at.0 <= *at)?;
-        Some(RaisedFinding {
-            uuid: accepted.uuid.clone(),
-            raised_at: Time(at),
-        })
-    });
-    status.raised_before = raised_before.collect();
 }
 
-/// When a finding last became worse than was accepted, also before it went away.
-fn raised_until_now(before: Option<&UpdatePlanInsightStatus>, uuid: &str) -> Option<Timestamp> {
-    let before = before?;
-    let found = before.insights.iter().find(|found| found.insight.uuid == uuid);
-    let away = || before.raised_before.iter().find(|raised| raised.uuid == uuid);
-    let at = match found {
-        Some(found) => found.raised_at.as_ref(),
-        None => away().map(|raised| &raised.raised_at),
-    };
-    at.map(|at| at.0)
+/// When a finding last became worse than was accepted: now, if its acceptance was not known to have ended.
+fn raised_at(known: Option<&PlanInsight>, ended: Option<&String>, now: Timestamp) -> Option<Time> {
+    let before = known.and_then(|known| known.ended_acceptance.as_ref());
+    match ended {
+        Some(_) if ended != before => Some(Time(now)),
+        _ => known?.raised_at.clone(),
+    }
 }
 
 /// What is known of findings that a part does not have.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::Observed;
-use super::acceptance::EndedRisks;
+use super::ended::EndedAcceptances;
 use super::lifecycle::Age;
 use super::verdict::{InformerPart, Judgement, judge};
 use crate::informer_name::InformerName;
@@ -19,7 +19,7 @@ pub(super) fn status(
     observed: &Observed<'_>,
     parts: &BTreeMap<InformerName, UpdatePlanInsightStatus>,
     age: &Age,
-    ended: &EndedRisks,
+    ended: &EndedAcceptances,
     now: Timestamp,
 ) -> UpdatePlanStatus {
     let previous = observed.plan.status.clone().unwrap_or_default();
@@ -69,8 +69,9 @@ pub(super) fn status(
             PlanPhase::Collecting => previous.last_verdict.or(previous.verdict),
             PlanPhase::Ready | PlanPhase::Failed | PlanPhase::Stale => Some(judgement.verdict),
         },
-        ended_risks: ended.in_words(),
-        ended_before: EndedRisks::before_in_words(observed.plan),
+        ended_risks: ended.risks_in_words(),
+        ended_insights: ended.insights_in_words(),
+        ended_before: EndedAcceptances::before_in_words(observed.plan),
         reasons: judgement.reasons,
     }
 }

@@ -157,6 +157,9 @@ impl World {
             reason: None,
             until: until.map(Time),
         };
+        // The API server keeps one of each finding.
+        let others = |known: &AcceptedInsight| known.uuid != accepted.uuid;
+        part.spec.accepted_insights.retain(others);
         part.spec.accepted_insights.push(accepted);
     }
 
@@ -639,6 +642,69 @@ fn asking_one_informer_anew_makes_the_answers_of_others_no_newer() {
         Some(Time(at(0))),
         "etcd answered two hours ago"
     );
+}
+
+/// Who restores what was deleted, or puts back what was taken off, has accepted nothing with it, whatever was found meanwhile.
+#[test]
+fn what_ended_and_is_restored_as_it_was_has_ended() {
+    let entry = |world: &mut World| {
+        let part = world.parts.get_mut(&name("a")).unwrap();
+        part.spec.accepted_insights.pop().unwrap()
+    };
+    let put = |world: &mut World, entry: AcceptedInsight| {
+        let part = world.parts.get_mut(&name("a")).unwrap();
+        part.spec.accepted_insights.push(entry);
+    };
+    for is_away in [false, true] {
+        for is_deleted in [false, true] {
+            let mut world = World::new(&["a"]);
+            let mut generation = 1;
+            let mut step = |world: &mut World, found: &[(&'static str, Level)]| {
+                generation += 1;
+                world.plan.metadata.generation = Some(generation);
+                let findings = found.iter().map(|(uid, level)| finding(uid, *level)).collect();
+                let answer = Attempt::Answered(Answer::Success(findings));
+                world.step(at(generation * 400), &|_| answer.clone());
+            };
+            step(&mut world, &[("one", Level::Warning)]);
+            world.accept("a", "one", Level::Warning, None);
+            step(&mut world, &[("one", Level::Error)]);
+            let accepted = entry(&mut world);
+            if is_deleted {
+                world.parts.clear();
+            }
+            let meanwhile = [("one", Level::Warning)];
+            for _ in 0..2 {
+                step(&mut world, if is_away { &[] } else { &meanwhile });
+            }
+            put(&mut world, accepted.clone());
+            step(&mut world, &[("one", Level::Warning)]);
+            let state = state_of(&world, "one");
+            assert_eq!(
+                state,
+                Some(AcceptanceState::LevelRaised),
+                "{is_away} {is_deleted}"
+            );
+            let mut anew = entry(&mut world);
+            anew.reason = Some("looked at".to_owned());
+            put(&mut world, anew);
+            step(&mut world, &[("one", Level::Warning)]);
+            assert_eq!(state_of(&world, "one"), Some(AcceptanceState::Accepted));
+        }
+    }
+}
+
+/// Whose clock is behind that of the agent accepts before what was found, and has seen it.
+#[test]
+fn who_accepts_anew_by_a_clock_that_is_behind_has_accepted() {
+    let mut world = World::new(&["a"]);
+    world.step(at(0), &|_| success(&[("one", Level::Warning)]));
+    world.accept("a", "one", Level::Warning, None);
+    world.plan.metadata.generation = Some(2);
+    world.step(at(600), &|_| success(&[("one", Level::Error)]));
+    world.accept_at("a", "one", Level::Error, None, at(590));
+    world.step(at(601), &|_| panic!("nobody is asked"));
+    assert_eq!(state_of(&world, "one"), Some(AcceptanceState::Accepted));
 }
 
 #[test]

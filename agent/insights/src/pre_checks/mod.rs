@@ -17,7 +17,8 @@ use serde::Serialize;
 use crate::built_in::{BuiltIn, BuiltInFacts, Question};
 use crate::informer_name::InformerName;
 use crate::merge::{InformerRecord, Stage, merge};
-use crate::plan::acceptance::{EndedRisks, Raised, acceptance_of};
+use crate::plan::acceptance::acceptance_of;
+use crate::plan::ended::EndedAcceptances;
 use crate::plan::verdict::{InformerPart, judge};
 pub use findings::{CheckedAcceptance, CheckedFinding};
 
@@ -130,7 +131,7 @@ pub fn of_plan(plan: &UpdatePlan, objects: &[UpdatePlanInsight], now: Timestamp)
         .map(|object| (object.spec.update_informer.as_str(), object))
         .collect();
     let found = of_informer.values().filter_map(|object| object.status.as_ref());
-    let ended = EndedRisks::of(plan, found.flat_map(|status| &status.insights));
+    let ended = EndedAcceptances::of(plan, found.flat_map(|status| &status.insights));
     let parts = status
         .informers
         .iter()
@@ -147,7 +148,7 @@ fn part<'a>(
     plan: &'a UpdatePlan,
     (name, state): (&str, InformerState),
     object: Option<&'a UpdatePlanInsight>,
-    ended: &EndedRisks,
+    ended: &EndedAcceptances,
     now: Timestamp,
 ) -> CheckedPart<'a> {
     let name = InformerName::recorded(name);
@@ -168,12 +169,9 @@ fn part<'a>(
             accepted_risks: &plan.spec.accepted_risks,
         };
     };
-    let insights = status.insights.iter().map(|found| {
-        let raised = Raised::of(found, ended);
-        PlanInsight {
-            acceptance: acceptance_of(plan, Some(object), &name, &found.insight, raised, now),
-            ..found.clone()
-        }
+    let insights = status.insights.iter().map(|found| PlanInsight {
+        acceptance: acceptance_of(plan, Some(object), &name, &found.insight, ended, now),
+        ..found.clone()
     });
     let insights: Vec<_> = insights.collect();
     CheckedPart {
@@ -200,6 +198,7 @@ pub fn of_objects(facts: &BuiltInFacts, target: &str, now: Timestamp) -> PreChec
                 acceptance: None,
                 raised_at: None,
                 ended_risks: Vec::new(),
+                ended_acceptance: None,
             });
             let not_looked_at = (record.state == InformerState::NotImplemented).then(|| {
                 "the cluster's objects that it looks at are not there, or cannot be read".to_owned()

@@ -86,6 +86,13 @@ fn findings_are_grouped_over_the_fleet_the_worst_first() {
         "{text}"
     );
     assert!(!text.contains('\u{1b}'), "{text}");
+    // What has started is held by nothing that it has found.
+    let shown = FleetView::of(&upgrade, &fleet(), &["c1".into(), "c2".into()].into());
+    let grouped: Vec<_> = shown.findings.iter().map(of).collect();
+    assert_eq!(
+        (shown.held, grouped),
+        (1, vec![("Warning", 3, 1), ("Error", 1, 0)])
+    );
 }
 
 #[test]

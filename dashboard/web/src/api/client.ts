@@ -72,7 +72,7 @@ function path(key: string): string {
   return key.split('/').map(encodeURIComponent).join('/');
 }
 
-const DETAIL_LISTS = ['conditions', 'canaries', 'inFlight', 'failures', 'waits', 'findings', 'acceptances', 'halts', 'events'];
+const DETAIL_LISTS = ['conditions', 'canaries', 'inFlight', 'failures', 'waits', 'findings', 'acceptances', 'halts', 'events', 'unread'];
 const FORECAST_LISTS = ['stops', 'waitsFor', 'blocked'];
 
 /** Lists that an answer leaves out because they are empty. */
@@ -101,7 +101,8 @@ export const api = {
     const { plans } = await post<{ plans: Forecast[] }>('plan', body);
     return plans.map((plan) => withLists(plan, FORECAST_LISTS));
   },
-  apply: (body: { yaml: string; edition?: string; takeOver?: boolean }) => post<Done>('apply', body),
+  // `shown`: which upgrade the page has named before. The server applies no other.
+  apply: (body: { yaml: string; edition?: string; takeOver?: boolean; shown?: { name: string; namespace?: string; target: string } }) => post<Done>('apply', body),
   history: (signal?: AbortSignal) => get<{ rows: HistoryRow[]; truncated?: boolean }>('history', signal),
   cluster: async (name: string, signal?: AbortSignal) => {
     const answer = await get<ClusterDetail>(`clusters/${encodeURIComponent(name)}`, signal);

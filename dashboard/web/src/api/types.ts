@@ -146,6 +146,8 @@ export interface UpgradeDetail extends Upgrade {
   events: { at: number; type: string; reason: string; message: string }[];
   /** How many seconds ago the Events were read: the server reads them once for all who look at about the same time. */
   eventsAge: number;
+  /** What could not be read of it, and why. */
+  unread: string[];
   spec: string;
   /** What of the upgrade is seen by who edits it. */
   edition: string;

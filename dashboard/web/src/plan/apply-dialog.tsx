@@ -27,11 +27,12 @@ interface Asked {
 
 export function ApplyDialog({ yaml, which, edited, forecast, onClose, onDone }: Asked) {
   const manifest = readManifest(yaml);
+  const shown = manifest && { name: manifest.name, namespace: manifest.namespace, target: manifest.target };
   const [ofOthers, setOfOthers] = useState(false);
   const [takeOver, setTakeOver] = useState(false);
   const send = async () => {
     try {
-      return await api.apply(edited === undefined ? { yaml, takeOver } : { yaml, edition: edited });
+      return await api.apply(edited === undefined ? { yaml, shown, takeOver } : { yaml, shown, edition: edited });
     } catch (cause) {
       if (cause instanceof ApiError && cause.reason === 'FieldsOfOthers') setOfOthers(true);
       throw cause;

@@ -133,6 +133,16 @@ function Details({ detail, upgrade, upgradeKey, current }: { detail: Loaded<Upgr
   const halt = (upgrade ?? value).halt;
   return (
     <div class="sections">
+      {value.unread.length > 0 && (
+        <Alert kind="warning" title="Not all of it could be read.">
+          {value.unread.map((why) => (
+            <p key={why}>
+              <LongText of={why} />
+            </p>
+          ))}
+          <Button kind="link" small onClick={detail.reload}>Try again</Button>
+        </Alert>
+      )}
       <Section title="When it ends" wide>
         <ForecastSection upgrade={upgrade ?? value} completed={value.completed} now={now} />
       </Section>

@@ -57,6 +57,8 @@ describe('a manifest', () => {
     ['metadata:\n  name: a\nspec:\n  clusterVersion:\n    channel: c\n    version:\n      4.14.13\n', 'a version on the next line'],
     ['metadata:\n  name: a\n    b\n', 'a name that goes on'],
     ['metadata:\n  {name: a}\n', 'a mapping on the next line'],
+    ['metadata:\n  name: a # b\r  namespace: c\n', 'a line that another sign breaks'],
+    ['{"metadata\\nname": "a"}', 'a key with a line break'],
   ])('%j is not read: %s', (text) => expect(readManifest(text)).toBeUndefined());
 });
 

@@ -53,12 +53,14 @@ function ofJson(text: string): Values | undefined {
 function collect(value: unknown, path: string[], values: Values): void {
   if (typeof value === 'string') values.set(at(...path), value);
   else if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
-    for (const [key, of] of Object.entries(value)) collect(of, [...path, key], values);
+    for (const [key, of] of Object.entries(value)) collect(of, [...path, JSON.stringify(key).slice(1, -1)], values);
   }
 }
 
 function ofYaml(text: string): Values | undefined {
   const reader = new Reader();
+  // Other signs break lines for some readers of YAML, and for others they do not.
+  if (/\r(?!\n)|[\u0085\u2028\u2029]/.test(text)) return undefined;
   return text.split(/\r?\n/).every((line) => reader.line(line)) ? reader.values : undefined;
 }
 

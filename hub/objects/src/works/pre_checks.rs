@@ -51,9 +51,11 @@ const FINDING_FIELDS: [&str; 7] = [
     "action",
     "acceptance",
 ];
-const VERSION_PATHS: [(&str, &str); 17] = [
+const VERSION_PATHS: [(&str, &str); 21] = [
     ("version", ".status.history[0].version"),
     ("state", ".status.history[0].state"),
+    ("versionBefore", ".status.history[1].version"),
+    ("stateBefore", ".status.history[1].state"),
     ("failing", r#".status.conditions[?(@.type=="Failing")].status"#),
     (
         "failingMessage",
@@ -89,7 +91,9 @@ const VERSION_PATHS: [(&str, &str); 17] = [
         r#".status.conditions[?(@.type=="Invalid")].reason"#,
     ),
     ("wanted", ".spec.desiredUpdate.version"),
+    ("wantedImage", ".spec.desiredUpdate.image"),
     ("desired", ".status.desired.version"),
+    ("desiredImage", ".status.desired.image"),
     (
         "accepted",
         r#".status.conditions[?(@.type=="ReleaseAccepted")].status"#,
@@ -307,16 +311,12 @@ fn version_paths(version: Option<&Version>, question: &PreCheckQuestion) -> Vec<
         let update = format!(r#".status.availableUpdates[?(@.{field}=="{value}")]"#);
         let conditional_update = format!(r#".status.conditionalUpdates[?(@.release.{field}=="{value}")]"#);
         let conditional = format!(r#"{conditional_update}.conditions[?(@.type=="Recommended")]"#);
-        if !question.image.is_empty() {
-            all.extend([
-                ("offeredImage".to_owned(), format!("{update}.image")),
-                (
-                    "conditionalImage".to_owned(),
-                    format!("{conditional_update}.release.image"),
-                ),
-            ]);
-        }
         all.extend([
+            ("offeredImage".to_owned(), format!("{update}.image")),
+            (
+                "conditionalImage".to_owned(),
+                format!("{conditional_update}.release.image"),
+            ),
             ("offered".to_owned(), format!("{update}.version")),
             ("recommended".to_owned(), format!("{conditional}.status")),
             ("recommendedReason".to_owned(), format!("{conditional}.reason")),

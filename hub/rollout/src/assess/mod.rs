@@ -183,6 +183,8 @@ pub(crate) struct Assessment {
     pub pre_checks: Option<PreCheckStep>,
     /// It has answered with findings that nobody has accepted.
     pub has_findings: bool,
+    /// Whether its answer is required, and something else keeps it from being asked.
+    pub is_unasked: bool,
     /// For one of them somebody had accepted: it is over, or the finding has become worse.
     pub blocks_again: bool,
 }
@@ -436,6 +438,7 @@ impl<'a> ClusterView<'a> {
             timetable: Timetable::default(),
             pre_checks: None,
             has_findings: false,
+            is_unasked: false,
             blocks_again: false,
         }
     }

@@ -38,6 +38,7 @@ impl AssessedFleet<'_> {
                 with_findings: totals.with_findings.len(),
                 blocked_again: totals.blocked_again.len(),
                 awaited: totals.awaited.len(),
+                unasked: totals.unasked.len(),
                 unanswered: totals.unanswered.len(),
                 first: self.first_held(),
             },

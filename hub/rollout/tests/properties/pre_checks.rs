@@ -1,11 +1,13 @@
 //! What clusters are asked before they start, and what follows from their answers.
 
-use drydock_rollout::{Action, Enforcement, PreCheckWrite, PreChecksMode, Reason, RefusalCause, WorkKind};
+use drydock_rollout::{
+    Action, ConditionStatus, Enforcement, PreCheckWrite, PreChecksMode, Reason, RefusalCause, WorkKind,
+};
 use jiff::{SignedDuration, Timestamp};
 
 use super::event::{Event, Fleet, SpecEdit};
 use super::reason;
-use super::world::{World, name};
+use super::world::{Theirs, World, name};
 
 /// Three clusters, of which one may be in flight.
 fn world(mode: PreChecksMode) -> World {
@@ -527,4 +529,33 @@ fn a_cluster_whose_last_question_is_not_gone_yet_is_said_not_to_be_asked() {
     let why = reason(&mut world, 0).unwrap();
     assert_eq!(why.as_str(), "PreChecksUnanswered");
     assert!(why.to_string().contains("is still being deleted"), "{why}");
+}
+
+/// Nobody has spoken for them: that none of them is held says nothing.
+#[test]
+fn that_clusters_cannot_be_asked_is_no_answer() {
+    let passed = |world: &mut World| {
+        let conditions = drydock_rollout::upgrade_conditions(&world.plan().report);
+        let passed = conditions
+            .iter()
+            .find(|found| found.type_ == drydock_rollout::ConditionType::PreChecksPassed)
+            .unwrap();
+        (passed.status, passed.reason, passed.message.clone())
+    };
+    let mut held = World::new(&Fleet::plain(3, 1));
+    for number in 0..3 {
+        held.happen(&Event::Theirs(number, Theirs::InFlight, false));
+    }
+    held.happen(&Event::Edit(vec![SpecEdit::PreChecks(PreChecksMode::Require)]));
+    held.settle();
+    assert_eq!(asked(&held), Vec::<usize>::new());
+    let (status, reason, message) = passed(&mut held);
+    assert_eq!((status, reason), (ConditionStatus::Unknown, "AwaitingPreChecks"));
+    assert!(message.contains("3 clusters"), "{message}");
+    let mut clear = world(PreChecksMode::Require);
+    for number in 0..3 {
+        clear.answer(number, false, true);
+    }
+    clear.settle();
+    assert_eq!(passed(&mut clear).0, ConditionStatus::True);
 }

@@ -186,23 +186,28 @@ fn an_update_goes_to_the_next_minor_release_at_most() {
 /// A request would replace the one of somebody else.
 #[test]
 fn a_request_that_has_not_begun_holds_an_update_to_another_release() {
-    for (wanted, desired, expected) in [
-        ("4.14.6", "4.14.1", vec!["other-update-requested"]),
-        ("4.14.6", "4.14.6", vec![]),
-        ("4.14.4", "4.14.1", vec![]),
-        ("", "4.14.1", vec![]),
+    let other = "quay.io/r@sha256:99";
+    for (wanted, image, desired, expected) in [
+        ("4.14.6", "", "4.14.1", vec!["other-update-requested"]),
+        ("4.14.6", "", "4.14.6", vec![]),
+        ("4.14.4", "", "4.14.1", vec![]),
+        ("", "", "4.14.1", vec![]),
+        // By image alone, as of a release that is offered under another name of the registry, or under none.
+        ("", "mirror.io/r@sha256:44", "4.14.1", vec![]),
+        ("", other, "4.14.1", vec!["other-update-requested"]),
+        ("", "quay.io/r@sha256:11", "4.14.1", vec![]),
     ] {
         let mut cluster = cluster(&well());
-        let request = json!({"version": wanted, "image": "", "force": false});
+        let request = json!({"version": wanted, "image": image, "force": false});
         cluster.spec.desired_update = Some(serde_json::from_value(request).unwrap());
-        let release = json!({"version": desired, "image": ""});
+        let release = json!({"version": desired, "image": "quay.io/r@sha256:11"});
         cluster.status.as_mut().unwrap().desired = Some(serde_json::from_value(release).unwrap());
         let facts = BuiltInFacts {
             cluster: Ok(cluster),
             ..facts()
         };
         let found = uids(BuiltIn::ClusterVersion, &facts, Question::of_version("4.14.4"));
-        assert_eq!(found, expected, "{wanted} {desired}");
+        assert_eq!(found, expected, "{wanted} {image} {desired}");
     }
 }
 

@@ -1,7 +1,8 @@
-use drydock_api::insights::{Impact, Scope};
+use drydock_api::insights::{Impact, PlanInsight, Scope};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use proptest::prelude::*;
 
+use super::super::ended::{Before, ended_on_plan};
 use super::*;
 
 fn at(seconds: i64) -> Timestamp {
@@ -26,6 +27,12 @@ fn insight(uuid: &str, level: Level) -> Insight {
     }
 }
 
+/// What acceptances in a part come to, of which none has ended.
+fn in_its_part(accepted: &[AcceptedInsight], insight: &Insight, now: Timestamp) -> Option<AcceptanceState> {
+    let informer = InformerName::parse("mco").unwrap();
+    acceptance(accepted, &informer, insight, &EndedAcceptances::default(), now)
+}
+
 fn by(uuid: &str, level: Level, until: Option<i64>) -> AcceptedInsight {
     AcceptedInsight {
         uuid: uuid.to_owned(),
@@ -39,22 +46,14 @@ fn by(uuid: &str, level: Level, until: Option<i64>) -> AcceptedInsight {
 
 #[test]
 fn a_finding_that_becomes_worse_is_accepted_no_more() {
-    let found = |level| {
-        acceptance(
-            &[by("a", Level::Warning, None)],
-            &insight("a", level),
-            None,
-            at(1),
-        )
-    };
+    let found = |level| in_its_part(&[by("a", Level::Warning, None)], &insight("a", level), at(1));
     assert_eq!(found(Level::Warning), Some(AcceptanceState::Accepted));
     assert_eq!(found(Level::Info), Some(AcceptanceState::Accepted));
     assert_eq!(found(Level::Unknown), Some(AcceptanceState::LevelRaised));
     assert_eq!(found(Level::Error), Some(AcceptanceState::LevelRaised));
-    let other = acceptance(
+    let other = in_its_part(
         &[by("b", Level::Critical, None)],
         &insight("a", Level::Warning),
-        None,
         at(1),
     );
     assert_eq!(other, None, "who accepts one finding has not accepted another");
@@ -63,7 +62,7 @@ fn a_finding_that_becomes_worse_is_accepted_no_more() {
 #[test]
 fn an_acceptance_ends_when_it_says() {
     let accepted = [by("a", Level::Warning, Some(60))];
-    let found = |seconds| acceptance(&accepted, &insight("a", Level::Warning), None, at(seconds));
+    let found = |seconds| in_its_part(&accepted, &insight("a", Level::Warning), at(seconds));
     assert_eq!(
         (found(59), found(60)),
         (Some(AcceptanceState::Accepted), Some(AcceptanceState::Expired))
@@ -74,10 +73,7 @@ fn an_acceptance_ends_when_it_says() {
     );
     let mut future = by("a", Level::Warning, None);
     future.accepted_at = Time(at(301));
-    assert_eq!(
-        acceptance(&[future], &insight("a", Level::Warning), None, at(0)),
-        None
-    );
+    assert_eq!(in_its_part(&[future], &insight("a", Level::Warning), at(0)), None);
 }
 
 #[test]
@@ -130,12 +126,8 @@ fn accepted_on_plan(risk: PlanAcceptedRisk, insight: &Insight, seconds: i64) -> 
     let mut plan = UpdatePlan::default();
     plan.spec.accepted_risks = vec![risk];
     let informer = InformerName::parse("mco").unwrap();
-    let ended = EndedRisks::of(&plan, std::iter::empty());
-    let raised = Raised {
-        at: None,
-        ended: &ended,
-    };
-    acceptance_of(&plan, None, &informer, insight, raised, at(seconds))
+    let ended = EndedAcceptances::of(&plan, std::iter::empty());
+    acceptance_of(&plan, None, &informer, insight, &ended, at(seconds))
 }
 
 #[test]
@@ -198,15 +190,12 @@ fn through(
             acceptance: None,
             raised_at: None,
             ended_risks,
+            ended_acceptance: None,
         };
-        let ended = EndedRisks::of(&plan, std::iter::once(&found));
-        let raised = Raised {
-            at: None,
-            ended: &ended,
-        };
-        let acceptance = acceptance_of(&plan, None, &informer, &insight, raised, at(0));
+        let ended = EndedAcceptances::of(&plan, std::iter::once(&found));
+        let acceptance = acceptance_of(&plan, None, &informer, &insight, &ended, at(0));
         states.push(acceptance);
-        ended_ids = ended.in_words();
+        ended_ids = ended.risks_in_words();
         found.acceptance = acceptance;
         known = Some(found);
     }
@@ -336,7 +325,7 @@ proptest! {
     #[test]
     fn acceptance_never_widens(accepted in level(), found in level(), worse in level(), minutes in 1_i64..600) {
         let is = |accepted: &AcceptedInsight, level, now| {
-            acceptance(std::slice::from_ref(accepted), &insight("a", level), None, now) == Some(AcceptanceState::Accepted)
+            in_its_part(std::slice::from_ref(accepted), &insight("a", level), now) == Some(AcceptanceState::Accepted)
         };
         let risk = |found| {
             let risk = on_plan(Some("a"), None, accepted, Some(minutes * 60));
@@ -345,7 +334,7 @@ proptest! {
         let accepted = by("a", accepted, Some(minutes * 60));
         // It does not matter where it is accepted.
         for seconds in [0, minutes * 30, minutes * 60] {
-            let in_part = acceptance(std::slice::from_ref(&accepted), &insight("a", found), None, at(seconds));
+            let in_part = in_its_part(std::slice::from_ref(&accepted), &insight("a", found), at(seconds));
             prop_assert_eq!(risk(found)(seconds), in_part);
         }
         // Later, it is accepted only if it was before.

@@ -24,6 +24,8 @@ pub(super) fn by_cluster_version(
     image: Option<&str>,
 ) -> Vec<Finding> {
     let is = |name, value| feedback::is(status, name, value);
+    let completed = completed_before(status);
+    let running = completed.as_ref().unwrap_or(running);
     let mut findings = of_the_cluster(status);
     let is_minor = target.is_none_or(|target| (target.major, target.minor) != (running.major, running.minor));
     if is("upgradeable", "Unknown") && is_minor {
@@ -50,7 +52,7 @@ pub(super) fn by_cluster_version(
         let cause = Cause::Said(cause::CONDITION, &cause);
         findings.push(own_finding(uid, cause, FindingLevel::Error, &summary));
     }
-    findings.extend(other_request(status, target));
+    findings.extend(other_request(status, target, image));
     let mut add =
         |uid: &str, level, summary: &str| findings.push(own_finding(uid, Cause::None, level, summary));
     if let Some(target) = target
@@ -72,6 +74,14 @@ pub(super) fn by_cluster_version(
     findings.extend(not_offered(status, &release, image, is_silent));
     findings.sort_by_key(|found| Reverse(found.level));
     findings
+}
+
+/// What the cluster runs in full while its newest update is not complete: it has not arrived where that leads.
+fn completed_before(status: &ManifestStatus) -> Option<Version> {
+    let is = |name, value| feedback::is(status, name, value);
+    let is_between = !is("state", "Completed") && is("stateBefore", "Completed");
+    let before = is_between.then(|| text(status, "versionBefore")).flatten();
+    before.and_then(|before| Version::parse(&before).ok())
 }
 
 /// What speaks against a release that the update service offers with its risks alone.
@@ -230,20 +240,33 @@ fn under_way(status: &ManifestStatus) -> Option<(FindingLevel, &'static str)> {
 }
 
 /// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.
-fn other_request(status: &ManifestStatus, target: Option<&Version>) -> Option<Finding> {
-    let wanted = text(status, "wanted").filter(|wanted| !wanted.is_empty())?;
-    let is_target = target.is_some_and(|target| target.to_string() == wanted);
-    if is_target || text(status, "desired").as_deref() == Some(&*wanted) {
+fn other_request(status: &ManifestStatus, target: Option<&Version>, image: Option<&str>) -> Option<Finding> {
+    let given = |name: &str| text(status, name).filter(|said| !said.is_empty());
+    let (wanted, cause, is_it) = if let Some(version) = given("wanted") {
+        let is_target = target.is_some_and(|target| target.to_string() == version);
+        let is_it = is_target || given("desired").as_ref() == Some(&version);
+        (version.clone(), version, is_it)
+    } else {
+        let wanted = given("wantedImage")?;
+        let digest = image_digest(&wanted).to_owned();
+        let known = ["offeredImage", "conditionalImage", "desiredImage"];
+        let mut known = known
+            .into_iter()
+            .filter_map(given)
+            .chain(image.map(str::to_owned));
+        let is_it = known.any(|known| image_digest(&known) == digest);
+        (wanted, digest, is_it)
+    };
+    if is_it {
         return None;
     }
     let summary = format!(
         "An update to {} has been requested, and has not begun",
         printable(&wanted)
     );
-    let cause = Cause::Said(cause::REQUESTED, &wanted);
     Some(own_finding(
         "other-update-requested",
-        cause,
+        Cause::Said(cause::REQUESTED, &cause),
         FindingLevel::Warning,
         &summary,
     ))

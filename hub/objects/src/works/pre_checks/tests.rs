@@ -160,7 +160,7 @@ fn what_is_fed_back_is_bounded() {
         paths.map_or(0, Vec::len)
     };
     let all: usize = configs.iter().map(count).sum();
-    assert!(all <= 66, "{all} values");
+    assert!(all <= 72, "{all} values");
     let long = "x".repeat(100_000);
     let stopping = [
         but(&[("verdict", "Stop"), ("level0", "Error"), ("informer0", "mco")]),
@@ -348,6 +348,7 @@ fn said(target: &str, values: &[(&str, &str)]) -> Option<Vec<String>> {
     let asked = ask(Some(target), false, Vec::new());
     let mark = format!("read-for-{target}-at-1767600000");
     let mut all = vec![("version", "4.14.9"), (&*mark, "version")];
+    all.retain(|(name, _)| values.iter().all(|(other, _)| other != name));
     // What is not said otherwise is well.
     for well in WELL {
         all.extend(Some(well).filter(|(name, _)| values.iter().all(|(other, _)| other != name)));
@@ -423,6 +424,45 @@ fn without_an_agent_a_request_of_somebody_else_speaks_against_it() {
     };
     assert_eq!(said("4.14.11"), ["other-update-requested"]);
     assert!(said("4.14.9").is_empty());
+}
+
+/// Who asks by an image alone may mean the target: the registry may be a mirror.
+#[test]
+fn without_an_agent_a_request_by_image_alone_speaks_against_it() {
+    for (wanted, expected) in [
+        ("mirror.io/r@sha256:12", vec![]),
+        ("quay.io/r@sha256:09", vec![]),
+        ("quay.io/r@sha256:11", vec!["other-update-requested"]),
+    ] {
+        let values = [
+            ("offered", "4.14.12"),
+            ("offeredImage", "quay.io/r@sha256:12"),
+            ("wantedImage", wanted),
+            ("desired", "4.14.9"),
+            ("desiredImage", "quay.io/r@sha256:09"),
+        ];
+        assert_eq!(said("4.14.12", &values).unwrap(), expected, "{wanted}");
+    }
+}
+
+/// What is half way to 4.15 may not go on to 4.16, whatever its newest entry says.
+#[test]
+fn without_an_agent_a_cluster_between_releases_runs_the_one_before() {
+    let between = |target, before| {
+        let values = [
+            ("offered", target),
+            ("version", "4.15.3"),
+            ("state", "Partial"),
+            ("versionBefore", "4.14.9"),
+            ("stateBefore", before),
+        ];
+        said(target, &values).unwrap()
+    };
+    let skips = ["not-a-next-release", "update-in-progress"];
+    assert_eq!(between("4.16.0", "Completed"), skips);
+    assert_eq!(between("4.15.4", "Completed"), ["update-in-progress"]);
+    // Nothing better is known.
+    assert_eq!(between("4.16.0", "Partial"), ["update-in-progress"]);
 }
 
 /// Who names a release by its image alone is asked the same about it.

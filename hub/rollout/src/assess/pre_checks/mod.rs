@@ -43,6 +43,25 @@ impl ClusterView<'_> {
             }
             None => {}
         }
+        assessment.is_unasked = self.is_unasked(assessment);
+    }
+
+    /// Whether the cluster's answer is required before it starts, and something else keeps it from being asked: nobody knows what it will say.
+    fn is_unasked(&self, assessment: &Assessment) -> bool {
+        let policy = self.pre_checks_policy();
+        let is_required = policy.is_some_and(|policy| policy.mode == PreChecksMode::Require);
+        let status = assessment.status.as_ref();
+        let waits = status.is_some_and(|status| status.state == ClusterState::NotStarted);
+        let target = self.spec().and_then(|spec| spec.goal.target.as_ref());
+        let is_answered = || {
+            let work = target.and_then(|target| self.answered(&self.question(target)));
+            work.is_some_and(|work| work.answer.current().is_some())
+        };
+        is_required
+            && waits
+            && self.is_platform_ahead()
+            && self.policy_for(assessment).is_none()
+            && !is_answered()
     }
 
     /// Whether the cluster is in flight, and its platform not yet at the target: its agent may let it wait for findings that nobody has

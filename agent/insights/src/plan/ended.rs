@@ -1,0 +1,206 @@
+//! Acceptances that have ended (insights.md, section 1.6): what one covered has become worse, and it accepts nothing any more, also when that is
+//! better again. The plan's status keeps which, by ids: whatever is changed about an acceptance makes it another, and what is taken off and put
+//! back as it was is the same.
+
+use std::collections::BTreeSet;
+
+use drydock_api::insights::{
+    AcceptanceState, AcceptedInsight, Insight, PlanAcceptedRisk, PlanInsight, UpdatePlan,
+};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::acceptance::{covers, in_part, is_past, on_plan};
+use crate::identity;
+use crate::informer_name::InformerName;
+
+/// How many ids are kept of acceptances that are not on the plan any more.
+const MOST_BEFORE: usize = 128;
+/// How many are kept of those in UpdatePlanInsights, there or not.
+const MOST_OF_INSIGHTS: usize = 1024;
+/// How many letters tell one acceptance from another.
+const DIGEST: usize = 16;
+
+/// The acceptances that have ended, by their ids: one ends as a whole when a finding that it covered becomes worse.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EndedAcceptances {
+    /// Of the plan itself, those that are on it.
+    risks: BTreeSet<String>,
+    /// Of UpdatePlanInsights, whether they are there or not.
+    insights: BTreeSet<String>,
+    /// The same, those first that ended last.
+    last_first: Vec<String>,
+}
+
+impl EndedAcceptances {
+    /// Those that are known to have ended: the plan says so, or one of its findings does. Those that have been changed are others.
+    pub fn of<'a>(plan: &UpdatePlan, findings: impl Iterator<Item = &'a PlanInsight>) -> Self {
+        let mut known: BTreeSet<&str> = said_of_risks(plan).collect();
+        let said: Vec<&str> = said_of_insights(plan).collect();
+        let mut insights: BTreeSet<String> = said.iter().map(|id| (*id).to_owned()).collect();
+        let mut last_first = Vec::new();
+        for found in findings {
+            known.extend(found.ended_risks.iter().map(String::as_str));
+            let id = found.ended_acceptance.as_ref();
+            if let Some(id) = id.filter(|id| insights.insert((*id).clone())) {
+                last_first.push(id.clone());
+            }
+        }
+        last_first.extend(said.into_iter().map(str::to_owned));
+        let risks = plan.spec.accepted_risks.iter();
+        let risks = risks.map(|risk| (id_of_risk(risk), risk.ended == Some(true)));
+        let risks = risks.filter(|(id, is_ended)| *is_ended || known.contains(id.as_str()));
+        Self {
+            risks: risks.map(|(id, _)| id).collect(),
+            insights,
+            last_first,
+        }
+    }
+
+    /// Those on the plan, as its status has them; nothing if there are none.
+    pub fn risks_in_words(&self) -> Option<String> {
+        in_words(self.risks.iter().map(String::as_str))
+    }
+
+    /// Those that are not on the plan any more, as its status has it: what was taken off last is the first, so many are kept.
+    pub fn before_in_words(plan: &UpdatePlan) -> Option<String> {
+        let on_plan: BTreeSet<String> = plan.spec.accepted_risks.iter().map(id_of_risk).collect();
+        let away = said_of_risks(plan).filter(|id| !on_plan.contains(*id));
+        in_words(away.take(MOST_BEFORE))
+    }
+
+    /// Those of UpdatePlanInsights, as the plan's status has them: those first that ended last, so many are kept.
+    pub fn insights_in_words(&self) -> Option<String> {
+        in_words(self.last_first.iter().map(String::as_str).take(MOST_OF_INSIGHTS))
+    }
+
+    pub(super) fn has_risk(&self, risk: &PlanAcceptedRisk) -> bool {
+        self.risks.contains(&id_of_risk(risk))
+    }
+
+    pub(super) fn has_insight(&self, informer: &InformerName, accepted: &AcceptedInsight) -> bool {
+        !self.insights.is_empty() && self.insights.contains(&id_in_part(informer, accepted))
+    }
+}
+
+fn in_words<'a>(ids: impl Iterator<Item = &'a str>) -> Option<String> {
+    let ids: Vec<&str> = ids.collect();
+    (!ids.is_empty()).then(|| ids.join(" "))
+}
+
+/// The ids of acceptances on the plan itself that its status says have ended: those on the plan first.
+fn said_of_risks(plan: &UpdatePlan) -> impl Iterator<Item = &str> {
+    let status = plan.status.iter();
+    let said = status.flat_map(|status| [&status.ended_risks, &status.ended_before]);
+    said.flatten().flat_map(|ids| ids.split_whitespace())
+}
+
+/// The ids of acceptances in UpdatePlanInsights that its status says have ended.
+fn said_of_insights(plan: &UpdatePlan) -> impl Iterator<Item = &str> {
+    let said = plan
+        .status
+        .iter()
+        .filter_map(|status| status.ended_insights.as_ref());
+    said.flat_map(|ids| ids.split_whitespace())
+}
+
+/// What is known of a finding from the last time that its informer was asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Before<'a> {
+    /// Nothing: the informer has not answered for this plan, or not all of its answer is kept.
+    Unknown,
+    /// All was well at this time.
+    Absent(Timestamp),
+    /// It was there.
+    Found(&'a PlanInsight),
+}
+
+/// The ids of the acceptances on the plan itself that have ended for a finding: those of before, and those that covered it as it was, or were
+/// given before all was well, and do not cover it now.
+pub(super) fn ended_on_plan(
+    plan: &UpdatePlan,
+    informer: &InformerName,
+    insight: &Insight,
+    before: Before<'_>,
+    now: Timestamp,
+) -> Vec<String> {
+    let covered = |risk: &PlanAcceptedRisk| match before {
+        Before::Unknown => false,
+        // Who says that they accept in the future may have done so at any time.
+        Before::Absent(since) => {
+            let at = risk.accepted_at.as_ref().filter(|at| is_past(at, now));
+            at.is_none_or(|at| at.0 <= since)
+        }
+        Before::Found(known) => covers(risk.level, known.insight.impact.level),
+    };
+    let has_ended = |id: &String| matches!(before, Before::Found(known) if known.ended_risks.contains(id));
+    let is_worse = |risk: &PlanAcceptedRisk| covered(risk) && !covers(risk.level, insight.impact.level);
+    let about = on_plan(&plan.spec.accepted_risks, informer, insight);
+    let about = about.map(|risk| (id_of_risk(risk), is_worse(risk)));
+    let ended = about.filter(|(id, is_worse)| *is_worse || has_ended(id));
+    ended.map(|(id, _)| id).collect()
+}
+
+/// The id of the acceptance of a finding in its informer's part, if that has ended: what is there is worse than was accepted, or has been. There
+/// is one of a finding in a part.
+pub(super) fn ended_in_part(
+    accepted: &[AcceptedInsight],
+    informer: &InformerName,
+    insight: &Insight,
+    ended: &EndedAcceptances,
+    now: Timestamp,
+) -> Option<String> {
+    let mut about = in_part(accepted, insight, now);
+    let (accepted, _) = about.find(|(accepted, state)| {
+        *state == AcceptanceState::LevelRaised || ended.has_insight(informer, accepted)
+    })?;
+    Some(id_in_part(informer, accepted))
+}
+
+/// The short name of an acceptance on the plan: any other has another.
+fn id_of_risk(risk: &PlanAcceptedRisk) -> String {
+    if let Some(id) = &risk.id {
+        return id.chars().take(DIGEST).collect();
+    }
+    let PlanAcceptedRisk {
+        id: _,
+        ended: _,
+        uuid,
+        informer,
+        uid,
+        level,
+        accepted_by,
+        reason,
+        accepted_at,
+        until,
+    } = risk;
+    let (accepted_at, until) = (instant(accepted_at.as_ref()), instant(until.as_ref()));
+    id(&format!(
+        "{uuid:?} {informer:?} {uid:?} {level:?} {accepted_by:?} {reason:?} {accepted_at:?} {until:?}"
+    ))
+}
+
+/// The short name of an acceptance in an informer's part: any other has another.
+fn id_in_part(informer: &InformerName, accepted: &AcceptedInsight) -> String {
+    let AcceptedInsight {
+        uuid,
+        level,
+        accepted_by,
+        accepted_at,
+        reason,
+        until,
+    } = accepted;
+    let (accepted_at, until) = (accepted_at.0, instant(until.as_ref()));
+    let informer = informer.as_str();
+    id(&format!(
+        "{informer:?} {uuid:?} {level:?} {accepted_by:?} {reason:?} {accepted_at:?} {until:?}"
+    ))
+}
+
+fn instant(time: Option<&Time>) -> Option<Timestamp> {
+    time.map(|time| time.0)
+}
+
+fn id(text: &str) -> String {
+    identity::digest(text).chars().take(DIGEST).collect()
+}
