@@ -305,6 +305,8 @@ fn manifest(key: &UpgradeKey, object: &ManagedClustersUpgrade) -> Result<String,
         "metadata": metadata,
         "spec": object.spec,
     });
-    let written = serde_saphyr::to_string(&document);
+    // A long text in one line is an image: who edits it finds it behind its key.
+    let options = serde_saphyr::ser_options! { folded_wrap_chars: 1 << 20 };
+    let written = serde_saphyr::to_string_with_options(&document, options);
     written.map_err(|error| ApiError::unavailable(format!("writing the upgrade as YAML: {error}")))
 }

@@ -54,6 +54,14 @@ impl ApiError {
         }
     }
 
+    /// The same, where nothing has been written yet: who acts need not look whether it was done.
+    pub fn before_writing(self) -> Self {
+        Self {
+            reason: Some("NothingWritten"),
+            ..self
+        }
+    }
+
     /// The status of the answer.
     pub fn status(&self) -> StatusCode {
         self.status

@@ -173,7 +173,8 @@ impl Viewer {
             Rights::Own(_) if !self.scope.shows(namespace) => Err(not_shown(namespace)),
             Rights::Own(client) => Ok(client.clone()),
             Rights::Reviewed(reviews, user) => {
-                reviews.require(user, right, Some(namespace)).await?;
+                let allowed = reviews.require(user, right, Some(namespace)).await;
+                allowed.map_err(ApiError::before_writing)?;
                 reviews.acting_as(user)
             }
         }

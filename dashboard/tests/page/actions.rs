@@ -228,7 +228,13 @@ async fn findings_are_accepted_with_a_reason() {
 #[tokio::test(start_paused = true)]
 async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
     let page = Page::of(2).await;
-    let yaml = serde_saphyr::to_string(&manifest(&["dev1"])).unwrap();
+    let mut manifest = json!(manifest(&["dev1"]));
+    let image = format!(
+        "registry.example.com/mirrors/openshift/release-images@sha256:{:064}",
+        12
+    );
+    manifest["spec"]["clusterVersion"]["image"] = json!(image);
+    let yaml = serde_saphyr::to_string(&manifest).unwrap();
     let (status, answer) = page.post("/api/apply", json!({"yaml": yaml})).await;
     assert_eq!(
         (status, &answer["done"]),
@@ -242,6 +248,12 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
         }
         events.until(|_| true).await;
     };
+    let line = format!("    image: {image}\n");
+    assert!(
+        detail["spec"].as_str().unwrap().contains(&line),
+        "{}",
+        detail["spec"]
+    );
     let edited = detail["spec"].as_str().unwrap().replace("4.14.12", "4.14.13");
     let opened = &detail["edition"];
     let body = json!({"yaml": edited, "edition": opened});
@@ -292,8 +304,12 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
 async fn no_other_upgrade_is_applied_than_the_page_has_shown() {
     let page = Page::of(1).await;
     let yaml = serde_saphyr::to_string(&manifest(&["dev1"])).unwrap();
-    let shown = json!({"name": UPGRADE, "namespace": "default", "target": "4.14.12"});
-    for (field, other) in [("name", "autumn"), ("namespace", "south"), ("target", "4.14.13")] {
+    let shown = json!({"name": UPGRADE, "namespace": "default", "target": "4.14.12 stable-4.14"});
+    for (field, other) in [
+        ("name", "autumn"),
+        ("namespace", "south"),
+        ("target", "4.14.12 stable-4.15"),
+    ] {
         let mut wrong = shown.clone();
         wrong[field] = json!(other);
         let (status, answer) = page

@@ -58,7 +58,7 @@ export class App {
     try {
       this.session = await api.session();
       // The page may show one already.
-      if (!areDraftsOf(this.session.user)) location.reload();
+      if (!areDraftsOf(this.session.user, this.session.where)) location.reload();
       setDocsBase(this.session.docs);
       this.clock.setSpeed(this.session.speed && this.session.speed > 0 ? this.session.speed : 1);
     } catch (cause) {

@@ -163,7 +163,7 @@ test('a plan is compared with another, and applied', async ({ dashboard: { page,
   const dialog = page.getByRole('dialog', { name: 'Apply the first text?' });
   await page.getByRole('button', { name: 'Apply the first…' }).click();
   await expect(dialog).toContainText('the first one, on the left');
-  await expect(dialog).toContainText('It changes default/spring, which is there, with 31 of 88 clusters complete and 7 in flight. Its target is 4.18.9, as before.');
+  await expect(dialog).toContainText('It changes default/spring, which is there, with 31 of 88 clusters complete and 7 in flight. Its target is 4.18.9 stable-4.18, as before.');
   await expect(dialog).not.toContainText('There is no forecast');
   await dialog.getByRole('button', { name: 'Apply' }).click();
   await expect(dialog).toContainText('default/spring applied');
@@ -192,6 +192,8 @@ test('what applying does is said as far as it is known', async ({ dashboard: { p
   for (const [text, said] of [
     ['metadata:\n  name: spring\n  namespace: default\nspec:\n  clusterVersion:\n    version: 4.18.10\n', 'Its target is 4.18.9 now, and becomes 4.18.10.'],
     ['metadata:\n  name: spring\n', 'It creates or changes the upgrade spring, in the namespace that is the default of this page'],
+    [`metadata:\n  name: spring\n  namespace: default\nspec:\n  clusterVersion:\n    version: 4.18.9\n    image: quay.io/x@sha256:${'b'.repeat(64)}\n`, `Its target is 4.18.9 now; the text asks for 4.18.9 quay.io/x@sha256:${'b'.repeat(64)}.`],
+    ['metadata:\n  name: spring\n  namespace: default\nspec:\n  ocpOperators: {approveAllUpgrades: true}\n', 'the text names none, and takes it out if it was written with this page or the plugin. It approves the upgrades of all operators'],
     ['metadata: *other', 'The page cannot read which upgrade this text is.'],
   ] as const) {
     await page.getByLabel('ManagedClustersUpgrade (YAML)').fill(text);

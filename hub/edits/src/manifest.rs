@@ -72,7 +72,7 @@ impl Manifest {
         self.document["metadata"]["namespace"].as_str()
     }
 
-    /// The version, image or channel that it asks for; empty if none.
+    /// The version, the image and the channel that it asks for, with a space between; empty if none.
     pub fn target(&self) -> String {
         let target = &self.document["spec"]["clusterVersion"];
         let given = |field: &str| match &target[field] {
@@ -80,8 +80,8 @@ impl Manifest {
             Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
             other => Some(other.to_string()),
         };
-        let mut given = ["version", "image", "channel"].into_iter().filter_map(given);
-        given.next().unwrap_or_default()
+        let given = ["version", "image", "channel"].into_iter().filter_map(given);
+        given.collect::<Vec<_>>().join(" ")
     }
 
     /// Applies it on the server's side, in a namespace. Fields of others are left to them: then it is a conflict, unless they are taken over.

@@ -1,10 +1,13 @@
 //! The conditions of an upgrade, as values: what is rendered from the report.
 
-use std::fmt::Write as _;
+mod halts;
+mod pre_checks;
 
 use drydock_names::reasons as reason;
 
-use crate::{Halt, PreChecksMode, Report, SelectionProblem, bounded};
+use crate::{Report, SelectionProblem, bounded};
+use halts::halt_words;
+use pre_checks::pre_checks;
 
 /// How many names a message holds.
 const NAMED: usize = 5;
@@ -246,141 +249,6 @@ fn first_wait(report: &Report) -> String {
         .unwrap_or_default()
 }
 
-/// What clusters have answered, where it matters: always where it is required, else while there are findings.
-fn pre_checks(report: &Report) -> Option<ConditionValue> {
-    let found = &report.pre_checks;
-    let first = || {
-        let first = found.first.as_ref();
-        first.map(|(name, reason)| format!("; {name}: {}", bounded(&reason.to_string(), 400)))
-    };
-    let mut with_findings = clusters(found.with_findings);
-    let mut not_accepted = reason::RISKS_NOT_ACCEPTED;
-    if found.blocked_again > 0 {
-        not_accepted = reason::ACCEPTANCE_ENDED;
-        let _ = write!(
-            with_findings,
-            " (on {} of them somebody had accepted one, for a time that is over, or as less bad than it is or was)",
-            found.blocked_again
-        );
-    }
-    Some(match (found.mode, found.with_findings, found.unanswered) {
-        (PreChecksMode::Off, ..) | (PreChecksMode::Report, 0, _) => return None,
-        (PreChecksMode::Report, ..) => value(
-            FALSE,
-            not_accepted,
-            format!(
-                "findings that nobody has accepted: {with_findings}; they start nevertheless (spec.preChecks.mode is Report)"
-            ),
-        ),
-        (PreChecksMode::Require, 0, 0) if found.awaited > 0 => value(
-            UNKNOWN,
-            reason::AWAITING_PRE_CHECKS,
-            format!("asked, and not answered yet: {}", clusters(found.awaited)),
-        ),
-        (PreChecksMode::Require, 0, 0) if found.unasked > 0 => value(
-            UNKNOWN,
-            reason::AWAITING_PRE_CHECKS,
-            format!(
-                "not asked yet, for something else keeps them from starting: {}",
-                clusters(found.unasked)
-            ),
-        ),
-        (PreChecksMode::Require, 0, 0) => value(
-            TRUE,
-            reason::PRE_CHECKS_PASSED,
-            "no cluster is held by what it has found",
-        ),
-        (PreChecksMode::Require, 0, unanswered) => value(
-            FALSE,
-            reason::PRE_CHECKS_UNANSWERED,
-            format!(
-                "not started, for they have not answered: {}{}",
-                clusters(unanswered),
-                first().unwrap_or_default()
-            ),
-        ),
-        (PreChecksMode::Require, ..) => value(
-            FALSE,
-            not_accepted,
-            format!(
-                "not started, for they have findings that nobody has accepted: {with_findings}{}",
-                first().unwrap_or_default()
-            ),
-        ),
-    })
-}
-
-/// The reason and the words for why nothing new starts.
-fn halt_words(halt: &Halt, report: &Report) -> (&'static str, String) {
-    match halt {
-        Halt::InvalidSpec => (reason::NOT_STARTED, "the spec is invalid: see the condition Failed".to_owned()),
-        Halt::Selection => (reason::NOT_STARTED, selected(report).message),
-        Halt::Paused => (reason::PAUSED, "spec.paused is true: running upgrades continue, no further cluster starts".to_owned()),
-        Halt::NoCanaryMatched => (
-            reason::NO_CANARY_MATCHED,
-            "spec.upgradeStrategy.canaryClusters matches no cluster that is selected and not left to a later upgrade: correct \
-             the selector, or remove it to go without canaries"
-                .to_owned(),
-        ),
-        Halt::CanaryFailed(names) => {
-            let names = some_names(names.iter().map(ToString::to_string), names.len());
-            (reason::CANARY_FAILED, format!("a canary failed, no other cluster starts: {names}"))
-        }
-        Halt::CanarySoaking { until: Some(until), .. } => (
-            reason::CANARY_SOAKING,
-            format!("the canaries are complete and must stay healthy until {until} before any other cluster starts"),
-        ),
-        Halt::CanarySoaking { until: None, unhealthy } => {
-            let names = some_names(unhealthy.iter().map(ToString::to_string), unhealthy.len());
-            (
-                reason::CANARY_SOAKING,
-                format!("the canaries must stay healthy before any other cluster starts, and are not: {names}"),
-            )
-        }
-        Halt::FailureBudgetSpent { failed, allowed } => (
-            reason::FAILURE_BUDGET_SPENT,
-            format!(
-                "{} failed and spec.upgradeStrategy.maxFailures is {allowed}: no further cluster starts until they are retried or \
-                 more are allowed",
-                clusters(*failed)
-            ),
-        ),
-        Halt::AwaitingStartWindow { opens: Some(opens) } if report.only_if_they_fit => (
-            reason::AWAITING_START_WINDOW,
-            format!(
-                "no waiting cluster may start now: its start window is closed, or would close, or a freeze would begin, before it ends; the next one may start at {opens}"
-            ),
-        ),
-        Halt::AwaitingStartWindow { opens: Some(opens) } if report.awaits_canaries => (
-            reason::AWAITING_START_WINDOW,
-            format!("no start window of the canaries, for which all others wait, is open, the next one opens at {opens}"),
-        ),
-        Halt::AwaitingStartWindow { opens: Some(opens) } => (
-            reason::AWAITING_START_WINDOW,
-            format!("no start window is open, the next one opens at {opens}"),
-        ),
-        Halt::AwaitingStartWindow { opens: None } => (
-            reason::AWAITING_START_WINDOW,
-            "no start window is open, and none will open again: correct spec.upgradeStrategy.startWindows".to_owned(),
-        ),
-        Halt::Frozen { until, why } => {
-            let why = bounded(why, CLUSTER_MESSAGE);
-            let message = match until {
-                Some(until) => format!("frozen: {why}; the next cluster may start at {until}"),
-                None => format!("frozen: {why}; no cluster may start any more: correct spec.upgradeStrategy.startWindows"),
-            };
-            (reason::FROZEN, message)
-        }
-        Halt::FreezeCalendarUnreadable { why } => (
-            reason::FREEZE_CALENDAR_UNREADABLE,
-            format!(
-                "no further cluster starts, as spec.upgradeStrategy.freezeCalendar cannot be read: {}",
-                bounded(why, CLUSTER_MESSAGE)
-            ),
-        ),
-    }
-}
-
 fn complete(report: &Report, in_progress: &ConditionValue) -> ConditionValue {
     let counts = &report.counts;
     if report.complete() {
@@ -469,6 +337,7 @@ mod tests {
     use drydock_names::IntOrPercent;
 
     use super::*;
+    use crate::Halt;
 
     #[test]
     fn the_number_of_failures_is_that_of_the_spec() {

@@ -105,7 +105,7 @@ pub fn on_plan<'a>(
 }
 
 /// Nobody accepts in the future what may have become worse by then.
-pub(super) fn is_past(accepted_at: &Time, now: Timestamp) -> bool {
+fn is_past(accepted_at: &Time, now: Timestamp) -> bool {
     accepted_at.0.duration_since(now) <= SignedDuration::from_mins(MAX_SKEW_MINUTES)
 }
 

@@ -8,9 +8,8 @@ use drydock_api::insights::{
     AcceptanceState, AcceptedInsight, Insight, PlanAcceptedRisk, PlanInsight, UpdatePlan,
 };
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::acceptance::{covers, in_part, is_past, on_plan};
+use super::acceptance::{covers, in_part, on_plan};
 use crate::identity;
 use crate::informer_name::InformerName;
 
@@ -104,37 +103,19 @@ fn said_of_insights(plan: &UpdatePlan) -> impl Iterator<Item = &str> {
     said.flat_map(|ids| ids.split_whitespace())
 }
 
-/// What is known of a finding from the last time that its informer was asked.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Before<'a> {
-    /// Nothing: the informer has not answered for this plan, or not all of its answer is kept.
-    Unknown,
-    /// All was well at this time.
-    Absent(Timestamp),
-    /// It was there.
-    Found(&'a PlanInsight),
-}
-
-/// The ids of the acceptances on the plan itself that have ended for a finding: those of before, and those that covered it as it was, or were
-/// given before all was well, and do not cover it now.
+/// The ids of the acceptances on the plan itself that have ended for a finding: those of before, and those that do not cover it now, unless it
+/// was known to be as bad when it was asked the last time. What it was before nobody knows that has not seen it.
 pub(super) fn ended_on_plan(
     plan: &UpdatePlan,
     informer: &InformerName,
     insight: &Insight,
-    before: Before<'_>,
-    now: Timestamp,
+    known: Option<&PlanInsight>,
 ) -> Vec<String> {
-    let covered = |risk: &PlanAcceptedRisk| match before {
-        Before::Unknown => false,
-        // Who says that they accept in the future may have done so at any time.
-        Before::Absent(since) => {
-            let at = risk.accepted_at.as_ref().filter(|at| is_past(at, now));
-            at.is_none_or(|at| at.0 <= since)
-        }
-        Before::Found(known) => covers(risk.level, known.insight.impact.level),
+    let has_ended = |id: &String| known.is_some_and(|known| known.ended_risks.contains(id));
+    let is_worse = |risk: &PlanAcceptedRisk| {
+        let covered = known.is_none_or(|known| covers(risk.level, known.insight.impact.level));
+        covered && !covers(risk.level, insight.impact.level)
     };
-    let has_ended = |id: &String| matches!(before, Before::Found(known) if known.ended_risks.contains(id));
-    let is_worse = |risk: &PlanAcceptedRisk| covered(risk) && !covers(risk.level, insight.impact.level);
     let about = on_plan(&plan.spec.accepted_risks, informer, insight);
     let about = about.map(|risk| (id_of_risk(risk), is_worse(risk)));
     let ended = about.filter(|(id, is_worse)| *is_worse || has_ended(id));
@@ -157,7 +138,7 @@ pub(super) fn ended_in_part(
     Some(id_in_part(informer, accepted))
 }
 
-/// The short name of an acceptance on the plan: any other has another.
+/// The short name of an acceptance on the plan: any other has another. Until when it is meant to count makes no other of it.
 fn id_of_risk(risk: &PlanAcceptedRisk) -> String {
     if let Some(id) = &risk.id {
         return id.chars().take(DIGEST).collect();
@@ -172,15 +153,15 @@ fn id_of_risk(risk: &PlanAcceptedRisk) -> String {
         accepted_by,
         reason,
         accepted_at,
-        until,
+        until: _,
     } = risk;
-    let (accepted_at, until) = (instant(accepted_at.as_ref()), instant(until.as_ref()));
+    let accepted_at = accepted_at.as_ref().map(|time| time.0);
     id(&format!(
-        "{uuid:?} {informer:?} {uid:?} {level:?} {accepted_by:?} {reason:?} {accepted_at:?} {until:?}"
+        "{uuid:?} {informer:?} {uid:?} {level:?} {accepted_by:?} {reason:?} {accepted_at:?}"
     ))
 }
 
-/// The short name of an acceptance in an informer's part: any other has another.
+/// The short name of an acceptance in an informer's part: any other has another. Until when it is meant to count makes no other of it.
 fn id_in_part(informer: &InformerName, accepted: &AcceptedInsight) -> String {
     let AcceptedInsight {
         uuid,
@@ -188,17 +169,12 @@ fn id_in_part(informer: &InformerName, accepted: &AcceptedInsight) -> String {
         accepted_by,
         accepted_at,
         reason,
-        until,
+        until: _,
     } = accepted;
-    let (accepted_at, until) = (accepted_at.0, instant(until.as_ref()));
-    let informer = informer.as_str();
+    let (informer, accepted_at) = (informer.as_str(), accepted_at.0);
     id(&format!(
-        "{informer:?} {uuid:?} {level:?} {accepted_by:?} {reason:?} {accepted_at:?} {until:?}"
+        "{informer:?} {uuid:?} {level:?} {accepted_by:?} {reason:?} {accepted_at:?}"
     ))
-}
-
-fn instant(time: Option<&Time>) -> Option<Timestamp> {
-    time.map(|time| time.0)
 }
 
 fn id(text: &str) -> String {

@@ -46,7 +46,8 @@ pub(super) fn age(plan: &UpdatePlan, cluster: &Fact<ReleaseFacts>, now: Timestam
         let is_current =
             status.observed_generation == plan.metadata.generation && status.base_version == base;
         let since = status.collecting_since.as_ref()?.0;
-        let is_new = is_current && now.duration_since(since) < MAX_AGE;
+        // A clock that has been set back since says nothing about what came when.
+        let is_new = is_current && since <= now && now.duration_since(since) < MAX_AGE;
         is_new.then_some(since)
     });
     let since = since.unwrap_or(now);

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use drydock_api::insights::{
-    InformerState, Insight, Level, MAX_INSIGHTS, PlanInsight, UpdatePlan, UpdatePlanInsightStatus,
+    InformerState, Insight, Level, MAX_INSIGHTS, PlanInsight, UpdatePlanInsightStatus,
 };
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::acceptance::{acceptance_of, accepted, next_expiry, next_expiry_on_plan};
-use super::ended::{Before, EndedAcceptances, ended_in_part, ended_on_plan};
+use super::ended::{EndedAcceptances, ended_in_part, ended_on_plan};
 use super::lifecycle::Age;
 use super::{Asked, Observed, PlanInformerFacts};
 use crate::built_in::BuiltIn;
@@ -52,7 +52,7 @@ pub(super) fn part(
 ) -> Part {
     let object = observed.parts.get(&informer.name).copied();
     let known = object.and_then(|object| object.status.as_ref());
-    let mut record = known.map(record).unwrap_or_default();
+    let mut record = known.map(|known| record(known, now)).unwrap_or_default();
     let mut last_attempt = record.last_attempt;
     if !informer.is_enabled {
         record = merged(informer, &record, &Attempt::Disabled, now);
@@ -171,7 +171,6 @@ fn fill(
     let accepted = object.map(|object| accepted(observed.plan, object));
     let accepted = accepted.unwrap_or_default();
     let before = object.and_then(|object| object.status.as_ref());
-    let absent = before.map_or(Before::Unknown, |before| absent(observed.plan, before));
     let known = before.iter().flat_map(|status| &status.insights);
     let known: BTreeMap<&str, &PlanInsight> =
         known.map(|known| (known.insight.uuid.as_str(), known)).collect();
@@ -180,10 +179,9 @@ fn fill(
         .map(|insight| {
             let known = known.get(insight.uuid.as_str()).copied();
             let ended_acceptance = ended_in_part(accepted, &informer.name, &insight, ended, now);
-            let before = known.map_or(absent, Before::Found);
             PlanInsight {
                 acceptance: acceptance_of(observed.plan, object, &informer.name, &insight, ended, now),
-                ended_risks: ended_on_plan(observed.plan, &informer.name, &insight, before, now),
+                ended_risks: ended_on_plan(observed.plan, &informer.name, &insight, known),
                 raised_at: raised_at(known, ended_acceptance.as_ref(), now),
                 ended_acceptance,
                 insight,
@@ -198,16 +196,6 @@ fn raised_at(known: Option<&PlanInsight>, ended: Option<&String>, now: Timestamp
     match ended {
         Some(_) if ended != before => Some(Time(now)),
         _ => known?.raised_at.clone(),
-    }
-}
-
-/// What is known of findings that a part does not have.
-fn absent(plan: &UpdatePlan, before: &UpdatePlanInsightStatus) -> Before<'static> {
-    let is_of_plan = before.plan_uid.is_some() && before.plan_uid == plan.metadata.uid;
-    let is_whole = before.dropped.unwrap_or_default() == 0;
-    match &before.last_success {
-        Some(all_well) if is_of_plan && is_whole => Before::Absent(all_well.0),
-        _ => Before::Unknown,
     }
 }
 
@@ -274,9 +262,9 @@ fn bounded(
     (kept, dropped)
 }
 
-/// What is known from before.
-fn record(status: &UpdatePlanInsightStatus) -> InformerRecord {
-    let time = |time: &Option<Time>| time.as_ref().map(|time| time.0);
+/// What is known from before. What was asked in the future, by a clock that has been set back since, was asked at no time.
+fn record(status: &UpdatePlanInsightStatus, now: Timestamp) -> InformerRecord {
+    let time = |time: &Option<Time>| time.as_ref().map(|time| time.0).filter(|time| *time <= now);
     InformerRecord {
         state: status.state,
         message: status.message.clone(),

@@ -34,7 +34,9 @@ pub(super) fn status(
             .collect::<Vec<_>>(),
     );
     let phase = phase(parts);
-    let was_collected = previous.collected_at.filter(|at| at.0 >= age.since);
+    let was_collected = previous
+        .collected_at
+        .filter(|at| at.0 >= age.since && at.0 <= now);
     let target = &observed.plan.spec.target_release;
     let cluster = observed.cluster.as_ref().ok();
     let is_offered = cluster.and_then(|cluster| Some(cluster.offered.as_ref()?.contains(target)));

@@ -685,12 +685,92 @@ fn what_ended_and_is_restored_as_it_was_has_ended() {
                 Some(AcceptanceState::LevelRaised),
                 "{is_away} {is_deleted}"
             );
+            // Until when it is meant to count makes no other of it.
+            let mut longer = entry(&mut world);
+            longer.until = Some(Time(at(1_000_000)));
+            put(&mut world, longer);
+            step(&mut world, &[("one", Level::Warning)]);
+            assert_eq!(state_of(&world, "one"), Some(AcceptanceState::LevelRaised));
             let mut anew = entry(&mut world);
             anew.reason = Some("looked at".to_owned());
             put(&mut world, anew);
             step(&mut world, &[("one", Level::Warning)]);
             assert_eq!(state_of(&world, "one"), Some(AcceptanceState::Accepted));
         }
+    }
+}
+
+/// Whatever the agent did not see of a finding, it does not take one that is worse for what somebody has accepted on the plan.
+#[test]
+fn what_is_found_worse_than_was_accepted_on_the_plan_ends_that_though_nobody_saw_it_before() {
+    let switch = |world: &mut World, is_enabled| world.informers[0].is_enabled = is_enabled;
+    for how in ["deleted", "switched off", "away", "deleted informer"] {
+        let mut world = World::new(&["a"]);
+        world.plan.spec.accepted_risks = vec![PlanAcceptedRisk {
+            accepted_at: Some(Time(at(410))),
+            ..risk_on_plan("0001", "one", Level::Warning)
+        }];
+        let mut generation = 1;
+        let mut step = |world: &mut World, found: &[(&'static str, Level)]| {
+            generation += 1;
+            world.plan.metadata.generation = Some(generation);
+            let findings = found.iter().map(|(uid, level)| finding(uid, *level)).collect();
+            let answer = Attempt::Answered(Answer::Success(findings));
+            world.step(at(generation * 400), &|_| answer.clone());
+        };
+        step(&mut world, &[("one", Level::Warning)]);
+        assert_eq!(state_of(&world, "one"), Some(AcceptanceState::Accepted));
+        match how {
+            "deleted" => world.parts.clear(),
+            "switched off" => switch(&mut world, false),
+            "deleted informer" => drop(world.informers.pop()),
+            _ => {}
+        }
+        if how != "deleted" {
+            step(&mut world, &[]);
+            step(&mut world, &[]);
+        }
+        if world.informers.is_empty() {
+            world.informers = World::new(&["a"]).informers;
+        }
+        switch(&mut world, true);
+        for level in [Level::Error, Level::Warning] {
+            step(&mut world, &[("one", level)]);
+            assert_eq!(
+                state_of(&world, "one"),
+                Some(AcceptanceState::LevelRaised),
+                "{how}"
+            );
+            let ended = world.plan.status.as_ref().unwrap().ended_risks.as_deref();
+            assert_eq!(ended, Some("0001"), "{how} {level:?}");
+        }
+    }
+}
+
+/// What the plan says is of a clock that has been set back since, by itself or because the agent runs elsewhere.
+#[test]
+fn what_was_asked_in_the_future_is_asked_anew() {
+    let ahead = |time: &mut Option<Time>| *time = Some(Time(at(100)));
+    for (is_of_part, is_of_plan) in [(true, false), (false, true), (true, true)] {
+        let mut world = World::new(&["a"]);
+        world.step(at(0), &|_| success(&[]));
+        assert_eq!(world.verdict(), Some(Verdict::Go));
+        if is_of_part {
+            let part = world.parts.get_mut(&name("a")).unwrap().status.as_mut().unwrap();
+            ahead(&mut part.last_attempt);
+            ahead(&mut part.last_success);
+        }
+        if is_of_plan {
+            let status = world.plan.status.as_mut().unwrap();
+            ahead(&mut status.collecting_since);
+            ahead(&mut status.collected_at);
+        }
+        world.plan.metadata.generation = Some(2);
+        let plan = world.step(at(20), &|_| success(&[("one", Level::Critical)]));
+        assert_eq!(plan.ask, [name("a")], "{is_of_part} {is_of_plan}");
+        assert_eq!(world.verdict(), Some(Verdict::Stop));
+        let collected = world.plan.status.as_ref().unwrap().collected_at.clone();
+        assert_eq!(collected, Some(Time(at(20))));
     }
 }
 

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { Upgrade } from '../api/types';
 import { useApp } from '../ui/use-app';
-import { Button, Label, Reason, Text } from '../ui/parts';
+import { Button, Label, Reason, Target, Text } from '../ui/parts';
 import { ProgressBar } from '../upgrade/progress-bar';
 import { count, percent } from '../words/text';
 import { moment } from '../words/time';
@@ -40,7 +40,7 @@ function Summary({ upgrade }: { upgrade: Upgrade }) {
           <Text of={upgrade.key} limit={127} />
         </a>
         <span class="target">
-          to <Text of={upgrade.target} limit={63} />
+          to <Target of={upgrade.target} />
         </span>
         <Phase upgrade={upgrade} />
       </h2>

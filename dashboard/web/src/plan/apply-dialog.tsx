@@ -19,13 +19,15 @@ interface Asked {
   which: Which;
   /** The edition that somebody has edited: what came since is not written over. */
   edited: string | undefined;
+  /** What was opened, where it is edited. */
+  original: string | undefined;
   /** Whether there is a forecast of this very text. */
   forecast: boolean;
   onClose: () => void;
   onDone: (done: Done) => void;
 }
 
-export function ApplyDialog({ yaml, which, edited, forecast, onClose, onDone }: Asked) {
+export function ApplyDialog({ yaml, which, edited, original, forecast, onClose, onDone }: Asked) {
   const manifest = readManifest(yaml);
   const shown = manifest && { name: manifest.name, namespace: manifest.namespace, target: manifest.target };
   const [ofOthers, setOfOthers] = useState(false);
@@ -43,7 +45,7 @@ export function ApplyDialog({ yaml, which, edited, forecast, onClose, onDone }: 
       {which === 'first' && <p>Of the two texts it is the first one, on the left or above.</p>}
       {which === 'second' && <p>Of the two texts it is the second one, on the right or below, with which the first is compared.</p>}
       {manifest ? (
-        <What manifest={manifest} />
+        <What manifest={manifest} before={original === undefined ? undefined : readManifest(original)?.target} />
       ) : (
         <Alert kind="warning" title="The page cannot read which upgrade this text is.">
           The server reads it, and creates or changes the one that it names. To see here what it does, write metadata.name and metadata.namespace one a line.
@@ -69,12 +71,13 @@ export function ApplyDialog({ yaml, which, edited, forecast, onClose, onDone }: 
   );
 }
 
-function What({ manifest }: { manifest: Manifest }) {
+/** `before`: the target of what was opened, as a text has it. */
+function What({ manifest, before }: { manifest: Manifest; before: string | undefined }) {
   const app = useStatus();
   useFleet();
   const wasThere = useRef(false);
-  const { name, namespace, target } = manifest;
-  const to = target === '' ? null : <> to <Text of={target} limit={100} /></>;
+  const { name, namespace, target, allOperators } = manifest;
+  const to = target === '' ? null : <> to <Text of={target} limit={1500} /></>;
   if (namespace === undefined) {
     return (
       <p>
@@ -82,6 +85,7 @@ function What({ manifest }: { manifest: Manifest }) {
       </p>
     );
   }
+  const operators = allOperators && ' It approves the upgrades of all operators on its clusters.';
   const key = `${namespace}/${name}`;
   const there = app.fleet.upgrades.get(key);
   if (there) wasThere.current = true;
@@ -92,32 +96,36 @@ function What({ manifest }: { manifest: Manifest }) {
       </p>
     );
   }
-  if (there) return <Changes upgrade={there} target={target} />;
+  if (there) return <Changes upgrade={there} before={before} target={target} operators={operators} />;
   return (
     <p>
       It creates <Key of={key} />{to}:{' '}
       {wasThere.current ? 'the upgrade of this name has just been deleted, and it is made anew.' : 'no upgrade of this name is among those that the page shows.'}
+      {operators}
     </p>
   );
 }
 
-function Changes({ upgrade, target }: { upgrade: Upgrade; target: string }) {
+function Changes({ upgrade, before, target, operators }: { upgrade: Upgrade; before: string | undefined; target: string; operators: string | false }) {
   const { counts } = upgrade;
-  const now = <Text of={upgrade.target} limit={100} />;
+  const now = <Text of={before || upgrade.target} limit={1500} />;
+  // The fleet knows of a target its version alone: whether image and channel are as before is not known.
+  const isWhole = before !== undefined || !target.includes(' ');
   return (
     <p>
       It changes <Key of={upgrade.key} />, which is there{upgrade.paused && ', paused'}, with {count(counts.complete)} of {clusters(counts.selected)} complete
       and {count(counts.inFlight)} in flight.{' '}
       {upgrade.paused && 'Unless the text says spec.paused, it may be paused no longer. '}
       {target === '' ? (
-        <>Its target is {now}; the text names none.</>
-      ) : target === upgrade.target ? (
+        <>Its target is {now} now; the text names none, and takes it out if it was written with this page or the plugin.</>
+      ) : target === (before ?? upgrade.target) ? (
         <>Its target is {now}, as before.</>
       ) : (
         <>
-          Its target is {now} now, and becomes <Text of={target} limit={100} />.
+          Its target is {now} now{isWhole ? ', and becomes' : '; the text asks for'} <Text of={target} limit={1500} />.
         </>
       )}
+      {operators}
     </p>
   );
 }

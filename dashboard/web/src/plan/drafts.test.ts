@@ -32,11 +32,11 @@ it('is there again when the page is loaded anew in the same tab', async () => {
 it('is not shown to somebody else who signs in in the same tab', () => {
   const stored = new Map<string, string>();
   vi.stubGlobal('sessionStorage', { getItem: (key: string) => stored.get(key) ?? null, setItem: (key: string, value: string) => stored.set(key, value) });
-  expect(areDraftsOf('eve')).toBe(true);
+  expect(areDraftsOf('eve', 'staging')).toBe(true);
   keepDraft('default/spring', { ...EMPTY, original: 'a', yaml: 'b' });
-  expect(areDraftsOf('eve')).toBe(true);
+  expect(areDraftsOf('eve', 'staging')).toBe(true);
   expect(draftOf('default/spring')).toBeDefined();
-  expect(areDraftsOf('bob')).toBe(false);
+  expect(areDraftsOf('bob', 'staging')).toBe(false);
   expect(draftOf('default/spring')).toBeUndefined();
   expect(stored.get('drydock-drafts')).toBe('[]');
 });
@@ -46,6 +46,15 @@ it('is forgotten if nobody knows whose it is', async () => {
   vi.stubGlobal('sessionStorage', { getItem: (key: string) => stored.get(key) ?? null, setItem: (key: string, value: string) => stored.set(key, value) });
   vi.resetModules();
   const again = await import('./drafts');
-  expect(again.areDraftsOf('bob')).toBe(false);
+  expect(again.areDraftsOf('bob', 'staging')).toBe(false);
   expect(again.draftOf('default/spring')).toBeUndefined();
+});
+
+it('is not shown for another hub of the same address', () => {
+  const stored = new Map<string, string>();
+  vi.stubGlobal('sessionStorage', { getItem: (key: string) => stored.get(key) ?? null, setItem: (key: string, value: string) => stored.set(key, value) });
+  expect(areDraftsOf('eve', 'staging')).toBe(true);
+  keepDraft('default/spring', { ...EMPTY, original: 'a', yaml: 'b' });
+  expect(areDraftsOf('eve', 'production')).toBe(false);
+  expect(draftOf('default/spring')).toBeUndefined();
 });

@@ -55,13 +55,14 @@ export function keepDraft(upgrade: string, draft: Draft): void {
   store();
 }
 
-/** Whether the texts that are kept are a user's, who has signed in. Those of another one are forgotten. */
-export function areDraftsOf(user: string): boolean {
+/** Whether the texts that are kept are a user's, who has signed in at a hub. Those of another one, or for another hub, are forgotten. */
+export function areDraftsOf(user: string, hub: string): boolean {
+  const signedIn = JSON.stringify([user, hub]);
   try {
     const owner = sessionStorage.getItem(OWNER);
-    sessionStorage.setItem(OWNER, user);
+    sessionStorage.setItem(OWNER, signedIn);
     // Nobody knows whose those are that were kept before anybody was known.
-    if ((owner === null && !wereThere) || owner === user || drafts.size === 0) return true;
+    if ((owner === null && !wereThere) || owner === signedIn || drafts.size === 0) return true;
   } catch {
     // A browser that keeps nothing keeps nothing of others.
     return true;

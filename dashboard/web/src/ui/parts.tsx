@@ -13,6 +13,11 @@ export function Text({ of, limit, className }: { of: string; limit?: number; cla
   );
 }
 
+/** What is upgraded to. Of a long image both ends are shown: the last one tells it from another. */
+export function Target({ of }: { of: string }) {
+  return <Text of={of.length <= 90 ? of : `${of.slice(0, 40)}…${of.slice(-40)}`} />;
+}
+
 /** A long text of a cluster, cut, with a way to read more of it. */
 export function LongText({ of }: { of: string }) {
   if (of.length <= 300) return <Text of={of} className={of.length > 40 ? 'message' : ''} />;

@@ -5,7 +5,7 @@ import { api } from '../api/client';
 import type { Upgrade, UpgradeDetail } from '../api/types';
 import { Phase } from '../fleet/upgrade-summaries';
 import { Gone, NotCurrent } from '../ui/not-current';
-import { Alert, Button, LongText, Reason, Section, Spinner, Text } from '../ui/parts';
+import { Alert, Button, LongText, Reason, Section, Spinner, Target, Text } from '../ui/parts';
 import { type Loaded, useFleet, useLoaded, useStatus, useTick, useUpgradeChanges } from '../ui/use-app';
 import { IN_FLIGHT } from '../words/states';
 import { clusters, count } from '../words/text';
@@ -40,7 +40,7 @@ export function UpgradePage({ upgrade: key }: { upgrade: string }) {
           <Text of={key} limit={127} />
           {shown && (
             <span class="target">
-              to <Text of={shown.target} limit={63} />
+              to <Target of={shown.target} />
             </span>
           )}
           {shown && <Phase upgrade={shown} />}

@@ -28,12 +28,18 @@ spec:
 
 describe('a manifest', () => {
   it('says which upgrade it is', () =>
-    expect(readManifest(SPRING)).toEqual({ name: 'spring', namespace: 'default', target: '4.18.9', preChecks: 'Require' }));
+    expect(readManifest(SPRING)).toEqual({ name: 'spring', namespace: 'default', target: '4.18.9 stable-4.18', allOperators: false, preChecks: 'Require' }));
   it('may be JSON', () =>
     expect(readManifest('{"metadata": {"name": "spring"}, "spec": {"clusterVersion": {"image": "quay.io/x@sha256:1"}}}')).toEqual({
       name: 'spring',
       target: 'quay.io/x@sha256:1',
+      allOperators: false,
     }));
+  it('may approve the upgrades of all operators', () => {
+    const all = 'metadata:\n  name: a\nspec:\n  ocpOperators:\n    approveAllUpgrades: true\n';
+    expect(readManifest(all)).toMatchObject({ target: '', allOperators: true });
+    expect(readManifest('{"metadata": {"name": "a"}, "spec": {"ocpOperators": {"approveAllUpgrades": true}}}')).toMatchObject({ allOperators: true });
+  });
   it('may be in one line each', () => expect(readManifest('---\nmetadata: {name: spring, namespace: a}\nspec: {}')).toMatchObject({ name: 'spring', namespace: 'a', target: '' }));
   it.each([
     ['', 'nothing'],

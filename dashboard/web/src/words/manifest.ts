@@ -5,8 +5,10 @@ export interface Manifest {
   name: string;
   /** Undefined if it names none. */
   namespace: string | undefined;
-  /** The version, image or channel that it asks for; empty if none. */
+  /** The version, the image and the channel that it asks for, with a space between; empty if none. */
   target: string;
+  /** It approves the upgrades of all operators. */
+  allOperators: boolean;
   /** Undefined if it names none. */
   preChecks: string | undefined;
 }
@@ -16,8 +18,10 @@ type Values = Map<string, string>;
 
 const at = (...keys: string[]) => keys.join('\n');
 /** The mappings that are looked into, and what is looked for. */
-const READ = new Set([at('metadata'), at('spec'), at('spec', 'clusterVersion'), at('spec', 'preChecks')]);
-const ASKED = [at('metadata', 'name'), at('metadata', 'namespace'), ...['version', 'image', 'channel'].map((field) => at('spec', 'clusterVersion', field)), at('spec', 'preChecks', 'mode')];
+const READ = new Set([at('metadata'), at('spec'), at('spec', 'clusterVersion'), at('spec', 'preChecks'), at('spec', 'ocpOperators')]);
+const OPERATORS = at('spec', 'ocpOperators', 'approveAllUpgrades');
+const TARGET = ['version', 'image', 'channel'].map((field) => at('spec', 'clusterVersion', field));
+const ASKED = [at('metadata', 'name'), at('metadata', 'namespace'), ...TARGET, at('spec', 'preChecks', 'mode'), OPERATORS];
 const KEY = /^ *("[^"\\]*"|'[^']*'|[A-Za-z0-9_][\w./-]*) *:(?: +(.*))?$/;
 
 /** Undefined if it cannot be read for sure, or has no name. */
@@ -25,11 +29,11 @@ export function readManifest(text: string): Manifest | undefined {
   const values = text.trimStart().startsWith('{') ? ofJson(text) : ofYaml(text);
   const name = values?.get(at('metadata', 'name'));
   if (!values || !name) return undefined;
-  const version = (field: string) => values.get(at('spec', 'clusterVersion', field));
   return {
     name,
     namespace: values.get(at('metadata', 'namespace')),
-    target: version('version') ?? version('image') ?? version('channel') ?? '',
+    target: TARGET.flatMap((path) => values.get(path) || []).join(' '),
+    allOperators: values.get(OPERATORS)?.toLowerCase() === 'true',
     preChecks: values.get(at('spec', 'preChecks', 'mode')),
   };
 }
@@ -51,7 +55,7 @@ function ofJson(text: string): Values | undefined {
 }
 
 function collect(value: unknown, path: string[], values: Values): void {
-  if (typeof value === 'string') values.set(at(...path), value);
+  if (typeof value === 'string' || typeof value === 'boolean') values.set(at(...path), String(value));
   else if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
     for (const [key, of] of Object.entries(value)) collect(of, [...path, JSON.stringify(key).slice(1, -1)], values);
   }

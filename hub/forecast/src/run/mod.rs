@@ -53,7 +53,8 @@ impl<'a> Simulation<'a> {
             start_times: timetables
                 .iter()
                 .map(|timetable| {
-                    RememberedTimes::new(&spec.strategy.start_times, *timetable, forecast_input.now)
+                    let times = &spec.strategy.start_times;
+                    RememberedTimes::new(times, *timetable, timetables.len(), forecast_input.now)
                 })
                 .collect(),
             state: State::default(),

@@ -51,11 +51,11 @@ const FINDING_FIELDS: [&str; 7] = [
     "action",
     "acceptance",
 ];
-const VERSION_PATHS: [(&str, &str); 21] = [
+const VERSION_PATHS: [(&str, &str); 20] = [
     ("version", ".status.history[0].version"),
     ("state", ".status.history[0].state"),
-    ("versionBefore", ".status.history[1].version"),
-    ("stateBefore", ".status.history[1].state"),
+    // Of several the first counts, which is the newest.
+    ("completed", r#".status.history[?(@.state=="Completed")].version"#),
     ("failing", r#".status.conditions[?(@.type=="Failing")].status"#),
     (
         "failingMessage",

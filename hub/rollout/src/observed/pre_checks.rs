@@ -400,16 +400,14 @@ impl RiskAcceptance {
             accepted_by,
             reason,
             accepted_at,
-            until,
+            until: _,
         } = &self;
         let finding = match finding {
             AcceptedFinding::Uuid(uuid) => format!("uuid {uuid:?}"),
             AcceptedFinding::Named { informer, uid } => format!("named {informer:?} {uid:?}"),
         };
-        let time = |time: &Option<Timestamp>| time.map(|time| time.to_string()).unwrap_or_default();
-        let (accepted_at, until) = (time(accepted_at), time(until));
-        let text =
-            format!("{target:?} {finding} {level} {accepted_by:?} {reason:?} at {accepted_at} until {until}");
+        let accepted_at = accepted_at.map(|time| time.to_string()).unwrap_or_default();
+        let text = format!("{target:?} {finding} {level} {accepted_by:?} {reason:?} at {accepted_at}");
         Self {
             id: short_hash(&text).into(),
             ..self
@@ -454,7 +452,10 @@ pub fn digest_of_accepted(
     }
     let text: Vec<String> = accepted
         .iter()
-        .map(|risk| format!("{} {} {}", risk.id, risk.ended.has(cluster), lasts(risk)))
+        .map(|risk| {
+            let (ended, lasts) = (risk.ended.has(cluster), lasts(risk));
+            format!("{} {:?} {ended} {lasts}", risk.id, risk.until)
+        })
         .collect();
     short_hash(&text.join("\n")).into()
 }

@@ -2,7 +2,7 @@ use drydock_api::insights::{Impact, PlanInsight, Scope};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use proptest::prelude::*;
 
-use super::super::ended::{Before, ended_on_plan};
+use super::super::ended::ended_on_plan;
 use super::*;
 
 fn at(seconds: i64) -> Timestamp {
@@ -169,12 +169,11 @@ fn through(
     let mut plan = UpdatePlan::default();
     let informer = InformerName::parse("mco").unwrap();
     let mut known: Option<PlanInsight> = None;
-    let mut asked = None;
     let mut ended_ids = None;
     let mut states = Vec::new();
     for (step, level) in levels.iter().enumerate() {
         let Some(level) = (*level).into() else {
-            (known, asked) = (None, Some(at(step as i64)));
+            known = None;
             states.push(None);
             continue;
         };
@@ -182,9 +181,7 @@ fn through(
         plan.spec.accepted_risks = since.map(|(_, risk)| risk.clone()).collect();
         plan.status.get_or_insert_default().ended_risks = ended_ids;
         let insight = insight("u", level);
-        let before = asked.map_or(Before::Unknown, Before::Absent);
-        let before = known.as_ref().map_or(before, Before::Found);
-        let ended_risks = ended_on_plan(&plan, &informer, &insight, before, at(step as i64));
+        let ended_risks = ended_on_plan(&plan, &informer, &insight, known.as_ref());
         let mut found = PlanInsight {
             insight: insight.clone(),
             acceptance: None,
@@ -272,11 +269,22 @@ fn what_comes_back_worse_than_was_accepted_on_the_plan_has_become_worse() {
             vec![Some(Warning), None, Some(Warning)],
             vec![yes, None, yes],
         ),
-        // It is accepted after it has come back.
+        // It is accepted as it was before it has come back worse, or was found at all.
         (
             vec![(2, accepted(9))],
             vec![Some(Warning), None, Some(Error), Some(Warning)],
-            vec![None, None, no, yes],
+            vec![None, None, no, no],
+        ),
+        (
+            vec![(0, accepted(0))],
+            vec![Some(Error), Some(Warning)],
+            vec![no, no],
+        ),
+        // Who accepts it then has seen how bad it is.
+        (
+            vec![(3, accepted(9))],
+            vec![Some(Warning), None, Some(Error), Some(Error), Some(Warning)],
+            vec![None, None, None, no, yes],
         ),
     ] {
         assert_eq!(through(&risks, &levels), states, "{levels:?}");

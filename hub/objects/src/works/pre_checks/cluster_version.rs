@@ -24,7 +24,7 @@ pub(super) fn by_cluster_version(
     image: Option<&str>,
 ) -> Vec<Finding> {
     let is = |name, value| feedback::is(status, name, value);
-    let completed = completed_before(status);
+    let completed = completed(status);
     let running = completed.as_ref().unwrap_or(running);
     let mut findings = of_the_cluster(status);
     let is_minor = target.is_none_or(|target| (target.major, target.minor) != (running.major, running.minor));
@@ -76,12 +76,9 @@ pub(super) fn by_cluster_version(
     findings
 }
 
-/// What the cluster runs in full while its newest update is not complete: it has not arrived where that leads.
-fn completed_before(status: &ManifestStatus) -> Option<Version> {
-    let is = |name, value| feedback::is(status, name, value);
-    let is_between = !is("state", "Completed") && is("stateBefore", "Completed");
-    let before = is_between.then(|| text(status, "versionBefore")).flatten();
-    before.and_then(|before| Version::parse(&before).ok())
+/// What the cluster runs in full: it has not arrived where an update leads that is not complete.
+fn completed(status: &ManifestStatus) -> Option<Version> {
+    Version::parse(&text(status, "completed")?).ok()
 }
 
 /// What speaks against a release that the update service offers with its risks alone.

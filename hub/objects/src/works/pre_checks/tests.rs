@@ -448,21 +448,21 @@ fn without_an_agent_a_request_by_image_alone_speaks_against_it() {
 /// What is half way to 4.15 may not go on to 4.16, whatever its newest entry says.
 #[test]
 fn without_an_agent_a_cluster_between_releases_runs_the_one_before() {
-    let between = |target, before| {
-        let values = [
-            ("offered", target),
-            ("version", "4.15.3"),
-            ("state", "Partial"),
-            ("versionBefore", "4.14.9"),
-            ("stateBefore", before),
-        ];
-        said(target, &values).unwrap()
+    let between = |target, before: &[(&'static str, &'static str)]| {
+        let newest = [("offered", target), ("version", "4.15.3"), ("state", "Partial")];
+        said(target, &[&newest, before].concat()).unwrap()
     };
+    let completed = [("completed", "4.14.9")];
     let skips = ["not-a-next-release", "update-in-progress"];
-    assert_eq!(between("4.16.0", "Completed"), skips);
-    assert_eq!(between("4.15.4", "Completed"), ["update-in-progress"]);
+    assert_eq!(between("4.16.0", &completed), skips);
+    assert_eq!(between("4.15.4", &completed), ["update-in-progress"]);
+    let upgradeable = [completed[0], ("upgradeable", "False")];
+    assert_eq!(
+        between("4.15.4", &upgradeable),
+        ["not-upgradeable", "update-in-progress"]
+    );
     // Nothing better is known.
-    assert_eq!(between("4.16.0", "Partial"), ["update-in-progress"]);
+    assert_eq!(between("4.16.0", &[]), ["update-in-progress"]);
 }
 
 /// Who names a release by its image alone is asked the same about it.
@@ -759,7 +759,7 @@ fn accepted_risks_are_on_the_plan() {
     by_name["id"] = (*ids[1]).into();
     by_name["ended"] = true.into();
     // They stand in objects: another one would be an acceptance that has not ended.
-    assert_eq!([&*ids[0], &*ids[1]], ["e726118b6a", "1fcc5aff77"]);
+    assert_eq!([&*ids[0], &*ids[1]], ["0004717baf", "df37846bba"]);
     assert_eq!(*risks, json!([by_uuid, by_name]));
     // The agent reads it as the kind has it.
     let plan = work["spec"]["workload"]["manifests"][2].clone();

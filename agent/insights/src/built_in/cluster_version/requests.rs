@@ -1,0 +1,110 @@
+//! Whether an update fits to what the cluster runs, and to what it is asked for.
+
+use drydock_api::conditions::{AnyCondition, ForeignCondition, find};
+use drydock_api::image_digest;
+use drydock_api::insights::{ImpactType, Level};
+use drydock_api::names::cause;
+use drydock_api::openshift::ClusterVersion;
+
+use super::super::PlannedRelease;
+use super::{Draft, draft, said};
+
+/// Another target in mid-update leaves the cluster between releases.
+pub(super) fn in_progress(cluster: &ClusterVersion, conditions: &[ForeignCondition]) -> Option<Draft> {
+    let progressing = find(conditions, "Progressing");
+    let newest = cluster.status.as_ref().and_then(|status| status.history.first());
+    let is_partial = newest.is_some_and(|newest| newest.state != "Completed");
+    let (level, summary) = match progressing {
+        Some(progressing) if progressing.is_true() => (Level::Warning, "Another update is under way"),
+        _ if is_partial => (Level::Warning, "The update before it has not been completed"),
+        Some(progressing) if progressing.is_false() => return None,
+        _ => (
+            Level::Unknown,
+            "The cluster does not say whether an update is under way",
+        ),
+    };
+    let action = "Wait until the update that is under way has ended";
+    let draft = draft(
+        "update-in-progress",
+        level,
+        ImpactType::UpdateStalled,
+        summary.to_owned(),
+        action,
+    );
+    Some(Draft {
+        description: progressing.map(said).unwrap_or_default(),
+        ..draft.because(cause::DESIRED, desired_version(cluster))
+    })
+}
+
+/// An update goes to a newer release, and by one minor release at a time.
+pub(super) fn no_next_release(cluster: &ClusterVersion, target: &str) -> Option<Draft> {
+    let running = crate::cluster::facts(cluster).ok()?.version;
+    let [from, to] = [&running, target].map(|text| semver::Version::parse(text).ok());
+    let (from, to) = (from?, to?);
+    let (summary, action) = if to.cmp_precedence(&from).is_le() {
+        let summary = format!("{target} is not newer than {running}, which the cluster runs");
+        (summary, "Choose a newer version")
+    } else if to.major == from.major && to.minor > from.minor + 1 {
+        let summary = format!("{target} is more than one minor release ahead of {running}");
+        (summary, "Update to the minor release between them first")
+    } else {
+        return None;
+    };
+    Some(draft(
+        "not-a-next-release",
+        Level::Error,
+        ImpactType::UpdateStalled,
+        summary,
+        action,
+    ))
+}
+
+/// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.
+pub(super) fn other_request(cluster: &ClusterVersion, target: PlannedRelease<'_>) -> Option<Draft> {
+    let update = cluster.spec.desired_update.as_ref()?;
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let (wanted, cause, is_it) = match (given(&update.version), given(&update.image)) {
+        (Some(version), _) => {
+            let is_it = version == target.version || Some(&*version) == desired_version(cluster);
+            (version.clone(), version, is_it)
+        }
+        (None, Some(image)) => {
+            let digest = image_digest(&image).to_owned();
+            let is_it = is_image_of(cluster, target, &digest);
+            (image, digest, is_it)
+        }
+        (None, None) => return None,
+    };
+    if is_it {
+        return None;
+    }
+    let action = "Wait until that update has ended, or take the request back with oc adm upgrade --clear";
+    let draft = draft(
+        "other-update-requested",
+        Level::Warning,
+        ImpactType::UpdateStalled,
+        format!("An update to {wanted} has been requested, and has not begun"),
+        action,
+    );
+    Some(draft.because(cause::REQUESTED, Some(&cause)))
+}
+
+/// Whether an image is that of the target, as it is asked for or as it is offered, or what the cluster has begun to take.
+fn is_image_of(cluster: &ClusterVersion, target: PlannedRelease<'_>, digest: &str) -> bool {
+    let Some(status) = &cluster.status else {
+        return false;
+    };
+    let conditional = status.conditional_updates.iter().map(|update| &update.release);
+    let offered = status.available_updates.iter().chain(conditional);
+    let of_target = offered.filter(|release| release.version.as_deref() == Some(target.version));
+    let known = of_target
+        .chain(&status.desired)
+        .filter_map(|release| release.image.as_deref());
+    let mut known = known.chain(target.image);
+    known.any(|image| !image.is_empty() && image_digest(image) == digest)
+}
+
+fn desired_version(cluster: &ClusterVersion) -> Option<&str> {
+    cluster.status.as_ref()?.desired.as_ref()?.version.as_deref()
+}
