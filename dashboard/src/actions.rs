@@ -250,11 +250,14 @@ pub(crate) struct Apply {
 
 /// Which upgrade somebody has been asked about before a text is applied.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Shown {
     name: String,
     #[serde(default)]
     namespace: Option<String>,
     target: String,
+    #[serde(default)]
+    all_operators: bool,
 }
 
 impl Shown {
@@ -263,6 +266,7 @@ impl Shown {
             name: manifest.name().to_owned(),
             namespace: manifest.namespace().map(str::to_owned),
             target: manifest.target(),
+            all_operators: manifest.approves_all_operators(),
         }
     }
 }
@@ -272,8 +276,12 @@ impl std::fmt::Display for Shown {
         let namespace = self.namespace.as_deref().unwrap_or("(no namespace)");
         write!(formatter, "{namespace}/{}", self.name)?;
         match &*self.target {
-            "" => Ok(()),
-            target => write!(formatter, " to {target}"),
+            "" => {}
+            target => write!(formatter, " to {target}")?,
+        }
+        match self.all_operators {
+            true => formatter.write_str(" with all operators"),
+            false => Ok(()),
         }
     }
 }

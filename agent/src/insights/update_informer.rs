@@ -118,9 +118,10 @@ impl UpdateInformers {
         }
         let now = self.context.clock.now();
         let known = self.contacts.of(informer);
-        let due = known
-            .as_ref()
-            .and_then(|known| known.discovered_at?.checked_add(interval).ok());
+        // By a clock that has been set back since it was asked at no time.
+        let asked = known.as_ref().and_then(|known| known.discovered_at);
+        let asked = asked.filter(|asked| *asked <= now);
+        let due = asked.and_then(|asked| asked.checked_add(interval).ok());
         if let (Some(known), Some(due)) = (known, due)
             && due > now
         {

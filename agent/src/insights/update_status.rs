@@ -259,9 +259,7 @@ impl UpdateStatuses {
             self.lock_due().retain(|name, _| !names.contains(name));
             return known.len() != before;
         }
-        let is_due = names
-            .iter()
-            .any(|name| self.lock_due().get(name).is_none_or(|due| *due <= now));
+        let is_due = names.iter().any(|name| is_due(self.lock_due().get(name), now));
         if !is_due {
             return false;
         }
@@ -323,7 +321,7 @@ impl UpdateStatuses {
         let asked = informers.iter().take(MAX_INFORMERS).filter(|(name, informer)| {
             // What an informer that is switched off has reported goes at once.
             let is_off = !informer.spec.enabled && has_findings(name);
-            let is_due = due.get(*name).is_none_or(|due| *due <= now);
+            let is_due = is_due(due.get(*name), now);
             is_off || (is_due && (stage == Stage::Open || has_findings(name)))
         });
         let asked = asked.map(|(name, informer)| (name.clone(), Arc::clone(informer)));
@@ -391,7 +389,7 @@ impl UpdateStatuses {
             .clone();
         if let Some((read, workers)) = known
             && workers.target == target
-            && now.duration_since(read) < BUSY
+            && (SignedDuration::ZERO..BUSY).contains(&now.duration_since(read))
         {
             return workers;
         }
@@ -435,6 +433,11 @@ fn is_rendered(operators: &[ClusterOperator], target: Option<&str>) -> bool {
     version.is_some_and(|version| Some(version.version.as_str()) == target)
 }
 
+/// Whether who was to be asked then is to be asked now. No pause is longer than the idle one, unless the clock has been set back since.
+fn is_due(due: Option<&Timestamp>, now: Timestamp) -> bool {
+    due.is_none_or(|due| *due <= now || due.duration_since(now) > IDLE)
+}
+
 /// What informers are asked.
 fn question(cluster: &ClusterVersion, frame: &Frame) -> InsightsRequestSpec {
     let facts = cluster::facts(cluster).unwrap_or_default();
@@ -447,5 +450,20 @@ fn question(cluster: &ClusterVersion, frame: &Frame) -> InsightsRequestSpec {
         control_plane_version: facts.version,
         target_control_plane_version: target,
         informer_update: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_lets_nobody_wait_for_the_old_time() {
+        let now = Timestamp::from_second(1_767_600_000).unwrap();
+        for (seconds, is_so) in [(-1, true), (0, true), (30, false), (300, false), (3600, true)] {
+            let due = now + SignedDuration::from_secs(seconds);
+            assert_eq!(is_due(Some(&due), now), is_so, "{seconds}");
+        }
+        assert!(is_due(None, now));
     }
 }

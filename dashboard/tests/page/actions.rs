@@ -323,6 +323,16 @@ async fn no_other_upgrade_is_applied_than_the_page_has_shown() {
         );
         assert_eq!(page.upgrades().get_opt(UPGRADE).await.unwrap(), None);
     }
+    // YAML has several words for true.
+    for word in ["true", "yes", "on", "y"] {
+        let operators = format!("\nspec:\n  ocpOperators: {{approveAllUpgrades: {word}}}\n");
+        let all = yaml.replace("\nspec:\n", &operators);
+        assert_ne!(all, yaml);
+        let body = json!({"yaml": all, "shown": shown});
+        let (status, answer) = page.post("/api/apply", body).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{word} {answer}");
+        assert_eq!(page.upgrades().get_opt(UPGRADE).await.unwrap(), None);
+    }
     let (status, answer) = page
         .post("/api/apply", json!({"yaml": yaml, "shown": shown}))
         .await;

@@ -183,15 +183,17 @@ test('the text that is compared can be applied, and a new upgrade is named as on
   await dialog.getByRole('button', { name: 'Apply' }).click();
   const body = (await sent).postDataJSON();
   expect(body.yaml).toContain('autumn');
-  expect(body.shown).toEqual({ name: 'autumn', namespace: 'south', target: '4.18.10' });
+  expect(body.shown).toEqual({ name: 'autumn', namespace: 'south', target: '4.18.10', allOperators: false });
 });
 
 test('what applying does is said as far as it is known', async ({ dashboard: { page, open } }) => {
   await open('#/plan');
   const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
   for (const [text, said] of [
-    ['metadata:\n  name: spring\n  namespace: default\nspec:\n  clusterVersion:\n    version: 4.18.10\n', 'Its target is 4.18.9 now, and becomes 4.18.10.'],
+    ['metadata:\n  name: spring\n  namespace: default\nspec:\n  clusterVersion:\n    version: 4.18.10\n', 'Its target is 4.18.9 now; the text asks for 4.18.10.'],
     ['metadata:\n  name: spring\n', 'It creates or changes the upgrade spring, in the namespace that is the default of this page'],
+    ['metadata:\n  name: spring\nspec:\n  ocpOperators: {approveAllUpgrades: true}\n', 'the text names none. It approves the upgrades of all operators'],
+    ['metadata:\n  name: spring\nspec:\n  ocpOperators: {approveAllUpgrades: yes}\n', 'The page cannot read which upgrade this text is.'],
     [`metadata:\n  name: spring\n  namespace: default\nspec:\n  clusterVersion:\n    version: 4.18.9\n    image: quay.io/x@sha256:${'b'.repeat(64)}\n`, `Its target is 4.18.9 now; the text asks for 4.18.9 quay.io/x@sha256:${'b'.repeat(64)}.`],
     ['metadata:\n  name: spring\n  namespace: default\nspec:\n  ocpOperators: {approveAllUpgrades: true}\n', 'the text names none, and takes it out if it was written with this page or the plugin. It approves the upgrades of all operators'],
     ['metadata: *other', 'The page cannot read which upgrade this text is.'],

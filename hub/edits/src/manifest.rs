@@ -84,6 +84,11 @@ impl Manifest {
         given.collect::<Vec<_>>().join(" ")
     }
 
+    /// Whether it approves the upgrades of all operators.
+    pub fn approves_all_operators(&self) -> bool {
+        self.document["spec"]["ocpOperators"]["approveAllUpgrades"] == true
+    }
+
     /// Applies it on the server's side, in a namespace. Fields of others are left to them: then it is a conflict, unless they are taken over.
     /// True if it is new.
     ///

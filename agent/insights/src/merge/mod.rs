@@ -7,6 +7,7 @@ mod own;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use drydock_api::insights::{FailurePolicy, InformerState, Insight, MAX_INSIGHTS};
@@ -15,7 +16,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::built_in::BuiltIn;
 use crate::finding::{Finding, worst_first};
-use crate::hooks::Answer;
+use crate::hooks::{Answer, MAX_SKEW_MINUTES};
 use crate::informer_name::InformerName;
 pub(crate) use own::{is_own, is_truncation, truncated};
 
@@ -43,6 +44,33 @@ pub struct InformerRecord {
     pub insights: Vec<Insight>,
     /// How many findings did not fit in.
     pub dropped: usize,
+}
+
+impl InformerRecord {
+    /// The same, where times are in the future because the clock has been set back since: an answer of now is newer than all of it.
+    fn not_after(&self, now: Timestamp) -> Cow<'_, Self> {
+        // An informer's clock may be that much ahead.
+        let latest = now.saturating_add(SignedDuration::from_mins(MAX_SKEW_MINUTES));
+        let latest = latest.unwrap_or(Timestamp::MAX);
+        let is_missing_later =
+            |insight: &Insight| insight.missing_since.as_ref().is_some_and(|at| at.0 > now);
+        let is_later = |insight: &Insight| {
+            insight.acquisition_time.0 > latest || insight.first_seen.0 > latest || is_missing_later(insight)
+        };
+        if !self.insights.iter().any(is_later) {
+            return Cow::Borrowed(self);
+        }
+        let mut record = self.clone();
+        for insight in record.insights.iter_mut().filter(|insight| is_later(insight)) {
+            for time in [&mut insight.acquisition_time, &mut insight.first_seen] {
+                time.0 = time.0.min(now);
+            }
+            if let Some(missing) = &mut insight.missing_since {
+                missing.0 = missing.0.min(now);
+            }
+        }
+        Cow::Owned(record)
+    }
 }
 
 /// What came of asking.
@@ -83,6 +111,7 @@ pub fn merge(
     stage: Stage,
     now: Timestamp,
 ) -> InformerRecord {
+    let previous = &*previous.not_after(now);
     let known = Known {
         informer,
         previous,

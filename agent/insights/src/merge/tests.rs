@@ -92,6 +92,37 @@ fn what_success_leaves_out_is_resolved_a_minute_later() {
     );
 }
 
+/// What was found by a clock that has been set back since is no newer than what is found now.
+#[test]
+fn what_was_found_in_the_future_outranks_no_answer_of_now() {
+    let day = 24 * 60 * 60;
+    let mut worse = finding("a", day);
+    worse.impact.level = Level::Critical;
+    let ahead = after(
+        &InformerRecord::default(),
+        &success(vec![worse, finding("b", day)]),
+        day,
+    );
+    let ahead = after(&ahead, &success(vec![finding("a", day + 1)]), day + 1);
+    let now = after(&ahead, &success(vec![finding("a", 0)]), 0);
+    let of = |record: &InformerRecord, uid: &str| record.insights.iter().find(|one| one.uid == uid).cloned();
+    let found = of(&now, "a").unwrap();
+    assert_eq!(
+        (found.impact.level, found.first_seen.0, found.acquisition_time.0),
+        (Level::Warning, at(0), at(0))
+    );
+    assert_eq!(of(&now, "b").unwrap().missing_since, Some(Time(at(0))));
+    let gone = after(&now, &success(vec![finding("a", 60)]), 60);
+    assert_eq!(uids(&gone), ["a"]);
+    let worse = after(&InformerRecord::default(), &success(vec![finding("a", 200)]), 0);
+    let skewed = after(&worse, &success(vec![finding("a", 30)]), 30);
+    assert_eq!(
+        skewed.insights[0].acquisition_time.0,
+        at(200),
+        "its clock may be ahead"
+    );
+}
+
 #[test]
 fn only_success_resolves() {
     let first = after(&InformerRecord::default(), &success(vec![finding("a", 0)]), 0);

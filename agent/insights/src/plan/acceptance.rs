@@ -47,7 +47,7 @@ pub fn acceptance(
 }
 
 /// The acceptances of a finding in its informer's part, each with what it comes to as of now.
-pub(super) fn in_part<'a>(
+fn in_part<'a>(
     accepted: &'a [AcceptedInsight],
     insight: &'a Insight,
     now: Timestamp,

@@ -4,12 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use drydock_api::insights::{
-    AcceptanceState, AcceptedInsight, Insight, PlanAcceptedRisk, PlanInsight, UpdatePlan,
-};
-use jiff::Timestamp;
+use drydock_api::insights::{AcceptedInsight, Insight, PlanAcceptedRisk, PlanInsight, UpdatePlan};
 
-use super::acceptance::{covers, in_part, on_plan};
+use super::acceptance::{covers, on_plan};
 use crate::identity;
 use crate::informer_name::InformerName;
 
@@ -129,13 +126,15 @@ pub(super) fn ended_in_part(
     informer: &InformerName,
     insight: &Insight,
     ended: &EndedAcceptances,
-    now: Timestamp,
 ) -> Option<String> {
-    let mut about = in_part(accepted, insight, now);
-    let (accepted, _) = about.find(|(accepted, state)| {
-        *state == AcceptanceState::LevelRaised || ended.has_insight(informer, accepted)
-    })?;
-    Some(id_in_part(informer, accepted))
+    let mut about = accepted.iter().filter(|accepted| accepted.uuid == insight.uuid);
+    // Also one whose time is over, or is still to come: until when, and from when on it counts can be changed.
+    let has_ended = |accepted: &&AcceptedInsight| {
+        !covers(accepted.level, insight.impact.level) || ended.has_insight(informer, accepted)
+    };
+    about
+        .find(has_ended)
+        .map(|accepted| id_in_part(informer, accepted))
 }
 
 /// The short name of an acceptance on the plan: any other has another. Until when it is meant to count makes no other of it.

@@ -178,7 +178,7 @@ fn fill(
         .into_iter()
         .map(|insight| {
             let known = known.get(insight.uuid.as_str()).copied();
-            let ended_acceptance = ended_in_part(accepted, &informer.name, &insight, ended, now);
+            let ended_acceptance = ended_in_part(accepted, &informer.name, &insight, ended);
             PlanInsight {
                 acceptance: acceptance_of(observed.plan, object, &informer.name, &insight, ended, now),
                 ended_risks: ended_on_plan(observed.plan, &informer.name, &insight, known),

@@ -700,6 +700,32 @@ fn what_ended_and_is_restored_as_it_was_has_ended() {
     }
 }
 
+/// Until when an acceptance counts makes no other of it: one whose time was over while the finding became worse has ended, too.
+#[test]
+fn what_became_worse_while_its_acceptance_was_over_is_not_accepted_by_another_until() {
+    let mut world = World::new(&["a"]);
+    let mut generation = 1;
+    let mut step = |world: &mut World, level: Level| {
+        generation += 1;
+        world.plan.metadata.generation = Some(generation);
+        let answer = Attempt::Answered(Answer::Success(vec![finding("one", level)]));
+        world.step(at(generation * 400), &|_| answer.clone());
+    };
+    step(&mut world, Level::Warning);
+    world.accept("a", "one", Level::Warning, Some(at(900)));
+    for (level, state) in [
+        (Level::Warning, AcceptanceState::Expired),
+        (Level::Critical, AcceptanceState::Expired),
+        (Level::Warning, AcceptanceState::Expired),
+    ] {
+        step(&mut world, level);
+        assert_eq!(state_of(&world, "one"), Some(state), "{level:?}");
+    }
+    world.accept("a", "one", Level::Warning, Some(at(1_000_000)));
+    step(&mut world, Level::Warning);
+    assert_eq!(state_of(&world, "one"), Some(AcceptanceState::LevelRaised));
+}
+
 /// Whatever the agent did not see of a finding, it does not take one that is worse for what somebody has accepted on the plan.
 #[test]
 fn what_is_found_worse_than_was_accepted_on_the_plan_ends_that_though_nobody_saw_it_before() {

@@ -102,7 +102,7 @@ export const api = {
     return plans.map((plan) => withLists(plan, FORECAST_LISTS));
   },
   // `shown`: which upgrade the page has named before. The server applies no other.
-  apply: (body: { yaml: string; edition?: string; takeOver?: boolean; shown?: { name: string; namespace?: string; target: string } }) => post<Done>('apply', body),
+  apply: (body: { yaml: string; edition?: string; takeOver?: boolean; shown?: { name: string; namespace?: string; target: string; allOperators: boolean } }) => post<Done>('apply', body),
   history: (signal?: AbortSignal) => get<{ rows: HistoryRow[]; truncated?: boolean }>('history', signal),
   cluster: async (name: string, signal?: AbortSignal) => {
     const answer = await get<ClusterDetail>(`clusters/${encodeURIComponent(name)}`, signal);

@@ -29,7 +29,7 @@ interface Asked {
 
 export function ApplyDialog({ yaml, which, edited, original, forecast, onClose, onDone }: Asked) {
   const manifest = readManifest(yaml);
-  const shown = manifest && { name: manifest.name, namespace: manifest.namespace, target: manifest.target };
+  const shown = manifest && { name: manifest.name, namespace: manifest.namespace, target: manifest.target, allOperators: manifest.allOperators };
   const [ofOthers, setOfOthers] = useState(false);
   const [takeOver, setTakeOver] = useState(false);
   const send = async () => {
@@ -78,21 +78,22 @@ function What({ manifest, before }: { manifest: Manifest; before: string | undef
   const wasThere = useRef(false);
   const { name, namespace, target, allOperators } = manifest;
   const to = target === '' ? null : <> to <Text of={target} limit={1500} /></>;
+  const operators = allOperators && ' It approves the upgrades of all operators on its clusters.';
   if (namespace === undefined) {
     return (
       <p>
         It creates or changes the upgrade <Key of={name} />{to}, in the namespace that is the default of this page: the text names none.
+        {operators}
       </p>
     );
   }
-  const operators = allOperators && ' It approves the upgrades of all operators on its clusters.';
   const key = `${namespace}/${name}`;
   const there = app.fleet.upgrades.get(key);
   if (there) wasThere.current = true;
   if (app.connection.is !== 'live') {
     return (
       <p>
-        It creates or changes <Key of={key} />{to}: whether that is there is not known, for the page is not connected.
+        It creates or changes <Key of={key} />{to}: whether that is there is not known, for the page is not connected.{operators}
       </p>
     );
   }
@@ -106,11 +107,10 @@ function What({ manifest, before }: { manifest: Manifest; before: string | undef
   );
 }
 
+/** The fleet calls a target by its version alone: whether all of it is as before is known of what was opened. */
 function Changes({ upgrade, before, target, operators }: { upgrade: Upgrade; before: string | undefined; target: string; operators: string | false }) {
   const { counts } = upgrade;
   const now = <Text of={before || upgrade.target} limit={1500} />;
-  // The fleet knows of a target its version alone: whether image and channel are as before is not known.
-  const isWhole = before !== undefined || !target.includes(' ');
   return (
     <p>
       It changes <Key of={upgrade.key} />, which is there{upgrade.paused && ', paused'}, with {count(counts.complete)} of {clusters(counts.selected)} complete
@@ -122,7 +122,7 @@ function Changes({ upgrade, before, target, operators }: { upgrade: Upgrade; bef
         <>Its target is {now}, as before.</>
       ) : (
         <>
-          Its target is {now} now{isWhole ? ', and becomes' : '; the text asks for'} <Text of={target} limit={1500} />.
+          Its target is {now} now{before === undefined ? '; the text asks for' : ', and becomes'} <Text of={target} limit={1500} />.
         </>
       )}
       {operators}

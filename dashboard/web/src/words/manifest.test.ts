@@ -65,6 +65,8 @@ describe('a manifest', () => {
     ['metadata:\n  {name: a}\n', 'a mapping on the next line'],
     ['metadata:\n  name: a # b\r  namespace: c\n', 'a line that another sign breaks'],
     ['{"metadata\\nname": "a"}', 'a key with a line break'],
+    ['metadata:\n  name: a\nspec:\n  ocpOperators:\n    approveAllUpgrades: yes\n', 'another word for true'],
+    ['metadata:\n  name: a\nspec:\n  ocpOperators: {approveAllUpgrades: on}\n', 'another word for true'],
   ])('%j is not read: %s', (text) => expect(readManifest(text)).toBeUndefined());
 });
 

@@ -29,11 +29,14 @@ export function readManifest(text: string): Manifest | undefined {
   const values = text.trimStart().startsWith('{') ? ofJson(text) : ofYaml(text);
   const name = values?.get(at('metadata', 'name'));
   if (!values || !name) return undefined;
+  // YAML has more words for true: which of them the server knows, the page does not.
+  const allOperators = (values.get(OPERATORS) ?? 'false').toLowerCase();
+  if (allOperators !== 'true' && allOperators !== 'false') return undefined;
   return {
     name,
     namespace: values.get(at('metadata', 'namespace')),
     target: TARGET.flatMap((path) => values.get(path) || []).join(' '),
-    allOperators: values.get(OPERATORS)?.toLowerCase() === 'true',
+    allOperators: allOperators === 'true',
     preChecks: values.get(at('spec', 'preChecks', 'mode')),
   };
 }
