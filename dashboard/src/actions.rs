@@ -279,10 +279,10 @@ impl std::fmt::Display for Shown {
             "" => {}
             target => write!(formatter, " to {target}")?,
         }
-        match self.all_operators {
-            true => formatter.write_str(" with all operators"),
-            false => Ok(()),
+        if self.all_operators {
+            formatter.write_str(" with all operators")?;
         }
+        Ok(())
     }
 }
 
