@@ -275,9 +275,8 @@ impl std::fmt::Display for Shown {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let namespace = self.namespace.as_deref().unwrap_or("(no namespace)");
         write!(formatter, "{namespace}/{}", self.name)?;
-        match &*self.target {
-            "" => {}
-            target => write!(formatter, " to {target}")?,
+        if !self.target.is_empty() {
+            write!(formatter, " to {}", self.target)?;
         }
         if self.all_operators {
             formatter.write_str(" with all operators")?;
@@ -292,8 +291,8 @@ fn check_shown(shown: Option<&Shown>, manifest: &Manifest) -> Result<(), ApiErro
     match shown.filter(|shown| **shown != is) {
         None => Ok(()),
         Some(shown) => Err(ApiError::invalid(format!(
-            "nothing is applied: the page has shown {shown}, and the text is {is}; write metadata.name, metadata.namespace and \
-             spec.clusterVersion with one key a line"
+            "nothing is applied: the page has shown {shown}, and the text is {is}; write metadata, spec.clusterVersion and \
+             spec.ocpOperators with one key a line"
         ))),
     }
 }

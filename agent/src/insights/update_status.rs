@@ -338,7 +338,10 @@ impl UpdateStatuses {
     }
 
     fn wake(&self, stage: Stage, now: Timestamp) -> Option<Timestamp> {
+        let latest = now.checked_add(IDLE).unwrap_or(Timestamp::MAX);
         let next = self.lock_due().values().copied().filter(|next| *next > now).min();
+        // Who waits for the time of a clock that has been set back since is due before.
+        let next = next.map(|next| next.min(latest));
         let poll = now.checked_add(BUSY).ok().filter(|_| stage == Stage::Open);
         next.into_iter().chain(poll).min()
     }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use comfy_table::Cell;
-use drydock_api::conditions::UNKNOWN;
+use drydock_api::conditions::{UNKNOWN, find};
 use drydock_api::mcu::{ManagedClustersUpgrade, condition, reason};
 use drydock_objects::findings::{FleetFinding, grouped, may_be_held};
 use drydock_objects::{ClusterDetails, parse_spec, upgrade};
@@ -61,10 +61,10 @@ pub async fn run(hub: &Hub, arguments: &PreChecksArguments) -> anyhow::Result<Ex
 fn is_unknown(upgrade: &ManagedClustersUpgrade) -> bool {
     let conditions = upgrade
         .status
-        .iter()
-        .flat_map(|status| status.conditions.iter().flatten());
-    let mut passed = conditions.filter(|found| found.type_ == condition::PRE_CHECKS_PASSED);
-    passed.any(|passed| passed.status == UNKNOWN)
+        .as_ref()
+        .and_then(|status| status.conditions.as_deref());
+    let passed = find(conditions.unwrap_or_default(), condition::PRE_CHECKS_PASSED);
+    passed.is_some_and(|passed| passed.status == UNKNOWN)
 }
 
 /// Whether a cluster is in a state in which it is held.

@@ -235,17 +235,18 @@ fn in_progress(report: &Report) -> ConditionValue {
         );
         return value(FALSE, reason::CLUSTER_FAILED, message);
     }
-    let message = format!("{} waiting: {}", clusters(counts.pending), first_wait(report));
+    let message = format!("{} waiting{}", clusters(counts.pending), first_wait(report));
     match report.rollout_since {
         None => value(FALSE, reason::NOT_STARTED, message),
         Some(_) => value(TRUE, reason::IN_PROGRESS, message),
     }
 }
 
+/// The first cluster that waits, and for what, to go on with; nothing if none stands out.
 fn first_wait(report: &Report) -> String {
     let first = report.first_wait.as_ref();
     first
-        .map(|(name, reason)| format!("{name}: {}", bounded(&reason.to_string(), CLUSTER_MESSAGE)))
+        .map(|(name, reason)| format!(": {name}: {}", bounded(&reason.to_string(), CLUSTER_MESSAGE)))
         .unwrap_or_default()
 }
 

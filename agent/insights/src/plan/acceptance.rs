@@ -29,7 +29,7 @@ pub fn accepted<'a>(plan: &UpdatePlan, object: &'a UpdatePlanInsight) -> &'a [Ac
 
 /// What the acceptances come to for a finding; nothing if nobody has accepted it. Of several the best counts. Those that have ended count no
 /// more.
-pub fn acceptance(
+fn acceptance(
     accepted: &[AcceptedInsight],
     informer: &InformerName,
     insight: &Insight,

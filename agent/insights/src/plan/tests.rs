@@ -1,3 +1,5 @@
+mod ended;
+
 use drydock_api::conditions::find;
 use drydock_api::fact::Unread;
 use drydock_api::insights::{
@@ -102,6 +104,14 @@ impl World {
             ask: first.ask,
             ..second
         }
+    }
+
+    /// Has everything asked anew, and its informer find this.
+    fn ask_anew(&mut self, found: &[(&'static str, Level)]) {
+        let generation = self.plan.metadata.generation.unwrap_or(1) + 1;
+        self.plan.metadata.generation = Some(generation);
+        let answer = success(found);
+        self.step(at(generation * 400), &|_| answer.clone());
     }
 
     fn decide(&self, asked: &BTreeMap<InformerName, Asked>, now: Timestamp) -> Plan {
@@ -260,169 +270,6 @@ fn findings_hold_it_until_each_is_accepted() {
     world.step(at(100), &|_| panic!("nobody is asked"));
     assert_eq!(world.verdict(), Some(Verdict::Stop));
     assert!(world.reasons().contains(&"RiskNoLongerAccepted"));
-}
-
-#[test]
-fn what_becomes_worse_and_what_is_new_blocks_again() {
-    let mut world = World::new(&["a"]);
-    world.step(at(0), &|_| success(&[("one", Level::Warning)]));
-    world.accept("a", "one", Level::Warning, None);
-    world.step(at(1), &|_| panic!("nobody is asked"));
-    assert_eq!(world.verdict(), Some(Verdict::Caution));
-    world.plan.metadata.generation = Some(2);
-    world.step(at(10), &|_| success(&[("one", Level::Error)]));
-    assert_eq!(world.verdict(), Some(Verdict::Stop));
-    let state = world.parts[&name("a")].status.as_ref().unwrap().insights[0].acceptance;
-    assert_eq!(state, Some(AcceptanceState::LevelRaised));
-    world.plan.metadata.generation = Some(3);
-    world.step(at(20), &|_| {
-        success(&[("one", Level::Warning), ("new", Level::Unknown)])
-    });
-    assert_eq!(
-        world
-            .plan
-            .status
-            .as_ref()
-            .unwrap()
-            .counts
-            .as_ref()
-            .unwrap()
-            .unaccepted_by_level
-            .unknown,
-        1
-    );
-    assert_eq!(world.verdict(), Some(Verdict::Stop));
-    let state = |world: &World| {
-        let part = world.parts[&name("a")].status.as_ref().unwrap();
-        let found = part.insights.iter().find(|found| found.insight.uid == "one");
-        found.unwrap().acceptance
-    };
-    assert_eq!(
-        state(&world),
-        Some(AcceptanceState::LevelRaised),
-        "that it is better again brings no acceptance back"
-    );
-    world.accept_at("a", "one", Level::Warning, None, at(21));
-    world.step(at(22), &|_| panic!("nobody is asked"));
-    assert_eq!(state(&world), Some(AcceptanceState::Accepted));
-}
-
-/// What the acceptance of the first informer's finding comes to.
-fn state_of(world: &World, uid: &str) -> Option<AcceptanceState> {
-    let part = world.parts[&name("a")].status.as_ref().unwrap();
-    let found = part.insights.iter().find(|found| found.insight.uid == uid);
-    found.and_then(|found| found.acceptance)
-}
-
-fn risk_on_plan(id: &str, uid: &str, level: Level) -> PlanAcceptedRisk {
-    PlanAcceptedRisk {
-        uuid: None,
-        informer: Some("a".to_owned()),
-        uid: Some(uid.to_owned()),
-        id: Some(id.to_owned()),
-        ended: None,
-        level,
-        accepted_by: "ann".to_owned(),
-        reason: None,
-        accepted_at: None,
-        until: None,
-    }
-}
-
-fn of_scope(uid: &str, object: &str, level: Level) -> Finding {
-    let mut finding = finding(uid, level);
-    finding.scope.resources = vec![drydock_api::insights::ResourceReference {
-        name: object.to_owned(),
-        ..drydock_api::insights::ResourceReference::default()
-    }];
-    finding
-}
-
-#[test]
-fn an_acceptance_on_the_plan_ends_as_a_whole_and_the_plan_says_which() {
-    let mut world = World::new(&["a"]);
-    world.plan.spec.accepted_risks = vec![
-        risk_on_plan("0001", "budget", Level::Warning),
-        risk_on_plan("0002", "node", Level::Warning),
-    ];
-    let found = |one: Level| {
-        let findings = vec![
-            of_scope("budget", "one", one),
-            of_scope("budget", "two", Level::Warning),
-            finding("node", Level::Warning),
-        ];
-        Attempt::Answered(Answer::Success(findings))
-    };
-    let ended = |world: &World| world.plan.status.as_ref().unwrap().ended_risks.clone();
-    world.step(at(0), &|_| found(Level::Warning));
-    assert_eq!((world.verdict(), ended(&world)), (Some(Verdict::Caution), None));
-    for (generation, level) in [(2, Level::Error), (3, Level::Warning)] {
-        world.plan.metadata.generation = Some(generation);
-        world.step(at(generation * 10), &|_| found(level));
-        assert_eq!(ended(&world).as_deref(), Some("0001"), "{level:?}");
-        let counts = world.plan.status.clone().unwrap().counts.unwrap();
-        assert_eq!((counts.accepted, counts.unaccepted), (1, 2), "{level:?}");
-    }
-    // It is not forgotten with the finding.
-    for (generation, is_found) in [(4, false), (5, false), (6, true)] {
-        world.plan.metadata.generation = Some(generation);
-        let answer = |_: &str| {
-            if is_found {
-                found(Level::Warning)
-            } else {
-                success(&[])
-            }
-        };
-        world.step(at(generation * 400), &answer);
-        assert_eq!(ended(&world).as_deref(), Some("0001"));
-    }
-    assert_eq!(state_of(&world, "budget"), Some(AcceptanceState::LevelRaised));
-    assert_eq!(state_of(&world, "node"), Some(AcceptanceState::Accepted));
-    // Who takes it off and puts it back has accepted nothing with it.
-    let risk = world.plan.spec.accepted_risks.remove(0);
-    world.plan.metadata.generation = Some(7);
-    world.step(at(3000), &|_| found(Level::Warning));
-    assert_eq!(ended(&world), None);
-    world.plan.spec.accepted_risks.insert(0, risk);
-    world.plan.metadata.generation = Some(8);
-    world.step(at(3500), &|_| found(Level::Warning));
-    assert_eq!(ended(&world).as_deref(), Some("0001"));
-    world.plan.spec.accepted_risks[0].id = Some("0003".to_owned());
-    world.plan.metadata.generation = Some(9);
-    world.step(at(4000), &|_| found(Level::Warning));
-    assert_eq!((world.verdict(), ended(&world)), (Some(Verdict::Caution), None));
-}
-
-/// An informer that leaves a finding out for a while, or is switched off, brings no acceptance back.
-#[test]
-fn what_became_worse_stays_so_also_while_nobody_finds_it() {
-    let mut world = World::new(&["a"]);
-    let step = |world: &mut World, found: &[(&'static str, Level)]| {
-        let generation = world.plan.metadata.generation.unwrap_or(1) + 1;
-        world.plan.metadata.generation = Some(generation);
-        let findings = found.iter().map(|(uid, level)| finding(uid, *level)).collect();
-        let answer = Attempt::Answered(Answer::Success(findings));
-        world.step(at(generation * 400), &|_| answer.clone());
-    };
-    step(&mut world, &[("one", Level::Warning)]);
-    world.accept_at("a", "one", Level::Warning, None, at(801));
-    step(&mut world, &[("one", Level::Warning)]);
-    assert_eq!(state_of(&world, "one"), Some(AcceptanceState::Accepted));
-    step(&mut world, &[("one", Level::Critical)]);
-    step(&mut world, &[]);
-    step(&mut world, &[]);
-    assert_eq!(state_of(&world, "one"), None, "it is not there");
-    step(&mut world, &[("one", Level::Warning)]);
-    assert_eq!(state_of(&world, "one"), Some(AcceptanceState::LevelRaised));
-    world.accept_at("a", "one", Level::Warning, None, at(7 * 400 + 1));
-    step(&mut world, &[]);
-    step(&mut world, &[]);
-    step(&mut world, &[("one", Level::Warning)]);
-    assert_eq!(
-        state_of(&world, "one"),
-        Some(AcceptanceState::Accepted),
-        "who accepts it anew has"
-    );
 }
 
 #[test]
@@ -644,135 +491,6 @@ fn asking_one_informer_anew_makes_the_answers_of_others_no_newer() {
     );
 }
 
-/// Who restores what was deleted, or puts back what was taken off, has accepted nothing with it, whatever was found meanwhile.
-#[test]
-fn what_ended_and_is_restored_as_it_was_has_ended() {
-    let entry = |world: &mut World| {
-        let part = world.parts.get_mut(&name("a")).unwrap();
-        part.spec.accepted_insights.pop().unwrap()
-    };
-    let put = |world: &mut World, entry: AcceptedInsight| {
-        let part = world.parts.get_mut(&name("a")).unwrap();
-        part.spec.accepted_insights.push(entry);
-    };
-    for is_away in [false, true] {
-        for is_deleted in [false, true] {
-            let mut world = World::new(&["a"]);
-            let mut generation = 1;
-            let mut step = |world: &mut World, found: &[(&'static str, Level)]| {
-                generation += 1;
-                world.plan.metadata.generation = Some(generation);
-                let findings = found.iter().map(|(uid, level)| finding(uid, *level)).collect();
-                let answer = Attempt::Answered(Answer::Success(findings));
-                world.step(at(generation * 400), &|_| answer.clone());
-            };
-            step(&mut world, &[("one", Level::Warning)]);
-            world.accept("a", "one", Level::Warning, None);
-            step(&mut world, &[("one", Level::Error)]);
-            let accepted = entry(&mut world);
-            if is_deleted {
-                world.parts.clear();
-            }
-            let meanwhile = [("one", Level::Warning)];
-            for _ in 0..2 {
-                step(&mut world, if is_away { &[] } else { &meanwhile });
-            }
-            put(&mut world, accepted.clone());
-            step(&mut world, &[("one", Level::Warning)]);
-            let state = state_of(&world, "one");
-            assert_eq!(
-                state,
-                Some(AcceptanceState::LevelRaised),
-                "{is_away} {is_deleted}"
-            );
-            // Until when it is meant to count makes no other of it.
-            let mut longer = entry(&mut world);
-            longer.until = Some(Time(at(1_000_000)));
-            put(&mut world, longer);
-            step(&mut world, &[("one", Level::Warning)]);
-            assert_eq!(state_of(&world, "one"), Some(AcceptanceState::LevelRaised));
-            let mut anew = entry(&mut world);
-            anew.reason = Some("looked at".to_owned());
-            put(&mut world, anew);
-            step(&mut world, &[("one", Level::Warning)]);
-            assert_eq!(state_of(&world, "one"), Some(AcceptanceState::Accepted));
-        }
-    }
-}
-
-/// Until when an acceptance counts makes no other of it: one whose time was over while the finding became worse has ended, too.
-#[test]
-fn what_became_worse_while_its_acceptance_was_over_is_not_accepted_by_another_until() {
-    let mut world = World::new(&["a"]);
-    let mut generation = 1;
-    let mut step = |world: &mut World, level: Level| {
-        generation += 1;
-        world.plan.metadata.generation = Some(generation);
-        let answer = Attempt::Answered(Answer::Success(vec![finding("one", level)]));
-        world.step(at(generation * 400), &|_| answer.clone());
-    };
-    step(&mut world, Level::Warning);
-    world.accept("a", "one", Level::Warning, Some(at(900)));
-    for (level, state) in [
-        (Level::Warning, AcceptanceState::Expired),
-        (Level::Critical, AcceptanceState::Expired),
-        (Level::Warning, AcceptanceState::Expired),
-    ] {
-        step(&mut world, level);
-        assert_eq!(state_of(&world, "one"), Some(state), "{level:?}");
-    }
-    world.accept("a", "one", Level::Warning, Some(at(1_000_000)));
-    step(&mut world, Level::Warning);
-    assert_eq!(state_of(&world, "one"), Some(AcceptanceState::LevelRaised));
-}
-
-/// Whatever the agent did not see of a finding, it does not take one that is worse for what somebody has accepted on the plan.
-#[test]
-fn what_is_found_worse_than_was_accepted_on_the_plan_ends_that_though_nobody_saw_it_before() {
-    let switch = |world: &mut World, is_enabled| world.informers[0].is_enabled = is_enabled;
-    for how in ["deleted", "switched off", "away", "deleted informer"] {
-        let mut world = World::new(&["a"]);
-        world.plan.spec.accepted_risks = vec![PlanAcceptedRisk {
-            accepted_at: Some(Time(at(410))),
-            ..risk_on_plan("0001", "one", Level::Warning)
-        }];
-        let mut generation = 1;
-        let mut step = |world: &mut World, found: &[(&'static str, Level)]| {
-            generation += 1;
-            world.plan.metadata.generation = Some(generation);
-            let findings = found.iter().map(|(uid, level)| finding(uid, *level)).collect();
-            let answer = Attempt::Answered(Answer::Success(findings));
-            world.step(at(generation * 400), &|_| answer.clone());
-        };
-        step(&mut world, &[("one", Level::Warning)]);
-        assert_eq!(state_of(&world, "one"), Some(AcceptanceState::Accepted));
-        match how {
-            "deleted" => world.parts.clear(),
-            "switched off" => switch(&mut world, false),
-            "deleted informer" => drop(world.informers.pop()),
-            _ => {}
-        }
-        if how != "deleted" {
-            step(&mut world, &[]);
-            step(&mut world, &[]);
-        }
-        if world.informers.is_empty() {
-            world.informers = World::new(&["a"]).informers;
-        }
-        switch(&mut world, true);
-        for level in [Level::Error, Level::Warning] {
-            step(&mut world, &[("one", level)]);
-            assert_eq!(
-                state_of(&world, "one"),
-                Some(AcceptanceState::LevelRaised),
-                "{how}"
-            );
-            let ended = world.plan.status.as_ref().unwrap().ended_risks.as_deref();
-            assert_eq!(ended, Some("0001"), "{how} {level:?}");
-        }
-    }
-}
-
 /// What the plan says is of a clock that has been set back since, by itself or because the agent runs elsewhere.
 #[test]
 fn what_was_asked_in_the_future_is_asked_anew() {
@@ -800,37 +518,11 @@ fn what_was_asked_in_the_future_is_asked_anew() {
     }
 }
 
-/// Whose clock is behind that of the agent accepts before what was found, and has seen it.
-#[test]
-fn who_accepts_anew_by_a_clock_that_is_behind_has_accepted() {
-    let mut world = World::new(&["a"]);
-    world.step(at(0), &|_| success(&[("one", Level::Warning)]));
-    world.accept("a", "one", Level::Warning, None);
-    world.plan.metadata.generation = Some(2);
-    world.step(at(600), &|_| success(&[("one", Level::Error)]));
-    world.accept_at("a", "one", Level::Error, None, at(590));
-    world.step(at(601), &|_| panic!("nobody is asked"));
-    assert_eq!(state_of(&world, "one"), Some(AcceptanceState::Accepted));
-}
-
 #[test]
 fn names_are_those_that_the_definitions_ask_for() {
     assert_eq!(plan_name("4.14.4-RC.1+b"), "update-plan-4.14.4-rc.1.b");
     let own = InformerName::built_in("alerts");
     assert_eq!(part_name("4.14.4", &own), "update-plan-4.14.4.drydock.alerts");
-}
-
-/// Where who accepts has a clock that is ahead, the agent would else write a new moment with each look.
-#[test]
-fn an_acceptance_that_is_too_low_is_noted_once_whatever_its_clock_says() {
-    let mut world = World::new(&["a"]);
-    world.step(at(0), &|_| success(&[("one", Level::Error)]));
-    world.accept_at("a", "one", Level::Warning, None, at(60));
-    world.step(at(1), &|_| panic!("nobody is asked"));
-    for now in [at(2), at(30), at(90)] {
-        let plan = world.decide(&BTreeMap::new(), now);
-        assert!(plan.parts.is_empty(), "{now}: {:?}", plan.parts);
-    }
 }
 
 /// Nobody looks again and again at a plan that is kept although it is old.
