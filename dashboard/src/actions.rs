@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use drydock_api::ClusterName;
 use drydock_api::mcu::ManagedClustersUpgrade;
-use drydock_edits::{Accepting, Manifest};
-use drydock_rollout::{FindingLevel, UpgradeKey};
+use drydock_edits::Accepting;
+use drydock_rollout::UpgradeKey;
 use http::StatusCode;
 use jiff::Timestamp;
 use kube::{Api, Client};
@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use crate::access::{Right, Viewer};
 use crate::body::{Given, Named};
 use crate::error::ApiError;
-use crate::reading::beside;
 use crate::server::Dashboard;
 use crate::visible::is_visible;
 
@@ -27,14 +26,18 @@ pub(crate) struct Done {
     edition: Option<String>,
 }
 
-fn done(words: String) -> Json<Done> {
-    Json(Done {
-        done: words,
-        edition: None,
-    })
+impl Done {
+    /// What was done, and the edition that it has made of an upgrade.
+    pub fn with_edition(words: String, edition: Option<String>) -> Json<Self> {
+        Json(Self { done: words, edition })
+    }
 }
 
-type Answer = Result<Json<Done>, ApiError>;
+fn done(words: String) -> Json<Done> {
+    Done::with_edition(words, None)
+}
+
+pub(crate) type Answer = Result<Json<Done>, ApiError>;
 
 /// The upgrade that a path names, as the API server has it now, and who changes it.
 struct Changed {
@@ -150,8 +153,8 @@ pub(crate) struct Accept {
     finding: String,
     /// What the clusters were to be upgraded to, when somebody was asked: of another target nothing is accepted.
     target: String,
-    /// How bad it was where it was worst, when somebody was asked: what has become worse since is not accepted.
-    level: String,
+    /// Which clusters reported it, and at which level, when somebody was asked: for others, or what has become worse, nothing is accepted.
+    reporters: String,
     reason: String,
     /// Seconds since 1970.
     until: Option<i64>,
@@ -186,7 +189,7 @@ pub(crate) async fn accept(
         let (report, _) = fleet.look(&key, now)?;
         Some((report.target.clone(), fleet.pre_checks(&key, now)))
     });
-    let (target, mut found) = found
+    let (target, found) = found
         .flatten()
         .ok_or_else(|| no_upgrade(&key.namespace, &key.name))?;
     // What clusters have found is about a target; the upgrade may have another one by now, or may not be seen to have it yet.
@@ -196,12 +199,14 @@ pub(crate) async fn accept(
             format!("the target of {key} has changed since you were asked: see what clusters find about it"),
         ));
     }
-    let shown = FindingLevel::parse(&asked.level)
-        .ok_or_else(|| ApiError::invalid(format!("{:?} is no level", asked.level)))?;
-    found.retain(|_, checks| {
-        let mut findings = checks.answer.iter().flat_map(|answer| answer.findings.iter());
-        findings.all(|one| one.uuid.as_deref() != Some(&*asked.finding) || one.level <= shown)
-    });
+    if drydock_edits::reporters(&found).get(&*asked.finding) != Some(&asked.reporters) {
+        return Err(ApiError::new(
+            StatusCode::CONFLICT,
+            format!(
+                "other clusters of {key} report this finding than when you were asked, or at another level: nothing is accepted; look at it once more"
+            ),
+        ));
+    }
     let who = &viewer.user;
     let findings = [asked.finding];
     let accepting = Accepting {
@@ -230,98 +235,4 @@ pub(crate) async fn accept(
     Ok(done(format!(
         "accepted {parts} of {key}, by {who}, in UpgradeRiskAcceptance {object}"
     )))
-}
-
-/// What is applied.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Apply {
-    yaml: String,
-    /// The edition of the upgrade that was opened to be edited; none where a text was written or pasted.
-    #[serde(default)]
-    edition: Option<String>,
-    /// What others manage is written nevertheless.
-    #[serde(default)]
-    take_over: bool,
-    /// What the page has read in the text and shown; none where it cannot read it.
-    #[serde(default)]
-    shown: Option<Shown>,
-}
-
-/// Which upgrade somebody has been asked about before a text is applied.
-#[derive(Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Shown {
-    name: String,
-    #[serde(default)]
-    namespace: Option<String>,
-    target: String,
-    #[serde(default)]
-    all_operators: bool,
-}
-
-impl Shown {
-    fn of(manifest: &Manifest) -> Self {
-        Self {
-            name: manifest.name().to_owned(),
-            namespace: manifest.namespace().map(str::to_owned),
-            target: manifest.target(),
-            all_operators: manifest.approves_all_operators(),
-        }
-    }
-}
-
-impl std::fmt::Display for Shown {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let namespace = self.namespace.as_deref().unwrap_or("(no namespace)");
-        write!(formatter, "{namespace}/{}", self.name)?;
-        if !self.target.is_empty() {
-            write!(formatter, " to {}", self.target)?;
-        }
-        if self.all_operators {
-            formatter.write_str(" with all operators")?;
-        }
-        Ok(())
-    }
-}
-
-/// The page reads a text less well than this server: nobody applies another upgrade than they have been asked about.
-fn check_shown(shown: Option<&Shown>, manifest: &Manifest) -> Result<(), ApiError> {
-    let is = Shown::of(manifest);
-    match shown.filter(|shown| **shown != is) {
-        None => Ok(()),
-        Some(shown) => Err(ApiError::invalid(format!(
-            "nothing is applied: the page has shown {shown}, and the text is {is}; write metadata, spec.clusterVersion and \
-             spec.ocpOperators with one key a line"
-        ))),
-    }
-}
-
-/// `POST /api/apply`
-pub(crate) async fn apply(
-    State(dashboard): State<Dashboard>,
-    viewer: Viewer,
-    Given(asked): Given<Apply>,
-) -> Answer {
-    viewer.allow_writes()?;
-    let yaml = asked.yaml;
-    let parse = move || Manifest::parse(&yaml);
-    let manifest = beside(dashboard.reading(), &viewer.user, parse).await??;
-    check_shown(asked.shown.as_ref(), &manifest)?;
-    let namespace = manifest
-        .namespace()
-        .unwrap_or(viewer.scope.default_namespace())
-        .to_owned();
-    let client = viewer.writer(Right::PATCH_UPGRADES, &namespace).await?;
-    let key = UpgradeKey::new(namespace.as_str(), manifest.name());
-    if let Some(opened) = asked.edition {
-        let edition = manifest.edit(&client, &namespace, &opened).await?;
-        return Ok(Json(Done {
-            done: format!("{key} configured"),
-            edition: Some(edition),
-        }));
-    }
-    let is_new = manifest.apply(&client, &namespace, asked.take_over).await?;
-    let what = if is_new { "created" } else { "configured" };
-    Ok(done(format!("{key} {what}")))
 }

@@ -77,6 +77,9 @@ struct WaitView {
 #[derive(Debug, Serialize)]
 struct FindingView {
     name: String,
+    /// Which clusters report its name, and at which level, in short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reporters: Option<String>,
     level: &'static str,
     informer: String,
     r#type: String,
@@ -104,6 +107,9 @@ struct UpgradeDetail {
     in_flight: Vec<InFlightView>,
     failures: Vec<FailureView>,
     waits: Vec<WaitView>,
+    /// What follows from findings; nothing if the spec is invalid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pre_checks: Option<&'static str>,
     findings: Vec<FindingView>,
     acceptances: Vec<AcceptanceView>,
     halts: Vec<HaltPeriod>,
@@ -140,19 +146,20 @@ pub(crate) async fn detail(
     let seen = dashboard.live().read(|fleet, now| {
         let object = fleet.object(&key)?;
         let (report, clusters) = fleet.look(&key, now)?;
-        let is_required =
-            parse_spec(&object).is_ok_and(|spec| spec.pre_checks.mode == PreChecksMode::Require);
+        let mode = parse_spec(&object).ok().map(|spec| spec.pre_checks.mode);
+        let is_required = mode == Some(PreChecksMode::Require);
         let held: BTreeSet<&str> = clusters
             .iter()
             .filter(|cluster| may_be_held(cluster))
             .map(|cluster| cluster.name.as_str())
             .collect();
-        let findings = grouped(&fleet.pre_checks(&key, now), |name| {
-            !is_required || held.contains(name.as_str())
-        });
-        Some((object, report, clusters, findings))
+        let found = fleet.pre_checks(&key, now);
+        let findings = grouped(&found, |name| !is_required || held.contains(name.as_str()));
+        let reporters = drydock_edits::reporters(&found);
+        let findings: Vec<FindingView> = findings.into_iter().map(|one| finding(one, &reporters)).collect();
+        Some((object, report, clusters, mode, findings))
     });
-    let (object, report, mut clusters, findings) =
+    let (object, report, mut clusters, mode, findings) =
         seen.flatten().ok_or_else(|| no_upgrade(&namespace, &name))?;
     for details in &mut clusters {
         hide_in(details, &viewer.scope);
@@ -193,7 +200,8 @@ pub(crate) async fn detail(
             .collect(),
         failures: failures(&clusters),
         waits: waits(&clusters),
-        findings: findings.into_iter().map(finding).collect(),
+        pre_checks: mode.map(PreChecksMode::as_str),
+        findings,
         acceptances,
         halts: halts(&events, &present),
         events,
@@ -278,8 +286,12 @@ fn waits(clusters: &[ClusterDetails]) -> Vec<WaitView> {
     causes.map(view).collect()
 }
 
-fn finding(found: FleetFinding) -> FindingView {
+fn finding(found: FleetFinding, reporters: &BTreeMap<&str, String>) -> FindingView {
     FindingView {
+        reporters: found
+            .uuid
+            .as_deref()
+            .and_then(|name| reporters.get(name).cloned()),
         name: found.uuid.unwrap_or_default(),
         level: found.level,
         informer: found.informer,

@@ -94,8 +94,15 @@ impl ApiError {
             _ => None,
         };
         let status = status.unwrap_or(StatusCode::BAD_GATEWAY);
-        Self::new(status, format!("{doing}: {}", refusal.message))
+        Self::new(status, format!("{doing}: {}", without_object(&refusal.message)))
     }
+}
+
+/// What a refusal says: of a patch with a field that is not known the API server quotes the whole object before it says so.
+fn without_object(message: &str) -> &str {
+    message
+        .rfind("strict decoding error: ")
+        .map_or(message, |begin| &message[begin..])
 }
 
 /// Whether a failure is about an object that does not fit its schema: server-side apply says so with code 500
@@ -113,7 +120,7 @@ impl From<EditError> for ApiError {
     fn from(error: EditError) -> Self {
         match &error {
             EditError::Server { doing, source } => Self::of_server(doing, source),
-            EditError::Contended(_) | EditError::ChangedSince(_) => {
+            EditError::Contended(_) | EditError::ChangedSince(_) | EditError::ChangedSinceAsked(_) => {
                 Self::new(StatusCode::CONFLICT, error.to_string())
             }
             EditError::FieldsOfOthers { .. } => Self {
@@ -150,6 +157,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_object_that_is_refused_is_not_quoted() {
+        let patched = r#"patch: Invalid value: "{\"spec\":{\"pausd\":true}}": strict decoding error: unknown field "spec.pausd""#;
+        assert_eq!(
+            without_object(patched),
+            r#"strict decoding error: unknown field "spec.pausd""#
+        );
+        assert_eq!(without_object("ann may not"), "ann may not");
+    }
+
+    #[test]
     fn what_is_wrong_with_a_request_is_not_that_the_api_server_fails() {
         let typed = "failed to create typed patch object (default/spring; v1beta1, Kind=ManagedClustersUpgrade): .spec.foo: field not declared in schema";
         for (code, message, expected) in [
@@ -167,7 +184,7 @@ mod tests {
             let status = Status::failure(message, "").with_code(code);
             let error = ApiError::of_server("applying it", &kube::Error::Api(Box::new(status)));
             assert_eq!(error.status().as_u16(), expected, "{code} {message}");
-            assert_eq!(error.to_string(), format!("applying it: {message}"));
+            assert_eq!(error.to_string(), format!("applying it: {message}"), "{code}");
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod access;
 mod actions;
+mod apply;
 mod assets;
 mod attempts;
 mod body;

@@ -27,7 +27,7 @@ use crate::planning::Planning;
 use crate::reading;
 use crate::rows::{View, Words};
 use crate::stream::changes;
-use crate::{actions, assets, cluster, detail, history, plan, session};
+use crate::{actions, apply, assets, cluster, detail, history, plan, session};
 
 /// How many requests are answered at a time, from their bodies to the last that is read of their answers.
 const ANSWERS: Limits = Limits {
@@ -229,7 +229,8 @@ impl Dashboard {
             .route("/upgrades/{namespace}/{name}/accept", post(actions::accept))
             .route("/upgrades/{namespace}/{name}/forecast", get(plan::forecast))
             .route("/plan", post(plan::plan))
-            .route("/apply", post(actions::apply))
+            .route("/preview", post(apply::preview))
+            .route("/apply", post(apply::apply))
             .fallback(|| async { ApiError::not_found("there is nothing under this address").into_response() })
             .layer(middleware::from_fn_with_state(self.clone(), authenticate))
             .layer(DefaultBodyLimit::max(LONGEST_BODY))

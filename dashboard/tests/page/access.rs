@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::fixture::{Page, json_of, own, path};
 
 /// Each address of the server.
-const ADDRESSES: [(Method, &str); 14] = [
+const ADDRESSES: [(Method, &str); 15] = [
     (Method::GET, "/api/session"),
     (Method::GET, "/api/snapshot"),
     (Method::GET, "/api/changes"),
@@ -31,6 +31,7 @@ const ADDRESSES: [(Method, &str); 14] = [
     (Method::POST, "/api/upgrades/default/spring/retry"),
     (Method::POST, "/api/upgrades/default/spring/accept"),
     (Method::POST, "/api/plan"),
+    (Method::POST, "/api/preview"),
     (Method::POST, "/api/apply"),
     (Method::GET, "/api/anything"),
 ];
@@ -168,7 +169,7 @@ async fn the_body_of_an_action_is_read() {
     for address in addresses
         .iter()
         .map(String::as_str)
-        .chain(["/api/apply", "/api/plan"])
+        .chain(["/api/preview", "/api/apply", "/api/plan"])
     {
         for has_type in [true, false] {
             let read = Arc::new(Mutex::new(0));
@@ -225,13 +226,13 @@ async fn a_page_that_is_read_only_or_of_one_namespace_does_no_more() {
     let page = Page::with(TestEnvSettings::demo(1, 7), read_only).await;
     page.upgrade(&["dev1"]).await;
     for action in ["/pause", "/resume", "/retry", "/accept"] {
-        let body = json!({"finding": "a/b", "target": "4.14.12", "level": "Warning", "reason": "c"});
+        let body = json!({"finding": "a/b", "target": "4.14.12", "reporters": "a", "reason": "c"});
         assert_eq!(page.post(&path(action), body).await.0, StatusCode::FORBIDDEN);
     }
-    assert_eq!(
-        page.post("/api/apply", json!({"yaml": ""})).await.0,
-        StatusCode::FORBIDDEN
-    );
+    for address in ["/api/preview", "/api/apply"] {
+        let (status, _) = page.post(address, json!({"yaml": ""})).await;
+        assert_eq!(status, StatusCode::FORBIDDEN);
+    }
     assert_eq!(page.upgrades().get("spring").await.unwrap().spec.paused, None);
     page.end().await;
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use drydock_api::mcu::{ManagedClustersUpgrade, UpgradeRiskAcceptance};
+use drydock_api::mcu::UpgradeRiskAcceptance;
 use drydock_api::names::{RETRY_ANNOTATION, RETRY_CLUSTERS_ANNOTATION};
 use drydock_dashboard::{PlanError, PlannedUpgrade, Planner, Settings};
 use drydock_rollout::UpgradeKey;
 use drydock_sandbox::test_env::TestEnvSettings;
 use futures::future::BoxFuture;
 use http::StatusCode;
-use kube::api::{DeleteParams, ListParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use kube_sandbox::server::{FaultAction, RequestInfo, Status, Verb};
 use openshift_sandbox::cluster::Fault;
@@ -69,7 +69,7 @@ async fn an_upgrade_that_was_created_anew_under_the_name_is_not_meant() {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     page.upgrade(&["dev1", "dev2", "dev3"]).await;
-    let accept = json!({"finding": "x", "target": "4.14.12", "level": "Warning", "reason": "known"});
+    let accept = json!({"finding": "x", "target": "4.14.12", "reporters": "a", "reason": "known"});
     for (action, mut asked) in [
         ("/pause", json!({})),
         ("/resume", json!({})),
@@ -168,47 +168,68 @@ async fn history_counts_attempts() {
     page.end().await;
 }
 
+/// An upgrade of clusters to which a known risk of their update applies: they say so before they start.
+async fn with_a_risk(clusters: &[&str]) -> Page {
+    let mut env = TestEnvSettings::demo(3, 7);
+    for cluster in &mut env.clusters {
+        cluster.faults.insert(Fault::NotRecommended);
+    }
+    let page = Page::with(env, |settings| settings).await;
+    let mut required = manifest(clusters);
+    required["spec"]["preChecks"] = json!({"mode": "Require"});
+    let required = serde_json::from_value(required).unwrap();
+    page.upgrades()
+        .create(&PostParams::default(), &required)
+        .await
+        .unwrap();
+    page
+}
+
+/// The risk, once as many clusters report it.
+async fn risk_on(page: &Page, clusters: usize) -> Value {
+    let mut last = Value::Null;
+    for _ in 0..1000 {
+        let (_, detail) = page.get(&path("")).await;
+        let mut findings = detail["findings"].as_array().into_iter().flatten();
+        let is_risk = |one: &&Value| one["message"].as_str().unwrap().contains("not recommended: ");
+        if let Some(risk) = findings.find(|one| is_risk(one) && one["clusters"] == clusters) {
+            return risk.clone();
+        }
+        last = detail;
+        tokio::time::sleep(Duration::from_secs(10)).await;
+    }
+    panic!("no finding on {clusters} clusters: {last:#}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn findings_are_accepted_with_a_reason() {
-    let page = Page::of(1).await;
-    page.upgrade(&["dev1"]).await;
-    let unknown = "0123456789abcdef0123456789abcdef";
+    let page = with_a_risk(&["dev1", "dev2"]).await;
+    let risk = risk_on(&page, 2).await;
     let soon = page.fleet.clock.now().as_second() + 3600;
-    for (body, words) in [
+    let accept = json!({"finding": risk["name"], "target": "4.14.12", "reporters": risk["reporters"], "reason": "known"});
+    let with = |field: &str, value: Value| {
+        let mut body = accept.clone();
+        body[field] = value;
+        body
+    };
+    for (body, expected, words) in [
+        (with("reason", json!("  ")), 422, "reason is empty"),
+        (with("reason", json!("\u{200b} \u{2060}")), 422, "reason is empty"),
+        (with("until", json!(5)), 422, "over already"),
+        (with("reporters", Value::Null), 422, "load it again"),
+        (with("target", json!("4.14.13")), 409, "target of default/spring"),
         (
-            json!({"finding": unknown, "target": "4.14.12", "level": "Warning", "reason": "known"}),
-            "no cluster reports",
+            with("finding", json!("0123456789abcdef0123456789abcdef")),
+            409,
+            "other clusters",
         ),
-        (
-            json!({"finding": "mco/x", "target": "4.14.12", "level": "Warning", "reason": "  "}),
-            "reason is empty",
-        ),
-        (
-            json!({"finding": "mco/x", "target": "4.14.12", "level": "Warning", "reason": "\u{200b} \u{2060}"}),
-            "reason is empty",
-        ),
-        (
-            json!({"finding": "mco/x", "target": "4.14.12", "level": "Warning", "reason": "known", "until": 5}),
-            "over already",
-        ),
-        (
-            json!({"finding": "mco/x", "target": "4.14.12", "level": "Bad", "reason": "known"}),
-            "is no level",
-        ),
-        (
-            json!({"finding": "mco/x", "level": "Warning", "reason": "known"}),
-            "load it again",
-        ),
+        (with("finding", json!("mco/x")), 409, "other clusters"),
     ] {
         let (status, answer) = page.post(&path("/accept"), body).await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert_eq!(status, expected, "{answer}");
         assert!(answer["error"].as_str().unwrap().contains(words), "{answer}");
     }
-    let of_another = json!({"finding": "mco/x", "target": "4.14.13", "level": "Warning", "reason": "known"});
-    let (status, answer) = page.post(&path("/accept"), of_another).await;
-    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
-    let body = json!({"finding": "mco/x", "target": "4.14.12", "level": "Warning", "reason": "known", "until": soon});
-    let (status, answer) = page.post(&path("/accept"), body).await;
+    let (status, answer) = page.post(&path("/accept"), with("until", json!(soon))).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
     let api: Api<UpgradeRiskAcceptance> = Api::namespaced(page.fleet.user().unwrap(), "default");
     let written = &api.list(&ListParams::default()).await.unwrap().items[0].spec;
@@ -216,168 +237,38 @@ async fn findings_are_accepted_with_a_reason() {
         (written.upgrade.as_str(), written.target.as_str()),
         (UPGRADE, "4.14.12")
     );
-    assert_eq!(written.accepted_risks[0].accepted_by, "ann");
+    let accepted = &written.accepted_risks[0];
+    assert_eq!(accepted.accepted_by, "ann");
+    assert_eq!(
+        accepted.clusters.as_deref(),
+        Some(&["dev1".to_owned(), "dev2".to_owned()][..])
+    );
     let (_, detail) = page.get(&path("")).await;
     let expected = json!([{
-        "finding": "mco/x", "reason": "known", "acceptedBy": "ann", "until": soon, "target": "4.14.12", "counts": true,
+        "finding": risk["name"], "reason": "known", "acceptedBy": "ann", "until": soon, "target": "4.14.12", "counts": true,
     }]);
     assert_eq!(detail["acceptances"], expected);
     page.end().await;
 }
 
+/// Somebody has been asked about one cluster, and thinks of that.
 #[tokio::test(start_paused = true)]
-async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
-    let page = Page::of(2).await;
-    let mut manifest = json!(manifest(&["dev1"]));
-    let image = format!(
-        "registry.example.com/mirrors/openshift/release-images@sha256:{:064}",
-        12
-    );
-    manifest["spec"]["clusterVersion"]["image"] = json!(image);
-    let yaml = serde_saphyr::to_string(&manifest).unwrap();
-    let (status, answer) = page.post("/api/apply", json!({"yaml": yaml})).await;
-    assert_eq!(
-        (status, &answer["done"]),
-        (StatusCode::OK, &json!("default/spring created"))
-    );
-    let mut events = page.changes(page.revision().await).await;
-    let detail = loop {
-        let (status, detail) = page.get(&path("")).await;
-        if status == StatusCode::OK {
-            break detail;
-        }
-        events.until(|_| true).await;
-    };
-    let line = format!("    image: {image}\n");
-    assert!(
-        detail["spec"].as_str().unwrap().contains(&line),
-        "{}",
-        detail["spec"]
-    );
-    let edited = detail["spec"].as_str().unwrap().replace("4.14.12", "4.14.13");
-    let opened = &detail["edition"];
-    let body = json!({"yaml": edited, "edition": opened});
-    let (status, answer) = page.post("/api/apply", body).await;
-    assert_eq!(
-        (status, &answer["done"]),
-        (StatusCode::OK, &json!("default/spring configured"))
-    );
-    // Who goes on editing has not seen a pause that came meanwhile.
-    let written = answer["edition"].clone();
-    let (status, _) = page.post(&path("/pause"), json!({})).await;
-    assert_eq!(status, StatusCode::OK);
-    let body = json!({"yaml": edited.replace("4.14.13", "4.14.14"), "edition": written});
-    let (status, answer) = page.post("/api/apply", body).await;
+async fn nothing_is_accepted_for_clusters_that_nobody_was_asked_about() {
+    let page = with_a_risk(&["dev1"]).await;
+    let shown = risk_on(&page, 1).await;
+    let widened = manifest(&["dev1", "dev2"]);
+    let more = json!({"spec": {"clusterSelector": widened["spec"]["clusterSelector"]}});
+    page.upgrades()
+        .patch(UPGRADE, &PatchParams::default(), &Patch::Merge(more))
+        .await
+        .unwrap();
+    let risk = risk_on(&page, 2).await;
+    let body = |reporters: &Value| json!({"finding": risk["name"], "target": "4.14.12", "reporters": reporters, "reason": "known"});
+    let (status, answer) = page.post(&path("/accept"), body(&shown["reporters"])).await;
     assert_eq!(status, StatusCode::CONFLICT, "{answer}");
-    // Somebody else has opened it before, and would take that back.
-    let late = detail["spec"]
-        .as_str()
-        .unwrap()
-        .replace("maxConcurrency: ", "maxConcurrency: 1");
-    let body = json!({"yaml": late, "edition": opened});
-    let (status, answer) = page.post("/api/apply", body).await;
-    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
-    assert!(
-        answer["error"].as_str().unwrap().contains("since you opened it"),
-        "{answer}"
-    );
-    let upgrade = page.upgrades().get(UPGRADE).await.unwrap();
-    assert_eq!(
-        upgrade.spec.cluster_version.unwrap().version.as_deref(),
-        Some("4.14.13")
-    );
-    let wrong = edited.replace("maxConcurrency", "concurrencyMax");
-    let (status, answer) = page.post("/api/apply", json!({"yaml": wrong})).await;
-    assert!(
-        status.is_client_error() || status == StatusCode::BAD_GATEWAY,
-        "{status} {answer}"
-    );
-    assert!(
-        answer["error"].as_str().unwrap().contains("concurrencyMax"),
-        "{answer}"
-    );
-    page.end().await;
-}
-
-/// The page may read a text otherwise than YAML is: nobody is asked about one upgrade and applies another.
-#[tokio::test(start_paused = true)]
-async fn no_other_upgrade_is_applied_than_the_page_has_shown() {
-    let page = Page::of(1).await;
-    let yaml = serde_saphyr::to_string(&manifest(&["dev1"])).unwrap();
-    let shown = json!({"name": UPGRADE, "namespace": "default", "target": "4.14.12 stable-4.14"});
-    for (field, other) in [
-        ("name", "autumn"),
-        ("namespace", "south"),
-        ("target", "4.14.12 stable-4.15"),
-    ] {
-        let mut wrong = shown.clone();
-        wrong[field] = json!(other);
-        let (status, answer) = page
-            .post("/api/apply", json!({"yaml": yaml, "shown": wrong}))
-            .await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{answer}");
-        let words = answer["error"].as_str().unwrap();
-        assert!(
-            words.starts_with("nothing is applied") && words.contains(other),
-            "{words}"
-        );
-        assert_eq!(page.upgrades().get_opt(UPGRADE).await.unwrap(), None);
-    }
-    // YAML has several words for true.
-    for word in ["true", "yes", "on", "y"] {
-        let operators = format!("\nspec:\n  ocpOperators: {{approveAllUpgrades: {word}}}\n");
-        let all = yaml.replace("\nspec:\n", &operators);
-        assert_ne!(all, yaml);
-        let body = json!({"yaml": all, "shown": shown});
-        let (status, answer) = page.post("/api/apply", body).await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{word} {answer}");
-        assert_eq!(page.upgrades().get_opt(UPGRADE).await.unwrap(), None);
-    }
-    let (status, answer) = page
-        .post("/api/apply", json!({"yaml": yaml, "shown": shown}))
-        .await;
-    assert_eq!(status, StatusCode::OK, "{answer}");
-    page.end().await;
-}
-
-/// As when it was made by kubectl apply: its fields are of another manager.
-#[tokio::test(start_paused = true)]
-async fn what_others_have_written_is_edited_whole_and_taken_over_only_if_asked() {
-    let page = Page::of(2).await;
-    page.upgrade(&["dev1"]).await;
-    let (_, detail) = page.get(&path("")).await;
-    let document =
-        |detail: &Value| -> Value { serde_saphyr::from_str(detail["spec"].as_str().unwrap()).unwrap() };
-    let mut edited = document(&detail);
-    edited["spec"]["clusterVersion"]["version"] = json!("4.14.13");
-    edited["spec"].as_object_mut().unwrap().remove("upgradeStrategy");
-    edited["metadata"]["labels"] = json!({"team": "a"});
-    let body = json!({"yaml": edited.to_string(), "edition": detail["edition"]});
-    let (status, answer) = page.post("/api/apply", body.clone()).await;
-    assert_eq!(status, StatusCode::OK, "{answer}");
-    let upgrade = page.upgrades().get(UPGRADE).await.unwrap();
-    let version = |upgrade: &ManagedClustersUpgrade| upgrade.spec.cluster_version.clone().unwrap().version;
-    assert_eq!(version(&upgrade).as_deref(), Some("4.14.13"));
-    assert_eq!(
-        upgrade.spec.upgrade_strategy, None,
-        "a line that is taken out is gone"
-    );
-    assert_eq!(upgrade.labels()["team"], "a");
-
-    let (status, answer) = page.post("/api/apply", body).await;
-    assert_eq!(status, StatusCode::CONFLICT, "it is another one by now: {answer}");
-    assert!(answer["reason"].is_null());
-
-    let mut pasted = edited;
-    pasted["spec"]["clusterVersion"]["version"] = json!("4.14.12");
-    let body = |take_over: bool| json!({"yaml": pasted.to_string(), "takeOver": take_over});
-    let (status, answer) = page.post("/api/apply", body(false)).await;
-    assert_eq!(
-        (status, &answer["reason"]),
-        (StatusCode::CONFLICT, &json!("FieldsOfOthers")),
-        "{answer}"
-    );
-    let (status, answer) = page.post("/api/apply", body(true)).await;
+    let api: Api<UpgradeRiskAcceptance> = Api::namespaced(page.fleet.user().unwrap(), "default");
+    assert_eq!(api.list(&ListParams::default()).await.unwrap().items, []);
+    let (status, answer) = page.post(&path("/accept"), body(&risk["reporters"])).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
     page.end().await;
 }

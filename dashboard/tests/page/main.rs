@@ -8,6 +8,7 @@
 
 mod access;
 mod actions;
+mod apply;
 mod changes;
 mod fixture;
 mod plans;

@@ -77,9 +77,10 @@ export function upgradeDetail(fleet, key) {
       clusters: list.length,
       names: list.slice(0, 5).map((one) => one.name),
     })),
+    preChecks: fleet.preChecks,
     findings: FINDINGS.map(([name, level, informer, type, message]) => {
       const names = clusters.filter((cluster) => cluster.findingName === name).map((cluster) => cluster.name);
-      return { name, level, informer, type, message, clusters: names.length, names: names.slice(0, 5), accepted: fleet.accepted.some((one) => one.finding === name), holds: names.length };
+      return { name, reporters: names.join(), level, informer, type, message, clusters: names.length, names: names.slice(0, 5), accepted: fleet.accepted.some((one) => one.finding === name), holds: names.length };
     }).filter((one) => one.clusters > 0),
     acceptances: fleet.accepted,
     halts: [{ from: fleet.now - 70_000, to: fleet.now - 66_400, reason: 'CanarySoaking', message: 'canaries are complete and soak for 1h' }, ...(summary.halt ? [{ from: fleet.now - 5, ...summary.halt }] : [])],

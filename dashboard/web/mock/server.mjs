@@ -75,24 +75,42 @@ async function api(state, request, url, response) {
     case 'plan':
       if (post.yaml.includes('version: none')) return json(response, 400, { error: 'spec.clusterVersion.version: "none" is not a version' });
       return ok({ plans: [answers.forecast(fleet, 'spring to 4.18.9'), ...(post.compare ? [answers.forecast(fleet, 'spring to 4.18.9, compared', 1.4)] : [])] });
+    case 'preview':
+      return write(state, post, response, true);
     case 'apply':
-      return apply(state, post, response);
+      return write(state, post, response, false);
     case 'upgrades':
       return upgrades(state, `${path[1]}/${path[2]}`, path[3], post, response);
   }
   return json(response, 404, { error: 'there is no such page' });
 }
 
-/** `default/spring` was made by kubectl apply. */
-function apply(state, { yaml, edition, takeOver = false }, response) {
-  const spring = 'default/spring';
-  if (edition !== undefined && edition !== answers.edition(state.fleet, spring)) {
-    return json(response, 409, { error: `somebody has changed or deleted ${spring} since you opened it` });
-  }
-  if (edition === undefined && !takeOver && /name: spring\b/.test(yaml)) {
+/** What a text says of itself, as far as the tests write it. */
+function read(yaml) {
+  const of = (field) => new RegExp(`\\b${field}: *['"]?([^'"\\s,}]+)`).exec(yaml)?.[1];
+  if (!of('name')) return undefined;
+  const target = ['version', 'image', 'channel'].flatMap((field) => of(field) ?? []).join(' ');
+  return { key: `${of('namespace') ?? 'default'}/${of('name')}`, target, allOperators: of('approveAllUpgrades') === 'true' };
+}
+
+/** Writes a text, or says what that would do. `default/spring` was made by kubectl apply. */
+function write(state, { yaml, opened, takeOver = false, seen }, response, dry) {
+  const { fleet } = state;
+  const text = read(yaml);
+  if (!text) return json(response, 422, { error: 'this is no ManagedClustersUpgrade: it has no metadata.name that is a name of an object' });
+  const { key } = text;
+  const edits = opened?.upgrade === key;
+  const now = fleet.targets.has(key) ? answers.edition(fleet, key) : '';
+  if (edits && opened.edition !== now) return json(response, 409, { error: `somebody has changed or deleted ${key} since you opened it` });
+  if (seen !== undefined && seen !== now) return json(response, 409, { error: `somebody has created, changed or deleted ${key} since you were asked: nothing is applied` });
+  if (!edits && !takeOver && key === 'default/spring') {
     return json(response, 409, { error: 'others manage fields of default/spring: conflict with "kubectl-client-side-apply"', reason: 'FieldsOfOthers' });
   }
-  return json(response, 200, { done: 'default/spring applied' });
+  if (!dry) return json(response, 200, { done: `${key} applied` });
+  const before = fleet.targets.get(key);
+  const after = text.target.split(' ')[0];
+  const changes = before !== undefined && before !== after ? [{ field: 'spec.clusterVersion.version', before, after }] : [];
+  return json(response, 200, { ...text, edits, seen: now, ...(before === undefined ? {} : { targetBefore: text.target.replace(after, before) }), changes, more: 0 });
 }
 
 function upgrades(state, key, action, post, response) {
@@ -122,6 +140,7 @@ function upgrades(state, key, action, post, response) {
     }
     case 'accept':
       if (post.target !== fleet.targets.get(key)) return json(response, 409, { error: `the target of ${key} has changed since you were asked` });
+      if (post.reporters !== answers.upgradeDetail(fleet, key).findings.find((one) => one.name === post.finding)?.reporters) return json(response, 409, { error: 'other clusters report this finding than when you were asked' });
       fleet.accepted.push({ finding: post.finding, reason: post.reason, acceptedBy: 'ann@example.com', until: post.until, target: post.target, counts: true });
       publish(state, []);
       return ok({ done: `${post.finding} accepted by ann@example.com` });

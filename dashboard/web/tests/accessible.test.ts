@@ -12,8 +12,17 @@ const PLACES: [string, string, (page: Page) => Promise<void>][] = [
   ['dialog', '#/upgrade/default/spring', async (page) => page.getByRole('button', { name: /^Accept: budget monitoring/ }).click()],
   ['cluster', '#/cluster/pdx-edge-3', async (page) => expect(page.getByRole('heading', { name: 'Labels' })).toBeVisible()],
   ['history', '#/history', async (page) => expect(page.getByRole('table')).toBeVisible()],
+  ['what applying does', '#/plan?upgrade=default/spring', applying],
   ['plan', '#/plan?upgrade=default/spring', async (page) => page.getByRole('button', { name: 'Forecast' }).click()],
 ];
+
+async function applying(page: Page): Promise<void> {
+  const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
+  await expect(editor).toHaveValue(/version: 4.18.9/);
+  await editor.fill((await editor.inputValue()).replace('version: 4.18.9', 'version: 4.18.10'));
+  await page.getByRole('button', { name: 'Apply…' }).click();
+  await expect(page.getByRole('table', { name: 'What becomes different' })).toBeVisible();
+}
 
 for (const theme of ['light', 'dark'] as const) {
   for (const [name, place, prepare] of PLACES) {

@@ -163,7 +163,7 @@ test('a plan is compared with another, and applied', async ({ dashboard: { page,
   const dialog = page.getByRole('dialog', { name: 'Apply the first text?' });
   await page.getByRole('button', { name: 'Apply the first…' }).click();
   await expect(dialog).toContainText('the first one, on the left');
-  await expect(dialog).toContainText('It changes default/spring, which is there, with 31 of 88 clusters complete and 7 in flight. Its target is 4.18.9 stable-4.18, as before.');
+  await expect(dialog).toContainText('It changes default/spring, which is there, with 31 of 88 clusters complete and 7 in flight. Its target stays 4.18.9 stable-4.18.');
   await expect(dialog).not.toContainText('There is no forecast');
   await dialog.getByRole('button', { name: 'Apply' }).click();
   await expect(dialog).toContainText('default/spring applied');
@@ -178,31 +178,49 @@ test('the text that is compared can be applied, and a new upgrade is named as on
   await page.getByRole('button', { name: 'Apply the second…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Apply the second text?' });
   await expect(dialog).toContainText('the second one, on the right');
-  await expect(dialog).toContainText('It creates south/autumn to 4.18.10: no upgrade of this name is among those that the page shows.');
+  await expect(dialog).toContainText('It creates south/autumn to 4.18.10: no upgrade of this name is there.');
   await expect(dialog).toContainText('There is no forecast of it as it is now.');
   await dialog.getByRole('button', { name: 'Apply' }).click();
   const body = (await sent).postDataJSON();
   expect(body.yaml).toContain('autumn');
-  expect(body.shown).toEqual({ name: 'autumn', namespace: 'south', target: '4.18.10', allOperators: false });
+  // Another upgrade than was opened: nothing of that is edited, and nothing is written over that has come since.
+  expect(body.seen).toBe('');
 });
 
-test('what applying does is said as far as it is known', async ({ dashboard: { page, open } }) => {
+test('what applying does is said as the server has tried it', async ({ dashboard: { page, open, server } }) => {
   await open('#/plan');
   const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
-  for (const [text, said] of [
-    ['metadata:\n  name: spring\n  namespace: default\nspec:\n  clusterVersion:\n    version: 4.18.10\n', 'Its target is 4.18.9 now; the text asks for 4.18.10.'],
-    ['metadata:\n  name: spring\n', 'It creates or changes the upgrade spring, in the namespace that is the default of this page'],
-    ['metadata:\n  name: spring\nspec:\n  ocpOperators: {approveAllUpgrades: true}\n', 'the text names none. It approves the upgrades of all operators'],
-    ['metadata:\n  name: spring\nspec:\n  ocpOperators: {approveAllUpgrades: yes}\n', 'The page cannot read which upgrade this text is.'],
-    [`metadata:\n  name: spring\n  namespace: default\nspec:\n  clusterVersion:\n    version: 4.18.9\n    image: quay.io/x@sha256:${'b'.repeat(64)}\n`, `Its target is 4.18.9 now; the text asks for 4.18.9 quay.io/x@sha256:${'b'.repeat(64)}.`],
-    ['metadata:\n  name: spring\n  namespace: default\nspec:\n  ocpOperators: {approveAllUpgrades: true}\n', 'the text names none, and takes it out if it was written with this page or the plugin. It approves the upgrades of all operators'],
-    ['metadata: *other', 'The page cannot read which upgrade this text is.'],
+  const image = `quay.io/x@sha256:${'b'.repeat(64)}`;
+  for (const [preview, said] of [
+    [{ target: '4.18.10', targetBefore: '4.18.9', changes: [{ field: 'spec.paused', before: 'true' }, { field: 'spec.upgradeStrategy.maxConcurrency', after: '10' }], more: 1 }, 'Its target is 4.18.9 now, and becomes 4.18.10.'],
+    [{ target: '', targetBefore: '4.18.9' }, 'Its target is 4.18.9 now, and becomes none.'],
+    [{ target: '4.18.9' }, 'It creates default/spring to 4.18.9: no upgrade of this name is there.'],
+    [{ target: '', allOperators: true }, 'no upgrade of this name is there. It approves the upgrades of all operators'],
+    [{ target: `4.18.9 ${image}`, targetBefore: '4.18.9' }, `becomes 4.18.9 ${image}.`],
+    [{ target: '4.18.9', targetBefore: '4.18.9' }, 'Nothing of it becomes different.'],
   ] as const) {
-    await page.getByLabel('ManagedClustersUpgrade (YAML)').fill(text);
+    await page.route('**/api/preview', (route) => route.fulfill({ json: { key: 'default/spring', edits: false, seen: 'a', allOperators: false, changes: [], more: 0, ...preview } }));
+    await page.getByLabel('ManagedClustersUpgrade (YAML)').fill('metadata: {name: spring}');
     await page.getByRole('button', { name: 'Apply…' }).click();
     await expect(dialog).toContainText(said);
+    if ('more' in preview) {
+      const rows = dialog.getByRole('row');
+      await expect(rows).toHaveText(['FieldNowThen', 'spec.pausedtruenot set', 'spec.upgradeStrategy.maxConcurrencynot set10', 'and 1 more']);
+    }
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   }
+  expect(server.state.asked).not.toContain('POST /api/apply');
+});
+
+test('what the hub would refuse is said before it is applied', async ({ dashboard: { page, open, server } }) => {
+  await open('#/plan');
+  await page.getByLabel('ManagedClustersUpgrade (YAML)').fill('metadata: {}');
+  await page.getByRole('button', { name: 'Apply…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
+  await expect(dialog).toContainText('It cannot be applied.');
+  await expect(dialog).toContainText('it has no metadata.name');
+  await expect(dialog.getByRole('button', { name: 'Apply' })).toBeDisabled();
+  expect(server.state.asked).not.toContain('POST /api/apply');
 });
 
 test('an answer that is lost leaves it open whether it was done', async ({ dashboard: { page, open, server } }) => {
@@ -224,10 +242,10 @@ test('fields of others are taken over only by who says so', async ({ dashboard: 
   await page.getByRole('button', { name: 'Apply…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
   const apply = dialog.getByRole('button', { name: 'Apply' });
-  await apply.click();
   await expect(dialog).toContainText('conflict with "kubectl-client-side-apply"');
   await expect(apply).toBeDisabled();
   await dialog.getByRole('checkbox').check();
+  await expect(dialog).toContainText('Its target is 4.18.9 now, and becomes 4.18.10.');
   await apply.click();
   await expect(dialog).toContainText('default/spring applied');
 });
@@ -236,12 +254,16 @@ test('what somebody has changed meanwhile is not written over', async ({ dashboa
   await open('#/plan?upgrade=default/spring');
   const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
   await expect(editor).toHaveValue(/name: spring/);
-  server.state.fleet.paused.add('default/spring');
-  await page.getByRole('button', { name: 'Apply…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Apply this upgrade?' });
+  await page.getByRole('button', { name: 'Apply…' }).click();
   await expect(dialog).toContainText('as kubectl edit does');
+  server.state.fleet.paused.add('default/spring');
   await dialog.getByRole('button', { name: 'Apply' }).click();
   await expect(dialog).toContainText('since you opened it');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Apply…' }).click();
+  await expect(dialog).toContainText('since you opened it');
+  await expect(dialog.getByRole('button', { name: 'Apply' })).toBeDisabled();
   await expect(dialog.getByRole('checkbox')).toHaveCount(0);
 });
 
@@ -250,8 +272,10 @@ test('who goes on editing has seen what was written, and not what came after it'
   const editor = page.getByLabel('ManagedClustersUpgrade (YAML)');
   await expect(editor).toHaveValue(/name: spring/);
   const sent: unknown[] = [];
+  const preview = { key: 'default/spring', edits: true, seen: 'a', target: '4.14.13', targetBefore: '4.14.13', allOperators: false, changes: [], more: 0 };
+  await page.route('**/api/preview', (route) => route.fulfill({ json: preview }));
   await page.route('**/api/apply', async (route) => {
-    sent.push(route.request().postDataJSON().edition);
+    sent.push(route.request().postDataJSON().opened.edition);
     await route.fulfill({ json: { done: 'default/spring configured', edition: 'that-was-written' } });
   });
   for (const version of ['4.14.13', '4.14.14']) {

@@ -156,6 +156,7 @@ async fn each_user_sees_and_does_what_the_hub_lets_them() {
     let (status, _) = ann.ask(Method::POST, path, &json!({}), &elsewhere).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     assert_eq!(upgrades.get("spring").await.unwrap().spec.paused, Some(true));
+    what_a_text_does_is_said_before_it_is_applied(&ann, &bob, &upgrades).await;
     as_the_user_and_nobody_else(&hub, &ann).await;
 }
 
@@ -256,6 +257,66 @@ async fn nobody_else_is_answered(hub: &PageHub, page: &Page) {
         // The page itself asks for a token.
         assert_eq!(nobody.get("/").await.0, StatusCode::OK);
     }
+}
+
+/// The API server tries it as the user, and writes nothing.
+async fn what_a_text_does_is_said_before_it_is_applied(
+    ann: &Browser,
+    bob: &Browser,
+    upgrades: &Api<ManagedClustersUpgrade>,
+) {
+    let (_, detail) = ann.get("/api/upgrades/north/spring").await;
+    let text = detail["spec"].as_str().unwrap();
+    let labelled = text.replace("  name: spring\n", "  name: spring\n  labels: {team: a}\n");
+    assert_ne!(labelled, text);
+    let opened = json!({"upgrade": "north/spring", "edition": detail["edition"]});
+    let edit = json!({"yaml": labelled, "opened": opened});
+    let (status, said) = ann.post("/api/preview", edit.clone()).await;
+    assert_eq!((status, &said["edits"]), (StatusCode::OK, &json!(true)), "{said}");
+    let label = json!([{"field": "metadata.labels", "after": "{\"team\":\"a\"}"}]);
+    assert_eq!(said["changes"], label);
+    let (status, said) = bob.post("/api/preview", edit.clone()).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{said}");
+    assert_eq!(upgrades.get("spring").await.unwrap().metadata.labels, None);
+    let (status, answer) = ann.post("/api/apply", edit).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let opened = json!({"upgrade": "north/spring", "edition": answer["edition"]});
+
+    let winter = text.replace("name: spring", "name: winter");
+    let invalid = winter.replace("spec:\n", "spec:\n  nothing: {}\n");
+    let (status, said) = ann.post("/api/preview", json!({"yaml": invalid})).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{said}");
+    let invalid = text.replace("spec:\n", "spec:\n  nothing: {}\n");
+    let (status, said) = ann
+        .post("/api/preview", json!({"yaml": invalid, "opened": opened}))
+        .await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{said}");
+    let words = said["error"].as_str().unwrap();
+    assert!(
+        words.ends_with("strict decoding error: unknown field \"spec.nothing\""),
+        "{words}"
+    );
+    assert!(words.len() < 150, "{words}");
+    let (status, said) = ann.post("/api/preview", json!({"yaml": winter})).await;
+    assert_eq!((status, &said["seen"]), (StatusCode::OK, &json!("")), "{said}");
+    assert_eq!(upgrades.get_opt("winter").await.unwrap(), None);
+    let create = json!({"yaml": winter, "seen": ""});
+    let (status, answer) = ann.post("/api/apply", create.clone()).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let (status, answer) = ann.post("/api/apply", create).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    let unpaused = winter.replace("  paused: true\n", "");
+    assert_ne!(unpaused, winter);
+    let (_, said) = ann.post("/api/preview", json!({"yaml": unpaused})).await;
+    assert_eq!(
+        said["changes"],
+        json!([{"field": "spec.paused", "before": "true"}])
+    );
+    let apply = json!({"yaml": unpaused, "seen": said["seen"]});
+    let (status, answer) = ann.post("/api/apply", apply.clone()).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let (status, answer) = ann.post("/api/apply", apply).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
 }
 
 /// What admission plugins see is the user: a policy of the hub says who may accept in whose name.

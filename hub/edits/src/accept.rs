@@ -126,6 +126,35 @@ fn of_finding(
     Ok(risks.collect())
 }
 
+/// By the uuid of each finding: which clusters report it, and at which level each does, in short. Who has been asked about these accepts it for
+/// no other.
+pub fn reporters(found: &BTreeMap<ClusterName, ClusterPreChecks>) -> BTreeMap<&str, String> {
+    let mut digests: BTreeMap<&str, Sha256> = BTreeMap::new();
+    for (name, checks) in found {
+        let mut levels: BTreeMap<&str, FindingLevel> = BTreeMap::new();
+        for finding in checks.answer.iter().flat_map(|answer| answer.findings.iter()) {
+            if let Some(uuid) = finding.uuid.as_deref() {
+                let level = levels.entry(uuid).or_insert(finding.level);
+                *level = finding.level.max(*level);
+            }
+        }
+        for (uuid, level) in levels {
+            digests
+                .entry(uuid)
+                .or_default()
+                .update(format!("{name} {}\n", level.as_str()));
+        }
+    }
+    let short = |digest: Sha256| {
+        let digest = digest.finalize();
+        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    };
+    digests
+        .into_iter()
+        .map(|(uuid, digest)| (uuid, short(digest)))
+        .collect()
+}
+
 /// The names of clusters, if there are any.
 fn on_clusters(names: &[ClusterName]) -> Option<Vec<String>> {
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();

@@ -61,6 +61,9 @@ pub enum EditError {
         "somebody has changed or deleted {0} since you opened it: open it again, and make your change there"
     )]
     ChangedSince(String),
+    /// What somebody was asked about is not what there is.
+    #[error("somebody has created, changed or deleted {0} since you were asked: nothing is applied")]
+    ChangedSinceAsked(String),
     /// The text is what there is.
     #[error("nothing of {0} is changed")]
     NothingChanged(String),

@@ -8,9 +8,11 @@ mod pause;
 mod retry;
 mod user;
 
-pub use accept::{Accepting, accept, goal, target};
+pub use accept::{Accepting, accept, goal, reporters, target};
 pub use error::EditError;
-pub use manifest::{Manifest, documents, edition, remove_what_the_server_gives};
+pub use manifest::{
+    Change, Changes, Manifest, Writing, Written, documents, edition, remove_what_the_server_gives,
+};
 pub use pause::set_paused;
 pub use retry::{failed, retry};
 pub use user::user_name;

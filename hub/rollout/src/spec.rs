@@ -113,6 +113,17 @@ pub enum PreChecksMode {
     Require,
 }
 
+impl PreChecksMode {
+    /// As it stands in a spec.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "Off",
+            Self::Report => "Report",
+            Self::Require => "Require",
+        }
+    }
+}
+
 /// How clusters are asked before they start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PreChecksPolicy {

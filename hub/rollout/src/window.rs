@@ -1,7 +1,9 @@
 //! Times in which clusters may be started: a cron expression says when a window opens, in a time
 //! zone; how long it stays open is time that passes, whatever the clocks do meanwhile.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
@@ -17,6 +19,47 @@ pub struct Window {
     cron: Cron,
     zone: TimeZone,
     duration: SignedDuration,
+    known: KnownGaps,
+}
+
+/// When a window last opened, and when it opens next: the same for all moments from the one until the other.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    opened: Timestamp,
+    opens: Timestamp,
+}
+
+/// Gaps by when they begin, of the moments that were asked about: an expression whose days are years apart takes long to evaluate, and is asked
+/// about many clusters at the same moments. Clones share them. They say nothing about a window that it does not say itself.
+#[derive(Clone, Debug, Default)]
+struct KnownGaps(Arc<Mutex<BTreeMap<Timestamp, Gap>>>);
+
+/// How many gaps of a window are remembered.
+const REMEMBERED: usize = 256;
+
+impl PartialEq for KnownGaps {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for KnownGaps {}
+
+impl KnownGaps {
+    /// The gap of a moment, as it is known or as `find` finds it.
+    fn get(&self, now: Timestamp, find: impl FnOnce() -> Option<Gap>) -> Option<Gap> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = known.range(..=now).next_back().map(|(_, gap)| *gap);
+        if let Some(gap) = last.filter(|gap| now < gap.opens) {
+            return Some(gap);
+        }
+        let found = find()?;
+        if known.len() == REMEMBERED {
+            known.clear();
+        }
+        known.insert(found.opened, found);
+        Some(found)
+    }
 }
 
 /// A window that cannot be read.
@@ -68,6 +111,7 @@ impl Window {
             cron: parsed,
             zone,
             duration,
+            known: KnownGaps::default(),
         };
         if window.opens(Timestamp::UNIX_EPOCH).is_none() {
             return Err(InvalidWindow::Never(cron.to_owned()));
@@ -92,15 +136,26 @@ impl Window {
     /// From when on what takes as long as `needs` does not end before the window closes that is open at `now`; nothing if that is so now,
     /// or no window is open.
     fn closes_for(&self, needs: SignedDuration, now: Timestamp) -> Option<Timestamp> {
-        let opened = self.cron.find_previous_occurrence(&self.local(now), true).ok()?;
-        let closes = opened.timestamp().saturating_add(self.duration - needs).ok()?;
+        let opened = self.gap(now)?.opened;
+        let closes = opened.saturating_add(self.duration - needs).ok()?;
         (now < closes).then_some(closes)
     }
 
     /// When it opens next after `now`.
     pub fn opens(&self, now: Timestamp) -> Option<Timestamp> {
-        let next = self.cron.find_next_occurrence(&self.local(now), false).ok()?;
-        Some(next.timestamp())
+        self.gap(now).map(|gap| gap.opens)
+    }
+
+    fn gap(&self, now: Timestamp) -> Option<Gap> {
+        self.known.get(now, || {
+            let local = self.local(now);
+            let opened = self.cron.find_previous_occurrence(&local, true).ok()?;
+            let opens = self.cron.find_next_occurrence(&local, false).ok()?;
+            Some(Gap {
+                opened: opened.timestamp(),
+                opens: opens.timestamp(),
+            })
+        })
     }
 }
 
@@ -179,6 +234,8 @@ pub fn opening<'a>(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn window(cron: &str, hours: i64, zone: &str) -> Window {
@@ -283,5 +340,57 @@ mod tests {
         }
         assert!(refused("0 0 30 2 *", None).contains("never occurs"));
         assert!(refused("0 22 * * *", Some("Mars/Olympus")).contains("Europe/Berlin"));
+    }
+
+    #[test]
+    fn a_gap_is_found_once_and_not_all_are_remembered() {
+        let known = KnownGaps::default();
+        let second = |of: i64| Timestamp::from_second(of).unwrap();
+        let mut found = 0;
+        let mut asked = |now: i64| {
+            let opened = now / 100 * 100;
+            let gap = known.clone().get(second(now), || {
+                found += 1;
+                Some(Gap {
+                    opened: second(opened),
+                    opens: second(opened + 100),
+                })
+            });
+            assert_eq!(gap.unwrap().opened, second(opened));
+        };
+        for now in (0..1000).chain(0..1000) {
+            asked(now);
+        }
+        (10..10_000).for_each(|gap| asked(gap * 100));
+        assert_eq!(found, 10_000);
+        assert!(known.0.lock().unwrap().len() <= REMEMBERED);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
+
+        /// Around the days on which clocks change, too: of those of two years each is asked about.
+        #[test]
+        fn what_is_remembered_is_what_the_expression_says(
+            cron in prop_oneof![
+                Just("30 2 * * *"), Just("*/20 * * * *"), Just("* * * * *"), Just("0 0 29 2 *"), Just("15 1-3 * 3,10,11 0"),
+            ],
+            zone in prop_oneof![
+                Just("UTC"), Just("Europe/Berlin"), Just("America/New_York"), Just("Australia/Lord_Howe"), Just("Asia/Kathmandu"),
+            ],
+            days in prop_oneof![
+                Just("2026-03-08T00:00:00Z"), Just("2026-03-29T00:00:00Z"), Just("2026-04-04T12:00:00Z"), Just("2026-10-03T12:00:00Z"),
+                Just("2026-10-25T00:00:00Z"), Just("2026-11-01T04:00:00Z"), Just("2028-02-28T20:00:00Z"),
+            ],
+            steps in proptest::collection::vec(-7_200_i64..90_000, 1..40),
+        ) {
+            let remembering = window(cron, 2, zone);
+            for step in steps {
+                let now = at(days) + SignedDuration::from_secs(step);
+                let fresh = window(cron, 2, zone);
+                prop_assert_eq!(remembering.closes(now), fresh.closes(now), "{}", now);
+                prop_assert_eq!(remembering.opens(now), fresh.opens(now), "{}", now);
+            }
+        }
     }
 }

@@ -58,9 +58,10 @@ async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await response.json()) as T;
 }
 
-async function post<T>(path: string, body: unknown): Promise<T> {
+async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const response = await request(path, {
     method: 'POST',
+    ...(signal ? { signal } : {}),
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   });
@@ -86,6 +87,38 @@ export interface Done {
   edition?: string;
 }
 
+/** A text that is written to the hub. */
+export interface Writing {
+  yaml: string;
+  /** The upgrade that was opened to be edited; a text about another one does not edit it. */
+  opened: { upgrade: string; edition: string } | undefined;
+  takeOver: boolean;
+}
+
+/** A field that becomes another; what is not set is undefined. */
+export interface Change {
+  field: string;
+  before?: string;
+  after?: string;
+}
+
+/** What writing a text does. */
+export interface Preview {
+  key: string;
+  /** It edits what was opened. */
+  edits: boolean;
+  /** The edition that is there now; empty if none is. */
+  seen: string;
+  /** The version, the image and the channel that are asked for, with a space between; empty if none. */
+  target: string;
+  /** The same, as it is now; none if the upgrade is new. */
+  targetBefore?: string;
+  allOperators: boolean;
+  changes: Change[];
+  /** How many changes there are beside those. */
+  more: number;
+}
+
 export const api = {
   session: () => get<Session>('session'),
   snapshot: (signal?: AbortSignal) => get<Snapshot>('snapshot', signal),
@@ -95,14 +128,17 @@ export const api = {
   pause: (key: string, uid?: string) => post<Done>(`upgrades/${path(key)}/pause`, { uid }),
   resume: (key: string, uid?: string) => post<Done>(`upgrades/${path(key)}/resume`, { uid }),
   retry: (key: string, uid?: string, cluster?: string) => post<Done>(`upgrades/${path(key)}/retry`, { uid, cluster }),
-  accept: (key: string, body: { uid?: string; finding: string; target: string; level: string; reason: string; until?: number }) =>
+  // `reporters`: those of the finding that was shown. For other clusters, or what has become worse, nothing is accepted.
+  accept: (key: string, body: { uid?: string; finding: string; target: string; reporters: string; reason: string; until?: number }) =>
     post<Done>(`upgrades/${path(key)}/accept`, body),
   plan: async (body: { yaml: string; compare?: string }) => {
     const { plans } = await post<{ plans: Forecast[] }>('plan', body);
     return plans.map((plan) => withLists(plan, FORECAST_LISTS));
   },
-  // `shown`: which upgrade the page has named before. The server applies no other.
-  apply: (body: { yaml: string; edition?: string; takeOver?: boolean; shown?: { name: string; namespace?: string; target: string; allOperators: boolean } }) => post<Done>('apply', body),
+  // Nothing is written: the server says what would be.
+  preview: (body: Writing, signal: AbortSignal) => post<Preview>('preview', body, signal),
+  // `seen`: the edition that the preview has found. Another one is not written over.
+  apply: (body: Writing & { seen: string | undefined }) => post<Done>('apply', body),
   history: (signal?: AbortSignal) => get<{ rows: HistoryRow[]; truncated?: boolean }>('history', signal),
   cluster: async (name: string, signal?: AbortSignal) => {
     const answer = await get<ClusterDetail>(`clusters/${encodeURIComponent(name)}`, signal);

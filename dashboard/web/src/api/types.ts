@@ -107,6 +107,8 @@ export interface InFlight {
 export interface Finding {
   /** What an acceptance names; empty where it cannot be accepted. */
   name: string;
+  /** Which clusters report its name, and at which level, in short. */
+  reporters?: string;
   level: string;
   informer: string;
   type: string;
@@ -139,6 +141,8 @@ export interface UpgradeDetail extends Upgrade {
   inFlight: InFlight[];
   failures: { reason: string; message: string; clusters: string[] }[];
   waits: { reason: string; message: string; clusters: number; names: string[] }[];
+  /** What follows from findings; not known where the spec is invalid. */
+  preChecks?: string;
   findings: Finding[];
   /** `counts`: it is about the target that the upgrade has now. */
   acceptances: { finding: string; reason: string; acceptedBy: string; until?: number; target: string; counts: boolean }[];

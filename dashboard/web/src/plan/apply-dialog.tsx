@@ -1,12 +1,10 @@
-// Says what applying a text does, as far as the page knows it: which upgrade it is, and whether that is there already.
+// Says what applying a text does, as the server has tried it, before it is applied.
 
-import { useRef, useState } from 'preact/hooks';
-import { api, ApiError, type Done } from '../api/client';
-import type { Upgrade } from '../api/types';
+import { useEffect, useState } from 'preact/hooks';
+import { api, ApiError, type Change, type Done, type Preview, type Writing } from '../api/client';
 import { ActionDialog } from '../ui/action-dialog';
-import { Alert, Text } from '../ui/parts';
+import { Alert, Spinner, Text } from '../ui/parts';
 import { useFleet, useStatus } from '../ui/use-app';
-import { type Manifest, readManifest } from '../words/manifest';
 import { clusters, count } from '../words/text';
 
 /** Which of two texts; `only` if there is one. */
@@ -17,47 +15,50 @@ const TITLE: Record<Which, string> = { only: 'Apply this upgrade?', first: 'Appl
 interface Asked {
   yaml: string;
   which: Which;
-  /** The edition that somebody has edited: what came since is not written over. */
-  edited: string | undefined;
-  /** What was opened, where it is edited. */
-  original: string | undefined;
+  /** The upgrade that was opened to be edited, where one was. */
+  opened: Writing['opened'];
   /** Whether there is a forecast of this very text. */
   forecast: boolean;
   onClose: () => void;
   onDone: (done: Done) => void;
 }
 
-export function ApplyDialog({ yaml, which, edited, original, forecast, onClose, onDone }: Asked) {
-  const manifest = readManifest(yaml);
-  const shown = manifest && { name: manifest.name, namespace: manifest.namespace, target: manifest.target, allOperators: manifest.allOperators };
-  const [ofOthers, setOfOthers] = useState(false);
+type Tried = { is: 'busy' } | { is: 'refused'; why: string; ofOthers: boolean } | { is: 'known'; preview: Preview };
+
+export function ApplyDialog({ yaml, which, opened, forecast, onClose, onDone }: Asked) {
   const [takeOver, setTakeOver] = useState(false);
-  const send = async () => {
-    try {
-      return await api.apply(edited === undefined ? { yaml, shown, takeOver } : { yaml, shown, edition: edited });
-    } catch (cause) {
-      if (cause instanceof ApiError && cause.reason === 'FieldsOfOthers') setOfOthers(true);
-      throw cause;
-    }
-  };
+  const [ofOthers, setOfOthers] = useState(false);
+  const [tried, setTried] = useState<Tried>({ is: 'busy' });
+  const writing: Writing = { yaml, opened, takeOver };
+  useEffect(() => {
+    const stop = new AbortController();
+    setTried({ is: 'busy' });
+    api.preview(writing, stop.signal).then(
+      (preview) => setTried({ is: 'known', preview }),
+      (cause) => {
+        if (stop.signal.aborted) return;
+        const refused = refusal(cause);
+        setTried(refused);
+        if (refused.ofOthers) setOfOthers(true);
+      },
+    );
+    return () => stop.abort();
+  }, [takeOver]);
+  const preview = tried.is === 'known' ? tried.preview : undefined;
+  const send = () => api.apply({ ...writing, seen: preview?.seen });
   return (
-    <ActionDialog title={TITLE[which]} action="Apply" disabled={ofOthers && !takeOver} send={send} onClose={onClose} onDone={onDone}>
+    <ActionDialog title={TITLE[which]} action="Apply" disabled={!preview} send={send} onClose={onClose} onDone={onDone}>
       {which === 'first' && <p>Of the two texts it is the first one, on the left or above.</p>}
       {which === 'second' && <p>Of the two texts it is the second one, on the right or below, with which the first is compared.</p>}
-      {manifest ? (
-        <What manifest={manifest} before={original === undefined ? undefined : readManifest(original)?.target} />
-      ) : (
-        <Alert kind="warning" title="The page cannot read which upgrade this text is.">
-          The server reads it, and creates or changes the one that it names. To see here what it does, write metadata.name and metadata.namespace one a line.
-        </Alert>
-      )}
-      <p>
-        It is written to the hub with your own rights, as <code>{edited === undefined ? 'kubectl apply --server-side' : 'kubectl edit'}</code> does.{' '}
-        {edited === undefined
-          ? 'What was applied before with this page or the plugin, and is not in the text, is taken out; what others have set stays.'
-          : 'Spec and labels become those of the text; a tool that keeps them elsewhere, such as Argo CD, may write them back.'}{' '}
-        Unless it is paused, its clusters start as its strategy allows: at once, if nothing holds them back.
-      </p>
+      <div aria-live="polite">
+        {tried.is === 'busy' && <Spinner label="Trying it on the hub…" />}
+        {tried.is === 'refused' && (
+          <Alert kind="danger" title="It cannot be applied.">
+            <Text of={tried.why} limit={1000} />
+          </Alert>
+        )}
+        {preview && <What preview={preview} />}
+      </div>
       {ofOthers && (
         <label class="field">
           <span>
@@ -71,69 +72,93 @@ export function ApplyDialog({ yaml, which, edited, original, forecast, onClose, 
   );
 }
 
-/** `before`: the target of what was opened, as a text has it. */
-function What({ manifest, before }: { manifest: Manifest; before: string | undefined }) {
+function refusal(cause: unknown): Tried & { is: 'refused' } {
+  if (!(cause instanceof ApiError)) return { is: 'refused', why: 'the answer cannot be read', ofOthers: false };
+  const why = cause.status === 403 ? `You may not do this: ${cause.message}` : cause.message;
+  return { is: 'refused', why, ofOthers: cause.reason === 'FieldsOfOthers' };
+}
+
+function What({ preview }: { preview: Preview }) {
+  const { key, edits, target, targetBefore, allOperators, changes, more } = preview;
+  const isNew = targetBefore === undefined;
+  const changesTarget = !isNew && target !== targetBefore;
+  return (
+    <>
+      <p>
+        {isNew ? 'It creates ' : 'It changes '}
+        <strong>
+          <Text of={key} limit={320} />
+        </strong>
+        {isNew && target !== '' && <> to <Text of={target} limit={1500} /></>}
+        {isNew ? ': no upgrade of this name is there.' : <AsItIs upgrade={key} />}{' '}
+        {!isNew && !changesTarget && (target === '' ? 'It has no target.' : <>Its target stays <Text of={target} limit={1500} />.</>)}
+        {changesTarget && (
+          <>
+            Its target is {targetBefore === '' ? 'none' : <Text of={targetBefore} limit={1500} />} now, and becomes{' '}
+            {target === '' ? 'none' : <Text of={target} limit={1500} />}.
+          </>
+        )}
+        {allOperators && ' It approves the upgrades of all operators on its clusters.'}
+      </p>
+      {!isNew && <Differences changes={changes} more={more} />}
+      <p>
+        It is written to the hub with your own rights, as <code>{edits ? 'kubectl edit' : 'kubectl apply --server-side'}</code> does.{' '}
+        {edits
+          ? 'Spec and labels become those of the text; a tool that keeps them elsewhere, such as Argo CD, may write them back.'
+          : !isNew && 'What was applied before with this page or the plugin, and is not in the text, is taken out; what others have set stays.'}{' '}
+        Unless it is paused, its clusters start as its strategy allows: at once, if nothing holds them back.
+      </p>
+    </>
+  );
+}
+
+/** How far an upgrade is that the page shows. */
+function AsItIs({ upgrade }: { upgrade: string }) {
   const app = useStatus();
   useFleet();
-  const wasThere = useRef(false);
-  const { name, namespace, target, allOperators } = manifest;
-  const to = target === '' ? null : <> to <Text of={target} limit={1500} /></>;
-  const operators = allOperators && ' It approves the upgrades of all operators on its clusters.';
-  if (namespace === undefined) {
-    return (
-      <p>
-        It creates or changes the upgrade <Key of={name} />{to}, in the namespace that is the default of this page: the text names none.
-        {operators}
-      </p>
-    );
-  }
-  const key = `${namespace}/${name}`;
-  const there = app.fleet.upgrades.get(key);
-  if (there) wasThere.current = true;
-  if (app.connection.is !== 'live') {
-    return (
-      <p>
-        It creates or changes <Key of={key} />{to}: whether that is there is not known, for the page is not connected.{operators}
-      </p>
-    );
-  }
-  if (there) return <Changes upgrade={there} before={before} target={target} operators={operators} />;
+  const there = app.fleet.upgrades.get(upgrade);
+  if (!there || app.connection.is !== 'live') return <>, which is there.</>;
+  const { counts } = there;
   return (
-    <p>
-      It creates <Key of={key} />{to}:{' '}
-      {wasThere.current ? 'the upgrade of this name has just been deleted, and it is made anew.' : 'no upgrade of this name is among those that the page shows.'}
-      {operators}
-    </p>
+    <>
+      , which is there{there.paused && ', paused'}, with {count(counts.complete)} of {clusters(counts.selected)} complete and {count(counts.inFlight)} in
+      flight.
+    </>
   );
 }
 
-/** The fleet calls a target by its version alone: whether all of it is as before is known of what was opened. */
-function Changes({ upgrade, before, target, operators }: { upgrade: Upgrade; before: string | undefined; target: string; operators: string | false }) {
-  const { counts } = upgrade;
-  const now = <Text of={before || upgrade.target} limit={1500} />;
+function Differences({ changes, more }: { changes: Change[]; more: number }) {
+  if (changes.length === 0) return <p>Nothing of it becomes different.</p>;
   return (
-    <p>
-      It changes <Key of={upgrade.key} />, which is there{upgrade.paused && ', paused'}, with {count(counts.complete)} of {clusters(counts.selected)} complete
-      and {count(counts.inFlight)} in flight.{' '}
-      {upgrade.paused && 'Unless the text says spec.paused, it may be paused no longer. '}
-      {target === '' ? (
-        <>Its target is {now} now; the text names none, and takes it out if it was written with this page or the plugin.</>
-      ) : target === (before ?? upgrade.target) ? (
-        <>Its target is {now}, as before.</>
-      ) : (
-        <>
-          Its target is {now} now{before === undefined ? '; the text asks for' : ', and becomes'} <Text of={target} limit={1500} />.
-        </>
-      )}
-      {operators}
-    </p>
+    <table class="changes">
+      <caption>What becomes different</caption>
+      <thead>
+        <tr>
+          <th scope="col">Field</th>
+          <th scope="col">Now</th>
+          <th scope="col">Then</th>
+        </tr>
+      </thead>
+      <tbody>
+        {changes.map(({ field, before, after }) => (
+          <tr key={field}>
+            <th scope="row">
+              <Text of={field} limit={400} />
+            </th>
+            <td>{before === undefined ? <Absent /> : <Text of={before} limit={1000} />}</td>
+            <td>{after === undefined ? <Absent /> : <Text of={after} limit={1000} />}</td>
+          </tr>
+        ))}
+        {more > 0 && (
+          <tr>
+            <td colSpan={3}>and {count(more)} more</td>
+          </tr>
+        )}
+      </tbody>
+    </table>
   );
 }
 
-function Key({ of }: { of: string }) {
-  return (
-    <strong>
-      <Text of={of} limit={320} />
-    </strong>
-  );
+function Absent() {
+  return <span class="quiet">not set</span>;
 }

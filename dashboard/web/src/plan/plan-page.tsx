@@ -8,7 +8,6 @@ import { showDialog } from '../ui/dialog-host';
 import { Alert, Button, Section, Spinner, Text } from '../ui/parts';
 import { useStatus } from '../ui/use-app';
 import { ApplyDialog, type Which } from './apply-dialog';
-import { readManifest } from '../words/manifest';
 import { type Draft, draftOf, EMPTY, keepDraft } from './drafts';
 
 const EXAMPLE = `apiVersion: cluster.open-cluster-management.io/v1beta1
@@ -54,17 +53,12 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
     setKept(false);
     set({ is: 'none' });
   };
-  // Only of what was opened is it known which edition it is. A text that the page cannot read is an edit, too: the server sees whether it is
-  // of another upgrade.
-  const edited = (text: string) => {
-    const manifest = readManifest(text);
-    return !manifest || `${manifest.namespace}/${manifest.name}` === upgrade ? draft.edition : undefined;
-  };
   // What is read now may have been changed by somebody since it was written: only what was written has been seen here.
   const applied = (text: string) => ({ edition }: Done) => change(edition === undefined ? { original: text } : { original: text, edition });
   const apply = (text: string, which: Which) => {
     const known = result.is === 'done' && (which === 'second' ? result.compare : result.yaml) === text;
-    showDialog((close) => <ApplyDialog yaml={text} which={which} edited={edited(text)} original={edited(text) === undefined ? undefined : draft.original} forecast={known} onClose={close} onDone={applied(text)} />);
+    const opened = draft.edition === undefined ? undefined : { upgrade, edition: draft.edition };
+    showDialog((close) => <ApplyDialog yaml={text} which={which} opened={opened} forecast={known} onClose={close} onDone={applied(text)} />);
   };
   const isEmpty = (text: string) => text.trim() === '';
   const canApply = app.session?.readOnly === false;

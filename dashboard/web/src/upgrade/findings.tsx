@@ -69,12 +69,6 @@ const UNTIL = [
   ['2592000', 'for 30 days'],
 ] as const;
 
-/** How bad a finding is where it is worst: what has become worse since is not accepted. */
-function worst(group: Finding[]): string {
-  const rank = (one: Finding) => ['Warning', 'Unknown', 'Error', 'Critical'].indexOf(one.level);
-  return group.reduce((known, one) => (rank(one) > rank(known) ? one : known)).level;
-}
-
 /** What an acceptance changes: that depends on what follows from findings. */
 function Effect({ mode, upgrade, holds }: { mode: string | undefined; upgrade: string; holds: number }) {
   const key = <Text of={upgrade} limit={127} />;
@@ -114,7 +108,7 @@ function AcceptDialog({ finding, group, upgrade, target, mode, onClose, onDone }
   const [length, setLength] = useState('604800');
   const send = () => {
     const until = length === '' ? {} : { until: Math.floor(clock.now()) + Number(length) };
-    return api.accept(upgrade, { uid, finding: finding.name, target, level: worst(group), reason: reason.trim(), ...until });
+    return api.accept(upgrade, { uid, finding: finding.name, target, reporters: finding.reporters ?? '', reason: reason.trim(), ...until });
   };
   return (
     <ActionDialog title="Accept this finding?" action="Accept" disabled={reason.trim() === ''} send={send} onClose={onClose} onDone={onDone}>

@@ -9,7 +9,6 @@ import { Alert, Button, LongText, Reason, Section, Spinner, Target, Text } from 
 import { type Loaded, useFleet, useLoaded, useStatus, useTick, useUpgradeChanges } from '../ui/use-app';
 import { IN_FLIGHT } from '../words/states';
 import { clusters, count } from '../words/text';
-import { preChecksMode } from '../words/manifest';
 import { momentAndDistance } from '../words/time';
 import { Actions } from './actions';
 import { Acceptances, Findings } from './findings';
@@ -167,7 +166,7 @@ function Details({ detail, upgrade, upgradeKey, current }: { detail: Loaded<Upgr
         <Halts halts={value.halts} now={now} />
       </Section>
       <Section title="Findings" note={value.findings.length ? undefined : 'none'} wide>
-        <Findings findings={value.findings} upgrade={upgradeKey} target={value.target} mode={preChecksMode(value.spec)} canAccept={canAccept} disabled={!current} onDone={detail.reload} />
+        <Findings findings={value.findings} upgrade={upgradeKey} target={value.target} mode={value.preChecks} canAccept={canAccept} disabled={!current} onDone={detail.reload} />
         <Acceptances acceptances={value.acceptances} now={now} />
       </Section>
       <Section title="Conditions" wide>

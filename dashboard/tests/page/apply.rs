@@ -1,0 +1,230 @@
+//! Texts that people apply on the page: what that does is said first, and what came since is not written over.
+
+use drydock_api::mcu::ManagedClustersUpgrade;
+use http::StatusCode;
+use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::fixture::{Page, UPGRADE, manifest, path};
+
+#[tokio::test(start_paused = true)]
+async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
+    let page = Page::of(2).await;
+    let mut manifest = json!(manifest(&["dev1"]));
+    let image = format!(
+        "registry.example.com/mirrors/openshift/release-images@sha256:{:064}",
+        12
+    );
+    manifest["spec"]["clusterVersion"]["image"] = json!(image);
+    let yaml = serde_saphyr::to_string(&manifest).unwrap();
+    let (status, answer) = page.post("/api/apply", json!({"yaml": yaml})).await;
+    assert_eq!(
+        (status, &answer["done"]),
+        (StatusCode::OK, &json!("default/spring created"))
+    );
+    let mut events = page.changes(page.revision().await).await;
+    let detail = loop {
+        let (status, detail) = page.get(&path("")).await;
+        if status == StatusCode::OK {
+            break detail;
+        }
+        events.until(|_| true).await;
+    };
+    let line = format!("    image: {image}\n");
+    assert!(
+        detail["spec"].as_str().unwrap().contains(&line),
+        "{}",
+        detail["spec"]
+    );
+    let edited = detail["spec"].as_str().unwrap().replace("4.14.12", "4.14.13");
+    let opened = json!({"upgrade": "default/spring", "edition": detail["edition"]});
+    let body = json!({"yaml": edited, "opened": opened});
+    let (status, answer) = page.post("/api/apply", body).await;
+    assert_eq!(
+        (status, &answer["done"]),
+        (StatusCode::OK, &json!("default/spring configured"))
+    );
+    // Who goes on editing has not seen a pause that came meanwhile.
+    let written = json!({"upgrade": "default/spring", "edition": answer["edition"]});
+    let (status, _) = page.post(&path("/pause"), json!({})).await;
+    assert_eq!(status, StatusCode::OK);
+    let body = json!({"yaml": edited.replace("4.14.13", "4.14.14"), "opened": written});
+    let (status, answer) = page.post("/api/apply", body).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    // Somebody else has opened it before, and would take that back.
+    let late = detail["spec"]
+        .as_str()
+        .unwrap()
+        .replace("maxConcurrency: ", "maxConcurrency: 1");
+    let body = json!({"yaml": late, "opened": opened});
+    let (status, answer) = page.post("/api/apply", body).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    assert!(
+        answer["error"].as_str().unwrap().contains("since you opened it"),
+        "{answer}"
+    );
+    let upgrade = page.upgrades().get(UPGRADE).await.unwrap();
+    assert_eq!(
+        upgrade.spec.cluster_version.unwrap().version.as_deref(),
+        Some("4.14.13")
+    );
+    let wrong = edited.replace("maxConcurrency", "concurrencyMax");
+    let (status, answer) = page.post("/api/apply", json!({"yaml": wrong})).await;
+    assert!(
+        status.is_client_error() || status == StatusCode::BAD_GATEWAY,
+        "{status} {answer}"
+    );
+    assert!(
+        answer["error"].as_str().unwrap().contains("concurrencyMax"),
+        "{answer}"
+    );
+    page.end().await;
+}
+
+/// What somebody is asked about is what the API server would make of the text, whatever that looks like.
+#[tokio::test(start_paused = true)]
+async fn what_a_text_does_is_said_and_nothing_written() {
+    let page = Page::of(1).await;
+    let yaml = serde_saphyr::to_string(&manifest(&["dev1"])).unwrap();
+    let preview = async |body: Value| page.post("/api/preview", body).await;
+    let (status, said) = preview(json!({"yaml": yaml})).await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    let expected = json!({
+        "key": "default/spring", "edits": false, "seen": "", "target": "4.14.12 stable-4.14", "allOperators": false,
+        "changes": [], "more": 0,
+    });
+    assert_eq!(said, expected);
+    assert_eq!(page.upgrades().get_opt(UPGRADE).await.unwrap(), None);
+    // YAML has several words for true, and ways to write a key.
+    for (key, word) in [
+        ("approveAllUpgrades", "true"),
+        ("\"approveAll\\u0055pgrades\"", "true"),
+        ("? approveAllUpgrades\n    ", "true"),
+    ] {
+        let operators = format!("\nspec:\n  ocpOperators:\n    {key}: {word}\n");
+        let all = yaml.replace("\nspec:\n", &operators);
+        assert_ne!(all, yaml);
+        let (status, said) = preview(json!({"yaml": all})).await;
+        assert_eq!(
+            (status, &said["allOperators"]),
+            (StatusCode::OK, &json!(true)),
+            "{key} {said}"
+        );
+    }
+    for (text, why) in [
+        (yaml.replace("maxConcurrency", "concurrencyMax"), "concurrencyMax"),
+        (format!("{yaml}---\n{yaml}"), "not none or several"),
+        ("a: [".to_owned(), "not YAML"),
+    ] {
+        assert_ne!(text, yaml);
+        let (status, said) = preview(json!({"yaml": text})).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{said}");
+        assert!(said["error"].as_str().unwrap().contains(why), "{said}");
+    }
+    page.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_changed_since_somebody_was_asked_is_not_written_over() {
+    let page = Page::of(1).await;
+    let yaml = serde_saphyr::to_string(&manifest(&["dev1"])).unwrap();
+    let apply =
+        async |text: &str, seen: &Value| page.post("/api/apply", json!({"yaml": text, "seen": seen})).await;
+    let preview = async |text: &str| page.post("/api/preview", json!({"yaml": text})).await.1;
+    let none = preview(&yaml).await["seen"].clone();
+    let (status, answer) = apply(&yaml, &none).await;
+    assert_eq!(
+        (status, &answer["done"]),
+        (StatusCode::OK, &json!("default/spring created"))
+    );
+    let (status, answer) = apply(&yaml, &none).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    assert!(
+        answer["error"].as_str().unwrap().contains("since you were asked"),
+        "{answer}"
+    );
+
+    let next = yaml.replace("4.14.12", "4.14.13");
+    let said = preview(&next).await;
+    let change = json!({"field": "spec.clusterVersion.version", "before": "4.14.12", "after": "4.14.13"});
+    assert_eq!(said["changes"], json!([change]));
+    assert_eq!(said["targetBefore"], "4.14.12 stable-4.14");
+    page.upgrades()
+        .patch(
+            UPGRADE,
+            &PatchParams::default(),
+            &Patch::Merge(json!({"spec": {"paused": true}})),
+        )
+        .await
+        .unwrap();
+    let (status, answer) = apply(&next, &said["seen"]).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    // A status that is written meanwhile is no change of anybody's.
+    let said = preview(&next).await;
+    let status = json!({"status": {"message": "waits"}});
+    page.upgrades()
+        .patch_status(UPGRADE, &PatchParams::default(), &Patch::Merge(status))
+        .await
+        .unwrap();
+    let (status, answer) = apply(&next, &said["seen"]).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    // What was opened is edited by a text about it alone.
+    let other = next.replace("name: spring", "name: autumn");
+    let opened = json!({"upgrade": "default/spring", "edition": "a"});
+    let (status, said) = page
+        .post("/api/preview", json!({"yaml": other, "opened": opened}))
+        .await;
+    assert_eq!(
+        (status, &said["edits"], &said["seen"]),
+        (StatusCode::OK, &json!(false), &json!("")),
+        "{said}"
+    );
+    let (status, said) = page
+        .post("/api/preview", json!({"yaml": next, "opened": opened}))
+        .await;
+    assert_eq!(status, StatusCode::CONFLICT, "{said}");
+    page.end().await;
+}
+
+/// As when it was made by kubectl apply: its fields are of another manager.
+#[tokio::test(start_paused = true)]
+async fn what_others_have_written_is_edited_whole_and_taken_over_only_if_asked() {
+    let page = Page::of(2).await;
+    page.upgrade(&["dev1"]).await;
+    let (_, detail) = page.get(&path("")).await;
+    let document =
+        |detail: &Value| -> Value { serde_saphyr::from_str(detail["spec"].as_str().unwrap()).unwrap() };
+    let mut edited = document(&detail);
+    edited["spec"]["clusterVersion"]["version"] = json!("4.14.13");
+    edited["spec"].as_object_mut().unwrap().remove("upgradeStrategy");
+    edited["metadata"]["labels"] = json!({"team": "a"});
+    let body = json!({"yaml": edited.to_string(), "opened": {"upgrade": "default/spring", "edition": detail["edition"]}});
+    let (status, answer) = page.post("/api/apply", body.clone()).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let upgrade = page.upgrades().get(UPGRADE).await.unwrap();
+    let version = |upgrade: &ManagedClustersUpgrade| upgrade.spec.cluster_version.clone().unwrap().version;
+    assert_eq!(version(&upgrade).as_deref(), Some("4.14.13"));
+    assert_eq!(
+        upgrade.spec.upgrade_strategy, None,
+        "a line that is taken out is gone"
+    );
+    assert_eq!(upgrade.labels()["team"], "a");
+
+    let (status, answer) = page.post("/api/apply", body).await;
+    assert_eq!(status, StatusCode::CONFLICT, "it is another one by now: {answer}");
+    assert!(answer["reason"].is_null());
+
+    let mut pasted = edited;
+    pasted["spec"]["clusterVersion"]["version"] = json!("4.14.12");
+    let body = |take_over: bool| json!({"yaml": pasted.to_string(), "takeOver": take_over});
+    let (status, answer) = page.post("/api/apply", body(false)).await;
+    assert_eq!(
+        (status, &answer["reason"]),
+        (StatusCode::CONFLICT, &json!("FieldsOfOthers")),
+        "{answer}"
+    );
+    let (status, answer) = page.post("/api/apply", body(true)).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    page.end().await;
+}
