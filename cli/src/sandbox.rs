@@ -20,10 +20,17 @@ use drydock_sandbox::local_fleet::LocalFleet;
 #[expect(clippy::print_stderr, reason = "standard output is for the result")]
 pub async fn run(arguments: &SandboxArguments) -> anyhow::Result<()> {
     let signal = shutdown::on_signals()?;
-    let mut fleet = local_fleet::start(&arguments.env, arguments.env.pace(), present()).await?;
-    let _page = dashboard::of_local_fleet(&mut fleet, &arguments.env, arguments.env.pace()).await?;
-    placed(&fleet, arguments.env.clusters.get()).await?;
-    let served = local_fleet::serve(&mut fleet).await?;
+    let starting = async {
+        let mut fleet = local_fleet::start(&arguments.env, arguments.env.pace(), present()).await?;
+        let page = dashboard::of_local_fleet(&mut fleet, &arguments.env, arguments.env.pace()).await?;
+        placed(&fleet, arguments.env.clusters.get()).await?;
+        let served = local_fleet::serve(&mut fleet).await?;
+        anyhow::Ok((fleet, page, served))
+    };
+    let Some(started) = signal.run_until_cancelled(starting).await else {
+        return Ok(());
+    };
+    let (fleet, _page, served) = started?;
     table::print(&served.kubeconfig.display().to_string())?;
     eprintln!(
         "{} clusters are ready. In another terminal: export KUBECONFIG={}; kubectl get managedclusters\nThe update graph: {}?channel=stable-4.14\nAlerts and silences: {}/CLUSTER/prometheus/api/v1/alerts, …/CLUSTER/alertmanager/api/v2/silences\nVirtual time began now, and {} s of it pass in a second: the servers count ages by it.\nCtrl-C ends it.",

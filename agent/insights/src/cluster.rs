@@ -167,12 +167,28 @@ pub fn facts(cluster: &ClusterVersion) -> Fact<ReleaseFacts> {
     Ok(ReleaseFacts {
         id: cluster.spec.cluster_id.clone().unwrap_or_default(),
         has_begun: newest.is_some() && newest == target,
+        requested: requested(cluster),
         active_target: target.filter(|target| *target != version),
         offered,
         // Of several the newest comes first, and stays.
         history: history.rev().collect::<BTreeMap<_, _>>(),
         version,
     })
+}
+
+/// What is requested and has not begun.
+fn requested(cluster: &ClusterVersion) -> Option<String> {
+    let update = cluster.spec.desired_update.as_ref()?;
+    let desired = cluster.status.as_ref().and_then(|status| status.desired.as_ref());
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let (wanted, has) = match given(&update.version) {
+        Some(version) => (version, desired.and_then(|desired| desired.version.as_ref())),
+        None => (
+            given(&update.image)?,
+            desired.and_then(|desired| desired.image.as_ref()),
+        ),
+    };
+    (has != Some(&wanted)).then_some(wanted)
 }
 
 /// How many percent of the operators of the release have the version, by what they say. They are part of the release only where they are

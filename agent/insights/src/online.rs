@@ -33,6 +33,14 @@ pub enum Contact {
     NotAsked,
 }
 
+impl Contact {
+    /// Whether it could not be asked because it is not trusted: that may be mended without a change of its object.
+    pub fn is_of_trust(&self) -> bool {
+        let kinds = [FailureKind::TLSVerificationFailed, FailureKind::CAUnavailable];
+        matches!(self, Self::Failed(failure) if kinds.contains(&failure.kind))
+    }
+}
+
 /// Why there is no good answer: a reason of the condition, and its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContactFailure {

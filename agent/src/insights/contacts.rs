@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use drydock_api::conditions::TRUE;
-use drydock_api::insights::{Handler, UpdateInformer, UpdateInformerStatus, condition};
+use drydock_api::insights::{Handler, INJECT_CA_ANNOTATION, UpdateInformer, UpdateInformerStatus, condition};
 use drydock_insights::online::{Contact, ContactFailure};
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -14,8 +14,8 @@ use crate::reconcile::changes::Wakers;
 /// How an informer answered last.
 #[derive(Clone, Debug)]
 pub(super) struct LastContact {
-    /// The uid and generation of the object: of another one it says nothing.
-    identity: (Option<String>, Option<i64>),
+    /// Which object it is about: of another one it says nothing.
+    identity: Identity,
     /// When it was asked what it can do.
     pub discovered_at: Option<Timestamp>,
     /// What came of that.
@@ -108,8 +108,12 @@ fn handlers(contact: &Contact) -> Option<&[Handler]> {
     }
 }
 
-fn identity(informer: &UpdateInformer) -> (Option<String>, Option<i64>) {
-    (informer.uid(), informer.metadata.generation)
+/// The uid and the generation of an object, and where its authority is, which stands beside its spec.
+type Identity = (Option<String>, Option<i64>, Option<String>);
+
+fn identity(informer: &UpdateInformer) -> Identity {
+    let authority = informer.annotations().get(INJECT_CA_ANNOTATION).cloned();
+    (informer.uid(), informer.metadata.generation, authority)
 }
 
 /// Whether an informer has a hook, as far as its status says; nothing if that is not known: it has not been asked yet, or is not well, and may

@@ -121,6 +121,10 @@ impl UpdateInformers {
         // By a clock that has been set back since it was asked at no time.
         let asked = known.as_ref().and_then(|known| known.discovered_at);
         let asked = asked.filter(|asked| *asked <= now);
+        let interval = match &known {
+            Some(known) if known.contact().is_of_trust() => interval.min(BUSY),
+            _ => interval,
+        };
         let due = asked.and_then(|asked| asked.checked_add(interval).ok());
         if let (Some(known), Some(due)) = (known, due)
             && due > now

@@ -1,9 +1,10 @@
 //! Objects of a cluster in files.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use drydock_insights::built_in::BuiltInFacts;
 use drydock_insights::facts::ClusterFacts;
 use drydock_insights::objects;
@@ -42,16 +43,27 @@ pub fn read_built_in(folder: &Path) -> anyhow::Result<(ClusterFacts, BuiltInFact
 fn documents(folder: &Path) -> anyhow::Result<Vec<Value>> {
     let files = files(folder).with_context(|| format!("reading {}", folder.display()))?;
     let mut documents = Vec::new();
-    let mut size = 0;
+    let mut left = LARGEST;
     for file in files {
         let reading = || format!("reading {}", file.display());
-        size += fs::metadata(&file).with_context(reading)?.len();
-        ensure!(
-            size <= LARGEST,
-            "the files of {} are too large: keep only those of the cluster's own objects",
-            folder.display()
-        );
-        documents.extend(parse(&file).with_context(reading)?);
+        // How large a file says that it is may be wrong.
+        let mut bytes = Vec::new();
+        let opened = File::open(&file).with_context(reading)?;
+        opened
+            .take(left + 1)
+            .read_to_end(&mut bytes)
+            .with_context(reading)?;
+        let rest = u64::try_from(bytes.len())
+            .ok()
+            .and_then(|size| left.checked_sub(size));
+        left = rest.with_context(|| {
+            format!(
+                "the files of {} are too large: keep only those of the cluster's own objects",
+                folder.display()
+            )
+        })?;
+        let text = String::from_utf8(bytes).with_context(reading)?;
+        documents.extend(parse(&file, &text).with_context(reading)?);
     }
     Ok(documents)
 }
@@ -74,23 +86,25 @@ pub fn name(folder: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
+/// The files of objects in a folder. A dump is of a stranger: what its links lead to outside of it is not read, and so not printed either.
 fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let within = folder.canonicalize()?;
+    let is_within = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&within));
     let entries = fs::read_dir(folder)?;
     let mut files = entries
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<Vec<_>, _>>()?;
     files.retain(|path| {
         let ending = path.extension().and_then(|ending| ending.to_str());
-        ending.is_some_and(|ending| ENDINGS.contains(&ending)) && path.is_file()
+        ending.is_some_and(|ending| ENDINGS.contains(&ending)) && path.is_file() && is_within(path)
     });
     files.sort();
     Ok(files)
 }
 
-fn parse(file: &Path) -> anyhow::Result<Vec<Value>> {
-    let text = fs::read_to_string(file)?;
+fn parse(file: &Path, text: &str) -> anyhow::Result<Vec<Value>> {
     if file.extension().is_some_and(|ending| ending == "json") {
-        return Ok(vec![serde_json::from_str(&text)?]);
+        return Ok(vec![serde_json::from_str(text)?]);
     }
     // All pods of a cluster have more nodes and text than the library takes of a stranger; how large a file may be is said above. Aliases are as
     // few as ever.
@@ -101,5 +115,5 @@ fn parse(file: &Path) -> anyhow::Result<Vec<Value>> {
             max_total_scalar_bytes: text.len(),
         },
     };
-    Ok(serde_saphyr::from_multiple_with_options(&text, options)?)
+    Ok(serde_saphyr::from_multiple_with_options(text, options)?)
 }

@@ -53,13 +53,20 @@ pub enum End {
 pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
     let signal = shutdown::on_signals()?;
     let wall = Wall::start();
-    let mut local = local_fleet::start(&arguments.env, arguments.pace(), EPOCH).await?;
-    let page = dashboard::of_local_fleet(&mut local, &arguments.env, arguments.pace()).await?;
-    let served = if arguments.keep {
-        Some(local_fleet::serve(&mut local).await?)
-    } else {
-        None
+    let starting = async {
+        let mut local = local_fleet::start(&arguments.env, arguments.pace(), EPOCH).await?;
+        let page = dashboard::of_local_fleet(&mut local, &arguments.env, arguments.pace()).await?;
+        let served = if arguments.keep {
+            Some(local_fleet::serve(&mut local).await?)
+        } else {
+            None
+        };
+        anyhow::Ok((local, page, served))
     };
+    let Some(started) = signal.run_until_cancelled(starting).await else {
+        return Ok(End::Interrupted);
+    };
+    let (mut local, page, served) = started?;
     if let Some(served) = &served {
         eprintln!(
             "kubectl --kubeconfig {} get mcu -A -w",

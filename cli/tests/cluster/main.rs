@@ -183,6 +183,22 @@ fn a_folder_must_have_a_cluster_version_and_flags_that_fit() {
     }
 }
 
+/// A dump is of a stranger: what it links to outside of itself may be a file of the user's, and would be quoted where it is no YAML.
+#[test]
+fn nothing_outside_of_a_folder_is_read() {
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    fs::write(secret.path(), "user: a: hunter2").unwrap();
+    let folder = written();
+    let links = folder.path();
+    std::os::unix::fs::symlink(secret.path(), links.join("secret.yaml")).unwrap();
+    std::os::unix::fs::symlink("/proc/self/environ", links.join("environ.yaml")).unwrap();
+    fs::rename(links.join("version.json"), links.join("version.txt")).unwrap();
+    std::os::unix::fs::symlink("version.txt", links.join("version.json")).unwrap();
+    let status = run("status", links, &[]);
+    assert!(status.status.success(), "{}", text(&status.stderr));
+    assert!(!text(&status.stderr).contains("hunter2"));
+}
+
 #[tokio::test]
 async fn a_cluster_is_asked_itself() {
     let sandbox = Sandbox::start(&["--speed", "60", "--clusters", "1"]);

@@ -216,6 +216,32 @@ async fn an_update_starts_when_its_findings_are_accepted() {
     assert!(again.status.success());
 }
 
+/// What was found a moment ago knows nothing of what somebody has requested since, and which the cluster refuses.
+#[tokio::test]
+async fn another_request_is_a_finding_at_once() {
+    let sandbox = Sandbox::start(&["--speed", "60", "--clusters", "3", "--fault", "dev3=F5"]);
+    let client = sandbox.client("dev3").await;
+    let versions: Api<ClusterVersion> = Api::all(client.clone());
+    let status = versions.get("version").await.unwrap().status.unwrap();
+    let offered = status.available_updates.iter();
+    let offered: Vec<String> = offered.filter_map(|release| release.version.clone()).collect();
+    let run = |command: &str, version: &str, more: &[&str]| {
+        let given = ["cluster", command, "--context", "dev3", "--version", version];
+        sandbox.run(&given.iter().chain(more).copied().collect::<Vec<_>>())
+    };
+    let checked = run("pre-checks", &offered[0], &[]);
+    assert!(checked.status.success(), "{}", text(&checked.stdout));
+    let requested = run("start", &offered[1], &["--pre-checks=false"]);
+    assert!(requested.status.success(), "{}", text(&requested.stderr));
+    let held = run("start", &offered[0], &["--allow-upgrade-with-warnings"]);
+    let printed = text(&held.stdout);
+    let finding = format!("An update to {} has been requested", offered[1]);
+    assert!(printed.contains(&finding), "{printed}{}", text(&held.stderr));
+    assert!(!held.status.success());
+    let wanted = spec(&client).await.desired_update.unwrap().version;
+    assert_eq!(wanted.as_ref(), Some(&offered[1]));
+}
+
 async fn install_informer(client: &Client) {
     let informer: UpdateInformer = serde_json::from_value(json!({
         "apiVersion": "config.openshift.io/v1beta1", "kind": "UpdateInformer", "metadata": {"name": "storage"},

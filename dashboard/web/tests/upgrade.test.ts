@@ -99,6 +99,17 @@ test('pause asks first, says what it will do, and resume is offered then', async
   await expect(page.getByRole('dialog')).toContainText('default/spring resumed');
 });
 
+test('who cannot see the page hears what has become different', async ({ dashboard: { page, open, server, misuse } }) => {
+  await open('#/upgrade/default/spring');
+  const said = page.getByRole('status').filter({ hasText: /failed$/ });
+  await expect(said).toHaveText(/^InProgress; \d+ clusters? failed$/);
+  server.state.fleet.paused.add('default/spring');
+  await misuse('step');
+  await expect(said).toHaveText(/^Paused; \d+ clusters? failed$/);
+  await expect(page.getByRole('table', { name: 'Clusters in flight' })).toBeVisible();
+  await expect(page.getByRole('table', { name: 'Events' })).toBeVisible();
+});
+
 test('retry of one cluster', async ({ dashboard: { page, open, server } }) => {
   await open('#/upgrade/default/spring');
   await page.getByRole('button', { name: 'Retry fra-dev-3' }).click();

@@ -168,6 +168,63 @@ async fn a_cluster_whose_finding_nobody_has_accepted_is_held_until_somebody_does
     fleet.shut_down().await.unwrap();
 }
 
+fn is_ready(upgrade: &ManagedClustersUpgrade) -> bool {
+    let status = upgrade.status.as_ref();
+    let conditions = status.and_then(|status| status.conditions.as_ref());
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|one| one.type_ == "PreChecksPassed" && one.status == "True")
+}
+
+/// The first cluster waits, answered, for the other one, when somebody requests another release of it, which it refuses.
+#[tokio::test(start_paused = true)]
+async fn what_somebody_has_requested_of_a_cluster_since_it_was_asked_is_not_replaced() {
+    let mut settings = TestEnvSettings::demo(2, 5);
+    settings.clusters[0].faults.extend([Fault::SignatureNotVerified]);
+    settings
+        .clusters
+        .iter_mut()
+        .for_each(|cluster| cluster.agent = true);
+    let mut upgrade = json!(fleet::upgrade(&settings.clusters).unwrap());
+    let fleet = local_fleet::start(settings).await.unwrap();
+    let hub = fleet.user().unwrap();
+    let spoke = Access::memory(fleet.env.spoke("dev1").unwrap(), "user");
+    let spec = upgrade["spec"].as_object_mut().unwrap();
+    spec["upgradeStrategy"]["canaryClusters"] =
+        json!({"clusterSelector": {"matchLabels": {"name": "dev2"}}, "soakTime": "1000h"});
+    spec.insert("preChecks".to_owned(), json!({"mode": "Require"}));
+    let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
+    tokio::time::sleep(HOUR).await;
+    fleet::start(&hub, &upgrade).await.unwrap();
+    fleet::until(&hub, "answered", 2 * HOUR, is_ready).await.unwrap();
+    let version = Kind::new(
+        "config.openshift.io",
+        "v1",
+        "ClusterVersion",
+        "clusterversions",
+        false,
+    );
+    let request = json!({"spec": {"desiredUpdate": {"version": "4.14.11"}}});
+    spoke
+        .merge_patch(&version, &Key::cluster("version"), request)
+        .await
+        .unwrap();
+    let held = fleet::until(&hub, "held", HOUR, |upgrade| is_held(upgrade, "dev1"));
+    let held = held.await.unwrap();
+    let message = entry(&held, "dev1").unwrap().message.clone().unwrap();
+    assert!(
+        message.contains("An update to 4.14.11 has been requested"),
+        "{message}"
+    );
+    // It is taken back.
+    let request = json!({"spec": {"desiredUpdate": null}});
+    spoke
+        .merge_patch(&version, &Key::cluster("version"), request)
+        .await
+        .unwrap();
+    fleet::until(&hub, "answered anew", HOUR, is_ready).await.unwrap();
+    fleet.shut_down().await.unwrap();
+}
+
 /// What somebody accepts of the first cluster.
 fn known_since(accepted_at: &str) -> UpgradeRiskAcceptance {
     serde_json::from_value(json!({
@@ -206,14 +263,6 @@ async fn an_acceptance_that_ended_on_a_cluster_is_not_forgotten_with_its_plan() 
         .unwrap();
     tokio::time::sleep(HOUR).await;
     fleet::start(&hub, &upgrade).await.unwrap();
-    let is_ready = |upgrade: &ManagedClustersUpgrade| {
-        let conditions = upgrade
-            .status
-            .as_ref()
-            .and_then(|status| status.conditions.as_ref());
-        let mut conditions = conditions.into_iter().flatten();
-        conditions.any(|one| one.type_ == "PreChecksPassed" && one.status == "True")
-    };
     fleet::until(&hub, "accepted", 2 * HOUR, is_ready).await.unwrap();
 
     // Its agent remembers that the finding was worse once.

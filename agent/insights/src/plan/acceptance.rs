@@ -12,9 +12,6 @@ use crate::hooks::MAX_SKEW_MINUTES;
 use crate::informer_name::InformerName;
 use crate::merge::is_truncation;
 
-/// The most acceptances on a plan that count for one finding.
-const MOST_ABOUT_ONE: usize = 16;
-
 /// What has been accepted of a plan's findings. Nothing, where the object belongs to another plan, or to one of the same name that is gone.
 pub fn accepted<'a>(plan: &UpdatePlan, object: &'a UpdatePlanInsight) -> &'a [AcceptedInsight] {
     let is_of_target = object.spec.target_release == plan.spec.target_release;
@@ -70,7 +67,8 @@ pub fn acceptance_of(
     now: Timestamp,
 ) -> Option<AcceptanceState> {
     let of_part = object.map(|object| accepted(plan, object)).unwrap_or_default();
-    let on_plan = on_plan(&plan.spec.accepted_risks, informer, insight);
+    let on_plan = on_plan(&plan.spec.accepted_risks, informer, insight)
+        .filter(|risk| risk.accepted_at.as_ref().is_none_or(|at| is_past(at, now)));
     let on_plan =
         on_plan.map(
             |risk| match state(risk.level, risk.until.as_ref(), insight.impact.level, now) {
@@ -83,8 +81,8 @@ pub fn acceptance_of(
         .min()
 }
 
-/// The acceptances on the plan itself that are about a finding: of too many the last. By informer and uid nobody accepts what says that
-/// findings do not fit in: it is about others each time.
+/// The acceptances on the plan itself that are about a finding. By informer and uid nobody accepts what says that findings do not fit in: it is
+/// about others each time.
 pub fn on_plan<'a>(
     risks: &'a [PlanAcceptedRisk],
     informer: &InformerName,
@@ -92,7 +90,6 @@ pub fn on_plan<'a>(
 ) -> impl Iterator<Item = &'a PlanAcceptedRisk> {
     risks
         .iter()
-        .rev()
         .filter(|risk| match (&risk.uuid, &risk.informer, &risk.uid) {
             (Some(uuid), None, None) => *uuid == insight.uuid,
             (None, Some(of), Some(uid)) => {
@@ -101,7 +98,6 @@ pub fn on_plan<'a>(
             // What does not say one thing says nothing.
             _ => false,
         })
-        .take(MOST_ABOUT_ONE)
 }
 
 /// Nobody accepts in the future what may have become worse by then.

@@ -155,6 +155,7 @@ fn id_of_risk(risk: &PlanAcceptedRisk) -> String {
         until: _,
     } = risk;
     let accepted_at = accepted_at.as_ref().map(|time| time.0);
+    let reason = given(reason.as_deref());
     id(&format!(
         "{uuid:?} {informer:?} {uid:?} {level:?} {accepted_by:?} {reason:?} {accepted_at:?}"
     ))
@@ -171,9 +172,15 @@ fn id_in_part(informer: &InformerName, accepted: &AcceptedInsight) -> String {
         until: _,
     } = accepted;
     let (informer, accepted_at) = (informer.as_str(), accepted_at.0);
+    let reason = given(reason.as_deref());
     id(&format!(
         "{informer:?} {uuid:?} {level:?} {accepted_by:?} {reason:?} {accepted_at:?}"
     ))
+}
+
+/// What is empty is not given: some tools leave it out when they write an object back.
+fn given(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.is_empty())
 }
 
 fn id(text: &str) -> String {

@@ -16,6 +16,8 @@ pub(super) struct Age {
     pub since: Timestamp,
     /// The version from which the update would start; nothing if it is not known.
     pub base: Option<String>,
+    /// The other release that is requested and has not begun: what is found is about a request instead of that.
+    pub request: Option<String>,
     /// When all of it has to be asked for anew.
     pub stale_at: Option<Timestamp>,
 }
@@ -35,16 +37,26 @@ pub(super) fn is_over(plan: &UpdatePlan, cluster: &Fact<ReleaseFacts>) -> bool {
     has_begun || prune::is_reached(target, &cluster.version)
 }
 
-/// Everything is asked anew when the plan or the version of the cluster has changed, and when it was a day ago.
+/// Another release than that of the plan, which is requested of the cluster and has not begun.
+pub fn other_request(plan: &UpdatePlan, cluster: &ReleaseFacts) -> Option<String> {
+    let requested = cluster.requested.clone();
+    requested.filter(|requested| *requested != plan.spec.target_release)
+}
+
+/// Everything is asked anew when the plan, the version of the cluster or what else is requested of it has changed, and when it was a day ago.
 pub(super) fn age(plan: &UpdatePlan, cluster: &Fact<ReleaseFacts>, now: Timestamp) -> Age {
     let status = plan.status.as_ref();
-    let base = match cluster {
-        Ok(cluster) => Some(cluster.version.clone()),
-        Err(_) => status.and_then(|status| status.base_version.clone()),
+    let (base, request) = match cluster {
+        Ok(cluster) => (Some(cluster.version.clone()), other_request(plan, cluster)),
+        Err(_) => (
+            status.and_then(|status| status.base_version.clone()),
+            status.and_then(|status| status.base_request.clone()),
+        ),
     };
     let since = status.and_then(|status| {
-        let is_current =
-            status.observed_generation == plan.metadata.generation && status.base_version == base;
+        let is_current = status.observed_generation == plan.metadata.generation
+            && status.base_version == base
+            && status.base_request == request;
         let since = status.collecting_since.as_ref()?.0;
         // A clock that has been set back since says nothing about what came when.
         let is_new = is_current && since <= now && now.duration_since(since) < MAX_AGE;
@@ -54,6 +66,7 @@ pub(super) fn age(plan: &UpdatePlan, cluster: &Fact<ReleaseFacts>, now: Timestam
     Age {
         since,
         base,
+        request,
         stale_at: since.checked_add(MAX_AGE).ok(),
     }
 }

@@ -27,6 +27,7 @@ use crate::merge::Attempt;
 pub use drydock_api::insights::plan_name;
 use ended::EndedAcceptances;
 pub use events::PlanEvent;
+pub use lifecycle::other_request;
 pub use prune::ReleaseFacts;
 
 /// An informer that is asked about plans.

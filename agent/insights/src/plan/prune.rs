@@ -28,6 +28,8 @@ pub struct ReleaseFacts {
     pub active_target: Option<String>,
     /// That update has begun: until then it is only requested, and the cluster may refuse it.
     pub has_begun: bool,
+    /// What is requested and has not begun: a version, or an image where that is all.
+    pub requested: Option<String>,
     /// The versions that the update service offers; nothing if it does not answer.
     pub offered: Option<Vec<String>>,
     /// The versions that it has run or tried to run, and when that began.

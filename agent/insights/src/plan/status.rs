@@ -43,6 +43,7 @@ pub(super) fn status(
     UpdatePlanStatus {
         observed_generation: observed.plan.metadata.generation,
         base_version: age.base.clone(),
+        base_request: age.request.clone(),
         phase: Some(phase),
         collecting_since: Some(Time(age.since)),
         collected_at: match phase {

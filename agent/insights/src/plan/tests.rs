@@ -543,3 +543,31 @@ fn a_plan_that_is_kept_after_its_update_wakes_nobody() {
         }
     }
 }
+
+/// What is found is about a request instead of another one, or about one where nothing was requested.
+#[test]
+fn what_else_is_requested_of_the_cluster_has_everything_asked_anew() {
+    let mut world = World::new(&["mco"]);
+    let request = |world: &mut World, requested: Option<&str>| {
+        world.cluster = Ok(ReleaseFacts {
+            version: "4.14.3".to_owned(),
+            requested: requested.map(str::to_owned),
+            ..ReleaseFacts::default()
+        });
+    };
+    let answer = |_: &str| Attempt::Answered(Answer::Success(Vec::new()));
+    for (seconds, requested, is_asked) in [
+        (0, None, true),
+        (10, None, false),
+        (20, Some("4.14.9"), true),
+        (30, Some("4.14.9"), false),
+        (40, Some("4.14.8"), true),
+        // The plan's own.
+        (50, Some(TARGET), true),
+        (60, None, false),
+    ] {
+        request(&mut world, requested);
+        let plan = world.step(at(seconds), &answer);
+        assert_eq!(!plan.ask.is_empty(), is_asked, "{seconds} {requested:?}");
+    }
+}

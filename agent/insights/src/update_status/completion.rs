@@ -1,7 +1,7 @@
 //! How far an update is, in percent: operators restart and nodes come and go, and a number that falls says nothing to anybody (insights.md,
 //! section 5, point 4).
 
-use drydock_api::insights::UpdateStatusStatus;
+use drydock_api::insights::{OngoingUpdate, UpdateStatusStatus};
 
 use super::{Observed, ObservedPool};
 
@@ -40,10 +40,17 @@ impl Completion<'_> {
         let update = self.observed.update.as_ref()?;
         let of_update = self.previous.filter(|previous| {
             let before = previous.update.as_ref();
-            before.is_some_and(|before| before.target == update.target && before.from == update.from)
+            before.is_some_and(|before| is_same(before, update))
         });
         now.max(of_update.and_then(known))
     }
+}
+
+/// Whether it is the same attempt: one that is called off and requested once more begins anew.
+fn is_same(before: &OngoingUpdate, update: &OngoingUpdate) -> bool {
+    let began = before.started_at.as_ref().zip(update.started_at.as_ref());
+    let is_another = began.is_some_and(|(before, now)| before != now);
+    before.target == update.target && before.from == update.from && !is_another
 }
 
 /// Rounded down: everything is done only when it is.

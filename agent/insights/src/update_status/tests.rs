@@ -145,6 +145,14 @@ fn progress_never_runs_backwards() {
     assert_eq!(percents(&on), (Some(98), Some(100)));
     let other = assemble(Some(&on), &with(Some(3), &["a"], "4.14.5"), at(180));
     assert_eq!(percents(&other), (Some(3), Some(75)));
+    let mut once_more = with(Some(4), &["a"], "4.14.4");
+    once_more.update.as_mut().unwrap().started_at = Some(Time(at(150)));
+    let once_more = assemble(Some(&on), &once_more, at(180));
+    assert_eq!(
+        percents(&once_more),
+        (Some(4), Some(75)),
+        "the one before was called off"
+    );
     let mut over = with(None, &[], "4.14.4");
     over.update = None;
     assert_eq!(percents(&assemble(Some(&on), &over, at(240))), (None, None));

@@ -8,8 +8,8 @@ use drydock_api::insights::{UpdateInformer, UpdatePlan, UpdatePlanInsight};
 use drydock_api::openshift::ClusterVersion;
 use drydock_insights::InformerName;
 use drydock_insights::cluster;
-use drydock_insights::plan::plan_name;
 use drydock_insights::plan::prune::MAX_AGE;
+use drydock_insights::plan::{other_request, plan_name};
 use drydock_insights::pre_checks::{Population, population};
 use drydock_insights::update_status::MAX_INFORMERS;
 use drydock_runtime::pages::list_all;
@@ -179,7 +179,7 @@ async fn is_seen(
     }
 }
 
-/// Does it say what holds now? What was said of another version, or longer ago than the agent keeps it, was left by one that no longer runs.
+/// Does it say what holds now? What was said of another version, or while something else was requested, or longer ago than the agent keeps it, was left by one that no longer runs.
 fn is_current(plan: &UpdatePlan, cluster: &ClusterVersion, now: Timestamp, oldest: SignedDuration) -> bool {
     let Some(status) = &plan.status else { return false };
     let collected = status.collected_at.as_ref();
@@ -187,8 +187,12 @@ fn is_current(plan: &UpdatePlan, cluster: &ClusterVersion, now: Timestamp, oldes
         let age = now.duration_since(collected.0);
         -CLOCK_SKEW < age && age < oldest
     });
-    let base = cluster::facts(cluster).map(|facts| facts.version).ok();
-    is_new && status.base_version == base && population(plan) == Population::Populated
+    let Ok(facts) = cluster::facts(cluster) else {
+        return false;
+    };
+    let is_of_cluster = status.base_version.as_ref() == Some(&facts.version)
+        && status.base_request == other_request(plan, &facts);
+    is_new && is_of_cluster && population(plan) == Population::Populated
 }
 
 /// Creates the plan, or has everything asked anew.

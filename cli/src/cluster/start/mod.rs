@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use drydock_api::openshift::ClusterVersion;
+use drydock_api::openshift::cluster_version::DesiredUpdate;
 use drydock_insights::pre_checks::PreChecks;
 use drydock_insights::start::{Decision, decide};
 use kube::Api;
@@ -49,7 +50,7 @@ pub async fn run(arguments: &StartArguments) -> anyhow::Result<ExitCode> {
     if arguments.pre_checks {
         check(&server, arguments).await?;
     }
-    print::text(&request(&server, arguments).await?)?;
+    print::text(&request(&server, arguments, cluster.spec.desired_update.as_ref()).await?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -104,8 +105,13 @@ fn held(checks: &PreChecks) -> String {
     }
 }
 
-/// Decides once more, with the object that is written over: what has been decided before may be out of date.
-async fn request(server: &Server, arguments: &StartArguments) -> anyhow::Result<String> {
+/// Decides once more, with the object that is written over: what has been decided before may be out of date. `seen` is what was requested of the
+/// cluster before it was looked at: what somebody has requested since is not replaced.
+async fn request(
+    server: &Server,
+    arguments: &StartArguments,
+    seen: Option<&DesiredUpdate>,
+) -> anyhow::Result<String> {
     let api: Api<ClusterVersion> = Api::all(server.client.clone());
     let parameters = PatchParams {
         dry_run: arguments.dry_run,
@@ -122,6 +128,11 @@ async fn request(server: &Server, arguments: &StartArguments) -> anyhow::Result<
             Decision::Nothing { is_reached } => return Ok(nothing(arguments, is_reached)),
             Decision::Request { image } => image,
         };
+        ensure!(
+            cluster.spec.desired_update.as_ref() == seen,
+            "somebody has changed meanwhile what is requested of the cluster: the update to {target} is not requested; see kubectl drydock \
+             cluster status, and start it once more"
+        );
         let patch = Patch::Merge(body(&cluster, &target.to_string(), image.as_deref()));
         match api.patch(CLUSTER_VERSION, &parameters, &patch).await {
             Ok(_) => return Ok(requested(arguments, image.as_deref())),

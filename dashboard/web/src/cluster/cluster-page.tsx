@@ -6,10 +6,11 @@ import type { ClusterDetail, Schedule } from '../api/types';
 import { HistoryTable } from '../history/history-table';
 import type { ClusterRow } from '../store/columns';
 import { Gone, NotCurrent } from '../ui/not-current';
-import { Alert, Button, Label, LevelLabel, LongText, Reason, Section, Spinner, StateLabel, Text } from '../ui/parts';
+import { Alert, Announced, Button, Label, LevelLabel, LongText, Reason, Section, Spinner, StateLabel, Text } from '../ui/parts';
 import { Table } from '../ui/table';
 import { useFleet, useLoaded, useStatus, useTick } from '../ui/use-app';
 import { sentence } from '../words/sentence';
+import { printable } from '../words/text';
 import { moment, momentAndDistance } from '../words/time';
 import { RetryButton } from '../upgrade/actions';
 
@@ -51,6 +52,7 @@ export function ClusterPage({ name }: { name: string }) {
         {cluster?.state === 'Failed' && <RetryButton kind="secondary" upgrade={cluster.upgrade} cluster={name} disabled={!current} onDone={detail.reload} />}
       </header>
       {detail.value && (detail.error !== undefined || left) && <NotCurrent loaded={detail} why="The fleet does not show this cluster any more." />}
+      <Announced text={cluster ? [cluster.state, cluster.reason].filter(Boolean).map((word) => printable(word, 63)).join(': ') : ''} />
       {cluster && <Now cluster={cluster} now={app.clock.now()} />}
       {detail.value ? (
         <Details detail={detail.value} now={app.clock.now()} />

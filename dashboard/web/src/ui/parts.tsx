@@ -13,6 +13,15 @@ export function Text({ of, limit, className }: { of: string; limit?: number; cla
   );
 }
 
+/** Says to who cannot see the page what has become different on it; what is there at first is read with the page. */
+export function Announced({ text }: { text: string }) {
+  return (
+    <p class="visually-hidden" role="status">
+      {text}
+    </p>
+  );
+}
+
 /** What is upgraded to. Of a long image both ends are shown: the last one tells it from another. */
 export function Target({ of }: { of: string }) {
   return <Text of={of.length <= 90 ? of : `${of.slice(0, 40)}…${of.slice(-40)}`} />;

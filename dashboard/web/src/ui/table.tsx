@@ -9,7 +9,7 @@ export function Table({ label, head, rows, more = 0 }: {
 }) {
   return (
     <div class="plain-table" tabIndex={0} role="region" aria-label={label}>
-      <table class="pf-v6-c-table pf-m-compact">
+      <table class="pf-v6-c-table pf-m-compact" aria-label={label}>
         <thead class="pf-v6-c-table__thead">
           <tr class="pf-v6-c-table__tr">
             {head.map((title) => (

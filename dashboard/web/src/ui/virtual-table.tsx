@@ -54,7 +54,7 @@ export function VirtualTable(props: {
   for (let line = first; line < last; line++) lines.push(line);
   return (
     <div class="table-area" ref={area} tabIndex={0} role="region" aria-label={props.label}>
-      <table class="pf-v6-c-table pf-m-compact virtual" aria-rowcount={props.count + 1} style={{ minWidth: `${least}px` }}>
+      <table class="pf-v6-c-table pf-m-compact virtual" aria-label={props.label} aria-rowcount={props.count + 1} style={{ minWidth: `${least}px` }}>
         <caption class="visually-hidden">{props.label}</caption>
         <thead class="pf-v6-c-table__thead">
           <tr class="pf-v6-c-table__tr" aria-rowindex={1}>

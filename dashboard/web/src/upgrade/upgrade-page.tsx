@@ -5,10 +5,10 @@ import { api } from '../api/client';
 import type { Upgrade, UpgradeDetail } from '../api/types';
 import { Phase } from '../fleet/upgrade-summaries';
 import { Gone, NotCurrent } from '../ui/not-current';
-import { Alert, Button, LongText, Reason, Section, Spinner, Target, Text } from '../ui/parts';
+import { Alert, Announced, Button, LongText, Reason, Section, Spinner, Target, Text } from '../ui/parts';
 import { type Loaded, useFleet, useLoaded, useStatus, useTick, useUpgradeChanges } from '../ui/use-app';
 import { IN_FLIGHT } from '../words/states';
-import { clusters, count } from '../words/text';
+import { clusters, count, printable } from '../words/text';
 import { momentAndDistance } from '../words/time';
 import { Actions } from './actions';
 import { Acceptances, Findings } from './findings';
@@ -47,10 +47,17 @@ export function UpgradePage({ upgrade: key }: { upgrade: string }) {
         {shown && <Actions upgrade={shown} failures={detail.value?.failures ?? []} disabled={!current} onDone={detail.reload} />}
       </header>
       {detail.value && (detail.error !== undefined || left) && <NotCurrent loaded={detail} why="The hub does not list this upgrade any more." />}
+      <Announced text={shown ? announcement(shown) : ''} />
       {shown && <Progress upgrade={shown} />}
       {detail.refusal ? <Gone what="upgrade" loaded={detail} /> : <Details detail={detail} upgrade={shown} upgradeKey={key} current={current} />}
     </div>
   );
+}
+
+/** What of an upgrade somebody wants to hear of without asking: not each cluster that completes. */
+function announcement({ counts, halt, paused, phase }: Upgrade): string {
+  const state = paused ? 'Paused' : halt ? `Halted: ${printable(halt.reason, 63)}` : counts.selected > 0 && counts.complete === counts.selected ? 'Complete' : printable(phase, 40);
+  return counts.failed > 0 ? `${state}; ${clusters(counts.failed)} failed` : state;
 }
 
 /** For how long the server shows others the Events that it has read, and how long after a change they have all come, in milliseconds. */

@@ -25,6 +25,7 @@ fn cluster() -> ReleaseFacts {
         version: "4.14.3".to_owned(),
         active_target: Some("4.14.9".to_owned()),
         has_begun: true,
+        requested: None,
         offered: Some(vec!["4.14.4".to_owned()]),
         history: BTreeMap::from([("4.14.2".to_owned(), Some(at(-100)))]),
     }
