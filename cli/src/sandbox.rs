@@ -27,7 +27,7 @@ pub async fn run(arguments: &SandboxArguments) -> anyhow::Result<()> {
         let served = local_fleet::serve(&mut fleet).await?;
         anyhow::Ok((fleet, page, served))
     };
-    let Some(started) = signal.run_until_cancelled(starting).await else {
+    let Some(started) = signal.run_until_cancelled(Box::pin(starting)).await else {
         return Ok(());
     };
     let (fleet, _page, served) = started?;

@@ -7,7 +7,7 @@ use axum::response::Response;
 use drydock_api::mcu::ManagedClustersUpgrade;
 use drydock_objects::findings::{FleetFinding, grouped, may_be_held};
 use drydock_objects::{ClusterDetails, parse_spec};
-use drydock_rollout::{ClusterState, Halt, PreChecksMode, UpgradeKey};
+use drydock_rollout::{ClusterName, ClusterPreChecks, ClusterState, Halt, PreChecksMode, UpgradeKey};
 use jiff::Timestamp;
 use kube::ResourceExt;
 use serde::Serialize;
@@ -147,16 +147,7 @@ pub(crate) async fn detail(
         let object = fleet.object(&key)?;
         let (report, clusters) = fleet.look(&key, now)?;
         let mode = parse_spec(&object).ok().map(|spec| spec.pre_checks.mode);
-        let is_required = mode == Some(PreChecksMode::Require);
-        let held: BTreeSet<&str> = clusters
-            .iter()
-            .filter(|cluster| may_be_held(cluster))
-            .map(|cluster| cluster.name.as_str())
-            .collect();
-        let found = fleet.pre_checks(&key, now);
-        let findings = grouped(&found, |name| !is_required || held.contains(name.as_str()));
-        let reporters = drydock_edits::reporters(&found);
-        let findings: Vec<FindingView> = findings.into_iter().map(|one| finding(one, &reporters)).collect();
+        let findings = findings(&fleet.pre_checks(&key, now), &clusters, mode);
         Some((object, report, clusters, mode, findings))
     });
     let (object, report, mut clusters, mode, findings) =
@@ -284,6 +275,23 @@ fn waits(clusters: &[ClusterDetails]) -> Vec<WaitView> {
         names: owned(names.into_iter().take(NAMED)),
     };
     causes.map(view).collect()
+}
+
+/// What clusters have found, grouped over the fleet. Where they wait for it, it holds those that may still be held.
+fn findings(
+    found: &BTreeMap<ClusterName, ClusterPreChecks>,
+    clusters: &[ClusterDetails],
+    mode: Option<PreChecksMode>,
+) -> Vec<FindingView> {
+    let is_required = mode == Some(PreChecksMode::Require);
+    let held: BTreeSet<&str> = clusters
+        .iter()
+        .filter(|cluster| may_be_held(cluster))
+        .map(|cluster| cluster.name.as_str())
+        .collect();
+    let reporters = drydock_edits::reporters(found);
+    let grouped = grouped(found, |name| !is_required || held.contains(name.as_str()));
+    grouped.into_iter().map(|one| finding(one, &reporters)).collect()
 }
 
 fn finding(found: FleetFinding, reporters: &BTreeMap<&str, String>) -> FindingView {

@@ -34,7 +34,7 @@ pub enum Contact {
 }
 
 impl Contact {
-    /// Whether it could not be asked because it is not trusted: that may be mended without a change of its object.
+    /// Whether it could not be asked because it is not trusted: that may be corrected without a change of its object.
     pub fn is_of_trust(&self) -> bool {
         let kinds = [FailureKind::TLSVerificationFailed, FailureKind::CAUnavailable];
         matches!(self, Self::Failed(failure) if kinds.contains(&failure.kind))

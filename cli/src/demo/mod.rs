@@ -63,7 +63,7 @@ pub async fn run(arguments: &DemoArguments) -> anyhow::Result<End> {
         };
         anyhow::Ok((local, page, served))
     };
-    let Some(started) = signal.run_until_cancelled(starting).await else {
+    let Some(started) = signal.run_until_cancelled(Box::pin(starting)).await else {
         return Ok(End::Interrupted);
     };
     let (mut local, page, served) = started?;

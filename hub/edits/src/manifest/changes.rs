@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    fn upgrade(spec: Value, labels: Value) -> ManagedClustersUpgrade {
+    fn upgrade(spec: &Value, labels: &Value) -> ManagedClustersUpgrade {
         let metadata =
             json!({"name": "spring", "namespace": "default", "uid": "u", "generation": 7, "labels": labels});
         serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap()
@@ -181,12 +181,12 @@ mod tests {
     #[test]
     fn each_field_that_differs_is_listed() {
         let before = upgrade(
-            json!({"paused": true, "clusterVersion": {"version": "4.14.12", "channel": "stable-4.14"}, "clusterSelector": {"matchLabels": {"a": "b"}}}),
-            json!({"example.com/team": "a", "same": "x"}),
+            &json!({"paused": true, "clusterVersion": {"version": "4.14.12", "channel": "stable-4.14"}, "clusterSelector": {"matchLabels": {"a": "b"}}}),
+            &json!({"example.com/team": "a", "same": "x"}),
         );
         let after = upgrade(
-            json!({"clusterVersion": {"version": "4.14.13", "channel": "stable-4.14"}, "clusterSelector": {"matchLabels": {"a": "b"}}, "ocpOperators": {"approveAllUpgrades": true}}),
-            json!({"example.com/team": "b", "same": "x"}),
+            &json!({"clusterVersion": {"version": "4.14.13", "channel": "stable-4.14"}, "clusterSelector": {"matchLabels": {"a": "b"}}, "ocpOperators": {"approveAllUpgrades": true}}),
+            &json!({"example.com/team": "b", "same": "x"}),
         );
         let written = Written {
             before: Some(before),
@@ -225,8 +225,8 @@ mod tests {
             Value::Object(labels.collect())
         };
         let written = Written {
-            before: Some(upgrade(json!({}), labels("a"))),
-            after: upgrade(json!({}), labels(&"ä".repeat(SHOWN + 1))),
+            before: Some(upgrade(&json!({}), &labels("a"))),
+            after: upgrade(&json!({}), &labels(&"ä".repeat(SHOWN + 1))),
         };
         let Changes { listed, more } = written.changes();
         assert_eq!((listed.len(), more), (LISTED, 3));
