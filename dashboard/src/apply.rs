@@ -1,11 +1,15 @@
 //! Texts that people write on the page: what applying one does, as the API server says it, and applying it.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::State;
-use drydock_edits::{Change, Changes, Manifest, Writing, edition};
+use drydock_edits::{Change, Changes, EditError, Manifest, Writing, Written, edition, state};
 use drydock_rollout::UpgradeKey;
+use http::StatusCode;
 use kube::Client;
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
 use crate::access::{Right, Viewer};
 use crate::actions::{Answer, Done};
@@ -71,7 +75,7 @@ impl Writer {
         })
     }
 
-    /// `seen`: the edition that was there when somebody was asked.
+    /// `seen`: what was there when somebody was asked.
     fn writing<'a>(&'a self, seen: Option<&'a str>) -> Writing<'a> {
         match &self.opened {
             Some(opened) => Writing::Edit { opened },
@@ -91,7 +95,7 @@ pub(crate) struct Preview {
     key: String,
     /// It edits what was opened.
     edits: bool,
-    /// The edition that is there; empty if none is.
+    /// All that is there, in short; empty if nothing is.
     seen: String,
     /// The version, the image and the channel that are asked for, with a space between; empty if none.
     target: String,
@@ -134,17 +138,13 @@ pub(crate) async fn preview(
         key,
         ..
     } = &writer;
-    let written = manifest
-        .preview(client, &key.namespace, writer.writing(None))
-        .await?;
-    let Changes { listed, more } = match &written.before {
-        Some(_) => written.changes(),
-        None => Changes::default(),
-    };
+    let trying = manifest.preview(client, &key.namespace, writer.writing(None));
+    let written = in_time(&dashboard, trying).await?;
+    let Changes { listed, more } = written.changes();
     Ok(Json(Preview {
         key: key.to_string(),
         edits: writer.opened.is_some(),
-        seen: written.before.as_ref().map(edition).unwrap_or_default(),
+        seen: written.before.as_ref().map(state).unwrap_or_default(),
         target: written.target_after(),
         target_before: written.target_before(),
         all_operators: written.approves_all_operators(),
@@ -153,14 +153,31 @@ pub(crate) async fn preview(
     }))
 }
 
+/// By when the API server has answered, by the clock of who waits.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(45);
+
+/// What the API server answers, if it does before long.
+async fn in_time(
+    dashboard: &Dashboard,
+    work: impl Future<Output = Result<Written, EditError>>,
+) -> Result<Written, ApiError> {
+    let within = ANSWERED_WITHIN * dashboard.settings().speed;
+    match timeout(within, work).await {
+        Ok(written) => Ok(written?),
+        Err(_) => Err(ApiError::new(
+            StatusCode::GATEWAY_TIMEOUT,
+            "the API server has not answered in time",
+        )),
+    }
+}
+
 /// What is applied.
 #[derive(Deserialize)]
 pub(crate) struct Apply {
     #[serde(flatten)]
     text: Text,
-    /// The edition that was there when somebody was asked, empty if none was: of another one nothing is written.
-    #[serde(default)]
-    seen: Option<String>,
+    /// What was there when somebody was asked, empty if nothing was: over anything else nothing is written.
+    seen: String,
 }
 
 /// `POST /api/apply`
@@ -177,8 +194,8 @@ pub(crate) async fn apply(
         opened,
         ..
     } = &writer;
-    let writing = writer.writing(seen.as_deref());
-    let written = manifest.write(client, &key.namespace, writing).await?;
+    let writing = manifest.write(client, &key.namespace, writer.writing(Some(&seen)));
+    let written = in_time(&dashboard, writing).await?;
     let what = if written.before.is_none() {
         "created"
     } else {

@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use drydock_api::conditions::{self, AnyCondition};
 use drydock_api::fact::{Fact, Unread};
+use drydock_api::image_digest;
 use drydock_api::insights::{OngoingUpdate, PoolReference};
-use drydock_api::openshift::cluster_version::UpdateHistory;
+use drydock_api::openshift::cluster_version::{Release, UpdateHistory};
 use drydock_api::openshift::{ClusterOperator, ClusterVersion, MachineConfigPool};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -176,19 +177,33 @@ pub fn facts(cluster: &ClusterVersion) -> Fact<ReleaseFacts> {
     })
 }
 
-/// What is requested and has not begun.
+/// How much is kept of what is requested: it may be any text.
+const REQUESTED: usize = 256;
+
+/// What is requested and has not begun: a version, or the digest of an image that no offered release has.
 fn requested(cluster: &ClusterVersion) -> Option<String> {
     let update = cluster.spec.desired_update.as_ref()?;
     let desired = cluster.status.as_ref().and_then(|status| status.desired.as_ref());
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    let (wanted, has) = match given(&update.version) {
-        Some(version) => (version, desired.and_then(|desired| desired.version.as_ref())),
-        None => (
-            given(&update.image)?,
-            desired.and_then(|desired| desired.image.as_ref()),
-        ),
+    let wanted = if let Some(version) = given(&update.version) {
+        let has = desired.and_then(|desired| desired.version.as_ref());
+        (has != Some(&version)).then_some(version)
+    } else {
+        let image = given(&update.image)?;
+        let is_it = |release: &Release| {
+            let has = release.image.as_deref();
+            has.is_some_and(|has| image_digest(has) == image_digest(&image))
+        };
+        let status = cluster.status.as_ref();
+        let available = status.into_iter().flat_map(|status| &status.available_updates);
+        let conditional = status.into_iter().flat_map(|status| &status.conditional_updates);
+        let offered = available
+            .chain(conditional.map(|update| &update.release))
+            .find(|release| is_it(release));
+        let named = offered.and_then(|release| release.version.clone());
+        (!desired.is_some_and(is_it)).then(|| named.unwrap_or_else(|| image_digest(&image).to_owned()))
     };
-    (has != Some(&wanted)).then_some(wanted)
+    wanted.map(|wanted| wanted.chars().take(REQUESTED).collect())
 }
 
 /// How many percent of the operators of the release have the version, by what they say. They are part of the release only where they are

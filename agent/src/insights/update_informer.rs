@@ -121,11 +121,16 @@ impl UpdateInformers {
         // By a clock that has been set back since it was asked at no time.
         let asked = known.as_ref().and_then(|known| known.discovered_at);
         let asked = asked.filter(|asked| *asked <= now);
-        let interval = match &known {
-            Some(known) if known.contact().is_of_trust() => interval.min(BUSY),
-            _ => interval,
+        // Whom to trust may be corrected elsewhere.
+        let after = |contact: &Contact| {
+            if contact.is_of_trust() {
+                interval.min(BUSY)
+            } else {
+                interval
+            }
         };
-        let due = asked.and_then(|asked| asked.checked_add(interval).ok());
+        let pause = known.as_ref().map_or(interval, |known| after(&known.contact()));
+        let due = asked.and_then(|asked| asked.checked_add(pause).ok());
         if let (Some(known), Some(due)) = (known, due)
             && due > now
         {
@@ -140,7 +145,8 @@ impl UpdateInformers {
             .contacts
             .of(informer)
             .map_or(contact, |known| known.contact());
-        (contact, now.checked_add(interval).ok())
+        let next = now.checked_add(after(&contact)).ok();
+        (contact, next)
     }
 
     async fn write(

@@ -166,9 +166,9 @@ pub struct UpdatePlanStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]
     pub base_version: Option<String>,
-    /// The other release that was requested then and had not begun: its version, or its image where that is all.
+    /// The other release that was requested then and had not begun: its version, or the digest of its image where that is all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 1024))]
+    #[schemars(length(max = 256))]
     pub base_request: Option<String>,
     /// The update service has offered the target since the plan was created.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -145,7 +145,7 @@ async fn what_is_no_request_is_answered_in_words() {
         ("/api/apply", long.as_str(), 413),
         ("/api/apply", "{", 400),
         ("/api/apply", "{}", 422),
-        ("/api/apply", "{\"yaml\": \"a: [\"}", 422),
+        ("/api/apply", "{\"yaml\": \"a: [\", \"seen\": \"\"}", 422),
         ("/api/upgrades/default/none/pause", "{}", 404),
         ("/api/upgrades/elsewhere/spring/pause", "{}", 404),
         ("/api/upgrades/default/spring/pause", long.as_str(), 413),
@@ -230,7 +230,7 @@ async fn a_page_that_is_read_only_or_of_one_namespace_does_no_more() {
         assert_eq!(page.post(&path(action), body).await.0, StatusCode::FORBIDDEN);
     }
     for address in ["/api/preview", "/api/apply"] {
-        let (status, _) = page.post(address, json!({"yaml": ""})).await;
+        let (status, _) = page.post(address, json!({"yaml": "", "seen": ""})).await;
         assert_eq!(status, StatusCode::FORBIDDEN);
     }
     assert_eq!(page.upgrades().get("spring").await.unwrap().spec.paused, None);

@@ -18,7 +18,7 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
     );
     manifest["spec"]["clusterVersion"]["image"] = json!(image);
     let yaml = serde_saphyr::to_string(&manifest).unwrap();
-    let (status, answer) = page.post("/api/apply", json!({"yaml": yaml})).await;
+    let (status, answer) = page.post("/api/apply", json!({"yaml": yaml, "seen": ""})).await;
     assert_eq!(
         (status, &answer["done"]),
         (StatusCode::OK, &json!("default/spring created"))
@@ -39,7 +39,7 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
     );
     let edited = detail["spec"].as_str().unwrap().replace("4.14.12", "4.14.13");
     let opened = json!({"upgrade": "default/spring", "edition": detail["edition"]});
-    let body = json!({"yaml": edited, "opened": opened});
+    let body = json!({"yaml": edited, "opened": opened, "seen": "a"});
     let (status, answer) = page.post("/api/apply", body).await;
     assert_eq!(
         (status, &answer["done"]),
@@ -49,7 +49,7 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
     let written = json!({"upgrade": "default/spring", "edition": answer["edition"]});
     let (status, _) = page.post(&path("/pause"), json!({})).await;
     assert_eq!(status, StatusCode::OK);
-    let body = json!({"yaml": edited.replace("4.14.13", "4.14.14"), "opened": written});
+    let body = json!({"yaml": edited.replace("4.14.13", "4.14.14"), "opened": written, "seen": "a"});
     let (status, answer) = page.post("/api/apply", body).await;
     assert_eq!(status, StatusCode::CONFLICT, "{answer}");
     // Somebody else has opened it before, and would take that back.
@@ -57,7 +57,7 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
         .as_str()
         .unwrap()
         .replace("maxConcurrency: ", "maxConcurrency: 1");
-    let body = json!({"yaml": late, "opened": opened});
+    let body = json!({"yaml": late, "opened": opened, "seen": "a"});
     let (status, answer) = page.post("/api/apply", body).await;
     assert_eq!(status, StatusCode::CONFLICT, "{answer}");
     assert!(
@@ -70,7 +70,7 @@ async fn what_is_shown_of_an_upgrade_can_be_edited_and_applied() {
         Some("4.14.13")
     );
     let wrong = edited.replace("maxConcurrency", "concurrencyMax");
-    let (status, answer) = page.post("/api/apply", json!({"yaml": wrong})).await;
+    let (status, answer) = page.post("/api/preview", json!({"yaml": wrong})).await;
     assert!(
         status.is_client_error() || status == StatusCode::BAD_GATEWAY,
         "{status} {answer}"
@@ -92,9 +92,20 @@ async fn what_a_text_does_is_said_and_nothing_written() {
     assert_eq!(status, StatusCode::OK, "{said}");
     let expected = json!({
         "key": "default/spring", "edits": false, "seen": "", "target": "4.14.12 stable-4.14", "allOperators": false,
-        "changes": [], "more": 0,
+        "changes": said["changes"], "more": 0,
     });
     assert_eq!(said, expected);
+    let selected = json!({"field": "spec.clusterSelector.matchExpressions[0].values[]", "after": "dev1"});
+    assert!(
+        said["changes"].as_array().unwrap().contains(&selected),
+        "{said:#}"
+    );
+    let (status, said) = page.post("/api/apply", json!({"yaml": yaml})).await;
+    assert_eq!(
+        status,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "what was seen must be said: {said}"
+    );
     assert_eq!(page.upgrades().get_opt(UPGRADE).await.unwrap(), None);
     // YAML has several words for true, and ways to write a key.
     for (key, word) in [
@@ -160,6 +171,15 @@ async fn what_was_changed_since_somebody_was_asked_is_not_written_over() {
         .unwrap();
     let (status, answer) = apply(&next, &said["seen"]).await;
     assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    // Nor a retry, which is an annotation.
+    let said = preview(&next).await;
+    let retry = json!({"metadata": {"annotations": {"drydock.dev/retry": "2"}}});
+    page.upgrades()
+        .patch(UPGRADE, &PatchParams::default(), &Patch::Merge(retry))
+        .await
+        .unwrap();
+    let (status, answer) = apply(&next, &said["seen"]).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
     // A status that is written meanwhile is no change of anybody's.
     let said = preview(&next).await;
     let status = json!({"status": {"message": "waits"}});
@@ -199,7 +219,7 @@ async fn what_others_have_written_is_edited_whole_and_taken_over_only_if_asked()
     edited["spec"]["clusterVersion"]["version"] = json!("4.14.13");
     edited["spec"].as_object_mut().unwrap().remove("upgradeStrategy");
     edited["metadata"]["labels"] = json!({"team": "a"});
-    let body = json!({"yaml": edited.to_string(), "opened": {"upgrade": "default/spring", "edition": detail["edition"]}});
+    let body = json!({"yaml": edited.to_string(), "opened": {"upgrade": "default/spring", "edition": detail["edition"]}, "seen": "a"});
     let (status, answer) = page.post("/api/apply", body.clone()).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
     let upgrade = page.upgrades().get(UPGRADE).await.unwrap();
@@ -217,7 +237,14 @@ async fn what_others_have_written_is_edited_whole_and_taken_over_only_if_asked()
 
     let mut pasted = edited;
     pasted["spec"]["clusterVersion"]["version"] = json!("4.14.12");
-    let body = |take_over: bool| json!({"yaml": pasted.to_string(), "takeOver": take_over});
+    let (_, said) = page
+        .post(
+            "/api/preview",
+            json!({"yaml": pasted.to_string(), "takeOver": true}),
+        )
+        .await;
+    let body =
+        |take_over: bool| json!({"yaml": pasted.to_string(), "takeOver": take_over, "seen": said["seen"]});
     let (status, answer) = page.post("/api/apply", body(false)).await;
     assert_eq!(
         (status, &answer["reason"]),

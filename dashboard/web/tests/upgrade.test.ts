@@ -216,7 +216,7 @@ test('what applying does is said as the server has tried it', async ({ dashboard
     await expect(dialog).toContainText(said);
     if ('more' in preview) {
       const rows = dialog.getByRole('row');
-      await expect(rows).toHaveText(['FieldNowThen', 'spec.pausedtruenot set', 'spec.upgradeStrategy.maxConcurrencynot set10', 'and 1 more']);
+      await expect(rows).toHaveText(['FieldNowThen', 'spec.pausedtruenot set', 'spec.upgradeStrategy.maxConcurrencynot set10', 'and 1 more, which are not shown']);
     }
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   }

@@ -270,10 +270,10 @@ async fn what_a_text_does_is_said_before_it_is_applied(
     let labelled = text.replace("  name: spring\n", "  name: spring\n  labels: {team: a}\n");
     assert_ne!(labelled, text);
     let opened = json!({"upgrade": "north/spring", "edition": detail["edition"]});
-    let edit = json!({"yaml": labelled, "opened": opened});
+    let edit = json!({"yaml": labelled, "opened": opened, "seen": ""});
     let (status, said) = ann.post("/api/preview", edit.clone()).await;
     assert_eq!((status, &said["edits"]), (StatusCode::OK, &json!(true)), "{said}");
-    let label = json!([{"field": "metadata.labels", "after": "{\"team\":\"a\"}"}]);
+    let label = json!([{"field": "metadata.labels.team", "after": "a"}]);
     assert_eq!(said["changes"], label);
     let (status, said) = bob.post("/api/preview", edit.clone()).await;
     assert_eq!(status, StatusCode::FORBIDDEN, "{said}");

@@ -11,7 +11,7 @@ mod user;
 pub use accept::{Accepting, accept, goal, reporters, target};
 pub use error::EditError;
 pub use manifest::{
-    Change, Changes, Manifest, Writing, Written, documents, edition, remove_what_the_server_gives,
+    Change, Changes, Manifest, Writing, Written, documents, edition, remove_what_the_server_gives, state,
 };
 pub use pause::set_paused;
 pub use retry::{failed, retry};

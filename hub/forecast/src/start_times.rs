@@ -103,7 +103,7 @@ impl<'a> RememberedTimes<'a> {
 
 /// Windows that follow on each other without end are looked at a year at a time.
 const LONGEST_INTERVAL_HOURS: i64 = 24 * 366;
-/// So many windows are evaluated in all, each in some 50 µs, or five times that where it opens on a day in years: 2,500 nights of two windows,
+/// So many windows are looked at in all; each opening is evaluated in some 50 µs, and remembered until the next one: 2,500 nights of two windows,
 /// or a fortnight of one that opens each minute.
 const LOOKS: usize = 20_000;
 /// So many moments of a timetable are looked at in any case: some ten nights.

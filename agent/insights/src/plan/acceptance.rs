@@ -67,8 +67,7 @@ pub fn acceptance_of(
     now: Timestamp,
 ) -> Option<AcceptanceState> {
     let of_part = object.map(|object| accepted(plan, object)).unwrap_or_default();
-    let on_plan = on_plan(&plan.spec.accepted_risks, informer, insight)
-        .filter(|risk| risk.accepted_at.as_ref().is_none_or(|at| is_past(at, now)));
+    let on_plan = on_plan(&plan.spec.accepted_risks, informer, insight);
     let on_plan =
         on_plan.map(
             |risk| match state(risk.level, risk.until.as_ref(), insight.impact.level, now) {

@@ -1,6 +1,7 @@
 //! From when on what has been found counts.
 
 use drydock_api::fact::Fact;
+use drydock_api::image_digest;
 use drydock_api::insights::UpdatePlan;
 use jiff::{SignedDuration, Timestamp};
 
@@ -40,7 +41,8 @@ pub(super) fn is_over(plan: &UpdatePlan, cluster: &Fact<ReleaseFacts>) -> bool {
 /// Another release than that of the plan, which is requested of the cluster and has not begun.
 pub fn other_request(plan: &UpdatePlan, cluster: &ReleaseFacts) -> Option<String> {
     let requested = cluster.requested.clone();
-    requested.filter(|requested| *requested != plan.spec.target_release)
+    let image = plan.spec.target_image.as_deref().map(image_digest);
+    requested.filter(|requested| *requested != plan.spec.target_release && Some(requested.as_str()) != image)
 }
 
 /// Everything is asked anew when the plan, the version of the cluster or what else is requested of it has changed, and when it was a day ago.

@@ -1,6 +1,6 @@
 //! One informer's part of a plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drydock_api::insights::{
     InformerState, Insight, Level, MAX_INSIGHTS, PlanInsight, UpdatePlanInsightStatus,
@@ -188,6 +188,11 @@ fn fill(
             }
         })
         .collect();
+    // One ends as a whole: each is said once, however many findings there are that it has covered.
+    let mut said = BTreeSet::new();
+    for found in &mut status.insights {
+        found.ended_risks.retain(|id| said.insert(id.clone()));
+    }
 }
 
 /// When a finding last became worse than was accepted: now, if its acceptance was not known to have ended.

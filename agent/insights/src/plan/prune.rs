@@ -28,7 +28,7 @@ pub struct ReleaseFacts {
     pub active_target: Option<String>,
     /// That update has begun: until then it is only requested, and the cluster may refuse it.
     pub has_begun: bool,
-    /// What is requested and has not begun: a version, or an image where that is all.
+    /// What is requested and has not begun: a version, or the digest of an image that no offered release has.
     pub requested: Option<String>,
     /// The versions that the update service offers; nothing if it does not answer.
     pub offered: Option<Vec<String>>,

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use drydock_api::insights::{AcceptanceState, InformerState, Insight};
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
 
 use super::CheckedPart;
-use crate::plan::acceptance::on_plan;
+use crate::plan::acceptance::{covers, on_plan};
 use crate::update_status::causes;
 
 /// A finding, who reports it, and whether it is accepted.
@@ -145,7 +146,12 @@ fn who<'a>(part: &CheckedPart<'a>, insight: &Insight) -> Option<Accepter<'a>> {
             until: accepted.until.as_ref(),
         });
     in_part.or_else(|| {
-        let risk = on_plan(part.accepted_risks, &part.name, insight).next()?;
+        let about = on_plan(part.accepted_risks, &part.name, insight);
+        // That which covers it, and lasts longest: one that is over by now is not it.
+        let risk = about.max_by_key(|risk| {
+            let lasts = risk.until.as_ref().map_or(Timestamp::MAX, |until| until.0);
+            (covers(risk.level, insight.impact.level), lasts)
+        })?;
         Some(Accepter {
             accepted_by: &risk.accepted_by,
             reason: risk.reason.as_ref(),

@@ -53,8 +53,8 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
     let known = known.with_context(|| format!("reading the UpdatePlan {name}"))?;
     let is_new = known.is_none();
     let informers = enabled_informers(&server.client).await?;
+    let cluster = live::cluster_version(&server.client).await?;
     if collection.freshness != Freshness::Refreshed {
-        let cluster = live::cluster_version(&server.client).await?;
         match known {
             Some(plan)
                 if is_current(&plan, &cluster, server.now(), oldest(collection.freshness))
@@ -102,7 +102,7 @@ pub async fn populated(server: &Server, collection: &Collection<'_>) -> anyhow::
         }
         return Ok(Found::Unseen);
     }
-    let plan = wait(&api, &name, &plan, collection).await?;
+    let plan = wait(&api, &name, &plan, &cluster, collection).await?;
     Ok(Found::Populated(Box::new(plan)))
 }
 
@@ -187,12 +187,21 @@ fn is_current(plan: &UpdatePlan, cluster: &ClusterVersion, now: Timestamp, oldes
         let age = now.duration_since(collected.0);
         -CLOCK_SKEW < age && age < oldest
     });
-    let Ok(facts) = cluster::facts(cluster) else {
-        return false;
-    };
-    let is_of_cluster = status.base_version.as_ref() == Some(&facts.version)
-        && status.base_request == other_request(plan, &facts);
+    let base = cluster::facts(cluster).map(|facts| facts.version).ok();
+    let is_of_cluster = status.base_version == base && is_of_request(plan, cluster);
     is_new && is_of_cluster && population(plan) == Population::Populated
+}
+
+/// Was it asked while the same was requested of the cluster as now?
+fn is_of_request(plan: &UpdatePlan, cluster: &ClusterVersion) -> bool {
+    let Ok(facts) = cluster::facts(cluster) else {
+        return true;
+    };
+    let asked = plan
+        .status
+        .as_ref()
+        .and_then(|status| status.base_request.as_ref());
+    asked == other_request(plan, &facts).as_ref()
 }
 
 /// Creates the plan, or has everything asked anew.
@@ -217,13 +226,15 @@ async fn wait(
     api: &Api<UpdatePlan>,
     name: &str,
     applied: &UpdatePlan,
+    cluster: &ClusterVersion,
     collection: &Collection<'_>,
 ) -> anyhow::Result<UpdatePlan> {
     let generation = applied.metadata.generation;
-    let is_done = move |plan: Option<&UpdatePlan>| {
+    // The agent may see later than we do what is requested of the cluster.
+    let is_done = |plan: Option<&UpdatePlan>| {
         plan.is_some_and(|plan| {
-            plan.metadata.generation >= generation
-                && matches!(population(plan), Population::Populated | Population::Over)
+            let is_populated = population(plan) == Population::Populated && is_of_request(plan, cluster);
+            plan.metadata.generation >= generation && (is_populated || population(plan) == Population::Over)
         })
     };
     if !is_done(Some(applied)) {
@@ -239,7 +250,13 @@ async fn wait(
     };
     let plan = plan.with_context(|| format!("the UpdatePlan {name} has been deleted"))?;
     match population(&plan) {
-        Population::Populated => Ok(plan),
+        Population::Populated => {
+            ensure!(
+                is_of_request(&plan, cluster),
+                "what the UpdatePlan {name} says is about what was requested of the cluster before: see whether drydock-agent runs"
+            );
+            Ok(plan)
+        }
         // What is known is shown, and who is missing with it.
         missing @ Population::Awaits(_) if collection.freshness == Freshness::Refreshed => {
             print::note(&format!("{}\n", refusal(&plan, &missing)));

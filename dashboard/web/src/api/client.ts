@@ -107,7 +107,7 @@ export interface Preview {
   key: string;
   /** It edits what was opened. */
   edits: boolean;
-  /** The edition that is there now; empty if none is. */
+  /** All that is there now, in short; empty if nothing is. */
   seen: string;
   /** The version, the image and the channel that are asked for, with a space between; empty if none. */
   target: string;
@@ -137,8 +137,8 @@ export const api = {
   },
   // Nothing is written: the server says what would be.
   preview: (body: Writing, signal: AbortSignal) => post<Preview>('preview', body, signal),
-  // `seen`: the edition that the preview has found. Another one is not written over.
-  apply: (body: Writing & { seen: string | undefined }) => post<Done>('apply', body),
+  // `seen`: what the preview has found. Anything else is not written over.
+  apply: (body: Writing & { seen: string }) => post<Done>('apply', body),
   history: (signal?: AbortSignal) => get<{ rows: HistoryRow[]; truncated?: boolean }>('history', signal),
   cluster: async (name: string, signal?: AbortSignal) => {
     const answer = await get<ClusterDetail>(`clusters/${encodeURIComponent(name)}`, signal);

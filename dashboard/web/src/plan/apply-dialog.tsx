@@ -45,7 +45,7 @@ export function ApplyDialog({ yaml, which, opened, forecast, onClose, onDone }: 
     return () => stop.abort();
   }, [takeOver]);
   const preview = tried.is === 'known' ? tried.preview : undefined;
-  const send = () => api.apply({ ...writing, seen: preview?.seen });
+  const send = () => api.apply({ ...writing, seen: preview?.seen ?? '' });
   return (
     <ActionDialog title={TITLE[which]} action="Apply" disabled={!preview} send={send} onClose={onClose} onDone={onDone}>
       {which === 'first' && <p>Of the two texts it is the first one, on the left or above.</p>}
@@ -100,7 +100,7 @@ function What({ preview }: { preview: Preview }) {
         )}
         {allOperators && ' It approves the upgrades of all operators on its clusters.'}
       </p>
-      {!isNew && <Differences changes={changes} more={more} />}
+      <Differences title={isNew ? 'What it says' : 'What becomes different'} changes={changes} more={more} />
       <p>
         It is written to the hub with your own rights, as <code>{edits ? 'kubectl edit' : 'kubectl apply --server-side'}</code> does.{' '}
         {edits
@@ -127,11 +127,11 @@ function AsItIs({ upgrade }: { upgrade: string }) {
   );
 }
 
-function Differences({ changes, more }: { changes: Change[]; more: number }) {
+function Differences({ title, changes, more }: { title: string; changes: Change[]; more: number }) {
   if (changes.length === 0) return <p>Nothing of it becomes different.</p>;
   return (
     <table class="changes">
-      <caption>What becomes different</caption>
+      <caption>{title}</caption>
       <thead>
         <tr>
           <th scope="col">Field</th>
@@ -140,18 +140,18 @@ function Differences({ changes, more }: { changes: Change[]; more: number }) {
         </tr>
       </thead>
       <tbody>
-        {changes.map(({ field, before, after }) => (
-          <tr key={field}>
+        {changes.map(({ field, before, after }, i) => (
+          <tr key={i}>
             <th scope="row">
               <Text of={field} limit={400} />
             </th>
-            <td>{before === undefined ? <Absent /> : <Text of={before} limit={1000} />}</td>
-            <td>{after === undefined ? <Absent /> : <Text of={after} limit={1000} />}</td>
+            <td>{before === undefined ? <Absent /> : <Text of={before} limit={1100} />}</td>
+            <td>{after === undefined ? <Absent /> : <Text of={after} limit={1100} />}</td>
           </tr>
         ))}
         {more > 0 && (
           <tr>
-            <td colSpan={3}>and {count(more)} more</td>
+            <td colSpan={3}>and {count(more)} more, which are not shown</td>
           </tr>
         )}
       </tbody>

@@ -106,8 +106,8 @@ export function PlanPage({ upgrade }: { upgrade: string }) {
 
 function Editor(props: { label: string; value: string; placeholder: string; onInput: (value: string) => void }) {
   const open = async (file: File | undefined) => {
-    // An object is at most 1.5 MB; anything larger is another file by mistake.
-    if (file && file.size < 2_000_000) props.onInput(await file.text());
+    // The server reads a megabyte; anything larger is another file by mistake.
+    if (file && file.size < 1_000_000) props.onInput(await file.text());
   };
   return (
     <div class="editor">

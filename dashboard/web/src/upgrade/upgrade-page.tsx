@@ -56,7 +56,9 @@ export function UpgradePage({ upgrade: key }: { upgrade: string }) {
 
 /** What of an upgrade somebody wants to hear of without asking: not each cluster that completes. */
 function announcement({ counts, halt, paused, phase }: Upgrade): string {
-  const state = paused ? 'Paused' : halt ? `Halted: ${printable(halt.reason, 63)}` : counts.selected > 0 && counts.complete === counts.selected ? 'Complete' : printable(phase, 40);
+  const isComplete = counts.selected > 0 && counts.complete === counts.selected;
+  const halted = halt && halt.reason !== 'Paused' ? `Halted: ${printable(halt.reason, 63)}` : undefined;
+  const state = isComplete ? 'Complete' : (halted ?? (paused ? 'Paused' : printable(phase, 40)));
   return counts.failed > 0 ? `${state}; ${clusters(counts.failed)} failed` : state;
 }
 

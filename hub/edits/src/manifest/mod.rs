@@ -6,7 +6,7 @@ use kube::Resource;
 use serde_json::Value;
 
 pub use changes::{Change, Changes};
-pub use write::{Writing, Written, edition};
+pub use write::{Writing, Written, edition, state};
 
 use crate::EditError;
 
@@ -14,11 +14,14 @@ mod changes;
 mod write;
 
 /// What the API server gives an object, and who applies it does not.
-const GIVEN: [&str; 5] = [
+const GIVEN: [&str; 8] = [
     "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
     "generation",
     "managedFields",
     "resourceVersion",
+    "selfLink",
     "uid",
 ];
 

@@ -7,25 +7,25 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::Manifest;
-use super::changes::difference;
+use super::changes::{content, difference};
 use crate::{EditError, MANAGER};
 
 /// How often a write is tried that another one came before.
 const TRIES: usize = 5;
 
-/// How a manifest is written. Editions are those of [`edition`].
+/// How a manifest is written.
 #[derive(Clone, Copy, Debug)]
 pub enum Writing<'a> {
     /// Server-side apply: fields of others are left to them.
     Apply {
         /// What others manage is written nevertheless; otherwise it is a conflict.
         takes_over: bool,
-        /// The edition that was there when somebody was asked, empty if none was: what came since is not written over.
+        /// The [`state`] that was there when somebody was asked, empty if none was: what came since is not written over.
         seen: Option<&'a str>,
     },
     /// Spec and labels become those of the text, whoever manages them; only what differs is written.
     Edit {
-        /// The edition that somebody has opened: what came since is not written over.
+        /// The [`edition`] that somebody has opened: what came since is not written over.
         opened: &'a str,
     },
 }
@@ -42,7 +42,21 @@ pub struct Written {
 /// What of an upgrade somebody has seen who edits it, in short: which object it is, its spec and its labels.
 pub fn edition(upgrade: &ManagedClustersUpgrade) -> String {
     let metadata = &upgrade.metadata;
-    let seen = json!([metadata.uid, metadata.generation, upgrade.labels()]);
+    short(&json!([
+        metadata.uid,
+        metadata.generation,
+        upgrade.labels(),
+        upgrade.spec
+    ]))
+}
+
+/// All that people write of an upgrade, in short, with which object it is: what a text is applied over.
+pub fn state(upgrade: &ManagedClustersUpgrade) -> String {
+    let metadata = &upgrade.metadata;
+    short(&json!([metadata.uid, metadata.generation, content(upgrade)]))
+}
+
+fn short(seen: &Value) -> String {
     let digest = Sha256::digest(seen.to_string().as_bytes());
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
@@ -128,7 +142,7 @@ impl Manifest {
                 };
                 let mut document = self.document.clone();
                 if let Some(seen) = seen {
-                    if before.map(edition).unwrap_or_default() != seen {
+                    if before.map(state).unwrap_or_default() != seen {
                         return Err(EditError::ChangedSinceAsked(upgrade.to_owned()));
                     }
                     if let Some(before) = before {

@@ -304,20 +304,6 @@ fn an_acceptance_on_the_plan_that_is_said_to_have_ended_accepts_nothing() {
     );
 }
 
-#[test]
-fn nobody_accepts_on_the_plan_in_the_future() {
-    let found = insight("u", Level::Warning);
-    let of = |seconds: i64| {
-        let risk = PlanAcceptedRisk {
-            accepted_at: Some(Time(at(seconds))),
-            ..on_plan(Some("u"), None, Level::Warning, None)
-        };
-        accepted_on_plan(risk, &found, 0)
-    };
-    assert_eq!(of(301), None);
-    assert_eq!(of(300), Some(AcceptanceState::Accepted));
-}
-
 /// Who accepts anew need not take away what others have accepted before.
 #[test]
 fn one_that_counts_is_found_among_many_that_do_not() {

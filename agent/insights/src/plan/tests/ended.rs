@@ -289,3 +289,29 @@ fn an_acceptance_that_is_too_low_is_noted_once_whatever_its_clock_says() {
         assert!(plan.parts.is_empty(), "{now}: {:?}", plan.parts);
     }
 }
+
+/// Of one uid there may be a thousand findings, and all accepted by as many as there may be: what ended stands once.
+#[test]
+fn what_ended_is_said_once_in_a_part() {
+    let mut world = World::new(&["a"]);
+    let ids: Vec<String> = (0..64).map(|number| format!("{number:04}")).collect();
+    world.plan.spec.accepted_risks = ids
+        .iter()
+        .map(|id| risk_on_plan(id, "budget", Level::Warning))
+        .collect();
+    let found = |level: Level| {
+        let scopes = (0..300).map(|number| format!("s{number}"));
+        let findings = scopes.map(|scope| of_scope("budget", &scope, level)).collect();
+        Attempt::Answered(Answer::Success(findings))
+    };
+    for (generation, level) in [(1, Level::Warning), (2, Level::Error), (3, Level::Warning)] {
+        world.plan.metadata.generation = Some(generation);
+        world.step(at(generation * 10), &|_| found(level));
+    }
+    let part = world.parts.values().next().unwrap().status.clone().unwrap();
+    let said: usize = part.insights.iter().map(|found| found.ended_risks.len()).sum();
+    assert_eq!(said, 64);
+    let ended = world.plan.status.as_ref().unwrap().ended_risks.clone();
+    assert_eq!(ended.as_deref(), Some(ids.join(" ").as_str()));
+    assert_eq!(world.verdict(), Some(Verdict::Stop));
+}
