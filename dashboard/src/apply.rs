@@ -105,24 +105,9 @@ pub(crate) struct Preview {
     /// The upgrades of all operators are approved.
     all_operators: bool,
     /// What differs from what is there; empty if none is.
-    changes: Vec<ChangeView>,
+    changes: Vec<Change>,
     /// How many differences there are beside those.
     more: usize,
-}
-
-#[derive(Serialize)]
-struct ChangeView {
-    field: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    before: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    after: Option<String>,
-}
-
-impl From<Change> for ChangeView {
-    fn from(Change { field, before, after }: Change) -> Self {
-        Self { field, before, after }
-    }
 }
 
 /// `POST /api/preview`
@@ -148,7 +133,7 @@ pub(crate) async fn preview(
         target: written.target_after(),
         target_before: written.target_before(),
         all_operators: written.approves_all_operators(),
-        changes: listed.into_iter().map(ChangeView::from).collect(),
+        changes: listed,
         more,
     }))
 }

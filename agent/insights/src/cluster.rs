@@ -181,7 +181,7 @@ pub fn facts(cluster: &ClusterVersion) -> Fact<ReleaseFacts> {
 const REQUESTED: usize = 256;
 
 /// What is requested and has not begun: a version, or the digest of an image that no offered release has.
-fn requested(cluster: &ClusterVersion) -> Option<String> {
+pub fn requested(cluster: &ClusterVersion) -> Option<String> {
     let update = cluster.spec.desired_update.as_ref()?;
     let desired = cluster.status.as_ref().and_then(|status| status.desired.as_ref());
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
@@ -204,6 +204,11 @@ fn requested(cluster: &ClusterVersion) -> Option<String> {
         (!desired.is_some_and(is_it)).then(|| named.unwrap_or_else(|| image_digest(&image).to_owned()))
     };
     wanted.map(|wanted| wanted.chars().take(REQUESTED).collect())
+}
+
+/// Whether what is requested is this release, of which the image may be known, too.
+pub fn is_request_of(requested: &str, version: &str, image: Option<&str>) -> bool {
+    requested == version || image.is_some_and(|image| image_digest(image) == requested)
 }
 
 /// How many percent of the operators of the release have the version, by what they say. They are part of the release only where they are

@@ -27,6 +27,13 @@ const PLAN: Kind = Kind::new(
     "updateplans",
     false,
 );
+const VERSION: Kind = Kind::new(
+    "config.openshift.io",
+    "v1",
+    "ClusterVersion",
+    "clusterversions",
+    false,
+);
 
 fn entry<'a>(upgrade: &'a ManagedClustersUpgrade, cluster: &str) -> Option<&'a ClusterStatusEntry> {
     let clusters = upgrade.status.as_ref()?.clusters.as_ref()?;
@@ -157,14 +164,7 @@ async fn a_cluster_whose_finding_nobody_has_accepted_is_held_until_somebody_does
             .unwrap()
             .is_none()
     );
-    let version = Kind::new(
-        "config.openshift.io",
-        "v1",
-        "ClusterVersion",
-        "clusterversions",
-        false,
-    );
-    spoke.get(&version, &Key::cluster("version")).await.unwrap();
+    spoke.get(&VERSION, &Key::cluster("version")).await.unwrap();
     fleet.shut_down().await.unwrap();
 }
 
@@ -175,37 +175,34 @@ fn is_ready(upgrade: &ManagedClustersUpgrade) -> bool {
     conditions.any(|one| one.type_ == "PreChecksPassed" && one.status == "True")
 }
 
+/// An upgrade of two clusters with agents, whose first one waits for the other: the turn of that does not come to its end meanwhile.
+fn after_the_other(settings: &mut TestEnvSettings) -> ManagedClustersUpgrade {
+    for cluster in &mut settings.clusters {
+        cluster.agent = true;
+    }
+    let mut upgrade = json!(fleet::upgrade(&settings.clusters).unwrap());
+    let spec = upgrade["spec"].as_object_mut().unwrap();
+    spec["upgradeStrategy"]["canaryClusters"] =
+        json!({"clusterSelector": {"matchLabels": {"name": "dev2"}}, "soakTime": "1000h"});
+    spec.insert("preChecks".to_owned(), json!({"mode": "Require"}));
+    serde_json::from_value(upgrade).unwrap()
+}
+
 /// The first cluster waits, answered, for the other one, when somebody requests another release of it, which it refuses.
 #[tokio::test(start_paused = true)]
 async fn what_somebody_has_requested_of_a_cluster_since_it_was_asked_is_not_replaced() {
     let mut settings = TestEnvSettings::demo(2, 5);
     settings.clusters[0].faults.extend([Fault::SignatureNotVerified]);
-    settings
-        .clusters
-        .iter_mut()
-        .for_each(|cluster| cluster.agent = true);
-    let mut upgrade = json!(fleet::upgrade(&settings.clusters).unwrap());
+    let upgrade = after_the_other(&mut settings);
     let fleet = local_fleet::start(settings).await.unwrap();
     let hub = fleet.user().unwrap();
     let spoke = Access::memory(fleet.env.spoke("dev1").unwrap(), "user");
-    let spec = upgrade["spec"].as_object_mut().unwrap();
-    spec["upgradeStrategy"]["canaryClusters"] =
-        json!({"clusterSelector": {"matchLabels": {"name": "dev2"}}, "soakTime": "1000h"});
-    spec.insert("preChecks".to_owned(), json!({"mode": "Require"}));
-    let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
     tokio::time::sleep(HOUR).await;
     fleet::start(&hub, &upgrade).await.unwrap();
     fleet::until(&hub, "answered", 2 * HOUR, is_ready).await.unwrap();
-    let version = Kind::new(
-        "config.openshift.io",
-        "v1",
-        "ClusterVersion",
-        "clusterversions",
-        false,
-    );
     let request = json!({"spec": {"desiredUpdate": {"version": "4.14.11"}}});
     spoke
-        .merge_patch(&version, &Key::cluster("version"), request)
+        .merge_patch(&VERSION, &Key::cluster("version"), request)
         .await
         .unwrap();
     let held = fleet::until(&hub, "held", HOUR, |upgrade| is_held(upgrade, "dev1"));
@@ -218,7 +215,7 @@ async fn what_somebody_has_requested_of_a_cluster_since_it_was_asked_is_not_repl
     // It is taken back.
     let request = json!({"spec": {"desiredUpdate": null}});
     spoke
-        .merge_patch(&version, &Key::cluster("version"), request)
+        .merge_patch(&VERSION, &Key::cluster("version"), request)
         .await
         .unwrap();
     fleet::until(&hub, "answered anew", HOUR, is_ready).await.unwrap();
@@ -242,20 +239,10 @@ fn known_since(accepted_at: &str) -> UpgradeRiskAcceptance {
 async fn an_acceptance_that_ended_on_a_cluster_is_not_forgotten_with_its_plan() {
     let mut settings = TestEnvSettings::demo(2, 5);
     settings.clusters[0].faults.extend([Fault::NotRecommended]);
-    settings
-        .clusters
-        .iter_mut()
-        .for_each(|cluster| cluster.agent = true);
-    let mut upgrade = json!(fleet::upgrade(&settings.clusters).unwrap());
+    let upgrade = after_the_other(&mut settings);
     let fleet = local_fleet::start(settings).await.unwrap();
     let hub = fleet.user().unwrap();
     let spoke = Access::memory(fleet.env.spoke("dev1").unwrap(), "user");
-    let spec = upgrade["spec"].as_object_mut().unwrap();
-    // The first cluster waits for the other one, whose turn does not come to its end meanwhile.
-    spec["upgradeStrategy"]["canaryClusters"] =
-        json!({"clusterSelector": {"matchLabels": {"name": "dev2"}}, "soakTime": "1000h"});
-    spec.insert("preChecks".to_owned(), json!({"mode": "Require"}));
-    let upgrade: ManagedClustersUpgrade = serde_json::from_value(upgrade).unwrap();
     let acceptances: Api<UpgradeRiskAcceptance> = Api::namespaced(hub.clone(), "default");
     acceptances
         .create(&PostParams::default(), &known_since("2026-01-01T00:00:00Z"))

@@ -15,7 +15,7 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client, ResourceExt};
 use sha2::{Digest, Sha256};
 
-use crate::{EditError, MANAGER};
+use crate::{EditError, MANAGER, hex};
 
 /// How many clusters one entry names.
 const MOST_CLUSTERS: usize = 512;
@@ -85,8 +85,7 @@ pub async fn accept(
 
 /// One object for each upgrade and target, of a name that fits whatever these are, and that no two of them have.
 fn object_name(upgrade: &str, target: &str) -> String {
-    let digest = Sha256::digest(format!("{upgrade} {target}").as_bytes());
-    let hash: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(&Sha256::digest(format!("{upgrade} {target}")), 5);
     let begin: String = upgrade.chars().take(200).collect();
     format!("{}-{hash}", begin.trim_end_matches(['.', '-']))
 }
@@ -145,13 +144,9 @@ pub fn reporters(found: &BTreeMap<ClusterName, ClusterPreChecks>) -> BTreeMap<&s
                 .update(format!("{name} {}\n", level.as_str()));
         }
     }
-    let short = |digest: Sha256| {
-        let digest = digest.finalize();
-        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-    };
+    let digests = digests.into_iter();
     digests
-        .into_iter()
-        .map(|(uuid, digest)| (uuid, short(digest)))
+        .map(|(uuid, digest)| (uuid, hex(&digest.finalize(), 8)))
         .collect()
 }
 

@@ -22,6 +22,15 @@ use kube::api::PatchParams;
 /// Who writes.
 pub const MANAGER: &str = "kubectl-drydock";
 
+/// The first bytes of a digest.
+fn hex(digest: &[u8], bytes: usize) -> String {
+    digest
+        .iter()
+        .take(bytes)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
 fn parameters() -> PatchParams {
     PatchParams {
         field_manager: Some(MANAGER.to_owned()),

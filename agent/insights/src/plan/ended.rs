@@ -70,7 +70,7 @@ impl EndedAcceptances {
         in_words(self.last_first.iter().map(String::as_str).take(MOST_OF_INSIGHTS))
     }
 
-    pub(super) fn has_risk(&self, risk: &PlanAcceptedRisk) -> bool {
+    pub(crate) fn has_risk(&self, risk: &PlanAcceptedRisk) -> bool {
         self.risks.contains(&id_of_risk(risk))
     }
 

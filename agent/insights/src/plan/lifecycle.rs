@@ -1,9 +1,10 @@
 //! From when on what has been found counts.
 
 use drydock_api::fact::Fact;
-use drydock_api::image_digest;
 use drydock_api::insights::UpdatePlan;
 use jiff::{SignedDuration, Timestamp};
+
+use crate::cluster::is_request_of;
 
 use super::prune::{self, MAX_AGE, ReleaseFacts};
 
@@ -40,9 +41,10 @@ pub(super) fn is_over(plan: &UpdatePlan, cluster: &Fact<ReleaseFacts>) -> bool {
 
 /// Another release than that of the plan, which is requested of the cluster and has not begun.
 pub fn other_request(plan: &UpdatePlan, cluster: &ReleaseFacts) -> Option<String> {
+    let target = &plan.spec;
     let requested = cluster.requested.clone();
-    let image = plan.spec.target_image.as_deref().map(image_digest);
-    requested.filter(|requested| *requested != plan.spec.target_release && Some(requested.as_str()) != image)
+    requested
+        .filter(|requested| !is_request_of(requested, &target.target_release, target.target_image.as_deref()))
 }
 
 /// Everything is asked anew when the plan, the version of the cluster or what else is requested of it has changed, and when it was a day ago.

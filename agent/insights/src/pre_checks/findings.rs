@@ -147,10 +147,11 @@ fn who<'a>(part: &CheckedPart<'a>, insight: &Insight) -> Option<Accepter<'a>> {
         });
     in_part.or_else(|| {
         let about = on_plan(part.accepted_risks, &part.name, insight);
-        // That which covers it, and lasts longest: one that is over by now is not it.
+        // That which has not ended, covers it, and lasts longest: one that is over by now is not it.
         let risk = about.max_by_key(|risk| {
+            let has_ended = part.ended.is_some_and(|ended| ended.has_risk(risk));
             let lasts = risk.until.as_ref().map_or(Timestamp::MAX, |until| until.0);
-            (covers(risk.level, insight.impact.level), lasts)
+            (!has_ended, covers(risk.level, insight.impact.level), lasts)
         })?;
         Some(Accepter {
             accepted_by: &risk.accepted_by,

@@ -84,6 +84,8 @@ struct CheckedPart<'a> {
     object: Option<&'a UpdatePlanInsight>,
     /// What is accepted on the plan itself.
     accepted_risks: &'a [PlanAcceptedRisk],
+    /// Which of that has ended.
+    ended: Option<&'a EndedAcceptances>,
 }
 
 /// What is missing of a plan.
@@ -148,7 +150,7 @@ fn part<'a>(
     plan: &'a UpdatePlan,
     (name, state): (&str, InformerState),
     object: Option<&'a UpdatePlanInsight>,
-    ended: &EndedAcceptances,
+    ended: &'a EndedAcceptances,
     now: Timestamp,
 ) -> CheckedPart<'a> {
     let name = InformerName::recorded(name);
@@ -167,6 +169,7 @@ fn part<'a>(
             insights: Vec::new(),
             object,
             accepted_risks: &plan.spec.accepted_risks,
+            ended: Some(ended),
         };
     };
     let insights = status.insights.iter().map(|found| PlanInsight {
@@ -181,6 +184,7 @@ fn part<'a>(
         insights,
         object: Some(object),
         accepted_risks: &plan.spec.accepted_risks,
+        ended: Some(ended),
     }
 }
 
@@ -210,6 +214,7 @@ pub fn of_objects(facts: &BuiltInFacts, target: &str, now: Timestamp) -> PreChec
                 insights: insights.collect(),
                 object: None,
                 accepted_risks: &[],
+                ended: None,
             }
         })
         .collect();

@@ -71,6 +71,35 @@ fn what_holds_an_update_comes_first_and_says_who_has_accepted_the_rest() {
     assert_eq!((checks.counts.accepted, checks.counts.unaccepted), (1, 1));
 }
 
+/// Others may have accepted it before: in vain, for less, or until it became worse.
+#[test]
+fn who_has_accepted_is_who_counts() {
+    let risk = |who: &str, level: &str, more: Value| {
+        let mut risk = json!({"uuid": WORSE, "level": level, "acceptedBy": who});
+        risk.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        risk
+    };
+    let mut risks = vec![
+        risk("expired", "Critical", json!({"until": "2026-01-05T07:00:00Z"})),
+        risk("counts", "Error", json!({"until": "2026-01-06T08:00:00Z"})),
+        risk("for-less", "Warning", json!({})),
+        risk("ended", "Critical", json!({"id": "0001"})),
+    ];
+    let part = [part_of(2, &[insight(WORSE, "Error")], &[])];
+    for _ in 0..risks.len() {
+        risks.rotate_left(1);
+        let mut ready = plan("Ready", &[("mco", "Success")]);
+        ready.spec.accepted_risks = serde_json::from_value(json!(risks)).unwrap();
+        ready.status.as_mut().unwrap().ended_risks = Some("0001".to_owned());
+        let checks = of_plan(&ready, &part, now());
+        let acceptance = checks.finding(WORSE).unwrap().acceptance.clone().unwrap();
+        assert_eq!(acceptance.state, AcceptanceState::Accepted);
+        assert_eq!(acceptance.accepted_by.as_deref(), Some("counts"), "{risks:?}");
+    }
+}
+
 /// A finding of the agent's own informers about an object.
 fn found(number: u8, (uid, level): (&str, &str), (kind, name): (&str, &str), words: &str) -> Value {
     let mut found = insight(&format!("{number:032}"), level);

@@ -179,7 +179,8 @@ async fn is_seen(
     }
 }
 
-/// Does it say what holds now? What was said of another version, or while something else was requested, or longer ago than the agent keeps it, was left by one that no longer runs.
+/// Does it say what holds now? What was said of another version, or longer ago than the agent keeps it, was left by one that no longer runs; what
+/// was said while something else was requested is about that.
 fn is_current(plan: &UpdatePlan, cluster: &ClusterVersion, now: Timestamp, oldest: SignedDuration) -> bool {
     let Some(status) = &plan.status else { return false };
     let collected = status.collected_at.as_ref();

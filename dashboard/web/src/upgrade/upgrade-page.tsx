@@ -3,6 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { api } from '../api/client';
 import type { Upgrade, UpgradeDetail } from '../api/types';
+import { isComplete } from '../fleet/upgrade-order';
 import { Phase } from '../fleet/upgrade-summaries';
 import { Gone, NotCurrent } from '../ui/not-current';
 import { Alert, Announced, Button, LongText, Reason, Section, Spinner, Target, Text } from '../ui/parts';
@@ -56,9 +57,8 @@ export function UpgradePage({ upgrade: key }: { upgrade: string }) {
 
 /** What of an upgrade somebody wants to hear of without asking: not each cluster that completes. */
 function announcement({ counts, halt, paused, phase }: Upgrade): string {
-  const isComplete = counts.selected > 0 && counts.complete === counts.selected;
   const halted = halt && halt.reason !== 'Paused' ? `Halted: ${printable(halt.reason, 63)}` : undefined;
-  const state = isComplete ? 'Complete' : (halted ?? (paused ? 'Paused' : printable(phase, 40)));
+  const state = isComplete(counts) ? 'Complete' : (halted ?? (paused ? 'Paused' : printable(phase, 40)));
   return counts.failed > 0 ? `${state}; ${clusters(counts.failed)} failed` : state;
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use drydock_api::mcu::ManagedClustersUpgrade;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{GIVEN, Written};
@@ -14,13 +15,15 @@ const SHOWN: usize = 1000;
 const BEFORE: usize = 100;
 
 /// A field that is not what it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// Its path: `spec.clusterVersion.version`.
     pub field: String,
     /// What it was: a text as it is, all else as JSON; nothing if it was not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// What it is; nothing if it is taken out.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 

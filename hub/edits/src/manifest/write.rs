@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::Manifest;
 use super::changes::{content, difference};
-use crate::{EditError, MANAGER};
+use crate::{EditError, MANAGER, hex};
 
 /// How often a write is tried that another one came before.
 const TRIES: usize = 5;
@@ -57,8 +57,7 @@ pub fn state(upgrade: &ManagedClustersUpgrade) -> String {
 }
 
 fn short(seen: &Value) -> String {
-    let digest = Sha256::digest(seen.to_string().as_bytes());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(seen.to_string()), 8)
 }
 
 impl Manifest {

@@ -1,13 +1,13 @@
 //! Whether an update fits to what the cluster runs, and to what it is asked for.
 
 use drydock_api::conditions::{AnyCondition, ForeignCondition, find};
-use drydock_api::image_digest;
 use drydock_api::insights::{ImpactType, Level};
 use drydock_api::names::cause;
 use drydock_api::openshift::ClusterVersion;
 
 use super::super::PlannedRelease;
 use super::{Draft, draft, said};
+use crate::cluster::{is_request_of, requested};
 
 /// Another target in mid-update leaves the cluster between releases.
 pub(super) fn in_progress(cluster: &ClusterVersion, conditions: &[ForeignCondition]) -> Option<Draft> {
@@ -62,21 +62,8 @@ pub(super) fn no_next_release(cluster: &ClusterVersion, target: &str) -> Option<
 
 /// Somebody has asked for another release, which the cluster has not begun to take: a request now would replace it.
 pub(super) fn other_request(cluster: &ClusterVersion, target: PlannedRelease<'_>) -> Option<Draft> {
-    let update = cluster.spec.desired_update.as_ref()?;
-    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    let (wanted, cause, is_it) = match (given(&update.version), given(&update.image)) {
-        (Some(version), _) => {
-            let is_it = version == target.version || Some(&*version) == desired_version(cluster);
-            (version.clone(), version, is_it)
-        }
-        (None, Some(image)) => {
-            let digest = image_digest(&image).to_owned();
-            let is_it = is_image_of(cluster, target, &digest);
-            (image, digest, is_it)
-        }
-        (None, None) => return None,
-    };
-    if is_it {
+    let requested = requested(cluster)?;
+    if is_request_of(&requested, target.version, target.image) {
         return None;
     }
     let action = "Wait until that update has ended, or take the request back with oc adm upgrade --clear";
@@ -84,25 +71,10 @@ pub(super) fn other_request(cluster: &ClusterVersion, target: PlannedRelease<'_>
         "other-update-requested",
         Level::Warning,
         ImpactType::UpdateStalled,
-        format!("An update to {wanted} has been requested, and has not begun"),
+        format!("An update to {requested} has been requested, and has not begun"),
         action,
     );
-    Some(draft.because(cause::REQUESTED, Some(&cause)))
-}
-
-/// Whether an image is that of the target, as it is asked for or as it is offered, or what the cluster has begun to take.
-fn is_image_of(cluster: &ClusterVersion, target: PlannedRelease<'_>, digest: &str) -> bool {
-    let Some(status) = &cluster.status else {
-        return false;
-    };
-    let conditional = status.conditional_updates.iter().map(|update| &update.release);
-    let offered = status.available_updates.iter().chain(conditional);
-    let of_target = offered.filter(|release| release.version.as_deref() == Some(target.version));
-    let known = of_target
-        .chain(&status.desired)
-        .filter_map(|release| release.image.as_deref());
-    let mut known = known.chain(target.image);
-    known.any(|image| !image.is_empty() && image_digest(image) == digest)
+    Some(draft.because(cause::REQUESTED, Some(&requested)))
 }
 
 fn desired_version(cluster: &ClusterVersion) -> Option<&str> {
